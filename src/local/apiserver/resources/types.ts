@@ -1,0 +1,120 @@
+/** What the server needs to know of a resource to serve it: built-in kinds and custom ones alike. */
+import type { KubeObject } from '../../../kube/object.ts';
+import type { FieldError } from '../field-error.ts';
+import type { Schema } from '../schema/types.ts';
+import type { Store } from '../store/types.ts';
+
+export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
+
+export interface UserInfo {
+  username: string;
+  uid?: string;
+  groups: string[];
+  extra?: Record<string, string[]>;
+}
+
+/** What a strategy may look at besides the object. */
+export interface RequestContext {
+  user: UserInfo;
+  now: Date;
+  store: Store;
+  dryRun: boolean;
+  /** Sends a `Warning` header with the answer. */
+  warn(message: string): void;
+}
+
+/** One column of `kubectl get`. Priority 0 is always shown, 1 with `-o wide`. */
+export interface Column {
+  name: string;
+  type: string;
+  format: string;
+  description: string;
+  priority: number;
+}
+
+export interface TablePrinter {
+  columns: Column[];
+  cells(object: KubeObject, now: Date): unknown[];
+}
+
+export interface ServedVersion {
+  name: string;
+  schema: Schema;
+  printer: TablePrinter;
+  /** Sent as a `Warning` header to whoever uses this version. */
+  deprecationWarning?: string;
+  /** Conversions from and to the storage version; absent: only apiVersion differs. They return a new object. */
+  toStorage?(object: KubeObject): KubeObject;
+  fromStorage?(object: KubeObject): KubeObject;
+}
+
+/**
+ * What is particular about a kind. Everything works on the storage version. Functions that change, change the object
+ * in place; it is the caller's own copy. What all kinds share (metadata rules, keeping status and spec apart,
+ * generation, uid, timestamps) is done by the caller.
+ */
+export interface Strategy {
+  defaults?(object: KubeObject): void;
+  /** Fields the server owns: drops what a client may not set, allocates addresses. */
+  prepareForCreate?(object: KubeObject, context: RequestContext): void;
+  prepareForUpdate?(object: KubeObject, old: KubeObject, context: RequestContext): void;
+  validate?(object: KubeObject): FieldError[];
+  /** Called besides `validate`: immutable fields and the like. */
+  validateUpdate?(object: KubeObject, old: KubeObject): FieldError[];
+  validateStatusUpdate?(object: KubeObject, old: KubeObject): FieldError[];
+  /** Advice that does not refuse anything, such as deprecated fields. */
+  warnings?(object: KubeObject, old: KubeObject | undefined): string[];
+  /** Called once the change is durable, e.g. to give an address back. */
+  afterDelete?(object: KubeObject): void;
+}
+
+/** `status` and `scale` are served generically; the others name a handler. */
+export interface Subresource {
+  group: string;
+  version: string;
+  kind: string;
+  verbs: Verb[];
+  /** Handles the verb: gets the stored parent and the decoded body, returns what is answered. */
+  handle?: SubresourceHandler;
+}
+
+export interface SubresourceRequest {
+  verb: Verb;
+  parent: KubeObject;
+  body: KubeObject;
+  context: RequestContext;
+}
+
+/** `replace`: store this new state of the parent (checked like any update), then answer `respond` or the parent. */
+export type SubresourceHandler = (
+  request: SubresourceRequest,
+) => Promise<{ replace?: KubeObject; respond?: KubeObject; code?: number }>;
+
+export interface ResourceDefinition {
+  group: string;
+  plural: string;
+  singular: string;
+  kind: string;
+  listKind: string;
+  namespaced: boolean;
+  shortNames: string[];
+  categories: string[];
+  /** Name in the store; shared by resources that are two faces of one (core and events.k8s.io events). */
+  storage: string;
+  storageVersion: string;
+  /** Preferred first. */
+  versions: ServedVersion[];
+  verbs: Verb[];
+  subresources: Record<string, Subresource>;
+  /** Says what is wrong with a name, in the server's words; `prefix`: it is a generateName. */
+  checkName(name: string, prefix: boolean): string[];
+  /** Values for field selectors besides metadata.name and metadata.namespace; a key not in it is not selectable. */
+  selectableFields?(object: KubeObject): Record<string, string>;
+  /** True when metadata.generation counts changes of the desired state. */
+  generation: boolean;
+  /** The object is a custom resource: bytes are stored with sorted keys and items keep kind and apiVersion. */
+  custom: boolean;
+  strategy: Strategy;
+  /** Reviews: nothing is stored, a create is answered by this. */
+  review?(object: KubeObject, context: RequestContext): Promise<KubeObject>;
+}
