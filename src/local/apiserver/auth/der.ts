@@ -1,0 +1,129 @@
+/**
+ * The small part of ASN.1 DER that X.509 certificates and signing requests are made of. A general X.509 library
+ * costs a quarter of a second to import, which would be most of the server's cold start.
+ */
+
+const TAG = {
+  boolean: 0x01,
+  integer: 0x02,
+  bitString: 0x03,
+  octetString: 0x04,
+  oid: 0x06,
+  utf8String: 0x0c,
+  sequence: 0x30,
+  set: 0x31,
+  utcTime: 0x17,
+  generalizedTime: 0x18,
+} as const;
+
+function lengthBytes(length: number): Buffer {
+  if (length < 0x80) return Buffer.from([length]);
+  const bytes: number[] = [];
+  for (let rest = length; rest > 0; rest = Math.floor(rest / 256)) bytes.unshift(rest % 256);
+  return Buffer.from([0x80 | bytes.length, ...bytes]);
+}
+
+export function tlv(tag: number, ...contents: Buffer[]): Buffer {
+  const content = Buffer.concat(contents);
+  return Buffer.concat([Buffer.from([tag]), lengthBytes(content.length), content]);
+}
+
+export const sequence = (...items: Buffer[]): Buffer => tlv(TAG.sequence, ...items);
+export const set = (...items: Buffer[]): Buffer => tlv(TAG.set, ...items);
+export const octetString = (content: Buffer): Buffer => tlv(TAG.octetString, content);
+export const utf8String = (text: string): Buffer => tlv(TAG.utf8String, Buffer.from(text, 'utf8'));
+export const TRUE: Buffer = tlv(TAG.boolean, Buffer.from([0xff]));
+
+/** A constructed, context-specific element: `[n] EXPLICIT`. */
+export const explicit = (n: number, ...items: Buffer[]): Buffer => tlv(0xa0 | n, ...items);
+/** A primitive, context-specific element: `[n] IMPLICIT` of a string type. */
+export const implicit = (n: number, content: Buffer): Buffer => tlv(0x80 | n, content);
+
+/** A non-negative integer; a leading zero keeps the sign bit clear. */
+export function integer(value: number | Buffer): Buffer {
+  const bytes = typeof value === 'number' ? Buffer.from([value]) : value;
+  return tlv(TAG.integer, (bytes[0] ?? 0) & 0x80 ? Buffer.concat([Buffer.from([0]), bytes]) : bytes);
+}
+
+export function bitString(content: Buffer, unusedBits = 0): Buffer {
+  return tlv(TAG.bitString, Buffer.from([unusedBits]), content);
+}
+
+export function oid(dotted: string): Buffer {
+  const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number);
+  const bytes: number[] = [];
+  for (const arc of [first * 40 + second, ...rest]) {
+    const groups = [arc & 0x7f];
+    for (let more = arc >>> 7; more > 0; more >>>= 7) groups.unshift((more & 0x7f) | 0x80);
+    bytes.push(...groups);
+  }
+  return tlv(TAG.oid, Buffer.from(bytes));
+}
+
+/** RFC 5280: two-digit years up to 2049, four-digit years from then on. */
+export function time(date: Date): Buffer {
+  const digits = date.toISOString().replace(/[-:T]/g, '').slice(0, 14);
+  return date.getUTCFullYear() < 2050
+    ? tlv(TAG.utcTime, Buffer.from(`${digits.slice(2)}Z`))
+    : tlv(TAG.generalizedTime, Buffer.from(`${digits}Z`));
+}
+
+/** One element that was read: its tag, its content, and the bytes it stood in. */
+export class DerElement {
+  readonly tag: number;
+  readonly content: Buffer;
+  readonly raw: Buffer;
+
+  constructor(tag: number, content: Buffer, raw: Buffer) {
+    this.tag = tag;
+    this.content = content;
+    this.raw = raw;
+  }
+
+  children(): DerElement[] {
+    const found: DerElement[] = [];
+    for (let rest = this.content; rest.length > 0; ) {
+      const element = readDer(rest);
+      found.push(element);
+      rest = rest.subarray(element.raw.length);
+    }
+    return found;
+  }
+
+  child(index: number): DerElement {
+    const found = this.children()[index];
+    if (found === undefined) throw new Error(`asn1: structure error: element ${index} is missing`);
+    return found;
+  }
+
+  is(encoded: Buffer): boolean {
+    return this.raw.equals(encoded);
+  }
+
+  text(): string {
+    return this.tag === 0x1e
+      ? Buffer.from(this.content).swap16().toString('utf16le')
+      : this.content.toString(this.tag === TAG.utf8String ? 'utf8' : 'latin1');
+  }
+}
+
+/** Reads the first element; whatever follows it is the caller's. */
+export function readDer(bytes: Buffer): DerElement {
+  const tag = bytes[0];
+  let length = bytes[1];
+  if (tag === undefined || length === undefined)
+    throw new Error('asn1: syntax error: truncated tag or length');
+  let start = 2;
+  if (length >= 0x80) {
+    const count = length & 0x7f;
+    if (count === 0 || count > 4 || bytes.length < 2 + count)
+      throw new Error('asn1: syntax error: bad length');
+    length = bytes.readUIntBE(2, count);
+    start += count;
+  }
+  const end = start + length;
+  if (end > bytes.length) throw new Error('asn1: syntax error: data truncated');
+  return new DerElement(tag, bytes.subarray(start, end), bytes.subarray(0, end));
+}
+
+export const isSequence = (element: DerElement): boolean => element.tag === TAG.sequence;
