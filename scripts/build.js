@@ -1,9 +1,15 @@
 // Builds dist/ with esbuild: one bundle per entry point, shared code in chunks, npm packages left external.
 // One bundle instead of hundreds of files keeps the start of the program short.
-import { rm } from 'node:fs/promises';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import { build } from 'esbuild';
+import { generateSchemas } from './generate-schemas.js';
 
-await rm('dist', { recursive: true, force: true });
+await mkdir('dist', { recursive: true });
+for (const name of await readdir('dist')) {
+  // The schemas are a cache with a stamp of its own.
+  if (name !== 'schemas') await rm(`dist/${name}`, { recursive: true, force: true });
+}
+generateSchemas();
 await build({
   entryPoints: { 'cli/main': 'src/cli/main.ts', 'bench/main': 'bench/main.ts' },
   outdir: 'dist',
