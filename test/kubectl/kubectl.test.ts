@@ -1,0 +1,75 @@
+/**
+ * Conformance by kubectl. Each file in cases/ was recorded from a real kube-apiserver; the embedded one must
+ * answer the same commands with the same words.
+ *
+ *     npx vitest run test/kubectl                                    # the embedded server
+ *     TIDEGATE_TEST_KUBECONFIG=FILE npx vitest run test/kubectl      # any other cluster
+ *     UPDATE_TRANSCRIPTS=1 KUBECONFIG=FILE npx vitest run test/kubectl   # record anew from that cluster
+ */
+import { readdirSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { normalise } from './normalise.ts';
+import { openSession, type Session } from './session.ts';
+import { outputLines, parseTranscript, renderTranscript, type Step } from './transcript.ts';
+
+const CASES = join(import.meta.dirname, 'cases');
+const CASE_TIMEOUT_MS = 120_000;
+
+interface Target {
+  readonly kubeconfig: string;
+  readonly record: boolean;
+  stop(): Promise<void>;
+}
+
+async function chooseTarget(env: NodeJS.ProcessEnv): Promise<Target> {
+  const stop = async () => {};
+  if (env.UPDATE_TRANSCRIPTS) {
+    if (!env.KUBECONFIG) throw new Error('UPDATE_TRANSCRIPTS needs KUBECONFIG: the cluster to record from');
+    return { kubeconfig: env.KUBECONFIG, record: true, stop };
+  }
+  if (env.TIDEGATE_TEST_KUBECONFIG) return { kubeconfig: env.TIDEGATE_TEST_KUBECONFIG, record: false, stop };
+  const { startEmbedded } = await import('../support/embedded.ts');
+  const embedded = await startEmbedded();
+  return { kubeconfig: embedded.kubeconfig, record: false, stop: () => embedded.stop() };
+}
+
+async function replay(steps: readonly Step[], session: Session): Promise<Step[]> {
+  const replayed: Step[] = [];
+  for (const step of steps) {
+    if (step.kind === 'remark') {
+      replayed.push(step);
+      continue;
+    }
+    const { output, exitCode } = await session.run(step.script);
+    replayed.push({ ...step, output: outputLines(normalise(output, session.server), exitCode) });
+  }
+  return replayed;
+}
+
+describe('kubectl', () => {
+  let target: Target;
+  beforeAll(async () => {
+    target = await chooseTarget(process.env);
+  });
+  afterAll(() => target?.stop());
+
+  const files = readdirSync(CASES).filter((file) => file.endsWith('.txt'));
+  test.each(files.map((file) => basename(file, '.txt')))(
+    '%s',
+    async (topic) => {
+      const path = join(CASES, `${topic}.txt`);
+      const recorded = await readFile(path, 'utf8');
+      const session = await openSession(topic, target.kubeconfig);
+      try {
+        const replayed = renderTranscript(await replay(parseTranscript(recorded), session));
+        if (target.record) await writeFile(path, replayed);
+        else expect(replayed).toBe(recorded);
+      } finally {
+        await session.close();
+      }
+    },
+    CASE_TIMEOUT_MS,
+  );
+});

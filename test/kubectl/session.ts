@@ -1,0 +1,114 @@
+/**
+ * One case at a cluster: a namespace of its own, a kubeconfig that points into it, a fresh discovery cache, and
+ * bash with kubectl first in PATH. Everything is removed again by `close`.
+ */
+import { spawn } from 'node:child_process';
+import { existsSync, realpathSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+
+const FOLDER = import.meta.dirname;
+const COMMAND_TIMEOUT_MS = 60_000;
+/** The texts that kubectl writes itself change from one minor version to the next. */
+const RECORDED_WITH = 'kubectl.1.32';
+
+export interface Result {
+  readonly output: string;
+  readonly exitCode: number;
+}
+
+export interface Session {
+  readonly server: string;
+  run(script: string): Promise<Result>;
+  close(): Promise<void>;
+}
+
+export async function openSession(topic: string, kubeconfig: string): Promise<Session> {
+  const home = await mkdtemp(join(tmpdir(), 'kubectl-'));
+  const env = await environment(home, kubeconfig);
+  const run = (script: string) => runBash(script, env);
+  const namespace = `t-${topic}`;
+  const config = JSON.parse(
+    await mustRun(run, 'kubectl config view --raw --flatten --minify -o json'),
+  ) as Config;
+  env.KUBECONFIG = await writeConfig(home, config, namespace);
+  await mustRun(
+    run,
+    `kubectl delete namespace ${namespace} --ignore-not-found && kubectl create namespace ${namespace}`,
+  );
+  // Pods need the account; whether a controller makes it must not matter.
+  await run('kubectl create serviceaccount default');
+  return {
+    server: config.clusters[0]?.cluster.server ?? '',
+    run,
+    async close() {
+      await mustRun(run, `kubectl delete namespace ${namespace} --wait=false`);
+      await rm(home, { recursive: true, force: true });
+    },
+  };
+}
+
+interface Config {
+  readonly clusters: readonly { readonly cluster: { readonly server: string } }[];
+  readonly contexts: readonly { readonly context: object }[];
+}
+
+async function writeConfig(home: string, config: Config, namespace: string): Promise<string> {
+  const contexts = config.contexts.map((entry) => ({ ...entry, context: { ...entry.context, namespace } }));
+  const path = join(home, 'kubeconfig');
+  await writeFile(path, JSON.stringify({ ...config, contexts }), { mode: 0o600 });
+  return path;
+}
+
+async function environment(home: string, kubeconfig: string): Promise<Record<string, string>> {
+  const bin = join(home, 'bin');
+  await mkdir(bin);
+  await symlink(findKubectl(), join(bin, 'kubectl'));
+  return {
+    PATH: `${bin}${delimiter}${process.env.PATH ?? ''}`,
+    HOME: home,
+    KUBECACHEDIR: join(home, 'cache'),
+    KUBECONFIG: kubeconfig,
+    LC_ALL: 'C',
+    TZ: 'UTC',
+  };
+}
+
+/** Google's SDK installs `kubectl` as a dispatcher, with the versions that it chooses from beside it. */
+function findKubectl(): string {
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  const found = folders.map((folder) => join(folder, 'kubectl')).find((path) => existsSync(path));
+  if (!found) throw new Error('kubectl is not in PATH: run scripts/setup');
+  const pinned = join(dirname(realpathSync(found)), RECORDED_WITH);
+  return existsSync(pinned) ? pinned : found;
+}
+
+async function mustRun(run: Session['run'], script: string): Promise<string> {
+  const { output, exitCode } = await run(script);
+  if (exitCode !== 0) throw new Error(`${script}: exit ${exitCode}: ${output}`);
+  return output;
+}
+
+function runBash(script: string, env: Record<string, string>): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    // One pipe for both streams keeps the order in which they were written.
+    const child = spawn('bash', ['-c', `exec 2>&1\n${script}`], {
+      cwd: FOLDER,
+      env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+      detached: true,
+    });
+    const chunks: Buffer[] = [];
+    const timer = setTimeout(() => child.pid && process.kill(-child.pid, 'SIGKILL'), COMMAND_TIMEOUT_MS);
+    child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      clearTimeout(timer);
+      const output = Buffer.concat(chunks).toString('utf8');
+      if (code === null)
+        reject(new Error(`ended by ${signal} after ${COMMAND_TIMEOUT_MS} ms: ${script}\n${output}`));
+      else resolve({ output, exitCode: code });
+    });
+  });
+}

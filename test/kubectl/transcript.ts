@@ -1,0 +1,87 @@
+/**
+ * A transcript is a text that a person can read and replay: what was typed, and what came back.
+ *
+ *     # a sentence of what the case shows
+ *     $ kubectl apply -f - <<EOF
+ *     > kind: ConfigMap
+ *     > EOF
+ *     error: ...
+ *     [exit 1]
+ *
+ * `# ` starts a remark, `$ ` a command, `> ` continues the command. Everything else is output, stdout and
+ * stderr in the order they were written; `[exit N]` closes it unless N is 0. An output line that begins like
+ * one of these marks is written with a backslash before it. Blank lines at the end of an output are layout.
+ */
+
+export interface Remark {
+  readonly kind: 'remark';
+  readonly text: string;
+}
+
+export interface Command {
+  readonly kind: 'command';
+  /** The script as bash gets it, heredocs included. */
+  readonly script: string;
+  /** Output lines as they stand in the file, `[exit N]` included. */
+  readonly output: readonly string[];
+}
+
+export type Step = Remark | Command;
+
+const MARK = /^(?:[#$>] |[#$>]$|\[exit \d+\]$|\\)/;
+
+export function parseTranscript(text: string): Step[] {
+  const steps: Step[] = [];
+  const lines = text.replace(/\n+$/, '').split('\n');
+  for (let at = 0; at < lines.length; ) {
+    const line = lines[at] as string;
+    if (!line.startsWith('$ ')) {
+      steps.push({ kind: 'remark', text: line });
+      at++;
+      continue;
+    }
+    const script = [line.slice(2)];
+    for (at++; isContinuation(lines[at]); at++) script.push((lines[at] as string).slice(2));
+    const output: string[] = [];
+    for (; at < lines.length && !isStart(lines[at] as string); at++) output.push(lines[at] as string);
+    const layout = trailingBlanks(output);
+    steps.push({
+      kind: 'command',
+      script: script.join('\n'),
+      output: output.slice(0, output.length - layout),
+    });
+    for (let blank = 0; blank < layout; blank++) steps.push({ kind: 'remark', text: '' });
+  }
+  return steps;
+}
+
+export function renderTranscript(steps: readonly Step[]): string {
+  const lines = steps.flatMap((step) => (step.kind === 'remark' ? [step.text] : renderCommand(step)));
+  return `${lines.join('\n')}\n`;
+}
+
+/** What a command printed, as the lines that stand under it in a transcript. */
+export function outputLines(output: string, exitCode: number): string[] {
+  const lines = output.split('\n').map((line) => (MARK.test(line) ? `\\${line}` : line));
+  const kept = lines.slice(0, lines.length - trailingBlanks(lines));
+  return exitCode === 0 ? kept : [...kept, `[exit ${exitCode}]`];
+}
+
+function renderCommand(command: Command): string[] {
+  const [first, ...more] = command.script.split('\n');
+  return [`$ ${first}`, ...more.map((line) => (line === '' ? '>' : `> ${line}`)), ...command.output];
+}
+
+function isContinuation(line: string | undefined): boolean {
+  return line !== undefined && (line.startsWith('> ') || line === '>');
+}
+
+function isStart(line: string): boolean {
+  return line.startsWith('$ ') || line.startsWith('# ');
+}
+
+function trailingBlanks(lines: readonly string[]): number {
+  let count = 0;
+  while (count < lines.length && lines[lines.length - 1 - count] === '') count++;
+  return count;
+}
