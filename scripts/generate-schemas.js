@@ -1,16 +1,18 @@
 // Turns the npm package kubernetes-models (one .d.ts and one compiled validator for each type of the Kubernetes API)
 // into the schemas of the built-in kinds:
 //
-//   dist/schemas/definitions.json    name -> schema without descriptions; references as `$ref: name`
+//   dist/schemas/definitions.json    name -> schema without descriptions, references as `$ref: name`; how structs are
+//                                    written, by the same names; which kind has which name
 //   dist/schemas/descriptions.json   name -> { '': of the type, field: of the field }; only `kubectl explain` wants it
 //
 // The .d.ts files say which fields there are, their types, enums and texts. Whether a `number` is an int32, int64 or
-// double, and which strings are base64, is known to the validators only. The rest is in schema-facts.js.
+// double, and which strings are base64, is known to the validators only. The rest is in schema-facts.js and go-facts.js.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
+import { structs } from './go-facts.js';
 import { atomicTypes, fields, kinds, types } from './schema-facts.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -94,6 +96,7 @@ function commentOf(node, source) {
     .map((line) => line.replace(/^\s*\* ?/, ''))
     .join('\n')
     .replaceAll('\\*', '*')
+    .replaceAll('*\\/', '*/')
     .replace(/\n@deprecated\s*$/, '')
     .trim();
 }
@@ -177,10 +180,32 @@ function readType(file) {
   return { name, schema, descriptions, references };
 }
 
+/** How a struct writes its fields: see go-facts.js for the marks. */
+function structOf(name, schema) {
+  const required = new Set(schema.required);
+  const keepZero = new Set(required);
+  const write = new Set([...required].filter((field) => isScalar(schema.properties[field])));
+  const names = {};
+  for (const mark of structs[factName(name)]?.trim().split(/\s+/) ?? []) {
+    const [, field, how, typeName] = /^([^*{!?:]+)(\*|\{\}|!|\?)?(?::(.+))?$/.exec(mark);
+    if (typeName !== undefined) names[field] = typeName;
+    if (how === '*') keepZero.add(field);
+    if (how === '*' || how === '?') write.delete(field);
+    if (how === '?') keepZero.delete(field);
+    if (how === '{}' || how === '!') {
+      keepZero.add(field);
+      write.add(field);
+    }
+  }
+  return { keepZero: [...keepZero], write: [...write], names };
+}
+
+const isScalar = (schema) => ['string', 'integer', 'boolean', 'number'].includes(schema.type);
+
 /** What the output depends on; it is written beside it, so that an unchanged build costs nothing. */
 function stamp() {
   const hash = createHash('sha256');
-  for (const file of ['generate-schemas.js', 'schema-facts.js'])
+  for (const file of ['generate-schemas.js', 'schema-facts.js', 'go-facts.js'])
     hash.update(readFileSync(join(root, 'scripts', file)));
   return hash.update(readFileSync(join(modelsDir, 'package.json'))).digest('hex');
 }
@@ -192,6 +217,7 @@ export function generateSchemas() {
 
   const definitions = {};
   const descriptions = {};
+  const structFacts = {};
   const kindNames = {};
   const queue = [];
   for (const [groupVersion, names] of Object.entries(kinds)) {
@@ -207,10 +233,14 @@ export function generateSchemas() {
     const type = readType(file);
     definitions[name] = type.schema;
     descriptions[name] = type.descriptions;
+    if (type.schema.properties !== undefined) structFacts[name] = structOf(name, type.schema);
     queue.push(...type.references);
   }
   mkdirSync(outDir, { recursive: true });
-  writeFileSync(join(outDir, 'definitions.json'), JSON.stringify({ kinds: kindNames, definitions }));
+  writeFileSync(
+    join(outDir, 'definitions.json'),
+    JSON.stringify({ kinds: kindNames, definitions, structs: structFacts }),
+  );
   writeFileSync(join(outDir, 'descriptions.json'), JSON.stringify(descriptions));
   writeFileSync(stampFile, current);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { builtinSchema, definitionName } from './builtin.ts';
+import { builtinSchema, structOf } from './builtin.ts';
 
 describe('builtinSchema', () => {
   it('resolves a kind down to its leaves', () => {
@@ -25,13 +25,13 @@ describe('builtinSchema', () => {
     const inDeployment = builtinSchema('apps/v1', 'Deployment').properties?.spec?.properties?.template;
     const inJob = builtinSchema('batch/v1', 'Job').properties?.spec?.properties?.template;
     expect(inDeployment).toBe(inJob);
-    expect(definitionName(inJob ?? {})).toBe('io.k8s.api.core.v1.PodTemplateSpec');
+    expect(structOf(inJob ?? {})?.definition).toBe('io.k8s.api.core.v1.PodTemplateSpec');
   });
 
   it('keeps what a field adds to its type', () => {
     const strategy = builtinSchema('apps/v1', 'Deployment').properties?.spec?.properties?.strategy;
     expect(strategy?.['x-kubernetes-patch-strategy']).toBe('retainKeys');
-    expect(definitionName(strategy ?? {})).toBe('io.k8s.api.apps.v1.DeploymentStrategy');
+    expect(structOf(strategy ?? {})?.name).toBe('DeploymentStrategy');
   });
 
   it('knows recursive types', () => {

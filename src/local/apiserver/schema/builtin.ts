@@ -2,8 +2,20 @@
 import { loadDefinitions, type RawSchema } from './generated.ts';
 import type { Schema } from './types.ts';
 
+/** The Go struct behind a schema: it decides which zero values are written, and error messages name it. */
+export interface Struct {
+  /** `io.k8s.api.apps.v1.DeploymentSpec`. */
+  definition: string;
+  /** `DeploymentSpec`. */
+  name: string;
+  keepZero: ReadonlySet<string>;
+  write: readonly string[];
+  /** Go's names of string types, by field: `v1.Protocol`. */
+  names: Readonly<Record<string, string>>;
+}
+
 const resolved = new Map<string, Schema>();
-const names = new WeakMap<Schema, string>();
+const structs = new WeakMap<Schema, Struct>();
 
 /** The schema of a kind, e.g. `apps/v1`, `Deployment`. `meta/v1` stands for what has no group: DeleteOptions, Status. */
 export function builtinSchema(apiVersion: string, kind: string): Schema {
@@ -23,12 +35,17 @@ export function resolveDefinition(name: string): Schema {
   // Registered before it is filled: JSONSchemaProps contains itself.
   const schema: Schema = {};
   resolved.set(name, schema);
-  names.set(schema, name);
+  const facts = loadDefinitions().structs[name];
+  if (facts !== undefined) {
+    const { keepZero, write, names } = facts;
+    const struct = { definition: name, name: name.slice(name.lastIndexOf('.') + 1), write, names };
+    structs.set(schema, { ...struct, keepZero: new Set(keepZero) });
+  }
   return Object.assign(schema, resolve(raw));
 }
 
-/** The full name of the type that a schema stands for; undefined for plain values, lists and maps. */
-export const definitionName = (schema: Schema): string | undefined => names.get(schema);
+/** Undefined for plain values, lists, maps, and for every schema that is not of a built-in kind. */
+export const structOf = (schema: Schema): Struct | undefined => structs.get(schema);
 
 function resolve(raw: RawSchema): Schema {
   const { $ref, properties, items, additionalProperties, ...own } = raw;
@@ -49,6 +66,7 @@ function resolveReference(name: string, own: Schema): Schema {
   const target = resolveDefinition(name);
   if (Object.keys(own).length === 0) return target;
   const copy = { ...target, ...own };
-  names.set(copy, name);
+  const struct = structs.get(target);
+  if (struct !== undefined) structs.set(copy, struct);
   return copy;
 }

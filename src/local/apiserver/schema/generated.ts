@@ -15,10 +15,21 @@ export interface RawSchema extends Omit<Schema, 'properties' | 'items' | 'additi
   additionalProperties?: RawSchema;
 }
 
+/** How the Go struct behind a type writes its fields. */
+export interface StructFacts {
+  /** Fields whose zero value stays when it was given. */
+  keepZero: string[];
+  /** Fields that are written even when nobody gave them. */
+  write: string[];
+  /** Go's names of string types, by field. */
+  names: Record<string, string>;
+}
+
 export interface Definitions {
   /** `apps/v1/Deployment` -> `io.k8s.api.apps.v1.Deployment`. */
   kinds: Record<string, string>;
   definitions: Record<string, RawSchema>;
+  structs: Record<string, StructFacts>;
 }
 
 /** Definition name -> field -> text; the field '' stands for the type itself. */

@@ -1,0 +1,226 @@
+import { describe, expect, it } from 'vitest';
+import { parseBody, strictDecodingError } from './body.ts';
+import { builtinSchema } from './builtin.ts';
+import { decode } from './decode.ts';
+
+const decodeAs = (apiVersion: string, kind: string, fields: Record<string, unknown>) =>
+  decode(
+    { apiVersion, kind, metadata: { name: 'a' }, ...fields },
+    { schema: builtinSchema(apiVersion, kind), kind, version: apiVersion.split('/').at(-1) ?? '' },
+  );
+
+const deployment = (spec: unknown) => decodeAs('apps/v1', 'Deployment', { spec });
+const pod = (spec: unknown) => decodeAs('v1', 'Pod', { spec });
+const container = (fields: Record<string, unknown>) => pod({ containers: [{ name: 'a', ...fields }] });
+const service = (port: unknown) => decodeAs('v1', 'Service', { spec: { ports: [port] } });
+const secret = (fields: Record<string, unknown>) => decodeAs('v1', 'Secret', fields);
+
+// Every message as a real kube-apiserver 1.36 gave it.
+describe('wrong types', () => {
+  it.each<[string, () => unknown, string]>([
+    [
+      'a string for a number',
+      () => deployment({ replicas: '3' }),
+      'Deployment in version "v1" cannot be handled as a Deployment: json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32',
+    ],
+    [
+      'a fraction',
+      () => deployment({ replicas: 1.5 }),
+      'json: cannot unmarshal number 1.5 into Go struct field DeploymentSpec.spec.replicas of type int32',
+    ],
+    [
+      'a large number',
+      () => deployment({ replicas: 3000000000 }),
+      'json: cannot unmarshal number 3000000000 into Go struct field DeploymentSpec.spec.replicas of type int32',
+    ],
+    [
+      'a boolean for a number',
+      () => deployment({ replicas: true }),
+      'json: cannot unmarshal bool into Go struct field DeploymentSpec.spec.replicas of type int32',
+    ],
+    [
+      'a string for a struct',
+      () => deployment('x'),
+      'json: cannot unmarshal string into Go struct field Deployment.spec of type v1.DeploymentSpec',
+    ],
+    [
+      'an object for a list',
+      () => deployment({ template: { spec: { containers: { a: 1 } } } }),
+      'json: cannot unmarshal object into Go struct field PodSpec.spec.template.spec.containers of type []v1.Container',
+    ],
+    [
+      'a string for an item',
+      () => deployment({ template: { spec: { containers: ['a'] } } }),
+      'json: cannot unmarshal string into Go struct field PodSpec.spec.template.spec.containers of type v1.Container',
+    ],
+    [
+      'a number in an item',
+      () => deployment({ template: { spec: { containers: [{ name: 1 }] } } }),
+      'json: cannot unmarshal number into Go struct field Container.spec.template.spec.containers.name of type string',
+    ],
+    [
+      'a number for a label',
+      () => decodeAs('v1', 'Pod', { metadata: { name: 'a', labels: { a: 1 } } }),
+      'json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string',
+    ],
+    [
+      'a list for labels',
+      () => decodeAs('v1', 'Pod', { metadata: { name: 'a', labels: [1] } }),
+      'json: cannot unmarshal array into Go struct field ObjectMeta.metadata.labels of type map[string]string',
+    ],
+    [
+      'a number for a named string',
+      () => container({ ports: [{ containerPort: 80, protocol: 1 }] }),
+      'json: cannot unmarshal number into Go struct field ContainerPort.spec.containers.ports.protocol of type v1.Protocol',
+    ],
+    [
+      'no quantity',
+      () => container({ resources: { limits: { cpu: 'abc' } } }),
+      'Pod in version "v1" cannot be handled as a Pod: quantities must match the regular expression \'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$\'',
+    ],
+    [
+      'no time',
+      () => decodeAs('v1', 'Pod', { metadata: { name: 'a', creationTimestamp: 'yesterday' } }),
+      'parsing time "yesterday" as "2006-01-02T15:04:05Z07:00": cannot parse "yesterday" as "2006"',
+    ],
+    [
+      'a number for a time',
+      () => decodeAs('v1', 'Pod', { metadata: { name: 'a', creationTimestamp: 5 } }),
+      'json: cannot unmarshal number into Go struct field ObjectMeta.metadata.creationTimestamp of type string',
+    ],
+    [
+      'a boolean for int-or-string',
+      () => service({ port: 80, targetPort: true }),
+      'json: cannot unmarshal bool into Go struct field ServicePort.spec.ports.targetPort of type int32',
+    ],
+    [
+      'no base64',
+      () => secret({ data: { x: '???' } }),
+      'Secret in version "v1" cannot be handled as a Secret: illegal base64 data at input byte 0',
+    ],
+    [
+      'a number for base64',
+      () => secret({ data: { x: 5 } }),
+      'json: cannot unmarshal number into Go struct field Secret.data of type []uint8',
+    ],
+    [
+      'a string for a boolean',
+      () => secret({ immutable: 'true' }),
+      'json: cannot unmarshal string into Go struct field Secret.immutable of type bool',
+    ],
+  ])('refuses %s', (_, run, message) => {
+    expect(run).toThrow(message);
+  });
+});
+
+describe('what is written', () => {
+  it('leaves out nulls and empty optional fields, keeps zeros that mean something', () => {
+    const { object } = deployment({
+      replicas: 0,
+      paused: false,
+      minReadySeconds: 0,
+      selector: null,
+      template: {
+        metadata: { labels: {} },
+        spec: { containers: [{ name: 'a', env: [], command: null }], hostNetwork: false },
+      },
+    });
+    expect(object.spec).toEqual({
+      replicas: 0,
+      strategy: {},
+      template: { metadata: {}, spec: { containers: [{ name: 'a', resources: {} }] } },
+    });
+    expect(object.status).toEqual({});
+  });
+
+  it('gives quantities, times and base64 their canonical form', () => {
+    const { object } = container({ resources: { limits: { cpu: 0.5, memory: '1024Mi' } } });
+    expect(object.spec).toMatchObject({
+      containers: [{ resources: { limits: { cpu: '500m', memory: '1Gi' } } }],
+    });
+    expect(secret({ data: { x: 'YW\nJj', y: null } }).object.data).toEqual({ x: 'YWJj', y: '' });
+    const lease = decodeAs('coordination.k8s.io/v1', 'Lease', {
+      metadata: { creationTimestamp: '2026-01-02T03:04:05.678+01:00' },
+      spec: { renewTime: '2026-01-02T03:04:05Z' },
+    }).object;
+    expect(lease.metadata.creationTimestamp).toBe('2026-01-02T02:04:05Z');
+    expect(lease.spec).toEqual({ renewTime: '2026-01-02T03:04:05.000000Z' });
+  });
+
+  it('does not invent a port', () => {
+    expect(service({ port: 80 }).object.spec).toEqual({ ports: [{ port: 80 }] });
+  });
+});
+
+const BODY = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","foo":1},"foo":{},"spec":{"bar":1,"containers":[{"name":"a","image":"x","image":"b","baz":1,"resources":{"limits":{"cpu":"1","cpu":"2"}},"env":[{"name":"a","value":"1"},{"name":"a","valu":"1"}]}]}}`;
+const YAML_BODY = `apiVersion: v1
+kind: Pod
+metadata:
+  name: a
+  foo: 1
+spec:
+  bar: 1
+  bar: 2
+  containers:
+  - name: a
+    image: x
+    image: b
+`;
+
+describe('strict field validation', () => {
+  const strict = (text: string, yaml: boolean): string => {
+    const body = parseBody(text, { yaml, kind: 'Pod', findDuplicates: true });
+    const { problems } = decode(body.value, {
+      schema: builtinSchema('v1', 'Pod'),
+      kind: 'Pod',
+      version: 'v1',
+      duplicates: body.duplicates,
+    });
+    return strictDecodingError('Pod', 'v1', body, problems).message;
+  };
+
+  it('finds unknown and duplicate fields in JSON', () => {
+    expect(strict(BODY, false)).toBe(
+      'Pod in version "v1" cannot be handled as a Pod: strict decoding error: unknown field "metadata.foo", unknown field "foo", unknown field "spec.bar", duplicate field "spec.containers[0].image", unknown field "spec.containers[0].baz", duplicate field "spec.containers[0].resources.limits.cpu", unknown field "spec.containers[0].env[1].valu"',
+    );
+  });
+
+  it('tells the lines of duplicate keys in YAML', () => {
+    expect(strict(YAML_BODY, true)).toBe(
+      `Pod in version "v1" cannot be handled as a Pod: strict decoding error: yaml: unmarshal errors:
+  line 8: key "bar" already set in map
+  line 12: key "image" already set in map, unknown field "metadata.foo", unknown field "spec.bar"`,
+    );
+  });
+});
+
+describe('bodies that are no objects', () => {
+  const json = (text: string) => () =>
+    parseBody(text, { yaml: false, kind: 'Deployment', findDuplicates: false });
+  const head = 'the object provided is unrecognized (must be of type Deployment): ';
+
+  it.each([
+    ['{"a":', `couldn't get version/kind; json parse error: unexpected end of JSON input ({"a":)`],
+    [
+      '{"apiVersion":"apps/v1","kind":"Deployment",}',
+      `couldn't get version/kind; json parse error: invalid character '}' looking for beginning of object key string ({"apiVersion":"apps/v1","kind" ...)`,
+    ],
+    [
+      '[]',
+      `couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" } (5b5d)`,
+    ],
+    ['', `couldn't get version/kind; json parse error: unexpected end of JSON input (<empty>)`],
+    [
+      '{"apiVersion":1,"kind":"Pod"}',
+      `couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field .apiVersion of type string ({"apiVersion":1,"kind":"Pod"})`,
+    ],
+  ])('refuses %s', (text, message) => {
+    expect(json(text)).toThrow(head + message);
+  });
+
+  it('reads YAML as version 1.1, but leaves dates alone', () => {
+    const text = 'a: yes\nb: 010\nc: 2026-01-01\nd: 12:30:00\ne: "1"';
+    const body = parseBody(text, { yaml: true, kind: 'Pod', findDuplicates: false });
+    expect(body.value).toEqual({ a: true, b: 8, c: '2026-01-01', d: '12:30:00', e: '1' });
+  });
+});

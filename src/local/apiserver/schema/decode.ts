@@ -1,0 +1,282 @@
+/**
+ * Reads an object into a built-in kind and writes it out again, as a Go server does by unmarshalling into structs:
+ * unknown fields and nulls vanish, wrong types are refused, empty optional fields are left out, struct fields appear,
+ * and quantities, times and base64 take their canonical form.
+ */
+import type { KubeObject } from '../../../kube/object.ts';
+import { badRequest } from '../errors.ts';
+import { jsonType } from './body.ts';
+import { type Struct, structOf } from './builtin.ts';
+import { canonicalQuantity, parseQuantity } from './quantity.ts';
+import { canonicalMicroTime, canonicalTime } from './time.ts';
+import type { Schema } from './types.ts';
+
+export interface DecodeOptions {
+  schema: Schema;
+  kind: string;
+  /** Without the group, as error messages show it: `v1`. */
+  version: string;
+  /** Paths of keys that stood twice in the body, see body.ts. */
+  duplicates?: ReadonlySet<string>;
+}
+
+export interface Decoded {
+  object: KubeObject;
+  /** `unknown field "spec.foo"`, `duplicate field "spec.bar"`: warnings, or errors of strict validation. */
+  problems: string[];
+}
+
+/** The server stops counting there. */
+const MAX_PROBLEMS = 100;
+
+export function decode(value: Record<string, unknown>, options: DecodeOptions): Decoded {
+  const decoder = new Decoder(options.duplicates ?? new Set());
+  try {
+    const object = decoder.struct(value, options.schema) as KubeObject;
+    return { object, problems: decoder.problems };
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    const { kind, version } = options;
+    throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${error.message}`);
+  }
+}
+
+class DecodeError extends Error {}
+
+/** Where a value goes: the struct and the Go type are only for the error message. */
+interface Target {
+  struct: Struct | undefined;
+  field: string;
+}
+
+class Decoder {
+  readonly problems: string[] = [];
+  readonly #duplicates: ReadonlySet<string>;
+  readonly #path: (string | number)[] = [];
+
+  constructor(duplicates: ReadonlySet<string>) {
+    this.#duplicates = duplicates;
+  }
+
+  struct(value: Record<string, unknown>, schema: Schema): Record<string, unknown> {
+    const properties = schema.properties ?? {};
+    const struct = structOf(schema);
+    const result: Record<string, unknown> = {};
+    for (const key of Object.keys(value)) {
+      const property = Object.hasOwn(properties, key) ? properties[key] : undefined;
+      this.#path.push(key);
+      if (this.#duplicates.size > 0) this.#checkDuplicate();
+      if (property === undefined) this.#problem('unknown');
+      else {
+        const decoded = this.#value(value[key], property, { struct, field: key });
+        if (decoded !== undefined && !(isZero(decoded, property) && !struct?.keepZero.has(key))) {
+          result[key] = decoded;
+        }
+      }
+      this.#path.pop();
+    }
+    for (const field of struct?.write ?? []) {
+      if (result[field] === undefined) setZero(result, field, properties[field]);
+    }
+    return result;
+  }
+
+  /** Undefined: leave the field out. */
+  #value(value: unknown, schema: Schema, target: Target): unknown {
+    if (value === null || value === undefined) return undefined;
+    if (schema.format !== undefined) return this.#formatted(value, schema, target);
+    switch (schema.type) {
+      case 'object':
+        return this.#object(value, schema, target);
+      case 'array':
+        return this.#array(value, schema, target);
+      case 'string':
+      case 'boolean':
+      case 'number':
+        if (typeof value !== schema.type) throw this.#wrongType(value, goType(schema, target), target);
+        return value;
+      default:
+        return value;
+    }
+  }
+
+  #object(value: unknown, schema: Schema, target: Target): unknown {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw this.#wrongType(value, goType(schema, target), target);
+    }
+    const object = value as Record<string, unknown>;
+    if (schema['x-kubernetes-preserve-unknown-fields'] === true) return object;
+    const { additionalProperties } = schema;
+    if (typeof additionalProperties !== 'object') return this.struct(object, schema);
+    const result: Record<string, unknown> = {};
+    for (const key of Object.keys(object)) {
+      this.#path.push(key);
+      if (this.#duplicates.size > 0) this.#checkDuplicate();
+      result[key] = this.#value(object[key], additionalProperties, target) ?? zeroOf(additionalProperties);
+      this.#path.pop();
+    }
+    return result;
+  }
+
+  #array(value: unknown, schema: Schema, target: Target): unknown {
+    if (!Array.isArray(value)) throw this.#wrongType(value, goType(schema, target), target);
+    const items = schema.items ?? {};
+    return value.map((item, index) => {
+      this.#path.push(index);
+      const decoded = this.#value(item, items, target) ?? zeroOf(items);
+      this.#path.pop();
+      return decoded;
+    });
+  }
+
+  #formatted(value: unknown, schema: Schema, target: Target): unknown {
+    switch (schema.format) {
+      case 'int32':
+        return this.#integer(value, 2 ** 31, 'int32', target);
+      case 'int64':
+        return this.#integer(value, 2 ** 63, 'int64', target);
+      case 'int-or-string':
+        return typeof value === 'string' ? value : this.#integer(value, 2 ** 31, 'int32', target);
+      case 'quantity':
+        return parsed(() => canonicalQuantity(parseQuantity(quantityText(value))));
+      case 'double':
+        if (typeof value !== 'number') throw this.#wrongType(value, 'float64', target);
+        return value;
+      case 'byte':
+        if (typeof value !== 'string') throw this.#wrongType(value, '[]uint8', target);
+        return canonicalBase64(value);
+      case 'date-time':
+      case 'micro-time':
+        if (typeof value !== 'string') throw this.#wrongType(value, 'string', target);
+        return parsed(() =>
+          schema.format === 'date-time' ? canonicalTime(value) : canonicalMicroTime(value),
+        );
+      default:
+        return this.#value(value, { ...schema, format: undefined }, target);
+    }
+  }
+
+  #integer(value: unknown, limit: number, type: string, target: Target): number {
+    if (typeof value !== 'number') throw this.#wrongType(value, type, target);
+    if (!Number.isInteger(value) || value >= limit || value < -limit) {
+      throw this.#wrongType(value, type, target, `number ${value}`);
+    }
+    return value;
+  }
+
+  #wrongType(value: unknown, type: string, target: Target, what = jsonType(value)): DecodeError {
+    const path = this.#path.filter((segment, i) => typeof segment === 'string' && !this.#isMapKey(i, target));
+    return new DecodeError(
+      `json: cannot unmarshal ${what} into Go struct field ${target.struct?.name ?? ''}.${path.join('.')} of type ${type}`,
+    );
+  }
+
+  /** Go names the field that holds a map, not the key in it. */
+  #isMapKey(index: number, target: Target): boolean {
+    return index > this.#path.lastIndexOf(target.field);
+  }
+
+  #checkDuplicate(): void {
+    if (this.#duplicates.has(this.#pathText())) this.#problem('duplicate');
+  }
+
+  #problem(what: 'unknown' | 'duplicate'): void {
+    if (this.problems.length < MAX_PROBLEMS) this.problems.push(`${what} field "${this.#pathText()}"`);
+  }
+
+  #pathText(): string {
+    let text = '';
+    for (const segment of this.#path) {
+      if (typeof segment === 'number') text += `[${segment}]`;
+      else text += text === '' ? segment : `.${segment}`;
+    }
+    return text;
+  }
+}
+
+/** Runs a parser whose message is the answer. */
+function parsed<T>(parse: () => T): T {
+  try {
+    return parse();
+  } catch (cause) {
+    throw new DecodeError(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+}
+
+const quantityText = (value: unknown): string =>
+  typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '';
+
+function canonicalBase64(text: string): string {
+  const wrong = /[^A-Za-z0-9+/=\r\n]/.exec(text);
+  if (wrong !== null) throw new DecodeError(`illegal base64 data at input byte ${wrong.index}`);
+  const compact = text.replace(/[\r\n]/g, '');
+  if (compact.length % 4 === 0 && /^[^=]*={0,2}$/.test(compact)) return compact;
+  throw new DecodeError(`illegal base64 data at input byte ${compact.length - (compact.length % 4)}`);
+}
+
+/** Go's name for the type of a schema. */
+function goType(schema: Schema, target: Target): string {
+  const struct = structOf(schema);
+  if (struct !== undefined) return struct.definition.split('.').slice(-2).join('.');
+  switch (schema.type) {
+    case 'array':
+      return `[]${goType(schema.items ?? {}, target)}`;
+    case 'object':
+      return `map[string]${typeof schema.additionalProperties === 'object' ? goType(schema.additionalProperties, target) : 'interface {}'}`;
+    case 'boolean':
+      return 'bool';
+    case 'integer':
+      return schema.format ?? 'int64';
+    case 'string':
+      if (schema.format === 'byte') return '[]uint8';
+      return target.struct?.names[target.field] ?? 'string';
+    default:
+      return schema.format === 'quantity' ? 'resource.Quantity' : 'string';
+  }
+}
+
+/** What `omitempty` leaves out. */
+function isZero(value: unknown, schema: Schema): boolean {
+  if (value === '' || value === 0 || value === false) return schema.format !== 'int-or-string';
+  if (Array.isArray(value)) return value.length === 0;
+  if (typeof value !== 'object' || value === null || structOf(schema) !== undefined) return false;
+  return schema.type === 'object' && typeof schema.additionalProperties === 'object' && isEmpty(value);
+}
+
+const isEmpty = (value: object): boolean => {
+  for (const _ in value) return false;
+  return true;
+};
+
+/** The zero value of an item or map value, which can not be left out. */
+function zeroOf(schema: Schema): unknown {
+  if (schema.format === 'quantity') return '0';
+  if (schema.format === 'date-time' || schema.format === 'micro-time') return null;
+  switch (schema.type) {
+    case 'string':
+      return '';
+    case 'integer':
+    case 'number':
+      return 0;
+    case 'boolean':
+      return false;
+    case 'array':
+      return null;
+    case 'object':
+      return zeroStruct(schema);
+    default:
+      return null;
+  }
+}
+
+function zeroStruct(schema: Schema): Record<string, unknown> {
+  const result: Record<string, unknown> = {};
+  for (const field of structOf(schema)?.write ?? []) setZero(result, field, schema.properties?.[field]);
+  return result;
+}
+
+function setZero(object: Record<string, unknown>, field: string, schema: Schema | undefined): void {
+  // A port that was not given must stay recognizable for defaulting.
+  if (schema === undefined || schema.format === 'int-or-string') return;
+  object[field] = zeroOf(schema);
+}
