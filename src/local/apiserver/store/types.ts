@@ -1,7 +1,8 @@
 /**
  * The contract of the store: a multi-version map from (resource, namespace, name) to JSON bytes.
  *
- * - One counter, `revision`, grows by one with every change; it is the objects' resourceVersion.
+ * - One counter, `revision`, grows with every change; it is the objects' resourceVersion. An empty store stands at 1,
+ *   because clients read resourceVersion 0 as "any". Writes that failed leave gaps: their numbers are not used again.
  * - What a reader or watcher sees is durable: a change is published after it was synced to disk, never before.
  *   Writers are checked against what is queued but not yet durable, so two writers can not both win.
  * - Values are immutable Buffers. A list is answered by writing stored bytes out, not by encoding again.
@@ -34,9 +35,11 @@ export interface Change {
 }
 
 export interface ListOptions {
+  /** Only this namespace; '' and undefined mean all. */
   namespace?: string;
   /** Read the state as of this revision; default: the newest. Throws CompactedError when it is no longer kept. */
   revision?: number;
+  /** 0 and undefined mean no limit. */
   limit?: number;
   /** Start after this object (continue token). */
   after?: { namespace: string; name: string };
@@ -51,13 +54,20 @@ export interface ListResult {
 }
 
 export interface WatchOptions {
+  /** Only this namespace; '' and undefined mean all. */
   namespace?: string;
   name?: string;
-  /** Deliver every change after this revision: first the kept ones, at once, then new ones as they come. */
+  /**
+   * Deliver every change after this revision: first the kept ones, at once, then new ones as they come. Throws
+   * CompactedError when it is no longer kept; one that is still to come is waited for.
+   */
   fromRevision: number;
 }
 
-/** What a writer wants done. `keep`: leave the object as it is (no new revision). */
+/**
+ * What a writer wants done. `keep`: leave the object as it is (no new revision); so does a delete of what is not
+ * there. The value of a delete is the object's last state, with the revision of the deletion in it.
+ */
 export type WriteResult =
   | { type: 'put'; value: Buffer }
   | { type: 'delete'; value: Buffer }
@@ -83,8 +93,14 @@ export interface Store {
   watchAll(listener: (changes: readonly Change[]) => void): () => void;
   /** All resources that have objects. */
   resources(): string[];
-  /** Resolves when the change is durable, with the entry written (or the unchanged one for `keep`). */
+  /**
+   * Resolves when the change is durable, with the entry written (for `keep` the unchanged one, once that is durable).
+   * Rejects with a StoreError when it could not be made durable; then nothing of it is ever seen.
+   */
   write(key: Key, writer: Writer): Promise<Entry | undefined>;
+  /** Resolves once everything queued before the call is durable or has failed: what `get` then shows is up to date. */
+  flushed(): Promise<void>;
+  /** Finishes the queued writes, then gives the directory back. */
   close(): Promise<void>;
 }
 
