@@ -90,6 +90,12 @@ export type SubresourceHandler = (
   request: SubresourceRequest,
 ) => Promise<{ replace?: KubeObject; respond?: KubeObject; code?: number }>;
 
+export interface ScalePaths {
+  specReplicasPath: string;
+  statusReplicasPath: string;
+  labelSelectorPath?: string;
+}
+
 export interface ResourceDefinition {
   group: string;
   plural: string;
@@ -101,6 +107,8 @@ export interface ResourceDefinition {
   categories: string[];
   /** Name in the store; shared by resources that are two faces of one (core and events.k8s.io events). */
   storage: string;
+  /** Group and version that the stored bytes are in; the group is the resource's own unless it shares a storage. */
+  storageGroup?: string;
   storageVersion: string;
   /** Preferred first. */
   versions: ServedVersion[];
@@ -110,6 +118,14 @@ export interface ResourceDefinition {
   checkName(name: string, prefix: boolean): string[];
   /** Values for field selectors besides metadata.name and metadata.namespace; a key not in it is not selectable. */
   selectableFields?(object: KubeObject): Record<string, string>;
+  /** PUT on a name that does not exist creates it. */
+  createOnUpdate?: boolean;
+  /** An update must say which resourceVersion it was made from. */
+  requiresResourceVersion?: boolean;
+  /** DELETE answers with the object instead of a Status. */
+  returnsDeleted?: boolean;
+  /** Where `scale` reads and writes, as dotted paths below the object; present where `scale` is served. */
+  scale?: ScalePaths;
   /** True when metadata.generation counts changes of the desired state. */
   generation: boolean;
   /** The object is a custom resource: bytes are stored with sorted keys and items keep kind and apiVersion. */

@@ -1,0 +1,91 @@
+/**
+ * Resource quantities: `500m`, `1.5Gi`, `2e3`. Exact: a value is a whole number of billionths in a BigInt. Every
+ * server writes them in one canonical form, with the largest suffix that needs no fraction.
+ */
+type Format = 'decimal' | 'binary' | 'exponent';
+
+export interface Quantity {
+  readonly nanos: bigint;
+  readonly format: Format;
+}
+
+const NANO = 1_000_000_000n;
+const MILLI_IN_NANOS = 1_000_000n;
+const MAX = (2n ** 63n - 1n) * NANO;
+const DECIMAL: Record<string, number> = { n: -9, u: -6, m: -3, '': 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
+const DECIMAL_SUFFIX = new Map(Object.entries(DECIMAL).map(([suffix, power]) => [power, suffix]));
+const BINARY = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
+const SYNTAX = /^([+-]?)(\d*)(?:\.(\d*))?([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+)?$/;
+
+/** Undefined when the text is no quantity. */
+export function parseQuantity(text: string): Quantity | undefined {
+  const match = SYNTAX.exec(text);
+  if (match === null) return undefined;
+  const [, sign, whole = '', fraction = '', suffix = ''] = match;
+  if (whole === '' && fraction === '') return undefined;
+  const { format, base, power } = scaleOf(suffix);
+  const digits = BigInt(`${whole}${fraction}`) * NANO;
+  const up = base ** BigInt(Math.max(power, 0));
+  const down = base ** BigInt(Math.max(-power, 0)) * 10n ** BigInt(fraction.length);
+  const magnitude = min(divideUp(digits * up, down), MAX);
+  return { nanos: sign === '-' ? -magnitude : magnitude, format };
+}
+
+function scaleOf(suffix: string): { format: Format; base: bigint; power: number } {
+  if (suffix in DECIMAL) return { format: 'decimal', base: 10n, power: DECIMAL[suffix] ?? 0 };
+  if (suffix.endsWith('i')) return { format: 'binary', base: 1024n, power: BINARY.indexOf(suffix) };
+  return { format: 'exponent', base: 10n, power: Number(suffix.slice(1)) };
+}
+
+const min = (a: bigint, b: bigint): bigint => (a < b ? a : b);
+const divideUp = (a: bigint, b: bigint): bigint => (a + b - 1n) / b;
+
+export function compareQuantities(a: Quantity, b: Quantity): number {
+  return a.nanos < b.nanos ? -1 : a.nanos > b.nanos ? 1 : 0;
+}
+
+/** Resources are counted in thousandths at the finest; what is finer is rounded up. */
+export function roundUpToMilli(quantity: Quantity): Quantity {
+  const { nanos, format } = quantity;
+  const magnitude = divideUp(nanos < 0n ? -nanos : nanos, MILLI_IN_NANOS) * MILLI_IN_NANOS;
+  return { nanos: nanos < 0n ? -magnitude : magnitude, format };
+}
+
+export function formatQuantity({ nanos, format }: Quantity): string {
+  if (nanos === 0n) return '0';
+  const sign = nanos < 0n ? '-' : '';
+  const magnitude = nanos < 0n ? -nanos : nanos;
+  // Small numbers have no binary suffix that fits, so they are written decimally.
+  const text =
+    format === 'binary' && magnitude >= 1024n * NANO
+      ? formatBinary(divideUp(magnitude, NANO))
+      : formatDecimal(magnitude, format === 'exponent');
+  return `${sign}${text}`;
+}
+
+function formatBinary(whole: bigint): string {
+  let value = whole;
+  let step = 0;
+  while (value % 1024n === 0n && step < BINARY.length - 1) {
+    value /= 1024n;
+    step++;
+  }
+  return `${value}${BINARY[step]}`;
+}
+
+function formatDecimal(nanos: bigint, exponent: boolean): string {
+  let value = nanos;
+  let power = -9;
+  while (value % 1000n === 0n && power < 18) {
+    value /= 1000n;
+    power += 3;
+  }
+  if (!exponent || power === 0) return `${value}${DECIMAL_SUFFIX.get(power) ?? ''}`;
+  return `${value}e${power}`;
+}
+
+/** The one form that a server writes; text that is no quantity stays as it is. */
+export function canonicalQuantity(text: string): string {
+  const quantity = parseQuantity(text);
+  return quantity === undefined ? text : formatQuantity(quantity);
+}

@@ -1,0 +1,48 @@
+import type { KubeObject } from '../../../../kube/object.ts';
+import { type FieldError, fieldError } from '../../field-error.ts';
+import { define } from '../define.ts';
+import { ageColumn, nameColumn } from '../table.ts';
+
+export interface Lease extends KubeObject {
+  spec: {
+    holderIdentity?: string;
+    leaseDurationSeconds?: number;
+    leaseTransitions?: number;
+    strategy?: string;
+    preferredHolder?: string;
+  };
+}
+
+export const leases = define<Lease>({
+  group: 'coordination.k8s.io',
+  kind: 'Lease',
+  plural: 'leases',
+  parts: ['spec'],
+  table: [
+    nameColumn,
+    { name: 'Holder', field: 'spec.holderIdentity', cell: ({ spec }) => spec.holderIdentity ?? '' },
+    ageColumn,
+  ],
+  validate: validateLease,
+});
+
+function validateLease({ spec }: Lease): FieldError[] {
+  const errors: FieldError[] = [];
+  const { leaseDurationSeconds, leaseTransitions } = spec;
+  if (leaseDurationSeconds !== undefined && leaseDurationSeconds <= 0) {
+    errors.push(
+      fieldError.invalid('spec.leaseDurationSeconds', leaseDurationSeconds, 'must be greater than 0'),
+    );
+  }
+  if (leaseTransitions !== undefined && leaseTransitions < 0) {
+    errors.push(
+      fieldError.invalid('spec.leaseTransitions', leaseTransitions, 'must be greater than or equal to 0'),
+    );
+  }
+  if (spec.preferredHolder && !spec.strategy) {
+    errors.push(
+      fieldError.forbidden('spec.preferredHolder', 'may only be specified when `strategy` is defined'),
+    );
+  }
+  return errors;
+}

@@ -1,0 +1,22 @@
+import type { KubeObject } from '../../../../kube/object.ts';
+import { define } from '../define.ts';
+import type { BuiltinHooks } from '../hooks.ts';
+import { ageColumn, nameColumn } from '../table.ts';
+import type { ResourceDefinition } from '../types.ts';
+
+export const serviceaccounts = (hooks: BuiltinHooks): ResourceDefinition =>
+  define<KubeObject>({
+    kind: 'ServiceAccount',
+    plural: 'serviceaccounts',
+    shortNames: ['sa'],
+    table: [nameColumn, ageColumn],
+    subresources: {
+      token: {
+        group: 'authentication.k8s.io',
+        version: 'v1',
+        kind: 'TokenRequest',
+        verbs: ['create'],
+        handle: hooks.serviceAccountToken,
+      },
+    },
+  });

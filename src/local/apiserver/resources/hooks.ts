@@ -1,0 +1,26 @@
+/** What the built-in resources need from other parts of the server. */
+import type { KubeObject } from '../../../kube/object.ts';
+import type { ServiceAllocator } from './service/allocator.ts';
+import type { RequestContext, Strategy, SubresourceHandler } from './types.ts';
+
+export type ReviewResource =
+  | 'tokenreviews'
+  | 'selfsubjectreviews'
+  | 'subjectaccessreviews'
+  | 'selfsubjectaccessreviews'
+  | 'localsubjectaccessreviews'
+  | 'selfsubjectrulesreviews';
+
+export type Review = (object: KubeObject, context: RequestContext) => Promise<KubeObject>;
+
+export interface BuiltinHooks {
+  /** Hands out cluster IPs and node ports. */
+  services: ServiceAllocator;
+  reviews: Record<ReviewResource, Review>;
+  /** `serviceaccounts/token`: signs a token. */
+  serviceAccountToken: SubresourceHandler;
+  /** `pods/eviction`: deletes the pod if its disruption budget allows. */
+  eviction: SubresourceHandler;
+  /** Validation and status of CustomResourceDefinitions. */
+  customResourceDefinition: Strategy;
+}

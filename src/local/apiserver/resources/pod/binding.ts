@@ -1,0 +1,46 @@
+/** `pods/binding`: the scheduler's one write. It gives a pod its node, once. */
+import type { KubeObject } from '../../../../kube/object.ts';
+import { conflict, invalid } from '../../errors.ts';
+import { fieldError } from '../../field-error.ts';
+import type { SubresourceHandler } from '../types.ts';
+import type { Pod } from './types.ts';
+
+interface Binding extends KubeObject {
+  target?: { kind?: string; name?: string };
+}
+
+export const bindPod: SubresourceHandler = async ({ parent, body, context }) => {
+  const pod = structuredClone(parent) as Pod;
+  const { target = {} } = body as Binding;
+  const name = pod.metadata.name ?? '';
+  if ((target.kind ?? '') !== '' && target.kind !== 'Node') {
+    throw invalid({ group: '', kind: 'Binding' }, name, [
+      fieldError.notSupported('target.kind', target.kind, ['Node', '<empty>']),
+    ]);
+  }
+  if ((target.name ?? '') === '') {
+    throw invalid({ group: '', kind: 'Binding' }, name, [fieldError.required('target.name')]);
+  }
+  if ((pod.spec.nodeName ?? '') !== '') {
+    const why = `pod ${name} is already assigned to node ${JSON.stringify(pod.spec.nodeName)}`;
+    throw conflict({ group: '', resource: 'pods/binding' }, name, why);
+  }
+  pod.spec.nodeName = target.name;
+  pod.status.conditions = [
+    ...(pod.status.conditions ?? []).filter((condition) => condition.type !== 'PodScheduled'),
+    {
+      type: 'PodScheduled',
+      status: 'True',
+      lastProbeTime: null,
+      lastTransitionTime: context.now.toISOString().replace(/\.\d+Z$/, 'Z'),
+    },
+  ];
+  const respond: KubeObject = {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Success',
+    code: 201,
+  };
+  return { replace: pod, respond, code: 201 };
+};

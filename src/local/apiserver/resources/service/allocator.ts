@@ -1,0 +1,142 @@
+/**
+ * Who holds which cluster IP and node port. Built from the store once, then kept by its changes. What a request was
+ * given before its write is durable is held for that service's name alone, and falls back if the write never comes.
+ */
+import type { Change, Store } from '../../store/types.ts';
+import {
+  addressRange,
+  type NumberRange,
+  type PortRange,
+  pickFree,
+  portRange,
+  toAddress,
+  toNumber,
+} from './pool.ts';
+import { HEADLESS, nodePortsOf, type Service, type ServiceSpec } from './types.ts';
+
+const HOLD_MS = 30_000;
+
+export interface ServiceAllocatorOptions {
+  clusterIPRange?: string;
+  nodePortRange?: string;
+  random?: () => number;
+}
+
+/** One request's view of the pools. */
+export interface Claimant {
+  /** `namespace/name` of the service. */
+  owner: string;
+  now: Date;
+  /** A dry run is told what it would get, and holds nothing. */
+  dryRun: boolean;
+}
+
+interface Hold {
+  owner: string;
+  until: number;
+}
+
+export class ServiceAllocator {
+  readonly addresses: NumberRange;
+  readonly ports: PortRange;
+  readonly #random: () => number;
+  readonly #owners = new Map<string, string>();
+  readonly #holds = new Map<string, Hold>();
+  readonly #stop: () => void;
+
+  constructor(store: Store, options: ServiceAllocatorOptions = {}) {
+    this.addresses = addressRange(options.clusterIPRange ?? '10.96.0.0/16');
+    this.ports = portRange(options.nodePortRange ?? '30000-32767');
+    this.#random = options.random ?? Math.random;
+    const { entries, revision } = store.list('services');
+    for (const { value } of entries) this.#take(JSON.parse(value.toString()) as Service);
+    this.#stop = store.watch('services', { fromRevision: revision }, (changes) => this.#follow(changes));
+  }
+
+  close(): void {
+    this.#stop();
+  }
+
+  /** Says why not, or undefined when the address is the claimant's now. */
+  claimAddress(ip: string, claimant: Claimant): string | undefined {
+    const value = toNumber(ip);
+    if (value < this.addresses.first || value > this.addresses.last) {
+      return 'the provided network does not match the current range';
+    }
+    // The real server does not look whether the address is free either: by the time of the real run it may be.
+    if (claimant.dryRun) return undefined;
+    if (!this.#claim(addressKey(ip), claimant)) return 'provided IP is already allocated';
+    return undefined;
+  }
+
+  anyAddress(claimant: Claimant): string | undefined {
+    const taken = (value: number): boolean => this.#isTaken(addressKey(toAddress(value)), claimant);
+    const value = pickFree(this.addresses, taken, this.#random);
+    if (value === undefined) return undefined;
+    this.#claim(addressKey(toAddress(value)), claimant);
+    return toAddress(value);
+  }
+
+  claimPort(port: number, claimant: Claimant): string | undefined {
+    if (port < this.ports.first || port > this.ports.last) {
+      return `provided port is not in the valid range. The range of valid ports is ${this.ports.text}`;
+    }
+    if (!this.#claim(portKey(port), claimant)) return 'provided port is already allocated';
+    return undefined;
+  }
+
+  anyPort(claimant: Claimant): number | undefined {
+    const taken = (value: number): boolean => this.#isTaken(portKey(value), claimant);
+    const port = pickFree(this.ports, taken, this.#random);
+    if (port !== undefined) this.#claim(portKey(port), claimant);
+    return port;
+  }
+
+  #isTaken(key: string, { now }: Claimant): boolean {
+    const hold = this.#holds.get(key);
+    if (hold !== undefined && hold.until <= now.getTime()) this.#holds.delete(key);
+    return this.#owners.has(key) || this.#holds.has(key);
+  }
+
+  #claim(key: string, claimant: Claimant): boolean {
+    const free = !this.#isTaken(key, claimant);
+    const mine = !this.#owners.has(key) && this.#holds.get(key)?.owner === claimant.owner;
+    if (!free && !mine) return false;
+    if (!claimant.dryRun) {
+      this.#holds.set(key, { owner: claimant.owner, until: claimant.now.getTime() + HOLD_MS });
+    }
+    return true;
+  }
+
+  #follow(changes: readonly Change[]): void {
+    for (const { type, entry, previous } of changes) {
+      if (previous !== undefined) this.#release(JSON.parse(previous.value.toString()) as Service);
+      if (type === 'put') this.#take(JSON.parse(entry.value.toString()) as Service);
+    }
+  }
+
+  #take(service: Service): void {
+    for (const key of keysOf(service.spec)) {
+      this.#owners.set(key, ownerOf(service));
+      this.#holds.delete(key);
+    }
+  }
+
+  #release(service: Service): void {
+    for (const key of keysOf(service.spec)) {
+      if (this.#owners.get(key) === ownerOf(service)) this.#owners.delete(key);
+    }
+  }
+}
+
+export const ownerOf = ({ metadata }: Service): string =>
+  `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
+
+const addressKey = (ip: string): string => `ip ${ip}`;
+const portKey = (port: number): string => `port ${port}`;
+
+function keysOf(spec: ServiceSpec): string[] {
+  const ports = [...nodePortsOf(spec), ...(spec.healthCheckNodePort ? [spec.healthCheckNodePort] : [])];
+  const addresses = (spec.clusterIPs ?? []).filter((ip) => ip !== HEADLESS && ip !== '');
+  return [...addresses.map(addressKey), ...ports.map(portKey)];
+}

@@ -1,0 +1,64 @@
+/**
+ * A pool of numbers, some of them taken. A number is picked at random from the upper part of the range, because the
+ * lower part is what people ask for by name; only when the upper part is full does it give from the lower one.
+ */
+export interface NumberRange {
+  first: number;
+  last: number;
+  /** How many numbers at the start are left to explicit requests as long as possible. */
+  reserved: number;
+}
+
+export function pickFree(
+  range: NumberRange,
+  isTaken: (value: number) => boolean,
+  random: () => number,
+): number | undefined {
+  const { first, last, reserved } = range;
+  const split = first + Math.min(reserved, last - first);
+  return probe(split, last, isTaken, random) ?? probe(first, split - 1, isTaken, random);
+}
+
+function probe(
+  first: number,
+  last: number,
+  isTaken: (value: number) => boolean,
+  random: () => number,
+): number | undefined {
+  const size = last - first + 1;
+  const start = Math.floor(random() * size);
+  for (let i = 0; i < size; i++) {
+    const value = first + ((start + i) % size);
+    if (!isTaken(value)) return value;
+  }
+  return undefined;
+}
+
+export const toNumber = (ip: string): number =>
+  ip.split('.').reduce((value, byte) => value * 256 + Number(byte), 0);
+
+export const toAddress = (value: number): string =>
+  [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join('.');
+
+/** The addresses of an IPv4 block that services may have: all but the first and the last. */
+export function addressRange(cidr: string): NumberRange {
+  const [base = '', bits = ''] = cidr.split('/');
+  const size = 2 ** (32 - Number(bits));
+  const network = Math.floor(toNumber(base) / size) * size;
+  return {
+    first: network + 1,
+    last: network + size - 2,
+    reserved: Math.min(Math.max(16, Math.floor(size / 16)), 256),
+  };
+}
+
+export interface PortRange extends NumberRange {
+  text: string;
+}
+
+export function portRange(text: string): PortRange {
+  const [first = 0, last = 0] = text.split('-').map(Number);
+  const size = last - first + 1;
+  const reserved = size < 16 ? 0 : Math.min(Math.max(16, Math.floor(size / 32)), 128);
+  return { text, first, last, reserved };
+}

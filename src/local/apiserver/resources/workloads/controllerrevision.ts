@@ -1,0 +1,41 @@
+import { type OwnerReference, parseApiVersion } from '../../../../kube/object.ts';
+import { fieldError } from '../../field-error.ts';
+import { define } from '../define.ts';
+import { ageColumn, nameColumn } from '../table.ts';
+import { semanticallyEqual } from '../validation/equal.ts';
+import { IMMUTABLE, NON_NEGATIVE } from '../validation/names.ts';
+import type { ControllerRevision } from './types.ts';
+
+export const controllerrevisions = define<ControllerRevision>({
+  group: 'apps',
+  kind: 'ControllerRevision',
+  plural: 'controllerrevisions',
+  table: [
+    nameColumn,
+    {
+      name: 'Controller',
+      description: 'Controller of the object',
+      cell: ({ metadata }) => controllerName(metadata.ownerReferences?.find((owner) => owner.controller)),
+    },
+    { name: 'Revision', field: 'revision', cell: ({ revision }) => revision ?? 0 },
+    ageColumn,
+  ],
+  defaults(revision) {
+    revision.revision ??= 0;
+  },
+  validate({ data, revision = 0 }) {
+    return [
+      ...(data === undefined ? [fieldError.required('data', 'data is mandatory')] : []),
+      ...(revision < 0 ? [fieldError.invalid('revision', revision, NON_NEGATIVE)] : []),
+    ];
+  },
+  validateUpdate: ({ data }, old) =>
+    semanticallyEqual(data, old.data) ? [] : [fieldError.invalid('data', data, IMMUTABLE)],
+});
+
+function controllerName(owner: OwnerReference | undefined): string {
+  if (owner === undefined) return '<none>';
+  const { group } = parseApiVersion(owner.apiVersion);
+  const kind = owner.kind.toLowerCase();
+  return `${group === '' ? kind : `${kind}.${group}`}/${owner.name}`;
+}
