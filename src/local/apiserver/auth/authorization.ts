@@ -1,6 +1,7 @@
 /** The question every request is put: may this user do that? */
 import { ApiError, forbidden } from '../errors.ts';
 import type { UserInfo } from '../resources/types.ts';
+import { MASTERS } from './identity.ts';
 
 export interface ResourceAttributes {
   verb: string;
@@ -9,8 +10,10 @@ export interface ResourceAttributes {
   subresource: string;
   /** '' for cluster-scoped requests and for requests over all namespaces. */
   namespace: string;
-  /** '' when the request is not for one object. */
+  /** '' when the request is not for one object. A list or watch of `metadata.name=x` is for one. */
   name: string;
+  /** What the request's field selector says must be equal. */
+  fields?: Readonly<Record<string, string>>;
 }
 
 /** A request outside the resources: `/metrics`, `/healthz`. */
@@ -72,3 +75,18 @@ function describe(user: UserInfo, attributes: Attributes): string {
 /** Paths and names come from the caller; the answer must not be taken for markup. */
 const escapeHtml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
+/** The group that can always do everything, so that nobody can lock themselves out with RBAC. */
+export const privilegedGroup: Authorizer = {
+  authorize: (user) => ({ allowed: user.groups.includes(MASTERS), reason: '' }),
+};
+
+const ALWAYS_ALLOWED_PATHS = ['/healthz', '/livez', '/readyz'];
+
+/** Probes carry no identity. */
+export const healthPaths: Authorizer = {
+  authorize: (_user, attributes) => ({
+    allowed: isPath(attributes) && ALWAYS_ALLOWED_PATHS.includes(attributes.path),
+    reason: '',
+  }),
+};

@@ -1,0 +1,107 @@
+/** What one rule allows, and whether one set of rules contains another. Pure. */
+import { type Attributes, isPath } from '../authorization.ts';
+
+export interface PolicyRule {
+  verbs: string[];
+  apiGroups?: string[];
+  resources?: string[];
+  resourceNames?: string[];
+  nonResourceURLs?: string[];
+}
+
+const hasOrAll = (list: string[] | undefined, wanted: string): boolean =>
+  list !== undefined && (list.includes('*') || list.includes(wanted));
+
+export function ruleAllows(rule: PolicyRule, attributes: Attributes): boolean {
+  if (!hasOrAll(rule.verbs, attributes.verb)) return false;
+  if (isPath(attributes)) return (rule.nonResourceURLs ?? []).some((url) => urlCovers(url, attributes.path));
+  const { group, resource, subresource, name } = attributes;
+  return (
+    hasOrAll(rule.apiGroups, group) &&
+    resourcesCover(rule.resources ?? [], subresource === '' ? resource : `${resource}/${subresource}`) &&
+    (!rule.resourceNames?.length || rule.resourceNames.includes(name))
+  );
+}
+
+/** `*` covers all, a subresource too; `*\/scale` the subresource of every resource. */
+function resourcesCover(resources: string[], wanted: string): boolean {
+  if (hasOrAll(resources, wanted)) return true;
+  const slash = wanted.indexOf('/');
+  return slash > 0 && resources.includes(`*${wanted.slice(slash)}`);
+}
+
+/** A star at the end stands for anything. */
+const urlCovers = (url: string, path: string): boolean =>
+  url === path || (url.endsWith('*') && path.startsWith(url.replace(/\*+$/, '')));
+
+/** The smallest parts of `wanted` that no rule of `owned` covers. */
+export function missingRules(owned: PolicyRule[], wanted: PolicyRule[]): PolicyRule[] {
+  return wanted.flatMap(atoms).filter((atom) => !owned.some((rule) => covers(rule, atom)));
+}
+
+/** A rule with one verb, and one resource and at most one name, or one URL. */
+type Atom = { verb: string; group: string; resource: string; name?: string } | { verb: string; url: string };
+
+function* atomParts(rule: PolicyRule): Generator<Atom> {
+  for (const group of rule.apiGroups ?? []) {
+    for (const resource of rule.resources ?? []) {
+      for (const verb of rule.verbs) {
+        if (!rule.resourceNames?.length) yield { verb, group, resource };
+        else for (const name of rule.resourceNames) yield { verb, group, resource, name };
+      }
+    }
+  }
+  for (const url of rule.nonResourceURLs ?? []) for (const verb of rule.verbs) yield { verb, url };
+}
+
+function atoms(rule: PolicyRule): PolicyRule[] {
+  return [...atomParts(rule)].map((atom) =>
+    'url' in atom
+      ? { verbs: [atom.verb], nonResourceURLs: [atom.url] }
+      : {
+          verbs: [atom.verb],
+          apiGroups: [atom.group],
+          resources: [atom.resource],
+          ...(atom.name === undefined ? {} : { resourceNames: [atom.name] }),
+        },
+  );
+}
+
+function covers(rule: PolicyRule, atom: PolicyRule): boolean {
+  if (!hasOrAll(rule.verbs, atom.verbs[0]!)) return false;
+  const url = atom.nonResourceURLs?.[0];
+  if (url !== undefined) return (rule.nonResourceURLs ?? []).some((owned) => urlCovers(owned, url));
+  if (!hasOrAll(rule.apiGroups, atom.apiGroups![0]!)) return false;
+  if (!resourcesCover(rule.resources ?? [], atom.resources![0]!)) return false;
+  if (!rule.resourceNames?.length) return true;
+  const name = atom.resourceNames?.[0];
+  return name !== undefined && rule.resourceNames.includes(name);
+}
+
+/** Rules as an escalation error lists them: verbs of one resource together, sorted, one a line. */
+export function describeRules(rules: PolicyRule[]): string {
+  const merged = new Map<string, PolicyRule>();
+  for (const rule of rules) {
+    const { verbs, ...rest } = rule;
+    const key = rule.nonResourceURLs ? JSON.stringify(rule) : JSON.stringify(rest);
+    const known = merged.get(key);
+    if (known === undefined) merged.set(key, { ...rule, verbs: [...verbs] });
+    else known.verbs.push(...verbs);
+  }
+  return [...new Set([...merged.values()].map(describeRule))].sort().join('\n');
+}
+
+function describeRule(rule: PolicyRule): string {
+  const parts: [string, string[] | undefined][] = [
+    ['APIGroups', rule.apiGroups],
+    ['Resources', rule.resources],
+    ['NonResourceURLs', rule.nonResourceURLs],
+    ['ResourceNames', rule.resourceNames],
+    ['Verbs', rule.verbs],
+  ];
+  const filled = parts.filter(([, values]) => values?.length);
+  return `{${filled.map(([name, values]) => `${name}:${quoteList(values!)}`).join(', ')}}`;
+}
+
+export const quoteList = (values: string[]): string =>
+  `[${values.map((value) => JSON.stringify(value)).join(' ')}]`;
