@@ -11,6 +11,7 @@ import { createdAtTable, type Table, tablePrinter } from './table.ts';
 import type {
   RequestContext,
   ResourceDefinition,
+  ScalePaths,
   ServedVersion,
   Strategy,
   Subresource,
@@ -19,6 +20,21 @@ import type {
 import { type NameRule, nameIsSubdomain } from './validation/names.ts';
 
 const ALL_VERBS: Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+
+/** The `scale` subresource speaks autoscaling/v1, whatever the kind. */
+const SCALE: Subresource = {
+  group: 'autoscaling',
+  version: 'v1',
+  kind: 'Scale',
+  verbs: ['get', 'patch', 'update'],
+};
+
+/** Where the apps kinds keep their numbers. */
+export const replicasPaths: ScalePaths = {
+  specReplicasPath: '.spec.replicas',
+  statusReplicasPath: '.status.replicas',
+  labelSelectorPath: '.spec.selector',
+};
 
 /** `Strategy`, for a kind whose type is known. */
 export interface TypedStrategy<T extends KubeObject> {
@@ -52,6 +68,7 @@ export interface Authored<T extends KubeObject> extends TypedStrategy<T> {
   shortNames?: string[];
   categories?: string[];
   storage?: string;
+  storageGroup?: string;
   /** When the main version is only a face of something stored otherwise. */
   conversion?: Required<Pick<LegacyVersion, 'toStorage' | 'fromStorage'>>;
   /** The main version's schema, where the built-in ones have none. */
@@ -65,6 +82,11 @@ export interface Authored<T extends KubeObject> extends TypedStrategy<T> {
   /** Objects that the real server always writes out, even when empty. */
   parts?: ('spec' | 'status')[];
   generation?: boolean;
+  /** Rules of writing that few kinds have; see ResourceDefinition. */
+  createOnUpdate?: boolean;
+  requiresResourceVersion?: boolean;
+  returnsDeleted?: boolean;
+  scale?: ScalePaths;
   table?: Table<T>;
   selectableFields?(object: T): Record<string, string>;
   review?: ResourceDefinition['review'];
@@ -110,10 +132,15 @@ export function define<T extends KubeObject>(authored: Authored<T>): ResourceDef
     storageVersion: version,
     versions: [main, ...(authored.legacy ?? [])].map(serve),
     verbs: authored.verbs ?? ALL_VERBS,
-    subresources: authored.subresources ?? {},
+    subresources: { ...authored.subresources, ...(authored.scale && { scale: SCALE }) },
     checkName: authored.name ?? nameIsSubdomain,
     ...(fields === undefined ? {} : { selectableFields: (object: KubeObject) => fields(object as T) }),
     generation: authored.generation ?? false,
+    ...(conversion && { storageGroup: authored.storageGroup ?? '' }),
+    ...(authored.createOnUpdate && { createOnUpdate: true }),
+    ...(authored.requiresResourceVersion && { requiresResourceVersion: true }),
+    ...(authored.returnsDeleted && { returnsDeleted: true }),
+    ...(authored.scale && { scale: authored.scale }),
     custom: false,
     strategy: strategyOf(authored),
     ...(authored.review === undefined ? {} : { review: authored.review }),
@@ -147,8 +174,3 @@ function strategyOf<T extends KubeObject>(authored: Authored<T>): Strategy {
 export const statusOf = (group: string, version: string, kind: string): Record<'status', Subresource> => ({
   status: { group, version, kind, verbs: ['get', 'patch', 'update'] },
 });
-
-/** The `scale` subresource, which speaks autoscaling/v1. */
-export const scale: Record<'scale', Subresource> = {
-  scale: { group: 'autoscaling', version: 'v1', kind: 'Scale', verbs: ['get', 'patch', 'update'] },
-};

@@ -73,6 +73,7 @@ const common: Authored<Event> = {
   plural: 'events',
   shortNames: ['ev'],
   storage: 'events',
+  createOnUpdate: true,
   name: nameIsSubdomain,
   table,
   defaults(event) {

@@ -18,6 +18,8 @@ export const leases = define<Lease>({
   kind: 'Lease',
   plural: 'leases',
   parts: ['spec'],
+  createOnUpdate: true,
+  requiresResourceVersion: true,
   table: [
     nameColumn,
     { name: 'Holder', field: 'spec.holderIdentity', cell: ({ spec }) => spec.holderIdentity ?? '' },

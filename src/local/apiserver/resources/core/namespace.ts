@@ -23,6 +23,7 @@ export const namespaces = define<Namespace>({
   plural: 'namespaces',
   namespaced: false,
   shortNames: ['ns'],
+  returnsDeleted: true,
   parts: ['spec', 'status'],
   // No deletecollection: too easy to lose everything.
   verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],

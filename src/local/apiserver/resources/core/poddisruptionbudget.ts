@@ -34,6 +34,7 @@ export const poddisruptionbudgets = define<PodDisruptionBudget>({
   shortNames: ['pdb'],
   parts: ['spec', 'status'],
   generation: true,
+  requiresResourceVersion: true,
   subresources: statusOf('policy', 'v1', 'PodDisruptionBudget'),
   table: [
     nameColumn,

@@ -9,6 +9,7 @@ export const serviceaccounts = (hooks: BuiltinHooks): ResourceDefinition =>
     kind: 'ServiceAccount',
     plural: 'serviceaccounts',
     shortNames: ['sa'],
+    returnsDeleted: true,
     table: [nameColumn, ageColumn],
     subresources: {
       token: {

@@ -7,6 +7,7 @@ export const endpoints = define<Endpoints>({
   kind: 'Endpoints',
   plural: 'endpoints',
   shortNames: ['ep'],
+  createOnUpdate: true,
   table: [
     nameColumn,
     { name: 'Endpoints', field: 'subsets', cell: ({ subsets }) => formatSubsets(subsets ?? []) },

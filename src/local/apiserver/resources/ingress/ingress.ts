@@ -69,6 +69,7 @@ export const ingresses = define<Ingress>({
 export const extensionsIngresses = define<Ingress>({
   ...common,
   group: 'extensions',
+  storageGroup: 'networking.k8s.io',
   version: 'v1beta1',
   subresources: statusOf('extensions', 'v1beta1', 'Ingress'),
   schema: legacyIngressSchema,

@@ -18,6 +18,7 @@ export const pods = (hooks: BuiltinHooks): ResourceDefinition =>
     categories: ['all'],
     parts: ['spec', 'status'],
     generation: true,
+    returnsDeleted: true,
     table: podTable,
     subresources: {
       ...statusOf('', 'v1', 'Pod'),

@@ -25,6 +25,7 @@ const common = (kind: 'RoleBinding' | 'ClusterRoleBinding'): Authored<RoleBindin
   kind,
   plural: `${kind.toLowerCase()}s`,
   namespaced: kind === 'RoleBinding',
+  createOnUpdate: true,
   name: nameIsPathSegment,
   table: [
     nameColumn,

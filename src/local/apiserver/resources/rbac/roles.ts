@@ -8,6 +8,7 @@ const common = (kind: 'Role' | 'ClusterRole'): Authored<Role> => ({
   kind,
   plural: `${kind.toLowerCase()}s`,
   namespaced: kind === 'Role',
+  createOnUpdate: true,
   name: nameIsPathSegment,
   defaults(role) {
     role.rules ??= null;

@@ -17,6 +17,8 @@ export const services = (hooks: BuiltinHooks): ResourceDefinition =>
     plural: 'services',
     shortNames: ['svc'],
     categories: ['all'],
+    createOnUpdate: true,
+    returnsDeleted: true,
     parts: ['spec', 'status'],
     name: nameIsLabel,
     subresources: statusOf('', 'v1', 'Service'),

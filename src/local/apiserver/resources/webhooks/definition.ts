@@ -44,6 +44,7 @@ const common = (kind: string): Authored<WebhookConfiguration> => ({
   namespaced: false,
   categories: ['api-extensions'],
   generation: true,
+  requiresResourceVersion: true,
   table: [
     nameColumn,
     {

@@ -1,4 +1,4 @@
-import { define, scale, statusOf } from '../define.ts';
+import { define, replicasPaths, statusOf } from '../define.ts';
 import { defaultPodTemplate } from '../pod/defaults.ts';
 import { ageColumn, nameColumn } from '../table.ts';
 import { labelSelectorString } from '../validation/selectors.ts';
@@ -15,7 +15,8 @@ export const deployments = define<Deployment>({
   categories: ['all'],
   parts: ['spec', 'status'],
   generation: true,
-  subresources: { ...scale, ...statusOf('apps', 'v1', 'Deployment') },
+  subresources: statusOf('apps', 'v1', 'Deployment'),
+  scale: replicasPaths,
   table: [
     nameColumn,
     {

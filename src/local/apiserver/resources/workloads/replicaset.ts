@@ -1,4 +1,4 @@
-import { define, scale, statusOf } from '../define.ts';
+import { define, replicasPaths, statusOf } from '../define.ts';
 import { defaultPodTemplate } from '../pod/defaults.ts';
 import { ageColumn, nameColumn } from '../table.ts';
 import { selectorColumn, templateColumns } from './template.ts';
@@ -14,7 +14,8 @@ export const replicasets = define<ReplicaSet>({
   categories: ['all'],
   parts: ['spec', 'status'],
   generation: true,
-  subresources: { ...scale, ...statusOf('apps', 'v1', 'ReplicaSet') },
+  subresources: statusOf('apps', 'v1', 'ReplicaSet'),
+  scale: replicasPaths,
   table: [
     nameColumn,
     { name: 'Desired', type: 'integer', field: 'spec.replicas', cell: ({ spec }) => spec.replicas ?? 0 },

@@ -1,4 +1,4 @@
-import { define, scale, statusOf } from '../define.ts';
+import { define, replicasPaths, statusOf } from '../define.ts';
 import { canonicalRequirements, defaultPodTemplate } from '../pod/defaults.ts';
 import { ageColumn, nameColumn } from '../table.ts';
 import { templateColumns } from './template.ts';
@@ -14,7 +14,8 @@ export const statefulsets = define<StatefulSet>({
   categories: ['all'],
   parts: ['spec', 'status'],
   generation: true,
-  subresources: { ...scale, ...statusOf('apps', 'v1', 'StatefulSet') },
+  subresources: statusOf('apps', 'v1', 'StatefulSet'),
+  scale: replicasPaths,
   table: [
     nameColumn,
     {
