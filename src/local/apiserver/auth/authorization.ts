@@ -77,16 +77,6 @@ const escapeHtml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 /** The group that can always do everything, so that nobody can lock themselves out with RBAC. */
-export const privilegedGroup: Authorizer = {
+export const masters: Authorizer = {
   authorize: (user) => ({ allowed: user.groups.includes(MASTERS), reason: '' }),
-};
-
-const ALWAYS_ALLOWED_PATHS = ['/healthz', '/livez', '/readyz'];
-
-/** Probes carry no identity. */
-export const healthPaths: Authorizer = {
-  authorize: (_user, attributes) => ({
-    allowed: isPath(attributes) && ALWAYS_ALLOWED_PATHS.includes(attributes.path),
-    reason: '',
-  }),
 };

@@ -1,19 +1,20 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { beforeEach, expect, it } from 'vitest';
 import type { KubeObject } from '../../../kube/object.ts';
+import type { Review, ReviewResource } from '../resources/hooks.ts';
 import type { RequestContext } from '../resources/types.ts';
 import { Authenticator } from './authenticate.ts';
-import { anyOf, privilegedGroup } from './authorization.ts';
+import { anyOf, masters } from './authorization.ts';
 import { bootstrapPolicy } from './rbac/bootstrap-policy.ts';
 import { Rbac } from './rbac/rbac.ts';
-import { type ReviewHandler, reviews } from './reviews.ts';
+import { reviews } from './reviews.ts';
 import { ServiceAccountKey } from './service-account-key.ts';
 import { MemoryStore } from './store-for-tests.ts';
 import { ServiceAccountTokens } from './tokens.ts';
 
 const now = new Date('2026-01-01T00:00:00.5Z');
 const store = new MemoryStore();
-let handlers: Record<string, ReviewHandler>;
+let handlers: Record<ReviewResource, Review>;
 let tokens: ServiceAccountTokens;
 
 beforeEach(async () => {
@@ -29,7 +30,7 @@ beforeEach(async () => {
   handlers = reviews({
     authenticator: new Authenticator({ tokens, now: () => now }),
     audiences: tokens.audiences,
-    authorizer: anyOf(privilegedGroup, rbac),
+    authorizer: anyOf(masters, rbac),
     rbac,
   });
 });
@@ -48,7 +49,10 @@ const review = (
   metadata: object = { creationTimestamp: null },
 ): Promise<KubeObject> => {
   const group = kind.includes('Access') || kind.includes('Rules') ? 'authorization' : 'authentication';
-  return handlers[kind]!({ apiVersion: `${group}.k8s.io/v1`, kind, metadata, spec }, context);
+  return handlers[`${kind.toLowerCase()}s` as ReviewResource](
+    { apiVersion: `${group}.k8s.io/v1`, kind, metadata, spec },
+    context,
+  );
 };
 
 it('access reviews answer for somebody else and for oneself', async () => {

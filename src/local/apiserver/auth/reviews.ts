@@ -2,14 +2,13 @@
 import type { KubeObject } from '../../../kube/object.ts';
 import { ApiError, badRequest } from '../errors.ts';
 import { type FieldError, fieldError, fieldErrorMessage } from '../field-error.ts';
-import type { RequestContext, UserInfo } from '../resources/types.ts';
+import type { Review, ReviewResource } from '../resources/hooks.ts';
+import type { UserInfo } from '../resources/types.ts';
 import type { Authenticator } from './authenticate.ts';
 import type { Attributes, Authorizer } from './authorization.ts';
 import type { Rbac } from './rbac/rbac.ts';
 
 const GROUP = 'authorization.k8s.io';
-
-export type ReviewHandler = (object: KubeObject, context: RequestContext) => Promise<KubeObject>;
 
 export interface ReviewsOptions {
   authenticator: Authenticator;
@@ -19,20 +18,19 @@ export interface ReviewsOptions {
   rbac: Rbac;
 }
 
-/** By kind. */
-export function reviews(options: ReviewsOptions): Record<string, ReviewHandler> {
+export function reviews(options: ReviewsOptions): Record<ReviewResource, Review> {
   const answer = (object: KubeObject, review: AccessReview): KubeObject => {
     const decision = options.authorizer.authorize(review.user, review.attributes);
     const { allowed, reason } = decision;
     return { ...object, status: { allowed, ...(reason === '' ? {} : { reason }) } };
   };
   return {
-    TokenReview: async (object) => reviewToken(object, options),
-    SubjectAccessReview: async (object) => answer(object, readSubjectReview(object, false)),
-    LocalSubjectAccessReview: async (object) => answer(object, readSubjectReview(object, true)),
-    SelfSubjectAccessReview: async (object, { user }) => answer(object, readSelfReview(object, user)),
-    SelfSubjectRulesReview: async (object, { user }) => reviewRules(object, user, options.rbac),
-    SelfSubjectReview: async (object, context) => ({
+    tokenreviews: async (object) => reviewToken(object, options),
+    subjectaccessreviews: async (object) => answer(object, readSubjectReview(object, false)),
+    localsubjectaccessreviews: async (object) => answer(object, readSubjectReview(object, true)),
+    selfsubjectaccessreviews: async (object, { user }) => answer(object, readSelfReview(object, user)),
+    selfsubjectrulesreviews: async (object, { user }) => reviewRules(object, user, options.rbac),
+    selfsubjectreviews: async (object, context) => ({
       ...object,
       metadata: { creationTimestamp: `${context.now.toISOString().slice(0, 19)}Z` },
       status: { userInfo: context.user },

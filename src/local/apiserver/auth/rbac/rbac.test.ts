@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../../../kube/object.ts';
 import type { UserInfo } from '../../resources/types.ts';
-import { type Attributes, anyOf, forbiddenError, privilegedGroup } from '../authorization.ts';
+import { type Attributes, anyOf, forbiddenError, masters } from '../authorization.ts';
 import { MemoryStore } from '../store-for-tests.ts';
 import { bootstrapPolicy } from './bootstrap-policy.ts';
 import { checkEscalation } from './escalation.ts';
@@ -141,7 +141,7 @@ describe('decisions', () => {
   });
 
   it('never refuse system:masters, without a reason', () => {
-    const authorizer = anyOf(privilegedGroup, rbac);
+    const authorizer = anyOf(masters, rbac);
     expect(authorizer.authorize(user('x', 'system:masters'), ask('get', 'x'))).toEqual({
       allowed: true,
       reason: '',
