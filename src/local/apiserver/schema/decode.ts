@@ -6,7 +6,7 @@
 import type { KubeObject } from '../../../kube/object.ts';
 import { badRequest } from '../errors.ts';
 import { jsonType } from './body.ts';
-import { type Struct, structOf } from './builtin.ts';
+import { resolveDefinition, type Struct, structOf } from './builtin.ts';
 import { canonicalQuantity, parseQuantity } from './quantity.ts';
 import { canonicalMicroTime, canonicalTime } from './time.ts';
 import type { Schema } from './types.ts';
@@ -40,6 +40,33 @@ export function decode(value: Record<string, unknown>, options: DecodeOptions): 
     throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${error.message}`);
   }
 }
+
+/**
+ * The metadata of an object that has no struct of its own. Unknown fields are reported below `path`; `refuse` makes the
+ * error, because only the caller knows whose metadata it is.
+ */
+export function decodeMetadata(
+  value: unknown,
+  path: string,
+  problems: string[],
+  refuse: (why: string) => Error,
+): Record<string, unknown> {
+  if (value === undefined || value === null) return {};
+  if (typeof value !== 'object' || Array.isArray(value)) {
+    throw refuse(`json: cannot unmarshal ${jsonType(value)} into Go value of type v1.ObjectMeta`);
+  }
+  const decoder = new Decoder(new Set());
+  try {
+    const metadata = decoder.struct(value as Record<string, unknown>, resolveDefinition(OBJECT_META));
+    problems.push(...decoder.problems.map((problem) => problem.replace('field "', `field "${path}.`)));
+    return metadata;
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw refuse(error.message);
+  }
+}
+
+const OBJECT_META = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
 
 class DecodeError extends Error {}
 

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { decodeCustom, validateCustom } from './custom.ts';
+import type { Schema } from './types.ts';
+
+interface Case {
+  spec: Record<string, unknown>;
+  result?: unknown;
+  warnings?: string[];
+  causes?: [reason: string, field: string, message: string][];
+}
+
+// One schema with every keyword, and what a real kube-apiserver 1.36 answered to each spec.
+const golden = JSON.parse(readFileSync(new URL('./testdata/custom.json', import.meta.url), 'utf8')) as {
+  schema: Schema;
+  cases: Case[];
+};
+
+const read = (spec: unknown, metadata: unknown = { name: 'a' }) =>
+  decodeCustom(
+    { apiVersion: 'h.example.com/v1', kind: 'Foo', metadata, spec },
+    { schema: golden.schema, kind: 'Foo', version: 'v1' },
+  );
+
+describe('custom resources', () => {
+  it.each(golden.cases.map((c) => [JSON.stringify(c.spec), c] as const))(
+    '%s',
+    (_, { spec, result, warnings, causes }) => {
+      const { object, problems } = read(spec);
+      const errors = validateCustom(object, golden.schema).map((e) => [e.reason, e.field, e.body]);
+      // The real server walks its maps in random order.
+      expect(errors.sort()).toEqual((causes ?? []).sort());
+      if (result !== undefined) expect(object.spec).toEqual(result);
+      if (result !== undefined) expect(problems.sort()).toEqual((warnings ?? []).sort());
+    },
+  );
+
+  it('does not check again what did not change', () => {
+    const bad = read({ req: 'x', int: 99, str: 'ab', maps: [{ k: 'a', v: 'old' }] }).object;
+    const changed = structuredClone(bad);
+    (changed.spec as Record<string, unknown>).int = 100;
+    const fields = validateCustom(changed, golden.schema, bad).map((e) => e.field);
+    expect(fields).toEqual(['spec.int']);
+  });
+
+  it('holds metadata to the type that every object has', () => {
+    expect(() => read({ req: 'x' }, { name: 'a', labels: { a: 5 } })).toThrow(
+      'Foo in version "v1" cannot be handled as a Foo: json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string',
+    );
+    expect(() => read({ req: 'x' }, 'x')).toThrow(
+      'Foo in version "v1" cannot be handled as a Foo: json: cannot unmarshal string into Go value of type v1.ObjectMeta',
+    );
+    expect(() => read({ req: 'x', emb: { metadata: { labels: { a: 5 }, name: 'A_' } } })).toThrow(
+      'Foo in version "v1" cannot be handled as a Foo: spec.emb.metadata: Invalid value: {"labels":{"a":5},"name":"A_"}: json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string',
+    );
+    expect(read({ req: 'x' }, { name: 'a', foo: 1 }).problems).toEqual(['unknown field "metadata.foo"']);
+  });
+});

@@ -1,0 +1,66 @@
+/** Reading and checking custom resources: the counterpart of decode.ts for kinds that have no Go struct. */
+import type { KubeObject } from '../../../kube/object.ts';
+import { badRequest } from '../errors.ts';
+import { type FieldError, fieldError } from '../field-error.ts';
+import { type Decoded, type DecodeOptions, decodeMetadata } from './decode.ts';
+import { applyDefaults } from './defaults.ts';
+import { validateListsAndResources } from './embedded.ts';
+import { childSchema, prune } from './prune.ts';
+import type { Schema } from './types.ts';
+import { validateSchema } from './validate.ts';
+
+type Json = Record<string, unknown>;
+
+/** Drops what the schema does not know, puts defaults in, and makes metadata what it is for every kind. */
+export function decodeCustom(value: Json, { schema, kind, version, duplicates }: DecodeOptions): Decoded {
+  const problems = [...(duplicates ?? [])].map((path) => `duplicate field "${path}"`);
+  const object = structuredClone(value);
+  const refuse = (why: string): Error =>
+    badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${why}`);
+  object.metadata = decodeMetadata(object.metadata, 'metadata', problems, refuse);
+  const removed = prune(object, schema);
+  decodeEmbedded(object, schema, '', (metadata, path) => {
+    const inner: string[] = [];
+    const decoded = decodeMetadata(metadata, `${path}.metadata`, inner, (why) =>
+      refuse(fieldErrorText(`${path}.metadata`, metadata, why)),
+    );
+    removed.push(...inner.map((problem) => problem.slice('unknown field "'.length, -1)));
+    return decoded;
+  });
+  applyDefaults(object, schema);
+  problems.push(...removed.map((path) => `unknown field "${path}"`));
+  return { object: object as KubeObject, problems };
+}
+
+const fieldErrorText = (path: string, value: unknown, why: string): string =>
+  `${path}: ${fieldError.invalid(path, value, why).body}`;
+
+/** Calls back for the metadata of every embedded object below the root. */
+function decodeEmbedded(
+  value: unknown,
+  schema: Schema,
+  path: string,
+  metadataOf: (metadata: unknown, path: string) => unknown,
+): void {
+  if (Array.isArray(value)) {
+    if (schema.items === undefined) return;
+    for (const [index, item] of value.entries()) {
+      decodeEmbedded(item, schema.items, `${path}[${index}]`, metadataOf);
+    }
+  } else if (typeof value === 'object' && value !== null) {
+    const object = value as Json;
+    if (path !== '' && schema['x-kubernetes-embedded-resource'] === true && object.metadata !== undefined) {
+      object.metadata = metadataOf(object.metadata, path);
+    }
+    for (const key of Object.keys(object)) {
+      const child = childSchema(schema, key);
+      if (typeof child === 'object')
+        decodeEmbedded(object[key], child, path === '' ? key : `${path}.${key}`, metadataOf);
+    }
+  }
+}
+
+/** Everything that a schema says except its rules, which are in cel/. `old` makes unchanged parts pass. */
+export function validateCustom(object: KubeObject, schema: Schema, old?: KubeObject): FieldError[] {
+  return [...validateSchema(object, schema, old), ...validateListsAndResources(object, schema, old)];
+}
