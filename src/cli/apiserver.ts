@@ -1,0 +1,64 @@
+import { mkdir } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { Command, InvalidArgumentError } from 'commander';
+import pino from 'pino';
+import { startApiServer } from '../local/apiserver/index.ts';
+import { fail, untilStopped } from './process.ts';
+import { packageVersion } from './version.ts';
+
+interface Options {
+  data: string;
+  bind: string;
+  port: number;
+  kubeconfig: string;
+  logLevel: string;
+}
+
+export function apiserverCommand(): Command {
+  return new Command('apiserver')
+    .description('run the embedded Kubernetes API server')
+    .option('--data <dir>', 'where objects, keys and certificates are kept', '.tidegate/apiserver')
+    .option('--bind <address>', 'address to listen on', '127.0.0.1')
+    .option('--port <number>', 'port to listen on; 0 takes any free one', parsePort, 6443)
+    .option('--kubeconfig <file>', 'where to write the kubeconfig when ready', '.tidegate/kubeconfig')
+    .option('--log-level <level>', 'debug (one audit line a write), info, warn, error', 'warn')
+    .action(run);
+}
+
+async function run(options: Options): Promise<void> {
+  const started = performance.now();
+  const logger = pino({ level: options.logLevel }, pino.destination(2));
+  const kubeconfig = resolve(options.kubeconfig);
+  const stop = untilStopped();
+  try {
+    const server = await startApiServer({
+      directory: resolve(options.data),
+      host: options.bind,
+      port: options.port,
+      logger,
+      version: packageVersion(),
+    });
+    await mkdir(dirname(kubeconfig), { recursive: true });
+    server.writeAdminKubeconfig(kubeconfig);
+    const seconds = ((performance.now() - started) / 1000).toFixed(2);
+    console.log(`Kubernetes API at ${server.url}, ready in ${seconds} s; data in ${options.data}.
+
+Try it:
+  export KUBECONFIG=${kubeconfig}
+  kubectl get namespaces
+
+Ctrl-C stops it; the next start goes on with the same data.`);
+    await stop;
+    await server.close();
+  } catch (error) {
+    fail(error, { port: options.port, address: options.bind });
+  }
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (!Number.isInteger(port) || port < 0 || port > 65535) {
+    throw new InvalidArgumentError('it must be a whole number from 0 to 65535.');
+  }
+  return port;
+}

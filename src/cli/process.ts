@@ -1,0 +1,35 @@
+/** Resolves on the first Ctrl-C or SIGTERM. A second one does not wait for a clean end. */
+export function untilStopped(): Promise<void> {
+  return new Promise((resolve) => {
+    let asked = false;
+    const stop = (): void => {
+      if (asked) process.exit(130);
+      asked = true;
+      resolve();
+    };
+    process.on('SIGINT', stop);
+    process.on('SIGTERM', stop);
+  });
+}
+
+/** Ends the command with one sentence that says what to do; a stack trace only for what nobody foresaw. */
+export function fail(error: unknown, where: { port: number; address: string }): void {
+  console.error(`tidegate: ${explain(error, where)}`);
+  process.exitCode = 1;
+}
+
+function explain(error: unknown, { port, address }: { port: number; address: string }): string {
+  if (!(error instanceof Error)) return String(error);
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'EADDRINUSE':
+      return `port ${port} on ${address} is in use by another program; choose another with --port (0 takes any free one).`;
+    case 'EADDRNOTAVAIL':
+      return `this machine has no address ${address}; choose another with --bind.`;
+    case 'EACCES':
+      return `not allowed: ${error.message}. Choose a port above 1023, or a data directory that you may write to.`;
+    default:
+      return error.name === 'Error' || error.name === 'TypeError'
+        ? (error.stack ?? error.message)
+        : error.message;
+  }
+}

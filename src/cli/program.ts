@@ -1,0 +1,12 @@
+import { Command } from 'commander';
+import { apiserverCommand } from './apiserver.ts';
+import { packageVersion } from './version.ts';
+
+/** All subcommands. Each has a file of its own beside this one. */
+export function createProgram(): Command {
+  return new Command('tidegate')
+    .description('A front door for every edge site of one Kubernetes cluster.')
+    .version(packageVersion(), '--version', 'print the version')
+    .showHelpAfterError('(run with --help to see what is possible)')
+    .addCommand(apiserverCommand());
+}

@@ -1,0 +1,19 @@
+import type { Core } from '../operations/core.ts';
+import type { Served } from '../registry.ts';
+import type { UserInfo } from '../resources/types.ts';
+import type { Representation } from './negotiate.ts';
+import type { ResourceRequest } from './request-info.ts';
+import type { Exchange } from './respond.ts';
+
+/** One request for a resource, authenticated and authorized: what the verbs work on. */
+export interface Call {
+  core: Core;
+  info: ResourceRequest;
+  served: Served;
+  query: URLSearchParams;
+  representation: Representation;
+  user: UserInfo;
+  exchange: Exchange;
+  /** Ends watches when the server stops. */
+  signal: AbortSignal;
+}

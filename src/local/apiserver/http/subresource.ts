@@ -1,0 +1,120 @@
+import type { KubeObject } from '../../../kube/object.ts';
+import { decodeStored, toStorage } from '../codec.ts';
+import { methodNotSupported, notFound } from '../errors.ts';
+import { contextOf, keyOf, refOf } from '../operations/core.ts';
+import { scaleOf, withScale } from '../operations/scale.ts';
+import { updateObject } from '../operations/update.ts';
+import type { Served } from '../registry.ts';
+import type { Subresource } from '../resources/types.ts';
+import { builtinSchema } from '../schema/builtin.ts';
+import { bodyFormat, mediaType, readBody } from './body.ts';
+import type { Call } from './call.ts';
+import { conform, decodeObject } from './decode.ts';
+import { applyPatch, checkPatchType, readPatch, servePatch } from './patch.ts';
+import { answer, optionsOf, serveGet, serveUpdate } from './write.ts';
+import { fieldValidation } from './write-options.ts';
+
+/** `status` is the object seen from another side; `scale` a small object of its own; the rest have handlers. */
+export async function serveSubresource(call: Call): Promise<void> {
+  const { info, served } = call;
+  const subresource = served.definition.subresources[info.subresource];
+  if (subresource === undefined || info.name === '') throw notFound(refOf(served.definition), info.name);
+  if (!subresource.verbs.includes(info.verb)) throw methodNotSupported(refOf(served.definition), info.verb);
+  if (info.subresource === 'scale') return serveScale(call, subresource);
+  if (subresource.handle !== undefined) return serveHandled(call, subresource);
+  if (info.verb === 'get') return serveGet(call);
+  return info.verb === 'patch' ? servePatch(call) : serveUpdate(call);
+}
+
+async function serveScale(call: Call, subresource: Subresource): Promise<void> {
+  const { core, served, info, exchange } = call;
+  const { definition } = served;
+  const scaleServed = asServed(served, subresource);
+  if (info.verb === 'get') {
+    await exchange.object(200, scaleOf(definition, parentOf(call)), call.representation.format);
+    return;
+  }
+  const options = optionsOf(call, info.verb === 'patch' ? 'PatchOptions' : 'UpdateOptions');
+  const type = mediaType(exchange.request);
+  if (info.verb === 'patch') checkPatchType(scaleServed, type);
+  const body = await readBody(exchange.request);
+  const checks = { fieldValidation: fieldValidation('UpdateOptions', call.query), warn: options.warn };
+  const wanted = (current: KubeObject): KubeObject => {
+    if (info.verb === 'update') {
+      return decodeObject(scaleServed, body, { ...checks, format: bodyFormat(type) });
+    }
+    const patched = applyPatch(
+      scaleServed,
+      type,
+      scaleOf(definition, current),
+      readPatch(body.toString('utf8')),
+    );
+    return conform(scaleServed, patched, checks);
+  };
+  const updated = await updateObject(core, {
+    served,
+    namespace: info.namespace,
+    name: info.name,
+    subresource: 'scale',
+    options,
+    retries: info.verb === 'patch',
+    change: (current) => withScale(definition, current, wanted(current)),
+  });
+  await exchange.object(200, scaleOf(definition, updated.object), call.representation.format);
+}
+
+async function serveHandled(call: Call, subresource: Subresource): Promise<void> {
+  const { core, served, info, exchange } = call;
+  const { handle } = subresource;
+  if (handle === undefined) throw notFound(refOf(served.definition), info.name);
+  const parent = parentOf(call);
+  const options = optionsOf(call, 'CreateOptions');
+  const bodyServed = asServed(served, subresource);
+  const body =
+    info.verb === 'get'
+      ? parent
+      : decodeObject(bodyServed, await readBody(exchange.request), {
+          format: bodyFormat(mediaType(exchange.request)),
+          fieldValidation: fieldValidation('CreateOptions', call.query),
+          warn: options.warn,
+        });
+  const own = subresource.kind === served.definition.kind;
+  const result = await handle({
+    verb: info.verb,
+    parent,
+    body: own ? toStorage(served, body) : body,
+    context: contextOf(core, options),
+  });
+  const code = result.code ?? (info.verb === 'create' ? 201 : 200);
+  if (result.replace !== undefined) {
+    const { replace } = result;
+    const updated = await updateObject(core, {
+      served,
+      namespace: info.namespace,
+      name: info.name,
+      subresource: info.subresource,
+      options,
+      change: () => structuredClone(replace),
+    });
+    if (result.respond === undefined) return answer(call, code, updated);
+  }
+  await exchange.object(code, result.respond ?? parent, call.representation.format);
+}
+
+function parentOf(call: Call): KubeObject {
+  const { core, served, info } = call;
+  const entry = core.store.get(keyOf(served.definition, info.namespace, info.name));
+  if (entry === undefined) throw notFound(refOf(served.definition), info.name);
+  return decodeStored(entry);
+}
+
+/** The kind that a subresource speaks, as if it were a resource: enough to decode and patch it. */
+function asServed(served: Served, subresource: Subresource): Served {
+  const { group, version, kind } = subresource;
+  if (kind === served.definition.kind) return served;
+  const schema = builtinSchema(group === '' ? version : `${group}/${version}`, kind);
+  return {
+    definition: { ...served.definition, group, kind, custom: false },
+    version: { name: version, schema, printer: served.version.printer },
+  };
+}

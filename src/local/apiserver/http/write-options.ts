@@ -1,0 +1,43 @@
+import type { IncomingMessage } from 'node:http';
+import { invalid } from '../errors.ts';
+import { fieldError } from '../field-error.ts';
+import type { WriteOptions } from '../operations/core.ts';
+import type { UserInfo } from '../resources/types.ts';
+
+export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
+
+const MAX_MANAGER = 128;
+
+/** What the query says about how to write: dryRun, fieldManager. Wrong values are refused before anything is read. */
+export function writeOptions(
+  kind: string,
+  query: URLSearchParams,
+  request: IncomingMessage,
+  user: UserInfo,
+  warn: (message: string) => void,
+): WriteOptions {
+  const dryRun = query.getAll('dryRun').filter((v) => v !== '');
+  const errors = dryRun.filter((v) => v !== 'All').map((v) => fieldError.notSupported('dryRun', v, ['All']));
+  const manager = query.get('fieldManager') ?? '';
+  if (manager.length > MAX_MANAGER) errors.push(fieldError.tooLong('fieldManager', MAX_MANAGER));
+  if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind }, '', errors);
+  return {
+    user,
+    dryRun: dryRun.length > 0,
+    fieldManager: manager === '' ? managerOfUserAgent(request.headers['user-agent']) : manager,
+    warn,
+  };
+}
+
+/** `kubectl/v1.32.4 (linux/amd64) ...` is the manager `kubectl`. */
+const managerOfUserAgent = (userAgent: string | undefined): string =>
+  (userAgent ?? 'unknown').split('/', 1)[0]?.slice(0, MAX_MANAGER) || 'unknown';
+
+export function fieldValidation(kind: string, query: URLSearchParams): FieldValidation {
+  const value = query.get('fieldValidation') ?? '';
+  if (value === '') return 'Warn';
+  if (value === 'Ignore' || value === 'Warn' || value === 'Strict') return value;
+  throw invalid({ group: 'meta.k8s.io', kind }, '', [
+    fieldError.notSupported('fieldValidation', value, ['Ignore', 'Strict', 'Warn']),
+  ]);
+}

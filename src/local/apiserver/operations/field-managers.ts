@@ -1,0 +1,45 @@
+import type { KubeObject } from '../../../kube/object.ts';
+import { trackUpdate } from '../apply/managed-fields.ts';
+import { storageApiVersion } from '../codec.ts';
+import { type Served, servedApiVersion } from '../registry.ts';
+import type { ResourceDefinition } from '../resources/types.ts';
+import type { Schema } from '../schema/types.ts';
+import { type Core, hasSubresource, type WriteOptions } from './core.ts';
+
+/** Notes in metadata.managedFields who set what, for every write that is not a server-side apply. */
+export function recordManager(
+  core: Core,
+  served: Served,
+  live: KubeObject | undefined,
+  object: KubeObject,
+  options: WriteOptions,
+  subresource: string,
+): void {
+  const managedFields = trackUpdate({
+    live,
+    updated: object,
+    manager: options.fieldManager,
+    apiVersion: managedApiVersion(served),
+    subresource,
+    now: core.now(),
+    schema: storageSchema(served.definition),
+    resetFields: resetFields(served.definition, subresource),
+  });
+  if (managedFields === undefined) delete object.metadata.managedFields;
+  else object.metadata.managedFields = managedFields;
+}
+
+/** Fields are tracked in the version in which they are stored, unless only the version's name differs. */
+export const managedApiVersion = (served: Served): string =>
+  served.version.toStorage === undefined ? servedApiVersion(served) : storageApiVersion(served.definition);
+
+export function storageSchema(definition: ResourceDefinition): Schema {
+  const version = definition.versions.find((v) => v.name === definition.storageVersion);
+  return version?.schema ?? definition.versions[0]?.schema ?? {};
+}
+
+/** What a write through this subresource can not change, and so can not own. */
+export function resetFields(definition: ResourceDefinition, subresource: string): string[] {
+  if (subresource === 'status') return ['spec', ...(definition.custom ? ['metadata'] : [])];
+  return hasSubresource(definition, 'status') ? ['status'] : [];
+}

@@ -1,0 +1,96 @@
+import type { KubeObject } from '../../kube/object.ts';
+import {
+  type FieldMatcher,
+  type LabelMatcher,
+  parseFieldSelector,
+  parseLabelSelector,
+  SelectorError,
+} from '../../kube/selectors.ts';
+import { decodeStored } from './codec.ts';
+import { badRequest } from './errors.ts';
+import type { ResourceDefinition } from './resources/types.ts';
+import type { Entry } from './store/types.ts';
+
+/** Which objects of a resource a list or watch wants. */
+export interface Selection {
+  /** True when every object matches: then nothing needs to be decoded. */
+  all: boolean;
+  /** Set when only the object of this name can match: a watch then need not look at any other. */
+  name: string | undefined;
+  matches(entry: Entry): boolean;
+}
+
+interface Facets {
+  labels: Record<string, string> | undefined;
+  fields: Record<string, string>;
+}
+
+/** What selectors look at, worked out once an entry. Entries are immutable, so it never goes stale. */
+const facetsOf = new WeakMap<Entry, Facets>();
+
+export function parseSelection(definition: ResourceDefinition, query: URLSearchParams): Selection {
+  const labels = parse(() => parseLabelSelector(query.get('labelSelector') ?? ''));
+  const fields = parse(() => parseFieldSelector(query.get('fieldSelector') ?? ''));
+  checkFieldLabels(definition, fields);
+  if (labels.empty && fields.empty) return { all: true, name: undefined, matches: () => true };
+  return {
+    all: false,
+    name: fields.exactValueOf('metadata.name'),
+    matches: (entry) => matches(definition, labels, fields, entry),
+  };
+}
+
+function parse<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof SelectorError) throw badRequest(error.message);
+    throw error;
+  }
+}
+
+function matches(
+  definition: ResourceDefinition,
+  labels: LabelMatcher,
+  fields: FieldMatcher,
+  entry: Entry,
+): boolean {
+  if (
+    !fields.empty &&
+    !fields.matches((field) => metadataField(field, entry) ?? facets(definition, entry).fields[field])
+  ) {
+    return false;
+  }
+  return labels.empty || labels.matches(facets(definition, entry).labels);
+}
+
+const metadataField = (field: string, entry: Entry): string | undefined => {
+  if (field === 'metadata.name') return entry.name;
+  return field === 'metadata.namespace' ? entry.namespace : undefined;
+};
+
+function facets(definition: ResourceDefinition, entry: Entry): Facets {
+  const known = facetsOf.get(entry);
+  if (known !== undefined) return known;
+  const object = decodeStored(entry);
+  const made = { labels: object.metadata.labels, fields: definition.selectableFields?.(object) ?? {} };
+  facetsOf.set(entry, made);
+  return made;
+}
+
+/** An unknown field must be refused, not taken for one that is empty everywhere. */
+function checkFieldLabels(definition: ResourceDefinition, selector: FieldMatcher): void {
+  if (selector.empty) return;
+  const blank: KubeObject = { apiVersion: '', kind: definition.kind, metadata: {} };
+  const supported = definition.selectableFields?.(blank) ?? {};
+  for (const { field } of selector.requirements) {
+    if (field === 'metadata.name' || (field === 'metadata.namespace' && definition.namespaced)) continue;
+    if (field in supported) continue;
+    const known = ['metadata.name', ...(definition.namespaced ? ['metadata.namespace'] : [])];
+    throw badRequest(
+      definition.selectableFields === undefined && !definition.custom
+        ? `"${field}" is not a known field selector: only ${known.map((k) => `"${k}"`).join(', ')}`
+        : `field label not supported: ${field}`,
+    );
+  }
+}

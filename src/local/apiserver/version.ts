@@ -1,0 +1,21 @@
+/** The Kubernetes version whose API is served: what clients decide their behaviour by. */
+export const KUBERNETES_VERSION = { major: '1', minor: '36', patch: '4' } as const;
+
+export const versionInfo = (tidegate: string): Record<string, string> => {
+  const { major, minor, patch } = KUBERNETES_VERSION;
+  return {
+    major,
+    minor,
+    emulationMajor: major,
+    emulationMinor: minor,
+    minCompatibilityMajor: major,
+    minCompatibilityMinor: String(Number(minor) - 1),
+    gitVersion: `v${major}.${minor}.${patch}+tidegate-${tidegate}`,
+    gitCommit: '',
+    gitTreeState: 'clean',
+    buildDate: '',
+    goVersion: process.version,
+    compiler: 'node',
+    platform: `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,
+  };
+};

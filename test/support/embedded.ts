@@ -1,0 +1,27 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { silentLogger } from '../../src/kube/log.ts';
+import { startApiServer } from '../../src/local/apiserver/index.ts';
+
+export interface Embedded {
+  kubeconfig: string;
+  url: string;
+  stop(): Promise<void>;
+}
+
+/** An embedded API server on a free port, with a data directory of its own that goes away with it. */
+export async function startEmbedded(): Promise<Embedded> {
+  const directory = await mkdtemp(join(tmpdir(), 'tidegate-test-'));
+  const server = await startApiServer({ directory, port: 0, logger: silentLogger, version: 'test' });
+  const kubeconfig = join(directory, 'kubeconfig');
+  server.writeAdminKubeconfig(kubeconfig);
+  return {
+    kubeconfig,
+    url: server.url,
+    stop: async () => {
+      await server.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
