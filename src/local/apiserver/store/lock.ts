@@ -5,6 +5,7 @@
  * taken). A lower file is removed only while a higher one exists, so the highest number never falls, and whoever finds
  * nothing above its own number is the one owner. A dead owner's file, or one emptied by its owner, counts as free.
  */
+import { randomUUID } from 'node:crypto';
 import { link, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isErrno, StoreError } from './errors.ts';
@@ -45,7 +46,7 @@ async function lockNumbers(directory: string): Promise<number[]> {
 
 /** Makes the lock file with its content in it, at once; false when somebody else made it. */
 async function createLock(path: string): Promise<boolean> {
-  const draft = `${path}.${process.pid}.tmp`;
+  const draft = `${path}.${randomUUID()}.tmp`;
   const owner: Owner = { pid: process.pid, started: (await startOf(process.pid)) ?? '' };
   await writeFile(draft, JSON.stringify(owner), { mode: 0o600 });
   try {
@@ -59,15 +60,14 @@ async function createLock(path: string): Promise<boolean> {
   }
 }
 
+/** Undefined when nobody holds the lock, which is also what a file means whose content a power cut took. */
 async function readOwner(path: string): Promise<Owner | undefined> {
-  let text: string;
   try {
-    text = await readFile(path, 'utf8');
+    return JSON.parse(await readFile(path, 'utf8')) as Owner;
   } catch (error) {
-    if (isErrno(error, 'ENOENT')) return undefined;
+    if (error instanceof SyntaxError || isErrno(error, 'ENOENT')) return undefined;
     throw error;
   }
-  return text === '' ? undefined : (JSON.parse(text) as Owner);
 }
 
 async function isAlive({ pid, started }: Owner): Promise<boolean> {

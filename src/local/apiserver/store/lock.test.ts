@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { lockDirectory } from './lock.ts';
+import { temporaryDirectory } from './testing.ts';
+
+const inUse = (directory: string, pid: number) =>
+  `the data directory ${directory} is in use by process ${pid}; stop it, or use another directory`;
+
+async function deadPid(): Promise<number> {
+  const child = spawn('true');
+  await once(child, 'exit');
+  return child.pid!;
+}
+
+describe('the lock of a data directory', () => {
+  it('is held by one, and free again when given back', async () => {
+    const directory = await temporaryDirectory();
+    const unlock = await lockDirectory(directory);
+    await expect(lockDirectory(directory)).rejects.toMatchObject({
+      code: 'locked',
+      message: inUse(directory, process.pid),
+    });
+    await unlock();
+    await (await lockDirectory(directory))();
+    expect(await readdir(directory)).toEqual(['lock-2']);
+  });
+
+  it('of a dead process is taken over', async () => {
+    const directory = await temporaryDirectory();
+    await writeFile(join(directory, 'lock-7'), JSON.stringify({ pid: await deadPid(), started: 'boot/1' }));
+    await (await lockDirectory(directory))();
+    expect(await readdir(directory)).toEqual(['lock-8']);
+  });
+
+  it('that a power cut left without content is taken over', async () => {
+    const directory = await temporaryDirectory();
+    await writeFile(join(directory, 'lock-1'), Buffer.alloc(60));
+    await (await lockDirectory(directory))();
+  });
+
+  it('of a living process is respected, also of another user', async () => {
+    const directory = await temporaryDirectory();
+    await writeFile(join(directory, 'lock-1'), JSON.stringify({ pid: 1, started: '' }));
+    await expect(lockDirectory(directory)).rejects.toThrow(inUse(directory, 1));
+  });
+
+  it('of a process whose pid went to another is taken over', async () => {
+    const directory = await temporaryDirectory();
+    const unlock = await lockDirectory(directory);
+    const lock = join(directory, 'lock-1');
+    const owner = await readFile(lock, 'utf8');
+    expect(JSON.parse(owner)).toMatchObject({ pid: process.pid, started: expect.stringMatching(/\/\d+$/) });
+    await unlock();
+    await writeFile(lock, owner.replace(/\/\d+"/, '/1"'));
+    await (await lockDirectory(directory))();
+  });
+
+  it('has one winner when many come at once', async () => {
+    const directory = await temporaryDirectory();
+    await writeFile(join(directory, 'lock-3'), JSON.stringify({ pid: await deadPid(), started: '' }));
+    for (let round = 0; round < 20; round += 1) {
+      const attempts = await Promise.allSettled(Array.from({ length: 8 }, () => lockDirectory(directory)));
+      const won = attempts.flatMap((attempt) => (attempt.status === 'fulfilled' ? [attempt.value] : []));
+      expect(won).toHaveLength(1);
+      for (const attempt of attempts) {
+        if (attempt.status === 'rejected') expect(attempt.reason).toMatchObject({ code: 'locked' });
+      }
+      await won[0]!();
+    }
+  });
+});

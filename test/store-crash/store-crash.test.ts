@@ -1,0 +1,96 @@
+/** kill -9 under load, again and again: nothing acknowledged may be lost, and the revision never goes back. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openStore } from '../../src/local/apiserver/store/index.ts';
+import type { Store } from '../../src/local/apiserver/store/types.ts';
+import { type Acknowledged, configMap, valueAt } from './workload.ts';
+
+const ROUNDS = 15;
+const LONGEST_RUN_MS = 400;
+
+let directory: string;
+let program: string;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'tidegate-crash-'));
+  program = join(directory, 'writer.mjs');
+  await build({
+    entryPoints: [fileURLToPath(new URL('writer.ts', import.meta.url))],
+    outfile: program,
+    bundle: true,
+    platform: 'node',
+    target: 'node20',
+    format: 'esm',
+  });
+});
+
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+/** Lets the writer run for a random time, kills it, and returns what it had acknowledged. */
+async function runAndKill(data: string): Promise<Acknowledged[]> {
+  const child = spawn(process.execPath, [program, data], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const exited = once(child, 'exit');
+  const acknowledged: Acknowledged[] = [];
+  const lines = createInterface({ input: child.stdout });
+  const finished = once(lines, 'close');
+  lines.on('line', (line) => {
+    // The kill may cut the last line.
+    if (line.endsWith('}')) acknowledged.push(JSON.parse(line) as Acknowledged);
+  });
+  await Promise.race([once(lines, 'line'), exited]);
+  await sleep(Math.random() * LONGEST_RUN_MS);
+  child.kill('SIGKILL');
+  const [code, signal] = await exited;
+  expect({ code, signal }).toEqual({ code: null, signal: 'SIGKILL' });
+  await finished;
+  return acknowledged;
+}
+
+/** What every acknowledged write left behind, by name. */
+class Ledger {
+  readonly #newest = new Map<string, Acknowledged>();
+  revision = 0;
+
+  add(acknowledged: readonly Acknowledged[]): void {
+    for (const one of acknowledged) {
+      this.#newest.set(one.name, one);
+      this.revision = Math.max(this.revision, one.revision);
+    }
+  }
+
+  check(store: Store): void {
+    expect(store.revision).toBeGreaterThanOrEqual(this.revision);
+    this.revision = store.revision;
+    for (const { type, name, revision } of this.#newest.values()) {
+      const entry = store.get(configMap(name));
+      if (type === 'delete') expect(entry, `${name} was deleted at ${revision}`).toBeUndefined();
+      // A temporary object's deletion may have become durable without being acknowledged in time.
+      else if (name.startsWith('kept-') || entry !== undefined) {
+        expect(entry?.revision, `${name} was written at ${revision}`).toBeGreaterThanOrEqual(revision);
+      }
+    }
+    for (const { revision, value } of store.list('configmaps').entries) {
+      if (!value.equals(valueAt(revision))) expect.fail(`the value of revision ${revision} is torn`);
+    }
+  }
+}
+
+it(`loses nothing acknowledged in ${ROUNDS} kills`, async () => {
+  const data = join(directory, 'data');
+  const ledger = new Ledger();
+  for (let round = 0; round < ROUNDS; round += 1) {
+    ledger.add(await runAndKill(data));
+    const store = await openStore({ directory: data, logger: { warn: () => {}, error: () => {} } });
+    ledger.check(store);
+    await store.close();
+  }
+  expect(ledger.revision).toBeGreaterThan(ROUNDS);
+});

@@ -1,0 +1,18 @@
+/** What the writing process writes and the test expects: every value can be told from its revision. */
+import type { Key } from '../../src/local/apiserver/store/types.ts';
+
+/** An acknowledged write, as the writing process prints it, one a line. */
+export interface Acknowledged {
+  type: 'put' | 'delete';
+  name: string;
+  revision: number;
+}
+
+export function configMap(name: string): Key {
+  return { resource: 'configmaps', namespace: 'default', name };
+}
+
+/** Values of many sizes, from a few bytes to more than a page. */
+export function valueAt(revision: number): Buffer {
+  return Buffer.from(JSON.stringify({ revision, filler: 'x'.repeat((revision * 7919) % 6000) }));
+}
