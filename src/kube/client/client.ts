@@ -1,0 +1,224 @@
+import type { ClusterConfig } from '../config/cluster.ts';
+import { apiVersionOf, type KubeList, type KubeObject, type Status } from '../object.ts';
+import { Discovery } from './discovery.ts';
+import { ConnectionError, isExpired } from './errors.ts';
+import {
+  type CallOptions,
+  type DeleteOptions,
+  deleteBody,
+  type ListOptions,
+  listQuery,
+  PATCH_TYPES,
+  type PatchOptions,
+  type PatchType,
+  type SelectOptions,
+  selectQuery,
+  type WatchOptions,
+  type WriteOptions,
+  watchQuery,
+  writeQuery,
+} from './options.ts';
+import { pathOf, type Resource, type Target } from './resource.ts';
+import { type HttpRequest, Transport, type TransportOptions } from './transport.ts';
+import { type WatchEvent, watchEvents } from './watch.ts';
+
+const PAGE_SIZE = 500;
+
+/** The verbs of the Kubernetes API, for any resource. Every method throws ApiStatusError, ConnectionError or DeadlineError. */
+export class KubeClient {
+  readonly config: ClusterConfig;
+  readonly discovery: Discovery;
+  readonly #transport: Transport;
+
+  constructor(config: ClusterConfig, options: TransportOptions = {}) {
+    this.config = config;
+    this.#transport = new Transport(config, options);
+    this.discovery = new Discovery((path, accept) => this.raw({ method: 'GET', path, headers: { accept } }));
+  }
+
+  async get<T extends KubeObject>(
+    resource: Resource<T>,
+    target: Target,
+    options: CallOptions = {},
+  ): Promise<T> {
+    return this.#json<T>({ method: 'GET', path: pathOf(resource, target) }, options);
+  }
+
+  /** The complete list, fetched page by page at one resourceVersion. */
+  async list<T extends KubeObject>(resource: Resource<T>, options: ListOptions = {}): Promise<KubeList<T>> {
+    const { limit = PAGE_SIZE, ...rest } = options;
+    const items: T[] = [];
+    try {
+      let last: KubeList<T> | undefined;
+      for await (const page of this.pages(resource, { ...rest, limit })) {
+        for (const item of page.items) items.push(item);
+        last = page;
+      }
+      return { ...last!, items };
+    } catch (error) {
+      // The list was longer than the server keeps its snapshot. In one piece it can not expire.
+      if (items.length === 0 || !isExpired(error)) throw error;
+      return this.listPage(resource, { ...rest, limit: undefined });
+    }
+  }
+
+  async *pages<T extends KubeObject>(
+    resource: Resource<T>,
+    options: ListOptions = {},
+  ): AsyncGenerator<KubeList<T>> {
+    let request: ListOptions = { limit: PAGE_SIZE, ...options };
+    for (;;) {
+      const page = await this.listPage(resource, request);
+      yield page;
+      if (page.metadata.continue === undefined || page.metadata.continue === '') return;
+      // The token stands for the revision of the first page; the server refuses both at once.
+      request = {
+        ...request,
+        continue: page.metadata.continue,
+        resourceVersion: undefined,
+        resourceVersionMatch: undefined,
+      };
+    }
+  }
+
+  /** One list request, exactly as the options say. */
+  async listPage<T extends KubeObject>(
+    resource: Resource<T>,
+    options: ListOptions = {},
+  ): Promise<KubeList<T>> {
+    const path = pathOf(resource, { namespace: options.namespace });
+    const list = await this.#json<Omit<KubeList<T>, 'items'> & { items?: T[] | null }>(
+      { method: 'GET', path, query: listQuery(options) },
+      options,
+    );
+    return { ...list, items: (list.items ?? []).map((item) => withKind(item, resource, list.kind)) };
+  }
+
+  /** Resolves once the server has accepted the watch; the events follow until it ends or `signal` is aborted. */
+  async watch<T extends KubeObject>(
+    resource: Resource<T>,
+    options: WatchOptions = {},
+  ): Promise<AsyncGenerator<WatchEvent<T>>> {
+    const path = pathOf(resource, { namespace: options.namespace });
+    const request: HttpRequest = { method: 'GET', path, query: watchQuery(options), signal: options.signal };
+    return watchEvents<T>(await this.#transport.open(request));
+  }
+
+  /** With a `subresource` (binding, token, eviction), the object's name is that of the one it hangs on. */
+  async create<T extends KubeObject>(
+    resource: Resource,
+    object: T,
+    options: WriteOptions & { namespace?: string } = {},
+  ): Promise<T> {
+    const namespace = options.namespace ?? object.metadata.namespace;
+    const target =
+      options.subresource === undefined
+        ? { namespace }
+        : { namespace, name: object.metadata.name, subresource: options.subresource };
+    return this.#write('POST', pathOf(resource, target), object, options);
+  }
+
+  /** Fails with a conflict unless `metadata.resourceVersion` is current; without one it overwrites. */
+  async update<T extends KubeObject>(
+    resource: Resource<T>,
+    object: T,
+    options: WriteOptions = {},
+  ): Promise<T> {
+    return this.#write('PUT', pathOf(resource, targetOf(object, options.subresource)), object, options);
+  }
+
+  async patch<T extends KubeObject>(
+    resource: Resource<T>,
+    target: Target,
+    type: PatchType,
+    patch: unknown,
+    options: PatchOptions = {},
+  ): Promise<T> {
+    return this.#json<T>(
+      {
+        method: 'PATCH',
+        path: pathOf(resource, target),
+        query: { ...writeQuery(options), force: options.force },
+        headers: { 'content-type': PATCH_TYPES[type] },
+        body: JSON.stringify(patch),
+      },
+      options,
+    );
+  }
+
+  /** Returns the object while finalizers or grace keep it, a Status once it is gone. */
+  async delete<T extends KubeObject>(
+    resource: Resource<T>,
+    target: Target,
+    options: DeleteOptions = {},
+  ): Promise<T | Status> {
+    return this.#delete<T | Status>(pathOf(resource, target), {}, options);
+  }
+
+  async deleteCollection<T extends KubeObject>(
+    resource: Resource<T>,
+    options: SelectOptions & DeleteOptions = {},
+  ): Promise<KubeList<T> | Status> {
+    return this.#delete(pathOf(resource, { namespace: options.namespace }), selectQuery(options), options);
+  }
+
+  /** Any request that the verbs above do not cover. Returns the parsed JSON, narrowed by the caller. */
+  async raw(request: HttpRequest, options: CallOptions = {}): Promise<unknown> {
+    return this.#json<unknown>(request, options);
+  }
+
+  /** The body as text: logs, metrics, `/healthz`. */
+  async text(path: string, options: CallOptions = {}): Promise<string> {
+    const request: HttpRequest = { method: 'GET', path, headers: { accept: '*/*' }, signal: options.signal };
+    return (await this.#transport.call(request, options.deadlineMs)).body;
+  }
+
+  /** Ends every request and watch that is still open. */
+  async close(): Promise<void> {
+    await this.#transport.close();
+  }
+
+  #write<T extends KubeObject>(
+    method: 'POST' | 'PUT',
+    path: string,
+    object: T,
+    options: WriteOptions,
+  ): Promise<T> {
+    const headers = { 'content-type': 'application/json' };
+    return this.#json<T>(
+      { method, path, query: writeQuery(options), headers, body: JSON.stringify(object) },
+      options,
+    );
+  }
+
+  #delete<R>(path: string, query: HttpRequest['query'], options: DeleteOptions): Promise<R> {
+    const fields = deleteBody(options);
+    const body =
+      fields === undefined
+        ? {}
+        : { body: JSON.stringify(fields), headers: { 'content-type': 'application/json' } };
+    return this.#json<R>({ method: 'DELETE', path, query, ...body }, options);
+  }
+
+  async #json<R>(request: HttpRequest, { signal, deadlineMs }: CallOptions): Promise<R> {
+    const { body } = await this.#transport.call({ signal, ...request }, deadlineMs);
+    try {
+      return JSON.parse(body);
+    } catch (error) {
+      throw new ConnectionError(`${request.method} ${request.path}: the answer is not JSON`, error);
+    }
+  }
+}
+
+const targetOf = (object: KubeObject, subresource: string | undefined): Partial<Target> => ({
+  namespace: object.metadata.namespace,
+  name: object.metadata.name ?? '',
+  subresource,
+});
+
+/** Items of a list come without apiVersion and kind, which would make them differ from the same objects watched. */
+function withKind<T extends KubeObject>(item: T, resource: Resource<T>, listKind: string): T {
+  if (item.kind !== undefined && item.apiVersion !== undefined) return item;
+  const apiVersion = apiVersionOf(resource.group, resource.version);
+  return { ...item, apiVersion, kind: listKind.replace(/List$/, '') };
+}

@@ -1,0 +1,121 @@
+import type { Status, StatusDetails } from '../object.ts';
+
+/** The API server answered, and the answer is a failure. */
+export class ApiStatusError extends Error {
+  readonly status: Status;
+  readonly code: number;
+  readonly reason: string;
+  readonly details: StatusDetails | undefined;
+  /** What was asked: `GET https://host/api/v1/pods`. Absent for failures that arrive within a watch. */
+  readonly request: string | undefined;
+
+  constructor(status: Status, request?: string) {
+    super(status.message ?? status.reason ?? `the server answered ${status.code}`);
+    this.name = 'ApiStatusError';
+    this.status = status;
+    this.code = status.code;
+    this.reason = status.reason ?? '';
+    this.details = status.details;
+    this.request = request;
+  }
+}
+
+/** No usable answer came: refused, reset, cut off, not TLS, not JSON. `cause` has the details. */
+export class ConnectionError extends Error {
+  readonly code: string;
+
+  constructor(request: string, cause: unknown) {
+    super(`${request}: ${describeCause(cause)}`, { cause });
+    this.name = 'ConnectionError';
+    this.code = codeOf(cause);
+  }
+}
+
+/** The deadline of the request passed. */
+export class DeadlineError extends Error {
+  constructor(request: string, ms: number) {
+    super(`${request}: no answer within ${ms} ms`);
+    this.name = 'DeadlineError';
+  }
+}
+
+function codeOf(cause: unknown): string {
+  return cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
+}
+
+/** Failing to connect to every address of a host gives an AggregateError with an empty message. */
+function describeCause(cause: unknown): string {
+  if (cause instanceof AggregateError && cause.message === '') {
+    return cause.errors.map(describeCause).join('; ');
+  }
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+const hasReason = (error: unknown, ...reasons: string[]): boolean =>
+  error instanceof ApiStatusError && reasons.includes(error.reason);
+const hasCode = (error: unknown, code: number): boolean =>
+  error instanceof ApiStatusError && error.code === code;
+
+export const isNotFound = (error: unknown): boolean => hasReason(error, 'NotFound') || hasCode(error, 404);
+export const isAlreadyExists = (error: unknown): boolean => hasReason(error, 'AlreadyExists');
+export const isConflict = (error: unknown): boolean => hasReason(error, 'Conflict');
+export const isInvalid = (error: unknown): boolean => hasReason(error, 'Invalid');
+export const isBadRequest = (error: unknown): boolean =>
+  hasReason(error, 'BadRequest') || hasCode(error, 400);
+export const isForbidden = (error: unknown): boolean => hasReason(error, 'Forbidden') || hasCode(error, 403);
+export const isUnauthorized = (error: unknown): boolean => hasCode(error, 401);
+export const isTooManyRequests = (error: unknown): boolean => hasCode(error, 429);
+/** The revision asked for is no longer kept: list again. */
+export const isExpired = (error: unknown): boolean =>
+  hasReason(error, 'Expired', 'Gone') || hasCode(error, 410);
+/** The revision asked for is not known yet, or not any more after the server's data were restored. */
+export const isTooLargeResourceVersion = (error: unknown): boolean =>
+  error instanceof ApiStatusError &&
+  (error.details?.causes ?? []).some(
+    (cause) => cause.reason === 'ResourceVersionTooLarge' || cause.message === 'Too large resource version',
+  );
+/** The server is there but can not answer now; the same request may work later. */
+export const isServerUnavailable = (error: unknown): boolean =>
+  error instanceof ApiStatusError && error.code >= 500;
+
+/** Whatever the body of a failure was, a Status comes out. */
+export function statusOf(code: number, body: string): Status {
+  const parsed = parseStatus(body);
+  if (parsed !== undefined) return { ...parsed, code: parsed.code === 0 ? code : parsed.code };
+  return {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    code,
+    reason: REASONS[code] ?? '',
+    message: body.trim() === '' ? `the server answered ${code}` : body.trim().slice(0, 2048),
+  };
+}
+
+/** For answers of proxies and of handlers that do not speak Status. */
+const REASONS: Readonly<Record<number, string | undefined>> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  410: 'Gone',
+  429: 'TooManyRequests',
+  500: 'InternalError',
+  503: 'ServiceUnavailable',
+  504: 'Timeout',
+};
+
+function parseStatus(body: string): Status | undefined {
+  try {
+    const value: unknown = JSON.parse(body);
+    return isStatus(value) ? { ...value, code: value.code ?? 0 } : undefined;
+  } catch {
+    return undefined; // Not JSON: the caller wraps the text instead.
+  }
+}
+
+export function isStatus(value: unknown): value is Status {
+  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'Status';
+}

@@ -1,0 +1,118 @@
+import type { FieldMatcher, LabelMatcher } from '../selectors.ts';
+
+/** Query parameters carry Kubernetes' own names; what is undefined is not sent. */
+export type Query = Record<string, string | number | boolean | undefined>;
+
+export interface CallOptions {
+  signal?: AbortSignal;
+  /** How long to wait for the whole answer; the client's default when absent. */
+  deadlineMs?: number;
+}
+
+export interface SelectOptions {
+  namespace?: string;
+  labelSelector?: string | LabelMatcher;
+  fieldSelector?: string | FieldMatcher;
+}
+
+export interface ListOptions extends CallOptions, SelectOptions {
+  resourceVersion?: string;
+  resourceVersionMatch?: 'Exact' | 'NotOlderThan';
+  limit?: number;
+  continue?: string;
+}
+
+export interface WatchOptions extends SelectOptions {
+  signal?: AbortSignal;
+  resourceVersion?: string;
+  resourceVersionMatch?: 'NotOlderThan';
+  allowWatchBookmarks?: boolean;
+  sendInitialEvents?: boolean;
+  timeoutSeconds?: number;
+}
+
+export interface WriteOptions extends CallOptions {
+  dryRun?: boolean;
+  fieldManager?: string;
+  fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
+  subresource?: string;
+}
+
+export interface PatchOptions extends WriteOptions {
+  /** Take fields over from other managers; only for apply. */
+  force?: boolean;
+}
+
+export interface DeleteOptions extends CallOptions {
+  gracePeriodSeconds?: number;
+  propagationPolicy?: 'Orphan' | 'Background' | 'Foreground';
+  preconditions?: { uid?: string; resourceVersion?: string };
+  dryRun?: boolean;
+}
+
+export const PATCH_TYPES = {
+  json: 'application/json-patch+json',
+  merge: 'application/merge-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+  apply: 'application/apply-patch+yaml',
+} as const;
+export type PatchType = keyof typeof PATCH_TYPES;
+
+export const selectQuery = ({ labelSelector, fieldSelector }: SelectOptions): Query => ({
+  labelSelector: textOf(labelSelector),
+  fieldSelector: textOf(fieldSelector),
+});
+
+export const listQuery = (options: ListOptions): Query => ({
+  ...selectQuery(options),
+  resourceVersion: options.resourceVersion,
+  resourceVersionMatch: options.resourceVersionMatch,
+  limit: options.limit,
+  continue: options.continue,
+});
+
+export const watchQuery = (options: WatchOptions): Query => ({
+  watch: true,
+  ...selectQuery(options),
+  resourceVersion: options.resourceVersion,
+  resourceVersionMatch: options.resourceVersionMatch,
+  allowWatchBookmarks: options.allowWatchBookmarks,
+  sendInitialEvents: options.sendInitialEvents,
+  timeoutSeconds: options.timeoutSeconds,
+});
+
+export const writeQuery = (options: WriteOptions): Query => ({
+  dryRun: options.dryRun === true ? 'All' : undefined,
+  fieldManager: options.fieldManager,
+  fieldValidation: options.fieldValidation,
+});
+
+/** The body of a delete; undefined when the server's defaults are wanted. */
+export function deleteBody(options: DeleteOptions): Record<string, unknown> | undefined {
+  const { gracePeriodSeconds, propagationPolicy, preconditions, dryRun } = options;
+  const fields = {
+    gracePeriodSeconds,
+    propagationPolicy,
+    preconditions,
+    dryRun: dryRun === true ? ['All'] : undefined,
+  };
+  if (Object.values(fields).every((v) => v === undefined)) return undefined;
+  return { kind: 'DeleteOptions', apiVersion: 'v1', ...fields };
+}
+
+export function queryString(query: Query): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== '') parameters.set(name, String(value));
+  }
+  const text = parameters.toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+/** "Nothing" has no text form: sent as text it would select everything. */
+function textOf(selector: string | LabelMatcher | FieldMatcher | undefined): string | undefined {
+  if (selector === undefined || typeof selector === 'string') return selector;
+  const text = selector.toString();
+  if (text === '' && !selector.empty) throw new TypeError('a selector that matches nothing can not be sent');
+  return text;
+}

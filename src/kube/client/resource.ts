@@ -1,0 +1,63 @@
+import type { KubeObject } from '../object.ts';
+
+/**
+ * A resource as the API server's paths name it. `T` is the type of its objects; nothing at runtime depends on it.
+ *
+ *   const pods: Resource<Pod> = { group: '', version: 'v1', resource: 'pods', namespaced: true };
+ */
+export interface Resource<T extends KubeObject = KubeObject> {
+  readonly group: string;
+  readonly version: string;
+  /** The plural, lower case. */
+  readonly resource: string;
+  readonly namespaced: boolean;
+  /** Never set: it only ties `T` to the resource. */
+  readonly objectType?: T;
+}
+
+export interface Target {
+  name: string;
+  namespace?: string;
+  subresource?: string;
+}
+
+/** `/apis/apps/v1/namespaces/x/deployments/y/scale` and all shorter forms of it. */
+export function pathOf(resource: Resource, target: Partial<Target> = {}): string {
+  const { group, version, resource: plural, namespaced } = resource;
+  const segments = group === '' ? ['api', version] : ['apis', group, version];
+  if (namespaced && target.namespace !== undefined && target.namespace !== '') {
+    segments.push('namespaces', target.namespace);
+  } else if (namespaced && target.name !== undefined) {
+    throw new TypeError(`${qualifiedName(resource)} ${JSON.stringify(target.name)}: a namespace is needed`);
+  }
+  segments.push(plural);
+  if (target.name !== undefined) segments.push(checkedName(resource, target.name));
+  const path = `/${segments.map(encodeURIComponent).join('/')}`;
+  return target.subresource === undefined ? path : `${path}/${target.subresource}`;
+}
+
+/** An empty name would silently turn "delete one" into "delete all". */
+function checkedName(resource: Resource, name: string): string {
+  if (name === '' || name === '.' || name === '..' || name.includes('/')) {
+    throw new TypeError(
+      `${qualifiedName(resource)}: ${JSON.stringify(name)} can not be the name of an object`,
+    );
+  }
+  return name;
+}
+
+/** `deployments.apps`, `pods`: how kubectl and error messages name it. */
+export const qualifiedName = ({ group, resource }: { group: string; resource: string }): string =>
+  group === '' ? resource : `${resource}.${group}`;
+
+/** `namespace/name`, or just `name`: the key of caches and work queues. */
+export function keyOf(object: KubeObject): string {
+  const { namespace, name } = object.metadata;
+  return namespace === undefined || namespace === '' ? `${name}` : `${namespace}/${name}`;
+}
+
+export function splitKey(key: string): { namespace: string | undefined; name: string } {
+  const slash = key.indexOf('/');
+  if (slash < 0) return { namespace: undefined, name: key };
+  return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}

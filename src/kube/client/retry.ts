@@ -1,0 +1,27 @@
+import { backoffDelay } from '../backoff.ts';
+import type { Random } from '../clock.ts';
+import { ConnectionError } from './errors.ts';
+
+const LONGEST_WAIT_MS = 30_000;
+const RESET_CODES = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
+
+/** How long an overloaded server asks us to stay away; undefined if the answer is final. */
+export function retryAfterMs(code: number, header: string | undefined, now: number): number | undefined {
+  if (code !== 429 && code < 500) return undefined;
+  if (header === undefined) return undefined;
+  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - now) / 1000;
+  if (Number.isNaN(seconds)) return undefined;
+  return Math.min(Math.max(0, seconds * 1000), LONGEST_WAIT_MS);
+}
+
+/** A read may be repeated when the connection broke under it. A write may not: it can have been carried out. */
+export function resetRetryMs(
+  method: string,
+  error: unknown,
+  attempt: number,
+  random: Random,
+): number | undefined {
+  if (method !== 'GET' || !(error instanceof ConnectionError) || !RESET_CODES.has(error.code))
+    return undefined;
+  return backoffDelay(attempt, { baseMs: 100, maxMs: 5_000 }, random);
+}

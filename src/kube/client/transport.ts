@@ -1,0 +1,206 @@
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { type Dispatcher, request as undiciRequest } from 'undici';
+import { type Clock, childController, type Random, sleep, systemClock } from '../clock.ts';
+import type { ClusterConfig, Credential } from '../config/cluster.ts';
+import { type Logger, silentLogger } from '../log.ts';
+import { Dispatchers } from './dispatchers.ts';
+import { ApiStatusError, ConnectionError, DeadlineError, statusOf } from './errors.ts';
+import { type Query, queryString } from './options.ts';
+import { resetRetryMs, retryAfterMs } from './retry.ts';
+
+export interface HttpRequest {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  path: string;
+  query?: Query;
+  headers?: Record<string, string>;
+  body?: string;
+  signal?: AbortSignal;
+}
+
+export interface HttpResponse {
+  code: number;
+  headers: Record<string, string | string[] | undefined>;
+  body: string;
+}
+
+export interface TransportOptions {
+  /** `program/version`: how the server's logs and its priority levels know this client. */
+  userAgent?: string;
+  deadlineMs?: number;
+  maxRetries?: number;
+  clock?: Clock;
+  random?: Random;
+  log?: Logger;
+}
+
+type Answer = Dispatcher.ResponseData;
+const inflate = promisify(gunzip);
+
+/** HTTP to one API server: credentials, deadlines, retries. Failures come out typed; bodies are not looked into. */
+export class Transport {
+  readonly #config: ClusterConfig;
+  readonly #dispatchers: Dispatchers;
+  readonly #base: string;
+  readonly #userAgent: string;
+  readonly #deadlineMs: number;
+  readonly #maxRetries: number;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #log: Logger;
+
+  constructor(config: ClusterConfig, options: TransportOptions = {}) {
+    this.#config = config;
+    this.#dispatchers = new Dispatchers(config);
+    this.#base = config.server.replace(/\/+$/, '');
+    this.#userAgent = options.userAgent ?? `node/${process.versions.node}`;
+    this.#deadlineMs = options.deadlineMs ?? 32_000;
+    this.#maxRetries = options.maxRetries ?? 5;
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? Math.random;
+    this.#log = options.log ?? silentLogger;
+  }
+
+  /** Sends, waits for the whole answer, and throws ApiStatusError if it is a failure. */
+  async call(request: HttpRequest, deadlineMs = this.#deadlineMs): Promise<HttpResponse> {
+    const { controller, release } = childController(request.signal);
+    const expire = (): void => controller.abort(new DeadlineError(this.#describe(request), deadlineMs));
+    const cancelDeadline = this.#clock.after(deadlineMs, expire);
+    try {
+      const answer = await this.#send({ ...request, signal: controller.signal });
+      const body = await this.#read(request, answer, controller.signal);
+      return { code: answer.statusCode, headers: answer.headers, body };
+    } finally {
+      cancelDeadline();
+      release();
+    }
+  }
+
+  /** Sends and hands the body over as it arrives. It lives until it ends or `signal` is aborted. */
+  async open(request: HttpRequest): Promise<AsyncIterable<Buffer>> {
+    const answer = await this.#send(request, { stream: true });
+    return this.#chunks(request, answer);
+  }
+
+  async close(): Promise<void> {
+    await this.#dispatchers.close();
+  }
+
+  async *#chunks(request: HttpRequest, answer: Answer): AsyncGenerator<Buffer> {
+    try {
+      for await (const chunk of answer.body) yield chunk;
+    } catch (error) {
+      throw this.#failure(request, error);
+    }
+  }
+
+  async #send(request: HttpRequest, options: { stream?: boolean } = {}): Promise<Answer> {
+    let credential = await this.#config.credentials.current();
+    let refreshed = false;
+    for (let attempt = 0; ; attempt++) {
+      const outcome = await this.#attempt(request, credential, options.stream === true).catch(
+        (e: unknown) => {
+          const waitMs = resetRetryMs(request.method, e, attempt, this.#random);
+          if (waitMs === undefined || attempt >= this.#maxRetries) throw e;
+          return { waitMs };
+        },
+      );
+      if ('waitMs' in outcome) {
+        await sleep(this.#clock, outcome.waitMs, request.signal);
+        continue;
+      }
+      if (outcome.statusCode < 400) return this.#accepted(outcome);
+      if (outcome.statusCode === 401 && !refreshed) {
+        refreshed = true;
+        const other = await this.#config.credentials.refresh(credential);
+        if (other !== credential) {
+          await outcome.body.dump();
+          credential = other;
+          continue;
+        }
+      }
+      const retryAfter = outcome.headers['retry-after'];
+      const waitMs = retryAfterMs(outcome.statusCode, single(retryAfter), this.#clock.now());
+      if (waitMs === undefined || attempt >= this.#maxRetries) return await this.#refused(request, outcome);
+      await outcome.body.dump();
+      this.#log.debug({ code: outcome.statusCode, waitMs }, 'the API server asks to retry later');
+      await sleep(this.#clock, waitMs, request.signal);
+    }
+  }
+
+  async #attempt(request: HttpRequest, credential: Credential, stream: boolean): Promise<Answer> {
+    const compress = !stream && this.#config.disableCompression !== true;
+    try {
+      return await undiciRequest(this.#url(request), {
+        dispatcher: this.#dispatchers.for(credential),
+        method: request.method,
+        headers: {
+          accept: 'application/json',
+          'user-agent': this.#userAgent,
+          ...(compress ? { 'accept-encoding': 'gzip' } : {}),
+          ...(credential.authorization === undefined ? {} : { authorization: credential.authorization }),
+          ...impersonationHeaders(this.#config),
+          ...request.headers,
+        },
+        body: request.body,
+        signal: request.signal,
+        // Deadlines are ours; a quiet watch is not a broken one.
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      });
+    } catch (error) {
+      throw this.#failure(request, error);
+    }
+  }
+
+  async #read(request: HttpRequest, answer: Answer, signal?: AbortSignal): Promise<string> {
+    try {
+      const bytes = Buffer.from(await answer.body.arrayBuffer());
+      const gzipped = answer.headers['content-encoding'] === 'gzip';
+      return (gzipped ? await inflate(bytes) : bytes).toString('utf8');
+    } catch (error) {
+      throw this.#failure({ ...request, signal }, error);
+    }
+  }
+
+  async #refused(request: HttpRequest, answer: Answer): Promise<never> {
+    const body = await this.#read(request, answer, request.signal);
+    throw new ApiStatusError(statusOf(answer.statusCode, body), this.#describe(request));
+  }
+
+  #accepted(answer: Answer): Answer {
+    const warnings = answer.headers.warning;
+    for (const warning of warnings === undefined ? [] : [warnings].flat()) {
+      this.#log.warn({ warning }, 'the API server warns');
+    }
+    return answer;
+  }
+
+  /** Whoever aborted gets their own reason back; anything else is the connection's fault. */
+  #failure(request: HttpRequest, error: unknown): unknown {
+    if (request.signal?.aborted === true) return request.signal.reason;
+    return new ConnectionError(this.#describe(request), error);
+  }
+
+  #url({ path, query }: HttpRequest): string {
+    return `${this.#base}${path}${queryString(query ?? {})}`;
+  }
+
+  #describe(request: HttpRequest): string {
+    return `${request.method} ${this.#url(request)}`;
+  }
+}
+
+function impersonationHeaders({ impersonate }: ClusterConfig): Record<string, string | string[]> {
+  if (impersonate === undefined) return {};
+  const headers: Record<string, string | string[]> = { 'impersonate-user': impersonate.user };
+  if (impersonate.uid !== undefined) headers['impersonate-uid'] = impersonate.uid;
+  if (impersonate.groups !== undefined) headers['impersonate-group'] = impersonate.groups;
+  for (const [key, values] of Object.entries(impersonate.extra ?? {})) {
+    headers[`impersonate-extra-${encodeURIComponent(key)}`] = values;
+  }
+  return headers;
+}
+
+const single = (header: string | string[] | undefined): string | undefined =>
+  Array.isArray(header) ? header[0] : header;

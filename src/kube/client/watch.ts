@@ -1,0 +1,54 @@
+import type { KubeObject } from '../object.ts';
+import { ApiStatusError, ConnectionError, isStatus, statusOf } from './errors.ts';
+
+/** A bookmark carries nothing but the resourceVersion up to which everything was sent. */
+export interface WatchEvent<T extends KubeObject = KubeObject> {
+  type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
+  object: T;
+}
+
+/** One event a line; a failure that arrives as an event is thrown as ApiStatusError. */
+export async function* watchEvents<T extends KubeObject>(
+  chunks: AsyncIterable<Buffer>,
+): AsyncGenerator<WatchEvent<T>> {
+  for await (const line of lines(chunks)) yield parseEvent<T>(line);
+}
+
+const NEWLINE = 0x0a;
+
+/** Pieces of a line are joined only once, when it is complete: large objects arrive in many chunks. */
+async function* lines(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  let pieces: Buffer[] = [];
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
+      pieces.push(chunk.subarray(start, end));
+      const line = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+      pieces = [];
+      start = end + 1;
+      if (line.length > 0) yield line.toString('utf8');
+    }
+    if (start < chunk.length) pieces.push(chunk.subarray(start));
+  }
+  // A last line without its newline was cut off; the event will come again after reconnecting.
+}
+
+function parseEvent<T extends KubeObject>(line: string): WatchEvent<T> {
+  let event: { type?: unknown; object?: unknown };
+  try {
+    event = JSON.parse(line);
+  } catch (error) {
+    throw new ConnectionError('watch', error);
+  }
+  switch (event.type) {
+    case 'ADDED':
+    case 'MODIFIED':
+    case 'DELETED':
+    case 'BOOKMARK':
+      return event as WatchEvent<T>;
+    case 'ERROR':
+      throw new ApiStatusError(isStatus(event.object) ? event.object : statusOf(500, line));
+    default:
+      throw new ConnectionError('watch', new Error(`not a watch event: ${line.slice(0, 200)}`));
+  }
+}

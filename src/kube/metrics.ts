@@ -1,0 +1,74 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+type LabelValues = Record<string, string>;
+
+export interface CounterMetric {
+  inc(labels: LabelValues, by?: number): void;
+}
+export interface GaugeMetric {
+  set(labels: LabelValues, value: number): void;
+}
+export interface HistogramMetric {
+  observe(labels: LabelValues, value: number): void;
+}
+
+interface MetricOptions {
+  help: string;
+  labels?: string[];
+}
+
+/**
+ * The only module that knows the Prometheus library. A metric is made once and found again by its name, so that
+ * every queue and controller of a program can share one set.
+ */
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #collectors = new Set<() => void>();
+
+  counter(name: string, { help, labels = [] }: MetricOptions): CounterMetric {
+    return (
+      this.#existing(name, Counter) ??
+      new Counter({ name, help, labelNames: labels, registers: [this.#registry] })
+    );
+  }
+
+  gauge(name: string, { help, labels = [] }: MetricOptions): GaugeMetric {
+    return (
+      this.#existing(name, Gauge) ??
+      new Gauge({ name, help, labelNames: labels, registers: [this.#registry] })
+    );
+  }
+
+  histogram(
+    name: string,
+    { help, labels = [], buckets }: MetricOptions & { buckets: number[] },
+  ): HistogramMetric {
+    return (
+      this.#existing(name, Histogram) ??
+      new Histogram({ name, help, labelNames: labels, buckets, registers: [this.#registry] })
+    );
+  }
+
+  /** Runs `collect` before every scrape, for values that are known only by looking. Returns how to stop that. */
+  onScrape(collect: () => void): () => void {
+    this.#collectors.add(collect);
+    return () => this.#collectors.delete(collect);
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  /** The text that Prometheus scrapes. */
+  async scrape(): Promise<string> {
+    for (const collect of this.#collectors) collect();
+    return this.#registry.metrics();
+  }
+
+  #existing<M>(name: string, type: abstract new (...args: never[]) => M): M | undefined {
+    const metric = this.#registry.getSingleMetric(name);
+    if (metric === undefined) return undefined;
+    if (metric instanceof type) return metric;
+    throw new TypeError(`metric ${name} is already registered as another type`);
+  }
+}
