@@ -1,0 +1,92 @@
+/** From a value to the set of its field paths. */
+import { isJsonMap, type JsonMap } from '../patch/json-value.ts';
+import { DEDUCED, type FieldType, type ListType, type MapType, shapeOf } from './field-type.ts';
+import { EMPTY, type FieldNode, type FieldSet, LEAF, sealed, withSelf } from './fieldset.ts';
+import { indexItems, itemElement } from './list-item.ts';
+import { fieldElement, SELF } from './path-element.ts';
+
+/** Every path at and below a value that somebody adds or removes as a whole: the path itself is always a member. */
+export function everyPath(value: unknown, type: FieldType): FieldSet {
+  switch (shapeOf(type, value)) {
+    case 'list':
+      return Array.isArray(value) ? everyItem(value, type.list as ListType) : LEAF;
+    case 'map':
+      return isJsonMap(value) ? everyField(value, type.map as MapType) : LEAF;
+    default:
+      return LEAF;
+  }
+}
+
+function everyField(value: JsonMap, type: MapType): FieldSet {
+  if (type.atomic) return LEAF;
+  const names = Object.keys(value);
+  if (names.length === 0) return LEAF;
+  const node: FieldNode = { [SELF]: LEAF };
+  for (const name of names.sort()) {
+    const child = value[name];
+    if (child === undefined) continue;
+    const field = type.fields.get(name);
+    node[field?.element ?? fieldElement(name)] = everyPath(child, field?.type ?? type.values ?? DEDUCED);
+  }
+  return node;
+}
+
+function everyItem(value: unknown[], type: ListType): FieldSet {
+  if (type.relation === 'atomic' || value.length === 0) return LEAF;
+  const node: FieldNode = { [SELF]: LEAF };
+  for (const item of value) {
+    const found = itemElement(type, item);
+    if ('problem' in found) continue;
+    // Of items with one key in common nobody can own a part, only all of them.
+    node[found.element] = found.element in node ? LEAF : everyPath(item, type.items);
+  }
+  return sealed(node);
+}
+
+/**
+ * The paths that an applied configuration claims: leaves, list items and map entries. A named field with something in
+ * it is not claimed for itself, since applying `spec.replicas` says nothing about whether there should be a `spec`.
+ */
+export function claimedPaths(object: JsonMap, type: FieldType): FieldSet {
+  return claimedBelow(object, type) ?? EMPTY;
+}
+
+/** undefined: nothing at or below the value is claimed. LEAF: the value itself is. */
+function claimedBelow(value: unknown, type: FieldType): FieldSet | undefined {
+  switch (shapeOf(type, value)) {
+    case 'list':
+      return claimedItems(value, type.list as ListType);
+    case 'map':
+      return claimedFields(value, type.map as MapType);
+    default:
+      return LEAF;
+  }
+}
+
+function claimedFields(value: unknown, type: MapType): FieldSet | undefined {
+  if (type.atomic) return LEAF;
+  if (!isJsonMap(value)) return undefined;
+  const node: FieldNode = {};
+  for (const [name, child] of Object.entries(value)) {
+    if (child === undefined) continue;
+    const field = type.fields.get(name);
+    const below = claimedBelow(child, field?.type ?? type.values ?? DEDUCED);
+    const claimed = field === undefined || child === null || (isJsonMap(child) && isEmptyMap(child));
+    const result = claimed ? withSelf(below ?? LEAF) : below;
+    if (result !== undefined) node[field?.element ?? fieldElement(name)] = result;
+  }
+  return isEmptyMap(node) ? undefined : sealed(node);
+}
+
+function claimedItems(value: unknown, type: ListType): FieldSet | undefined {
+  if (type.relation === 'atomic') return LEAF;
+  if (!Array.isArray(value)) return undefined;
+  const node: FieldNode = {};
+  for (const [element, items] of indexItems(type, value)) {
+    const below = items.length > 1 ? LEAF : claimedBelow(items[0], type.items);
+    node[element] = withSelf(below ?? LEAF);
+  }
+  return isEmptyMap(node) ? undefined : sealed(node);
+}
+
+const isEmptyMap = (map: object): boolean => Object.keys(map).length === 0;

@@ -1,0 +1,190 @@
+/**
+ * What structured merging needs to know of a schema, compiled once: is a value a scalar, a list (atomic, set, or map
+ * by keys) or a map (atomic or granular)? A value of unknown type is deduced from what it is: maps granular, lists atomic.
+ */
+import { resolveDefinition, structOf } from '../schema/builtin.ts';
+import type { Schema } from '../schema/types.ts';
+import { fieldElement } from './path-element.ts';
+
+export type ScalarType = 'numeric' | 'string' | 'boolean' | 'untyped';
+
+/** At least one of the three; a value of unknown type may be any. */
+export interface FieldType {
+  scalar?: ScalarType;
+  list?: ListType;
+  map?: MapType;
+}
+
+export interface ListType {
+  relation: 'atomic' | 'set' | 'map';
+  /** Sorted. Only for `map`. */
+  keys: readonly string[];
+  items: FieldType;
+}
+
+export interface MapType {
+  atomic: boolean;
+  fields: ReadonlyMap<string, Field>;
+  /** The type of keys that are not fields; undefined if there may be none. */
+  values: FieldType | undefined;
+}
+
+export interface Field {
+  element: string;
+  type: FieldType;
+  /** Stands for the field in the key of a list item that lacks it. */
+  keyDefault: unknown;
+  /** What the field is when it is not written; undefined for fields that may be absent. See `zeroOf`. */
+  zero: unknown;
+}
+
+const NO_FIELDS: ReadonlyMap<string, Field> = new Map();
+
+const OPAQUE: FieldType = { scalar: 'untyped' };
+OPAQUE.list = { relation: 'atomic', keys: [], items: OPAQUE };
+OPAQUE.map = { atomic: true, fields: NO_FIELDS, values: OPAQUE };
+
+export const DEDUCED: FieldType = { scalar: 'untyped' };
+DEDUCED.list = { relation: 'atomic', keys: [], items: OPAQUE };
+DEDUCED.map = { atomic: false, fields: NO_FIELDS, values: DEDUCED };
+
+const OBJECT_META = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
+const RAW_EXTENSION = 'io.k8s.apimachinery.pkg.runtime.RawExtension';
+
+const objectTypes = new WeakMap<Schema, FieldType>();
+
+/** The type of a whole object. Schemas of custom resources say nothing about metadata; every object has the same. */
+export function objectType(schema: Schema): FieldType {
+  const known = objectTypes.get(schema);
+  if (known !== undefined) return known;
+  const type = compile(withObjectMeta(schema), false);
+  objectTypes.set(schema, type);
+  return type;
+}
+
+function withObjectMeta(schema: Schema): Schema {
+  if (schema.properties?.metadata?.properties !== undefined) return schema;
+  return {
+    ...schema,
+    properties: {
+      ...schema.properties,
+      apiVersion: { type: 'string' },
+      kind: { type: 'string' },
+      metadata: resolveDefinition(OBJECT_META),
+    },
+  };
+}
+
+const strictTypes = new WeakMap<Schema, FieldType>();
+const preservingTypes = new WeakMap<Schema, FieldType>();
+
+/** `preserving`: a schema above keeps unknown fields, and what it says holds for everything below it. */
+function compile(schema: Schema, preserving: boolean): FieldType {
+  const preserves = preserving || schema['x-kubernetes-preserve-unknown-fields'] === true;
+  const memo = preserves ? preservingTypes : strictTypes;
+  const known = memo.get(schema);
+  if (known !== undefined) return known;
+  // Registered before it is filled: schemas may contain themselves.
+  const type: FieldType = {};
+  memo.set(schema, type);
+  return Object.assign(type, typeOf(schema, preserves));
+}
+
+function typeOf(schema: Schema, preserves: boolean): FieldType {
+  if (schema === resolveDefinition(RAW_EXTENSION)) return OPAQUE;
+  if (schema['x-kubernetes-int-or-string'] === true) return { scalar: 'untyped' };
+  switch (schema.type) {
+    case 'object':
+      return { map: mapType(schema, preserves) };
+    case 'array':
+      return { list: listType(schema, preserves) };
+    case 'integer':
+    case 'number':
+      return { scalar: 'numeric' };
+    case 'boolean':
+      return { scalar: 'boolean' };
+    case 'string':
+      return { scalar: schema.format === undefined || schema.format === 'byte' ? 'string' : 'untyped' };
+    default:
+      if (schema.format !== undefined) return { scalar: 'untyped' };
+      return { scalar: 'untyped', list: listType(schema, preserves), map: mapType(schema, preserves) };
+  }
+}
+
+function listType(schema: Schema, preserves: boolean): ListType {
+  const items = schema.items === undefined ? OPAQUE : compile(schema.items, preserves);
+  const keys = schema['x-kubernetes-list-map-keys'] ?? [];
+  switch (schema['x-kubernetes-list-type']) {
+    case 'map':
+      return { relation: 'map', keys: [...keys].sort(), items };
+    case 'set':
+      return { relation: 'set', keys: [], items };
+    case 'atomic':
+      return { relation: 'atomic', keys: [], items };
+    default:
+      return { ...relationByPatchStrategy(schema), items };
+  }
+}
+
+/** Built-in lists from before list types say by their patch strategy how they merge. */
+function relationByPatchStrategy(schema: Schema): Pick<ListType, 'relation' | 'keys'> {
+  const merges = schema['x-kubernetes-patch-strategy']?.split(',').includes('merge') ?? false;
+  const key = schema['x-kubernetes-patch-merge-key'];
+  if (!merges) return { relation: 'atomic', keys: [] };
+  return key === undefined ? { relation: 'set', keys: [] } : { relation: 'map', keys: [key] };
+}
+
+function mapType(schema: Schema, preserves: boolean): MapType {
+  const properties = schema['x-kubernetes-embedded-resource']
+    ? withObjectMeta(schema).properties
+    : schema.properties;
+  const fields = new Map<string, Field>();
+  for (const [name, property] of Object.entries(properties ?? {})) {
+    const type = compile(property, preserves);
+    const zero = zeroOf(schema, name, type);
+    fields.set(name, { element: fieldElement(name), type, keyDefault: property.default ?? zero, zero });
+  }
+  return {
+    atomic: schema['x-kubernetes-map-type'] === 'atomic',
+    fields,
+    values: valuesType(schema, fields.size, preserves),
+  };
+}
+
+const ZERO_SCALARS: Record<ScalarType, unknown> = { string: '', numeric: 0, boolean: false, untyped: null };
+
+/**
+ * An object of a built-in kind is never without its `spec`, only with an empty one, because Go structs always have it.
+ * Nobody can add or remove such a field, so nobody becomes its owner: fieldsV1 has `f:spec` without `.`. What a struct
+ * requires but holds by pointer is null at first, which has the same effect. Custom resources have no such fields.
+ */
+function zeroOf(owner: Schema, name: string, type: FieldType): unknown {
+  const struct = structOf(owner);
+  if (struct === undefined) return undefined;
+  if (struct.write.includes(name)) {
+    return type.scalar === undefined ? (type.map === undefined ? null : {}) : ZERO_SCALARS[type.scalar];
+  }
+  return owner.required?.includes(name) ? null : undefined;
+}
+
+function valuesType(schema: Schema, fieldCount: number, preserves: boolean): FieldType | undefined {
+  const additional = schema.additionalProperties;
+  if (typeof additional === 'object') return compile(additional, preserves);
+  if (additional === false) return undefined;
+  return additional === true || preserves || fieldCount === 0 ? DEDUCED : undefined;
+}
+
+export type Shape = 'scalar' | 'list' | 'map';
+
+/** As which of the possible shapes of its type a value is to be treated. */
+export function shapeOf(type: FieldType, value: unknown): Shape {
+  if (Array.isArray(value)) {
+    if (type.list !== undefined) return 'list';
+  } else if (typeof value === 'object') {
+    if (value !== null && type.map !== undefined) return 'map';
+  } else if (type.scalar !== undefined) {
+    return 'scalar';
+  }
+  if (type.map !== undefined) return 'map';
+  return type.scalar === undefined ? 'list' : 'scalar';
+}

@@ -1,0 +1,180 @@
+/**
+ * Sets of field paths. A set is kept in the very form that `fieldsV1` has on the wire, so reading and writing it costs
+ * nothing: nested objects whose keys are path elements. `{}` below a key means: this path is a member. A path with
+ * children is a member only if they include `.`. Keys are sorted. Sets are never changed; operations share what they
+ * leave as it was. At the root, `{}` is the empty set: the whole object is nobody's field.
+ */
+import { canonicalElement, compareElements, printElement, SELF } from './path-element.ts';
+
+export interface FieldSet {
+  readonly [element: string]: FieldSet;
+}
+
+export const EMPTY: FieldSet = Object.freeze({});
+
+/** A path that is a member and has no children. */
+export const LEAF: FieldSet = EMPTY;
+
+export function isEmpty(set: FieldSet): boolean {
+  for (const _ in set) return false;
+  return true;
+}
+
+const isLeaf = isEmpty;
+
+export const isMember = (node: FieldSet): boolean => node[SELF] !== undefined || isLeaf(node);
+
+/** A node while it is being built; `sealed` turns it into a set. */
+export type FieldNode = Record<string, FieldSet>;
+
+/** The node with sorted keys. Callers add in any order and seal once. */
+export function sealed(node: FieldNode): FieldSet {
+  const keys = Object.keys(node);
+  let sorted = true;
+  for (let i = 1; i < keys.length && sorted; i++) {
+    sorted = compareElements(keys[i - 1] as string, keys[i] as string) < 0;
+  }
+  if (sorted) return node;
+  const result: FieldNode = {};
+  for (const key of keys.sort(compareElements)) result[key] = node[key] as FieldSet;
+  return result;
+}
+
+/** What is left of a node after children were taken away; undefined if nothing is. */
+function remains(node: FieldNode): FieldSet | undefined {
+  let children = 0;
+  for (const key in node) if (key !== SELF) children++;
+  if (children > 0) return node;
+  return node[SELF] === undefined ? undefined : LEAF;
+}
+
+export function withSelf(node: FieldSet): FieldSet {
+  return isMember(node) ? node : { [SELF]: LEAF, ...node };
+}
+
+export function union(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === b || isEmpty(b)) return a;
+  return isEmpty(a) ? b : unionOfNodes(a, b);
+}
+
+export function unionOfNodes(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === b) return a;
+  if (isLeaf(a)) return withSelf(b);
+  if (isLeaf(b)) return withSelf(a);
+  let result: FieldNode | undefined;
+  for (const key in b) {
+    const mine = a[key];
+    const theirs = b[key] as FieldSet;
+    const both = mine === undefined ? theirs : key === SELF ? LEAF : unionOfNodes(mine, theirs);
+    if (both === mine || (key === SELF && mine !== undefined)) continue;
+    result ??= { ...a };
+    result[key] = both;
+  }
+  return result === undefined ? a : sealed(result);
+}
+
+/** Paths of `a` that are not in `b`. Only equal paths cancel out: `spec` in `b` does not remove `spec.replicas`. */
+export function difference(a: FieldSet, b: FieldSet): FieldSet {
+  if (isEmpty(a) || isEmpty(b)) return a;
+  return differenceOfNodes(a, b) ?? EMPTY;
+}
+
+function differenceOfNodes(a: FieldSet, b: FieldSet): FieldSet | undefined {
+  if (isLeaf(a)) return isMember(b) ? undefined : a;
+  let result: FieldNode | undefined;
+  const removed = isLeaf(b) ? { [SELF]: LEAF } : b;
+  for (const key in removed) {
+    const mine = a[key];
+    if (mine === undefined) continue;
+    const rest = key === SELF ? undefined : differenceOfNodes(mine, removed[key] as FieldSet);
+    if (rest === mine) continue;
+    result ??= { ...a };
+    if (rest === undefined) delete result[key];
+    else result[key] = rest;
+  }
+  return result === undefined ? a : remains(result);
+}
+
+/** Paths of `a` that are neither in `b` nor below a path in `b`. */
+export function recursiveDifference(a: FieldSet, b: FieldSet): FieldSet {
+  let result: FieldNode | undefined;
+  for (const key in b) {
+    const mine = a[key];
+    if (mine === undefined || key === SELF) continue;
+    const removed = b[key] as FieldSet;
+    const rest = isMember(removed) || isLeaf(mine) ? undefined : recursiveDifference(mine, removed);
+    if (rest === mine || (isLeaf(mine) && !isMember(removed))) continue;
+    result ??= { ...a };
+    if (rest === undefined || isEmpty(rest)) delete result[key];
+    else result[key] = rest;
+  }
+  return result === undefined ? a : (remains(result) ?? EMPTY);
+}
+
+export function intersection(a: FieldSet, b: FieldSet): FieldSet {
+  if (isEmpty(a) || isEmpty(b)) return EMPTY;
+  return intersectionOfNodes(a, b) ?? EMPTY;
+}
+
+function intersectionOfNodes(a: FieldSet, b: FieldSet): FieldSet | undefined {
+  if (isLeaf(a)) return isMember(b) ? LEAF : undefined;
+  if (isLeaf(b)) return isMember(a) ? LEAF : undefined;
+  const result: FieldNode = {};
+  for (const key in a) {
+    const theirs = b[key];
+    if (theirs === undefined) continue;
+    const both = key === SELF ? LEAF : intersectionOfNodes(a[key] as FieldSet, theirs);
+    if (both !== undefined) result[key] = both;
+  }
+  return remains(result);
+}
+
+export function has(set: FieldSet, path: readonly string[]): boolean {
+  let node: FieldSet | undefined = set;
+  for (const element of path) node = node?.[element];
+  return node !== undefined && path.length > 0 && isMember(node);
+}
+
+export function setOf(paths: Iterable<readonly string[]>): FieldSet {
+  let set = EMPTY;
+  for (const path of paths) {
+    let node = LEAF;
+    for (const element of [...path].reverse()) node = { [element]: node };
+    if (path.length > 0) set = union(set, node);
+  }
+  return set;
+}
+
+/** Every member, as the real server lists them: the members of a level before anything below it. */
+export function* pathsOf(set: FieldSet, prefix: readonly string[] = []): Generator<readonly string[]> {
+  const keys = Object.keys(set).filter((key) => key !== SELF);
+  for (const key of keys) if (isMember(set[key] as FieldSet)) yield [...prefix, key];
+  for (const key of keys) yield* pathsOf(set[key] as FieldSet, [...prefix, key]);
+}
+
+export const printPath = (path: readonly string[]): string => path.map(printElement).join('');
+
+/** A set from the fieldsV1 somebody sent. Returns its argument if that is canonical already; throws on nonsense. */
+export function decodeFieldSet(fieldsV1: unknown): FieldSet {
+  if (fieldsV1 === undefined || fieldsV1 === null) return EMPTY;
+  const node = decodeNode(fieldsV1);
+  return node[SELF] === undefined ? node : (differenceOfNodes(node, LEAF) ?? EMPTY);
+}
+
+function decodeNode(raw: unknown): FieldSet {
+  if (raw === null) return LEAF;
+  if (typeof raw !== 'object' || Array.isArray(raw)) throw new Error('fieldsV1 must be nested maps');
+  const fields = raw as Record<string, unknown>;
+  let canonical = true;
+  const node: FieldNode = {};
+  for (const text in fields) {
+    const element = text === SELF ? SELF : canonicalElement(text);
+    const child = element === undefined || element === SELF ? LEAF : decodeNode(fields[text]);
+    if (element !== text || (element !== SELF && child !== fields[text])) canonical = false;
+    if (element !== undefined) node[element] = child;
+  }
+  const kept = remains(node) ?? LEAF;
+  if (kept !== node) return isLeaf(node) && canonical ? (raw as FieldSet) : LEAF;
+  const result = sealed(node);
+  return canonical && result === node ? (raw as FieldSet) : result;
+}

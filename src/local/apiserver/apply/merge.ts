@@ -1,0 +1,93 @@
+/** Lays an applied configuration over a live object. Nothing is removed here; `prune.ts` does that. */
+import { isJsonMap, type JsonMap, setField } from '../patch/json-value.ts';
+import { DEDUCED, type FieldType, type ListType, type MapType, shapeOf } from './field-type.ts';
+import { indexItems, itemElement } from './list-item.ts';
+
+export function mergeApplied(live: JsonMap, applied: JsonMap, type: FieldType): JsonMap {
+  return mergeValues(live, applied, type) as JsonMap;
+}
+
+function mergeValues(live: unknown, applied: unknown, type: FieldType): unknown {
+  if (live === undefined || applied === undefined) return applied === undefined ? live : applied;
+  switch (shapeOf(type, applied)) {
+    case 'map':
+      return mergeMaps(live, applied, type.map as MapType);
+    case 'list':
+      return mergeLists(live, applied, type.list as ListType);
+    default:
+      return applied;
+  }
+}
+
+function mergeMaps(live: unknown, applied: unknown, type: MapType): unknown {
+  const below = isJsonMap(live) ? live : {};
+  const above = isJsonMap(applied) ? applied : {};
+  // Both empty: keep the difference between null and {}.
+  if (type.atomic || (isEmpty(below) && isEmpty(above))) return applied;
+  let merged: JsonMap | undefined;
+  for (const [name, value] of Object.entries(above)) {
+    const current = Object.hasOwn(below, name) ? below[name] : undefined;
+    const result = mergeValues(current, value, type.fields.get(name)?.type ?? type.values ?? DEDUCED);
+    if (result === current) continue;
+    merged ??= { ...below };
+    setField(merged, name, result);
+  }
+  return merged ?? below;
+}
+
+const isEmpty = (map: object): boolean => Object.keys(map).length === 0;
+
+function mergeLists(live: unknown, applied: unknown, type: ListType): unknown {
+  const below = Array.isArray(live) ? live : [];
+  const above = Array.isArray(applied) ? applied : [];
+  if (type.relation === 'atomic' || (below.length === 0 && above.length === 0)) return applied;
+  return mergeItems(below, above, type);
+}
+
+/**
+ * Items that both have follow the applied order; live items in between stay where they are as far as that allows, and
+ * new items come where the configuration has them.
+ */
+function mergeItems(live: unknown[], applied: unknown[], type: ListType): unknown[] {
+  const liveIndex = indexItems(type, live);
+  const appliedIndex = indexItems(type, applied);
+  const liveElements = live.map((item) => elementOf(type, item));
+  const appliedElements = [...appliedIndex.keys()];
+  const shared = appliedElements.filter((element) => liveIndex.has(element));
+  const done = new Set<string>();
+  const merged: unknown[] = [];
+  const takeApplied = (element: string): void => {
+    const current = liveIndex.get(element) ?? [];
+    // Live twins cannot be told apart, so the applied item takes the place of all of them.
+    const partner = current.length === 1 ? current[0] : undefined;
+    merged.push(mergeValues(partner, appliedIndex.get(element)?.[0], type.items));
+    done.add(element);
+    if (shared[0] === element) shared.shift();
+  };
+
+  let l = 0;
+  let a = 0;
+  while (l < live.length || a < appliedElements.length) {
+    const current = liveElements[l];
+    const wanted = appliedElements[a];
+    const isShared = current !== undefined && appliedIndex.has(current);
+    if (l < live.length && !isShared) {
+      merged.push(live[l++]);
+      continue;
+    }
+    const dueLater = current !== wanted && shared[0] !== undefined && shared[0] !== current;
+    if (isShared && wanted !== undefined && dueLater) {
+      l++;
+      continue;
+    }
+    if (isShared && (current === wanted || done.has(current))) l++;
+    if (wanted !== undefined) takeApplied(wanted);
+    a++;
+  }
+  return merged;
+}
+
+function elementOf(type: ListType, item: unknown): string | undefined {
+  const found = itemElement(type, item);
+  return 'element' in found ? found.element : undefined;
+}

@@ -1,0 +1,103 @@
+/**
+ * One step of a field path, in the form fieldsV1 writes it: `f:spec` a field, `k:{"name":"web"}` the list item with
+ * these keys, `v:"blue"` the item of a set, `i:3` an index. The text is the identity: equal steps have equal texts.
+ */
+import { isJsonMap, jsonEqual } from '../patch/json-value.ts';
+
+/** Marks, in fieldsV1, that a path with children is itself a member of the set. */
+export const SELF = '.';
+
+export const fieldElement = (name: string): string => `f:${name}`;
+
+export const valueElement = (value: unknown): string => `v:${scalarText(value)}`;
+
+/** `names` must be sorted, as the real server sorts them. */
+export function keyElement(names: readonly string[], keyValue: (name: string) => unknown): string {
+  const parts: string[] = [];
+  for (const name of names) {
+    const value = keyValue(name);
+    if (value !== undefined) parts.push(`${scalarText(name)}:${scalarText(value)}`);
+  }
+  return `k:{${parts.join(',')}}`;
+}
+
+const HTML = /[<>&\u2028\u2029]/g;
+const PLAIN = /^[\w .:/@-]*$/;
+
+/** Go's encoder also escapes what is dangerous inside HTML, and that becomes part of the element's name. */
+function scalarText(value: unknown): string {
+  if (typeof value === 'number') return String(value);
+  if (typeof value === 'string' && PLAIN.test(value)) return `"${value}"`;
+  return JSON.stringify(value).replace(HTML, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** Elements in the order of the real server: self, fields, keys, values, indexes. */
+export function compareElements(a: string, b: string): number {
+  if (a === b) return 0;
+  const kind = RANK.indexOf(a[0] ?? '') - RANK.indexOf(b[0] ?? '');
+  if (kind !== 0) return kind;
+  if (a[0] === 'f') return a < b ? -1 : 1;
+  if (a[0] === 'k') return compareKeys(parseElement(a), parseElement(b));
+  return compareScalars(parseElement(a), parseElement(b));
+}
+
+const RANK = '.fkvi';
+
+const parseElement = (element: string): unknown => JSON.parse(element.slice(2));
+
+function compareKeys(a: unknown, b: unknown): number {
+  const left = Object.entries(a as object);
+  const right = Object.entries(b as object);
+  for (const [i, [name, value]] of left.entries()) {
+    const other = right[i];
+    if (other === undefined) return 1;
+    if (name !== other[0]) return name < other[0] ? -1 : 1;
+    const order = compareScalars(value, other[1]);
+    if (order !== 0) return order;
+  }
+  return left.length - right.length;
+}
+
+const TYPE_RANK: Record<string, number> = { number: 0, string: 1, boolean: 2, object: 3 };
+
+function compareScalars(a: unknown, b: unknown): number {
+  const rank = (TYPE_RANK[typeof a] ?? 4) - (TYPE_RANK[typeof b] ?? 4);
+  if (rank !== 0 || jsonEqual(a, b)) return rank;
+  return (a as number) < (b as number) ? -1 : 1;
+}
+
+/**
+ * The canonical text of an element somebody else wrote; undefined for kinds of elements that this version does not
+ * know, which are dropped as the real server drops them. Throws on what is no element at all.
+ */
+export function canonicalElement(text: string): string | undefined {
+  if (text.length < 2) throw new Error('key must be 2 characters long:');
+  if (text[1] !== ':') throw new Error(`missing colon: ${text}`);
+  switch (text[0]) {
+    case 'f':
+      return text;
+    case 'v':
+      return valueElement(parseElement(text));
+    case 'k': {
+      const keys = parseElement(text);
+      if (!isJsonMap(keys)) throw new Error(`not a map of keys: ${text}`);
+      return keyElement(Object.keys(keys).sort(), (name) => keys[name]);
+    }
+    case 'i':
+      if (!/^i:[+-]?\d+$/.test(text)) throw new Error(`not an index: ${text}`);
+      return `i:${Number(text.slice(2))}`;
+    default:
+      return undefined;
+  }
+}
+
+/** The element as users read it in messages: `.spec`, `[name="web"]`, `[="blue"]`, `[3]`. */
+export function printElement(element: string): string {
+  const content = element.slice(2);
+  if (element[0] === 'f') return `.${content}`;
+  if (element[0] === 'i') return `[${content}]`;
+  const parsed = parseElement(element);
+  if (element[0] === 'v') return `[=${JSON.stringify(parsed)}]`;
+  const keys = Object.entries(parsed as object);
+  return `[${keys.map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(',')}]`;
+}
