@@ -14,7 +14,7 @@ const RULES: readonly Rule[] = [
   [/eyJ[\w-]{10,}\.[\w-]+\.[\w-]+/g, '<token>'],
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, '<uid>'],
   [/(resourceVersion\\?"?: ?\\?")\d+/gi, '$1<rv>'],
-  [/(resource version: |resourceVersion=|Resource Version: +)\d+/g, '$1<rv>'],
+  [/(ResourceVersion in record \(|resource version: |resourceVersion=|Resource Version: +)\d+/g, '$1<rv>'],
   [/("continue": ?)"[\w+/=-]{8,}"/g, '$1"<continue>"'],
   [/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z| ?[+-]\d{4}(?: UTC)?)?/g, '<time>'],
   [/\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4}/g, '<time>'],
@@ -75,9 +75,12 @@ function tableAt(lines: readonly string[], start: number): Table | undefined {
   return { lines: lines.slice(start, end), offsets, gap };
 }
 
-/** A row has a gap before each column; messages after a table do not. */
+/** A cell begins where its column begins; rows of a watch may be laid out anew, messages are not laid out at all. */
 function isRow(line: string, offsets: readonly number[]): boolean {
-  return offsets.slice(1).every((offset) => line.slice(Math.max(0, offset - 2), offset).trim() === '');
+  return offsets.slice(1).every((offset, column) => {
+    const cell = line.slice(offset, offsets[column + 2]);
+    return line.slice(offset - 2, offset).trim() === '' && (cell.trim() === '' || !cell.startsWith(' '));
+  });
 }
 
 function normaliseTable({ lines, offsets, gap }: Table): string[] {

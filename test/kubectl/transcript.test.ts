@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { outputLines, parseTranscript, renderTranscript } from './transcript.ts';
+
+const TEXT = `# A remark.
+
+$ kubectl get cm b
+Error from server (NotFound): configmaps "b" not found
+[exit 1]
+$ kubectl apply -f - <<EOF
+> kind: ConfigMap
+>
+> EOF
+configmap/a created
+
+# Another remark.
+$ true
+`;
+
+test('rendering gives back what was parsed', () => {
+  expect(renderTranscript(parseTranscript(TEXT))).toBe(TEXT);
+});
+
+test('a heredoc belongs to its command', () => {
+  const scripts = parseTranscript(TEXT).flatMap((step) => (step.kind === 'command' ? [step.script] : []));
+  expect(scripts).toEqual(['kubectl get cm b', 'kubectl apply -f - <<EOF\nkind: ConfigMap\n\nEOF', 'true']);
+});
+
+test('output that looks like a mark is told apart from one', () => {
+  const output = outputLines('# a comment\n$ money\n> quote\n[exit 1]\n\\back\nplain\n\n', 3);
+  expect(output).toEqual([
+    '\\# a comment',
+    '\\$ money',
+    '\\> quote',
+    '\\[exit 1]',
+    '\\\\back',
+    'plain',
+    '[exit 3]',
+  ]);
+  const text = renderTranscript([{ kind: 'command', script: 'x', output }]);
+  expect(parseTranscript(text)).toEqual([{ kind: 'command', script: 'x', output }]);
+});
