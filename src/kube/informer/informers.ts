@@ -1,0 +1,54 @@
+import type { KubeClient } from '../client/client.ts';
+import type { SelectOptions } from '../client/options.ts';
+import { qualifiedName, type Resource } from '../client/resource.ts';
+import { aborted } from '../clock.ts';
+import type { KubeObject } from '../object.ts';
+import { Informer, type InformerOptions } from './informer.ts';
+
+type Shared = Pick<InformerOptions<KubeObject>, 'transform' | 'clock' | 'random' | 'log'>;
+
+/** Hands out one informer for each resource and selection, however many ask. */
+export class Informers {
+  readonly #client: KubeClient;
+  readonly #options: Shared;
+  readonly #informers = new Map<string, Informer<KubeObject>>();
+  #start: ((informer: Informer<KubeObject>) => void) | undefined;
+
+  constructor(client: KubeClient, options: Shared = {}) {
+    this.#client = client;
+    this.#options = options;
+  }
+
+  for<T extends KubeObject>(resource: Resource<T>, select: SelectOptions = {}): Informer<T> {
+    const id = identify(resource, select);
+    let informer = this.#informers.get(id);
+    if (informer === undefined) {
+      informer = new Informer<KubeObject>(this.#client, resource, { ...select, ...this.#options });
+      this.#informers.set(id, informer);
+      this.#start?.(informer);
+    }
+    // The resource in the key names T's one and only type.
+    return informer as unknown as Informer<T>;
+  }
+
+  /** Runs all informers, also those asked for later, until the signal is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    if (this.#start !== undefined) throw new Error('the informers run already');
+    const running = new Set<Promise<void>>();
+    this.#start = (informer) => running.add(informer.run(signal));
+    for (const informer of this.#informers.values()) this.#start(informer);
+    await aborted(signal);
+    await Promise.all(running);
+    this.#start = undefined;
+  }
+
+  /** Resolves when every informer asked for so far has synced. */
+  async synced(): Promise<void> {
+    await Promise.all([...this.#informers.values()].map((informer) => informer.synced));
+  }
+}
+
+const identify = (resource: Resource, { namespace, labelSelector, fieldSelector }: SelectOptions): string =>
+  [qualifiedName(resource), resource.version, namespace ?? '', labelSelector ?? '', fieldSelector ?? ''].join(
+    '\n',
+  );
