@@ -17,6 +17,7 @@ import type {
   Subresource,
   Verb,
 } from './types.ts';
+import { validateKubeFinalizers } from './validation/metadata.ts';
 import { type NameRule, nameIsSubdomain } from './validation/names.ts';
 
 const ALL_VERBS: Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
@@ -160,7 +161,7 @@ function strategyOf<T extends KubeObject>(authored: Authored<T>): Strategy {
     ...(prepareForUpdate && {
       prepareForUpdate: (o, old, context) => prepareForUpdate(o as T, old as T, context),
     }),
-    ...(validate && { validate: (o) => validate(o as T) }),
+    validate: (o) => [...validateKubeFinalizers(o.metadata), ...(validate?.(o as T) ?? [])],
     ...(validateUpdate && { validateUpdate: (o, old) => validateUpdate(o as T, old as T) }),
     ...(validateStatusUpdate && {
       validateStatusUpdate: (o, old) => validateStatusUpdate(o as T, old as T),

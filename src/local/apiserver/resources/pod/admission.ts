@@ -1,19 +1,21 @@
 /** What the server itself puts into a new pod: its first status, and what the default admission chain adds. */
 import { compareQuantities, parseQuantity, type Quantity } from '../../../../kube/quantity.ts';
+import { type ApiError, forbidden } from '../../errors.ts';
+import type { RequestContext } from '../types.ts';
 import type { Container, Pod, PodSpec, Toleration } from './types.ts';
 
 const EVICTION_DELAY_SECONDS = 300;
+const PREEMPT = 'PreemptLowerPriority';
 const SYSTEM_PRIORITY: Record<string, number> = {
   'system-cluster-critical': 2_000_000_000,
   'system-node-critical': 2_000_001_000,
 };
 
-export function preparePodForCreate(pod: Pod): void {
+export function preparePodForCreate(pod: Pod, { now }: RequestContext): void {
   const { spec } = pod;
   if (!spec.serviceAccountName)
     Object.assign(spec, { serviceAccountName: 'default', serviceAccount: 'default' });
-  spec.priority = SYSTEM_PRIORITY[spec.priorityClassName ?? ''] ?? spec.priority ?? 0;
-  spec.preemptionPolicy ??= 'PreemptLowerPriority';
+  setPriority(pod);
   addDefaultTolerations(spec);
   pod.status = { phase: 'Pending', qosClass: qosClass(spec) };
   if ((spec.schedulingGates ?? []).length > 0) {
@@ -24,10 +26,32 @@ export function preparePodForCreate(pod: Pod): void {
         reason: 'SchedulingGated',
         message: 'Scheduling is blocked due to non-empty scheduling gates',
         lastProbeTime: null,
-        lastTransitionTime: null,
+        lastTransitionTime: now.toISOString().replace(/\.\d+Z$/, 'Z'),
       },
     ];
   }
+}
+
+/** The priority follows from the class; nobody may say it themselves. */
+function setPriority(pod: Pod): void {
+  const { spec } = pod;
+  const refuse = (why: string): ApiError =>
+    forbidden({ group: '', resource: 'pods' }, pod.metadata.name ?? '', why);
+  const className = spec.priorityClassName ?? '';
+  const priority = className === '' ? 0 : SYSTEM_PRIORITY[className];
+  if (priority === undefined) throw refuse(`no PriorityClass with name ${className} was found`);
+  const computed = 'priority admission controller computed';
+  if (spec.priority !== undefined && spec.priority !== priority) {
+    throw refuse(
+      `the integer value of priority (${spec.priority}) must not be provided in pod spec; ${computed} ${priority} from the given PriorityClass name`,
+    );
+  }
+  if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== PREEMPT) {
+    throw refuse(
+      `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; ${computed} ${PREEMPT} from the given PriorityClass name`,
+    );
+  }
+  Object.assign(spec, { priority, preemptionPolicy: PREEMPT });
 }
 
 /** A pod stays five minutes on a node that is lost, unless it says otherwise. */

@@ -1,7 +1,7 @@
 import { define, statusOf } from '../define.ts';
 import type { BuiltinHooks } from '../hooks.ts';
 import type { ResourceDefinition } from '../types.ts';
-import { preparePodForCreate } from './admission.ts';
+import { addDefaultTolerations, preparePodForCreate } from './admission.ts';
 import { bindPod } from './binding.ts';
 import { defaultPod } from './defaults.ts';
 import { podTable } from './table.ts';
@@ -43,6 +43,7 @@ export const pods = (hooks: BuiltinHooks): ResourceDefinition =>
     }),
     defaults: defaultPod,
     prepareForCreate: preparePodForCreate,
+    prepareForUpdate: ({ spec }) => addDefaultTolerations(spec),
     validate: validatePod,
     validateUpdate: validatePodUpdate,
     warnings: podWarnings,

@@ -119,6 +119,17 @@ function validateFinalizers(finalizers: string[], path: string): FieldError[] {
   return errors;
 }
 
+/** Built-in kinds want finalizers that say whose they are; custom resources may have any. */
+export function validateKubeFinalizers({ finalizers = [] }: ObjectMeta, path = 'metadata'): FieldError[] {
+  const standard = new Set(['kubernetes', ORPHAN, FOREGROUND]);
+  const detail = 'name is neither a standard finalizer name nor is it fully qualified';
+  return finalizers.flatMap((finalizer, i) =>
+    finalizer.includes('/') || standard.has(finalizer)
+      ? []
+      : [fieldError.invalid(`${path}.finalizers[${i}]`, finalizer, detail)],
+  );
+}
+
 function validateManagedFields(meta: ObjectMeta, path: string): FieldError[] {
   const errors: FieldError[] = [];
   for (const [i, entry] of (meta.managedFields ?? []).entries()) {

@@ -1,11 +1,14 @@
 import { define, statusOf } from '../define.ts';
 import { defaultPodTemplate } from '../pod/defaults.ts';
 import { ageColumn, nameColumn, type TableColumn } from '../table.ts';
+import { semanticallyEqual } from '../validation/equal.ts';
 import { formatLabels } from '../validation/selectors.ts';
 import { selectorColumn, templateColumns } from './template.ts';
 import type { DaemonSet } from './types.ts';
 import { validateDaemonSet, validateDaemonSetUpdate } from './validate.ts';
 import { templateWarnings } from './warnings.ts';
+
+const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation';
 
 const count = (name: string, field: keyof DaemonSet['status']): TableColumn<DaemonSet> => ({
   name,
@@ -47,13 +50,24 @@ export const daemonsets = define<DaemonSet>({
     selectorColumn<DaemonSet>(({ spec }) => spec.selector),
   ],
   defaults: defaultDaemonSet,
-  prepareForCreate: (daemonSet) => {
+  prepareForCreate(daemonSet) {
     daemonSet.status = noneScheduled();
+    countTemplates(daemonSet, 1);
+  },
+  prepareForUpdate(daemonSet, old) {
+    const before = Number(old.metadata.annotations?.[TEMPLATE_GENERATION] ?? 0);
+    const changed = !semanticallyEqual(daemonSet.spec.template, old.spec.template);
+    countTemplates(daemonSet, changed ? before + 1 : before);
   },
   validate: validateDaemonSet,
   validateUpdate: validateDaemonSetUpdate,
   warnings: (daemonSet, old) => templateWarnings(daemonSet.spec.template, old?.spec.template),
 });
+
+/** Left over from the time before ControllerRevisions; clients still see it. */
+function countTemplates({ metadata }: DaemonSet, generation: number): void {
+  metadata.annotations = { ...metadata.annotations, [TEMPLATE_GENERATION]: String(generation) };
+}
 
 function defaultDaemonSet(daemonSet: DaemonSet): void {
   const { spec } = daemonSet;

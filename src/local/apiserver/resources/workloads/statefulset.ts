@@ -1,6 +1,7 @@
 import { define, replicasPaths, statusOf } from '../define.ts';
 import { canonicalRequirements, defaultPodTemplate } from '../pod/defaults.ts';
 import { ageColumn, nameColumn } from '../table.ts';
+import { nameIsLabel } from '../validation/names.ts';
 import { templateColumns } from './template.ts';
 import type { StatefulSet, VolumeClaimTemplate } from './types.ts';
 import { validateStatefulSet, validateStatefulSetUpdate } from './validate.ts';
@@ -12,6 +13,7 @@ export const statefulsets = define<StatefulSet>({
   plural: 'statefulsets',
   shortNames: ['sts'],
   categories: ['all'],
+  name: nameIsLabel,
   parts: ['spec', 'status'],
   generation: true,
   subresources: statusOf('apps', 'v1', 'StatefulSet'),

@@ -1,0 +1,62 @@
+/**
+ * Golden cases: `<plural>.in.yaml` says what is written, `<plural>.out.yaml` what a real kube-apiserver 1.36 made of it.
+ * `GOLDEN_KUBECONFIG=<admin kubeconfig of one> npx vitest run src/local/apiserver/resources` records them anew.
+ */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse, stringify } from 'yaml';
+import type { KubeObject } from '../../../../kube/object.ts';
+
+export interface GoldenCase {
+  case: string;
+  create: KubeObject;
+  /** A merge patch that is applied to what was created. */
+  patch?: Record<string, unknown>;
+}
+
+export interface Outcome {
+  case: string;
+  error?: string;
+  object?: KubeObject;
+  warnings?: string[];
+}
+
+const directory = import.meta.dirname;
+
+export const goldenResources = (): string[] =>
+  readdirSync(directory)
+    .filter((file) => file.endsWith('.in.yaml'))
+    .map((file) => file.slice(0, -'.in.yaml'.length));
+
+export const readCases = (plural: string): GoldenCase[] => read(`${plural}.in.yaml`) as GoldenCase[];
+export const readOutcomes = (plural: string): Outcome[] => read(`${plural}.out.yaml`) as Outcome[];
+
+const read = (file: string): unknown =>
+  parse(readFileSync(join(directory, file), 'utf8'), { version: '1.1' });
+
+export function writeOutcomes(plural: string, outcomes: Outcome[]): void {
+  writeFileSync(join(directory, `${plural}.out.yaml`), stringify(outcomes, { version: '1.1', lineWidth: 0 }));
+}
+
+/** Leaves out what differs from run to run: names of the server's own making, and what it drew at random. */
+export function comparable(object: KubeObject, written: unknown): KubeObject {
+  const {
+    uid = '',
+    creationTimestamp: _,
+    resourceVersion: __,
+    managedFields: ___,
+    ...metadata
+  } = object.metadata;
+  const given = JSON.stringify(written);
+  const text = JSON.stringify({ ...object, metadata }, (key, value: unknown) => {
+    const drawn =
+      /^(clusterIP|nodePort|healthCheckNodePort)$/.test(key) && !given.includes(JSON.stringify(value));
+    if (drawn || key === 'lastTransitionTime') return 'drawn';
+    if (key === 'clusterIPs' && Array.isArray(value)) {
+      return value.map((ip) => (given.includes(JSON.stringify(ip)) ? ip : 'drawn'));
+    }
+    return value;
+  });
+  const stable = uid === '' ? text : text.replaceAll(uid, 'uid');
+  return JSON.parse(stable) as KubeObject;
+}

@@ -1,0 +1,93 @@
+/** Asks a real kube-apiserver what it makes of the golden cases. */
+import { readFileSync } from 'node:fs';
+import { Agent, request } from 'undici';
+import { parse } from 'yaml';
+import type { KubeObject, Status } from '../../../../kube/object.ts';
+import type { ResourceDefinition } from '../types.ts';
+import { comparable, type GoldenCase, type Outcome } from './cases.ts';
+
+const NAMESPACE = 'golden';
+
+interface Kubeconfig {
+  clusters: { cluster: { server: string; 'certificate-authority-data': string } }[];
+  users: { user: { 'client-certificate-data': string; 'client-key-data': string } }[];
+}
+
+interface Answer {
+  object: KubeObject;
+  warnings: string[];
+}
+
+export class Recorder {
+  readonly #server: string;
+  readonly #agent: Agent;
+
+  constructor(kubeconfig: string) {
+    const { clusters, users } = parse(readFileSync(kubeconfig, 'utf8')) as Kubeconfig;
+    const decode = (data: string | undefined): Buffer => Buffer.from(data ?? '', 'base64');
+    this.#server = clusters[0]?.cluster.server ?? '';
+    this.#agent = new Agent({
+      connect: {
+        ca: decode(clusters[0]?.cluster['certificate-authority-data']),
+        cert: decode(users[0]?.user['client-certificate-data']),
+        key: decode(users[0]?.user['client-key-data']),
+      },
+    });
+  }
+
+  async prepare(): Promise<void> {
+    await this.#send('POST', '/api/v1/namespaces', { metadata: { name: NAMESPACE } });
+    await this.#send('POST', `/api/v1/namespaces/${NAMESPACE}/serviceaccounts`, {
+      metadata: { name: 'default' },
+    });
+  }
+
+  async record(definition: ResourceDefinition, golden: GoldenCase): Promise<Outcome> {
+    const base = pathOf(definition, golden.create.apiVersion);
+    const dry = '?dryRun=All';
+    if (golden.patch === undefined)
+      return outcome(golden, await this.#send('POST', `${base}${dry}`, golden.create));
+    const created = await this.#send('POST', base, golden.create);
+    if (created.object.kind === 'Status')
+      throw new Error(`${golden.case}: ${JSON.stringify(created.object)}`);
+    const path = `${base}/${golden.create.metadata.name ?? ''}`;
+    const patched = await this.#send('PATCH', `${path}${dry}`, golden.patch);
+    await this.#send('DELETE', path, { gracePeriodSeconds: 0 });
+    return outcome(golden, patched);
+  }
+
+  async #send(method: 'POST' | 'PATCH' | 'DELETE', path: string, body: unknown): Promise<Answer> {
+    const { headers, body: answer } = await request(`${this.#server}${path}`, {
+      method,
+      dispatcher: this.#agent,
+      headers: {
+        'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
+      },
+      body: JSON.stringify(body),
+    });
+    const warnings = [headers.warning ?? []].flat().map((text) => /^299 - "(.*)"$/.exec(text)?.[1] ?? text);
+    return {
+      object: (await answer.json()) as KubeObject,
+      warnings: warnings.map((text) => text.replaceAll('\\"', '"')),
+    };
+  }
+
+  close(): Promise<void> {
+    return this.#agent.close();
+  }
+}
+
+function pathOf({ plural, namespaced }: ResourceDefinition, apiVersion: string): string {
+  const root = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+  return namespaced ? `${root}/namespaces/${NAMESPACE}/${plural}` : `${root}/${plural}`;
+}
+
+function outcome(golden: GoldenCase, { object, warnings }: Answer): Outcome {
+  const failed = object.kind === 'Status';
+  return {
+    case: golden.case,
+    ...(failed && { error: (object as unknown as Status).message }),
+    ...(!failed && { object: comparable(object, golden) }),
+    ...(warnings.length > 0 && { warnings }),
+  };
+}

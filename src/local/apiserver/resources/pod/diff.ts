@@ -1,0 +1,3 @@
+import type { PodSpec } from './types.ts';
+
+export const specDiff = (_old: PodSpec, _spec: PodSpec): string => '';
