@@ -113,6 +113,16 @@ describe('a disk that refuses', () => {
     expect(again.list('pods').entries.map((entry) => entry.name)).toEqual(['a', 'd']);
   });
 
+  it('does not let a write that was reported as failed come back', async () => {
+    const { directory, disk, store } = await storeOnFailingDisk();
+    disk.refused.set('datasync', 'EIO');
+    await expect(put(store, pod('a'), 'lost')).rejects.toMatchObject({ code: 'io' });
+    disk.refused.clear();
+    await store.close();
+    const again = await openTestStore({ directory });
+    expect(again.get(pod('a'))).toBeUndefined();
+  });
+
   it('that has no room for a snapshot costs nothing but the snapshot', async () => {
     const { directory, disk, logger, store } = await storeOnFailingDisk(500);
     disk.refused.set('open', 'ENOSPC');

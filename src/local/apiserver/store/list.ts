@@ -37,31 +37,35 @@ export function pastPageOf(
   limit: number,
 ): Page {
   const pasts = pastsOf(changes, options);
+  let total = 0;
+  for (const { entries, start } of runs) total += entries.length - start;
+  for (const { entry, existsNow } of pasts) total += Number(entry !== undefined) - Number(existsNow);
   const entries: Entry[] = [];
+  for (const entry of undone(runs, pasts)) {
+    if (entries.length === limit) break;
+    entries.push(entry);
+  }
+  return { entries, remaining: total - entries.length };
+}
+
+/** The entries of the runs in order, with what changed put back to what it was. */
+function* undone(runs: readonly Run[], pasts: readonly Past[]): Generator<Entry> {
   let next = 0;
-  let run = 0;
-  let index = runs[0]?.start ?? 0;
-  while (entries.length < limit) {
-    const current = runs[run]?.entries[index];
-    const past = pasts[next];
-    if (current === undefined && past === undefined) break;
-    const order = current === undefined ? 1 : past === undefined ? -1 : compareKeys(current, past);
-    if (order < 0) entries.push(current!);
-    else if (past?.entry) entries.push(past.entry);
-    if (order >= 0) next += 1;
-    if (order <= 0) {
-      index += 1;
-      if (index === runs[run]!.entries.length) {
-        run += 1;
-        index = runs[run]?.start ?? 0;
+  for (const { entries, start } of runs) {
+    for (let index = start; index < entries.length; index += 1) {
+      const current = entries[index]!;
+      let changed = false;
+      for (; next < pasts.length && !changed; next += 1) {
+        const past = pasts[next]!;
+        const order = compareKeys(past, current);
+        if (order > 0) break;
+        if (past.entry) yield past.entry;
+        changed = order === 0;
       }
+      if (!changed) yield current;
     }
   }
-  let remaining = -index + (runs[run]?.start ?? 0);
-  for (const rest of runs.slice(run)) remaining += rest.entries.length - rest.start;
-  for (const past of pasts.slice(next))
-    remaining += Number(past.entry !== undefined) - Number(past.existsNow);
-  return { entries, remaining };
+  for (const { entry } of pasts.slice(next)) if (entry) yield entry;
 }
 
 /** The first change of an object tells what it was, the last one whether it exists now. */
