@@ -19,16 +19,25 @@ export function everyPath(value: unknown, type: FieldType): FieldSet {
 
 function everyField(value: JsonMap, type: MapType): FieldSet {
   if (type.atomic) return LEAF;
-  const names = Object.keys(value);
+  const names = sortedKeys(value);
   if (names.length === 0) return LEAF;
   const node: FieldNode = { [SELF]: LEAF };
-  for (const name of names.sort()) {
+  for (const name of names) {
     const child = value[name];
     if (child === undefined) continue;
     const field = type.fields.get(name);
     node[field?.element ?? fieldElement(name)] = everyPath(child, field?.type ?? type.values ?? DEDUCED);
   }
   return node;
+}
+
+/** Most objects come with their keys sorted; finding that out costs less than sorting. */
+function sortedKeys(value: JsonMap): string[] {
+  const keys = Object.keys(value);
+  for (let i = 1; i < keys.length; i++) {
+    if ((keys[i - 1] as string) > (keys[i] as string)) return keys.sort();
+  }
+  return keys;
 }
 
 function everyItem(value: unknown[], type: ListType): FieldSet {

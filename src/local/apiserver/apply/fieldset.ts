@@ -28,7 +28,7 @@ export const isMember = (node: FieldSet): boolean => node[SELF] !== undefined ||
 export type FieldNode = Record<string, FieldSet>;
 
 /** The node with sorted keys. Callers add in any order and seal once. */
-export function sealed(node: FieldNode): FieldSet {
+export function sealed(node: FieldSet): FieldSet {
   const keys = Object.keys(node);
   let sorted = true;
   for (let i = 1; i < keys.length && sorted; i++) {
@@ -157,24 +157,33 @@ export const printPath = (path: readonly string[]): string => path.map(printElem
 /** A set from the fieldsV1 somebody sent. Returns its argument if that is canonical already; throws on nonsense. */
 export function decodeFieldSet(fieldsV1: unknown): FieldSet {
   if (fieldsV1 === undefined || fieldsV1 === null) return EMPTY;
-  const node = decodeNode(fieldsV1);
-  return node[SELF] === undefined ? node : (differenceOfNodes(node, LEAF) ?? EMPTY);
+  if (isCanonical(fieldsV1)) return fieldsV1[SELF] === undefined ? fieldsV1 : withoutSelf(fieldsV1);
+  return withoutSelf(decodeNode(fieldsV1));
+}
+
+const withoutSelf = (node: FieldSet): FieldSet => differenceOfNodes(node, LEAF) ?? EMPTY;
+
+function isCanonical(raw: unknown): raw is FieldSet {
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return false;
+  const node = raw as Record<string, unknown>;
+  let previous: string | undefined;
+  for (const element in node) {
+    if (element !== SELF && (canonicalElement(element) !== element || !isCanonical(node[element])))
+      return false;
+    if (previous !== undefined && compareElements(previous, element) >= 0) return false;
+    previous = element;
+  }
+  // A node with nothing but a mark for itself is written as an empty one.
+  return previous !== SELF;
 }
 
 function decodeNode(raw: unknown): FieldSet {
   if (raw === null) return LEAF;
   if (typeof raw !== 'object' || Array.isArray(raw)) throw new Error('fieldsV1 must be nested maps');
-  const fields = raw as Record<string, unknown>;
-  let canonical = true;
   const node: FieldNode = {};
-  for (const text in fields) {
+  for (const [text, below] of Object.entries(raw)) {
     const element = text === SELF ? SELF : canonicalElement(text);
-    const child = element === undefined || element === SELF ? LEAF : decodeNode(fields[text]);
-    if (element !== text || (element !== SELF && child !== fields[text])) canonical = false;
-    if (element !== undefined) node[element] = child;
+    if (element !== undefined) node[element] = element === SELF ? LEAF : decodeNode(below);
   }
-  const kept = remains(node) ?? LEAF;
-  if (kept !== node) return isLeaf(node) && canonical ? (raw as FieldSet) : LEAF;
-  const result = sealed(node);
-  return canonical && result === node ? (raw as FieldSet) : result;
+  return sealed(remains(node) ?? LEAF);
 }

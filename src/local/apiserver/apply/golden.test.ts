@@ -118,7 +118,11 @@ function outcomeOf(server: Server, step: Step, number: number, scenario: Scenari
   try {
     const { apiVersion: _v, kind: _k, metadata, status, ...content } = server.write(step, number);
     const { managedFields, ...otherMetadata } = metadata;
-    const shown = { metadata: otherMetadata, ...content, ...(scenario.schema === undefined ? {} : { status }) };
+    const shown = {
+      metadata: otherMetadata,
+      ...content,
+      ...(scenario.schema === undefined ? {} : { status }),
+    };
     return { object: compact(shown), managedFields: managedFields?.map(withStepNumber) };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;

@@ -18,12 +18,7 @@ export type Managers = Map<string, Manager>;
 
 /** One who applies stays the same manager in every version of the API. */
 export function identityOf(m: Pick<Manager, 'manager' | 'operation' | 'apiVersion' | 'subresource'>): string {
-  return JSON.stringify({
-    ...(m.manager === '' ? {} : { manager: m.manager }),
-    operation: m.operation,
-    ...(m.operation === 'Apply' ? {} : { apiVersion: m.apiVersion }),
-    ...(m.subresource === '' ? {} : { subresource: m.subresource }),
-  });
+  return [m.manager, m.operation, m.operation === 'Apply' ? '' : m.apiVersion, m.subresource].join('\n');
 }
 
 /** Throws if an entry makes no sense; whether that matters is the caller's affair. */
@@ -54,15 +49,29 @@ export function encodeManagers(managers: Managers): ManagedFieldsEntry[] | undef
   if (managers.size === 0) return undefined;
   const sorted = [...managers.values()];
   if (sorted.length > 1) sorted.sort(compareManagers);
-  return sorted.map(({ manager, operation, apiVersion, subresource, time, fields }) => ({
-    ...(manager === '' ? {} : { manager }),
+  return sorted.map(encodeManager);
+}
+
+function encodeManager({
+  manager,
+  operation,
+  apiVersion,
+  subresource,
+  time,
+  fields,
+}: Manager): ManagedFieldsEntry {
+  const entry: ManagedFieldsEntry = {
+    manager,
     operation,
     apiVersion,
-    ...(time === undefined ? {} : { time }),
+    time,
     fieldsType: 'FieldsV1',
     fieldsV1: fields,
-    ...(subresource === '' ? {} : { subresource }),
-  }));
+  };
+  if (manager === '') delete entry.manager;
+  if (time === undefined) delete entry.time;
+  if (subresource !== '') entry.subresource = subresource;
+  return entry;
 }
 
 function compareManagers(a: Manager, b: Manager): number {

@@ -6,13 +6,26 @@ export const isJsonMap = (value: unknown): value is JsonMap =>
 
 export function jsonEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
-  if (Array.isArray(a)) {
-    return Array.isArray(b) && a.length === b.length && a.every((item, i) => jsonEqual(item, b[i]));
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  return Array.isArray(a) ? Array.isArray(b) && listsEqual(a, b) : !Array.isArray(b) && mapsEqual(a, b);
+}
+
+function listsEqual(a: unknown[], b: unknown[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (!jsonEqual(a[i], b[i])) return false;
+  return true;
+}
+
+function mapsEqual(a: object, b: object): boolean {
+  const left = a as JsonMap;
+  const right = b as JsonMap;
+  let extra = 0;
+  for (const key in left) {
+    if (!Object.hasOwn(right, key) || !jsonEqual(left[key], right[key])) return false;
+    extra--;
   }
-  if (!isJsonMap(a) || !isJsonMap(b)) return false;
-  const keys = Object.keys(a);
-  if (keys.length !== Object.keys(b).length) return false;
-  return keys.every((key) => Object.hasOwn(b, key) && jsonEqual(a[key], b[key]));
+  for (const _ in right) extra++;
+  return extra === 0;
 }
 
 /** Sets a field even when its name is `__proto__`: object names and label keys come from clients. */
