@@ -9,7 +9,7 @@
 import { readdirSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { normalise } from './normalise.ts';
 import { openSession, type Session } from './session.ts';
 import { outputLines, parseTranscript, renderTranscript, type Step } from './transcript.ts';
@@ -48,6 +48,9 @@ async function replay(steps: readonly Step[], session: Session): Promise<Step[]>
   return replayed;
 }
 
+// Much of a case is waiting, each has its own namespace, and kubectl takes a whole core while it starts.
+vi.setConfig({ maxConcurrency: 3 });
+
 describe('kubectl', () => {
   let target: Target;
   beforeAll(async () => {
@@ -56,7 +59,7 @@ describe('kubectl', () => {
   afterAll(() => target?.stop());
 
   const files = readdirSync(CASES).filter((file) => file.endsWith('.txt'));
-  test.each(files.map((file) => basename(file, '.txt')))(
+  test.concurrent.each(files.map((file) => basename(file, '.txt')))(
     '%s',
     async (topic) => {
       const path = join(CASES, `${topic}.txt`);
