@@ -1,0 +1,166 @@
+import { keyOf } from '../client/resource.ts';
+import { aborted, type Clock, systemClock } from '../clock.ts';
+import type { Informer } from '../informer/informer.ts';
+import { type Logger, silentLogger } from '../log.ts';
+import { Metrics } from '../metrics.ts';
+import type { KubeObject } from '../object.ts';
+import { type QueueOptions, WorkQueue } from '../queue/queue.ts';
+import { ControllerMetrics } from './controller-metrics.ts';
+
+export interface ReconcileResult {
+  /** Milliseconds until the key is looked at again, if nothing happens before. */
+  requeueAfter?: number;
+}
+
+/** Brings one thing to the state it should be in. Knows only the key: what happened to it does not matter. */
+export type Reconcile = (
+  key: string,
+  signal: AbortSignal,
+) => Promise<ReconcileResult | undefined> | Promise<void>;
+
+/** Trying again would not help until something changes. */
+export class TerminalError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'TerminalError';
+  }
+}
+
+export interface ControllerOptions {
+  /** For metrics and logs. */
+  name: string;
+  reconcile: Reconcile;
+  /** How many different keys are worked on at once. */
+  concurrency?: number;
+  /** How long reconciles may go on after `run` was told to stop. */
+  graceMs?: number;
+  queue?: Omit<QueueOptions, 'name' | 'clock' | 'metrics'>;
+  clock?: Clock;
+  metrics?: Metrics;
+  log?: Logger;
+}
+
+type Outcome =
+  | { type: 'success' }
+  | { type: 'requeueAfter'; ms: number }
+  | { type: 'error'; error: unknown }
+  | { type: 'terminal'; error: TerminalError };
+
+/** Connects informers to a reconcile function through a work queue. */
+export class Controller {
+  readonly #name: string;
+  readonly #reconcile: Reconcile;
+  readonly #concurrency: number;
+  readonly #graceMs: number;
+  readonly #queue: WorkQueue;
+  readonly #clock: Clock;
+  readonly #metrics: ControllerMetrics;
+  readonly #log: Logger;
+  readonly #synced: (() => Promise<void>)[] = [];
+  readonly #detach: (() => void)[] = [];
+
+  constructor(options: ControllerOptions) {
+    const metrics = options.metrics ?? new Metrics();
+    this.#name = options.name;
+    this.#reconcile = options.reconcile;
+    this.#concurrency = options.concurrency ?? 1;
+    this.#graceMs = options.graceMs ?? 10_000;
+    this.#clock = options.clock ?? systemClock;
+    this.#queue = new WorkQueue({ ...options.queue, name: options.name, clock: this.#clock, metrics });
+    this.#metrics = new ControllerMetrics(metrics, options.name, this.#concurrency);
+    this.#log = (options.log ?? silentLogger).child({ controller: options.name });
+  }
+
+  /**
+   * Reconcile the keys that an object concerns, whenever it changes; by default its own. Of an update both sides
+   * count: an object that moved away concerns the place it left.
+   */
+  watch<T extends KubeObject>(
+    informer: Informer<T>,
+    keysOf: (object: T) => Iterable<string> = (object) => [keyOf(object)],
+  ): this {
+    const enqueue = (object: T): void => {
+      for (const key of keysOf(object)) this.#queue.add(key);
+    };
+    const detach = informer.addHandler({
+      onAdd: enqueue,
+      onUpdate: (old, object) => {
+        enqueue(old);
+        enqueue(object);
+      },
+      onDelete: enqueue,
+    });
+    this.#detach.push(detach);
+    this.#synced.push(() => informer.synced);
+    return this;
+  }
+
+  /** Reconcile a key for a reason that no informer knows of. */
+  enqueue(key: string): void {
+    this.#queue.add(key);
+  }
+
+  /** Waits for the caches, then works until the signal is aborted and what was begun has ended. Run it once. */
+  async run(signal: AbortSignal): Promise<void> {
+    const stopped = aborted(signal);
+    await Promise.race([stopped, Promise.all(this.#synced.map((synced) => synced()))]);
+    const work = new AbortController();
+    const workers = Array.from({ length: this.#concurrency }, () => this.#work(work.signal));
+    this.#log.info({ concurrency: this.#concurrency }, 'controller started');
+    await stopped;
+    for (const detach of this.#detach) detach();
+    this.#queue.shutDown();
+    const cancelGrace = this.#clock.after(this.#graceMs, () => work.abort(signal.reason));
+    await Promise.all(workers);
+    cancelGrace();
+    this.#log.info({}, 'controller stopped');
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    for (let key = await this.#queue.next(); key !== undefined; key = await this.#queue.next()) {
+      const startedAt = this.#clock.monotonic();
+      this.#metrics.started();
+      const outcome = await this.#attempt(key, signal);
+      this.#metrics.finished((this.#clock.monotonic() - startedAt) / 1000);
+      this.#conclude(key, outcome);
+      this.#queue.done(key);
+    }
+  }
+
+  async #attempt(key: string, signal: AbortSignal): Promise<Outcome> {
+    try {
+      const result = await this.#reconcile(key, signal);
+      const ms = result?.requeueAfter;
+      return ms === undefined ? { type: 'success' } : { type: 'requeueAfter', ms };
+    } catch (error) {
+      return error instanceof TerminalError ? { type: 'terminal', error } : { type: 'error', error };
+    }
+  }
+
+  /** All that follows from the four ways a reconcile can end. */
+  #conclude(key: string, outcome: Outcome): void {
+    switch (outcome.type) {
+      case 'success':
+        this.#queue.forget(key);
+        this.#metrics.result('success');
+        this.#log.debug({ key }, 'reconciled');
+        break;
+      case 'requeueAfter':
+        this.#queue.forget(key);
+        this.#queue.addAfter(key, outcome.ms);
+        this.#metrics.result('requeue_after');
+        this.#log.debug({ key, requeueAfterMs: outcome.ms }, 'reconciled, to be looked at again');
+        break;
+      case 'error':
+        this.#queue.addRateLimited(key);
+        this.#metrics.error({ terminal: false });
+        this.#log.error({ key, err: outcome.error, failures: this.#queue.failures(key) }, 'reconcile failed');
+        break;
+      case 'terminal':
+        this.#queue.forget(key);
+        this.#metrics.error({ terminal: true });
+        this.#log.error({ key, err: outcome.error }, 'reconcile failed for good');
+        break;
+    }
+  }
+}

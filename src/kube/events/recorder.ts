@@ -1,0 +1,180 @@
+import type { KubeClient } from '../client/client.ts';
+import { ApiStatusError, isNotFound, isServerUnavailable, isTooManyRequests } from '../client/errors.ts';
+import type { Resource } from '../client/resource.ts';
+import { type Clock, type Random, sleep, systemClock } from '../clock.ts';
+import { type Logger, silentLogger } from '../log.ts';
+import type { KubeObject } from '../object.ts';
+import { type Correlated, Correlator, Recent } from './correlator.ts';
+
+const EVENTS: Resource = { group: '', version: 'v1', resource: 'events', namespaced: true };
+
+export interface RecorderOptions {
+  /** Who reports: `reportingComponent`, and the FROM column of kubectl describe. */
+  component: string;
+  /** The instance of it, such as the pod's name. */
+  instance?: string;
+  clock?: Clock;
+  random?: Random;
+  log?: Logger;
+}
+
+interface Pending {
+  subject: KubeObject;
+  type: 'Normal' | 'Warning';
+  reason: string;
+  correlated: Correlated;
+  at: string;
+}
+
+const MOST_PENDING = 1_000;
+const ATTEMPTS = 5;
+const RETRY_MS = 10_000;
+/** Events of objects without a namespace, such as nodes, are kept here. */
+const CLUSTER_NAMESPACE = 'default';
+
+/**
+ * Tells users what happened to their objects, in `kubectl describe` and `kubectl events`. Recording never throws and
+ * never waits: when the server can not keep up, events are dropped and counted in the log.
+ */
+export class EventRecorder {
+  readonly #client: KubeClient;
+  readonly #options: RecorderOptions;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #log: Logger;
+  readonly #correlator: Correlator;
+  readonly #stop = new AbortController();
+  readonly #pending: Pending[] = [];
+  /** Key of the correlator to the name of the event object that counts up. */
+  readonly #written = new Recent<string>();
+  #writing: Promise<void> | undefined;
+
+  constructor(client: KubeClient, options: RecorderOptions) {
+    this.#client = client;
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? Math.random;
+    this.#log = options.log ?? silentLogger;
+    this.#correlator = new Correlator(this.#clock);
+  }
+
+  normal(subject: KubeObject, reason: string, message: string): void {
+    this.#record(subject, 'Normal', reason, message);
+  }
+
+  warning(subject: KubeObject, reason: string, message: string): void {
+    this.#record(subject, 'Warning', reason, message);
+  }
+
+  /** Resolves when everything recorded so far is written or given up. */
+  async flush(): Promise<void> {
+    await this.#writing;
+  }
+
+  /** Gives up what is not written yet. */
+  async close(): Promise<void> {
+    this.#pending.length = 0;
+    this.#stop.abort();
+    await this.#writing;
+  }
+
+  #record(subject: KubeObject, type: 'Normal' | 'Warning', reason: string, message: string): void {
+    if (this.#stop.signal.aborted) return;
+    const facts = { subject: identify(subject), type, reason, message: message.slice(0, 1024) };
+    const correlated = this.#correlator.correlate(facts);
+    if (correlated === undefined) return;
+    if (this.#pending.length >= MOST_PENDING) {
+      this.#log.warn({ reason, subject: facts.subject }, 'event dropped: too many are waiting to be written');
+      return;
+    }
+    const at = new Date(this.#clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
+    this.#pending.push({ subject, type, reason, correlated, at });
+    this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = undefined;
+    });
+  }
+
+  async #writeAll(): Promise<void> {
+    for (let event = this.#pending.shift(); event !== undefined; event = this.#pending.shift()) {
+      try {
+        await this.#writeWithRetries(event);
+      } catch (error) {
+        if (this.#stop.signal.aborted) return;
+        this.#log.warn({ err: error, reason: event.reason }, 'event could not be written');
+      }
+    }
+  }
+
+  async #writeWithRetries(event: Pending): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#write(event);
+      } catch (error) {
+        if (attempt === ATTEMPTS || !mayPass(error)) throw error;
+        await sleep(this.#clock, RETRY_MS * (0.5 + this.#random()), this.#stop.signal);
+      }
+    }
+  }
+
+  async #write(event: Pending): Promise<void> {
+    const { key, count, message } = event.correlated;
+    const namespace = event.subject.metadata.namespace ?? CLUSTER_NAMESPACE;
+    const written = this.#written.get(key);
+    if (written !== undefined && count > 1) {
+      const patch = { count, message, lastTimestamp: event.at };
+      try {
+        await this.#client.patch(EVENTS, { namespace, name: written }, 'strategic', patch, this.#callOptions);
+        return;
+      } catch (error) {
+        // Events live for an hour only: begin a new one.
+        if (!isNotFound(error)) throw error;
+        this.#correlator.forget(key);
+      }
+    }
+    const created = await this.#client.create(EVENTS, this.#toObject(event, namespace), this.#callOptions);
+    this.#written.set(key, created.metadata.name!);
+  }
+
+  get #callOptions(): { signal: AbortSignal } {
+    return { signal: this.#stop.signal };
+  }
+
+  #toObject({ subject, type, reason, correlated, at }: Pending, namespace: string): KubeObject {
+    const { name = '', uid, resourceVersion } = subject.metadata;
+    const { component, instance } = this.#options;
+    return {
+      apiVersion: 'v1',
+      kind: 'Event',
+      // Unique enough, and with the subject's name in front, as everybody else names events.
+      metadata: { name: `${name}.${this.#suffix()}`, namespace },
+      involvedObject: {
+        apiVersion: subject.apiVersion,
+        kind: subject.kind,
+        name,
+        namespace: subject.metadata.namespace,
+        uid,
+        resourceVersion,
+      },
+      type,
+      reason,
+      message: correlated.message,
+      count: 1,
+      firstTimestamp: at,
+      lastTimestamp: at,
+      source: { component },
+      reportingComponent: component,
+      reportingInstance: instance ?? '',
+    };
+  }
+
+  #suffix(): string {
+    const random = Math.floor(this.#random() * 2 ** 32);
+    return this.#clock.now().toString(16) + random.toString(16).padStart(8, '0');
+  }
+}
+
+const mayPass = (error: unknown): boolean =>
+  !(error instanceof ApiStatusError) || isServerUnavailable(error) || isTooManyRequests(error);
+
+const identify = ({ apiVersion, kind, metadata }: KubeObject): string =>
+  [apiVersion, kind, metadata.namespace ?? '', metadata.name ?? '', metadata.uid ?? ''].join('/');

@@ -1,0 +1,47 @@
+/**
+ * Talking to any Kubernetes API. This folder owns: where the server is and who we are (`config/`), requests and
+ * their failures (`client/`), local copies that stay current (`informer/`), what to do next (`queue/`), doing it
+ * (`controller/`), being the only one who does (`leader/`), and telling users about it (`events/`, conditions).
+ * It knows nothing of the program that uses it.
+ *
+ * One reconcile, from the server and back:
+ *   a watch event changes the cache of an Informer, then reaches its handlers
+ *   -> a Controller maps the object to keys and adds them to its WorkQueue, where equal keys become one
+ *   -> a worker takes the key and calls `reconcile(key, signal)`, which reads caches only
+ *   -> it writes by `Applier.apply`, and status with conditions; whoever it was about reads an event
+ *   -> the outcome decides: done, again after a while, again with backoff, or not until something changes
+ *   -> the write comes back as a watch event, and the next reconcile finds nothing to do.
+ */
+export { Applier } from './apply.ts';
+export { KubeClient } from './client/client.ts';
+export { type DiscoveredResource, Discovery, UnknownKindError } from './client/discovery.ts';
+export * from './client/errors.ts';
+export type * from './client/options.ts';
+export { keyOf, qualifiedName, type Resource, splitKey, type Target } from './client/resource.ts';
+export type { HttpRequest, TransportOptions } from './client/transport.ts';
+export type { WatchEvent } from './client/watch.ts';
+export { type Clock, type Random, systemClock } from './clock.ts';
+export * from './conditions.ts';
+export * from './config/cluster.ts';
+export { configFromContext } from './config/from-context.ts';
+export { inClusterConfig } from './config/in-cluster.ts';
+export { type Kubeconfig, readKubeconfig } from './config/kubeconfig.ts';
+export { loadConfig } from './config/load.ts';
+export {
+  Controller,
+  type ControllerOptions,
+  type Reconcile,
+  type ReconcileResult,
+  TerminalError,
+} from './controller/controller.ts';
+export { EventRecorder } from './events/recorder.ts';
+export * from './finalizers.ts';
+export { type Handler, Informer, type InformerOptions } from './informer/informer.ts';
+export { Informers } from './informer/informers.ts';
+export type { Cache, IndexFunction } from './informer/store.ts';
+export { LeaderElector, type LeaderOptions, LeadershipLostError } from './leader/leader.ts';
+export { type Logger, silentLogger } from './log.ts';
+export { Metrics } from './metrics.ts';
+export * from './object.ts';
+export { type QueueOptions, WorkQueue } from './queue/queue.ts';
+export * from './selectors.ts';

@@ -1,0 +1,163 @@
+import type { KubeClient } from '../client/client.ts';
+import { type Clock, childController, type Random, sleep, systemClock } from '../clock.ts';
+import { type Logger, silentLogger } from '../log.ts';
+import { type GaugeMetric, Metrics } from '../metrics.ts';
+import { LeaseLock } from './lease-lock.ts';
+
+export interface LeaderOptions {
+  namespace: string;
+  /** The name of the Lease. */
+  name: string;
+  /** Different for every candidate, such as the name of its pod. */
+  identity: string;
+  /** How long others wait after the last sign of life before they take over. */
+  leaseDurationMs?: number;
+  /** How long a leader tries to renew before it gives up; shorter, so that there are never two. */
+  renewDeadlineMs?: number;
+  retryPeriodMs?: number;
+  clock?: Clock;
+  random?: Random;
+  metrics?: Metrics;
+  log?: Logger;
+}
+
+/** The lease could not be renewed in time: somebody else may lead now. Most programs should exit. */
+export class LeadershipLostError extends Error {
+  constructor(lease: string, options?: ErrorOptions) {
+    super(`lost the lease ${lease}`, options);
+    this.name = 'LeadershipLostError';
+  }
+}
+
+const JITTER = 1.2;
+
+/** Of all candidates with the same Lease, at most one leads at a time. */
+export class LeaderElector {
+  readonly #lock: LeaseLock;
+  readonly #lease: string;
+  readonly #renewDeadlineMs: number;
+  readonly #retryPeriodMs: number;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #status: GaugeMetric;
+  readonly #name: string;
+  readonly #log: Logger;
+  #renewedAt = 0;
+
+  constructor(client: KubeClient, options: LeaderOptions) {
+    const { leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryPeriodMs = 2_000 } = options;
+    if (!(leaseDurationMs > renewDeadlineMs && renewDeadlineMs > retryPeriodMs * JITTER)) {
+      throw new RangeError('leaseDurationMs must exceed renewDeadlineMs, and that 1.2 times retryPeriodMs');
+    }
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? Math.random;
+    this.#renewDeadlineMs = renewDeadlineMs;
+    this.#retryPeriodMs = retryPeriodMs;
+    this.#name = options.name;
+    this.#lease = `${options.namespace}/${options.name}`;
+    this.#lock = new LeaseLock(client, { ...options, leaseDurationMs, clock: this.#clock });
+    this.#log = (options.log ?? silentLogger).child({ lease: this.#lease, identity: options.identity });
+    this.#status = (options.metrics ?? new Metrics()).gauge('leader_election_master_status', {
+      help: 'Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master',
+      labels: ['name'],
+    });
+    this.#status.set({ name: this.#name }, 0);
+  }
+
+  /** Who leads, as far as is known here. */
+  get leader(): string | undefined {
+    return this.#lock.holder;
+  }
+
+  /**
+   * Waits to become the leader, then runs `lead`. Its signal is aborted when leadership is lost or `signal` is
+   * aborted; the lease is released after it has returned. Throws LeadershipLostError, or what `lead` throws.
+   */
+  async run(signal: AbortSignal, lead: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    if (!(await this.#acquire(signal))) return;
+    this.#log.info({}, 'became leader');
+    this.#status.set({ name: this.#name }, 1);
+    const { controller, release } = childController(signal);
+    const leading = lead(controller.signal).finally(() => controller.abort());
+    // It is awaited below, but may fail long before renewing ends.
+    leading.catch(() => {});
+    try {
+      await this.#renewUntilAborted(controller);
+    } finally {
+      await settled(leading);
+      release();
+      this.#status.set({ name: this.#name }, 0);
+      this.#log.info({}, 'stopped leading');
+      await this.#release();
+    }
+    await leading;
+  }
+
+  async #acquire(signal: AbortSignal): Promise<boolean> {
+    while (!signal.aborted) {
+      try {
+        if (await this.#tryLock(signal)) return true;
+      } catch (error) {
+        if (signal.aborted) break;
+        this.#log.warn({ err: error }, 'the lease can not be acquired; trying again');
+      }
+      const waitMs = this.#retryPeriodMs * (1 + this.#random() * JITTER);
+      await sleep(this.#clock, waitMs, signal).catch(() => {}); // Rejects only when aborted: the loop ends.
+    }
+    return false;
+  }
+
+  async #renewUntilAborted(leading: AbortController): Promise<void> {
+    while (!leading.signal.aborted) {
+      const wait = sleep(this.#clock, this.#retryPeriodMs, leading.signal);
+      if (!(await settled(wait))) return;
+      const outcome = await this.#renew(leading.signal);
+      if (outcome === true || leading.signal.aborted || (outcome !== false && this.#leftMs() > 0)) continue;
+      const lost = new LeadershipLostError(this.#lease, { cause: outcome === false ? undefined : outcome });
+      leading.abort(lost);
+      throw lost;
+    }
+  }
+
+  /** True: renewed. False: somebody else has it. Otherwise the error that came in between. */
+  async #renew(signal: AbortSignal): Promise<unknown> {
+    const { controller, release } = childController(signal);
+    const expire = (): void => controller.abort(new Error('the renew deadline passed'));
+    const cancel = this.#clock.after(this.#leftMs(), expire);
+    try {
+      return await this.#tryLock(controller.signal);
+    } catch (error) {
+      if (!signal.aborted) this.#log.warn({ err: error }, 'the lease could not be renewed');
+      return error;
+    } finally {
+      cancel();
+      release();
+    }
+  }
+
+  /** The time counts from when the request was sent: others may have seen it that early. */
+  async #tryLock(signal: AbortSignal): Promise<boolean> {
+    const sentAt = this.#clock.monotonic();
+    const locked = await this.#lock.tryAcquire(signal);
+    if (locked) this.#renewedAt = sentAt;
+    return locked;
+  }
+
+  #leftMs(): number {
+    return this.#renewDeadlineMs - (this.#clock.monotonic() - this.#renewedAt);
+  }
+
+  async #release(): Promise<void> {
+    try {
+      await this.#lock.release({ deadlineMs: this.#renewDeadlineMs });
+    } catch (error) {
+      this.#log.warn({ err: error }, 'the lease could not be released; others must wait until it expires');
+    }
+  }
+}
+
+const settled = (promise: Promise<void>): Promise<boolean> =>
+  promise.then(
+    () => true,
+    () => false,
+  );

@@ -1,0 +1,158 @@
+import type { KubeClient } from '../client/client.ts';
+import { isAlreadyExists, isConflict, isNotFound } from '../client/errors.ts';
+import type { CallOptions } from '../client/options.ts';
+import type { Resource } from '../client/resource.ts';
+import type { Clock } from '../clock.ts';
+import type { KubeObject } from '../object.ts';
+
+interface Lease extends KubeObject {
+  spec?: {
+    holderIdentity?: string | null;
+    leaseDurationSeconds?: number | null;
+    acquireTime?: string | null;
+    renewTime?: string | null;
+    leaseTransitions?: number | null;
+  };
+}
+
+const LEASES: Resource<Lease> = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  resource: 'leases',
+  namespaced: true,
+};
+
+export interface LeaseLockOptions {
+  namespace: string;
+  name: string;
+  identity: string;
+  leaseDurationMs: number;
+  clock: Clock;
+}
+
+/** A Lease as a lock. Its times are never compared with our clock: what counts is when we saw it change. */
+export class LeaseLock {
+  readonly #client: KubeClient;
+  readonly #options: LeaseLockOptions;
+  #observed: Lease | undefined;
+  #observedAt = 0;
+
+  constructor(client: KubeClient, options: LeaseLockOptions) {
+    this.#client = client;
+    this.#options = options;
+  }
+
+  get holder(): string | undefined {
+    return this.#observed?.spec?.holderIdentity ?? undefined;
+  }
+
+  /** True when the lock is ours now, taken or renewed; false when somebody else has it. */
+  async tryAcquire(signal: AbortSignal): Promise<boolean> {
+    const { identity } = this.#options;
+    try {
+      if (this.holder === identity && !this.#expired()) return await this.#write(this.#observed!, signal);
+    } catch (error) {
+      // Our copy is not current any more: look before deciding.
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+    }
+    const lease = await this.#read(signal);
+    if (lease === undefined) return this.#create(signal);
+    if (!this.#isFree(lease)) return false;
+    return this.#write(lease, signal).catch(falseIf(isConflict));
+  }
+
+  /** Makes the lock free at once, if it is ours. */
+  async release(options: CallOptions): Promise<void> {
+    const lease = this.#observed;
+    if (lease === undefined || this.holder !== this.#options.identity) return;
+    const now = this.#now();
+    const spec = {
+      ...lease.spec,
+      holderIdentity: '',
+      leaseDurationSeconds: 1,
+      acquireTime: now,
+      renewTime: now,
+    };
+    this.#observed = undefined;
+    await this.#client.update(LEASES, { ...lease, spec }, options);
+  }
+
+  async #read(signal: AbortSignal): Promise<Lease | undefined> {
+    const { namespace, name } = this.#options;
+    try {
+      const lease = await this.#client.get(LEASES, { namespace, name }, { signal });
+      if (lease.metadata.resourceVersion !== this.#observed?.metadata.resourceVersion) this.#observe(lease);
+      return lease;
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #create(signal: AbortSignal): Promise<boolean> {
+    const { namespace, name } = this.#options;
+    const now = this.#now();
+    const spec = { ...this.#claim(now), acquireTime: now, leaseTransitions: 0 };
+    const lease: Lease = {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { namespace, name },
+      spec,
+    };
+    const created = await this.#client.create(LEASES, lease, { signal }).catch(undefinedIf(isAlreadyExists));
+    if (created === undefined) return false;
+    this.#observe(created);
+    return true;
+  }
+
+  async #write(lease: Lease, signal: AbortSignal): Promise<boolean> {
+    const now = this.#now();
+    const renewal = lease.spec?.holderIdentity === this.#options.identity;
+    const takeover = { acquireTime: now, leaseTransitions: (lease.spec?.leaseTransitions ?? 0) + 1 };
+    const spec = { ...lease.spec, ...this.#claim(now), ...(renewal ? {} : takeover) };
+    this.#observe(await this.#client.update(LEASES, { ...lease, spec }, { signal }));
+    return true;
+  }
+
+  #claim(now: string): NonNullable<Lease['spec']> {
+    const { identity, leaseDurationMs } = this.#options;
+    return {
+      holderIdentity: identity,
+      leaseDurationSeconds: Math.ceil(leaseDurationMs / 1000),
+      renewTime: now,
+    };
+  }
+
+  #isFree(lease: Lease): boolean {
+    const holder = lease.spec?.holderIdentity ?? '';
+    return holder === '' || holder === this.#options.identity || this.#expired();
+  }
+
+  #expired(): boolean {
+    const seconds = this.#observed?.spec?.leaseDurationSeconds ?? 0;
+    return this.#options.clock.monotonic() - this.#observedAt >= seconds * 1000;
+  }
+
+  #observe(lease: Lease): void {
+    this.#observed = lease;
+    this.#observedAt = this.#options.clock.monotonic();
+  }
+
+  /** MicroTime: six digits, or API servers refuse it. */
+  #now(): string {
+    return new Date(this.#options.clock.now()).toISOString().replace('Z', '000Z');
+  }
+}
+
+const undefinedIf =
+  (expected: (error: unknown) => boolean) =>
+  (error: unknown): undefined => {
+    if (!expected(error)) throw error;
+  };
+
+const falseIf =
+  (expected: (error: unknown) => boolean) =>
+  (error: unknown): boolean => {
+    if (expected(error)) return false;
+    throw error;
+  };

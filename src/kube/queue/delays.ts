@@ -1,0 +1,101 @@
+import type { Clock } from '../clock.ts';
+
+interface Entry {
+  readonly key: string;
+  readonly at: number;
+  /** Who came first goes first when two are due at once. */
+  readonly order: number;
+}
+
+/** Keys that become due later. One timer for all; each key has one due time, the earliest it was given. */
+export class Delays {
+  readonly #clock: Clock;
+  readonly #onDue: (key: string) => void;
+  readonly #entries = new Map<string, Entry>();
+  /** A binary heap by due time. Entries that are no longer in the map are skipped when they surface. */
+  readonly #heap: Entry[] = [];
+  #order = 0;
+  #timer: { at: number; cancel: () => void } | undefined;
+
+  constructor(clock: Clock, onDue: (key: string) => void) {
+    this.#clock = clock;
+    this.#onDue = onDue;
+  }
+
+  add(key: string, delayMs: number): void {
+    const at = this.#clock.monotonic() + delayMs;
+    const existing = this.#entries.get(key);
+    if (existing !== undefined && existing.at <= at) return;
+    const entry = { key, at, order: this.#order++ };
+    this.#entries.set(key, entry);
+    this.#push(entry);
+    this.#arm();
+  }
+
+  remove(key: string): void {
+    this.#entries.delete(key);
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#entries.clear();
+    this.#heap.length = 0;
+  }
+
+  #arm(): void {
+    this.#dropStale();
+    const next = this.#heap[0];
+    if (next === undefined || (this.#timer !== undefined && this.#timer.at <= next.at)) return;
+    this.#timer?.cancel();
+    const delayMs = Math.max(0, next.at - this.#clock.monotonic());
+    this.#timer = { at: next.at, cancel: this.#clock.after(delayMs, () => this.#fire()) };
+  }
+
+  #fire(): void {
+    this.#timer = undefined;
+    const now = this.#clock.monotonic();
+    for (this.#dropStale(); this.#heap[0] !== undefined && this.#heap[0].at <= now; this.#dropStale()) {
+      const { key } = this.#pop();
+      this.#entries.delete(key);
+      this.#onDue(key);
+    }
+    this.#arm();
+  }
+
+  #dropStale(): void {
+    while (this.#heap[0] !== undefined && this.#entries.get(this.#heap[0].key) !== this.#heap[0]) this.#pop();
+  }
+
+  #push(entry: Entry): void {
+    const heap = this.#heap;
+    let i = heap.push(entry) - 1;
+    while (i > 0) {
+      const parent = (i - 1) >> 1;
+      if (isBefore(heap[parent]!, entry)) break;
+      heap[i] = heap[parent]!;
+      i = parent;
+    }
+    heap[i] = entry;
+  }
+
+  #pop(): Entry {
+    const heap = this.#heap;
+    const top = heap[0]!;
+    const last = heap.pop()!;
+    if (heap.length === 0) return top;
+    let i = 0;
+    for (;;) {
+      let child = 2 * i + 1;
+      if (child >= heap.length) break;
+      if (child + 1 < heap.length && isBefore(heap[child + 1]!, heap[child]!)) child++;
+      if (isBefore(last, heap[child]!)) break;
+      heap[i] = heap[child]!;
+      i = child;
+    }
+    heap[i] = last;
+    return top;
+  }
+}
+
+const isBefore = (a: Entry, b: Entry): boolean => a.at < b.at || (a.at === b.at && a.order < b.order);

@@ -1,0 +1,132 @@
+import { type BackoffOptions, backoffDelay } from '../backoff.ts';
+import { type Clock, type Random, systemClock } from '../clock.ts';
+import { Metrics } from '../metrics.ts';
+import { Delays } from './delays.ts';
+import { QueueMetrics } from './queue-metrics.ts';
+import { type RateLimit, TokenBucket } from './token-bucket.ts';
+
+export interface QueueOptions {
+  /** The `name` label of the metrics. */
+  name: string;
+  /** Between retries of one key. */
+  backoff?: BackoffOptions;
+  /** Over the retries of all keys together. */
+  retryRate?: RateLimit;
+  clock?: Clock;
+  random?: Random;
+  metrics?: Metrics;
+}
+
+/**
+ * Keys that want to be worked on. A key stands in the queue once, however often it is added; it is never handed out
+ * twice at once; added while it is worked on, it comes once more afterwards, at the end of the line, so that a busy
+ * key can not hold up the others.
+ */
+export class WorkQueue {
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #backoff: BackoffOptions;
+  readonly #bucket: TokenBucket;
+  readonly #delays: Delays;
+  readonly #metrics: QueueMetrics;
+  /** First in, first out: a Set keeps the order of insertion. */
+  readonly #ready = new Set<string>();
+  readonly #working = new Set<string>();
+  /** Added while being worked on. */
+  readonly #again = new Set<string>();
+  readonly #failures = new Map<string, number>();
+  readonly #waiting: ((key: string | undefined) => void)[] = [];
+  #shutDown = false;
+
+  constructor(options: QueueOptions) {
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? Math.random;
+    this.#backoff = options.backoff ?? { baseMs: 10, maxMs: 1_000_000 };
+    this.#bucket = new TokenBucket(this.#clock, options.retryRate ?? { perSecond: 10, burst: 100 });
+    this.#metrics = new QueueMetrics(options.metrics ?? new Metrics(), options.name, this.#clock);
+    this.#delays = new Delays(this.#clock, (key) => this.add(key));
+  }
+
+  /** How many keys wait to be handed out now. */
+  get depth(): number {
+    return this.#ready.size;
+  }
+
+  add(key: string): void {
+    if (this.#shutDown) return;
+    this.#delays.remove(key);
+    if (this.#ready.has(key) || this.#again.has(key)) return;
+    this.#metrics.added(key);
+    if (this.#working.has(key)) this.#again.add(key);
+    else this.#enqueue(key);
+  }
+
+  /** Of several times given for one key the earliest counts; `add` is the earliest of all. */
+  addAfter(key: string, delayMs: number): void {
+    if (delayMs <= 0) this.add(key);
+    else if (!this.#shutDown && !this.#ready.has(key) && !this.#again.has(key))
+      this.#delays.add(key, delayMs);
+  }
+
+  /** After a failure: later each time, until `forget`. */
+  addRateLimited(key: string): void {
+    if (this.#shutDown) return;
+    const failures = this.#failures.get(key) ?? 0;
+    this.#failures.set(key, failures + 1);
+    this.#metrics.retried();
+    const delayMs = backoffDelay(failures, this.#backoff, this.#random);
+    this.addAfter(key, Math.max(delayMs, this.#bucket.reserve()));
+  }
+
+  /** The key is well again: its next failure counts as the first. */
+  forget(key: string): void {
+    this.#failures.delete(key);
+  }
+
+  failures(key: string): number {
+    return this.#failures.get(key) ?? 0;
+  }
+
+  /** The next key; it must be given back with `done`. Undefined when the queue is shut down. */
+  next(): Promise<string | undefined> {
+    if (this.#shutDown) return Promise.resolve(undefined);
+    const [key] = this.#ready;
+    if (key === undefined) return new Promise((resolve) => this.#waiting.push(resolve));
+    this.#ready.delete(key);
+    return Promise.resolve(this.#handOut(key));
+  }
+
+  done(key: string): void {
+    if (!this.#working.delete(key)) return;
+    this.#metrics.done(key);
+    if (this.#again.delete(key) && !this.#shutDown) this.#enqueue(key);
+  }
+
+  /** Hands out nothing more. Keys being worked on can still be given back. */
+  shutDown(): void {
+    this.#shutDown = true;
+    this.#delays.stop();
+    this.#ready.clear();
+    this.#again.clear();
+    this.#metrics.depth(0);
+    this.#metrics.stop();
+    for (const resolve of this.#waiting.splice(0)) resolve(undefined);
+  }
+
+  #enqueue(key: string): void {
+    const waiting = this.#waiting.shift();
+    if (waiting !== undefined) {
+      waiting(this.#handOut(key));
+      return;
+    }
+    this.#ready.add(key);
+    this.#metrics.depth(this.#ready.size);
+  }
+
+  #handOut(key: string): string {
+    this.#working.add(key);
+    this.#metrics.started(key);
+    this.#metrics.depth(this.#ready.size);
+    return key;
+  }
+}
