@@ -31,15 +31,16 @@ export interface KeyPair {
 export type ExtendedUsage = 'serverAuth' | 'clientAuth';
 
 export interface CertificateRequestInfo {
-  subject: Subject;
+  /** Raw when it comes from a signing request and is not ours to reword. */
+  subject: Subject | Buffer;
   publicKey: KeyObject;
   notBefore: Date;
   notAfter: Date;
   usages: ExtendedUsage[];
-  /** Besides digitalSignature, which every leaf has. */
-  keyEncipherment?: boolean;
-  /** DNS names and IP addresses. */
-  names?: string[];
+  /** Default: digitalSignature. */
+  keyUsages?: { digitalSignature: boolean; keyEncipherment: boolean };
+  /** DNS names and IP addresses; or the whole subjectAltName, raw. */
+  altNames?: string[] | Buffer;
 }
 
 /** Who signs: the subject's name and the key. `certificate` is PEM. */
@@ -139,26 +140,42 @@ export function selfSignedCa(
 
 export function issueCertificate(request: CertificateRequestInfo, issuer: Issuer): string {
   const ca = new X509Certificate(issuer.certificate);
-  const usageBits = request.keyEncipherment
-    ? der.bitString(Buffer.from([0b1010_0000]), 5)
-    : der.bitString(Buffer.from([0b1000_0000]), 7);
-  const names = request.names ?? [];
+  const { subject, publicKey, notBefore, notAfter } = request;
   const tbs = toBeSigned({
     issuer: subjectElement(ca.raw).raw,
-    subject: name(request.subject),
-    publicKey: request.publicKey,
-    notBefore: request.notBefore,
-    notAfter: request.notAfter,
+    subject: Buffer.isBuffer(subject) ? subject : name(subject),
+    publicKey,
+    notBefore,
+    notAfter,
     extensions: [
       extension(OID.basicConstraints, der.sequence(), true),
-      extension(OID.keyUsage, usageBits, true),
+      ...keyUsage(request.keyUsages ?? { digitalSignature: true, keyEncipherment: false }),
       extension(OID.extKeyUsage, der.sequence(...request.usages.map((usage) => der.oid(OID[usage])))),
-      extension(OID.subjectKeyIdentifier, der.octetString(keyIdentifier(request.publicKey))),
+      extension(OID.subjectKeyIdentifier, der.octetString(keyIdentifier(publicKey))),
       extension(OID.authorityKeyIdentifier, der.sequence(der.implicit(0, keyIdentifier(ca.publicKey)))),
-      ...(names.length === 0 ? [] : [extension(OID.subjectAltName, der.sequence(...names.map(altName)))]),
+      ...subjectAltName(request.altNames ?? []),
     ],
   });
   return signed(tbs, issuer.privateKey);
+}
+
+/** digitalSignature is bit 0, keyEncipherment bit 2, counted from the left. */
+function keyUsage({
+  digitalSignature,
+  keyEncipherment,
+}: {
+  digitalSignature: boolean;
+  keyEncipherment: boolean;
+}): Buffer[] {
+  if (!digitalSignature && !keyEncipherment) return [];
+  const bits = (digitalSignature ? 0b1000_0000 : 0) | (keyEncipherment ? 0b0010_0000 : 0);
+  return [extension(OID.keyUsage, der.bitString(Buffer.from([bits]), keyEncipherment ? 5 : 7), true)];
+}
+
+function subjectAltName(names: string[] | Buffer): Buffer[] {
+  if (names.length === 0) return [];
+  const value = Buffer.isBuffer(names) ? names : der.sequence(...names.map(altName));
+  return [extension(OID.subjectAltName, value)];
 }
 
 /** version, serialNumber, signature, issuer, validity, subject: the sixth element of a v3 certificate. */

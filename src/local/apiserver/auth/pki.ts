@@ -101,7 +101,7 @@ export function openPki(options: PkiOptions): Pki {
   const names = [...new Set([...ALWAYS_SERVED_NAMES, ...(options.hosts ?? [])])];
   const openLeaf = (
     name: string,
-    request: Pick<CertificateRequestInfo, 'subject' | 'usages' | 'names'>,
+    request: Pick<CertificateRequestInfo, 'subject' | 'usages'> & { altNames?: string[] },
   ): KeyPair =>
     openPair(
       directory,
@@ -114,7 +114,7 @@ export function openPki(options: PkiOptions): Pki {
       (certificate) =>
         certificate.verify(createPublicKey(issuer.privateKey)) &&
         Date.parse(certificate.validTo) - now().getTime() > (LEAF_DAYS * DAY) / 2 &&
-        (request.names ?? []).every((host) => covers(certificate, host)),
+        (request.altNames ?? []).every((host) => covers(certificate, host)),
     );
 
   const parts = {
@@ -122,7 +122,7 @@ export function openPki(options: PkiOptions): Pki {
     serving: openLeaf('apiserver', {
       subject: { commonName: 'kube-apiserver', organizations: [] },
       usages: ['serverAuth'],
-      names,
+      altNames: names,
     }),
     admin: openLeaf('admin', {
       subject: { commonName: 'kubernetes-admin', organizations: ['system:masters'] },

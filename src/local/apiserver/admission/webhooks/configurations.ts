@@ -1,0 +1,41 @@
+/** The webhooks of all configurations of one kind, in the order in which they are called; follows the store. */
+
+import type { Webhook, WebhookConfiguration } from '../../resources/webhooks/definition.ts';
+import type { Change, Store } from '../../store/types.ts';
+
+export class WebhookConfigurations {
+  readonly #resource: string;
+  readonly #byName = new Map<string, Webhook[]>();
+  #ordered: Webhook[] | undefined;
+  readonly #stop: () => void;
+
+  constructor(store: Store, kind: 'mutating' | 'validating') {
+    this.#resource = `admissionregistration.k8s.io/${kind}webhookconfigurations`;
+    for (const { name, value } of store.list(this.#resource).entries)
+      this.#byName.set(name, webhooksIn(value));
+    this.#stop = store.watchAll((changes) => {
+      for (const change of changes) if (change.resource === this.#resource) this.#follow(change);
+    });
+  }
+
+  /** By the name of the configuration, then as they stand in it. The same objects until a configuration changes. */
+  all(): readonly Webhook[] {
+    this.#ordered ??= [...this.#byName]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .flatMap(([, webhooks]) => webhooks);
+    return this.#ordered;
+  }
+
+  close(): void {
+    this.#stop();
+  }
+
+  #follow({ type, entry }: Change): void {
+    if (type === 'put') this.#byName.set(entry.name, webhooksIn(entry.value));
+    else this.#byName.delete(entry.name);
+    this.#ordered = undefined;
+  }
+}
+
+const webhooksIn = (value: Buffer): Webhook[] =>
+  (JSON.parse(value.toString()) as WebhookConfiguration).webhooks ?? [];

@@ -1,0 +1,108 @@
+/** Reading PKCS #10 certificate signing requests. */
+import { createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { parseName, type Subject } from '../certificate.ts';
+import * as der from '../der.ts';
+
+export interface SigningRequest {
+  subject: Subject;
+  /** As they stand in the request, to be put into the certificate unchanged. */
+  rawSubject: Buffer;
+  rawAltNames: Buffer | undefined;
+  publicKey: KeyObject;
+  altNames: AltNames;
+}
+
+/** How many names of each kind are asked for. */
+export interface AltNames {
+  dns: number;
+  ip: number;
+  email: number;
+  uri: number;
+}
+
+const EXTENSION_REQUEST = der.oid('1.2.840.113549.1.9.14');
+const SUBJECT_ALT_NAME = der.oid('2.5.29.17');
+
+/** Signature algorithms, and the hash each of them uses; an Ed25519 signature has its own. */
+const HASHES = new Map<string, string | null>(
+  (
+    [
+      ['1.2.840.10045.4.3.2', 'sha256'],
+      ['1.2.840.10045.4.3.3', 'sha384'],
+      ['1.2.840.10045.4.3.4', 'sha512'],
+      ['1.2.840.113549.1.1.11', 'sha256'],
+      ['1.2.840.113549.1.1.12', 'sha384'],
+      ['1.2.840.113549.1.1.13', 'sha512'],
+      ['1.3.101.112', null],
+    ] as const
+  ).map(([oid, hash]) => [der.oid(oid).toString('hex'), hash]),
+);
+
+/**
+ * Reads `spec.request` (base64 of PEM) and checks that whoever made it has the key. Throws with what is wrong, in the
+ * words that stand behind `spec.request: Invalid value` on the real server.
+ */
+export function parseSigningRequest(base64: string): SigningRequest {
+  const pem = Buffer.from(base64, 'base64').toString('latin1');
+  const block = /-----BEGIN ([A-Z0-9 ]+)-----\s+([A-Za-z0-9+/=\s]+?)\s*-----END \1-----/.exec(pem);
+  if (block?.[1] !== 'CERTIFICATE REQUEST') throw new Error('PEM block type must be CERTIFICATE REQUEST');
+  const bytes = Buffer.from(block[2]!, 'base64');
+  const [info, algorithm, signature] = der.readDer(bytes).children();
+  if (info === undefined || algorithm === undefined || signature === undefined) {
+    throw new Error('asn1: structure error: sequence truncated');
+  }
+  const [, subject, key, attributes] = info.children();
+  if (subject === undefined || key === undefined)
+    throw new Error('asn1: structure error: sequence truncated');
+  const publicKey = createPublicKey({ key: key.raw, type: 'spki', format: 'der' });
+  checkSignature(info.raw, algorithm, signature, publicKey);
+  const altNames = attributes === undefined ? undefined : findAltNames(attributes);
+  return {
+    subject: parseName(subject),
+    rawSubject: subject.raw,
+    rawAltNames: altNames?.raw,
+    publicKey,
+    altNames: count(altNames),
+  };
+}
+
+function checkSignature(
+  signed: Buffer,
+  algorithm: der.DerElement,
+  signature: der.DerElement,
+  publicKey: KeyObject,
+): void {
+  const hash = HASHES.get(algorithm.child(0).raw.toString('hex'));
+  if (hash === undefined) throw new Error('x509: cannot verify signature: algorithm unimplemented');
+  // The first byte of a bit string says how many bits of the last one do not count: none.
+  if (verify(hash, signed, publicKey, signature.content.subarray(1))) return;
+  throw new Error(
+    publicKey.asymmetricKeyType === 'rsa'
+      ? 'crypto/rsa: verification error'
+      : 'x509: ECDSA verification failure',
+  );
+}
+
+/** attributes -> extensionRequest -> the extensions -> subjectAltName -> its names. */
+function findAltNames(attributes: der.DerElement): der.DerElement | undefined {
+  for (const attribute of attributes.children()) {
+    const [type, values] = attribute.children();
+    if (type === undefined || values === undefined || !type.is(EXTENSION_REQUEST)) continue;
+    for (const extension of values.child(0).children()) {
+      const parts = extension.children();
+      if (parts[0]?.is(SUBJECT_ALT_NAME)) return der.readDer(parts.at(-1)!.content);
+    }
+  }
+  return undefined;
+}
+
+function count(altNames: der.DerElement | undefined): AltNames {
+  const names: AltNames = { dns: 0, ip: 0, email: 0, uri: 0 };
+  for (const { tag } of altNames?.children() ?? []) {
+    if (tag === 0x81) names.email++;
+    else if (tag === 0x82) names.dns++;
+    else if (tag === 0x86) names.uri++;
+    else if (tag === 0x87) names.ip++;
+  }
+  return names;
+}
