@@ -9,7 +9,7 @@ export const kinds = {
   'batch/v1': 'Job CronJob',
   'autoscaling/v1': 'Scale',
   'policy/v1': 'Eviction PodDisruptionBudget',
-  'networking.k8s.io/v1': 'Ingress IngressClass',
+  'networking.k8s.io/v1': 'Ingress IngressClass NetworkPolicy',
   'networking.k8s.io/v1beta1': 'Ingress IngressClass',
   'extensions/v1beta1': 'Ingress',
   'discovery.k8s.io/v1': 'EndpointSlice',

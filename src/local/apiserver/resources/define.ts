@@ -52,8 +52,8 @@ export interface TypedStrategy<T extends KubeObject> {
 /** A version besides the stored one. Without a schema of its own it has that of the version of its name. */
 export interface LegacyVersion {
   name: string;
-  /** Made by a function, or the same as that of another version. */
-  schema?: (() => Schema) | string;
+  /** Made when it is first asked for. */
+  schema?: () => Schema;
   deprecationWarning?: string;
   toStorage?(object: KubeObject): KubeObject;
   fromStorage?(object: KubeObject): KubeObject;
@@ -72,8 +72,6 @@ export interface Authored<T extends KubeObject> extends TypedStrategy<T> {
   storageGroup?: string;
   /** When the main version is only a face of something stored otherwise. */
   conversion?: Required<Pick<LegacyVersion, 'toStorage' | 'fromStorage'>>;
-  /** The main version's schema, where the built-in ones have none. */
-  schema?: () => Schema;
   deprecationWarning?: string;
   /** Served besides the storage version, in order of preference. */
   legacy?: LegacyVersion[];
@@ -97,8 +95,7 @@ export function define<T extends KubeObject>(authored: Authored<T>): ResourceDef
   const { group = '', version = 'v1', kind, plural, table = createdAtTable } = authored;
   const serve = (from: LegacyVersion): ServedVersion => {
     const { schema: own, ...rest } = from;
-    const make =
-      typeof own === 'function' ? own : () => builtinSchema(apiVersionOf(group, own ?? from.name), kind);
+    const make = own ?? (() => builtinSchema(apiVersionOf(group, from.name), kind));
     let made: Schema | undefined;
     const schema = (): Schema => {
       made ??= make();
@@ -113,10 +110,9 @@ export function define<T extends KubeObject>(authored: Authored<T>): ResourceDef
       printer: tablePrinter(table, schema),
     };
   };
-  const { schema, deprecationWarning, conversion, selectableFields: fields } = authored;
+  const { deprecationWarning, conversion, selectableFields: fields } = authored;
   const main: LegacyVersion = {
     name: version,
-    ...(schema && { schema }),
     ...(deprecationWarning && { deprecationWarning }),
     ...conversion,
   };

@@ -4,6 +4,8 @@
  */
 import { humanDuration } from '../../../kube/duration.ts';
 import type { KubeObject } from '../../../kube/object.ts';
+import { structOf } from '../schema/builtin.ts';
+import { loadDescriptions } from '../schema/generated.ts';
 import type { Schema } from '../schema/types.ts';
 import type { Column, TablePrinter } from './types.ts';
 
@@ -80,7 +82,10 @@ function toColumn<T extends KubeObject>(column: TableColumn<T>, schema: Schema):
 }
 
 function describe(schema: Schema, path: string): string {
+  const steps = path.split('.');
+  const field = steps.pop() ?? '';
   let at: Schema | undefined = schema;
-  for (const step of path.split('.')) at = at?.properties?.[step];
-  return at?.description ?? '';
+  for (const step of steps) at = at?.properties?.[step];
+  const definition = at === undefined ? undefined : structOf(at)?.definition;
+  return definition === undefined ? '' : (loadDescriptions()[definition]?.[field] ?? '');
 }

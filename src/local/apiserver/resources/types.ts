@@ -58,7 +58,8 @@ export interface Strategy {
   /** Fields the server owns: drops what a client may not set, allocates addresses. */
   prepareForCreate?(object: KubeObject, context: RequestContext): void;
   prepareForUpdate?(object: KubeObject, old: KubeObject, context: RequestContext): void;
-  validate?(object: KubeObject): FieldError[];
+  /** On an update `old` is the state before, for kinds that forgive what was wrong already. */
+  validate?(object: KubeObject, old?: KubeObject): FieldError[];
   /** Called besides `validate`: immutable fields and the like. */
   validateUpdate?(object: KubeObject, old: KubeObject): FieldError[];
   validateStatusUpdate?(object: KubeObject, old: KubeObject): FieldError[];

@@ -1,13 +1,14 @@
 import { define } from '../define.ts';
 import { ageColumn, nameColumn } from '../table.ts';
 import type { EndpointSubset, Endpoints } from './types.ts';
-import { endpointsWarnings, validateEndpoints } from './validate.ts';
+import { validateEndpoints } from './validate.ts';
 
 export const endpoints = define<Endpoints>({
   kind: 'Endpoints',
   plural: 'endpoints',
   shortNames: ['ep'],
   createOnUpdate: true,
+  deprecationWarning: 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
   table: [
     nameColumn,
     { name: 'Endpoints', field: 'subsets', cell: ({ subsets }) => formatSubsets(subsets ?? []) },
@@ -17,7 +18,6 @@ export const endpoints = define<Endpoints>({
     for (const subset of subsets ?? []) for (const port of subset.ports ?? []) port.protocol ||= 'TCP';
   },
   validate: validateEndpoints,
-  warnings: endpointsWarnings,
 });
 
 function formatSubsets(subsets: EndpointSubset[]): string {

@@ -42,6 +42,8 @@ export const endpointslices = define<EndpointSlice>({
     }
   },
   validate: validateEndpointSlice,
+  warnings: ({ addressType }, old) =>
+    addressType === 'FQDN' && old === undefined ? ['spec.addressType: FQDN endpoints are deprecated'] : [],
   validateUpdate: validateEndpointSliceUpdate,
   legacy: [{ name: 'v1beta1', schema: legacySliceSchema, ...legacySliceConversion }],
 });

@@ -113,6 +113,12 @@ function merge(target: unknown, patch: unknown): unknown {
 
 function run(golden: GoldenCase): Outcome {
   const definition = definitionOf(golden.create);
+  const { version } = parseApiVersion(golden.create.apiVersion);
+  const deprecation = definition.versions.find((v) => v.name === version)?.deprecationWarning;
+  const withWarnings = (outcome: Outcome, warnings: string[]): Outcome => {
+    const all = [...(deprecation === undefined ? [] : [deprecation]), ...warnings];
+    return { ...outcome, ...(all.length > 0 && { warnings: all }) };
+  };
   try {
     const created = create(definition, golden.create);
     const { object, warnings } =
@@ -121,10 +127,10 @@ function run(golden: GoldenCase): Outcome {
         : update(definition, structuredClone(created.object), golden.patch);
     const shown = comparable(object, golden);
     delete shown.metadata.generation;
-    return { case: golden.case, object: shown, ...(warnings.length > 0 && { warnings }) };
+    return withWarnings({ case: golden.case, object: shown }, warnings);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    return { case: golden.case, error: error.status.message ?? '' };
+    return withWarnings({ case: golden.case, error: error.status.message ?? '' }, []);
   }
 }
 

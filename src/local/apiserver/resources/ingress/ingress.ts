@@ -1,9 +1,9 @@
 import { type Authored, define, statusOf } from '../define.ts';
 import { loadBalancerAddresses } from '../service/table.ts';
 import { ageColumn, nameColumn } from '../table.ts';
-import { legacyConversion, legacyIngressSchema } from './legacy.ts';
+import { legacyConversion } from './legacy.ts';
 import type { Ingress, IngressRule } from './types.ts';
-import { validateIngress, validateIngressUpdate } from './validate.ts';
+import { validateIngress, validateIngressStatus } from './validate.ts';
 import { ingressWarnings } from './warnings.ts';
 
 const common: Omit<Authored<Ingress>, 'group' | 'version'> = {
@@ -44,7 +44,7 @@ const common: Omit<Authored<Ingress>, 'group' | 'version'> = {
     ingress.status = { loadBalancer: {} };
   },
   validate: validateIngress,
-  validateUpdate: validateIngressUpdate,
+  validateStatusUpdate: validateIngressStatus,
   warnings: ingressWarnings,
 };
 
@@ -58,7 +58,6 @@ export const ingresses = define<Ingress>({
   legacy: [
     {
       name: 'v1beta1',
-      schema: legacyIngressSchema,
       deprecationWarning: deprecated('networking.k8s.io/v1beta1'),
       ...legacyConversion('networking.k8s.io/v1beta1'),
     },
@@ -72,7 +71,6 @@ export const extensionsIngresses = define<Ingress>({
   storageGroup: 'networking.k8s.io',
   version: 'v1beta1',
   subresources: statusOf('extensions', 'v1beta1', 'Ingress'),
-  schema: legacyIngressSchema,
   deprecationWarning: deprecated('extensions/v1beta1'),
   conversion: legacyConversion('extensions/v1beta1'),
 });

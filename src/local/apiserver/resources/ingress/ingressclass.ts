@@ -32,7 +32,6 @@ export const ingressclasses = define<IngressClass>({
   legacy: [
     {
       name: 'v1beta1',
-      schema: 'v1',
       deprecationWarning:
         'networking.k8s.io/v1beta1 IngressClass is deprecated in v1.19+, unavailable in v1.22+; use networking.k8s.io/v1 IngressClass',
     },

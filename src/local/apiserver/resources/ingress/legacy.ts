@@ -1,7 +1,5 @@
 /** `networking.k8s.io/v1beta1` and `extensions/v1beta1` Ingress: old manifests apply unchanged and are stored as v1. */
 import type { KubeObject } from '../../../../kube/object.ts';
-import { builtinSchema } from '../../schema/builtin.ts';
-import type { Schema } from '../../schema/types.ts';
 import type {
   Ingress,
   IngressBackend,
@@ -91,49 +89,4 @@ function fromBackend({ service, resource }: IngressBackend): LegacyBackend {
     }),
     ...(resource && { resource }),
   };
-}
-
-/** The schema of v1, with the backend as it was before. */
-export function legacyIngressSchema(): Schema {
-  const v1 = builtinSchema(STORAGE, 'Ingress');
-  const spec = v1.properties?.spec ?? {};
-  const path = pathSchema(spec);
-  const backend: Schema = {
-    type: 'object',
-    properties: {
-      serviceName: { type: 'string' },
-      servicePort: { 'x-kubernetes-int-or-string': true },
-      resource: path?.properties?.backend?.properties?.resource ?? { type: 'object' },
-    },
-  };
-  const { defaultBackend: _, ...specProperties } = spec.properties ?? {};
-  return {
-    ...v1,
-    properties: {
-      ...v1.properties,
-      spec: {
-        ...spec,
-        properties: { ...specProperties, backend, rules: withBackend(spec.properties?.rules ?? {}, backend) },
-      },
-    },
-  };
-}
-
-const pathSchema = (spec: Schema): Schema | undefined =>
-  spec.properties?.rules?.items?.properties?.http?.properties?.paths?.items;
-
-function withBackend(rules: Schema, backend: Schema): Schema {
-  const rule = rules.items ?? {};
-  const http = rule.properties?.http ?? {};
-  const paths = http.properties?.paths ?? {};
-  const item: Schema = {
-    ...paths.items,
-    properties: { ...paths.items?.properties, backend },
-    required: ['backend'],
-  };
-  const legacyHttp: Schema = {
-    ...http,
-    properties: { ...http.properties, paths: { ...paths, items: item } },
-  };
-  return { ...rules, items: { ...rule, properties: { ...rule.properties, http: legacyHttp } } };
 }

@@ -1,7 +1,8 @@
 import { define } from '../define.ts';
 import { ageColumn, nameColumn } from '../table.ts';
-import { formatLabelSelector, validateLabelSelector } from '../validation/selectors.ts';
+import { formatLabelSelector } from '../validation/selectors.ts';
 import type { NetworkPolicy } from './types.ts';
+import { validateNetworkPolicy } from './validate-policy.ts';
 
 export const networkpolicies = define<NetworkPolicy>({
   group: 'networking.k8s.io',
@@ -27,5 +28,5 @@ export const networkpolicies = define<NetworkPolicy>({
     if ((spec.policyTypes ?? []).length > 0) return;
     spec.policyTypes = (spec.egress ?? []).length > 0 ? ['Ingress', 'Egress'] : ['Ingress'];
   },
-  validate: ({ spec }) => validateLabelSelector(spec.podSelector, 'spec.podSelector'),
+  validate: validateNetworkPolicy,
 });

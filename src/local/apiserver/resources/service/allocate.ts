@@ -89,7 +89,7 @@ function dropWhatNoLongerApplies(service: Service, old: Service): void {
     for (const field of fields) if (semanticallyEqual(spec[field], before[field])) delete spec[field];
   };
   if (before.type !== 'ExternalName' && spec.type === 'ExternalName') {
-    drop('clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy');
+    drop('clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy');
   }
   if (usesNodePorts(before) && !usesNodePorts(spec)) {
     const same = semanticallyEqual(nodePortsOf(spec), nodePortsOf(before));

@@ -4,8 +4,8 @@
  */
 import type { Change, Store } from '../../store/types.ts';
 import {
+  type AddressRange,
   addressRange,
-  type NumberRange,
   type PortRange,
   pickFree,
   portRange,
@@ -37,7 +37,7 @@ interface Hold {
 }
 
 export class ServiceAllocator {
-  readonly addresses: NumberRange;
+  readonly addresses: AddressRange;
   readonly ports: PortRange;
   readonly #random: () => number;
   readonly #owners = new Map<string, string>();
@@ -60,8 +60,12 @@ export class ServiceAllocator {
   /** Says why not, or undefined when the address is the claimant's now. */
   claimAddress(ip: string, claimant: Claimant): string | undefined {
     const value = toNumber(ip);
-    if (value < this.addresses.first || value > this.addresses.last) {
-      return 'the provided network does not match the current range';
+    const { first, last, cidr } = this.addresses;
+    if (value < first || value > last) {
+      // A real server words it differently in a dry run, too.
+      return claimant.dryRun
+        ? `the provided IP (${ip}) is not in the valid range. The range of valid IPs is ${cidr}`
+        : 'the provided network does not match the current range';
     }
     // The real server does not look whether the address is free either: by the time of the real run it may be.
     if (claimant.dryRun) return undefined;
@@ -78,7 +82,8 @@ export class ServiceAllocator {
   }
 
   claimPort(port: number, claimant: Claimant): string | undefined {
-    if (port < this.ports.first || port > this.ports.last) {
+    const inRange = port >= this.ports.first && port <= this.ports.last;
+    if (!inRange && !claimant.dryRun) {
       return `provided port is not in the valid range. The range of valid ports is ${this.ports.text}`;
     }
     if (!this.#claim(portKey(port), claimant)) return 'provided port is already allocated';

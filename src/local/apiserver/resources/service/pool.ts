@@ -40,12 +40,17 @@ export const toNumber = (ip: string): number =>
 export const toAddress = (value: number): string =>
   [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join('.');
 
+export interface AddressRange extends NumberRange {
+  cidr: string;
+}
+
 /** The addresses of an IPv4 block that services may have: all but the first and the last. */
-export function addressRange(cidr: string): NumberRange {
+export function addressRange(cidr: string): AddressRange {
   const [base = '', bits = ''] = cidr.split('/');
   const size = 2 ** (32 - Number(bits));
   const network = Math.floor(toNumber(base) / size) * size;
   return {
+    cidr,
     first: network + 1,
     last: network + size - 2,
     reserved: Math.min(Math.max(16, Math.floor(size / 16)), 256),

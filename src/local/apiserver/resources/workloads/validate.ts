@@ -53,14 +53,21 @@ function validateRunsForever(template: PodTemplateSpec, kind: string): FieldErro
   ];
 }
 
-const validateReplicaTemplate = (
+/** A selector that says nothing sensible hides whatever else is wrong. */
+const isBroken = (selector: LabelSelector | undefined): boolean =>
+  validateLabelSelector(selector, SELECTOR).length > 0;
+
+function validateReplicaTemplate(
   selector: LabelSelector | undefined,
   template: PodTemplateSpec,
-): FieldError[] => [
-  ...validateSelected(selector, template),
-  ...validatePodTemplate(template, TEMPLATE),
-  ...validateRunsForever(template, 'ReplicaSet'),
-];
+): FieldError[] {
+  if (isBroken(selector)) return [fieldError.invalid(SELECTOR, selector, 'invalid label selector')];
+  return [
+    ...validateSelected(selector, template),
+    ...validatePodTemplate(template, TEMPLATE),
+    ...validateRunsForever(template, 'ReplicaSet'),
+  ];
+}
 
 const immutableSelector = (
   selector: LabelSelector | undefined,
