@@ -2,7 +2,7 @@
  * Group commit: writers are decided one by one, at once, against what is stored and what is queued; all that is queued
  * while the disk is busy then becomes durable with one sync. Published is only what is durable.
  */
-import { failedWrite, StoreError } from './errors.ts';
+import { diskFailure, StoreError } from './errors.ts';
 import { ownBytes } from './record.ts';
 import type { State } from './state.ts';
 import type { Change, Entry, Key, WriteResult, Writer } from './types.ts';
@@ -106,7 +106,7 @@ export class CommitQueue {
 
   /** Writes queued behind a failed one were decided on what is now not going to be: they fail with it. */
   #failAll(batch: readonly QueuedWrite[], cause: unknown): void {
-    const error = failedWrite(this.#options.directory, cause);
+    const error = diskFailure(this.#options.directory, cause);
     const failed = [...batch, ...this.#queue];
     this.#queue = [];
     this.#pending.clear();

@@ -27,8 +27,8 @@ export function corruptFile(path: string, offset: number, what: string, cause?: 
   );
 }
 
-/** The error that a refused disk write is reported with. */
-export function failedWrite(directory: string, cause: unknown): StoreError {
+/** The error that a refusal of the disk is reported with. */
+export function diskFailure(directory: string, cause: unknown): StoreError {
   const full = isErrno(cause, 'ENOSPC') || isErrno(cause, 'EDQUOT');
   if (full) {
     return new StoreError(
@@ -40,7 +40,7 @@ export function failedWrite(directory: string, cause: unknown): StoreError {
     );
   }
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return new StoreError('io', `cannot write to the data directory ${directory}: ${reason}`, { cause });
+  return new StoreError('io', `cannot use the data directory ${directory}: ${reason}`, { cause });
 }
 
 export function isErrno(error: unknown, code: string): boolean {

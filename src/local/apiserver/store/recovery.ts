@@ -39,17 +39,14 @@ export async function recover(options: RecoveryOptions): Promise<Recovered> {
   if (segments.length === 0 && state.revision === INITIAL_REVISION && damaged === undefined) {
     return { state, log: await Log.create(directory, openOutput, INITIAL_REVISION + 1), logBytes: 0 };
   }
-  const needed = segments.slice(
-    Math.max(
-      0,
-      segments.findLastIndex((first) => first <= state.revision + 1),
-    ),
-  );
+  // What stands in older segments is in the snapshot already.
+  const begin = segments.findLastIndex((first) => first <= state.revision + 1);
+  if (begin === -1) throw damaged ?? missingSegment(directory, state.revision + 1);
   let logBytes = 0;
   let end = HEADER_SIZE;
-  for (const first of needed.length === 0 ? [Number.POSITIVE_INFINITY] : needed) {
+  for (const first of segments.slice(begin)) {
     if (first > state.revision + 1) throw damaged ?? missingSegment(directory, state.revision + 1);
-    end = await replaySegment(options, state, first, first === needed.at(-1));
+    end = await replaySegment(options, state, first, first === segments.at(-1));
     logBytes += end - HEADER_SIZE;
   }
   return { state, log: await Log.continue(directory, openOutput, segments, end), logBytes };

@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { names, openTestStore, pod, put, remove, temporaryDirectory } from './testing.ts';
 import { CompactedError, FutureRevisionError } from './types.ts';
@@ -86,6 +88,15 @@ describe('writing', () => {
     const store = await newStore();
     const { value } = await put(store, pod('a'), 'small');
     expect(value.buffer.byteLength).toBe(5);
+  });
+
+  it('can not be opened where no directory can be', async () => {
+    const file = join(await temporaryDirectory(), 'file');
+    await writeFile(file, '');
+    await expect(openTestStore({ directory: file })).rejects.toMatchObject({
+      code: 'io',
+      message: expect.stringContaining(`cannot use the data directory ${file}: EEXIST`),
+    });
   });
 
   it('says when what was queued is done', async () => {

@@ -2,6 +2,7 @@
 import { mkdir } from 'node:fs/promises';
 import { CommitQueue } from './commit-queue.ts';
 import { Compactor } from './compactor.ts';
+import { diskFailure, StoreError } from './errors.ts';
 import { type OpenOutput, openFile } from './files.ts';
 import { lockDirectory } from './lock.ts';
 import { processLogger, type StoreLogger } from './logger.ts';
@@ -21,20 +22,21 @@ export interface StoreOptions {
 }
 
 const HISTORY_SIZE = 20_000;
-const HISTORY_BYTES = 64 << 20;
+const HISTORY_BYTES = 32 << 20;
 const SNAPSHOT_BYTES = 16 << 20;
 
 /** Opens the directory, and makes it when it is not there. Rejects with a StoreError that says what to do. */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { directory } = options;
-  // What is stored holds Secrets: nobody else on the machine may read it.
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  const unlock = await lockDirectory(directory);
+  let unlock = async () => {};
   try {
+    // What is stored holds Secrets: nobody else on the machine may read it.
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    unlock = await lockDirectory(directory);
     return await assemble(options, unlock);
   } catch (error) {
     await unlock();
-    throw error;
+    throw error instanceof StoreError ? error : diskFailure(directory, error);
   }
 }
 

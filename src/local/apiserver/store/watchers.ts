@@ -58,16 +58,14 @@ export class Watchers {
     return () => this.#ofAll.delete(watcher);
   }
 
-  /** Tells everybody about new changes: each watcher once, with all that concerns it. */
+  /**
+   * Tells everybody about new changes: each watcher once, with all that concerns it. Listeners may end and begin
+   * watches: an ended one is not visited any more, a begun one has seen these changes.
+   */
   dispatch(changes: readonly Change[]): void {
-    for (const watcher of [...this.#ofAll]) {
-      if (this.#ofAll.has(watcher)) this.#tellNew(watcher, changes);
-    }
+    for (const watcher of this.#ofAll) this.#tellNew(watcher, changes);
     for (const [watchers, batch] of this.#batches(changes)) {
-      for (const watcher of [...watchers]) {
-        // An earlier listener may have ended this watch.
-        if (watchers.has(watcher)) this.#tellNew(watcher, batch);
-      }
+      for (const watcher of watchers) this.#tellNew(watcher, batch);
     }
   }
 
