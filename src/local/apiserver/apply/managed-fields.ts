@@ -33,7 +33,10 @@ export interface WriteContext {
 export interface UpdateRequest extends WriteContext {
   /** The stored object; undefined when the write creates one. */
   live: KubeObject | undefined;
-  /** The object as it is about to be stored. */
+  /**
+   * The object as it is about to be stored, before admission, with the managedFields that the client sent: an empty list
+   * of them is an order to clear the owners, so decoding must not have dropped it.
+   */
   updated: KubeObject;
 }
 
