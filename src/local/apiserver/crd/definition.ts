@@ -1,0 +1,125 @@
+/** From a CustomResourceDefinition to the ResourceDefinition that the server serves. */
+import type { KubeObject } from '../../../kube/object.ts';
+import type { FieldError, FieldErrorReason } from '../field-error.ts';
+import type {
+  ResourceDefinition,
+  ScalePaths,
+  ServedVersion,
+  Strategy,
+  Subresource,
+  Verb,
+} from '../resources/types.ts';
+import { nameIsSubdomain } from '../resources/validation/names.ts';
+import { hasRules, RULES_NOT_CHECKED, validateRules } from '../schema/cel/rules.ts';
+import { validateCustom } from '../schema/custom.ts';
+import type { Schema } from '../schema/types.ts';
+import { compileJsonPath } from './json-path.ts';
+import { customPrinter } from './printer.ts';
+import type { CrdVersion, CustomResourceDefinition } from './types.ts';
+import { byPriority } from './version-priority.ts';
+
+const VERBS: Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+
+/** Only for a definition that passed validation. */
+export function definitionOf(crd: CustomResourceDefinition): ResourceDefinition {
+  const { group = '', scope, versions } = crd.spec;
+  const names = { ...crd.spec.names, ...crd.status?.acceptedNames };
+  const { plural = '', singular = '', kind = '', listKind = '' } = names;
+  const served = (versions ?? [])
+    .filter((v) => v.served === true)
+    .sort((a, b) => byPriority(nameOf(a), nameOf(b)));
+  const stored = (versions ?? []).find((v) => v.storage === true) ?? {};
+  const scale = served.find((v) => v.subresources?.scale !== undefined)?.subresources?.scale;
+  const selectable = selectableFieldsOf(stored);
+  return {
+    group,
+    plural,
+    singular,
+    kind,
+    listKind,
+    namespaced: scope === 'Namespaced',
+    shortNames: names.shortNames ?? [],
+    categories: names.categories ?? [],
+    storage: `${group}/${plural}`,
+    storageVersion: nameOf(stored),
+    versions: served.map((version) => servedVersion(version, group, kind)),
+    verbs: VERBS,
+    subresources: subresourcesOf(served, group, kind),
+    checkName: nameIsSubdomain,
+    ...(selectable === undefined ? {} : { selectableFields: selectable }),
+    requiresResourceVersion: true,
+    ...(scale === undefined ? {} : { scale: scalePaths(scale) }),
+    generation: true,
+    custom: true,
+    strategy: strategyOf(schemaOf(stored)),
+  };
+}
+
+const nameOf = (version: CrdVersion): string => version.name ?? '';
+
+/** A version may lack a schema only if it came from an older server: then everything is kept. */
+const schemaOf = (version: CrdVersion): Schema =>
+  version.schema?.openAPIV3Schema ?? { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+
+function servedVersion(version: CrdVersion, group: string, kind: string): ServedVersion {
+  const warning = version.deprecationWarning ?? `${group}/${nameOf(version)} ${kind} is deprecated`;
+  return {
+    name: nameOf(version),
+    schema: schemaOf(version),
+    printer: customPrinter(version.additionalPrinterColumns),
+    ...(version.deprecated === true ? { deprecationWarning: warning } : {}),
+  };
+}
+
+function subresourcesOf(versions: CrdVersion[], group: string, kind: string): Record<string, Subresource> {
+  const has = (name: 'status' | 'scale') => versions.find((v) => v.subresources?.[name] !== undefined);
+  const verbs: Verb[] = ['get', 'patch', 'update'];
+  const withStatus = has('status');
+  return {
+    ...(withStatus === undefined ? {} : { status: { group, version: nameOf(withStatus), kind, verbs } }),
+    ...(has('scale') === undefined
+      ? {}
+      : { scale: { group: 'autoscaling', version: 'v1', kind: 'Scale', verbs } }),
+  };
+}
+
+const withoutDot = (path: string): string => path.replace(/^\./, '');
+
+const scalePaths = (scale: NonNullable<CrdVersion['subresources']>['scale'] & object): ScalePaths => ({
+  specReplicasPath: withoutDot(scale.specReplicasPath ?? ''),
+  statusReplicasPath: withoutDot(scale.statusReplicasPath ?? ''),
+  ...(scale.labelSelectorPath === undefined
+    ? {}
+    : { labelSelectorPath: withoutDot(scale.labelSelectorPath) }),
+});
+
+function selectableFieldsOf(
+  version: CrdVersion,
+): ((object: KubeObject) => Record<string, string>) | undefined {
+  const paths = (version.selectableFields ?? []).map(({ jsonPath = '' }) => ({
+    name: withoutDot(jsonPath),
+    read: compileJsonPath(jsonPath),
+  }));
+  if (paths.length === 0) return undefined;
+  return (object) =>
+    Object.fromEntries(paths.map(({ name, read }) => [name, String(read?.(object)[0] ?? '')]));
+}
+
+/** Errors after which rules can not be trusted to find the types they expect. */
+const BLOCKING = new Set<FieldErrorReason>([
+  'FieldValueNotSupported',
+  'FieldValueRequired',
+  'FieldValueTooLong',
+  'FieldValueTooMany',
+  'FieldValueTypeInvalid',
+]);
+
+function strategyOf(schema: Schema): Strategy {
+  const validate = (object: KubeObject, old?: KubeObject): FieldError[] => {
+    const errors = validateCustom(object, schema, old);
+    if (!hasRules(schema)) return errors;
+    const blocked = errors.some((error) => BLOCKING.has(error.reason));
+    return [...errors, ...(blocked ? [RULES_NOT_CHECKED] : validateRules(object, schema, old))];
+  };
+  return { validate, validateStatusUpdate: validate };
+}

@@ -1,0 +1,31 @@
+/** The CEL environment of Kubernetes: the language, plus the libraries that rules in the wild use. */
+import { Environment } from '@marcbachmann/cel-js';
+import { registerFormats } from './library/formats.ts';
+import { registerLists } from './library/lists.ts';
+import { registerMacros } from './library/macros.ts';
+import { registerNetworks } from './library/networks.ts';
+import { registerQuantities } from './library/quantities.ts';
+import { registerStrings } from './library/strings.ts';
+import { registerUrls } from './library/urls.ts';
+
+let base: Environment | undefined;
+
+/** A fresh environment to declare variables in. */
+export function kubernetesEnvironment(): Environment {
+  base ??= makeBase();
+  return base.clone();
+}
+
+function makeBase(): Environment {
+  const environment = new Environment({ enableOptionalTypes: true, homogeneousAggregateLiterals: false });
+  // Numbers of different types compare by value; the library has that for `<` but not for `==`.
+  environment.registerOperator('int == double', (a: bigint, b: number) => Number(a) === b);
+  registerStrings(environment);
+  registerLists(environment);
+  registerMacros(environment);
+  registerQuantities(environment);
+  registerUrls(environment);
+  registerNetworks(environment);
+  registerFormats(environment);
+  return environment;
+}
