@@ -11,10 +11,10 @@ export interface LabelRequirement {
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** A label selector as it stands in objects such as Deployments. */
+/** A label selector as it stands in objects such as Deployments, perhaps not validated yet. */
 export interface LabelSelector {
   matchLabels?: Record<string, string>;
-  matchExpressions?: { key: string; operator: string; values?: string[] }[];
+  matchExpressions?: { key?: string; operator?: string; values?: string[] }[];
 }
 
 /** A selector ready to be asked. No requirements: everything matches. */
@@ -66,12 +66,12 @@ export function matcherFromSelector(selector: LabelSelector | null | undefined):
   const requirements = Object.entries(selector.matchLabels ?? {}).map(([key, value]) =>
     newRequirement(key, '=', [value]),
   );
-  for (const { key, operator, values } of selector.matchExpressions ?? []) {
+  for (const { key = '', operator = '', values = [] } of selector.matchExpressions ?? []) {
     const known = Object.hasOwn(OBJECT_OPERATORS, operator) ? OBJECT_OPERATORS[operator] : undefined;
     if (known === undefined) {
       throw new SelectorError(`${JSON.stringify(operator)} is not a valid label selector operator`);
     }
-    requirements.push(newRequirement(key, known, values ?? []));
+    requirements.push(newRequirement(key, known, values));
   }
   return new LabelMatcher(requirements);
 }
