@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 
 const FOLDER = import.meta.dirname;
-const COMMAND_TIMEOUT_MS = 60_000;
+const COMMAND_TIMEOUT_MS = 40_000;
 /** The texts that kubectl writes itself change from one minor version to the next. */
 const RECORDED_WITH = 'kubectl.1.32';
 
@@ -106,8 +106,9 @@ function runBash(script: string, env: Record<string, string>): Promise<Result> {
     child.on('close', (code, signal) => {
       clearTimeout(timer);
       const output = Buffer.concat(chunks).toString('utf8');
+      // Rendered like any other answer, so that the rest of the case still shows.
       if (code === null)
-        reject(new Error(`ended by ${signal} after ${COMMAND_TIMEOUT_MS} ms: ${script}\n${output}`));
+        resolve({ output: `${output}\n(${signal}: no end within ${COMMAND_TIMEOUT_MS} ms)`, exitCode: 137 });
       else resolve({ output, exitCode: code });
     });
   });

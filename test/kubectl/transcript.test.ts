@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { outputLines, parseTranscript, renderTranscript } from './transcript.ts';
+import { differences, outputLines, parseTranscript, renderTranscript } from './transcript.ts';
 
 const TEXT = `# A remark.
 
@@ -38,4 +38,11 @@ test('output that looks like a mark is told apart from one', () => {
   ]);
   const text = renderTranscript([{ kind: 'command', script: 'x', output }]);
   expect(parseTranscript(text)).toEqual([{ kind: 'command', script: 'x', output }]);
+});
+
+test('a difference names the command and shows the lines that differ', () => {
+  const recorded = parseTranscript('$ same\nx\n$ other\na\nb\nc\n');
+  const replayed = parseTranscript('$ same\nx\n$ other\na\nB\nc\n');
+  expect(differences(recorded, replayed)).toBe('$ other\n- b\n+ B\n');
+  expect(differences(recorded, recorded)).toBe('');
 });

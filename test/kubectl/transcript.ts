@@ -67,6 +67,32 @@ export function outputLines(output: string, exitCode: number): string[] {
   return exitCode === 0 ? kept : [...kept, `[exit ${exitCode}]`];
 }
 
+/** The commands that answered otherwise than recorded, each with the lines that differ; empty if there are none. */
+export function differences(recorded: readonly Step[], replayed: readonly Step[]): string {
+  return recorded
+    .flatMap((step, index) => {
+      const other = replayed[index];
+      if (step.kind !== 'command' || other?.kind !== 'command') return [];
+      const lines = lineDifference(step.output, other.output);
+      return lines.length === 0 ? [] : [[...renderCommand({ ...step, output: [] }), ...lines, ''].join('\n')];
+    })
+    .join('\n');
+}
+
+function lineDifference(expected: readonly string[], actual: readonly string[]): string[] {
+  let same = 0;
+  while (same < expected.length && same < actual.length && expected[same] === actual[same]) same++;
+  let tail = 0;
+  while (
+    tail < Math.min(expected.length, actual.length) - same &&
+    expected.at(-1 - tail) === actual.at(-1 - tail)
+  )
+    tail++;
+  const middle = (lines: readonly string[], mark: string) =>
+    lines.slice(same, lines.length - tail).map((line) => `${mark} ${line}`);
+  return [...middle(expected, '-'), ...middle(actual, '+')];
+}
+
 function renderCommand(command: Command): string[] {
   const [first, ...more] = command.script.split('\n');
   return [`$ ${first}`, ...more.map((line) => (line === '' ? '>' : `> ${line}`)), ...command.output];
