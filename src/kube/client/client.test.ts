@@ -210,6 +210,15 @@ describe('client', () => {
     expect(clock.pending).toBe(0);
   });
 
+  it('does not wait longer for a credential than for an answer', async () => {
+    const clock = new VirtualClock();
+    const never = (): Promise<Credential> => new Promise(() => {});
+    const client = connect({ credentials: { current: never, refresh: never } }, { clock });
+    const failed = failure(client.list(WIDGETS));
+    await clock.advance(32_000);
+    expect(await failed).toBeInstanceOf(DeadlineError);
+  });
+
   it('hands the reason back to whoever aborted', async () => {
     const stop = new AbortController();
     server.intercept = () => {

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { type Dispatcher, request as undiciRequest } from 'undici';
-import { type Clock, childController, type Random, sleep, systemClock } from '../clock.ts';
+import { type Clock, childController, orAborted, type Random, sleep, systemClock } from '../clock.ts';
 import type { ClusterConfig, Credential } from '../config/cluster.ts';
 import { type Logger, silentLogger } from '../log.ts';
 import { Dispatchers } from './dispatchers.ts';
@@ -95,7 +95,7 @@ export class Transport {
   }
 
   async #send(request: HttpRequest, options: { stream?: boolean } = {}): Promise<Answer> {
-    let credential = await this.#config.credentials.current();
+    let credential = await orAborted(this.#config.credentials.current(), request.signal);
     let refreshed = false;
     for (let attempt = 0; ; attempt++) {
       const outcome = await this.#attempt(request, credential, options.stream === true).catch(
@@ -112,7 +112,7 @@ export class Transport {
       if (outcome.statusCode < 400) return this.#accepted(outcome);
       if (outcome.statusCode === 401 && !refreshed) {
         refreshed = true;
-        const other = await this.#config.credentials.refresh(credential);
+        const other = await orAborted(this.#config.credentials.refresh(credential), request.signal);
         if (other !== credential) {
           await outcome.body.dump();
           credential = other;

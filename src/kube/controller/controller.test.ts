@@ -109,6 +109,19 @@ describe('controller', () => {
     expect(aborted).toBe(false);
   });
 
+  it('begins nothing when it is stopped before the caches are there', async () => {
+    const calls: string[] = [];
+    const controller = make({
+      async reconcile(key) {
+        calls.push(key);
+      },
+    });
+    controller.enqueue('a');
+    stop.abort();
+    await controller.run(stop.signal);
+    expect(calls).toEqual([]);
+  });
+
   it('aborts what outlives the grace period', async () => {
     const time = clock();
     const controller = make({

@@ -48,7 +48,6 @@ type Outcome =
 
 /** Connects informers to a reconcile function through a work queue. */
 export class Controller {
-  readonly #name: string;
   readonly #reconcile: Reconcile;
   readonly #concurrency: number;
   readonly #graceMs: number;
@@ -61,7 +60,6 @@ export class Controller {
 
   constructor(options: ControllerOptions) {
     const metrics = options.metrics ?? new Metrics();
-    this.#name = options.name;
     this.#reconcile = options.reconcile;
     this.#concurrency = options.concurrency ?? 1;
     this.#graceMs = options.graceMs ?? 10_000;
@@ -105,13 +103,14 @@ export class Controller {
     const stopped = aborted(signal);
     await Promise.race([stopped, Promise.all(this.#synced.map((synced) => synced()))]);
     const work = new AbortController();
-    const workers = Array.from({ length: this.#concurrency }, () => this.#work(work.signal));
-    this.#log.info({ concurrency: this.#concurrency }, 'controller started');
+    const workers = signal.aborted ? 0 : this.#concurrency;
+    const working = Array.from({ length: workers }, () => this.#work(work.signal));
+    this.#log.info({ workers }, 'controller started');
     await stopped;
     for (const detach of this.#detach) detach();
     this.#queue.shutDown();
     const cancelGrace = this.#clock.after(this.#graceMs, () => work.abort(signal.reason));
-    await Promise.all(workers);
+    await Promise.all(working);
     cancelGrace();
     this.#log.info({}, 'controller stopped');
   }
