@@ -13,7 +13,7 @@ export interface FieldSet {
 export const EMPTY: FieldSet = Object.freeze({});
 
 /** A path that is a member and has no children. */
-export const LEAF: FieldSet = EMPTY;
+export const LEAF: FieldSet = Object.freeze({});
 
 export function isEmpty(set: FieldSet): boolean {
   for (const _ in set) return false;
@@ -97,18 +97,22 @@ function differenceOfNodes(a: FieldSet, b: FieldSet): FieldSet | undefined {
 
 /** Paths of `a` that are neither in `b` nor below a path in `b`. */
 export function recursiveDifference(a: FieldSet, b: FieldSet): FieldSet {
+  return isEmpty(a) ? a : (recursiveDifferenceOfNodes(a, b) ?? EMPTY);
+}
+
+function recursiveDifferenceOfNodes(a: FieldSet, b: FieldSet): FieldSet | undefined {
   let result: FieldNode | undefined;
   for (const key in b) {
     const mine = a[key];
     if (mine === undefined || key === SELF) continue;
     const removed = b[key] as FieldSet;
-    const rest = isMember(removed) || isLeaf(mine) ? undefined : recursiveDifference(mine, removed);
-    if (rest === mine || (isLeaf(mine) && !isMember(removed))) continue;
+    const rest = isMember(removed) ? undefined : recursiveDifferenceOfNodes(mine, removed);
+    if (rest === mine) continue;
     result ??= { ...a };
-    if (rest === undefined || isEmpty(rest)) delete result[key];
+    if (rest === undefined) delete result[key];
     else result[key] = rest;
   }
-  return result === undefined ? a : (remains(result) ?? EMPTY);
+  return result === undefined ? a : remains(result);
 }
 
 export function intersection(a: FieldSet, b: FieldSet): FieldSet {

@@ -1,7 +1,7 @@
 /** Takes back what a manager applied last time and does not apply any more, unless somebody else owns it too. */
 import { isJsonMap, type JsonMap } from '../patch/json-value.ts';
 import { claimedPaths } from './field-paths.ts';
-import { DEDUCED, type FieldType, type ListType, type MapType, shapeOf } from './field-type.ts';
+import { DEDUCED, type FieldType, type ListType, type MapType } from './field-type.ts';
 import {
   difference,
   type FieldNode,
@@ -20,16 +20,30 @@ import { fieldElement, SELF } from './path-element.ts';
 export function prune(merged: JsonMap, last: FieldSet, owned: FieldSet, type: FieldType): JsonMap {
   if (isEmpty(difference(last, owned))) return merged;
   const named = (set: FieldSet): FieldSet => withNamedFields(set, type);
-  const mergedPaths = named(claimedPaths(merged, type));
+  const claimed = (object: JsonMap): FieldSet => named(claimedPaths(object, type));
+  const mergedPaths = claimed(merged);
   const lastPaths = named(last);
-  const withoutLast = removePaths(merged, lastPaths, type);
+  const withoutLast = removePaths(merged, lastPaths, type, leaveNull);
   // Back comes what somebody owns ...
-  const kept = union(named(claimedPaths(withoutLast, type)), named(owned));
-  const withOwned = removePaths(merged, difference(mergedPaths, kept), type);
+  const kept = union(claimed(withoutLast), named(owned));
+  const withOwned = removePaths(merged, difference(mergedPaths, kept), type, leaveNull);
   // ... and what nobody owns but the applying manager never owned either.
-  const gone = difference(mergedPaths, named(claimedPaths(withOwned, type)));
-  return removePaths(merged, intersection(gone, lastPaths), type);
+  const gone = difference(mergedPaths, claimed(withOwned));
+  return removePaths(merged, intersection(gone, lastPaths), type, leaveToOwner, owned);
 }
+
+/** What becomes of a map or list that has lost everything in it. `owned`: the owned paths at and below it. */
+type Remainder = (owned: FieldSet | undefined, shape: 'map' | 'list') => unknown;
+
+/** It still counts as a field. */
+const leaveNull: Remainder = () => null;
+
+/**
+ * It disappears, unless somebody owns the map itself: who applied `emptyDir: {}` keeps it when another owner takes back
+ * what was in it. (The real server loses it there.)
+ */
+const leaveToOwner: Remainder = (owned, shape) =>
+  shape === 'map' && owned !== undefined && isMember(owned) ? {} : undefined;
 
 /** The set with every named field above a member as a member too: `spec.replicas` brings `spec`. */
 function withNamedFields(set: FieldSet, type: FieldType | undefined): FieldSet {
@@ -48,46 +62,60 @@ function withNamedFields(set: FieldSet, type: FieldType | undefined): FieldSet {
   return sealed(node);
 }
 
-/** The object without the members of a set. What becomes empty by that disappears. */
-function removePaths(object: JsonMap, paths: FieldSet, type: FieldType): JsonMap {
-  return isEmpty(paths) ? object : ((removeBelow(object, paths, type) ?? {}) as JsonMap);
+/** The object without the members of a set. */
+function removePaths(
+  object: JsonMap,
+  paths: FieldSet,
+  type: FieldType,
+  remainder: Remainder,
+  owned?: FieldSet,
+): JsonMap {
+  if (isEmpty(paths)) return object;
+  return (new Removal(remainder).below(object, paths, type, owned) ?? {}) as JsonMap;
 }
 
-function removeBelow(value: unknown, paths: FieldSet, type: FieldType): unknown {
-  switch (shapeOf(type, value)) {
-    case 'map':
-      return isJsonMap(value) ? removeFields(value, paths, type.map as MapType) : undefined;
-    case 'list':
-      return Array.isArray(value) ? removeItems(value, paths, type.list as ListType) : undefined;
-    default:
-      return value;
-  }
-}
+class Removal {
+  readonly #remainder: Remainder;
 
-function removeFields(value: JsonMap, paths: FieldSet, type: MapType): unknown {
-  if (type.atomic) return undefined;
-  const rest: JsonMap = { ...value };
-  for (const name of Object.keys(value)) {
-    const field = type.fields.get(name);
-    const below = paths[field?.element ?? fieldElement(name)];
-    if (below === undefined) continue;
-    const child = isMember(below)
-      ? undefined
-      : removeBelow(value[name], below, field?.type ?? type.values ?? DEDUCED);
-    if (child === undefined) delete rest[name];
-    else rest[name] = child;
+  constructor(remainder: Remainder) {
+    this.#remainder = remainder;
   }
-  return Object.keys(rest).length === 0 ? undefined : rest;
-}
 
-function removeItems(value: unknown[], paths: FieldSet, type: ListType): unknown {
-  if (type.relation === 'atomic') return undefined;
-  const rest: unknown[] = [];
-  for (const item of value) {
-    const found = itemElement(type, item);
-    const below = 'element' in found ? paths[found.element] : undefined;
-    if (below === undefined) rest.push(item);
-    else if (!isMember(below)) rest.push(removeBelow(item, below, type.items));
+  below(value: unknown, paths: FieldSet, type: FieldType, owned: FieldSet | undefined): unknown {
+    if (isJsonMap(value) && type.map !== undefined) return this.#fields(value, paths, type.map, owned);
+    if (Array.isArray(value) && type.list !== undefined) return this.#items(value, paths, type.list, owned);
+    return value;
   }
-  return rest.length === 0 ? undefined : rest;
+
+  #fields(value: JsonMap, paths: FieldSet, type: MapType, owned: FieldSet | undefined): unknown {
+    if (type.atomic) return this.#remainder(owned, 'map');
+    const rest: JsonMap = { ...value };
+    for (const name of Object.keys(value)) {
+      const field = type.fields.get(name);
+      const element = field?.element ?? fieldElement(name);
+      const below = paths[element];
+      if (below === undefined) continue;
+      const childType = field?.type ?? type.values ?? DEDUCED;
+      const child = isMember(below) ? undefined : this.below(value[name], below, childType, owned?.[element]);
+      if (child === undefined) delete rest[name];
+      else rest[name] = child;
+    }
+    return Object.keys(rest).length === 0 ? this.#remainder(owned, 'map') : rest;
+  }
+
+  #items(value: unknown[], paths: FieldSet, type: ListType, owned: FieldSet | undefined): unknown {
+    if (type.relation === 'atomic') return this.#remainder(owned, 'list');
+    const rest: unknown[] = [];
+    for (const item of value) {
+      const found = itemElement(type, item);
+      const below = 'element' in found ? paths[found.element] : undefined;
+      if (below !== undefined && isMember(below)) continue;
+      const kept =
+        below === undefined || !('element' in found)
+          ? item
+          : this.below(item, below, type.items, owned?.[found.element]);
+      if (kept !== undefined && kept !== null) rest.push(kept);
+    }
+    return rest.length === 0 ? this.#remainder(owned, 'list') : rest;
+  }
 }
