@@ -1,0 +1,193 @@
+/** The operations of a resource: enough for clients to find the kind of a path, and to see which parameters it takes. */
+import type { ResourceDefinition, ServedVersion, Subresource, Verb } from '../resources/types.ts';
+import type { Gvk, SchemaWriter } from './schemas.ts';
+
+type Json = Record<string, unknown>;
+
+interface Served {
+  definition: ResourceDefinition;
+  version: ServedVersion;
+}
+
+export function pathsOf({ definition, version }: Served, writer: SchemaWriter): Json {
+  const { group, plural, kind, namespaced } = definition;
+  const root = group === '' ? `/api/${version.name}` : `/apis/${group}/${version.name}`;
+  const collection = namespaced ? `${root}/namespaces/{namespace}/${plural}` : `${root}/${plural}`;
+  const names = writer.addKind(definition, version);
+  const gvk = { group, version: version.name, kind };
+  const operations = new Operations(definition, gvk);
+  const can = (verb: Verb): boolean => definition.verbs.includes(verb);
+  const shared = pathParameters(kind, namespaced);
+  const paths: Json = {
+    [collection]: {
+      ...(can('list') && { get: operations.read('list', names.list) }),
+      ...(can('create') && { post: operations.write('post', names.object) }),
+      ...(can('deletecollection') && { delete: operations.read('deletecollection', undefined) }),
+      parameters: shared.collection,
+    },
+  };
+  if (namespaced && can('list')) {
+    paths[`${root}/${plural}`] = { get: operations.read('list', names.list), parameters: [] };
+  }
+  if (can('get') || can('update')) {
+    paths[`${collection}/{name}`] = {
+      ...(can('get') && { get: operations.read('get', names.object) }),
+      ...(can('update') && { put: operations.write('put', names.object) }),
+      ...(can('delete') && { delete: operations.read('delete', undefined) }),
+      ...(can('patch') && { patch: operations.patch(names.object) }),
+      parameters: shared.item,
+    };
+  }
+  for (const [name, subresource] of Object.entries(definition.subresources)) {
+    paths[`${collection}/{name}/${name}`] = subresourcePath(
+      subresource,
+      definition,
+      names.object,
+      writer,
+      shared.item,
+    );
+  }
+  return paths;
+}
+
+function subresourcePath(
+  subresource: Subresource,
+  definition: ResourceDefinition,
+  parent: string,
+  writer: SchemaWriter,
+  parameters: Json[],
+): Json {
+  const { group, version } = subresource;
+  const gvk = { group, version, kind: subresource.kind };
+  const schema = subresource.kind === definition.kind ? parent : writer.addOther(gvk);
+  const operations = new Operations(definition, gvk);
+  const can = (verb: Verb): boolean => subresource.verbs.includes(verb);
+  return {
+    ...(can('get') && { get: operations.read('get', schema) }),
+    ...(can('create') && { post: operations.write('post', schema) }),
+    ...(can('update') && { put: operations.write('put', schema) }),
+    ...(can('patch') && { patch: operations.patch(schema) }),
+    parameters,
+  };
+}
+
+/** The verbs as operation ids and descriptions say them. */
+const WORDS: Record<string, string> = {
+  list: 'list',
+  get: 'read',
+  post: 'create',
+  put: 'replace',
+  patch: 'patch',
+  delete: 'delete',
+  deletecollection: 'deleteCollection',
+};
+
+class Operations {
+  readonly #definition: ResourceDefinition;
+  readonly #gvk: Gvk;
+
+  constructor(definition: ResourceDefinition, gvk: Gvk) {
+    this.#definition = definition;
+    this.#gvk = gvk;
+  }
+
+  read(action: 'list' | 'get' | 'delete' | 'deletecollection', schema: string | undefined): Json {
+    const parameters = action === 'get' ? [] : action === 'list' ? LIST_PARAMETERS : DELETE_PARAMETERS;
+    return { ...this.#common(action), parameters, responses: responses(schema) };
+  }
+
+  write(action: 'post' | 'put', schema: string | undefined): Json {
+    const content = { '*/*': { schema: reference(schema) } };
+    return {
+      ...this.#common(action),
+      parameters: WRITE_PARAMETERS,
+      requestBody: { content, required: true },
+      responses: responses(schema),
+    };
+  }
+
+  patch(schema: string | undefined): Json {
+    const types = ['apply-patch+yaml', 'json-patch+json', 'merge-patch+json'];
+    // Custom resources have no merge keys to go by.
+    if (!this.#definition.custom) types.push('strategic-merge-patch+json');
+    const content = Object.fromEntries(
+      types.map((type) => [`application/${type}`, { schema: { type: 'object' } }]),
+    );
+    return {
+      ...this.#common('patch'),
+      parameters: [...WRITE_PARAMETERS, FORCE],
+      requestBody: { content, required: true },
+      responses: responses(schema),
+    };
+  }
+
+  #common(action: string): Json {
+    const { kind, namespaced } = this.#definition;
+    const group = this.#gvk.group === '' ? 'core' : this.#gvk.group;
+    const words = (this.#definition.custom ? group : (group.split('.')[0] ?? ''))
+      .split('.')
+      .map(capitalized)
+      .join('');
+    const scope = namespaced ? 'Namespaced' : '';
+    return {
+      description: `${WORDS[action]} ${kind}`,
+      operationId: `${WORDS[action]}${words}${capitalized(this.#gvk.version)}${scope}${kind}`,
+      'x-kubernetes-action': action,
+      'x-kubernetes-group-version-kind': this.#gvk,
+    };
+  }
+}
+
+const capitalized = (word: string): string => word.slice(0, 1).toUpperCase() + word.slice(1);
+
+const reference = (schema: string | undefined): Json =>
+  schema === undefined ? { type: 'object' } : { $ref: `#/components/schemas/${schema}` };
+
+const responses = (schema: string | undefined): Json => ({
+  200: { description: 'OK', content: { 'application/json': { schema: reference(schema) } } },
+  401: { description: 'Unauthorized' },
+});
+
+const parameter = (name: string, description: string, type = 'string'): Json => ({
+  name,
+  in: 'query',
+  description,
+  schema: { type, uniqueItems: true },
+});
+
+const DRY_RUN = parameter('dryRun', 'All: check the request and answer as usual, but keep nothing.');
+const FORCE = parameter('force', 'Apply: take over fields that others own.', 'boolean');
+const WRITE_PARAMETERS = [
+  DRY_RUN,
+  parameter('fieldManager', 'Who owns the fields that this request sets.'),
+  parameter('fieldValidation', 'What happens to unknown and duplicate fields: Ignore, Warn or Strict.'),
+];
+const LIST_PARAMETERS = [
+  parameter('allowWatchBookmarks', 'Watch: send BOOKMARK events.', 'boolean'),
+  parameter('continue', 'Where the list before this one ended.'),
+  parameter('fieldSelector', 'Only objects whose fields match.'),
+  parameter('labelSelector', 'Only objects whose labels match.'),
+  parameter('limit', 'How many objects at most.', 'integer'),
+  parameter('resourceVersion', 'How fresh the answer must be.'),
+  parameter('resourceVersionMatch', 'How resourceVersion is meant: Exact or NotOlderThan.'),
+  parameter('sendInitialEvents', 'Watch: begin with the objects that are there.', 'boolean'),
+  parameter('timeoutSeconds', 'How long the call may take.', 'integer'),
+  parameter('watch', 'Stream changes instead of listing.', 'boolean'),
+];
+const DELETE_PARAMETERS = [
+  DRY_RUN,
+  parameter('gracePeriodSeconds', 'How long the object may take to end.', 'integer'),
+  parameter('propagationPolicy', 'What happens to dependents: Orphan, Background or Foreground.'),
+];
+
+function pathParameters(kind: string, namespaced: boolean): { collection: Json[]; item: Json[] } {
+  const inPath = (name: string, description: string): Json => ({
+    name,
+    in: 'path',
+    description,
+    required: true,
+    schema: { type: 'string', uniqueItems: true },
+  });
+  const collection = namespaced ? [inPath('namespace', 'the namespace of the object')] : [];
+  return { collection, item: [inPath('name', `name of the ${kind}`), ...collection] };
+}
