@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { KubeObject, ManagedFieldsEntry } from '../../../kube/object.ts';
 import { builtinSchema } from '../schema/builtin.ts';
 import { type FieldSet, pathsOf, union } from './fieldset.ts';
-import { managerName, trackUpdate } from './managed-fields.ts';
+import { managerName, trackUpdate, withoutChangeOfTimesOnly } from './managed-fields.ts';
 import { spec, WIDGET_SCHEMA, widget } from './testing.ts';
 
 const at = (second: number): Date => new Date(Date.UTC(2026, 0, 1, 0, 0, second, 789));
@@ -124,6 +124,26 @@ describe('trackUpdate', () => {
         '"k:{\\"containerPort\\":80,\\"protocol\\":\\"TCP\\"}":{".":{},"f:containerPort":{}},' +
         '"k:{\\"containerPort\\":443,\\"protocol\\":\\"TCP\\"}":{".":{},"f:containerPort":{}}},"f:resources":{}}}}}',
     );
+  });
+});
+
+describe('withoutChangeOfTimesOnly', () => {
+  const owned = (size: number, time: Date): KubeObject => {
+    const object = widget({ size });
+    return withOwners(object, trackUpdate({ ...context, now: time, live: undefined, updated: object }));
+  };
+
+  it('takes another time for no change, and another value for one', () => {
+    const live = owned(1, at(0));
+    expect(withoutChangeOfTimesOnly(live, owned(1, at(9)))).toBe(live);
+    const changed = owned(2, at(9));
+    expect(withoutChangeOfTimesOnly(live, changed)).toBe(changed);
+  });
+
+  it('keeps a change of owners', () => {
+    const live = owned(1, at(0));
+    const cleared = withOwners(live, undefined);
+    expect(withoutChangeOfTimesOnly(live, cleared)).toBe(cleared);
   });
 });
 

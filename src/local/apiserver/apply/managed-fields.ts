@@ -1,6 +1,6 @@
 /** Keeps `metadata.managedFields` true to what create, update and patch do. It runs on every write. */
 import type { KubeObject, ManagedFieldsEntry } from '../../../kube/object.ts';
-import type { JsonMap } from '../patch/json-value.ts';
+import { type JsonMap, jsonEqual } from '../patch/json-value.ts';
 import type { Schema } from '../schema/types.ts';
 import { type Comparison, compare } from './compare.ts';
 import { type FieldType, objectType } from './field-type.ts';
@@ -158,6 +158,19 @@ const NEVER_OWNED: FieldSet = {
 };
 
 export const withoutNeverOwned = (set: FieldSet): FieldSet => difference(set, NEVER_OWNED);
+
+/**
+ * The live object if the updated one differs in nothing but the times of its owners, so that the store sees that there is
+ * nothing to write: applying `cpu: 0.1` over the stored `100m` is a change only until the value is decoded.
+ */
+export function withoutChangeOfTimesOnly(live: KubeObject, updated: KubeObject): KubeObject {
+  const before = live.metadata.managedFields ?? [];
+  const after = updated.metadata.managedFields ?? [];
+  const sameOwners =
+    before.length === after.length &&
+    before.every((entry, i) => jsonEqual({ ...entry, time: '' }, { ...after[i], time: '' }));
+  return sameOwners && jsonEqual(trackedPart(live), trackedPart(updated)) ? live : updated;
+}
 
 const MAX_MANAGER_BYTES = 128;
 
