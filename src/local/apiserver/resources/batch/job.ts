@@ -32,7 +32,8 @@ export const jobs = define<Job>({
     defaultJobSpec(job.spec);
     const labels = job.spec.template?.metadata?.labels;
     if (labels !== undefined && Object.keys(job.metadata.labels ?? {}).length === 0) {
-      job.metadata.labels = { ...labels };
+      // The very same labels: what the job adds to its template shows up on the job, as in the real server.
+      job.metadata.labels = labels;
     }
   },
   prepareForCreate(job) {

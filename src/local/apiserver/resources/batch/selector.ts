@@ -1,20 +1,26 @@
 /** A job finds its pods by its uid, unless its author insists on a selector of their own. */
 import type { Job } from '../workloads/types.ts';
 
+const UID_LABEL = 'batch.kubernetes.io/controller-uid';
+
+/** The labels by which a job's pods are told apart, in the order in which they are checked. */
+export const ownLabels = ({ metadata }: Job): Record<string, string> => ({
+  'controller-uid': metadata.uid ?? '',
+  'job-name': metadata.name ?? '',
+  [UID_LABEL]: metadata.uid ?? '',
+  'batch.kubernetes.io/job-name': metadata.name ?? '',
+});
+
+/** What the author wrote stays: validation tells them if it is in the way. */
 export function addJobSelector(job: Job): void {
   const { spec, metadata } = job;
-  // Not overwritten when it is already there: validation tells the author that it may not be.
-  if (spec.manualSelector === true || spec.selector !== undefined) return;
-  const uid = metadata.uid ?? '';
-  const name = metadata.name ?? '';
+  if (spec.manualSelector === true) return;
   spec.template ??= {};
   spec.template.metadata ??= {};
-  spec.template.metadata.labels = {
-    ...spec.template.metadata.labels,
-    'controller-uid': uid,
-    'batch.kubernetes.io/controller-uid': uid,
-    'job-name': name,
-    'batch.kubernetes.io/job-name': name,
-  };
-  spec.selector = { matchLabels: { 'batch.kubernetes.io/controller-uid': uid } };
+  spec.template.metadata.labels ??= {};
+  const { labels } = spec.template.metadata;
+  for (const [key, value] of Object.entries(ownLabels(job))) labels[key] ??= value;
+  spec.selector ??= {};
+  spec.selector.matchLabels ??= {};
+  spec.selector.matchLabels[UID_LABEL] ??= metadata.uid ?? '';
 }

@@ -25,6 +25,8 @@ export const leases = define<Lease>({
     { name: 'Holder', field: 'spec.holderIdentity', cell: ({ spec }) => spec.holderIdentity ?? '' },
     ageColumn,
   ],
+  prepareForCreate: dropCoordination,
+  prepareForUpdate: dropCoordination,
   validate: validateLease,
 });
 
@@ -41,10 +43,11 @@ function validateLease({ spec }: Lease): FieldError[] {
       fieldError.invalid('spec.leaseTransitions', leaseTransitions, 'must be greater than or equal to 0'),
     );
   }
-  if (spec.preferredHolder && !spec.strategy) {
-    errors.push(
-      fieldError.forbidden('spec.preferredHolder', 'may only be specified when `strategy` is defined'),
-    );
-  }
   return errors;
+}
+
+/** Belongs to coordinated leader election, which is off unless somebody turns it on. */
+function dropCoordination({ spec }: Lease): void {
+  delete spec.strategy;
+  delete spec.preferredHolder;
 }

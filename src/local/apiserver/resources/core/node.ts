@@ -38,6 +38,7 @@ export interface Node extends KubeObject {
   };
 }
 
+const NOT_READY = 'node.kubernetes.io/not-ready';
 const ROLE_PREFIX = 'node-role.kubernetes.io/';
 
 const EMPTY_INFO = {
@@ -107,6 +108,13 @@ export const nodes = define<Node>({
     status.daemonEndpoints.kubeletEndpoint ??= { Port: 0 };
     status.nodeInfo = { ...EMPTY_INFO, ...status.nodeInfo };
     if (spec.podCIDR && spec.podCIDRs === undefined) spec.podCIDRs = [spec.podCIDR];
+  },
+  prepareForCreate({ spec }) {
+    // New nodes take no pods until somebody has seen them ready.
+    const tainted = (spec.taints ?? []).some(
+      ({ key, effect }) => key === NOT_READY && effect === 'NoSchedule',
+    );
+    if (!tainted) spec.taints = [...(spec.taints ?? []), { key: NOT_READY, effect: 'NoSchedule' }];
   },
   validate: validateNode,
   validateUpdate: validateNodeUpdate,

@@ -1,4 +1,40 @@
-import type { FieldError } from '../../field-error.ts';
+import { type FieldError, fieldError } from '../../field-error.ts';
+import { named, required } from '../validation/checks.ts';
+import { isLabelKey } from '../validation/names.ts';
 import type { Event } from './event.ts';
 
-export const validateEvent = (_: Event): FieldError[] => [];
+const MAX_LENGTHS = { reportingInstance: 128, action: 128, reason: 128, message: 1024 } as const;
+
+/** Events with an eventTime are of the new kind, and say who reports what; the old kind may leave it out. */
+export function validateEvent(event: Event): FieldError[] {
+  const { metadata, involvedObject = {} } = event;
+  const own = metadata.namespace ?? '';
+  const about = involvedObject.namespace ?? '';
+  const isNew = (event.eventTime ?? null) !== null;
+  const clusterScoped = isNew ? ['default', 'kube-system'] : ['', 'default'];
+  const mismatch = about === '' ? !clusterScoped.includes(own) : !isNew && own !== about;
+  const errors = mismatch
+    ? [fieldError.invalid('involvedObject.namespace', about, 'does not match event.namespace')]
+    : [];
+  return isNew ? [...errors, ...validateNewEvent(event)] : errors;
+}
+
+function validateNewEvent(event: Event): FieldError[] {
+  const { reportingComponent = '', reportingInstance, action, reason } = event;
+  return [
+    ...required('reportingComponent', reportingComponent),
+    ...named('reportingComponent', reportingComponent, isLabelKey(reportingComponent)),
+    ...required('reportingInstance', reportingInstance),
+    ...atMost(event, 'reportingInstance'),
+    ...required('action', action),
+    ...atMost(event, 'action'),
+    ...required('reason', reason),
+    ...atMost(event, 'reason'),
+    ...atMost(event, 'message'),
+  ];
+}
+
+const atMost = (event: Event, field: keyof typeof MAX_LENGTHS): FieldError[] =>
+  Buffer.byteLength(event[field] ?? '') > MAX_LENGTHS[field]
+    ? [fieldError.invalid(field, '', `can have at most ${MAX_LENGTHS[field]} characters`)]
+    : [];

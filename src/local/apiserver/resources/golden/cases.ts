@@ -34,6 +34,10 @@ export const readOutcomes = (plural: string): Outcome[] => read(`${plural}.out.y
 const read = (file: string): unknown =>
   parse(readFileSync(join(directory, file), 'utf8'), { version: '1.1' });
 
+/** Error texts, too, may name what was made up. */
+export const comparableText = (text: string): string =>
+  text.replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'uid');
+
 export function writeOutcomes(plural: string, outcomes: Outcome[]): void {
   writeFileSync(join(directory, `${plural}.out.yaml`), stringify(outcomes, { version: '1.1', lineWidth: 0 }));
 }

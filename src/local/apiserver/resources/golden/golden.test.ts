@@ -13,6 +13,7 @@ import type { RequestContext, ResourceDefinition } from '../types.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../validation/metadata.ts';
 import {
   comparable,
+  comparableText,
   type GoldenCase,
   goldenResources,
   type Outcome,
@@ -130,7 +131,7 @@ function run(golden: GoldenCase): Outcome {
     return withWarnings({ case: golden.case, object: shown }, warnings);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    return withWarnings({ case: golden.case, error: error.status.message ?? '' }, []);
+    return withWarnings({ case: golden.case, error: comparableText(error.status.message ?? '') }, []);
   }
 }
 

@@ -4,7 +4,7 @@ import { Agent, request } from 'undici';
 import { parse } from 'yaml';
 import type { KubeObject, Status } from '../../../../kube/object.ts';
 import type { ResourceDefinition } from '../types.ts';
-import { comparable, type GoldenCase, type Outcome } from './cases.ts';
+import { comparable, comparableText, type GoldenCase, type Outcome } from './cases.ts';
 
 const NAMESPACE = 'golden';
 
@@ -86,7 +86,7 @@ function outcome(golden: GoldenCase, { object, warnings }: Answer): Outcome {
   const failed = object.kind === 'Status';
   return {
     case: golden.case,
-    ...(failed && { error: (object as unknown as Status).message }),
+    ...(failed && { error: comparableText((object as unknown as Status).message ?? '') }),
     ...(!failed && { object: comparable(object, golden) }),
     ...(warnings.length > 0 && { warnings }),
   };

@@ -59,6 +59,18 @@ function validateRequirement(requirement: LabelSelectorRequirement, path: string
   return errors;
 }
 
+/** Maps stand sorted wherever the server prints them. */
+export const sortedLabels = (
+  labels: Record<string, string> | undefined,
+): Record<string, string> | undefined =>
+  labels && Object.fromEntries(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
+
+export const printableSelector = (selector: LabelSelector | undefined): LabelSelector | undefined =>
+  selector && {
+    ...(selector.matchLabels && { matchLabels: sortedLabels(selector.matchLabels) }),
+    ...(selector.matchExpressions && { matchExpressions: selector.matchExpressions }),
+  };
+
 export const selectorIsEmpty = (selector: LabelSelector | undefined): boolean =>
   Object.keys(selector?.matchLabels ?? {}).length + (selector?.matchExpressions ?? []).length === 0;
 

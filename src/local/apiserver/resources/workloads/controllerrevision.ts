@@ -2,8 +2,9 @@ import { type OwnerReference, parseApiVersion } from '../../../../kube/object.ts
 import { fieldError } from '../../field-error.ts';
 import { define } from '../define.ts';
 import { ageColumn, nameColumn } from '../table.ts';
-import { semanticallyEqual } from '../validation/equal.ts';
-import { IMMUTABLE, NON_NEGATIVE } from '../validation/names.ts';
+import { nonNegative } from '../validation/checks.ts';
+import { isEmpty, semanticallyEqual } from '../validation/equal.ts';
+import { IMMUTABLE } from '../validation/names.ts';
 import type { ControllerRevision } from './types.ts';
 
 export const controllerrevisions = define<ControllerRevision>({
@@ -23,12 +24,10 @@ export const controllerrevisions = define<ControllerRevision>({
   defaults(revision) {
     revision.revision ??= 0;
   },
-  validate({ data, revision = 0 }) {
-    return [
-      ...(data === undefined ? [fieldError.required('data', 'data is mandatory')] : []),
-      ...(revision < 0 ? [fieldError.invalid('revision', revision, NON_NEGATIVE)] : []),
-    ];
-  },
+  validate: ({ data, revision }) => [
+    ...nonNegative('revision', revision),
+    ...(isEmpty(data) ? [fieldError.required('data', 'data is mandatory')] : []),
+  ],
   validateUpdate: ({ data }, old) =>
     semanticallyEqual(data, old.data) ? [] : [fieldError.invalid('data', data, IMMUTABLE)],
 });

@@ -13,7 +13,7 @@ export function intOrPercent(path: string, value: IntOrString): FieldError[] {
 const amount = (value: IntOrString | undefined): number =>
   typeof value === 'string' ? Number.parseInt(value, 10) || 0 : (value ?? 0);
 
-const atMostAll = (path: string, value: IntOrString): FieldError[] =>
+export const atMostAll = (path: string, value: IntOrString): FieldError[] =>
   typeof value === 'string' && isPercent(value).length === 0 && amount(value) > 100
     ? [fieldError.invalid(path, value, 'must not be greater than 100%')]
     : [];

@@ -7,8 +7,10 @@ import { semanticallyEqual } from '../validation/equal.ts';
 import { IMMUTABLE, isDNS1123Label } from '../validation/names.ts';
 import {
   type LabelSelector,
+  printableSelector,
   selectorIsEmpty,
   selectorMatches,
+  sortedLabels,
   validateLabelSelector,
 } from '../validation/selectors.ts';
 import { intOrPercent, validateDaemonSetStrategy, validateDeploymentStrategy } from './strategy.ts';
@@ -33,7 +35,7 @@ function validateSelected(selector: LabelSelector | undefined, template: PodTemp
   const matches = selector !== undefined && (selectorIsEmpty(selector) || selectorMatches(selector, labels));
   if (matches) return [];
   const detail = '`selector` does not match template `labels`';
-  return [fieldError.invalid(`${TEMPLATE}.metadata.labels`, labels, detail)];
+  return [fieldError.invalid(`${TEMPLATE}.metadata.labels`, sortedLabels(labels), detail)];
 }
 
 function validateRunsForever(template: PodTemplateSpec, kind: string): FieldError[] {
@@ -61,7 +63,8 @@ function validateReplicaTemplate(
   selector: LabelSelector | undefined,
   template: PodTemplateSpec,
 ): FieldError[] {
-  if (isBroken(selector)) return [fieldError.invalid(SELECTOR, selector, 'invalid label selector')];
+  if (isBroken(selector))
+    return [fieldError.invalid(SELECTOR, printableSelector(selector), 'invalid label selector')];
   return [
     ...validateSelected(selector, template),
     ...validatePodTemplate(template, TEMPLATE),
@@ -73,7 +76,9 @@ const immutableSelector = (
   selector: LabelSelector | undefined,
   old: LabelSelector | undefined,
 ): FieldError[] =>
-  semanticallyEqual(selector, old) ? [] : [fieldError.invalid(SELECTOR, selector, IMMUTABLE)];
+  semanticallyEqual(selector, old)
+    ? []
+    : [fieldError.invalid(SELECTOR, printableSelector(selector), IMMUTABLE)];
 
 export function validateDeployment({ spec }: Deployment): FieldError[] {
   const { progressDeadlineSeconds: deadline, minReadySeconds = 0, template = {} } = spec;
