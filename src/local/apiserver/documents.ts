@@ -20,7 +20,7 @@ export function documentsOf(options: DocumentsOptions): Documents {
   const { core, metrics, url } = options;
   const documents = new Documents();
   addDiscovery(documents, core.registry, () => new URL(url()).host);
-  addOpenApi(documents, core.registry);
+  addOpenApi(documents, core.registry, versionInfo(options.version).gitVersion ?? '');
   addHealth(
     documents,
     new Map([

@@ -9,6 +9,7 @@ import {
 import { decodeStored } from './codec.ts';
 import { badRequest } from './errors.ts';
 import type { ResourceDefinition } from './resources/types.ts';
+import { decode } from './schema/decode.ts';
 import type { Entry } from './store/types.ts';
 
 /** Which objects of a resource a list or watch wants. */
@@ -81,16 +82,30 @@ function facets(definition: ResourceDefinition, entry: Entry): Facets {
 /** An unknown field must be refused, not taken for one that is empty everywhere. */
 function checkFieldLabels(definition: ResourceDefinition, selector: FieldMatcher): void {
   if (selector.empty) return;
-  const blank: KubeObject = { apiVersion: '', kind: definition.kind, metadata: {} };
-  const supported = definition.selectableFields?.(blank) ?? {};
+  const supported = supportedFields(definition);
   for (const { field } of selector.requirements) {
-    if (field === 'metadata.name' || (field === 'metadata.namespace' && definition.namespaced)) continue;
-    if (field in supported) continue;
-    const known = ['metadata.name', ...(definition.namespaced ? ['metadata.namespace'] : [])];
-    throw badRequest(
-      definition.selectableFields === undefined && !definition.custom
-        ? `"${field}" is not a known field selector: only ${known.map((k) => `"${k}"`).join(', ')}`
-        : `field label not supported: ${field}`,
-    );
+    if (!supported.has(field)) throw badRequest(`field label not supported: ${field}`);
   }
+}
+
+const fieldsOf = new WeakMap<ResourceDefinition, Set<string>>();
+
+/** The fields by which a resource can be selected: those that even an empty object of the kind has values for. */
+function supportedFields(definition: ResourceDefinition): Set<string> {
+  const known = fieldsOf.get(definition);
+  if (known !== undefined) return known;
+  const fields = new Set(['metadata.name', ...(definition.namespaced ? ['metadata.namespace'] : [])]);
+  if (definition.selectableFields !== undefined) {
+    for (const field of Object.keys(definition.selectableFields(emptyObject(definition)))) fields.add(field);
+  }
+  fieldsOf.set(definition, fields);
+  return fields;
+}
+
+function emptyObject(definition: ResourceDefinition): KubeObject {
+  const { kind, storageVersion } = definition;
+  const blank: KubeObject = { apiVersion: '', kind, metadata: {} };
+  const schema = definition.versions.find((v) => v.name === storageVersion)?.schema;
+  if (definition.custom || schema === undefined) return blank;
+  return decode(blank, { schema, kind, version: storageVersion }).object;
 }

@@ -6,7 +6,7 @@ import type { Logger } from '../../kube/log.ts';
 import { Metrics } from '../../kube/metrics.ts';
 import { openAdmission } from './admission/index.ts';
 import { Authenticator } from './auth/authenticate.ts';
-import { anyOf, healthPaths, privilegedGroup } from './auth/authorization.ts';
+import { anyOf, masters } from './auth/authorization.ts';
 import { writeKubeconfig } from './auth/kubeconfig.ts';
 import { NodeAuthorizer } from './auth/node-authorizer.ts';
 import { openPki, type Pki } from './auth/pki.ts';
@@ -84,7 +84,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       () => rbac.close(),
       () => nodes.close(),
     );
-    const authorizer = anyOf(healthPaths, privilegedGroup, nodes, rbac);
+    const authorizer = anyOf(masters, nodes, rbac);
     const issuer = 'https://kubernetes.default.svc.cluster.local';
     const tokens = new ServiceAccountTokens({ key: pki.serviceAccountKey, store, issuer, now });
     const authenticator = new Authenticator({ tokens, now });
@@ -104,7 +104,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     closers.push(() => resources.close());
     for (const definition of resources.definitions) registry.set(definition);
     await bootstrap(core, SYSTEM, bootstrapPolicy());
-    const controllers = await startControllers({ core, options: SYSTEM, pki, logger, metrics });
+    const controllers = startControllers({ core, options: SYSTEM, pki, authorizer, logger, metrics });
     closers.push(() => controllers.close());
 
     let url = '';

@@ -129,7 +129,7 @@ function keepApart(
     if (object.metadata.managedFields === undefined) delete object.metadata.managedFields;
     return;
   }
-  if (subresource === '' && hasSubresource(definition, 'status')) {
+  if (subresource !== 'approval' && subresource !== 'finalize' && hasSubresource(definition, 'status')) {
     if (old.status === undefined) delete object.status;
     else object.status = old.status;
   }
@@ -176,7 +176,7 @@ function check(
   ];
   if (subresource === 'status') errors.push(...(strategy.validateStatusUpdate?.(object, old) ?? []));
   else {
-    errors.push(...(strategy.validate?.(object) ?? []));
+    errors.push(...(strategy.validate?.(object, old) ?? []));
     errors.push(...(strategy.validateUpdate?.(object, old) ?? []));
   }
   if (errors.length > 0) throw invalid(definition, object.metadata.name ?? '', errors);
