@@ -12,7 +12,7 @@ export type ReviewVersion = (typeof VERSIONS)[number];
 export interface AdmissionResponse {
   allowed: boolean;
   status?: Partial<Status>;
-  patch?: unknown;
+  patch?: unknown[];
   warnings: string[];
 }
 
@@ -79,20 +79,29 @@ interface RawResponse {
   warnings?: string[];
 }
 
-/** Throws with what is wrong about an answer; the caller wraps it. */
-export function readResponse(
-  text: string,
-  expected: { uid: string; version: ReviewVersion; mutating: boolean },
-): AdmissionResponse {
-  const review = parseReview(text);
-  const response = review.response;
-  if (response === undefined || response === null) throw new Error('webhook response was absent');
+/** The answer is of no use; the message says why, and at what stage. */
+export class ResponseError extends Error {}
+
+const unreadable = (why: string): ResponseError => new ResponseError(`failed to call webhook: ${why}`);
+const invalid = (why: string): ResponseError =>
+  new ResponseError(`received invalid webhook response: ${why}`);
+
+interface Expected {
+  uid: string;
+  version: ReviewVersion;
+  mutating: boolean;
+}
+
+export function readResponse(text: string, expected: Expected): AdmissionResponse {
+  const review = parseReview(text, expected.version);
+  const { response } = review;
+  if (response === undefined || response === null) throw invalid('webhook response was absent');
+  // The first version of the review never checked these.
   if (expected.version === 'v1') checkV1(review, response, expected);
-  const patch = expected.mutating && response.patch ? decodePatch(response.patch) : undefined;
   return {
     allowed: response.allowed === true,
     status: response.status,
-    patch,
+    patch: expected.mutating ? readPatch(response) : undefined,
     warnings: response.warnings ?? [],
   };
 }
@@ -103,52 +112,79 @@ interface Review {
   response?: RawResponse | null;
 }
 
-function parseReview(text: string): Review {
-  try {
-    return (parseJson(text) ?? {}) as Review;
-  } catch (error) {
-    if (!(error instanceof JsonSyntaxError)) throw error;
-    throw new UndecodableError(`couldn't get version/kind; json parse error: ${error.message}`);
-  }
-}
-
-/** The answer is not even an AdmissionReview: the call itself has failed. */
-export class UndecodableError extends Error {}
-
-/** The first version never checked these. */
-function checkV1(review: Review, response: RawResponse, expected: { uid: string; mutating: boolean }): void {
-  const quote = (text: string | undefined): string => JSON.stringify(text ?? '');
-  if (response.uid !== expected.uid) {
-    throw new Error(`expected response.uid=${quote(expected.uid)}, got ${quote(response.uid)}`);
-  }
-  if (review.apiVersion !== 'admission.k8s.io/v1' || review.kind !== 'AdmissionReview') {
-    const got = `${review.apiVersion ?? ''}, Kind=${review.kind ?? ''}`;
-    throw new Error(`expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got ${got}`);
-  }
-  const { patch, patchType } = response;
-  const typed = patchType !== undefined && patchType !== null;
-  if (!expected.mutating) {
-    if (patch) throw new Error('validating webhook may not return response.patch');
-    if (typed) throw new Error('validating webhook may not return response.patchType');
-    return;
-  }
-  if (patch && !typed) throw new Error('webhook returned response.patch but not response.patchType');
-  if (!patch && typed) throw new Error('webhook returned response.patchType but not response.patch');
-  if (typed && patchType !== 'JSONPatch') {
-    throw new Error(
-      patchType === ''
-        ? 'webhook returned invalid response.patchType of ""'
-        : `unsupported patch type ${JSON.stringify(patchType)}`,
+function parseReview(text: string, version: ReviewVersion): Review {
+  if (text === '')
+    throw unreadable('0-length response with status code: 200 and content type: application/json');
+  const review = parseObject(text);
+  const { apiVersion, kind } = review;
+  if (!apiVersion && !kind) return review;
+  const known = VERSIONS.find(
+    (one) => apiVersion === `admission.k8s.io/${one}` && kind === 'AdmissionReview',
+  );
+  if (known === undefined) {
+    throw unreadable(
+      `no kind ${JSON.stringify(kind ?? '')} is registered for version ${JSON.stringify(apiVersion ?? '')} in scheme "pkg/util/webhook/client.go:71"`,
     );
   }
+  if (known !== version) {
+    throw unreadable(
+      `converting (${known}.AdmissionReview) to (${version}.AdmissionReview): unknown conversion`,
+    );
+  }
+  return review;
 }
 
-function decodePatch(base64: string): unknown {
+function parseObject(text: string): Review {
+  let value: unknown;
   try {
-    return parseJson(Buffer.from(base64, 'base64').toString('utf8'));
+    value = /^\s*[[{]/.test(text) ? parseJson(text) : text;
   } catch (error) {
-    throw new Error(`received undecodable patch in webhook response: ${(error as Error).message}`);
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    throw unreadable(`couldn't get version/kind; json parse error: ${error.message}`);
   }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  const type = Array.isArray(value) ? 'array' : 'string';
+  throw unreadable(
+    `couldn't get version/kind; json parse error: json: cannot unmarshal ${type} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
+  );
+}
+
+function checkV1(review: Review, response: RawResponse, expected: Expected): void {
+  const { uid = '', patch, patchType } = response;
+  if (uid !== expected.uid) {
+    throw invalid(`expected response.uid=${JSON.stringify(expected.uid)}, got ${JSON.stringify(uid)}`);
+  }
+  if (!review.apiVersion) {
+    throw invalid('expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind=');
+  }
+  const typed = patchType !== undefined && patchType !== null;
+  if (!expected.mutating) {
+    if (patch) throw invalid('validating webhook may not return response.patch');
+    if (typed) throw invalid('validating webhook may not return response.patchType');
+    return;
+  }
+  if (patch && !typed) throw invalid('webhook returned response.patch but not response.patchType');
+  if (!patch && typed) throw invalid('webhook returned response.patchType but not response.patch');
+  if (patchType === '') throw invalid('webhook returned invalid response.patchType of ""');
+}
+
+/** The operations; undefined when there are none. */
+function readPatch({ patch, patchType }: RawResponse): unknown[] | undefined {
+  if (!patch) return undefined;
+  let operations: unknown;
+  try {
+    operations = parseJson(Buffer.from(patch, 'base64').toString('utf8'));
+  } catch (error) {
+    throw new ResponseError(`received undecodable patch in webhook response: ${(error as Error).message}`);
+  }
+  if (!Array.isArray(operations)) {
+    throw new ResponseError('received undecodable patch in webhook response: it is not a list of operations');
+  }
+  if (operations.length === 0) return undefined;
+  if (patchType && patchType !== 'JSONPatch') {
+    throw new ResponseError(`unsupported patch type ${JSON.stringify(patchType)}`);
+  }
+  return operations;
 }
 
 /** What the client is told when a webhook says no: the webhook's own Status, with its name in front. */

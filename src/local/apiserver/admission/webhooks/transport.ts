@@ -159,6 +159,8 @@ function describeFailure(error: NetworkError, hostname: string): Error {
       const names = (error.cert?.subjectaltname ?? '').replace(/(DNS|IP Address):/g, '');
       return tls(`certificate is valid for ${names}, not ${hostname}`);
     }
+    case 'EPROTO':
+      return new Error('http: server gave HTTP response to HTTPS client', { cause: error });
     case 'CERT_HAS_EXPIRED':
       return tls('certificate has expired or is not yet valid');
     default:
@@ -174,7 +176,7 @@ function describeCode(code: number, text: string): string {
     case 401:
       return 'the server has asked for the client to provide credentials';
     case 403:
-      return 'unknown';
+      return text.trim() || 'unknown';
     case 404:
       return 'the server could not find the requested resource';
     case 405:
@@ -187,7 +189,7 @@ function describeCode(code: number, text: string): string {
       return 'the server was unable to return a response in the time allotted, but may still be processing the request';
     default:
       return code >= 500
-        ? `an error on the server (${JSON.stringify(text.trim() || 'unknown')}) has prevented the request from succeeding`
+        ? `an error on the server (${JSON.stringify(text.trim())}) has prevented the request from succeeding`
         : `the server responded with the status code ${code} but did not return more information`;
   }
 }

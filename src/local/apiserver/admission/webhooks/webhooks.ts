@@ -24,10 +24,10 @@ import {
   type AdmissionResponse,
   denial,
   namespaceOf,
+  ResponseError,
   readResponse,
   reviewRequest,
   reviewVersion,
-  UndecodableError,
 } from './review.ts';
 import { type ServiceResolver, storeServiceResolver } from './service-resolver.ts';
 import { WebhookTransport } from './transport.ts';
@@ -121,7 +121,7 @@ export class AdmissionWebhooks {
   ): Promise<KubeObject | undefined> {
     const response = await this.#ask(webhook, target, attributes, true);
     const { patch } = response ?? {};
-    if (patch === undefined || (Array.isArray(patch) && patch.length === 0)) return attributes.object;
+    if (patch === undefined) return attributes.object;
     if (attributes.object === undefined) {
       throw internalError(
         `admission webhook ${quote(webhook)} attempted to modify the object, which is not supported for this operation`,
@@ -178,9 +178,8 @@ export class AdmissionWebhooks {
     try {
       return readResponse(text, { uid, version, mutating });
     } catch (cause) {
-      const stage =
-        cause instanceof UndecodableError ? 'failed to call webhook' : 'received invalid webhook response';
-      throw new CallFailure(`${stage}: ${(cause as Error).message}`, { cause });
+      if (!(cause instanceof ResponseError)) throw cause;
+      throw new CallFailure(cause.message, { cause });
     }
   }
 
@@ -257,7 +256,7 @@ const quote = (webhook: Webhook): string => JSON.stringify(webhook.name ?? '');
 
 const plain = (object: KubeObject): unknown => JSON.parse(JSON.stringify(object));
 
-function applyPatch(object: KubeObject, patch: unknown): Record<string, unknown> {
+function applyPatch(object: KubeObject, patch: unknown[]): Record<string, unknown> {
   try {
     return applyJsonPatch(object, patch) as Record<string, unknown>;
   } catch (error) {
@@ -267,7 +266,13 @@ function applyPatch(object: KubeObject, patch: unknown): Record<string, unknown>
 
 /** A webhook may have written fields that do not exist, as any client may. */
 function decodeAt({ definition, version }: Served, object: Record<string, unknown>): KubeObject {
-  const options = { schema: version.schema, kind: definition.kind, version: version.name };
-  const decoded = definition.custom ? decodeCustom(object, options) : decode(object, options);
-  return decoded.object;
+  const { kind } = definition;
+  const options = { schema: version.schema, kind, version: version.name };
+  try {
+    return (definition.custom ? decodeCustom(object, options) : decode(object, options)).object;
+  } catch (error) {
+    // It is not the client's body that can not be handled.
+    const lead = `${kind} in version "${version.name}" cannot be handled as a ${kind}: `;
+    throw internalError(new Error((error as Error).message.replace(lead, ''), { cause: error }));
+  }
 }
