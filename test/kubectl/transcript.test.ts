@@ -41,8 +41,8 @@ test('output that looks like a mark is told apart from one', () => {
 });
 
 test('a difference names the command and shows the lines that differ', () => {
-  const recorded = parseTranscript('$ same\nx\n$ other\na\nb\nc\n');
-  const replayed = parseTranscript('$ same\nx\n$ other\na\nB\nc\n');
-  expect(differences(recorded, replayed)).toBe('$ other\n- b\n+ B\n');
+  const recorded = parseTranscript('$ same\nx\n$ other\na\nb\nc\nd\ne\n');
+  const replayed = parseTranscript('$ same\nx\n$ other\na\nB\nc\ne\nf\n');
+  expect(differences(recorded, replayed)).toBe('$ other\n- b\n+ B\n- d\n+ f\n');
   expect(differences(recorded, recorded)).toBe('');
 });

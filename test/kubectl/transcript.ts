@@ -79,18 +79,28 @@ export function differences(recorded: readonly Step[], replayed: readonly Step[]
     .join('\n');
 }
 
+/** By the longest common subsequence: what is to be seen is a line that changed among many that did not. */
 function lineDifference(expected: readonly string[], actual: readonly string[]): string[] {
-  let same = 0;
-  while (same < expected.length && same < actual.length && expected[same] === actual[same]) same++;
-  let tail = 0;
-  while (
-    tail < Math.min(expected.length, actual.length) - same &&
-    expected.at(-1 - tail) === actual.at(-1 - tail)
-  )
-    tail++;
-  const middle = (lines: readonly string[], mark: string) =>
-    lines.slice(same, lines.length - tail).map((line) => `${mark} ${line}`);
-  return [...middle(expected, '-'), ...middle(actual, '+')];
+  const common = [...expected, ''].map(() => new Array<number>(actual.length + 1).fill(0));
+  const at = (row: number, column: number) => common[row]?.[column] ?? 0;
+  for (let e = expected.length - 1; e >= 0; e--) {
+    for (let a = actual.length - 1; a >= 0; a--) {
+      const length = expected[e] === actual[a] ? at(e + 1, a + 1) + 1 : Math.max(at(e + 1, a), at(e, a + 1));
+      (common[e] as number[])[a] = length;
+    }
+  }
+  const lines: string[] = [];
+  for (let e = 0, a = 0; e < expected.length || a < actual.length; ) {
+    if (e < expected.length && a < actual.length && expected[e] === actual[a]) {
+      e++;
+      a++;
+    } else if (a >= actual.length || (e < expected.length && at(e + 1, a) >= at(e, a + 1))) {
+      lines.push(`- ${expected[e++]}`);
+    } else {
+      lines.push(`+ ${actual[a++]}`);
+    }
+  }
+  return lines;
 }
 
 function renderCommand(command: Command): string[] {
