@@ -55,10 +55,10 @@ export function formatQuantity({ nanos, format }: Quantity): string {
   if (nanos === 0n) return '0';
   const sign = nanos < 0n ? '-' : '';
   const magnitude = nanos < 0n ? -nanos : nanos;
-  // Small numbers have no binary suffix that fits, so they are written decimally.
+  // Small and fractional numbers have no binary suffix that fits, so they are written decimally.
   const text =
-    format === 'binary' && magnitude >= 1024n * NANO
-      ? formatBinary(divideUp(magnitude, NANO))
+    format === 'binary' && magnitude >= 1024n * NANO && magnitude % NANO === 0n
+      ? formatBinary(magnitude / NANO)
       : formatDecimal(magnitude, format === 'exponent');
   return `${sign}${text}`;
 }

@@ -2,7 +2,8 @@
  * `/openapi/v2`, as little of it as possible: kubectl asks for it before it takes a `kind: List`, which version 3 can
  * not describe. It then looks every item's kind up, finds none, and leaves validation to the server.
  */
-export const OPENAPI_V2_PROTOBUF = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
+/** The type of the answer. Clients ask with `@` instead of the last dot, which is no valid media type. */
+export const OPENAPI_V2_PROTOBUF = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 
 export const openApiV2 = (serverVersion: string): object => ({
   swagger: '2.0',

@@ -25,6 +25,9 @@ export function builtinSchema(apiVersion: string, kind: string): Schema {
   return resolveDefinition(name);
 }
 
+export const hasBuiltinSchema = (apiVersion: string, kind: string): boolean =>
+  loadDefinitions().kinds[`${apiVersion}/${kind}`] !== undefined;
+
 /** A type by its full name, e.g. `io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta`. */
 export function resolveDefinition(name: string): Schema {
   const known = resolved.get(name);

@@ -4,10 +4,10 @@
  * and quantities, times and base64 take their canonical form.
  */
 import type { KubeObject } from '../../../kube/object.ts';
+import { formatQuantity, parseQuantity } from '../../../kube/quantity.ts';
 import { badRequest } from '../errors.ts';
 import { jsonType } from './body.ts';
 import { resolveDefinition, type Struct, structOf } from './builtin.ts';
-import { canonicalQuantity, parseQuantity } from './quantity.ts';
 import { canonicalMicroTime, canonicalTime } from './time.ts';
 import type { Schema } from './types.ts';
 
@@ -165,7 +165,7 @@ class Decoder {
       case 'int-or-string':
         return typeof value === 'string' ? value : this.#integer(value, 2 ** 31, 'int32', target);
       case 'quantity':
-        return parsed(() => canonicalQuantity(parseQuantity(quantityText(value))));
+        return quantity(value);
       case 'double':
         if (typeof value !== 'number') throw this.#wrongType(value, 'float64', target);
         return value;
@@ -230,8 +230,21 @@ function parsed<T>(parse: () => T): T {
   }
 }
 
-const quantityText = (value: unknown): string =>
-  typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '';
+const QUANTITY_FORM = /^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$/;
+
+function quantity(value: unknown): string {
+  const text = typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '';
+  const known = parseQuantity(text);
+  if (known !== undefined) return formatQuantity(known);
+  const form = QUANTITY_FORM.exec(text);
+  if (form === null) {
+    throw new DecodeError(`quantities must match the regular expression '${QUANTITY_FORM.source}'`);
+  }
+  const isNumber = /^[+-]?(\d+\.?\d*|\.\d+)$/.test(form[1] ?? '');
+  throw new DecodeError(
+    isNumber ? "unable to parse quantity's suffix" : 'unable to parse numeric part of quantity',
+  );
+}
 
 function canonicalBase64(text: string): string {
   const wrong = /[^A-Za-z0-9+/=\r\n]/.exec(text);

@@ -1,6 +1,6 @@
 /** `quantity("1.5Gi").isGreaterThan(quantity("1G"))`. */
 import type { Environment } from '@marcbachmann/cel-js';
-import { canonicalQuantity, parseQuantity, type Quantity } from '../../quantity.ts';
+import { formatQuantity, parseQuantity, type Quantity } from '../../../../../kube/quantity.ts';
 
 const TYPE = 'kubernetes.Quantity';
 const NANO = 10n ** 9n;
@@ -12,48 +12,45 @@ class QuantityValue {
     this.quantity = quantity;
   }
 
-  get nano(): bigint {
-    return this.quantity.nano;
+  get nanos(): bigint {
+    return this.quantity.nanos;
   }
 
   toString(): string {
-    return canonicalQuantity(this.quantity);
+    return formatQuantity(this.quantity);
   }
 }
 
 type Q = QuantityValue;
 
-const parse = (text: string): Q => new QuantityValue(parseQuantity(text));
-const isQuantity = (text: string): boolean => {
-  try {
-    parseQuantity(text);
-    return true;
-  } catch {
-    return false;
-  }
+const parse = (text: string): Q => {
+  const quantity = parseQuantity(text);
+  if (quantity === undefined) throw new Error('quantity parse error during conversion from string');
+  return new QuantityValue(quantity);
 };
-const plus = (a: Q, nano: bigint): Q => new QuantityValue({ ...a.quantity, nano: a.nano + nano });
-const compare = (a: Q, b: Q): bigint => (a.nano < b.nano ? -1n : a.nano > b.nano ? 1n : 0n);
+const isQuantity = (text: string): boolean => parseQuantity(text) !== undefined;
+const plus = (a: Q, nanos: bigint): Q => new QuantityValue({ ...a.quantity, nanos: a.nanos + nanos });
+const compare = (a: Q, b: Q): bigint => (a.nanos < b.nanos ? -1n : a.nanos > b.nanos ? 1n : 0n);
 
 export function registerQuantities(environment: Environment): void {
   environment
     .registerType(TYPE, QuantityValue)
     .registerFunction(`quantity(string): ${TYPE}`, parse)
     .registerFunction('isQuantity(string): bool', isQuantity)
-    .registerFunction(`${TYPE}.isGreaterThan(${TYPE}): bool`, (a: Q, b: Q) => a.nano > b.nano)
-    .registerFunction(`${TYPE}.isLessThan(${TYPE}): bool`, (a: Q, b: Q) => a.nano < b.nano)
+    .registerFunction(`${TYPE}.isGreaterThan(${TYPE}): bool`, (a: Q, b: Q) => a.nanos > b.nanos)
+    .registerFunction(`${TYPE}.isLessThan(${TYPE}): bool`, (a: Q, b: Q) => a.nanos < b.nanos)
     .registerFunction(`${TYPE}.compareTo(${TYPE}): int`, compare)
-    .registerFunction(`${TYPE}.add(${TYPE}): ${TYPE}`, (a: Q, b: Q) => plus(a, b.nano))
+    .registerFunction(`${TYPE}.add(${TYPE}): ${TYPE}`, (a: Q, b: Q) => plus(a, b.nanos))
     .registerFunction(`${TYPE}.add(int): ${TYPE}`, (a: Q, b: bigint) => plus(a, b * NANO))
-    .registerFunction(`${TYPE}.sub(${TYPE}): ${TYPE}`, (a: Q, b: Q) => plus(a, -b.nano))
+    .registerFunction(`${TYPE}.sub(${TYPE}): ${TYPE}`, (a: Q, b: Q) => plus(a, -b.nanos))
     .registerFunction(`${TYPE}.sub(int): ${TYPE}`, (a: Q, b: bigint) => plus(a, -b * NANO))
     .registerFunction(`${TYPE}.sign(): int`, (a: Q) => compare(a, parse('0')))
-    .registerFunction(`${TYPE}.isInteger(): bool`, (a: Q) => a.nano % NANO === 0n)
+    .registerFunction(`${TYPE}.isInteger(): bool`, (a: Q) => a.nanos % NANO === 0n)
     .registerFunction(`${TYPE}.asInteger(): int`, (a: Q) => {
-      if (a.nano % NANO !== 0n) throw new Error('cannot convert value to integer');
-      return a.nano / NANO;
+      if (a.nanos % NANO !== 0n) throw new Error('cannot convert value to integer');
+      return a.nanos / NANO;
     })
-    .registerFunction(`${TYPE}.asApproximateFloat(): double`, (a: Q) => Number(a.nano) / Number(NANO))
+    .registerFunction(`${TYPE}.asApproximateFloat(): double`, (a: Q) => Number(a.nanos) / Number(NANO))
     .registerFunction(`string(${TYPE}): string`, (a: Q) => a.toString())
-    .registerOperator(`${TYPE} == ${TYPE}`, (a: Q, b: Q) => a.nano === b.nano);
+    .registerOperator(`${TYPE} == ${TYPE}`, (a: Q, b: Q) => a.nanos === b.nanos);
 }

@@ -2,8 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { canonicalQuantity, parseQuantity } from './quantity.ts';
 
-const canonical = (text: string): string => canonicalQuantity(parseQuantity(text));
-
 describe('quantities', () => {
   it.each([
     ['1', '1'],
@@ -15,6 +13,7 @@ describe('quantities', () => {
     ['1.5Gi', '1536Mi'],
     ['0.5Ki', '512'],
     ['0.1Ki', '102400m'],
+    ['1.1Ki', '1126400m'],
     ['1e3', '1e3'],
     ['12E6', '12e6'],
     ['1E', '1E'],
@@ -25,16 +24,11 @@ describe('quantities', () => {
     ['1.0000000001', '1000000001n'],
     ['100u', '100u'],
   ])('writes %s as %s', (given, expected) => {
-    expect(canonical(given)).toBe(expected);
+    expect(canonicalQuantity(given)).toBe(expected);
   });
 
-  it.each([
-    ['abc', "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"],
-    ['', "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"],
-    ['1mm', "unable to parse quantity's suffix"],
-    ['1.2.3', 'unable to parse numeric part of quantity'],
-  ])('refuses %j', (given, message) => {
-    expect(() => parseQuantity(given)).toThrow(message);
+  it.each(['abc', '', '1mm', '1.2.3', '.', '1 Gi'])('refuses %j', (given) => {
+    expect(parseQuantity(given)).toBeUndefined();
   });
 
   it('keeps its value through the canonical form', () => {
@@ -43,9 +37,9 @@ describe('quantities', () => {
       .map(([n, suffix]) => `${n}${suffix}`);
     fc.assert(
       fc.property(quantity, (text) => {
-        const once = canonical(text);
-        expect(canonical(once)).toBe(once);
-        expect(parseQuantity(once).nano).toBe(parseQuantity(text).nano);
+        const once = canonicalQuantity(text);
+        expect(canonicalQuantity(once)).toBe(once);
+        expect(parseQuantity(once)?.nanos).toBe(parseQuantity(text)?.nanos);
       }),
     );
   });
