@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../../kube/object.ts';
 import requests from '../auth/csr/testdata/requests.json' with { type: 'json' };
-import { MemoryStore } from '../auth/store-for-tests.ts';
+import { type ObjectStore, openObjects } from '../auth/testing.ts';
 import { ApiError } from '../errors.ts';
 import type { AdmissionAttributes } from '../operations/core.ts';
 import type { ResourceDefinition, UserInfo } from '../resources/types.ts';
@@ -11,9 +11,10 @@ import { namespaceLifecycle } from './namespace-lifecycle.ts';
 import { nodeRestriction } from './node-restriction.ts';
 import type { Plugin } from './plugin.ts';
 
-let store: MemoryStore;
-beforeEach(() => {
-  store = new MemoryStore();
+let store: ObjectStore;
+beforeEach(async () => {
+  store = await openObjects();
+  return () => store.dispose();
 });
 
 const jane: UserInfo = { username: 'jane', groups: [] };

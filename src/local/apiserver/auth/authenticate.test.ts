@@ -9,11 +9,11 @@ import { ApiError } from '../errors.ts';
 import type { UserInfo } from '../resources/types.ts';
 import { Authenticator } from './authenticate.ts';
 import { openPki, type Pki } from './pki.ts';
-import { MemoryStore } from './store-for-tests.ts';
+import { type ObjectStore, openObjects } from './testing.ts';
 import { ServiceAccountTokens } from './tokens.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'authn-'));
-const store = new MemoryStore();
+let store: ObjectStore;
 let clock = 0;
 const now = (): Date => new Date(Date.now() + clock);
 let pki: Pki;
@@ -21,6 +21,7 @@ let tokens: ServiceAccountTokens;
 let server: Server;
 
 beforeAll(async () => {
+  store = await openObjects();
   pki = openPki({ directory });
   tokens = new ServiceAccountTokens({ key: pki.serviceAccountKey, store, issuer: 'https://here', now });
   const staticTokens = new Map([['s3cret', { username: 'bootstrap', groups: ['boot'] }]]);
@@ -49,6 +50,7 @@ afterAll(async () => {
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
   rmSync(directory, { recursive: true });
+  await store.dispose();
 });
 
 /** The user that the server takes us for, or the status code it refuses us with. */

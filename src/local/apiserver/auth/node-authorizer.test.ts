@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { KubeObject } from '../../../kube/object.ts';
 import { NodeAuthorizer } from './node-authorizer.ts';
-import { MemoryStore } from './store-for-tests.ts';
+import { type ObjectStore, openObjects } from './testing.ts';
 
 const pod = (name: string, node: string, secret: string): KubeObject => ({
   apiVersion: 'v1',
@@ -25,12 +25,13 @@ const pod = (name: string, node: string, secret: string): KubeObject => ({
   },
 });
 
-let store: MemoryStore;
+let store: ObjectStore;
 let nodes: NodeAuthorizer;
 beforeEach(async () => {
-  store = new MemoryStore();
+  store = await openObjects();
   await store.put('pods', pod('p1', 'n1', 'mine'));
   nodes = new NodeAuthorizer(store);
+  return () => store.dispose();
 });
 
 /** `verb resource[/sub] [namespace/]name` */

@@ -9,21 +9,23 @@ import { bootstrapPolicy } from './rbac/bootstrap-policy.ts';
 import { Rbac } from './rbac/rbac.ts';
 import { reviews } from './reviews.ts';
 import { ServiceAccountKey } from './service-account-key.ts';
-import { MemoryStore } from './store-for-tests.ts';
+import { type ObjectStore, openObjects } from './testing.ts';
 import { ServiceAccountTokens } from './tokens.ts';
 
 const now = new Date('2026-01-01T00:00:00.5Z');
-const store = new MemoryStore();
+let store: ObjectStore;
 let handlers: Record<ReviewResource, Review>;
 let tokens: ServiceAccountTokens;
 
 beforeEach(async () => {
+  store = await openObjects();
   const plurals: Record<string, string> = {
     ClusterRole: 'clusterroles',
     ClusterRoleBinding: 'clusterrolebindings',
   };
-  for (const object of bootstrapPolicy())
-    await store.put(`rbac.authorization.k8s.io/${plurals[object.kind]}`, object);
+  await Promise.all(
+    bootstrapPolicy().map((object) => store.put(`rbac.authorization.k8s.io/${plurals[object.kind]}`, object)),
+  );
   const key = new ServiceAccountKey(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey);
   tokens = new ServiceAccountTokens({ key, store, issuer: 'https://here', now: () => now });
   const rbac = new Rbac(store);
@@ -33,15 +35,16 @@ beforeEach(async () => {
     authorizer: anyOf(masters, rbac),
     rbac,
   });
+  return () => store.dispose();
 });
 
-const context: RequestContext = {
+const context = (): RequestContext => ({
   user: { username: 'jane', groups: ['system:authenticated'] },
   now,
   store,
   dryRun: false,
   warn: () => {},
-};
+});
 
 const review = (
   kind: string,
@@ -51,7 +54,7 @@ const review = (
   const group = kind.includes('Access') || kind.includes('Rules') ? 'authorization' : 'authentication';
   return handlers[`${kind.toLowerCase()}s` as ReviewResource](
     { apiVersion: `${group}.k8s.io/v1`, kind, metadata, spec },
-    context,
+    context(),
   );
 };
 

@@ -1,9 +1,10 @@
 /** `serviceaccounts/token`: a fresh token for a service account, bound to a pod, a secret or a node if wished. */
 import { type KubeObject, parseApiVersion } from '../../../kube/object.ts';
-import { badRequest, conflict, invalid, notFound } from '../errors.ts';
+import { type ApiError, badRequest, conflict, forbidden, invalid, notFound } from '../errors.ts';
 import { fieldError } from '../field-error.ts';
-import type { RequestContext, SubresourceHandler } from '../resources/types.ts';
+import type { RequestContext, SubresourceHandler, UserInfo } from '../resources/types.ts';
 import type { Store } from '../store/types.ts';
+import { nodeOf } from './identity.ts';
 import type { ObjectName, ServiceAccountTokens, TokenSubject } from './tokens.ts';
 
 const KIND = { group: 'authentication.k8s.io', kind: 'TokenRequest' };
@@ -57,6 +58,7 @@ function createToken(
     serviceAccount: { name, uid: serviceAccount.metadata.uid! },
     ...(asked.boundObjectRef ? bind(asked.boundObjectRef, name, namespace, context.store) : {}),
   };
+  restrictNode(context.user, name, asked.boundObjectRef, subject);
   const extended =
     subject.pod !== undefined &&
     expirationSeconds === POD_TOKEN_EXPIRATION &&
@@ -81,6 +83,24 @@ function createToken(
     spec: { audiences, expirationSeconds, boundObjectRef: asked.boundObjectRef ?? null },
     status: { token, expirationTimestamp: seconds(expiry) },
   };
+}
+
+/** A node gets tokens for the pods that it runs, and only bound to them. */
+function restrictNode(
+  user: UserInfo,
+  serviceAccount: string,
+  ref: BoundObjectRef | null | undefined,
+  subject: TokenSubject,
+): void {
+  const node = nodeOf(user);
+  if (node === undefined) return;
+  const refuse = (why: string): ApiError =>
+    forbidden({ group: '', resource: 'serviceaccounts' }, serviceAccount, why);
+  if (subject.pod === undefined) throw refuse('node requested token not bound to a pod');
+  if (!ref?.uid) throw refuse('node requested token with a pod binding without a uid');
+  if (subject.node?.name !== node) {
+    throw refuse('node requested token bound to a pod scheduled on a different node');
+  }
 }
 
 const seconds = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;

@@ -1,10 +1,10 @@
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../../kube/object.ts';
-import type { RequestContext } from '../resources/types.ts';
+import type { RequestContext, UserInfo } from '../resources/types.ts';
 import { openIdDocuments } from './openid.ts';
 import { decodePart, ServiceAccountKey } from './service-account-key.ts';
-import { MemoryStore } from './store-for-tests.ts';
+import { type ObjectStore, openObjects } from './testing.ts';
 import { tokenRequestHandler } from './token-request.ts';
 import { ServiceAccountTokens } from './tokens.ts';
 
@@ -24,25 +24,28 @@ const pod: KubeObject = {
 };
 const node: KubeObject = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1', uid: 'node-uid' } };
 
-let store: MemoryStore;
+let store: ObjectStore;
 let now: Date;
 let tokens: ServiceAccountTokens;
 beforeEach(async () => {
-  store = new MemoryStore();
+  store = await openObjects();
   now = new Date('2026-01-01T00:00:00Z');
   tokens = new ServiceAccountTokens({ key, store, issuer: ISSUER, now: () => now });
   await store.put('serviceaccounts', account);
   await store.put('pods', pod);
   await store.put('nodes', node);
+  return () => store.dispose();
 });
 
 const pass = (seconds: number): void => {
   now = new Date(now.getTime() + seconds * 1000);
 };
 
-async function request(spec: object, metadata: object = {}): Promise<KubeObject> {
+const jane: UserInfo = { username: 'jane', groups: [] };
+
+async function request(spec: object, metadata: object = {}, user = jane): Promise<KubeObject> {
   const context: RequestContext = {
-    user: { username: 'x', groups: [] },
+    user,
     now,
     store,
     dryRun: false,
@@ -126,6 +129,23 @@ describe('TokenRequest', () => {
     };
     expect(claims.exp - claims.iat).toBe(365 * 24 * 3600);
     expect(claims['kubernetes.io'].warnafter - claims.iat).toBe(3607);
+  });
+});
+
+describe('a node', () => {
+  const as = (name: string): UserInfo => ({ username: `system:node:${name}`, groups: ['system:nodes'] });
+
+  it('gets tokens bound to its own pods only', async () => {
+    const bound = { ...podRef, uid: 'pod-uid' };
+    expect(await request({ boundObjectRef: bound }, {}, as('n1'))).toHaveProperty('status.token');
+    const head = 'serviceaccounts "robot" is forbidden: node requested token';
+    await expect(request({}, {}, as('n1'))).rejects.toThrow(`${head} not bound to a pod`);
+    await expect(request({ boundObjectRef: podRef }, {}, as('n1'))).rejects.toThrow(
+      `${head} with a pod binding without a uid`,
+    );
+    await expect(request({ boundObjectRef: bound }, {}, as('n2'))).rejects.toThrow(
+      `${head} bound to a pod scheduled on a different node`,
+    );
   });
 });
 

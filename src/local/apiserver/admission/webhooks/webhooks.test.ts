@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../../../kube/object.ts';
 import { openPki } from '../../auth/pki.ts';
-import { MemoryStore } from '../../auth/store-for-tests.ts';
+import { type ObjectStore, openObjects } from '../../auth/testing.ts';
 import { ApiError } from '../../errors.ts';
 import type { AdmissionAttributes } from '../../operations/core.ts';
 import { Registry } from '../../registry.ts';
@@ -30,7 +30,7 @@ let server: Server;
 let port: number;
 let answers: Record<string, Answer>;
 let asked: Asked[];
-let store: MemoryStore;
+let store: ObjectStore;
 let webhooks: AdmissionWebhooks;
 let warnings: string[];
 
@@ -68,7 +68,7 @@ for (const one of [configmaps, ingresses, extensionsIngresses, validatingwebhook
   registry.set(one);
 
 beforeEach(async () => {
-  store = new MemoryStore();
+  store = await openObjects();
   answers = { '/allow': () => ({ allowed: true }) };
   asked = [];
   warnings = [];
@@ -82,7 +82,10 @@ beforeEach(async () => {
   });
   const namespace = { apiVersion: 'v1', kind: 'Namespace' };
   await store.put('namespaces', { ...namespace, metadata: { name: 'shop', labels: { tier: 'web' } } });
-  return () => webhooks.close();
+  return () => {
+    webhooks.close();
+    return store.dispose();
+  };
 });
 
 const hook = (path: string, more: Partial<Webhook> = {}): Webhook => ({

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../../../kube/object.ts';
 import type { UserInfo } from '../../resources/types.ts';
 import { type Attributes, anyOf, forbiddenError, masters } from '../authorization.ts';
-import { MemoryStore } from '../store-for-tests.ts';
+import { type ObjectStore, openObjects } from '../testing.ts';
 import { bootstrapPolicy } from './bootstrap-policy.ts';
 import { checkEscalation } from './escalation.ts';
 import { Rbac } from './rbac.ts';
@@ -39,14 +39,15 @@ const ask = (verb: string, resource: string, namespace = '', name = '', group = 
   return { verb, group, resource: plain, subresource, namespace, name };
 };
 
-let store: MemoryStore;
+let store: ObjectStore;
 let rbac: Rbac;
 const put = (object: KubeObject): Promise<unknown> => store.put(storageOf(object), object);
 const remove = (object: KubeObject): Promise<unknown> => store.remove(storageOf(object), object);
 beforeEach(async () => {
-  store = new MemoryStore();
-  for (const object of bootstrapPolicy()) await put(object);
+  store = await openObjects();
+  await Promise.all(bootstrapPolicy().map(put));
   rbac = new Rbac(store);
+  return () => store.dispose();
 });
 
 describe('decisions', () => {
