@@ -1,19 +1,34 @@
-import { setTimeout as realSleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { KubeClient } from '../client/client.ts';
 import { Metrics } from '../metrics.ts';
 import type { KubeObject } from '../object.ts';
 import { FakeServer } from '../testing/fake-server.ts';
 import { RestObjects } from '../testing/rest.ts';
-import { VirtualClock } from '../testing/virtual-clock.ts';
+import { settle, VirtualClock } from '../testing/virtual-clock.ts';
 import { LeaderElector, LeadershipLostError } from './leader.ts';
+
+/** Knows when nothing is under way, so that virtual time does not run ahead of the sockets. */
+class CountingClient extends KubeClient {
+  inFlight = 0;
+
+  override get: KubeClient['get'] = (...args) => this.#count(super.get(...args));
+  override create: KubeClient['create'] = (...args) => this.#count(super.create(...args));
+  override update: KubeClient['update'] = (...args) => this.#count(super.update(...args));
+
+  #count<V>(request: Promise<V>): Promise<V> {
+    this.inFlight++;
+    return request.finally(() => {
+      this.inFlight--;
+    });
+  }
+}
 
 const PATH = '/apis/coordination.k8s.io/v1/namespaces/ns/leases/lock';
 
 describe('leader election', () => {
   let server: FakeServer;
   let leases: RestObjects;
-  let client: KubeClient;
+  let client: CountingClient;
   let clock: VirtualClock;
   let stop: AbortController;
   let leading: string[];
@@ -23,7 +38,7 @@ describe('leader election', () => {
     server = new FakeServer();
     leases = new RestObjects();
     server.intercept = leases.answer;
-    client = new KubeClient(await server.start());
+    client = new CountingClient(await server.start());
     clock = new VirtualClock();
     stop = new AbortController();
     leading = [];
@@ -65,10 +80,16 @@ describe('leader election', () => {
 
   async function pass(ms: number, clocks = [clock]): Promise<void> {
     for (let t = 0; t < ms; t += 500) {
-      await realSleep(3);
+      await quiet();
       for (const c of clocks) await c.advance(500);
     }
-    await realSleep(5);
+    await quiet();
+  }
+
+  async function quiet(): Promise<void> {
+    await settle();
+    while (client.inFlight > 0) await settle();
+    await settle();
   }
 
   const spec = (): Record<string, unknown> =>
