@@ -16,14 +16,13 @@ import { defaultIngressClass } from './default-ingress-class.ts';
 import { namespaceLifecycle } from './namespace-lifecycle.ts';
 import { nodeRestriction } from './node-restriction.ts';
 import type { ServiceResolver } from './webhooks/service-resolver.ts';
-import { AdmissionWebhooks, type MatchCondition } from './webhooks/webhooks.ts';
+import { AdmissionWebhooks } from './webhooks/webhooks.ts';
 
 export interface AdmissionOptions {
   store: Store;
   registry: Registry;
   rbac: Rbac;
   authorizer: Authorizer;
-  compileMatchCondition?: (expression: string) => MatchCondition;
   resolveService?: ServiceResolver;
 }
 
@@ -36,7 +35,7 @@ export function openAdmission(options: AdmissionOptions): Admission & { close():
   const webhooks = new AdmissionWebhooks({
     store,
     registry,
-    compileMatchCondition: options.compileMatchCondition ?? noMatchConditions,
+    authorizer,
     resolveService: options.resolveService,
   });
   return {
@@ -67,7 +66,3 @@ function noEscalation(attributes: AdmissionAttributes, rbac: Rbac, authorizer: A
   if (served.definition.group !== 'rbac.authorization.k8s.io' || object === undefined) return;
   checkEscalation({ resource: served.definition.plural, user, object, old: oldObject }, rbac, authorizer);
 }
-
-const noMatchConditions = (): MatchCondition => () => {
-  throw new Error('this server does not evaluate matchConditions');
-};

@@ -9,8 +9,9 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '../../../../kube/object.ts';
+import type { Authorizer } from '../../auth/authorization.ts';
 import { fromStorage, toStorage } from '../../codec.ts';
-import { type ApiError, badRequest, forbidden, internalError, notFound } from '../../errors.ts';
+import { type ApiError, badRequest, internalError, notFound } from '../../errors.ts';
 import type { AdmissionAttributes } from '../../operations/core.ts';
 import { applyJsonPatch } from '../../patch/json-patch.ts';
 import type { Registry, Served } from '../../registry.ts';
@@ -18,6 +19,7 @@ import type { Webhook } from '../../resources/webhooks/definition.ts';
 import { decodeCustom } from '../../schema/custom.ts';
 import { decode } from '../../schema/decode.ts';
 import type { Store } from '../../store/types.ts';
+import { MatchConditions } from './conditions.ts';
 import { WebhookConfigurations } from './configurations.ts';
 import { namespaceSelected, objectSelected, wantedAs } from './match.ts';
 import {
@@ -32,17 +34,10 @@ import {
 import { type ServiceResolver, storeServiceResolver } from './service-resolver.ts';
 import { WebhookTransport } from './transport.ts';
 
-/** A compiled matchCondition; it may throw. `request` is the AdmissionRequest without its objects. */
-export type MatchCondition = (variables: {
-  object: unknown;
-  oldObject: unknown;
-  request: unknown;
-}) => boolean;
-
 export interface AdmissionWebhooksOptions {
   store: Store;
   registry: Registry;
-  compileMatchCondition: (expression: string) => MatchCondition;
+  authorizer: Authorizer;
   resolveService?: ServiceResolver;
   uuid?: () => string;
 }
@@ -55,9 +50,7 @@ const DEFAULT_TIMEOUT = 10;
 export class AdmissionWebhooks {
   readonly #store: Store;
   readonly #registry: Registry;
-  readonly #compile: (expression: string) => MatchCondition;
-  /** Compiled once for as long as a configuration does not change. */
-  readonly #compiled = new WeakMap<Webhook, MatchCondition[]>();
+  readonly #conditions: MatchConditions;
   readonly #uuid: () => string;
   readonly #transport: WebhookTransport;
   readonly #mutating: WebhookConfigurations;
@@ -66,7 +59,7 @@ export class AdmissionWebhooks {
   constructor(options: AdmissionWebhooksOptions) {
     this.#store = options.store;
     this.#registry = options.registry;
-    this.#compile = options.compileMatchCondition;
+    this.#conditions = new MatchConditions(options.authorizer);
     this.#uuid = options.uuid ?? randomUUID;
     this.#transport = new WebhookTransport(options.resolveService ?? storeServiceResolver(options.store));
     this.#mutating = new WebhookConfigurations(options.store, 'mutating');
@@ -195,7 +188,7 @@ export class AdmissionWebhooks {
     ) {
       return undefined;
     }
-    return this.#conditionsHold(webhook, attributes, target) ? target : undefined;
+    return this.#conditions.hold(webhook, attributes, target) ? target : undefined;
   }
 
   /** Every other face of the same stored objects. */
@@ -216,35 +209,6 @@ export class AdmissionWebhooks {
     const entry = this.#store.get({ resource: 'namespaces', namespace: '', name });
     if (entry === undefined) throw notFound({ group: '', resource: 'namespaces' }, name);
     return (JSON.parse(entry.value.toString()) as KubeObject).metadata.labels ?? {};
-  }
-
-  /** One that is false decides; errors count only when none is. */
-  #conditionsHold(webhook: Webhook, attributes: AdmissionAttributes, target: Served): boolean {
-    if (!webhook.matchConditions?.length) return true;
-    const { request } = reviewRequest('', 'v1', attributes, target) as { request: Record<string, unknown> };
-    const { object, oldObject, ...rest } = request;
-    const errors: string[] = [];
-    for (const holds of this.#conditions(webhook)) {
-      try {
-        if (!holds({ object, oldObject, request: rest })) return false;
-      } catch (error) {
-        errors.push((error as Error).message);
-      }
-    }
-    if (errors.length === 0) return true;
-    if (webhook.failurePolicy === 'Ignore') return false;
-    const { group, plural } = attributes.served.definition;
-    const text = errors.length === 1 ? errors[0]! : `[${errors.join(', ')}]`;
-    throw forbidden({ group, resource: plural }, attributes.name, text);
-  }
-
-  #conditions(webhook: Webhook): MatchCondition[] {
-    let compiled = this.#compiled.get(webhook);
-    if (compiled === undefined) {
-      compiled = (webhook.matchConditions ?? []).map(({ expression = '' }) => this.#compile(expression));
-      this.#compiled.set(webhook, compiled);
-    }
-    return compiled;
   }
 }
 
