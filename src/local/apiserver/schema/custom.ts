@@ -14,7 +14,7 @@ type Json = Record<string, unknown>;
 /** Drops what the schema does not know, puts defaults in, and makes metadata what it is for every kind. */
 export function decodeCustom(value: Json, { schema, kind, version, duplicates }: DecodeOptions): Decoded {
   const problems = [...(duplicates ?? [])].map((path) => `duplicate field "${path}"`);
-  const object = structuredClone(value);
+  const object = cloneJson(value) as Json;
   const refuse = (why: string): Error =>
     badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${why}`);
   object.metadata = decodeMetadata(object.metadata, 'metadata', problems, refuse);
@@ -30,6 +30,15 @@ export function decodeCustom(value: Json, { schema, kind, version, duplicates }:
   applyDefaults(object, schema);
   problems.push(...removed.map((path) => `unknown field "${path}"`));
   return { object: object as KubeObject, problems };
+}
+
+/** Several times as fast as structuredClone for what JSON can hold. */
+function cloneJson(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(cloneJson);
+  if (typeof value !== 'object' || value === null) return value;
+  const copy: Json = {};
+  for (const key of Object.keys(value)) copy[key] = cloneJson((value as Json)[key]);
+  return copy;
 }
 
 const fieldErrorText = (path: string, value: unknown, why: string): string =>

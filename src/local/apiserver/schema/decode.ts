@@ -8,6 +8,7 @@ import { formatQuantity, parseQuantity } from '../../../kube/quantity.ts';
 import { badRequest } from '../errors.ts';
 import { jsonType } from './body.ts';
 import { resolveDefinition, type Struct, structOf } from './builtin.ts';
+import { pathText } from './json.ts';
 import { canonicalMicroTime, canonicalTime } from './time.ts';
 import type { Schema } from './types.ts';
 
@@ -204,20 +205,11 @@ class Decoder {
   }
 
   #checkDuplicate(): void {
-    if (this.#duplicates.has(this.#pathText())) this.#problem('duplicate');
+    if (this.#duplicates.has(pathText(this.#path))) this.#problem('duplicate');
   }
 
   #problem(what: 'unknown' | 'duplicate'): void {
-    if (this.problems.length < MAX_PROBLEMS) this.problems.push(`${what} field "${this.#pathText()}"`);
-  }
-
-  #pathText(): string {
-    let text = '';
-    for (const segment of this.#path) {
-      if (typeof segment === 'number') text += `[${segment}]`;
-      else text += text === '' ? segment : `.${segment}`;
-    }
-    return text;
+    if (this.problems.length < MAX_PROBLEMS) this.problems.push(`${what} field "${pathText(this.#path)}"`);
   }
 }
 

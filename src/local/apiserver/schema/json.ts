@@ -12,15 +12,16 @@ export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    new Scanner(text).document();
+    new Scanner(text, false).document();
     // The scanner accepts a bit more than JSON.parse would; then its own words must do.
     throw new JsonSyntaxError(cause instanceof Error ? cause.message : String(cause));
   }
 }
 
-/** Paths (`spec.containers[0].image`) of keys that an object has more than once, each once, in document order. */
+/** Paths (`spec.containers[0].image`) of keys that an object has more than once, each once, in document order. The text
+ * must be JSON. */
 export function duplicateKeys(text: string): string[] {
-  const scanner = new Scanner(text);
+  const scanner = new Scanner(text, true);
   scanner.document();
   return [...scanner.duplicates];
 }
@@ -31,23 +32,27 @@ const BACKSLASH = 0x5c;
 class Scanner {
   readonly duplicates = new Set<string>();
   readonly #text: string;
+  /** The text is known to be JSON, so strings can be skipped without looking at each character. */
+  readonly #trusted: boolean;
+  readonly #path: (string | number)[] = [];
   #at = 0;
 
-  constructor(text: string) {
+  constructor(text: string, trusted: boolean) {
     this.#text = text;
+    this.#trusted = trusted;
   }
 
   document(): void {
-    this.#value('');
+    this.#value();
     this.#skipSpace();
     if (this.#at < this.#text.length) throw this.#unexpected('after top-level value');
   }
 
-  #value(path: string): void {
+  #value(): void {
     this.#skipSpace();
     const char = this.#text[this.#at];
-    if (char === '{') this.#object(path);
-    else if (char === '[') this.#array(path);
+    if (char === '{') this.#object();
+    else if (char === '[') this.#array();
     else if (char === '"') this.#string();
     else if (char === 't') this.#literal('true');
     else if (char === 'f') this.#literal('false');
@@ -56,7 +61,7 @@ class Scanner {
     else throw this.#unexpected('looking for beginning of value');
   }
 
-  #object(path: string): void {
+  #object(): void {
     const keys = new Set<string>();
     this.#at++;
     this.#skipSpace();
@@ -65,24 +70,27 @@ class Scanner {
       this.#skipSpace();
       if (this.#text[this.#at] !== '"') throw this.#unexpected('looking for beginning of object key string');
       const key = this.#string();
-      const keyPath = path === '' ? key : `${path}.${key}`;
-      if (keys.has(key)) this.duplicates.add(keyPath);
+      this.#path.push(key);
+      if (keys.has(key)) this.duplicates.add(pathText(this.#path));
       keys.add(key);
       this.#skipSpace();
       if (!this.#take(':')) throw this.#unexpected('after object key');
-      this.#value(keyPath);
+      this.#value();
+      this.#path.pop();
       this.#skipSpace();
       if (this.#take('}')) return;
       if (!this.#take(',')) throw this.#unexpected('after object key:value pair');
     }
   }
 
-  #array(path: string): void {
+  #array(): void {
     this.#at++;
     this.#skipSpace();
     if (this.#take(']')) return;
     for (let index = 0; ; index++) {
-      this.#value(`${path}[${index}]`);
+      this.#path.push(index);
+      this.#value();
+      this.#path.pop();
       this.#skipSpace();
       if (this.#take(']')) return;
       if (!this.#take(',')) throw this.#unexpected('after array element');
@@ -91,6 +99,16 @@ class Scanner {
 
   #string(): string {
     const start = ++this.#at;
+    if (this.#trusted) {
+      const end = this.#text.indexOf('"', start);
+      if (this.#text.charCodeAt(end - 1) !== BACKSLASH) {
+        const raw = this.#text.slice(start, end);
+        if (!raw.includes('\\')) {
+          this.#at = end + 1;
+          return raw;
+        }
+      }
+    }
     let escaped = false;
     for (;;) {
       const code = this.#text.charCodeAt(this.#at);
@@ -161,6 +179,16 @@ class Scanner {
     if (char === undefined) return new JsonSyntaxError('unexpected end of JSON input');
     return new JsonSyntaxError(`invalid character ${quoteChar(char)} ${where}`);
   }
+}
+
+/** `spec.containers[0].image`. */
+export function pathText(path: readonly (string | number)[]): string {
+  let text = '';
+  for (const segment of path) {
+    if (typeof segment === 'number') text += `[${segment}]`;
+    else text += text === '' ? segment : `.${segment}`;
+  }
+  return text;
 }
 
 const isDigit = (char: string | undefined): boolean => char !== undefined && char >= '0' && char <= '9';
