@@ -87,6 +87,8 @@ export interface Authored<T extends KubeObject> extends TypedStrategy<T> {
   returnsDeleted?: boolean;
   scale?: ScalePaths;
   table?: Table<T>;
+  /** Whose fields the table's columns name, when the version has others. */
+  documentation?: () => Schema;
   selectableFields?(object: T): Record<string, string>;
   review?: ResourceDefinition['review'];
 }
@@ -107,7 +109,7 @@ export function define<T extends KubeObject>(authored: Authored<T>): ResourceDef
       get schema() {
         return schema();
       },
-      printer: tablePrinter(table, schema),
+      printer: tablePrinter(table, authored.documentation ?? schema),
     };
   };
   const { deprecationWarning, conversion, selectableFields: fields } = authored;

@@ -87,5 +87,7 @@ function describe(schema: Schema, path: string): string {
   let at: Schema | undefined = schema;
   for (const step of steps) at = at?.properties?.[step];
   const definition = at === undefined ? undefined : structOf(at)?.definition;
-  return definition === undefined ? '' : (loadDescriptions()[definition]?.[field] ?? '');
+  const text = definition === undefined ? '' : (loadDescriptions()[definition]?.[field] ?? '');
+  // The list of values is for `kubectl explain`.
+  return text.split('\n\nPossible enum values:')[0] ?? '';
 }

@@ -3,7 +3,7 @@ import { defaultPodTemplate } from '../pod/defaults.ts';
 import { ageColumn, nameColumn, since } from '../table.ts';
 import { selectorColumn, templateColumns } from '../workloads/template.ts';
 import type { CronJob } from '../workloads/types.ts';
-import { templateWarnings } from '../workloads/warnings.ts';
+import { nameWarnings, templateWarnings } from '../workloads/warnings.ts';
 import { validateCronJob } from './validate.ts';
 
 const template = ({ spec }: CronJob) => spec.jobTemplate?.spec?.template;
@@ -63,5 +63,8 @@ export const cronjobs = define<CronJob>({
     cronJob.status = {};
   },
   validate: validateCronJob,
-  warnings: (cronJob, old) => templateWarnings(template(cronJob), old && template(old)),
+  warnings: (cronJob, old) => [
+    ...nameWarnings(cronJob, old),
+    ...templateWarnings(cronJob, old, template, 'spec.jobTemplate.spec.template'),
+  ],
 });

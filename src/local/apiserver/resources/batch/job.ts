@@ -4,7 +4,7 @@ import { defaultPodTemplate } from '../pod/defaults.ts';
 import { ageColumn, nameColumn } from '../table.ts';
 import { selectorColumn, templateColumns } from '../workloads/template.ts';
 import type { Job, JobSpec } from '../workloads/types.ts';
-import { templateWarnings } from '../workloads/warnings.ts';
+import { nameWarnings, templateWarnings } from '../workloads/warnings.ts';
 import { addJobSelector } from './selector.ts';
 import { validateJob, validateJobUpdate } from './validate.ts';
 
@@ -42,7 +42,10 @@ export const jobs = define<Job>({
   },
   validate: validateJob,
   validateUpdate: validateJobUpdate,
-  warnings: (job, old) => templateWarnings(job.spec.template, old?.spec.template),
+  warnings: (job, old) => [
+    ...nameWarnings(job, old),
+    ...templateWarnings(job, old, ({ spec }) => spec.template),
+  ],
 });
 
 function defaultJobSpec(spec: JobSpec): void {

@@ -37,13 +37,7 @@ export function validateSigningRequest({ spec, status }: CertificateSigningReque
   return [
     ...(/-----BEGIN CERTIFICATE REQUEST-----[^-]+-----END CERTIFICATE REQUEST-----/.test(pem)
       ? []
-      : [
-          fieldError.invalid(
-            'spec.request',
-            spec.request ?? null,
-            'PEM block type must be CERTIFICATE REQUEST',
-          ),
-        ]),
+      : [fieldError.invalid('spec.request', request || null, 'PEM block type must be CERTIFICATE REQUEST')]),
     ...(usages.length === 0 ? [fieldError.required('spec.usages')] : []),
     ...each('spec.usages', usages, (usage, at) => supported(at, usage, USAGES)),
     ...each('spec.usages', usages, (usage, at, i) =>

@@ -1,6 +1,7 @@
 import type { KubeObject } from '../../../../kube/object.ts';
 import { define } from '../define.ts';
 import { ageColumn, nameColumn } from '../table.ts';
+import { tlsWarnings } from './tls.ts';
 import { validateSecret, validateSecretUpdate } from './validate.ts';
 
 export interface Secret extends KubeObject {
@@ -31,5 +32,6 @@ export const secrets = define<Secret>({
     delete secret.stringData;
   },
   validate: validateSecret,
+  warnings: tlsWarnings,
   validateUpdate: validateSecretUpdate,
 });

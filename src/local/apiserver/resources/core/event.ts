@@ -1,5 +1,6 @@
 /** Events have two faces, core and events.k8s.io, over one storage. The core one is what is stored. */
 import type { KubeObject } from '../../../../kube/object.ts';
+import { builtinSchema } from '../../schema/builtin.ts';
 import { type Authored, define } from '../define.ts';
 import { nameColumn, since, type Table } from '../table.ts';
 import { nameIsSubdomain } from '../validation/names.ts';
@@ -103,6 +104,7 @@ export const events = define<Event>({
 export const groupedEvents = define<Event>({
   ...common,
   group: 'events.k8s.io',
+  documentation: () => builtinSchema('v1', 'Event'),
   selectableFields: (event) => ({
     ...about(event, 'regarding'),
     reason: event.reason ?? '',

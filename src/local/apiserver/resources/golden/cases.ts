@@ -6,6 +6,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import type { KubeObject } from '../../../../kube/object.ts';
+import type { Column } from '../types.ts';
 
 export interface GoldenCase {
   case: string;
@@ -31,6 +32,16 @@ export const goldenResources = (): string[] =>
 export const readCases = (plural: string): GoldenCase[] => read(`${plural}.in.yaml`) as GoldenCase[];
 export const readOutcomes = (plural: string): Outcome[] => read(`${plural}.out.yaml`) as Outcome[];
 
+/** Descriptions are Kubernetes' own words, and come from its documentation at run time. */
+export type ColumnShape = Omit<Column, 'description'>;
+export type ColumnsByResource = Record<string, ColumnShape[]>;
+
+export const columnShape = ({ description: _, ...shape }: Column): ColumnShape => shape;
+
+export const readColumns = (): ColumnsByResource => read('columns.yaml') as ColumnsByResource;
+
+export const writeColumns = (columns: ColumnsByResource): void => write('columns.yaml', columns);
+
 const read = (file: string): unknown =>
   parse(readFileSync(join(directory, file), 'utf8'), { version: '1.1' });
 
@@ -39,7 +50,11 @@ export const comparableText = (text: string): string =>
   text.replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'uid');
 
 export function writeOutcomes(plural: string, outcomes: Outcome[]): void {
-  writeFileSync(join(directory, `${plural}.out.yaml`), stringify(outcomes, { version: '1.1', lineWidth: 0 }));
+  write(`${plural}.out.yaml`, outcomes);
+}
+
+function write(file: string, content: unknown): void {
+  writeFileSync(join(directory, file), stringify(content, { version: '1.1', lineWidth: 0 }));
 }
 
 /** Leaves out what differs from run to run: names of the server's own making, and what it drew at random. */

@@ -12,13 +12,17 @@ import { noHooks } from '../testing.ts';
 import type { RequestContext, ResourceDefinition } from '../types.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../validation/metadata.ts';
 import {
+  type ColumnsByResource,
+  columnShape,
   comparable,
   comparableText,
   type GoldenCase,
   goldenResources,
   type Outcome,
   readCases,
+  readColumns,
   readOutcomes,
+  writeColumns,
   writeOutcomes,
 } from './cases.ts';
 import { Recorder } from './recorder.ts';
@@ -143,8 +147,11 @@ const expected = ({ object, ...rest }: Outcome): Outcome => {
 };
 
 describe.runIf(kubeconfig !== undefined)('recording', () => {
-  const recorder = new Recorder(kubeconfig ?? '');
-  beforeAll(() => recorder.prepare());
+  let recorder: Recorder;
+  beforeAll(async () => {
+    recorder = new Recorder(kubeconfig ?? '');
+    await recorder.prepare();
+  });
   afterAll(() => recorder.close());
   it.each(goldenResources())('%s', async (plural) => {
     const outcomes: Outcome[] = [];
@@ -152,6 +159,27 @@ describe.runIf(kubeconfig !== undefined)('recording', () => {
       outcomes.push(await recorder.record(definitionOf(golden.create), golden));
     writeOutcomes(plural, outcomes);
   });
+
+  it('columns', async () => {
+    const columns: ColumnsByResource = {};
+    for (const definition of definitions) {
+      const served = await recorder.columns(definition);
+      if (served !== undefined) columns[`${definition.group}/${definition.plural}`] = served;
+    }
+    writeColumns(columns);
+  });
+});
+
+it('shows the columns of a real server', () => {
+  for (const [name, columns] of Object.entries(readColumns())) {
+    const definition = definitions.find((d) => `${d.group}/${d.plural}` === name);
+    const shown = definition?.versions[0]?.printer.columns ?? [];
+    expect(shown.map(columnShape), name).toEqual(columns);
+    expect(
+      shown.every((column) => column.description !== ''),
+      name,
+    ).toBe(true);
+  }
 });
 
 describe.each(goldenResources())('%s as a real server has them', (plural) => {

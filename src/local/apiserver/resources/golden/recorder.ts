@@ -2,9 +2,16 @@
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import { parse } from 'yaml';
-import type { KubeObject, Status } from '../../../../kube/object.ts';
-import type { ResourceDefinition } from '../types.ts';
-import { comparable, comparableText, type GoldenCase, type Outcome } from './cases.ts';
+import { apiVersionOf, type KubeObject, type Status } from '../../../../kube/object.ts';
+import type { Column, ResourceDefinition } from '../types.ts';
+import {
+  type ColumnShape,
+  columnShape,
+  comparable,
+  comparableText,
+  type GoldenCase,
+  type Outcome,
+} from './cases.ts';
 
 const NAMESPACE = 'golden';
 
@@ -54,6 +61,21 @@ export class Recorder {
     const patched = await this.#send('PATCH', `${path}${dry}`, golden.patch);
     await this.#send('DELETE', path, { gracePeriodSeconds: 0 });
     return outcome(golden, patched);
+  }
+
+  /** Undefined when the server does not know the resource, or can not list it. */
+  async columns(definition: ResourceDefinition): Promise<ColumnShape[] | undefined> {
+    const { group, versions, verbs } = definition;
+    if (!verbs.includes('list')) return undefined;
+    const path = pathOf(definition, apiVersionOf(group, versions[0]?.name ?? ''));
+    const { statusCode, body } = await request(`${this.#server}${path}?limit=1`, {
+      dispatcher: this.#agent,
+      headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' },
+    });
+    const text = await body.text();
+    if (statusCode !== 200) return undefined;
+    const { columnDefinitions } = JSON.parse(text) as { columnDefinitions: Column[] };
+    return columnDefinitions.map(columnShape);
   }
 
   async #send(method: 'POST' | 'PATCH' | 'DELETE', path: string, body: unknown): Promise<Answer> {

@@ -29,6 +29,8 @@ export const allContainers = (spec: PodSpec): Container[] => [
 export function defaultPod(pod: Pod): void {
   const { spec } = pod;
   defaultPodSpec(spec);
+  // Negative values were accepted once, and meant the shortest time.
+  if ((spec.terminationGracePeriodSeconds ?? 0) < 0) spec.terminationGracePeriodSeconds = 1;
   for (const container of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) {
     requestsFromLimits(container.resources);
     if (spec.hostNetwork !== true) continue;

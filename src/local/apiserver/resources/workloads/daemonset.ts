@@ -61,7 +61,7 @@ export const daemonsets = define<DaemonSet>({
   },
   validate: validateDaemonSet,
   validateUpdate: validateDaemonSetUpdate,
-  warnings: (daemonSet, old) => templateWarnings(daemonSet.spec.template, old?.spec.template),
+  warnings: (daemonSet, old) => templateWarnings(daemonSet, old, ({ spec }) => spec.template),
 });
 
 /** Left over from the time before ControllerRevisions; clients still see it. */

@@ -5,7 +5,7 @@ import { labelSelectorString } from '../validation/selectors.ts';
 import { selectorColumn, templateColumns } from './template.ts';
 import type { Deployment } from './types.ts';
 import { validateDeployment, validateDeploymentUpdate } from './validate.ts';
-import { templateWarnings } from './warnings.ts';
+import { nameWarnings, templateWarnings } from './warnings.ts';
 
 export const deployments = define<Deployment>({
   group: 'apps',
@@ -44,7 +44,10 @@ export const deployments = define<Deployment>({
   },
   validate: validateDeployment,
   validateUpdate: validateDeploymentUpdate,
-  warnings: (deployment, old) => templateWarnings(deployment.spec.template, old?.spec.template),
+  warnings: (deployment, old) => [
+    ...nameWarnings(deployment, old),
+    ...templateWarnings(deployment, old, ({ spec }) => spec.template),
+  ],
 });
 
 function defaultDeployment({ spec }: Deployment): void {

@@ -4,7 +4,7 @@ import { ageColumn, nameColumn } from '../table.ts';
 import { selectorColumn, templateColumns } from './template.ts';
 import type { ReplicaSet } from './types.ts';
 import { validateReplicaSet, validateReplicaSetUpdate } from './validate.ts';
-import { templateWarnings } from './warnings.ts';
+import { nameWarnings, templateWarnings } from './warnings.ts';
 
 export const replicasets = define<ReplicaSet>({
   group: 'apps',
@@ -47,5 +47,8 @@ export const replicasets = define<ReplicaSet>({
   },
   validate: validateReplicaSet,
   validateUpdate: validateReplicaSetUpdate,
-  warnings: (replicaSet, old) => templateWarnings(replicaSet.spec.template, old?.spec.template),
+  warnings: (replicaSet, old) => [
+    ...nameWarnings(replicaSet, old),
+    ...templateWarnings(replicaSet, old, ({ spec }) => spec.template),
+  ],
 });

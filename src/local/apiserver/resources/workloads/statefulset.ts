@@ -34,7 +34,7 @@ export const statefulsets = define<StatefulSet>({
   },
   validate: validateStatefulSet,
   validateUpdate: validateStatefulSetUpdate,
-  warnings: (statefulSet, old) => templateWarnings(statefulSet.spec.template, old?.spec.template),
+  warnings: (statefulSet, old) => templateWarnings(statefulSet, old, ({ spec }) => spec.template),
 });
 
 function defaultStatefulSet({ spec, status }: StatefulSet): void {
