@@ -11,6 +11,7 @@ import { resolveDefinition, type Struct, structOf } from './builtin.ts';
 import { pathText } from './json.ts';
 import { canonicalMicroTime, canonicalTime } from './time.ts';
 import type { Schema } from './types.ts';
+import { isZero, setZero, zeroOf } from './zero.ts';
 
 export interface DecodeOptions {
   schema: Schema;
@@ -265,50 +266,4 @@ function goType(schema: Schema, target: Target): string {
     default:
       return schema.format === 'quantity' ? 'resource.Quantity' : 'string';
   }
-}
-
-/** What `omitempty` leaves out. */
-function isZero(value: unknown, schema: Schema): boolean {
-  if (value === '' || value === 0 || value === false) return schema.format !== 'int-or-string';
-  if (Array.isArray(value)) return value.length === 0;
-  if (typeof value !== 'object' || value === null || structOf(schema) !== undefined) return false;
-  return schema.type === 'object' && typeof schema.additionalProperties === 'object' && isEmpty(value);
-}
-
-const isEmpty = (value: object): boolean => {
-  for (const _ in value) return false;
-  return true;
-};
-
-/** The zero value of an item or map value, which can not be left out. */
-function zeroOf(schema: Schema): unknown {
-  if (schema.format === 'quantity') return '0';
-  if (schema.format === 'date-time' || schema.format === 'micro-time') return null;
-  switch (schema.type) {
-    case 'string':
-      return '';
-    case 'integer':
-    case 'number':
-      return 0;
-    case 'boolean':
-      return false;
-    case 'array':
-      return null;
-    case 'object':
-      return zeroStruct(schema);
-    default:
-      return null;
-  }
-}
-
-function zeroStruct(schema: Schema): Record<string, unknown> {
-  const result: Record<string, unknown> = {};
-  for (const field of structOf(schema)?.write ?? []) setZero(result, field, schema.properties?.[field]);
-  return result;
-}
-
-function setZero(object: Record<string, unknown>, field: string, schema: Schema | undefined): void {
-  // A port that was not given must stay recognizable for defaulting.
-  if (schema === undefined || schema.format === 'int-or-string') return;
-  object[field] = zeroOf(schema);
 }

@@ -1,0 +1,49 @@
+/** Zero values of Go: which of them are left out of an answer, and which appear though nobody gave them. */
+import { structOf } from './builtin.ts';
+import type { Schema } from './types.ts';
+
+/** What `omitempty` leaves out. */
+export function isZero(value: unknown, schema: Schema): boolean {
+  if (value === '' || value === 0 || value === false) return schema.format !== 'int-or-string';
+  if (Array.isArray(value)) return value.length === 0;
+  if (typeof value !== 'object' || value === null || structOf(schema) !== undefined) return false;
+  return schema.type === 'object' && typeof schema.additionalProperties === 'object' && isEmpty(value);
+}
+
+const isEmpty = (value: object): boolean => {
+  for (const _ in value) return false;
+  return true;
+};
+
+/** The zero value of an item or map value, which can not be left out. */
+export function zeroOf(schema: Schema): unknown {
+  if (schema.format === 'quantity') return '0';
+  if (schema.format === 'date-time' || schema.format === 'micro-time') return null;
+  switch (schema.type) {
+    case 'string':
+      return '';
+    case 'integer':
+    case 'number':
+      return 0;
+    case 'boolean':
+      return false;
+    case 'array':
+      return null;
+    case 'object':
+      return zeroStruct(schema);
+    default:
+      return null;
+  }
+}
+
+function zeroStruct(schema: Schema): Record<string, unknown> {
+  const result: Record<string, unknown> = {};
+  for (const field of structOf(schema)?.write ?? []) setZero(result, field, schema.properties?.[field]);
+  return result;
+}
+
+export function setZero(object: Record<string, unknown>, field: string, schema: Schema | undefined): void {
+  // A port that was not given must stay recognizable for defaulting.
+  if (schema === undefined || schema.format === 'int-or-string') return;
+  object[field] = zeroOf(schema);
+}
