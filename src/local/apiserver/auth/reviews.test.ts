@@ -142,7 +142,9 @@ it('lists the rules that hold in a namespace', async () => {
 });
 
 it('says who is asking', async () => {
-  expect(await review('SelfSubjectReview', {})).toMatchObject({
+  expect(await review('SelfSubjectReview', {})).toEqual({
+    kind: 'SelfSubjectReview',
+    apiVersion: 'authentication.k8s.io/v1',
     metadata: { creationTimestamp: '2026-01-01T00:00:00Z' },
     status: { userInfo: { username: 'jane', groups: ['system:authenticated'] } },
   });

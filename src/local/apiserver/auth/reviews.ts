@@ -30,8 +30,9 @@ export function reviews(options: ReviewsOptions): Record<ReviewResource, Review>
     localsubjectaccessreviews: async (object) => answer(object, readSubjectReview(object, true)),
     selfsubjectaccessreviews: async (object, { user }) => answer(object, readSelfReview(object, user)),
     selfsubjectrulesreviews: async (object, { user }) => reviewRules(object, user, options.rbac),
-    selfsubjectreviews: async (object, context) => ({
-      ...object,
+    selfsubjectreviews: async ({ kind, apiVersion }, context) => ({
+      kind,
+      apiVersion,
       metadata: { creationTimestamp: `${context.now.toISOString().slice(0, 19)}Z` },
       status: { userInfo: context.user },
     }),
