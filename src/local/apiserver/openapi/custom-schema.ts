@@ -1,7 +1,7 @@
 /** The schema of a custom resource as clients see it: with what every object has, and what extensions imply spelled out. */
 import { loadDescriptions } from '../schema/generated.ts';
 import type { Schema } from '../schema/types.ts';
-import { type Gvk, gvkExtension, typeMetaDescription } from './schemas.ts';
+import { type Gvk, gvkExtension, META, typeMetaDescription } from './common.ts';
 
 type Json = Record<string, unknown>;
 
@@ -15,7 +15,7 @@ const metaProperties = (): Json => ({
   kind: { description: typeMetaDescription('kind'), type: 'string' },
   metadata: {
     description: loadDescriptions()['io.k8s.api.core.v1.Pod']?.metadata,
-    allOf: [{ $ref: '#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta' }],
+    allOf: [{ $ref: `#/components/schemas/${META}.ObjectMeta` }],
   },
 });
 

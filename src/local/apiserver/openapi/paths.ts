@@ -1,6 +1,7 @@
 /** The operations of a resource: enough for clients to find the kind of a path, and to see which parameters it takes. */
 import type { ResourceDefinition, ServedVersion, Subresource, Verb } from '../resources/types.ts';
-import type { Gvk, SchemaWriter } from './schemas.ts';
+import type { Gvk } from './common.ts';
+import type { SchemaWriter } from './schemas.ts';
 
 type Json = Record<string, unknown>;
 

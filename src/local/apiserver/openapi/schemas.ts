@@ -2,18 +2,12 @@
 import type { ResourceDefinition, ServedVersion } from '../resources/types.ts';
 import { structOf } from '../schema/builtin.ts';
 import { loadDefinitions, loadDescriptions, type RawSchema } from '../schema/generated.ts';
+import { type Gvk, gvkExtension, META, typeMetaDescription } from './common.ts';
 import { customSchema } from './custom-schema.ts';
-
-export interface Gvk {
-  group: string;
-  version: string;
-  kind: string;
-}
 
 type Json = Record<string, unknown>;
 
-const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
-export const LIST_META = `${META}.ListMeta`;
+const LIST_META = `${META}.ListMeta`;
 
 /** How types look that have a JSON form of their own. */
 const WIRE_FORMS: Record<string, Json> = {
@@ -24,10 +18,6 @@ const WIRE_FORMS: Record<string, Json> = {
   },
   [`${META}.MicroTime`]: { type: 'string', format: 'date-time' },
 };
-
-/** Descriptions that every kind shares; the generated ones leave them out. */
-export const typeMetaDescription = (field: string): string =>
-  loadDescriptions()[`${META}.DeleteOptions`]?.[field] ?? '';
 
 /** Collects the schemas that a document refers to. */
 export class SchemaWriter {
@@ -115,10 +105,6 @@ export class SchemaWriter {
     return { $ref: `#/components/schemas/${this.add(name)}` };
   }
 }
-
-export const gvkExtension = (gvk: Gvk): Json => ({
-  'x-kubernetes-group-version-kind': [{ group: gvk.group, kind: gvk.kind, version: gvk.version }],
-});
 
 /** apiVersion and kind are described once for all kinds. */
 const inheritedDescription = (field: string): string | undefined =>

@@ -1,0 +1,20 @@
+/** What built-in and custom kinds share in a document. */
+import { loadDescriptions } from '../schema/generated.ts';
+
+export interface Gvk {
+  group: string;
+  version: string;
+  kind: string;
+}
+
+type Json = Record<string, unknown>;
+
+export const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
+
+/** Descriptions that every kind shares; the generated ones leave them out. */
+export const typeMetaDescription = (field: string): string =>
+  loadDescriptions()[`${META}.DeleteOptions`]?.[field] ?? '';
+
+export const gvkExtension = (gvk: Gvk): Json => ({
+  'x-kubernetes-group-version-kind': [{ group: gvk.group, kind: gvk.kind, version: gvk.version }],
+});
