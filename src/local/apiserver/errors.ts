@@ -67,13 +67,17 @@ export const unauthorized = (): ApiError => new ApiError(401, 'Unauthorized', 'U
 
 export const badRequest = (message: string): ApiError => new ApiError(400, 'BadRequest', message);
 
-export const methodNotSupported = (ref: ResourceRef, verb: string): ApiError =>
+export const methodNotAllowed = (): ApiError =>
   new ApiError(
     405,
     'MethodNotAllowed',
-    `${verb} is not supported on resources of kind "${qualified(ref)}"`,
-    detailsOf(ref, ''),
+    'the server does not allow this method on the requested resource',
+    {},
   );
+
+/** A path that names nothing, such as a subresource that the kind does not have. */
+export const noSuchPath = (): ApiError =>
+  new ApiError(404, 'NotFound', 'the server could not find the requested resource', {});
 
 /** The list or watch starts at a revision that is no longer kept. */
 export const expired = (message: string): ApiError => new ApiError(410, 'Expired', message);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { apiVersionOf } from '../../../kube/object.ts';
 import type { Registry } from '../registry.ts';
 import type { ResourceDefinition } from '../resources/types.ts';
@@ -55,6 +56,7 @@ function resourceEntries(definition: ResourceDefinition): object[] {
     verbs: definition.verbs,
     ...(definition.shortNames.length > 0 && { shortNames: definition.shortNames }),
     ...(definition.categories.length > 0 && { categories: definition.categories }),
+    ...(definition.review === undefined && { storageVersionHash: storageVersionHash(definition) }),
   };
   const subresources = subresourceNames(definition).map((name) => {
     const sub = definition.subresources[name];
@@ -69,6 +71,13 @@ function resourceEntries(definition: ResourceDefinition): object[] {
     };
   });
   return [main, ...subresources];
+}
+
+/** Tells clients whether what is stored was written in another version before: a hash of group, version and kind. */
+function storageVersionHash(definition: ResourceDefinition): string {
+  const { group, storageGroup = group, storageVersion, kind } = definition;
+  const digest = createHash('sha256').update(`${storageGroup}/${storageVersion}/${kind}`).digest();
+  return digest.subarray(0, 8).toString('base64');
 }
 
 export const subresourceNames = (definition: ResourceDefinition): string[] =>

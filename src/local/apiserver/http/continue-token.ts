@@ -1,4 +1,5 @@
 import { badRequest } from '../errors.ts';
+import { parseJson } from '../schema/json.ts';
 
 /** Where a list stopped: the revision it shows and the last object sent. -1: go on at whatever revision is newest. */
 export interface ContinueToken {
@@ -14,7 +15,7 @@ export function encodeContinue(revision: number, last: { namespace: string; name
 export function parseContinue(token: string): ContinueToken {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(Buffer.from(token, 'base64url').toString('utf8'));
+    parsed = parseJson(Buffer.from(token, 'base64url').toString('latin1'));
   } catch (error) {
     throw badRequest(`invalid continue token: continue key is not valid: ${(error as Error).message}`);
   }

@@ -1,8 +1,9 @@
-import { apiVersionOf, type KubeObject } from '../../../kube/object.ts';
-import { badRequest } from '../errors.ts';
+import { apiVersionOf, type KubeObject, parseApiVersion } from '../../../kube/object.ts';
+import { type ApiError, badRequest } from '../errors.ts';
 import { decodeProtobuf } from '../protobuf/index.ts';
 import type { Served } from '../registry.ts';
 import { type Body, parseBody, strictDecodingError } from '../schema/body.ts';
+import { hasBuiltinSchema } from '../schema/builtin.ts';
 import { decodeCustom } from '../schema/custom.ts';
 import { decode } from '../schema/decode.ts';
 import type { BodyFormat } from './body.ts';
@@ -69,17 +70,27 @@ function withKind(served: Served, object: Record<string, unknown>): KubeObject {
   const expected = apiVersionOf(definition.group, version.name);
   const kind = (object.kind as string | undefined) || definition.kind;
   const apiVersion = (object.apiVersion as string | undefined) || expected;
-  if (apiVersion !== expected) {
-    throw badRequest(
-      definition.custom
-        ? `the API version in the data (${apiVersion}) does not match the expected API version (${expected})`
-        : `${kind} in version "${version.name}" cannot be handled as a ${definition.kind}: no kind "${kind}" is registered for version "${apiVersion}" in scheme "pkg/api/legacyscheme/scheme.go:30"`,
-    );
-  }
-  if (kind !== definition.kind) {
-    throw badRequest(
-      `${kind} in version "${version.name}" cannot be handled as a ${definition.kind}: the kind in the data does not match the expected kind`,
-    );
-  }
+  if (apiVersion !== expected || kind !== definition.kind) throw wrongKind(served, apiVersion, kind);
   return { ...object, apiVersion, kind } as KubeObject;
 }
+
+function wrongKind({ definition, version }: Served, apiVersion: string, kind: string): ApiError {
+  const expected = apiVersionOf(definition.group, version.name);
+  if (definition.custom) {
+    const what =
+      apiVersion === expected ? ['kind', kind, definition.kind] : ['API version', apiVersion, expected];
+    return badRequest(
+      `the ${what[0]} in the data (${what[1]}) does not match the expected ${what[0]} (${what[2]})`,
+    );
+  }
+  const given = parseApiVersion(apiVersion);
+  const why = hasBuiltinSchema(apiVersion, kind)
+    ? `converting (${given.version}.${kind}) to (${internalPackage(definition.group)}.${definition.kind}): unknown conversion`
+    : `no kind "${kind}" is registered for version "${apiVersion}" in scheme "pkg/api/legacyscheme/scheme.go:30"`;
+  return badRequest(
+    `${kind} in version "${given.version}" cannot be handled as a ${definition.kind}: ${why}`,
+  );
+}
+
+/** How the real server calls the group in its own code: `core`, `apps`, `networking`. */
+const internalPackage = (group: string): string => group.split('.', 1)[0] || 'core';

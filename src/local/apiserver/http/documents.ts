@@ -67,17 +67,24 @@ export function addDiscovery(documents: Documents, registry: Registry, address: 
   documents.set('/api/', below).set('/apis/', below);
 }
 
-/** `/healthz` and its sisters: each check by name, `?verbose` for all of them. */
+/** `/healthz` and its sisters: all checks in one, each check by its own path, `?verbose` to see them one by one. */
 export function addHealth(documents: Documents, checks: ReadonlyMap<string, () => boolean>): void {
   for (const path of ['/healthz', '/livez', '/readyz']) {
-    documents.set(path, async ({ query, exchange }) => {
-      const failed = [...checks].filter(([, check]) => !check());
+    documents.set(path, ({ query, exchange }) => {
+      const excluded = new Set(query.getAll('exclude'));
+      const failed = [...checks].filter(([name, check]) => !excluded.has(name) && !check());
       if (failed.length === 0 && !query.has('verbose')) return exchange.text(200, 'ok');
-      const lines = [...checks].map(([name, check]) =>
-        check() ? `[+]${name} ok` : `[-]${name} failed: reason withheld`,
-      );
+      const lines = [...checks].map(([name, check]) => {
+        if (excluded.has(name)) return `[+]${name} excluded: ok`;
+        return check() ? `[+]${name} ok` : `[-]${name} failed: reason withheld`;
+      });
       const verdict = `${path.slice(1)} check ${failed.length === 0 ? 'passed' : 'failed'}`;
       return exchange.text(failed.length === 0 ? 200 : 500, [...lines, verdict, ''].join('\n'));
     });
+    for (const [name, check] of checks) {
+      documents.set(`${path}/${name}`, ({ exchange }) =>
+        check() ? exchange.text(200, 'ok') : exchange.text(500, `internal server error: ${name} failed\n`),
+      );
+    }
   }
 }

@@ -3,9 +3,8 @@ import type { TLSSocket } from 'node:tls';
 import type { Authenticator } from '../auth/authenticate.ts';
 import { type Attributes, type Authorizer, requireAllowed } from '../auth/authorization.ts';
 import { impersonate } from '../auth/impersonate.ts';
-import { ApiError, badRequest, internalError, methodNotSupported } from '../errors.ts';
+import { ApiError, internalError, methodNotAllowed } from '../errors.ts';
 import type { Core } from '../operations/core.ts';
-import { refOf } from '../operations/core.ts';
 import type { UserInfo } from '../resources/types.ts';
 import type { Call } from './call.ts';
 import { serveDelete, serveDeleteCollection } from './delete.ts';
@@ -126,9 +125,8 @@ function lenientNegotiate(accept: string | undefined): ReturnType<typeof negotia
 function serve(call: Call): Promise<void> {
   const { core, info, served, query, representation, exchange } = call;
   if (info.subresource !== '') return serveSubresource(call);
-  if (!served.definition.verbs.includes(info.verb)) {
-    throw methodNotSupported(refOf(served.definition), info.verb);
-  }
+  const toName = info.verb === 'create' && info.name !== '';
+  if (toName || !served.definition.verbs.includes(info.verb)) throw methodNotAllowed();
   const list = { served, namespace: info.namespace, query, representation };
   switch (info.verb) {
     case 'get':
@@ -138,8 +136,6 @@ function serve(call: Call): Promise<void> {
     case 'watch':
       return serveWatch(core.store, list, exchange, call.signal);
     case 'create':
-      if (info.name !== '')
-        throw badRequest('a name on the URL can not be created with POST; use PUT or PATCH');
       return serveCreate(call);
     case 'update':
       return serveUpdate(call);

@@ -44,7 +44,7 @@ export function readPage(store: Store, request: ListRequest): Page {
   const { served, query } = request;
   const { definition } = served;
   const selection = parseSelection(definition, query);
-  const limit = parseLimit(query);
+  const limit = parseInteger(query.get('limit'));
   const start = startingPoint(query);
   const namespace = definition.namespaced && request.namespace !== '' ? request.namespace : undefined;
   const result = atRevision(store, start, () =>
@@ -138,7 +138,7 @@ function checkListOptions(version: string, match: string, token: string, initial
 }
 
 /** '' and '0' are 0. */
-export function parseResourceVersion(text: string): number {
+function parseResourceVersion(text: string): number {
   if (text === '') return 0;
   if (!/^\d{1,15}$/.test(text)) {
     throw badRequest(
@@ -148,9 +148,9 @@ export function parseResourceVersion(text: string): number {
   return Number(text);
 }
 
-function parseLimit(query: URLSearchParams): number {
-  const text = query.get('limit') ?? '';
-  if (text === '') return 0;
+/** Zero when nothing is asked. */
+export function parseInteger(text: string | null): number {
+  if (text === null || text === '') return 0;
   if (!/^-?\d+$/.test(text)) {
     throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
   }

@@ -37,7 +37,7 @@ export async function servePatch(call: Call): Promise<void> {
       fieldError.forbidden('force', 'may not be specified for non-apply patch'),
     ]);
   }
-  const patch = readPatch(body.toString('utf8'));
+  const patch = readPatch(type, body.toString('utf8'));
   const updated = await updateObject(core, {
     served,
     namespace: info.namespace,
@@ -68,12 +68,14 @@ export function checkPatchType(served: Served, type: string): void {
   );
 }
 
-export function readPatch(text: string): unknown {
+export function readPatch(type: string, text: string): unknown {
   try {
     return parseJson(text);
   } catch (error) {
-    if (error instanceof JsonSyntaxError) throw badRequest(`error decoding patch: ${error.message}`);
-    throw error;
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    throw badRequest(
+      type === STRATEGIC_MERGE_PATCH ? error.message : `error decoding patch: ${error.message}`,
+    );
   }
 }
 

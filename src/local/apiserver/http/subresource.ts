@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../../kube/object.ts';
 import { decodeStored, toStorage } from '../codec.ts';
-import { methodNotSupported, notFound } from '../errors.ts';
+import { methodNotAllowed, noSuchPath, notFound } from '../errors.ts';
 import { contextOf, keyOf, refOf } from '../operations/core.ts';
 import { scaleOf, withScale } from '../operations/scale.ts';
 import { updateObject } from '../operations/update.ts';
@@ -18,8 +18,8 @@ import { fieldValidation } from './write-options.ts';
 export async function serveSubresource(call: Call): Promise<void> {
   const { info, served } = call;
   const subresource = served.definition.subresources[info.subresource];
-  if (subresource === undefined || info.name === '') throw notFound(refOf(served.definition), info.name);
-  if (!subresource.verbs.includes(info.verb)) throw methodNotSupported(refOf(served.definition), info.verb);
+  if (subresource === undefined || info.name === '') throw noSuchPath();
+  if (!subresource.verbs.includes(info.verb)) throw methodNotAllowed();
   if (info.subresource === 'scale') return serveScale(call, subresource);
   if (subresource.handle !== undefined) return serveHandled(call, subresource);
   if (info.verb === 'get') return serveGet(call);
@@ -47,7 +47,7 @@ async function serveScale(call: Call, subresource: Subresource): Promise<void> {
       scaleServed,
       type,
       scaleOf(definition, current),
-      readPatch(body.toString('utf8')),
+      readPatch(type, body.toString('utf8')),
     );
     return conform(scaleServed, patched, checks);
   };
@@ -66,7 +66,7 @@ async function serveScale(call: Call, subresource: Subresource): Promise<void> {
 async function serveHandled(call: Call, subresource: Subresource): Promise<void> {
   const { core, served, info, exchange } = call;
   const { handle } = subresource;
-  if (handle === undefined) throw notFound(refOf(served.definition), info.name);
+  if (handle === undefined) throw noSuchPath();
   const parent = parentOf(call);
   const options = optionsOf(call, 'CreateOptions');
   const bodyServed = asServed(served, subresource);

@@ -1,11 +1,11 @@
 import { decodeStored, encodeStored, entryBytes, fromStorage } from '../codec.ts';
-import { expired, invalid } from '../errors.ts';
-import { type FieldError, fieldError } from '../field-error.ts';
+import { ApiError, expired, invalid } from '../errors.ts';
+import { type FieldError, fieldError, fieldErrorMessage } from '../field-error.ts';
 import { type Served, servedApiVersion } from '../registry.ts';
 import { parseSelection, type Selection } from '../selection.ts';
 import { type Change, CompactedError, type Entry, type Store } from '../store/types.ts';
 import { type IncludeObject, includeObject, partialMetadata, toTable } from '../table.ts';
-import { parseResourceVersion } from './list.ts';
+import { parseInteger } from './list.ts';
 import type { Representation } from './negotiate.ts';
 import type { Exchange } from './respond.ts';
 
@@ -55,7 +55,8 @@ class WatchStream {
   run(signal: AbortSignal): Promise<void> {
     const { query } = this.#request;
     checkWatchOptions(query);
-    const version = parseResourceVersion(query.get('resourceVersion') ?? '');
+    const version = parseWatchVersion(query.get('resourceVersion') ?? '');
+    const timeoutMs = timeoutSeconds(query) * 1000;
     const initial =
       isTrue(query.get('sendInitialEvents')) || (version === 0 && !isFalse(query.get('sendInitialEvents')));
     const { response } = this.#exchange;
@@ -63,7 +64,7 @@ class WatchStream {
     response.flushHeaders();
     return new Promise((resolve) => {
       let unsubscribe = (): void => undefined;
-      const timeout = setTimeout(() => this.#end(), timeoutSeconds(query) * 1000);
+      const timeout = setTimeout(() => this.#end(), timeoutMs);
       const bookmarks = setInterval(() => this.#sendBookmark(), BOOKMARK_INTERVAL);
       const stop = (): void => {
         clearTimeout(timeout);
@@ -241,8 +242,20 @@ function checkWatchOptions(query: URLSearchParams): void {
   if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', errors);
 }
 
+/** Only a list wraps the complaint into a BadRequest. */
+function parseWatchVersion(text: string): number {
+  if (text === '') return 0;
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  const why = fieldError.invalid(
+    'resourceVersion',
+    text,
+    `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
+  );
+  throw new ApiError(500, '', fieldErrorMessage(why));
+}
+
 function timeoutSeconds(query: URLSearchParams): number {
-  const asked = Number(query.get('timeoutSeconds') ?? 0);
+  const asked = parseInteger(query.get('timeoutSeconds'));
   // Spread out, so that watchers that came together do not all come back together.
   return asked > 0 ? asked : MIN_TIMEOUT_SECONDS * (1 + Math.random());
 }

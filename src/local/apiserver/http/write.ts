@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../../kube/object.ts';
 import { decodeStored, toStorage } from '../codec.ts';
-import { ApiError, badRequest, notFound } from '../errors.ts';
+import { badRequest, methodNotAllowed, notFound } from '../errors.ts';
 import { contextOf, keyOf, refOf, type Written } from '../operations/core.ts';
 import { createObject } from '../operations/create.ts';
 import { updateObject } from '../operations/update.ts';
@@ -23,11 +23,7 @@ export async function serveCreate(call: Call): Promise<void> {
   const options = optionsOf(call, 'CreateOptions');
   const object = await readObject(call, 'CreateOptions');
   if (definition.namespaced && info.namespace === '') {
-    throw new ApiError(
-      405,
-      'MethodNotAllowed',
-      'the server does not allow this method on the requested resource',
-    );
+    throw methodNotAllowed();
   }
   if (definition.review !== undefined) {
     definition.strategy.defaults?.(object);

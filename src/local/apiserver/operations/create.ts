@@ -103,7 +103,6 @@ function prepare(core: Core, request: CreateRequest, object: KubeObject): void {
   delete metadata.resourceVersion;
   delete metadata.deletionTimestamp;
   delete metadata.deletionGracePeriodSeconds;
-  delete metadata.generation;
   metadata.uid = core.uuid();
   metadata.creationTimestamp = timestamp(core.now());
   if (definition.generation) metadata.generation = 1;

@@ -97,16 +97,18 @@ function checkPreconditions(
 ): void {
   const { uid, resourceVersion } = options.preconditions ?? {};
   const { metadata } = object;
+  // The real server names the kind here, not the resource.
+  const ref = { group: definition.group, resource: definition.kind };
   if (uid !== undefined && uid !== metadata.uid) {
     throw conflict(
-      refOf(definition),
+      ref,
       metadata.name ?? '',
       `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`,
     );
   }
   if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
     throw conflict(
-      refOf(definition),
+      ref,
       metadata.name ?? '',
       `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`,
     );

@@ -57,6 +57,7 @@ async function updateOnce(core: Core, request: UpdateRequest, entry: Entry): Pro
   const { definition } = served;
   const old = decodeStored(entry);
   const wanted = await request.change(decodeStored(entry));
+  checkUid(definition, wanted, old);
   const insists = checkResourceVersion(definition, request.name, wanted, old) && request.retries !== true;
 
   keepApart(definition, subresource, wanted, old);
@@ -86,6 +87,20 @@ async function updateOnce(core: Core, request: UpdateRequest, entry: Entry): Pro
   await core.admission.validate({ ...attributes, object });
   if (options.dryRun) return { object, entry: undefined };
   return store(core, request, object, old, entry, insists);
+}
+
+/** The client means another object of the same name. The words are those of the real server's storage. */
+function checkUid(definition: ResourceDefinition, wanted: KubeObject, old: KubeObject): void {
+  const { uid = '', name = '', namespace } = wanted.metadata;
+  if (uid === '' || uid === old.metadata.uid) return;
+  const key = ['/registry', definition.plural, namespace, name]
+    .filter((part) => part !== undefined)
+    .join('/');
+  throw conflict(
+    refOf(definition),
+    name,
+    `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`,
+  );
 }
 
 /** True when the client named the version that it changes, so that a race is its conflict and not ours to retry. */
