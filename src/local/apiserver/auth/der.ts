@@ -125,5 +125,3 @@ export function readDer(bytes: Buffer): DerElement {
   if (end > bytes.length) throw new Error('asn1: syntax error: data truncated');
   return new DerElement(tag, bytes.subarray(start, end), bytes.subarray(0, end));
 }
-
-export const isSequence = (element: DerElement): boolean => element.tag === TAG.sequence;
