@@ -109,7 +109,7 @@ export function define<T extends KubeObject>(authored: Authored<T>): ResourceDef
       get schema() {
         return schema();
       },
-      printer: tablePrinter(table, authored.documentation ?? schema),
+      printer: tablePrinter(table, authored.documentation ?? schema, from.toStorage),
     };
   };
   const { deprecationWarning, conversion, selectableFields: fields } = authored;

@@ -59,7 +59,12 @@ export function firstThree(values: string[], none: string): string {
   return values.length > 3 ? `${shown} + ${values.length - 3} more...` : shown;
 }
 
-export function tablePrinter<T extends KubeObject>(table: Table<T>, schema: () => Schema): TablePrinter {
+/** Cells are written for the stored form; `toStorage` leads there from a version that looks different. */
+export function tablePrinter<T extends KubeObject>(
+  table: Table<T>,
+  schema: () => Schema,
+  toStorage = (object: KubeObject): KubeObject => object,
+): TablePrinter {
   let columns: Column[] | undefined;
   return {
     // Looked up at first use: most kinds are never listed in the life of a server.
@@ -67,7 +72,10 @@ export function tablePrinter<T extends KubeObject>(table: Table<T>, schema: () =
       columns ??= table.map((column) => toColumn(column, schema()));
       return columns;
     },
-    cells: (object, now) => table.map((column) => column.cell(object as T, now)),
+    cells(object, now) {
+      const stored = toStorage(object) as T;
+      return table.map((column) => column.cell(stored, now));
+    },
   };
 }
 

@@ -19,6 +19,8 @@ export interface Outcome {
   case: string;
   error?: string;
   object?: KubeObject;
+  /** Its row in a table. */
+  cells?: unknown[];
   warnings?: string[];
 }
 
@@ -78,4 +80,18 @@ export function comparable(object: KubeObject, written: unknown): KubeObject {
   });
   const stable = uid === '' ? text : text.replaceAll(uid, 'uid');
   return JSON.parse(stable) as KubeObject;
+}
+
+export function comparableCells(cells: unknown[], written: unknown): unknown[] {
+  const given = JSON.stringify(written);
+  const drawn = (text: string, whole: string): string =>
+    given.includes(text) ? whole : whole.replace(text, 'drawn');
+  return cells.map((cell) => {
+    if (typeof cell !== 'string') return cell;
+    return cell
+      .replace(/^10\.96\.\d+\.\d+$/, (ip) => drawn(ip, ip))
+      .replaceAll(/:(3\d{4})\//g, (whole, port: string) => drawn(port, whole))
+      .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'uid')
+      .replace(/^\d+s$|^\d{4}-\d\d-\d\dT.*Z$/, 'now');
+  });
 }

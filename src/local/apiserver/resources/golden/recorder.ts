@@ -8,12 +8,14 @@ import {
   type ColumnShape,
   columnShape,
   comparable,
+  comparableCells,
   comparableText,
   type GoldenCase,
   type Outcome,
 } from './cases.ts';
 
 const NAMESPACE = 'golden';
+const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 
 interface Kubeconfig {
   clusters: { cluster: { server: string; 'certificate-authority-data': string } }[];
@@ -52,15 +54,18 @@ export class Recorder {
   async record(definition: ResourceDefinition, golden: GoldenCase): Promise<Outcome> {
     const base = pathOf(definition, golden.create.apiVersion);
     const dry = '?dryRun=All';
-    if (golden.patch === undefined)
-      return outcome(golden, await this.#send('POST', `${base}${dry}`, golden.create));
+    if (golden.patch === undefined) {
+      const answer = await this.#send('POST', `${base}${dry}`, golden.create);
+      return outcome(golden, answer, await this.#send('POST', `${base}${dry}`, golden.create, TABLE));
+    }
     const created = await this.#send('POST', base, golden.create);
     if (created.object.kind === 'Status')
       throw new Error(`${golden.case}: ${JSON.stringify(created.object)}`);
     const path = `${base}/${golden.create.metadata.name ?? ''}`;
     const patched = await this.#send('PATCH', `${path}${dry}`, golden.patch);
+    const table = await this.#send('PATCH', `${path}${dry}`, golden.patch, TABLE);
     await this.#send('DELETE', path, { gracePeriodSeconds: 0 });
-    return outcome(golden, patched);
+    return outcome(golden, patched, table);
   }
 
   /** Undefined when the server does not know the resource, or can not list it. */
@@ -70,7 +75,7 @@ export class Recorder {
     const path = pathOf(definition, apiVersionOf(group, versions[0]?.name ?? ''));
     const { statusCode, body } = await request(`${this.#server}${path}?limit=1`, {
       dispatcher: this.#agent,
-      headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' },
+      headers: { accept: TABLE },
     });
     const text = await body.text();
     if (statusCode !== 200) return undefined;
@@ -78,11 +83,17 @@ export class Recorder {
     return columnDefinitions.map(columnShape);
   }
 
-  async #send(method: 'POST' | 'PATCH' | 'DELETE', path: string, body: unknown): Promise<Answer> {
+  async #send(
+    method: 'POST' | 'PATCH' | 'DELETE',
+    path: string,
+    body: unknown,
+    accept = 'application/json',
+  ): Promise<Answer> {
     const { headers, body: answer } = await request(`${this.#server}${path}`, {
       method,
       dispatcher: this.#agent,
       headers: {
+        accept,
         'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
       },
       body: JSON.stringify(body),
@@ -104,12 +115,13 @@ function pathOf({ plural, namespaced }: ResourceDefinition, apiVersion: string):
   return namespaced ? `${root}/namespaces/${NAMESPACE}/${plural}` : `${root}/${plural}`;
 }
 
-function outcome(golden: GoldenCase, { object, warnings }: Answer): Outcome {
+function outcome(golden: GoldenCase, { object, warnings }: Answer, table: Answer): Outcome {
   const failed = object.kind === 'Status';
+  const [row] = (table.object as { rows?: { cells: unknown[] }[] }).rows ?? [];
   return {
     case: golden.case,
     ...(failed && { error: comparableText((object as unknown as Status).message ?? '') }),
-    ...(!failed && { object: comparable(object, golden) }),
+    ...(!failed && { object: comparable(object, golden), cells: comparableCells(row?.cells ?? [], golden) }),
     ...(warnings.length > 0 && { warnings }),
   };
 }

@@ -37,8 +37,11 @@ const common = (kind: 'RoleBinding' | 'ClusterRoleBinding'): Authored<RoleBindin
     ageColumn,
     subjectsColumn('Users', 'User', kind),
     subjectsColumn('Groups', 'Group', kind),
-    subjectsColumn('ServiceAccounts', 'ServiceAccount', kind, ({ namespace, name }) =>
-      namespace ? `${namespace}/${name ?? ''}` : (name ?? ''),
+    subjectsColumn(
+      'ServiceAccounts',
+      'ServiceAccount',
+      kind,
+      ({ namespace, name }) => `${namespace ?? ''}/${name ?? ''}`,
     ),
   ],
   defaults(binding) {
