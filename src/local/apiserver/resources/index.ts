@@ -33,9 +33,7 @@ import { deployments } from './workloads/deployment.ts';
 import { replicasets } from './workloads/replicaset.ts';
 import { statefulsets } from './workloads/statefulset.ts';
 
-export type { BuiltinHooks, Review, ReviewResource } from './hooks.ts';
-export { ServiceAllocator, type ServiceAllocatorOptions } from './service/allocator.ts';
-export { validateObjectMeta, validateObjectMetaUpdate } from './validation/metadata.ts';
+export { ServiceAllocator } from './service/allocator.ts';
 
 export const builtinResources = (hooks: BuiltinHooks): ResourceDefinition[] => [
   namespaces,

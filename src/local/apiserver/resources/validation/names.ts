@@ -27,7 +27,6 @@ const DNS1035 = '[a-z]([-a-z0-9]*[a-z0-9])?';
 const LABEL_KEY = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
 const LABEL_VALUE = `(${LABEL_KEY})?`;
 const CONFIG_KEY = '[-._a-zA-Z0-9]+';
-const C_IDENTIFIER = '[A-Za-z_][A-Za-z0-9_]*';
 const HEADER = '[-A-Za-z0-9]+';
 const PERCENT = '[0-9]+%';
 
@@ -39,7 +38,6 @@ const dns1035Regex = whole(DNS1035);
 const labelKeyRegex = whole(LABEL_KEY);
 const labelValueRegex = whole(LABEL_VALUE);
 const configKeyRegex = whole(CONFIG_KEY);
-const cIdentifierRegex = whole(C_IDENTIFIER);
 const headerRegex = whole(HEADER);
 const percentRegex = whole(PERCENT);
 
@@ -200,19 +198,6 @@ export const isEnvVarName = (value: string): string[] => {
     : ["a valid environment variable name must consist only of printable ASCII characters other than '='"];
 };
 
-export const isCIdentifier = (value: string): string[] =>
-  cIdentifierRegex.test(value)
-    ? []
-    : [
-        regexMessage(
-          "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'",
-          C_IDENTIFIER,
-          'my_name',
-          'MY_NAME',
-          'MyName',
-        ),
-      ];
-
 export const isHttpHeaderName = (value: string): string[] =>
   headerRegex.test(value)
     ? []
@@ -242,5 +227,4 @@ const unmasked = (name: string, prefix: boolean): string =>
 
 export const nameIsSubdomain: NameRule = (name, prefix) => isDNS1123Subdomain(unmasked(name, prefix));
 export const nameIsLabel: NameRule = (name, prefix) => isDNS1123Label(unmasked(name, prefix));
-export const nameIsDNS1035: NameRule = (name, prefix) => isDNS1035Label(unmasked(name, prefix));
 export const nameIsPathSegment: NameRule = (name, prefix) => isPathSegmentName(name, prefix);
