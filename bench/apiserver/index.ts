@@ -1,0 +1,132 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Agent, request } from 'undici';
+import { type Figure, hammer, millis, perSecond, printFigures } from '../report.ts';
+import { configMap, pod } from './objects.ts';
+import { connect, type RunningServer, residentMiB, startBare, startTidegate } from './servers.ts';
+import { classicLevelWrites } from './storage-reference.ts';
+import { watchFanOut } from './watchers.ts';
+
+const CREATES = { one: 1500, many: 8000 };
+const LIST = 10_000;
+const WATCHERS = 1000;
+const CROWD = 50_000;
+
+/** A real kube-apiserver 1.36 with etcd did this on two cores: for scale, not measured in this run. */
+const REAL =
+  'kube-apiserver 1.36 + etcd on 2 cores, for scale: 350 creates/s (1 client), 1,130/s (64), 2,200 gets/s (64), 430 MB, 10 s to start';
+
+export async function benchApiServer(): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), 'tidegate-bench-'));
+  const figures: Figure[] = [];
+  try {
+    const server = await startTidegate(directory);
+    figures.push({ what: 'first start (keys made)', value: millis(server.startMs) });
+    figures.push({ what: 'memory, empty', value: `${residentMiB(server.pid)} MiB` });
+    const agent = connect(directory, 64);
+    try {
+      figures.push(...(await benchRequests(directory, server, agent)));
+      figures.push(await benchList(server, agent));
+      figures.push(await benchWatch(directory, server, agent));
+      figures.push(await benchMemory(server, agent));
+    } finally {
+      await agent.destroy();
+      await server.stop();
+    }
+    figures.push(await benchRestart(directory));
+    printFigures('Embedded API server, 2 KB objects, HTTPS', figures);
+    console.log(
+      `\nReferences: raw classic-level puts with sync; an HTTPS server that only reads and answers 2 KB.\n${REAL}`,
+    );
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function send(agent: Agent, url: string, method: 'GET' | 'POST', body?: string): Promise<void> {
+  const response = await request(url, { dispatcher: agent, method, body });
+  await response.body.dump();
+  if (response.statusCode >= 300) throw new Error(`${method} ${url} answered ${response.statusCode}`);
+}
+
+async function benchRequests(directory: string, server: RunningServer, agent: Agent): Promise<Figure[]> {
+  const path = `${server.url}/api/v1/namespaces/default/configmaps`;
+  const create = (prefix: string) => (i: number) => send(agent, path, 'POST', configMap(`${prefix}-${i}`));
+  await hammer(500, 8, create('warm'));
+  const one = perSecond(CREATES.one, await hammer(CREATES.one, 1, create('one')));
+  const many = perSecond(CREATES.many, await hammer(CREATES.many, 64, create('many')));
+  const gets = perSecond(
+    20_000,
+    await hammer(20_000, 64, (i) => send(agent, `${path}/many-${i % CREATES.many}`, 'GET')),
+  );
+
+  const bare = await startBare(directory);
+  const post = () => send(agent, bare.url, 'POST', configMap('x'));
+  await hammer(500, 8, post);
+  const bareOne = perSecond(CREATES.one, await hammer(CREATES.one, 1, post));
+  const bareMany = perSecond(CREATES.many, await hammer(CREATES.many, 64, post));
+  const bareGets = perSecond(20_000, await hammer(20_000, 64, () => send(agent, bare.url, 'GET')));
+  await bare.stop();
+  const levelOne = await classicLevelWrites(join(directory, 'level'), CREATES.one, 1);
+  const levelMany = await classicLevelWrites(join(directory, 'level'), CREATES.many, 64);
+
+  const compare = (what: string, ours: number, reference: number, name: string): Figure => ({
+    what,
+    value: `${ours}/s`,
+    reference: `${name} ${reference}/s`,
+    ratio: (ours / reference).toFixed(2),
+  });
+  return [
+    compare('durable creates, 1 client', one, levelOne, 'classic-level'),
+    compare('', one, bareOne, 'bare HTTPS'),
+    compare('durable creates, 64 clients', many, levelMany, 'classic-level'),
+    compare('', many, bareMany, 'bare HTTPS'),
+    compare('gets, 64 clients', gets, bareGets, 'bare HTTPS'),
+  ];
+}
+
+async function benchList(server: RunningServer, agent: Agent): Promise<Figure> {
+  const path = `${server.url}/api/v1/namespaces/kube-system/pods`;
+  await hammer(LIST, 64, (i) => send(agent, path, 'POST', pod(`pod-${i}`)));
+  const times: number[] = [];
+  let bytes = 0;
+  for (let i = 0; i < 7; i++) {
+    const started = performance.now();
+    const { body } = await request(path, { dispatcher: agent });
+    bytes = (await body.arrayBuffer()).byteLength;
+    times.push(performance.now() - started);
+  }
+  const ms = Math.min(...times);
+  const rate = Math.round(bytes / 1024 / 1024 / (ms / 1000));
+  return {
+    what: `list of ${LIST} pods (${(bytes / 1024 / 1024).toFixed(0)} MiB)`,
+    value: millis(ms),
+    reference: `${rate} MiB/s`,
+  };
+}
+
+async function benchWatch(directory: string, server: RunningServer, agent: Agent): Promise<Figure> {
+  const watching = connect(directory, WATCHERS + 1);
+  const { p50, p99 } = await watchFanOut(server.url, agent, watching, WATCHERS);
+  await watching.destroy();
+  return { what: `event to ${WATCHERS} watchers`, value: `p50 ${millis(p50)}, p99 ${millis(p99)}` };
+}
+
+async function benchMemory(server: RunningServer, agent: Agent): Promise<Figure> {
+  const path = `${server.url}/api/v1/namespaces/kube-node-lease/configmaps`;
+  const present = LIST + CREATES.one + CREATES.many + 500;
+  await hammer(CROWD - present, 64, (i) => send(agent, path, 'POST', configMap(`crowd-${i}`)));
+  return { what: `memory at ${CROWD} objects (98 MiB of values)`, value: `${residentMiB(server.pid)} MiB` };
+}
+
+async function benchRestart(directory: string): Promise<Figure> {
+  const server = await startTidegate(directory);
+  const memory = residentMiB(server.pid);
+  await server.stop();
+  return {
+    what: `start with ${CROWD} objects`,
+    value: millis(server.startMs),
+    reference: `${memory} MiB after it`,
+  };
+}

@@ -1,0 +1,27 @@
+/** Objects of about 2 KB, as they are on the wire. */
+export const configMap = (name: string): string =>
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name },
+    data: { text: 'x'.repeat(1900) },
+  });
+
+export const pod = (name: string): string =>
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, labels: { app: 'bench' }, annotations: { padding: 'x'.repeat(200) } },
+    spec: {
+      nodeName: 'node-1',
+      containers: [
+        {
+          name: 'web',
+          image: 'nginx:1.27',
+          ports: [{ containerPort: 80 }],
+          env: [{ name: 'SITE', value: 'hangzhou' }],
+          readinessProbe: { httpGet: { path: '/', port: 80 } },
+        },
+      ],
+    },
+  });

@@ -1,0 +1,65 @@
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Agent } from 'undici';
+
+export interface RunningServer {
+  url: string;
+  pid: number;
+  startMs: number;
+  stop(): Promise<void>;
+}
+
+/** Starts `tidegate apiserver` as a user would, and waits for its kubeconfig. */
+export async function startTidegate(directory: string): Promise<RunningServer> {
+  const kubeconfig = join(directory, `kubeconfig-${process.hrtime.bigint()}`);
+  const program = new URL('../../bin/tidegate', import.meta.url).pathname;
+  const started = performance.now();
+  const args = ['apiserver', '--data', join(directory, 'data'), '--port', '0', '--kubeconfig', kubeconfig];
+  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  while (!existsSync(kubeconfig)) {
+    if (child.exitCode !== null) throw new Error(`tidegate apiserver ended with code ${child.exitCode}`);
+    await sleep(2);
+  }
+  const startMs = performance.now() - started;
+  const url = /server: "(.*)"/.exec(readFileSync(kubeconfig, 'utf8'))?.[1] ?? '';
+  return { url, pid: child.pid ?? 0, startMs, stop: () => stop(child) };
+}
+
+/** Starts the reference with the certificate of a server that ran in the same directory. */
+export async function startBare(directory: string): Promise<RunningServer> {
+  const pki = join(directory, 'data', 'pki');
+  const files = ['apiserver.crt', 'apiserver.key', 'ca.crt'].map((file) => join(pki, file));
+  const child = fork(new URL(import.meta.url).pathname.replace(/[^/]*$/, 'main.js'), [
+    'bare-server',
+    ...files,
+  ]);
+  const port = await new Promise<number>((resolve) => child.once('message', (p) => resolve(Number(p))));
+  return { url: `https://127.0.0.1:${port}`, pid: child.pid ?? 0, startMs: 0, stop: () => stop(child) };
+}
+
+function stop(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    child.once('exit', () => resolve());
+    child.kill('SIGTERM');
+  });
+}
+
+/** Connections with the administrator's certificate. */
+export function connect(directory: string, connections: number): Agent {
+  const read = (file: string): Buffer => readFileSync(join(directory, 'data', 'pki', file));
+  return new Agent({
+    connections,
+    pipelining: 1,
+    bodyTimeout: 0,
+    headersTimeout: 0,
+    connect: { ca: read('ca.crt'), cert: read('admin.crt'), key: read('admin.key') },
+  });
+}
+
+/** Resident memory of a process, in MiB. */
+export function residentMiB(pid: number): number {
+  const line = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  return Math.round(Number(line?.[1] ?? 0) / 1024);
+}
