@@ -42,7 +42,7 @@ export interface TypedStrategy<T extends KubeObject> {
   defaults?(object: T): void;
   prepareForCreate?(object: T, context: RequestContext): void;
   prepareForUpdate?(object: T, old: T, context: RequestContext): void;
-  validate?(object: T): FieldError[];
+  validate?(object: T, old?: T): FieldError[];
   validateUpdate?(object: T, old: T): FieldError[];
   validateStatusUpdate?(object: T, old: T): FieldError[];
   warnings?(object: T, old: T | undefined): string[];
@@ -159,7 +159,10 @@ function strategyOf<T extends KubeObject>(authored: Authored<T>): Strategy {
     ...(prepareForUpdate && {
       prepareForUpdate: (o, old, context) => prepareForUpdate(o as T, old as T, context),
     }),
-    validate: (o) => [...validateKubeFinalizers(o.metadata), ...(validate?.(o as T) ?? [])],
+    validate: (o, old) => [
+      ...validateKubeFinalizers(o.metadata),
+      ...(validate?.(o as T, old as T | undefined) ?? []),
+    ],
     ...(validateUpdate && { validateUpdate: (o, old) => validateUpdate(o as T, old as T) }),
     ...(validateStatusUpdate && {
       validateStatusUpdate: (o, old) => validateStatusUpdate(o as T, old as T),

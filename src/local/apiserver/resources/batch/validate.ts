@@ -142,11 +142,10 @@ export function validateJobUpdate({ spec }: Job, { spec: old }: Job): FieldError
   ];
 }
 
-export function validateCronJob({ metadata, spec }: CronJob): FieldError[] {
+export function validateCronJob({ metadata, spec }: CronJob, old?: CronJob): FieldError[] {
   const { name = '' } = metadata;
   const { selector, manualSelector } = spec.jobTemplate?.spec ?? {};
   const template = 'spec.jobTemplate.spec';
-  const isNew = (metadata.resourceVersion ?? '') === '';
   return [
     ...validateSchedule(spec.schedule ?? ''),
     ...nonNegative('spec.startingDeadlineSeconds', spec.startingDeadlineSeconds),
@@ -161,7 +160,7 @@ export function validateCronJob({ metadata, spec }: CronJob): FieldError[] {
       : []),
     ...nonNegative('spec.successfulJobsHistoryLimit', spec.successfulJobsHistoryLimit),
     ...nonNegative('spec.failedJobsHistoryLimit', spec.failedJobsHistoryLimit),
-    ...(isNew && name.length > MAX_CRON_NAME
+    ...(old === undefined && name.length > MAX_CRON_NAME
       ? [fieldError.invalid('metadata.name', name, `must be no more than ${MAX_CRON_NAME} characters`)]
       : []),
   ];

@@ -1,11 +1,16 @@
 import { type FieldError, fieldError } from '../../field-error.ts';
 import { each, named, oneOf } from '../validation/checks.ts';
 import { validateEndpointIP } from '../validation/endpoint-ip.ts';
+import { semanticallyEqual } from '../validation/equal.ts';
 import { INVALID_IP, isAddress } from '../validation/ip.ts';
 import { isDNS1123Label, isDNS1123Subdomain, isLabelKey, isPortNumber } from '../validation/names.ts';
-import type { EndpointAddress, EndpointPort, Endpoints } from './types.ts';
+import type { EndpointAddress, EndpointPort, EndpointSubset, Endpoints } from './types.ts';
 
-export const validateEndpoints = ({ subsets }: Endpoints): FieldError[] =>
+/** What was accepted once stays accepted as long as nobody touches it. */
+export const validateEndpoints = ({ subsets }: Endpoints, old?: Endpoints): FieldError[] =>
+  old !== undefined && semanticallyEqual(subsets, old.subsets) ? [] : validateSubsets(subsets);
+
+const validateSubsets = (subsets: EndpointSubset[] | undefined): FieldError[] =>
   each('subsets', subsets, ({ addresses = [], notReadyAddresses = [], ports = [] }, at) => [
     ...(addresses.length + notReadyAddresses.length === 0
       ? [fieldError.required(at, 'must specify `addresses` or `notReadyAddresses`')]

@@ -99,7 +99,7 @@ function update(definition: ResourceDefinition, old: KubeObject, patch: Record<s
   strategy.prepareForUpdate?.(object, old, context);
   const errors = [
     ...validateObjectMetaUpdate(object.metadata, old.metadata),
-    ...(strategy.validate?.(object) ?? []),
+    ...(strategy.validate?.(object, old) ?? []),
     ...(strategy.validateUpdate?.(object, old) ?? []),
   ];
   if (errors.length > 0) throw invalid(definition, object.metadata.name ?? '', errors);

@@ -9,7 +9,6 @@ import { ingressWarnings } from './warnings.ts';
 const common: Omit<Authored<Ingress>, 'group' | 'version'> = {
   kind: 'Ingress',
   plural: 'ingresses',
-  shortNames: ['ing'],
   storage: 'networking.k8s.io/ingresses',
   parts: ['spec', 'status'],
   generation: true,
@@ -54,6 +53,7 @@ const deprecated = (apiVersion: string): string =>
 export const ingresses = define<Ingress>({
   ...common,
   group: 'networking.k8s.io',
+  shortNames: ['ing'],
   subresources: statusOf('networking.k8s.io', 'v1', 'Ingress'),
   legacy: [
     {

@@ -24,10 +24,9 @@ const FORBIDDEN_AT_END = ['/..', '/.'];
 const PATH_TYPES = ['Exact', 'ImplementationSpecific', 'Prefix'];
 const NOT_AN_IP = 'must be a DNS name, not an IP address';
 
-export function validateIngress(ingress: Ingress): FieldError[] {
-  const { spec, metadata } = ingress;
+export function validateIngress(ingress: Ingress, old?: Ingress): FieldError[] {
+  const { spec } = ingress;
   const { rules = [], defaultBackend, ingressClassName } = spec;
-  const isNew = (metadata.resourceVersion ?? '') === '';
   return [
     ...(rules.length === 0 && defaultBackend === undefined
       ? [fieldError.invalid('spec', spec.rules, 'either `defaultBackend` or `rules` must be specified')]
@@ -38,7 +37,7 @@ export function validateIngress(ingress: Ingress): FieldError[] {
     ...(ingressClassName === undefined
       ? []
       : named('spec.ingressClassName', ingressClassName, isDNS1123Subdomain(ingressClassName))),
-    ...(isNew ? validateClassAnnotation(ingress) : []),
+    ...(old === undefined ? validateClassAnnotation(ingress) : []),
   ];
 }
 

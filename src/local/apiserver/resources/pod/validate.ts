@@ -19,9 +19,9 @@ const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 const MAX_NAMESERVERS = 3;
 const MAX_SEARCHES = 32;
 
-export function validatePod(pod: Pod): FieldError[] {
+export function validatePod(pod: Pod, old?: Pod): FieldError[] {
   const { metadata, spec } = pod;
-  const isNew = (metadata.resourceVersion ?? '') === '';
+  const isNew = old === undefined;
   const mirror = metadata.annotations?.[MIRROR_ANNOTATION];
   return [
     ...(mirror !== undefined && !spec.nodeName
