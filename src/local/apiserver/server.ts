@@ -1,4 +1,5 @@
 import { randomInt, randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
@@ -77,6 +78,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     });
     const metrics = new Metrics();
     const stopping = new AbortController();
+    // Every open watch listens for the end.
+    setMaxListeners(0, stopping.signal);
 
     const rbac = new Rbac(store);
     const nodes = new NodeAuthorizer(store);

@@ -20,7 +20,10 @@ export function decodeObject(
   bytes: Buffer,
   options: FieldChecks & { format: BodyFormat },
 ): KubeObject {
-  return conformBody(served, readBodyAs(served.definition.kind, bytes, options), options);
+  const body = readBodyAs(served.definition.kind, bytes, options);
+  // Protobuf has no names: what a field number means to nobody is no mistake of the client's.
+  const checks = options.format === 'protobuf' ? { ...options, fieldValidation: 'Ignore' as const } : options;
+  return conformBody(served, body, checks);
 }
 
 /** Checks an object that is not (or no longer) text, such as the result of a patch. */

@@ -88,8 +88,8 @@ function identify(options: HandlerOptions, request: IncomingMessage, info: Reque
 
 function attributesOf(info: RequestInfo): Attributes {
   if (info.type === 'path') return { verb: info.verb, path: info.path };
-  const { verb, group, resource, subresource, namespace, name } = info;
-  return { verb, group, resource, subresource, namespace, name };
+  const { verb, group, resource, subresource, namespace, name, fields } = info;
+  return { verb, group, resource, subresource, namespace, name, fields };
 }
 
 async function dispatch(

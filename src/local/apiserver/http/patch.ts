@@ -45,7 +45,6 @@ export async function servePatch(call: Call): Promise<void> {
     subresource: info.subresource,
     options,
     retries: true,
-    admissionOptions: { kind: 'PatchOptions', apiVersion: 'meta.k8s.io/v1' },
     change: (current) => {
       const patched = applyPatch(served, type, fromStorage(served, current), patch);
       checkIdentity(patched, info.name);
@@ -132,7 +131,6 @@ async function serveApply(call: Call, body: Buffer): Promise<void> {
     options,
     retries: true,
     managed: true,
-    admissionOptions: { kind: 'PatchOptions', apiVersion: 'meta.k8s.io/v1' },
     change: (current) => applyTo(call, current, applied, options),
   });
   await answer(call, 200, updated);

@@ -1,3 +1,4 @@
+import { parseFieldSelector, SelectorError } from '../../../kube/selectors.ts';
 import type { Verb } from '../resources/types.ts';
 
 /** What a request is about, read off its method, path and query alone. */
@@ -10,6 +11,8 @@ export interface ResourceRequest {
   subresource: string;
   namespace: string;
   name: string;
+  /** What the field selector pins down, for whoever decides by it: a node may list the pods bound to it, no others. */
+  fields: Record<string, string>;
 }
 
 export interface PathRequest {
@@ -40,7 +43,9 @@ export function requestInfo(method: string, url: URL): RequestInfo {
     if (parts.length > 2 && !NAMESPACE_SUBRESOURCES.has(parts[2] ?? '')) parts = parts.slice(2);
   }
   const [resource = '', name = '', ...subresource] = parts;
-  const selectedName = name === '' ? nameFromFieldSelector(url.searchParams.get('fieldSelector')) : name;
+  // A list narrowed to one name counts as a request for that name: RBAC's resourceNames apply to it.
+  const fields = pinnedFields(url.searchParams.get('fieldSelector'));
+  const selectedName = name === '' ? (fields['metadata.name'] ?? '') : name;
   return {
     type: 'resource',
     verb: verbOf(method, name !== '', isWatch(url.searchParams)),
@@ -50,6 +55,7 @@ export function requestInfo(method: string, url: URL): RequestInfo {
     subresource: subresource.join('/'),
     namespace,
     name: method === 'GET' ? selectedName : name,
+    fields,
   };
 }
 
@@ -93,8 +99,15 @@ function verbOf(method: string, named: boolean, watch: boolean): Verb {
   }
 }
 
-/** A list narrowed to one name counts as a request for that name: RBAC's resourceNames apply to it. */
-function nameFromFieldSelector(selector: string | null): string {
-  const match = /^metadata\.name==?([^,!=]+)$/.exec(selector ?? '');
-  return match?.[1] ?? '';
+/** The equality requirements of a field selector; one that can not be read pins nothing, and is refused later. */
+function pinnedFields(selector: string | null): Record<string, string> {
+  if (selector === null || selector === '') return {};
+  try {
+    const { requirements } = parseFieldSelector(selector);
+    const pinned = requirements.filter((r) => r.operator === '=').map((r) => [r.field, r.value]);
+    return Object.fromEntries(pinned) as Record<string, string>;
+  } catch (error) {
+    if (error instanceof SelectorError) return {};
+    throw error;
+  }
 }

@@ -25,6 +25,7 @@ export function writeOptions(
     user,
     dryRun: dryRun.length > 0,
     fieldManager: manager === '' ? managerOfUserAgent(request.headers['user-agent']) : manager,
+    ...(query.get('fieldValidation') && { fieldValidation: query.get('fieldValidation') ?? '' }),
     warn,
   };
 }

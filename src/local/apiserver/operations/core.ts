@@ -40,8 +40,19 @@ export interface WriteOptions {
   user: UserInfo;
   dryRun: boolean;
   fieldManager: string;
+  /** What the client asked for, as webhooks are shown it. */
+  fieldValidation?: string;
   warn(message: string): void;
 }
+
+/** The options of the request as an object, for webhooks. */
+export const admissionOptions = (kind: string, options: WriteOptions): Record<string, unknown> => ({
+  kind,
+  apiVersion: 'meta.k8s.io/v1',
+  ...(options.dryRun && { dryRun: ['All'] }),
+  fieldManager: options.fieldManager,
+  ...(options.fieldValidation !== undefined && { fieldValidation: options.fieldValidation }),
+});
 
 /** What a write left behind. `entry` is absent after a dry run: nothing was stored. */
 export interface Written {

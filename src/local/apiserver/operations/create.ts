@@ -5,6 +5,7 @@ import type { Served } from '../registry.ts';
 import type { ResourceDefinition } from '../resources/types.ts';
 import { validateObjectMeta } from '../resources/validation/metadata.ts';
 import {
+  admissionOptions,
   type Core,
   contextOf,
   hasSubresource,
@@ -64,7 +65,7 @@ async function createOnce(core: Core, request: CreateRequest): Promise<Written> 
     oldObject: undefined,
     user: options.user,
     dryRun: options.dryRun,
-    options: { kind: 'CreateOptions', apiVersion: 'meta.k8s.io/v1' },
+    options: admissionOptions('CreateOptions', options),
     warn: options.warn,
   };
   const admitted = await core.admission.mutate({ ...attributes, object });

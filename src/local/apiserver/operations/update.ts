@@ -8,6 +8,7 @@ import type { ResourceDefinition } from '../resources/types.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../resources/validation/metadata.ts';
 import type { Entry } from '../store/types.ts';
 import {
+  admissionOptions,
   type Core,
   contextOf,
   hasSubresource,
@@ -35,7 +36,6 @@ export interface UpdateRequest {
   retries?: boolean;
   /** A server-side apply has computed managedFields itself. */
   managed?: boolean;
-  admissionOptions?: Record<string, unknown>;
 }
 
 const ATTEMPTS = 6;
@@ -70,7 +70,7 @@ async function updateOnce(core: Core, request: UpdateRequest, entry: Entry): Pro
     oldObject: old,
     user: options.user,
     dryRun: options.dryRun,
-    options: request.admissionOptions ?? { kind: 'UpdateOptions', apiVersion: 'meta.k8s.io/v1' },
+    options: admissionOptions(request.retries === true ? 'PatchOptions' : 'UpdateOptions', options),
     warn: options.warn,
   };
   const object = await core.admission.mutate({ ...attributes, object: wanted });
