@@ -69,7 +69,9 @@ export interface Authored<T extends KubeObject> extends TypedStrategy<T> {
   shortNames?: string[];
   categories?: string[];
   storage?: string;
+  /** Where a face's stored form belongs. */
   storageGroup?: string;
+  storageVersion?: string;
   /** When the main version is only a face of something stored otherwise. */
   conversion?: Required<Pick<LegacyVersion, 'toStorage' | 'fromStorage'>>;
   deprecationWarning?: string;
@@ -128,7 +130,7 @@ export function define<T extends KubeObject>(authored: Authored<T>): ResourceDef
     shortNames: authored.shortNames ?? [],
     categories: authored.categories ?? [],
     storage: authored.storage ?? (group === '' ? plural : `${group}/${plural}`),
-    storageVersion: version,
+    storageVersion: authored.storageVersion ?? version,
     versions: [main, ...(authored.legacy ?? [])].map(serve),
     verbs: authored.verbs ?? ALL_VERBS,
     subresources: { ...authored.subresources, ...(authored.scale && { scale: SCALE }) },

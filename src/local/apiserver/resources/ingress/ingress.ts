@@ -69,6 +69,7 @@ export const extensionsIngresses = define<Ingress>({
   ...common,
   group: 'extensions',
   storageGroup: 'networking.k8s.io',
+  storageVersion: 'v1',
   version: 'v1beta1',
   subresources: statusOf('extensions', 'v1beta1', 'Ingress'),
   deprecationWarning: deprecated('extensions/v1beta1'),
