@@ -1,5 +1,6 @@
 /** The rules of jobs and cron jobs. */
 import { type FieldError, fieldError } from '../../field-error.ts';
+import { internalTemplate } from '../pod/internal-spec.ts';
 import { validatePodTemplate } from '../pod/validate.ts';
 import { nonNegative, oneOf, supported } from '../validation/checks.ts';
 import { semanticallyEqual } from '../validation/equal.ts';
@@ -133,7 +134,9 @@ export function validateJobUpdate({ spec }: Job, { spec: old }: Job): FieldError
     ...(elastic ? [] : fixed('completions')),
     ...fixed('selector'),
     // A suspended job has started nothing yet.
-    ...(old.suspend === true ? [] : fixed('template')),
+    ...(old.suspend === true || semanticallyEqual(spec.template, old.template)
+      ? []
+      : [fieldError.invalid('spec.template', internalTemplate(spec.template ?? {}), IMMUTABLE)]),
     ...fixed('completionMode'),
     ...fixed('podFailurePolicy'),
     ...fixed('backoffLimitPerIndex'),

@@ -64,7 +64,7 @@ export class Recorder {
     const path = `${base}/${golden.create.metadata.name ?? ''}`;
     const patched = await this.#send('PATCH', `${path}${dry}`, golden.patch);
     const table = await this.#send('PATCH', `${path}${dry}`, golden.patch, TABLE);
-    await this.#send('DELETE', path, { gracePeriodSeconds: 0 });
+    await this.#send('DELETE', path, { gracePeriodSeconds: 0, propagationPolicy: 'Background' });
     return outcome(golden, patched, table);
   }
 

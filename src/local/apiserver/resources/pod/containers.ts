@@ -3,6 +3,7 @@ import { type FieldError, fieldError } from '../../field-error.ts';
 import { each, inRange, MAX_INT32, named, oneOf, required, supported } from '../validation/checks.ts';
 import { isDNS1123Label, isPortName, isPortNumber } from '../validation/names.ts';
 import { validateEnv, validateEnvFrom } from './env.ts';
+import { internalSecurityContext } from './internal-spec.ts';
 import { validateProbes } from './probes.ts';
 import { validateRequirements } from './requirements.ts';
 import type { Container, ContainerPort, ContainerSecurityContext, PodSpec } from './types.ts';
@@ -42,7 +43,11 @@ function validateSecurity(security: ContainerSecurityContext | undefined, path: 
   if (security.allowPrivilegeEscalation === false) {
     const wrong = (what: string): void =>
       void errors.push(
-        fieldError.invalid(path, security, `cannot set \`allowPrivilegeEscalation\` to false and ${what}`),
+        fieldError.invalid(
+          path,
+          internalSecurityContext(security),
+          `cannot set \`allowPrivilegeEscalation\` to false and ${what}`,
+        ),
       );
     if (security.privileged === true) wrong('`privileged` to true');
     if (security.capabilities?.add?.includes('CAP_SYS_ADMIN')) wrong('`capabilities.Add` CAP_SYS_ADMIN');

@@ -36,6 +36,7 @@ export function defaultPod(pod: Pod): void {
     if (spec.hostNetwork !== true) continue;
     for (const port of container.ports ?? []) if (unset(port.hostPort)) port.hostPort = port.containerPort;
   }
+  podRequests(spec);
   spec.enableServiceLinks ??= true;
 }
 
@@ -144,6 +145,24 @@ function defaultDownwardItems(items: DownwardAPIItem[] | undefined): void {
 function requestsFromLimits(resources: ResourceRequirements | undefined): void {
   if (resources?.limits === undefined) return;
   resources.requests = { ...resources.limits, ...resources.requests };
+}
+
+/** Requests of the whole pod: what its containers ask for together, else as much as it may have. */
+function podRequests(spec: PodSpec): void {
+  const { limits, requests } = spec.resources ?? {};
+  if (spec.resources === undefined || limits === undefined) return;
+  const together: ResourceList = {};
+  for (const name of ['cpu', 'memory']) {
+    const asked = (spec.containers ?? []).flatMap((container) => {
+      const quantity = parseQuantity(String(container.resources?.requests?.[name] ?? ''));
+      return quantity === undefined ? [] : [quantity];
+    });
+    const [first] = asked;
+    if (first === undefined) continue;
+    const nanos = asked.reduce((sum, quantity) => sum + quantity.nanos, 0n);
+    together[name] = formatQuantity({ ...first, nanos });
+  }
+  spec.resources.requests = { ...limits, ...together, ...requests };
 }
 
 export function canonicalRequirements(resources: ResourceRequirements): void {

@@ -5,7 +5,8 @@
  * Written as `Name:type`: `s` text, `i` number, `b` boolean, `q` quantity, `{` map, `[` list, `[T` list of structs,
  * `T` struct, `*T` struct or null, and without a type: any value or null.
  */
-import type { PodSpec } from './types.ts';
+import { sortedLabels } from '../validation/selectors.ts';
+import type { ContainerSecurityContext, PodSpec, PodTemplateSpec } from './types.ts';
 
 const STRUCTS: Record<string, string> = {
   PodSpec: `
@@ -153,6 +154,16 @@ export function internalSpec(spec: PodSpec): unknown {
   const moved = { hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers };
   return struct('PodSpec', { ...spec, securityContext: { ...spec.securityContext, ...moved } });
 }
+
+/** A template, whose metadata is one with it inside the server. */
+export const internalTemplate = ({ metadata = {}, spec = {} }: PodTemplateSpec): unknown => ({
+  ...metadata,
+  ...(metadata.labels && { labels: sortedLabels(metadata.labels) }),
+  Spec: internalSpec(spec),
+});
+
+export const internalSecurityContext = (security: ContainerSecurityContext): unknown =>
+  struct('SecurityContext', { ...security });
 
 function struct(type: string, value: Record<string, unknown>): unknown {
   const fields = (STRUCTS[type] ?? '').split(/\s+/).filter((field) => field !== '');
