@@ -1,4 +1,4 @@
-import type { KubeObject } from '../../../kube/object.ts';
+import type { KubeObject, ManagedFieldsEntry } from '../../../kube/object.ts';
 import { trackUpdate } from '../apply/managed-fields.ts';
 import { storageApiVersion } from '../codec.ts';
 import { type Served, servedApiVersion } from '../registry.ts';
@@ -26,7 +26,17 @@ export function recordManager(
     resetFields: resetFields(served.definition, subresource),
   });
   if (managedFields === undefined) delete object.metadata.managedFields;
-  else object.metadata.managedFields = managedFields;
+  else
+    object.metadata.managedFields = subresource === 'scale' ? withoutScaleTime(managedFields) : managedFields;
+}
+
+/** Whoever scales is noted without a time, and what has no time comes first among the updates. */
+function withoutScaleTime(entries: ManagedFieldsEntry[]): ManagedFieldsEntry[] {
+  const isScale = (e: ManagedFieldsEntry): boolean => e.subresource === 'scale' && e.operation === 'Update';
+  const scale = entries.filter(isScale).map(({ time: _, ...entry }) => entry);
+  const applied = entries.filter((e) => e.operation === 'Apply');
+  const rest = entries.filter((e) => e.operation !== 'Apply' && !isScale(e));
+  return [...applied, ...scale, ...rest];
 }
 
 /** Fields are tracked in the version in which they are stored, unless only the version's name differs. */

@@ -57,7 +57,8 @@ async function updateOnce(core: Core, request: UpdateRequest, entry: Entry): Pro
   const { definition } = served;
   const old = decodeStored(entry);
   const wanted = await request.change(decodeStored(entry));
-  checkUid(definition, wanted, old);
+  // A patch goes on to the ordinary checks, where a changed uid is an immutable field.
+  if (request.retries !== true) checkUid(definition, wanted, old);
   const insists = checkResourceVersion(definition, request.name, wanted, old) && request.retries !== true;
 
   keepApart(definition, subresource, wanted, old);
@@ -192,7 +193,9 @@ function check(
   if (subresource === 'status') errors.push(...(strategy.validateStatusUpdate?.(object, old) ?? []));
   else {
     errors.push(...(strategy.validate?.(object, old) ?? []));
-    errors.push(...(strategy.validateUpdate?.(object, old) ?? []));
+    // Other subresources exist to change what the object itself may not: a binding sets the node of a pod.
+    if (subresource === '' || subresource === 'scale')
+      errors.push(...(strategy.validateUpdate?.(object, old) ?? []));
   }
   if (errors.length > 0) throw invalid(definition, object.metadata.name ?? '', errors);
 }
