@@ -84,7 +84,12 @@ function checkFieldLabels(definition: ResourceDefinition, selector: FieldMatcher
   if (selector.empty) return;
   const supported = supportedFields(definition);
   for (const { field } of selector.requirements) {
-    if (!supported.has(field)) throw badRequest(`field label not supported: ${field}`);
+    if (supported.has(field)) continue;
+    throw badRequest(
+      definition.custom || definition.selectableFields !== undefined
+        ? `field label not supported: ${field}`
+        : `"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"`,
+    );
   }
 }
 
