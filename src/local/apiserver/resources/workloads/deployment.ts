@@ -2,6 +2,7 @@ import { define, replicasPaths, statusOf } from '../define.ts';
 import { defaultPodTemplate } from '../pod/defaults.ts';
 import { ageColumn, nameColumn } from '../table.ts';
 import { labelSelectorString } from '../validation/selectors.ts';
+import { validateReplicaCounts } from './status.ts';
 import { selectorColumn, templateColumns } from './template.ts';
 import type { Deployment } from './types.ts';
 import { validateDeployment, validateDeploymentUpdate } from './validate.ts';
@@ -44,6 +45,7 @@ export const deployments = define<Deployment>({
   },
   validate: validateDeployment,
   validateUpdate: validateDeploymentUpdate,
+  validateStatusUpdate: ({ status }, old) => validateReplicaCounts(status, old.status),
   warnings: (deployment, old) => [
     ...nameWarnings(deployment, old),
     ...templateWarnings(deployment, old, ({ spec }) => spec.template),

@@ -1,6 +1,7 @@
 import { define, replicasPaths, statusOf } from '../define.ts';
 import { defaultPodTemplate } from '../pod/defaults.ts';
 import { ageColumn, nameColumn } from '../table.ts';
+import { validateReplicaCounts } from './status.ts';
 import { selectorColumn, templateColumns } from './template.ts';
 import type { ReplicaSet } from './types.ts';
 import { validateReplicaSet, validateReplicaSetUpdate } from './validate.ts';
@@ -47,6 +48,7 @@ export const replicasets = define<ReplicaSet>({
   },
   validate: validateReplicaSet,
   validateUpdate: validateReplicaSetUpdate,
+  validateStatusUpdate: ({ status }, old) => validateReplicaCounts(status, old.status),
   warnings: (replicaSet, old) => [
     ...nameWarnings(replicaSet, old),
     ...templateWarnings(replicaSet, old, ({ spec }) => spec.template),

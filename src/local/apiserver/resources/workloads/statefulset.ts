@@ -2,6 +2,7 @@ import { define, replicasPaths, statusOf } from '../define.ts';
 import { canonicalRequirements, defaultPodTemplate } from '../pod/defaults.ts';
 import { ageColumn, nameColumn } from '../table.ts';
 import { nameIsLabel } from '../validation/names.ts';
+import { validateReplicaCounts } from './status.ts';
 import { templateColumns } from './template.ts';
 import type { StatefulSet, VolumeClaimTemplate } from './types.ts';
 import { validateStatefulSet, validateStatefulSetUpdate } from './validate.ts';
@@ -34,6 +35,8 @@ export const statefulsets = define<StatefulSet>({
   },
   validate: validateStatefulSet,
   validateUpdate: validateStatefulSetUpdate,
+  validateStatusUpdate: ({ status }, old) =>
+    validateReplicaCounts(status, old.status, 'status.readyReplicas'),
   warnings: (statefulSet, old) => templateWarnings(statefulSet, old, ({ spec }) => spec.template),
 });
 
