@@ -85,9 +85,6 @@ export const expired = (message: string): ApiError => new ApiError(410, 'Expired
 export const unsupportedMediaType = (message: string): ApiError =>
   new ApiError(415, 'UnsupportedMediaType', message);
 
-export const tooManyRequests = (message: string, retryAfterSeconds: number): ApiError =>
-  new ApiError(429, 'TooManyRequests', message, { retryAfterSeconds });
-
 export const internalError = (cause: unknown): ApiError => {
   const text = cause instanceof Error ? cause.message : String(cause);
   return new ApiError(
@@ -98,9 +95,6 @@ export const internalError = (cause: unknown): ApiError => {
     cause,
   );
 };
-
-export const timeout = (message: string, retryAfterSeconds: number): ApiError =>
-  new ApiError(504, 'Timeout', `Timeout: ${message}`, { retryAfterSeconds });
 
 /** 422 with one cause a field. `kind` is the Kind, not the resource: `Ingress.networking.k8s.io "x" is invalid: ...`. */
 export function invalid(kind: { group: string; kind: string }, name: string, errors: FieldError[]): ApiError {

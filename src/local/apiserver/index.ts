@@ -8,4 +8,4 @@
  * What is particular about a kind stands in resources/ (built-in) or comes from its CRD (crd/); schema/ is the
  * language both are written in. patch/ and apply/ are pure. collector/ deletes what deletions leave behind.
  */
-export { type ApiServer, type ApiServerOptions, startApiServer } from './server.ts';
+export { startApiServer } from './server.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '../../../kube/object.ts';
 import { decodeStored, encodeStored } from '../codec.ts';
-import { ApiError, conflict, invalid, notFound, OBJECT_MODIFIED } from '../errors.ts';
+import { conflict, invalid, notFound, OBJECT_MODIFIED } from '../errors.ts';
 import { fieldError } from '../field-error.ts';
 import type { Served } from '../registry.ts';
 import type { ResourceDefinition } from '../resources/types.ts';
@@ -255,7 +255,3 @@ function isUnchanged(object: KubeObject, old: KubeObject): boolean {
   };
   return isDeepStrictEqual(strip(object), strip(old));
 }
-
-/** Whether an error says that the object was changed by somebody else. */
-export const isConflict = (error: unknown): boolean =>
-  error instanceof ApiError && error.status.reason === 'Conflict';

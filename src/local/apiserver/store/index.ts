@@ -8,5 +8,4 @@
  * A start: lock.ts -> recovery.ts reads the newest snapshot (snapshot.ts) and the log behind it. Files are headers
  * (files.ts) and frames (frame.ts) of records (record.ts). compactor.ts writes snapshots and drops old log.
  */
-export { StoreError } from './errors.ts';
-export { openStore, type StoreOptions } from './store.ts';
+export { openStore } from './store.ts';
