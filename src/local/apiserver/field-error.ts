@@ -2,6 +2,8 @@
  * What is wrong with one field, worded as kube-apiserver words it: `spec.replicas: Invalid value: -1: must be ...`.
  * Validators return lists of these; `invalid()` in errors.ts turns a list into one 422 Status.
  */
+import { quoteText } from './go-quote.ts';
+
 export type FieldErrorReason =
   | 'FieldValueNotFound'
   | 'FieldValueRequired'
@@ -25,11 +27,18 @@ export interface FieldError {
 export const fieldErrorMessage = (e: FieldError): string =>
   e.field === '' ? e.body : `${e.field}: ${e.body}`;
 
-/** A bad value as the real server prints it: strings quoted, numbers and booleans bare, the rest as JSON. */
+/** A bad value as the real server prints it: strings quoted, numbers and booleans bare, the rest as Go's JSON. */
 export function printValue(value: unknown): string {
   if (value === null || value === undefined) return 'null';
-  return JSON.stringify(value);
+  return typeof value === 'string' ? quoteText(value) : printJson(value);
 }
+
+/** JSON as Go writes it: safe to be put into HTML. */
+export const printJson = (value: unknown): string =>
+  JSON.stringify(value).replace(
+    /[<>&\u2028\u2029]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 
 const withDetail = (head: string, detail: string): string => (detail === '' ? head : `${head}: ${detail}`);
 

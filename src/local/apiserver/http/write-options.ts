@@ -17,7 +17,7 @@ export function writeOptions(
   warn: (message: string) => void,
 ): WriteOptions {
   const dryRun = query.getAll('dryRun').filter((v) => v !== '');
-  const errors = dryRun.filter((v) => v !== 'All').map((v) => fieldError.notSupported('dryRun', v, ['All']));
+  const errors = dryRun.every((v) => v === 'All') ? [] : [fieldError.notSupported('dryRun', dryRun, ['All'])];
   const manager = query.get('fieldManager') ?? '';
   if (manager.length > MAX_MANAGER) errors.push(fieldError.tooLong('fieldManager', MAX_MANAGER));
   if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind }, '', errors);
@@ -39,6 +39,6 @@ export function fieldValidation(kind: string, query: URLSearchParams): FieldVali
   if (value === '') return 'Warn';
   if (value === 'Ignore' || value === 'Warn' || value === 'Strict') return value;
   throw invalid({ group: 'meta.k8s.io', kind }, '', [
-    fieldError.notSupported('fieldValidation', value, ['Ignore', 'Strict', 'Warn']),
+    fieldError.notSupported('fieldValidation', value, ['', 'Ignore', 'Strict', 'Warn']),
   ]);
 }

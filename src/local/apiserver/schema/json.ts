@@ -2,6 +2,7 @@
  * JSON with what JSON.parse does not tell: the words in which Go's decoder complains, and keys that stand twice.
  * The fast path is JSON.parse itself; the scanner below runs for broken documents, and for strict field validation.
  */
+import { quoteCharacter } from '../go-quote.ts';
 
 /** A document that is not JSON; the message is Go's. */
 export class JsonSyntaxError extends Error {
@@ -177,7 +178,7 @@ class Scanner {
   #unexpected(where: string): JsonSyntaxError {
     const char = this.#text[this.#at];
     if (char === undefined) return new JsonSyntaxError('unexpected end of JSON input');
-    return new JsonSyntaxError(`invalid character ${quoteChar(char)} ${where}`);
+    return new JsonSyntaxError(`invalid character ${quoteCharacter(char)} ${where}`);
   }
 }
 
@@ -192,10 +193,3 @@ export function pathText(path: readonly (string | number)[]): string {
 }
 
 const isDigit = (char: string | undefined): boolean => char !== undefined && char >= '0' && char <= '9';
-
-/** As Go prints a character: single quotes, except around the quotes themselves. */
-function quoteChar(char: string): string {
-  if (char === "'") return `'\\''`;
-  if (char === '"') return `'"'`;
-  return `'${JSON.stringify(char).slice(1, -1)}'`;
-}
