@@ -52,7 +52,8 @@ export function negotiate(accept: string | undefined): Representation {
   );
 }
 
-function mediaRanges(accept: string): MediaRange[] {
+/** What a client takes, best first. */
+export function mediaRanges(accept: string): MediaRange[] {
   const ranges = accept.split(',').map((part): MediaRange => {
     const [type = '', ...parameters] = part.split(';').map((s) => s.trim());
     const pairs = parameters.map((p): [string, string] => {

@@ -1,16 +1,36 @@
 import { createHash } from 'node:crypto';
+import { gnosticDocument } from '../openapi/gnostic.ts';
 import { documentPath, type GroupVersion, openApiDocument, openApiIndex } from '../openapi/index.ts';
-import type { Registry } from '../registry.ts';
+import { openApiV2 } from '../openapi/v2.ts';
+import type { Registry, Served } from '../registry.ts';
 import type { ResourceDefinition } from '../resources/types.ts';
+import { KUBERNETES_VERSION } from '../version.ts';
 import type { Documents } from './documents.ts';
+import { mediaRanges } from './negotiate.ts';
+import type { Exchange } from './respond.ts';
 
 /** Documents are made when somebody asks, and kept until what they describe changes. */
 export function addOpenApi(documents: Documents, registry: Registry, serverVersion: string): void {
-  const made = new Map<string, { hash: string; bytes: Buffer }>();
+  const kept = new KeptDocuments();
+  const hashOf = (version: GroupVersion): string => contentHash(registry, version, serverVersion);
+
+  documents.set('/openapi/v2', ({ exchange }) => {
+    const type = acceptedV2Type(exchange.request.headers.accept);
+    // The real server has no words for this either.
+    if (type === undefined) return exchange.bytes(406, 'text/plain', []);
+    const hash = sha256(groupVersions(registry).map(hashOf).join());
+    return kept.send(exchange, `v2 ${type}`, type, hash, () => {
+      const document = openApiV2(
+        allServed(registry),
+        `${KUBERNETES_VERSION.major}.${KUBERNETES_VERSION.minor}`,
+      );
+      return type === 'application/json' ? Buffer.from(JSON.stringify(document)) : gnosticDocument(document);
+    });
+  });
 
   documents.set('/openapi/v3', ({ exchange }) => {
     const versions = groupVersions(registry);
-    const hashes = new Map(versions.map((v) => [documentPath(v), hashOf(registry, v, serverVersion)]));
+    const hashes = new Map(versions.map((v) => [documentPath(v), hashOf(v)]));
     return exchange.object(
       200,
       openApiIndex(versions, (path) => hashes.get(path) ?? ''),
@@ -21,19 +41,55 @@ export function addOpenApi(documents: Documents, registry: Registry, serverVersi
     const wanted = path.slice('/openapi/v3/'.length);
     const version = groupVersions(registry).find((v) => documentPath(v) === wanted);
     if (version === undefined) return exchange.text(404, '404 page not found\n');
-    const hash = hashOf(registry, version, serverVersion);
-    let document = made.get(wanted);
-    if (document?.hash !== hash) {
-      const definitions = definitionsAt(registry, version);
-      document = {
-        hash,
-        bytes: Buffer.from(JSON.stringify(openApiDocument(version, definitions, serverVersion))),
-      };
-      made.set(wanted, document);
-    }
-    return exchange.bytes(200, 'application/json', [document.bytes]);
+    return kept.send(exchange, wanted, 'application/json', hashOf(version), () =>
+      Buffer.from(JSON.stringify(openApiDocument(version, definitionsAt(registry, version), serverVersion))),
+    );
   });
 }
+
+/** The documents that somebody asked for, each with the hash of what it was made from. */
+class KeptDocuments {
+  readonly #documents = new Map<string, { hash: string; bytes: Buffer }>();
+
+  async send(
+    exchange: Exchange,
+    name: string,
+    type: string,
+    hash: string,
+    make: () => Buffer,
+  ): Promise<void> {
+    // One for each form: the same path answers with either.
+    const etag = `"${hash}${type === 'application/json' ? '' : '-protobuf'}"`;
+    exchange.response.setHeader('ETag', etag);
+    if (exchange.request.headers['if-none-match'] === etag) {
+      exchange.head(304, type);
+      exchange.response.end();
+      return;
+    }
+    let document = this.#documents.get(name);
+    if (document?.hash !== hash) {
+      document = { hash, bytes: make() };
+      this.#documents.set(name, document);
+    }
+    await exchange.bytes(200, type, [document.bytes]);
+  }
+}
+
+const V2_PROTOBUF = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+
+const V2_TYPES = new Map([
+  ['*/*', 'application/json'],
+  ['application/*', 'application/json'],
+  ['application/json', 'application/json'],
+  [V2_PROTOBUF, V2_PROTOBUF],
+  // What clients really ask with, although it is no valid media type.
+  [V2_PROTOBUF.replace('.v1.0', '@v1.0'), V2_PROTOBUF],
+]);
+
+const acceptedV2Type = (accept: string | undefined): string | undefined =>
+  mediaRanges(accept || '*/*')
+    .map((range) => V2_TYPES.get(range.type))
+    .find((type) => type !== undefined);
 
 const groupVersions = (registry: Registry): GroupVersion[] =>
   [...registry.groups()].flatMap(([group, versions]) => versions.map((version) => ({ group, version })));
@@ -41,13 +97,18 @@ const groupVersions = (registry: Registry): GroupVersion[] =>
 const definitionsAt = (registry: Registry, { group, version }: GroupVersion): ResourceDefinition[] =>
   registry.all().filter((d) => d.group === group && d.versions.some((v) => v.name === version));
 
+const allServed = (registry: Registry): Served[] =>
+  registry.all().flatMap((definition) => definition.versions.map((version) => ({ definition, version })));
+
 /** Clients keep documents by their hash over restarts, so it must follow from the content: for built-ins, from the version. */
-function hashOf(registry: Registry, at: GroupVersion, serverVersion: string): string {
-  const hash = createHash('sha256').update(serverVersion);
-  for (const definition of definitionsAt(registry, at)) {
+function contentHash(registry: Registry, at: GroupVersion, serverVersion: string): string {
+  const content = definitionsAt(registry, at).map((definition) => {
     const { plural, kind, verbs, subresources, custom } = definition;
     const schema = custom ? definition.versions.find((v) => v.name === at.version)?.schema : undefined;
-    hash.update(JSON.stringify([plural, kind, verbs, Object.keys(subresources), schema]));
-  }
-  return hash.digest('hex').slice(0, 32).toUpperCase();
+    return [plural, kind, verbs, Object.keys(subresources), schema];
+  });
+  return sha256(serverVersion + JSON.stringify(content));
 }
+
+const sha256 = (content: string): string =>
+  createHash('sha256').update(content).digest('hex').slice(0, 32).toUpperCase();

@@ -45,5 +45,5 @@ export function openApiDocument(
   };
 }
 
-const sortKeys = (object: Record<string, unknown>): Record<string, unknown> =>
+export const sortKeys = (object: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -3,7 +3,6 @@ import { definitionOf } from '../crd/definition.ts';
 import { builtinResources, type ServiceAllocator } from '../resources/index.ts';
 import { noHooks } from '../resources/testing.ts';
 import { openApiDocument, openApiIndex } from './index.ts';
-import { openApiV2Protobuf } from './v2.ts';
 
 interface Document {
   paths: Record<string, Record<string, Operation>>;
@@ -138,13 +137,5 @@ describe('openApiDocument', () => {
       .map(([, name]) => name ?? '')
       .filter((name) => !(name in document.components.schemas));
     expect(missing).toEqual([]);
-  });
-});
-
-describe('openApiV2Protobuf', () => {
-  it('is a document without definitions', () => {
-    expect(openApiV2Protobuf('v1').toString('latin1')).toBe(
-      '\n\x032.0\x12\x10\n\nKubernetes\x12\x02v1B\0J\0',
-    );
   });
 });

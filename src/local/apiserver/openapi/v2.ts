@@ -1,32 +1,91 @@
 /**
- * `/openapi/v2`, as little of it as possible: kubectl asks for it before it takes a `kind: List`, which version 3 can
- * not describe. It then looks every item's kind up, finds none, and leaves validation to the server.
+ * `/openapi/v2`: the whole API in one document of the older version, made of the same paths and schemas as version 3.
+ * kubectl turns to it for what version 3 can not answer: a `kind: List`, and kinds that take no patch.
  */
-/** The type of the answer. Clients ask with `@` instead of the last dot, which is no valid media type. */
-export const OPENAPI_V2_PROTOBUF = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+import type { Served } from '../registry.ts';
+import { sortKeys } from './index.ts';
+import { pathsOf } from './paths.ts';
+import { SchemaWriter } from './schemas.ts';
+import { mapValues, toV2Definition, toV2Schema } from './v2-schema.ts';
 
-export const openApiV2 = (serverVersion: string): object => ({
-  swagger: '2.0',
-  info: { title: 'Kubernetes', version: serverVersion },
-  paths: {},
-  definitions: {},
-});
+type Json = Record<string, unknown>;
 
-/** The same as a protobuf message, the only form that kubectl asks for. */
-export function openApiV2Protobuf(serverVersion: string): Buffer {
-  const info = Buffer.concat([text(1, 'Kubernetes'), text(2, serverVersion)]);
-  return Buffer.concat([
-    text(1, '2.0'),
-    field(2, info),
-    field(8, Buffer.alloc(0)),
-    field(9, Buffer.alloc(0)),
-  ]);
+export function openApiV2(served: Served[], version: string): Json {
+  const writer = new SchemaWriter();
+  const parameters = new SharedParameters();
+  const paths: Json = {};
+  for (const resource of served) {
+    for (const [path, item] of Object.entries(pathsOf(resource, writer))) {
+      paths[path] = toV2Path(item as Json, parameters);
+    }
+  }
+  return {
+    swagger: '2.0',
+    info: { title: 'Kubernetes', version },
+    paths: sortKeys(paths),
+    definitions: sortKeys(mapValues(writer.schemas, toV2Definition)),
+    parameters: sortKeys(parameters.definitions),
+  };
 }
 
-const LENGTH_DELIMITED = 2;
+function toV2Path({ parameters, ...operations }: Json, shared: SharedParameters): Json {
+  return {
+    ...mapValues(operations, (operation) => toV2Operation(operation, shared)),
+    parameters: shared.of(parameters as Json[]),
+  };
+}
 
-/** Fields are short here: number and length take one byte each. */
-const field = (number: number, value: Buffer): Buffer =>
-  Buffer.concat([Buffer.of((number << 3) | LENGTH_DELIMITED, value.length), value]);
+const WRITTEN = ['application/json', 'application/yaml'];
 
-const text = (number: number, value: string): Buffer => field(number, Buffer.from(value, 'utf8'));
+function toV2Operation(operation: Json, shared: SharedParameters): Json {
+  const { parameters, requestBody, responses, ...own } = operation;
+  const body = requestBody as { content: Record<string, Json>; required: boolean } | undefined;
+  return {
+    ...own,
+    consumes: body === undefined ? ['*/*'] : Object.keys(body.content),
+    produces: WRITTEN,
+    schemes: ['https'],
+    parameters: [...bodyParameter(body), ...shared.of(parameters as Json[])],
+    responses: mapValues(responses as Json, toV2Response),
+  };
+}
+
+function bodyParameter(body: { content: Record<string, Json>; required: boolean } | undefined): Json[] {
+  if (body === undefined) return [];
+  const [schema] = Object.values(body.content).map((content) => toV2Schema(content.schema as Json));
+  return [{ name: 'body', in: 'body', required: body.required, schema }];
+}
+
+function toV2Response({ description, content }: Json): Json {
+  const [answer] = Object.values((content ?? {}) as Record<string, Json>);
+  return { description, ...(answer !== undefined && { schema: toV2Schema(answer.schema as Json) }) };
+}
+
+/** Nearly all operations take the same few parameters: they stand in the document once. */
+class SharedParameters {
+  readonly definitions: Json = {};
+  readonly #names = new Map<Json, string>();
+
+  of(parameters: Json[]): Json[] {
+    return parameters.map((parameter) =>
+      parameter.in === 'query'
+        ? { $ref: `#/parameters/${this.#nameOf(parameter)}` }
+        : toV2Parameter(parameter),
+    );
+  }
+
+  #nameOf(parameter: Json): string {
+    const known = this.#names.get(parameter);
+    if (known !== undefined) return known;
+    let name = String(parameter.name);
+    // Another meaning of the same parameter.
+    while (name in this.definitions) name += '_';
+    this.#names.set(parameter, name);
+    this.definitions[name] = toV2Parameter(parameter);
+    return name;
+  }
+}
+
+function toV2Parameter({ schema, ...own }: Json): Json {
+  return { ...own, ...(schema as Json) };
+}
