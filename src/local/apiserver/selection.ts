@@ -27,7 +27,7 @@ interface Facets {
 }
 
 /** What selectors look at, worked out once an entry. Entries are immutable, so it never goes stale. */
-const facetsOf = new WeakMap<Entry, Facets>();
+const facetsOf = new WeakMap<ResourceDefinition, WeakMap<Entry, Facets>>();
 
 export function parseSelection(definition: ResourceDefinition, query: URLSearchParams): Selection {
   const labels = parse(() => parseLabelSelector(query.get('labelSelector') ?? ''));
@@ -71,11 +71,14 @@ const metadataField = (field: string, entry: Entry): string | undefined => {
 };
 
 function facets(definition: ResourceDefinition, entry: Entry): Facets {
-  const known = facetsOf.get(entry);
+  // Two resources may be faces of one storage, with fields of their own.
+  const facetsOfFace = facetsOf.get(definition) ?? new WeakMap<Entry, Facets>();
+  const known = facetsOfFace.get(entry);
   if (known !== undefined) return known;
   const object = decodeStored(entry);
   const made = { labels: object.metadata.labels, fields: definition.selectableFields?.(object) ?? {} };
-  facetsOf.set(entry, made);
+  facetsOfFace.set(entry, made);
+  facetsOf.set(definition, facetsOfFace);
   return made;
 }
 
@@ -112,5 +115,5 @@ function emptyObject(definition: ResourceDefinition): KubeObject {
   const blank: KubeObject = { apiVersion: '', kind, metadata: {} };
   const schema = definition.versions.find((v) => v.name === storageVersion)?.schema;
   if (definition.custom || schema === undefined) return blank;
-  return decode(blank, { schema, kind, version: storageVersion }).object;
+  return decode(blank, { schema }).object;
 }

@@ -39,6 +39,10 @@ export const jobs = define<Job>({
   prepareForCreate(job) {
     job.status = {};
     addJobSelector(job);
+    // The real server finds out when it reads the job again; here the labels are there from the start.
+    if (Object.keys(job.metadata.labels ?? {}).length === 0) {
+      job.metadata.labels = { ...job.spec.template?.metadata?.labels };
+    }
   },
   validate: validateJob,
   validateUpdate: validateJobUpdate,

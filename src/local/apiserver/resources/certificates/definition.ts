@@ -87,9 +87,9 @@ function approve(): SubresourceHandler {
     const request = structuredClone(parent) as CertificateSigningRequest;
     const now = context.now.toISOString().replace(/\.\d+Z$/, 'Z');
     const conditions = ((body as CertificateSigningRequest).status?.conditions ?? []).map((condition) => ({
-      lastUpdateTime: now,
-      lastTransitionTime: now,
       ...condition,
+      lastUpdateTime: condition.lastUpdateTime ?? now,
+      lastTransitionTime: condition.lastTransitionTime ?? now,
     }));
     return { replace: { ...request, status: { ...request.status, conditions } } };
   };

@@ -1,5 +1,7 @@
 /** The rules of ConfigMaps and Secrets. */
+
 import { type FieldError, fieldError } from '../../field-error.ts';
+import { JsonSyntaxError, parseJson } from '../../schema/json.ts';
 import { named } from '../validation/checks.ts';
 import { semanticallyEqual } from '../validation/equal.ts';
 import { IMMUTABLE, isConfigKey } from '../validation/names.ts';
@@ -88,12 +90,13 @@ function validateJson(data: Record<string, string>, key: string): FieldError[] {
   ];
   if (text.trim() === '') return wrong('unexpected end of JSON input');
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseJson(text);
     const kind = Array.isArray(value) ? 'array' : typeof value;
     if (kind === 'object') return [];
     return wrong(`json: cannot unmarshal ${kind} into Go value of type map[string]interface {}`);
-  } catch {
-    return wrong(`invalid character '${text.trim()[0]}' looking for beginning of value`);
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    return wrong(error.message);
   }
 }
 

@@ -4,7 +4,7 @@ import { builtinSchema } from '../../schema/builtin.ts';
 import { type Authored, define } from '../define.ts';
 import { nameColumn, since, type Table } from '../table.ts';
 import { nameIsSubdomain } from '../validation/names.ts';
-import { validateEvent } from './validate-event.ts';
+import { validateEvent, validateGroupedEvent } from './validate-event.ts';
 
 export interface ObjectReference {
   apiVersion?: string;
@@ -105,6 +105,7 @@ export const groupedEvents = define<Event>({
   ...common,
   group: 'events.k8s.io',
   documentation: () => builtinSchema('v1', 'Event'),
+  validate: validateGroupedEvent,
   selectableFields: (event) => ({
     ...about(event, 'regarding'),
     reason: event.reason ?? '',
@@ -139,7 +140,8 @@ export const groupedEvents = define<Event>({
         apiVersion: 'events.k8s.io/v1',
         regarding: involvedObject,
         note: message,
-        reportingController: reportingComponent,
+        reportingController: reportingComponent || undefined,
+        reportingInstance: event.reportingInstance || undefined,
         deprecatedSource,
         deprecatedFirstTimestamp: firstTimestamp,
         deprecatedLastTimestamp: lastTimestamp,

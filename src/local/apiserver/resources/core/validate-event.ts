@@ -19,6 +19,25 @@ export function validateEvent(event: Event): FieldError[] {
   return isNew ? [...errors, ...validateNewEvent(event)] : errors;
 }
 
+/** Whoever writes through events.k8s.io writes the new kind, and nothing that only the old kind has. */
+export function validateGroupedEvent(event: Event): FieldError[] {
+  const unset = (field: string, value: unknown): FieldError[] =>
+    value === undefined || value === null || value === 0
+      ? []
+      : [fieldError.invalid(field, value, 'needs to be unset')];
+  const { type = '' } = event;
+  return [
+    ...validateEvent(event),
+    ...((event.eventTime ?? null) === null ? [fieldError.required('eventTime')] : []),
+    ...(type === 'Normal' || type === 'Warning'
+      ? []
+      : [fieldError.invalid('type', '', `has invalid value: ${type}`)]),
+    ...unset('firstTimestamp', event.firstTimestamp),
+    ...unset('lastTimestamp', event.lastTimestamp),
+    ...unset('count', event.count),
+  ];
+}
+
 function validateNewEvent(event: Event): FieldError[] {
   const { reportingComponent = '', reportingInstance, action, reason } = event;
   return [

@@ -17,8 +17,10 @@ const MAX_PORTS = 20_000;
 const MAX_ADDRESSES = 100;
 const MAX_HINTS = 8;
 
-export function validateEndpointSlice(slice: EndpointSlice): FieldError[] {
-  const { addressType, ports } = slice;
+/** A change of the address type is refused for itself: the addresses are then still judged by the type they had. */
+export function validateEndpointSlice(slice: EndpointSlice, old?: EndpointSlice): FieldError[] {
+  const { ports } = slice;
+  const addressType = old?.addressType ?? slice.addressType;
   const endpoints = slice.endpoints ?? [];
   return [
     ...oneOf('addressType', addressType, ['FQDN', 'IPv4', 'IPv6']),

@@ -68,6 +68,23 @@ export function validateAnnotations(
   return errors;
 }
 
+/** A reference with its fields in the order in which the real server prints them. */
+const inOrder = ({
+  apiVersion,
+  kind,
+  name,
+  uid,
+  controller,
+  blockOwnerDeletion,
+}: OwnerReference): OwnerReference => ({
+  apiVersion,
+  kind,
+  name,
+  uid,
+  controller,
+  blockOwnerDeletion,
+});
+
 function validateOwnerReferences(references: OwnerReference[], path: string): FieldError[] {
   const errors: FieldError[] = [];
   let controller = '';
@@ -80,7 +97,7 @@ function validateOwnerReferences(references: OwnerReference[], path: string): Fi
       errors.push(
         fieldError.invalid(
           path,
-          references,
+          references.map(inOrder),
           `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${current}`,
         ),
       );

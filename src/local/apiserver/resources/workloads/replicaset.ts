@@ -36,7 +36,6 @@ export const replicasets = define<ReplicaSet>({
     ...templateColumns<ReplicaSet>(({ spec }) => spec.template),
     selectorColumn<ReplicaSet>(({ spec }) => spec.selector),
   ],
-  selectableFields: ({ status }) => ({ 'status.replicas': String(status.replicas ?? 0) }),
   defaults({ spec, status }) {
     spec.replicas ??= 1;
     status.replicas ??= 0;
