@@ -12,20 +12,19 @@ import type { Exchange } from './respond.ts';
 /** Documents are made when somebody asks, and kept until what they describe changes. */
 export function addOpenApi(documents: Documents, registry: Registry, serverVersion: string): void {
   const kept = new KeptDocuments();
+  const { major, minor } = KUBERNETES_VERSION;
   const hashOf = (version: GroupVersion): string => contentHash(registry, version, serverVersion);
 
   documents.set('/openapi/v2', ({ exchange }) => {
     const type = acceptedV2Type(exchange.request.headers.accept);
     // The real server has no words for this either.
     if (type === undefined) return exchange.bytes(406, 'text/plain', []);
-    const hash = sha256(groupVersions(registry).map(hashOf).join());
-    return kept.send(exchange, `v2 ${type}`, type, hash, () => {
-      const document = openApiV2(
-        allServed(registry),
-        `${KUBERNETES_VERSION.major}.${KUBERNETES_VERSION.minor}`,
-      );
+    const hash = sha256([type, ...groupVersions(registry).map(hashOf)].join());
+    const make = (): Buffer => {
+      const document = openApiV2(allServed(registry), `${major}.${minor}`);
       return type === 'application/json' ? Buffer.from(JSON.stringify(document)) : gnosticDocument(document);
-    });
+    };
+    return kept.send(exchange, { path: '/openapi/v2', type, hash, make });
   });
 
   documents.set('/openapi/v3', ({ exchange }) => {
@@ -41,35 +40,37 @@ export function addOpenApi(documents: Documents, registry: Registry, serverVersi
     const wanted = path.slice('/openapi/v3/'.length);
     const version = groupVersions(registry).find((v) => documentPath(v) === wanted);
     if (version === undefined) return exchange.text(404, '404 page not found\n');
-    return kept.send(exchange, wanted, 'application/json', hashOf(version), () =>
-      Buffer.from(JSON.stringify(openApiDocument(version, definitionsAt(registry, version), serverVersion))),
-    );
+    const make = (): Buffer =>
+      Buffer.from(JSON.stringify(openApiDocument(version, definitionsAt(registry, version), serverVersion)));
+    return kept.send(exchange, { path, type: 'application/json', hash: hashOf(version), make });
   });
 }
 
-/** The documents that somebody asked for, each with the hash of what it was made from. */
+interface MadeWhenAsked {
+  path: string;
+  type: string;
+  /** Of all that the document depends on. */
+  hash: string;
+  make(): Buffer;
+}
+
+/** The documents that somebody asked for. */
 class KeptDocuments {
   readonly #documents = new Map<string, { hash: string; bytes: Buffer }>();
 
-  async send(
-    exchange: Exchange,
-    name: string,
-    type: string,
-    hash: string,
-    make: () => Buffer,
-  ): Promise<void> {
-    // One for each form: the same path answers with either.
-    const etag = `"${hash}${type === 'application/json' ? '' : '-protobuf'}"`;
+  async send(exchange: Exchange, { path, type, hash, make }: MadeWhenAsked): Promise<void> {
+    const etag = `"${hash}"`;
     exchange.response.setHeader('ETag', etag);
     if (exchange.request.headers['if-none-match'] === etag) {
       exchange.head(304, type);
       exchange.response.end();
       return;
     }
-    let document = this.#documents.get(name);
+    const key = `${path} ${type}`;
+    let document = this.#documents.get(key);
     if (document?.hash !== hash) {
       document = { hash, bytes: make() };
-      this.#documents.set(name, document);
+      this.#documents.set(key, document);
     }
     await exchange.bytes(200, type, [document.bytes]);
   }

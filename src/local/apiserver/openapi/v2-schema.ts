@@ -7,7 +7,7 @@ type Json = Record<string, unknown>;
 const V3_REFERENCE = '#/components/schemas/';
 
 export function toV2Definition(schema: Json): Json {
-  // kubectl takes properties for the complete list of them, and an object must have some to be more than a map.
+  // To kubectl properties are all that there may be, so not even metadata can be named.
   if (isOpen(schema)) return { type: 'object', ...pick(schema, 'x-kubernetes-group-version-kind') };
   return toV2Schema(schema);
 }
@@ -19,14 +19,14 @@ export function toV2Schema(schema: Json): Json {
     return { ...rest, $ref: `#/definitions/${target.slice(V3_REFERENCE.length)}` };
   }
   const { type, properties, items, additionalProperties, required, ...own } = rest;
-  // A list or an object of which the elements are not known has no type either: kubectl can not read one without them.
-  const open = nullable === true || isOpen(schema);
-  const typed = nullable !== true && !(isOpen(schema) && (type === 'object' || type === 'array'));
+  // kubectl refuses null for every type, and what is within an object or a list unless it is described.
+  const isClosed = nullable !== true && !isOpen(schema);
+  const isTyped = isClosed || (nullable !== true && type !== 'object' && type !== 'array');
   return {
     ...own,
-    ...(typed && { type: type ?? unionType(oneOf) }),
-    ...(!open && properties !== undefined && { properties: mapValues(properties as Json, toV2Schema) }),
-    ...(!open && items !== undefined && { items: toV2Schema(items as Json) }),
+    ...(isTyped && { type: type ?? unionType(oneOf) }),
+    ...(isClosed && properties !== undefined && { properties: mapValues(properties as Json, toV2Schema) }),
+    ...(isClosed && items !== undefined && { items: toV2Schema(items as Json) }),
     ...(additionalProperties !== undefined && { additionalProperties: toV2Value(additionalProperties) }),
     ...(required !== undefined && { required: demanded(schema) }),
   };
