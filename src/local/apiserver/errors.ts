@@ -104,7 +104,7 @@ export function invalid(kind: { group: string; kind: string }, name: string, err
   return new ApiError(422, 'Invalid', `${qualifiedKind} ${JSON.stringify(name)} is invalid: ${text}`, {
     ...(name === '' ? {} : { name }),
     ...(kind.group === '' ? {} : { group: kind.group }),
-    kind: kind.kind,
+    ...(kind.kind === '' ? {} : { kind: kind.kind }),
     causes: errors.map((e) => ({ reason: e.reason, message: e.body, field: e.field })),
   });
 }

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { type KubeObject, type ManagedFieldsEntry, parseApiVersion } from '../../../kube/object.ts';
+import type { KubeObject, ManagedFieldsEntry } from '../../../kube/object.ts';
 import { ApiError } from '../errors.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
 import { isJsonMap } from '../patch/json-value.ts';
@@ -94,11 +94,9 @@ class Server {
 
   /** As Go writes a built-in kind; but that a client sent an empty list of managers must not get lost. */
   #decoded(object: KubeObject): KubeObject {
-    const { apiVersion, kind } = this.#scenario;
     if (this.#scenario.schema !== undefined) return object;
     const { managedFields } = object.metadata;
-    const { version } = parseApiVersion(apiVersion);
-    const decoded = decode(object, { schema: this.#schema, kind, version }).object;
+    const decoded = decode(object, { schema: this.#schema }).object;
     return { ...decoded, metadata: { ...decoded.metadata, managedFields } };
   }
 

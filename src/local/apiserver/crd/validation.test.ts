@@ -32,7 +32,7 @@ function spoiled(changes: Record<string, unknown>): CustomResourceDefinition {
     else at[last] = value;
   }
   const schema = builtinSchema('apiextensions.k8s.io/v1', 'CustomResourceDefinition');
-  const { object } = decode(crd, { schema, kind: 'CustomResourceDefinition', version: 'v1' });
+  const { object } = decode(crd, { schema });
   return object as CustomResourceDefinition;
 }
 

@@ -1,12 +1,14 @@
-import { apiVersionOf, type KubeObject, parseApiVersion } from '../../../kube/object.ts';
-import { type ApiError, badRequest } from '../errors.ts';
+import type { KubeObject } from '../../../kube/object.ts';
+import { type ApiError, badRequest, invalid } from '../errors.ts';
+import { fieldError } from '../field-error.ts';
 import { decodeProtobuf } from '../protobuf/index.ts';
-import type { Served } from '../registry.ts';
-import { type Body, parseBody, strictDecodingError } from '../schema/body.ts';
-import { hasBuiltinSchema } from '../schema/builtin.ts';
+import { type Served, servedApiVersion } from '../registry.ts';
+import { type Body, parseBody } from '../schema/body.ts';
 import { decodeCustom } from '../schema/custom.ts';
-import { decode } from '../schema/decode.ts';
+import { type Decoded, DecodeError, type DecodeOptions, decode } from '../schema/decode.ts';
+import type { DecodeWords } from '../schema/decode-words.ts';
 import type { BodyFormat } from './body.ts';
+import { cannotConvert, isOtherKind, kindChanged, otherKind, withKind } from './kind.ts';
 import type { FieldValidation } from './write-options.ts';
 
 export interface FieldChecks {
@@ -14,21 +16,57 @@ export interface FieldChecks {
   warn(message: string): void;
 }
 
+/** Makes the answer out of the reason. */
+type Refuse = (why: string) => ApiError;
+
 /** The object in a request body, checked against the schema of its version: unknown fields are gone, types are right. */
 export function decodeObject(
   served: Served,
   bytes: Buffer,
   options: FieldChecks & { format: BodyFormat },
 ): KubeObject {
-  const body = readBodyAs(served.definition.kind, bytes, options);
+  const { definition, version } = served;
+  const { kind } = definition;
+  const body = readBodyAs(kind, bytes, options);
+  const object = withKind(served, body.value);
+  if (isOtherKind(served, object)) throw otherKind(served, object);
+  const refuse: Refuse = (why) =>
+    badRequest(`${kind} in version "${version.name}" cannot be handled as a ${kind}: ${why}`);
+  const decoded = read(served, object, { duplicates: body.duplicates }, refuse);
   // Protobuf has no names: what a field number means to nobody is no mistake of the client's.
-  const checks = options.format === 'protobuf' ? { ...options, fieldValidation: 'Ignore' as const } : options;
-  return conformBody(served, body, checks);
+  if (options.format !== 'protobuf') checkFields(options, body.yamlProblems, decoded.problems, refuse);
+  return decoded.object;
 }
 
-/** Checks an object that is not (or no longer) text, such as the result of a patch. */
-export const conform = (served: Served, value: Record<string, unknown>, checks: FieldChecks): KubeObject =>
-  conformBody(served, { value, duplicates: new Set(), yamlProblems: [] }, checks);
+/** What a patch made of an object. */
+export interface Patched {
+  object: Record<string, unknown>;
+  /** What errors show as the bad value: the patch, or what came out of it. */
+  shown(): string;
+  words: DecodeWords;
+  /** What was wrong with the patch as a text: `duplicate field "spec.replicas"`. */
+  problems: readonly string[];
+}
+
+export function conformPatched(served: Served, patched: Patched, checks: FieldChecks): KubeObject {
+  const refuse: Refuse = (why) =>
+    invalid({ group: '', kind: '' }, '', [fieldError.invalid('patch', patched.shown(), why)]);
+  const object = withKind(served, patched.object);
+  if (patched.words === 'converter') {
+    // The struct that is filled knows its kind, whatever the patch says; only the type must be right.
+    if (typeof object.apiVersion === 'string') object.apiVersion = servedApiVersion(served);
+    if (typeof object.kind === 'string') object.kind = served.definition.kind;
+  } else if (isOtherKind(served, object)) {
+    throw served.definition.custom ? kindChanged(served, object) : refuse(cannotConvert(served, object));
+  }
+  const decoded = read(served, object, { words: patched.words }, refuse);
+  checkFields(checks, [], [...patched.problems, ...decoded.problems], refuse);
+  return decoded.object;
+}
+
+/** An object that was checked before, in parts or at another version. */
+export const conform = (served: Served, object: Record<string, unknown>): KubeObject =>
+  read(served, withKind(served, object), {}, badRequest).object;
 
 /** A body as a map, whatever it was written in. */
 export function readBodyAs(
@@ -46,54 +84,34 @@ export function readBodyAs(
   });
 }
 
-function conformBody(served: Served, body: Body, checks: FieldChecks): KubeObject {
-  const { definition, version } = served;
-  const options = {
-    schema: version.schema,
-    kind: definition.kind,
-    version: version.name,
-    duplicates: body.duplicates,
-  };
-  const named = withKind(served, body.value);
-  const { object, problems } = definition.custom ? decodeCustom(named, options) : decode(named, options);
-  const found = body.yamlProblems.length + problems.length > 0;
-  if (found && checks.fieldValidation === 'Strict') {
-    throw strictDecodingError(definition.kind, version.name, body, problems);
+function read(
+  { definition, version }: Served,
+  value: Record<string, unknown>,
+  how: Omit<DecodeOptions, 'schema'>,
+  refuse: Refuse,
+): Decoded {
+  const options = { schema: version.schema, ...how };
+  try {
+    const decoded = definition.custom ? decodeCustom(value, options) : decode(value, options);
+    decoded.object.metadata ??= {};
+    return decoded;
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw refuse(error.message);
   }
-  if (checks.fieldValidation === 'Warn') {
-    for (const problem of [...body.yamlProblems, ...problems]) checks.warn(problem);
-  }
-  object.metadata ??= {};
-  return object;
 }
 
-/** A body may leave out what the path says already, but must not contradict it. */
-function withKind(served: Served, object: Record<string, unknown>): KubeObject {
-  const { definition, version } = served;
-  const expected = apiVersionOf(definition.group, version.name);
-  const kind = (object.kind as string | undefined) || definition.kind;
-  const apiVersion = (object.apiVersion as string | undefined) || expected;
-  if (apiVersion !== expected || kind !== definition.kind) throw wrongKind(served, apiVersion, kind);
-  return { ...object, apiVersion, kind } as KubeObject;
+function checkFields(
+  { fieldValidation, warn }: FieldChecks,
+  yamlProblems: readonly string[],
+  problems: readonly string[],
+  refuse: Refuse,
+): void {
+  if (fieldValidation === 'Warn') for (const problem of [...yamlProblems, ...problems]) warn(problem);
+  if (fieldValidation !== 'Strict' || yamlProblems.length + problems.length === 0) return;
+  const all =
+    yamlProblems.length === 0
+      ? problems
+      : [`yaml: unmarshal errors:\n  ${yamlProblems.join('\n  ')}`, ...problems];
+  throw refuse(`strict decoding error: ${all.join(', ')}`);
 }
-
-function wrongKind({ definition, version }: Served, apiVersion: string, kind: string): ApiError {
-  const expected = apiVersionOf(definition.group, version.name);
-  if (definition.custom) {
-    const what =
-      apiVersion === expected ? ['kind', kind, definition.kind] : ['API version', apiVersion, expected];
-    return badRequest(
-      `the ${what[0]} in the data (${what[1]}) does not match the expected ${what[0]} (${what[2]})`,
-    );
-  }
-  const given = parseApiVersion(apiVersion);
-  const why = hasBuiltinSchema(apiVersion, kind)
-    ? `converting (${given.version}.${kind}) to (${internalPackage(definition.group)}.${definition.kind}): unknown conversion`
-    : `no kind "${kind}" is registered for version "${apiVersion}" in scheme "pkg/api/legacyscheme/scheme.go:30"`;
-  return badRequest(
-    `${kind} in version "${given.version}" cannot be handled as a ${definition.kind}: ${why}`,
-  );
-}
-
-/** How the real server calls the group in its own code: `core`, `apps`, `networking`. */
-const internalPackage = (group: string): string => group.split('.', 1)[0] || 'core';

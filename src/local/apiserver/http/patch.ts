@@ -2,19 +2,22 @@ import type { KubeObject } from '../../../kube/object.ts';
 import { applyConfiguration } from '../apply/server-side-apply.ts';
 import { fromStorage, toStorage } from '../codec.ts';
 import { ApiError, badRequest, invalid, unsupportedMediaType } from '../errors.ts';
-import { fieldError } from '../field-error.ts';
+import { fieldError, printJson } from '../field-error.ts';
 import { keyOf, type WriteOptions } from '../operations/core.ts';
 import { createObject } from '../operations/create.ts';
 import { managedApiVersion, resetFields, storageSchema } from '../operations/field-managers.ts';
 import { updateObject } from '../operations/update.ts';
+import { formatGoValue } from '../patch/go-format.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge.ts';
 import type { Served } from '../registry.ts';
-import { JsonSyntaxError, parseJson } from '../schema/json.ts';
+import { duplicateKeys, JsonSyntaxError, parseJson } from '../schema/json.ts';
 import { mediaType, readBody } from './body.ts';
 import type { Call } from './call.ts';
-import { conform, readBodyAs } from './decode.ts';
+import { conform, conformPatched, type FieldChecks, readBodyAs } from './decode.ts';
+import { isOtherKind, otherKind, withKind } from './kind.ts';
+import type { ResourceRequest } from './request-info.ts';
 import { answer, optionsOf } from './write.ts';
 import { fieldValidation } from './write-options.ts';
 
@@ -37,7 +40,7 @@ export async function servePatch(call: Call): Promise<void> {
       fieldError.forbidden('force', 'may not be specified for non-apply patch'),
     ]);
   }
-  const patch = readPatch(type, body.toString('utf8'));
+  const patch = readPatch(type, body.toString('utf8'), checks);
   const updated = await updateObject(core, {
     served,
     namespace: info.namespace,
@@ -46,9 +49,9 @@ export async function servePatch(call: Call): Promise<void> {
     options,
     retries: true,
     change: (current) => {
-      const patched = applyPatch(served, type, fromStorage(served, current), patch);
-      checkIdentity(patched, info.name);
-      const object = toStorage(served, conform(served, patched, checks));
+      const patched = applyPatch(served, fromStorage(served, current), patch, checks);
+      checkIdentity(patched, info);
+      const object = toStorage(served, patched);
       served.definition.strategy.defaults?.(object);
       return object;
     },
@@ -67,9 +70,18 @@ export function checkPatchType(served: Served, type: string): void {
   );
 }
 
-export function readPatch(type: string, text: string): unknown {
+export interface Patch {
+  type: string;
+  document: unknown;
+  /** `duplicate field "spec.replicas"`. */
+  problems: string[];
+}
+
+export function readPatch(type: string, text: string, { fieldValidation }: FieldChecks): Patch {
   try {
-    return parseJson(text);
+    const document = parseJson(text);
+    const duplicates = fieldValidation === 'Ignore' ? [] : duplicateKeys(text);
+    return { type, document, problems: duplicates.map((path) => `duplicate field "${path}"`) };
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     throw badRequest(
@@ -78,26 +90,36 @@ export function readPatch(type: string, text: string): unknown {
   }
 }
 
+/** The object as the patch leaves it, checked like a body. */
 export function applyPatch(
   served: Served,
-  type: string,
   current: KubeObject,
-  patch: unknown,
-): Record<string, unknown> {
-  switch (type) {
-    case JSON_PATCH:
-      return applyJsonPatch(current, patch);
-    case MERGE_PATCH:
-      return applyMergePatch(current, patch);
-    default:
-      return applyStrategicMergePatch(current, patch, served.version.schema);
+  { type, document, problems }: Patch,
+  checks: FieldChecks,
+): KubeObject {
+  if (type === STRATEGIC_MERGE_PATCH) {
+    const object = applyStrategicMergePatch(current, document, served.version.schema);
+    const shown = () => formatGoValue(document);
+    return conformPatched(served, { object, shown, words: 'converter', problems }, checks);
   }
+  const patched =
+    type === JSON_PATCH ? applyJsonPatch(current, document) : applyMergePatch(current, document);
+  const shown = () => printJson(patched);
+  return conformPatched(served, { object: patched, shown, words: 'json', problems }, checks);
 }
 
-function checkIdentity(patched: Record<string, unknown>, name: string): void {
-  const given = (patched.metadata as { name?: string } | undefined)?.name;
-  if (given !== undefined && given !== name) {
+function checkIdentity({ metadata }: KubeObject, { name, namespace }: ResourceRequest): void {
+  const given = metadata.name ?? '';
+  if (given === '') {
+    throw badRequest(
+      `the name of the object (${name} based on URL) was undeterminable: name must be provided`,
+    );
+  }
+  if (given !== name) {
     throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
+  }
+  if ((metadata.namespace ?? namespace) !== namespace) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
   }
 }
 
@@ -142,7 +164,9 @@ function readApplied(call: Call, bytes: Buffer): KubeObject {
   const { definition } = served;
   const validation = fieldValidation('PatchOptions', query);
   const body = readBodyAs(definition.kind, bytes, { format: 'yaml', fieldValidation: validation });
-  const object = { ...body.value, metadata: { ...(body.value.metadata as object) } } as KubeObject;
+  const given = withKind(served, body.value);
+  if (isOtherKind(served, given)) throw otherKind(served, given);
+  const object: KubeObject = { ...given, metadata: { ...given.metadata } };
   object.metadata.name ??= info.name;
   if (definition.namespaced) object.metadata.namespace ??= info.namespace;
   if (object.metadata.name !== info.name) {
@@ -173,9 +197,7 @@ function applyTo(
     schema: storageSchema(served.definition),
     resetFields: resetFields(served.definition, info.subresource),
   });
-  const ignore = { fieldValidation: 'Ignore' as const, warn: options.warn };
-  const stored =
-    served.version.toStorage === undefined ? toStorage(served, conform(served, object, ignore)) : object;
+  const stored = served.version.toStorage === undefined ? toStorage(served, conform(served, object)) : object;
   served.definition.strategy.defaults?.(stored);
   return stored;
 }

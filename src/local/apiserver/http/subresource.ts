@@ -9,7 +9,7 @@ import type { Subresource } from '../resources/types.ts';
 import { builtinSchema } from '../schema/builtin.ts';
 import { bodyFormat, mediaType, readBody } from './body.ts';
 import type { Call } from './call.ts';
-import { conform, decodeObject } from './decode.ts';
+import { decodeObject } from './decode.ts';
 import { applyPatch, checkPatchType, readPatch, servePatch } from './patch.ts';
 import { answer, optionsOf, serveGet, serveUpdate } from './write.ts';
 import { fieldValidation } from './write-options.ts';
@@ -43,13 +43,8 @@ async function serveScale(call: Call, subresource: Subresource): Promise<void> {
     if (info.verb === 'update') {
       return decodeObject(scaleServed, body, { ...checks, format: bodyFormat(type) });
     }
-    const patched = applyPatch(
-      scaleServed,
-      type,
-      scaleOf(definition, current),
-      readPatch(type, body.toString('utf8')),
-    );
-    return conform(scaleServed, patched, checks);
+    const patch = readPatch(type, body.toString('utf8'), checks);
+    return applyPatch(scaleServed, scaleOf(definition, current), patch, checks);
   };
   const updated = await updateObject(core, {
     served,

@@ -34,17 +34,6 @@ export function parseBody(text: string, { yaml, kind, findDuplicates }: ParseOpt
   }
 }
 
-/** What strict field validation answers. `problems` come from decoding, see decode.ts. */
-export function strictDecodingError(kind: string, version: string, body: Body, problems: string[]): ApiError {
-  const all =
-    body.yamlProblems.length === 0
-      ? problems
-      : [`yaml: unmarshal errors:\n  ${body.yamlProblems.join('\n  ')}`, ...problems];
-  return badRequest(
-    `${kind} in version "${version}" cannot be handled as a ${kind}: strict decoding error: ${all.join(', ')}`,
-  );
-}
-
 const unrecognized = (kind: string, why: string, text: string): ApiError =>
   badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${summary(text)})`);
 

@@ -17,10 +17,7 @@ const golden = JSON.parse(readFileSync(new URL('./testdata/custom.json', import.
 };
 
 const read = (spec: unknown, metadata: unknown = { name: 'a' }) =>
-  decodeCustom(
-    { apiVersion: 'h.example.com/v1', kind: 'Foo', metadata, spec },
-    { schema: golden.schema, kind: 'Foo', version: 'v1' },
-  );
+  decodeCustom({ apiVersion: 'h.example.com/v1', kind: 'Foo', metadata, spec }, { schema: golden.schema });
 
 describe('custom resources', () => {
   it.each(golden.cases.map((c) => [JSON.stringify(c.spec), c] as const))(
@@ -45,13 +42,13 @@ describe('custom resources', () => {
 
   it('holds metadata to the type that every object has', () => {
     expect(() => read({ req: 'x' }, { name: 'a', labels: { a: 5 } })).toThrow(
-      'Foo in version "v1" cannot be handled as a Foo: json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string',
+      'json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string',
     );
     expect(() => read({ req: 'x' }, 'x')).toThrow(
-      'Foo in version "v1" cannot be handled as a Foo: json: cannot unmarshal string into Go value of type v1.ObjectMeta',
+      'json: cannot unmarshal string into Go value of type v1.ObjectMeta',
     );
     expect(() => read({ req: 'x', emb: { metadata: { labels: { a: 5 }, name: 'A_' } } })).toThrow(
-      'Foo in version "v1" cannot be handled as a Foo: spec.emb.metadata: Invalid value: {"labels":{"a":5},"name":"A_"}: json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string',
+      'spec.emb.metadata: Invalid value: {"labels":{"a":5},"name":"A_"}: json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string',
     );
     expect(read({ req: 'x' }, { name: 'a', foo: 1 }).problems).toEqual(['unknown field "metadata.foo"']);
   });

@@ -1,8 +1,7 @@
 /** Reading and checking custom resources: the counterpart of decode.ts for kinds that have no Go struct. */
 import type { KubeObject } from '../../../kube/object.ts';
-import { badRequest } from '../errors.ts';
 import { type FieldError, fieldError } from '../field-error.ts';
-import { type Decoded, type DecodeOptions, decodeMetadata } from './decode.ts';
+import { type Decoded, DecodeError, type DecodeOptions, decodeMetadata } from './decode.ts';
 import { applyDefaults } from './defaults.ts';
 import { validateListsAndResources } from './embedded.ts';
 import { childSchema, prune } from './prune.ts';
@@ -11,19 +10,16 @@ import { validateSchema } from './validate.ts';
 
 type Json = Record<string, unknown>;
 
-/** Drops what the schema does not know, puts defaults in, and makes metadata what it is for every kind. */
-export function decodeCustom(value: Json, { schema, kind, version, duplicates }: DecodeOptions): Decoded {
+/** Drops what the schema does not know, puts defaults in, and makes metadata what it is for every kind. Throws a
+ * DecodeError. */
+export function decodeCustom(value: Json, { schema, duplicates }: DecodeOptions): Decoded {
   const problems = [...(duplicates ?? [])].map((path) => `duplicate field "${path}"`);
   const object = cloneJson(value) as Json;
-  const refuse = (why: string): Error =>
-    badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${why}`);
-  object.metadata = decodeMetadata(object.metadata, 'metadata', problems, refuse);
+  object.metadata = decodeMetadata(object.metadata, 'metadata', problems);
   const removed = prune(object, schema);
   decodeEmbedded(object, schema, '', (metadata, path) => {
     const inner: string[] = [];
-    const decoded = decodeMetadata(metadata, `${path}.metadata`, inner, (why) =>
-      refuse(fieldErrorText(`${path}.metadata`, metadata, why)),
-    );
+    const decoded = decodeEmbeddedMetadata(metadata, `${path}.metadata`, inner);
     removed.push(...inner.map((problem) => problem.slice('unknown field "'.length, -1)));
     return decoded;
   });
@@ -41,8 +37,14 @@ function cloneJson(value: unknown): unknown {
   return copy;
 }
 
-const fieldErrorText = (path: string, value: unknown, why: string): string =>
-  `${path}: ${fieldError.invalid(path, value, why).body}`;
+function decodeEmbeddedMetadata(metadata: unknown, path: string, problems: string[]): unknown {
+  try {
+    return decodeMetadata(metadata, path, problems);
+  } catch (cause) {
+    if (!(cause instanceof DecodeError)) throw cause;
+    throw new DecodeError(`${path}: ${fieldError.invalid(path, metadata, cause.message).body}`, { cause });
+  }
+}
 
 /** Calls back for the metadata of every embedded object below the root. */
 function decodeEmbedded(

@@ -5,9 +5,9 @@
  */
 import type { KubeObject } from '../../../kube/object.ts';
 import { formatQuantity, parseQuantity } from '../../../kube/quantity.ts';
-import { badRequest } from '../errors.ts';
 import { jsonType } from './body.ts';
 import { resolveDefinition, type Struct, structOf } from './builtin.ts';
+import { type DecodeWords, wrongType } from './decode-words.ts';
 import { pathText } from './json.ts';
 import { canonicalMicroTime, canonicalTime } from './time.ts';
 import type { Schema } from './types.ts';
@@ -15,11 +15,10 @@ import { isZero, setZero, zeroOf } from './zero.ts';
 
 export interface DecodeOptions {
   schema: Schema;
-  kind: string;
-  /** Without the group, as error messages show it: `v1`. */
-  version: string;
   /** Paths of keys that stood twice in the body, see body.ts. */
   duplicates?: ReadonlySet<string>;
+  /** Whose words wrong types are told in; `json` unless said otherwise. */
+  words?: DecodeWords;
 }
 
 export interface Decoded {
@@ -31,46 +30,31 @@ export interface Decoded {
 /** The server stops counting there. */
 const MAX_PROBLEMS = 100;
 
-export function decode(value: Record<string, unknown>, options: DecodeOptions): Decoded {
-  const decoder = new Decoder(options.duplicates ?? new Set());
-  try {
-    const object = decoder.struct(value, options.schema) as KubeObject;
-    return { object, problems: decoder.problems };
-  } catch (error) {
-    if (!(error instanceof DecodeError)) throw error;
-    const { kind, version } = options;
-    throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${error.message}`);
-  }
+/** The value can not be read as its kind. The message is the real server's reason, without whom it was about. */
+export class DecodeError extends Error {
+  override readonly name = 'DecodeError';
 }
 
-/**
- * The metadata of an object that has no struct of its own. Unknown fields are reported below `path`; `refuse` makes the
- * error, because only the caller knows whose metadata it is.
- */
-export function decodeMetadata(
-  value: unknown,
-  path: string,
-  problems: string[],
-  refuse: (why: string) => Error,
-): Record<string, unknown> {
+/** Throws a DecodeError. */
+export function decode(value: Record<string, unknown>, options: DecodeOptions): Decoded {
+  const decoder = new Decoder(options.duplicates ?? new Set(), options.words ?? 'json');
+  const object = decoder.struct(value, options.schema) as KubeObject;
+  return { object, problems: decoder.problems };
+}
+
+/** The metadata of an object that has no struct of its own. Unknown fields are reported below `path`. */
+export function decodeMetadata(value: unknown, path: string, problems: string[]): Record<string, unknown> {
   if (value === undefined || value === null) return {};
   if (typeof value !== 'object' || Array.isArray(value)) {
-    throw refuse(`json: cannot unmarshal ${jsonType(value)} into Go value of type v1.ObjectMeta`);
+    throw new DecodeError(`json: cannot unmarshal ${jsonType(value)} into Go value of type v1.ObjectMeta`);
   }
-  const decoder = new Decoder(new Set());
-  try {
-    const metadata = decoder.struct(value as Record<string, unknown>, resolveDefinition(OBJECT_META));
-    problems.push(...decoder.problems.map((problem) => problem.replace('field "', `field "${path}.`)));
-    return metadata;
-  } catch (error) {
-    if (!(error instanceof DecodeError)) throw error;
-    throw refuse(error.message);
-  }
+  const decoder = new Decoder(new Set(), 'json');
+  const metadata = decoder.struct(value as Record<string, unknown>, resolveDefinition(OBJECT_META));
+  problems.push(...decoder.problems.map((problem) => problem.replace('field "', `field "${path}.`)));
+  return metadata;
 }
 
 const OBJECT_META = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
-
-class DecodeError extends Error {}
 
 /** Where a value goes: the struct and the Go type are only for the error message. */
 interface Target {
@@ -81,10 +65,12 @@ interface Target {
 class Decoder {
   readonly problems: string[] = [];
   readonly #duplicates: ReadonlySet<string>;
+  readonly #words: DecodeWords;
   readonly #path: (string | number)[] = [];
 
-  constructor(duplicates: ReadonlySet<string>) {
+  constructor(duplicates: ReadonlySet<string>, words: DecodeWords) {
     this.#duplicates = duplicates;
+    this.#words = words;
   }
 
   struct(value: Record<string, unknown>, schema: Schema): Record<string, unknown> {
@@ -122,7 +108,7 @@ class Decoder {
       case 'string':
       case 'boolean':
       case 'number':
-        if (typeof value !== schema.type) throw this.#wrongType(value, goType(schema, target), target);
+        if (typeof value !== schema.type) throw this.#wrongType(value, schema, target);
         return value;
       default:
         return value;
@@ -131,7 +117,7 @@ class Decoder {
 
   #object(value: unknown, schema: Schema, target: Target): unknown {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      throw this.#wrongType(value, goType(schema, target), target);
+      throw this.#wrongType(value, schema, target);
     }
     const object = value as Record<string, unknown>;
     if (schema['x-kubernetes-preserve-unknown-fields'] === true) return object;
@@ -148,7 +134,7 @@ class Decoder {
   }
 
   #array(value: unknown, schema: Schema, target: Target): unknown {
-    if (!Array.isArray(value)) throw this.#wrongType(value, goType(schema, target), target);
+    if (!Array.isArray(value)) throw this.#wrongType(value, schema, target);
     const items = schema.items ?? {};
     return value.map((item, index) => {
       this.#path.push(index);
@@ -161,22 +147,22 @@ class Decoder {
   #formatted(value: unknown, schema: Schema, target: Target): unknown {
     switch (schema.format) {
       case 'int32':
-        return this.#integer(value, 2 ** 31, 'int32', target);
+        return this.#integer(value, 2 ** 31, schema, target);
       case 'int64':
-        return this.#integer(value, 2 ** 63, 'int64', target);
+        return this.#integer(value, 2 ** 63, schema, target);
       case 'int-or-string':
-        return typeof value === 'string' ? value : this.#integer(value, 2 ** 31, 'int32', target);
+        return typeof value === 'string' ? value : this.#integer(value, 2 ** 31, schema, target);
       case 'quantity':
         return quantity(value);
       case 'double':
-        if (typeof value !== 'number') throw this.#wrongType(value, 'float64', target);
+        if (typeof value !== 'number') throw this.#wrongType(value, schema, target);
         return value;
       case 'byte':
-        if (typeof value !== 'string') throw this.#wrongType(value, '[]uint8', target);
-        return canonicalBase64(value);
+        if (typeof value !== 'string') throw this.#wrongType(value, schema, target);
+        return this.#base64(value);
       case 'date-time':
       case 'micro-time':
-        if (typeof value !== 'string') throw this.#wrongType(value, 'string', target);
+        if (typeof value !== 'string') throw this.#wrongType(value, schema, target);
         return parsed(() =>
           schema.format === 'date-time' ? canonicalTime(value) : canonicalMicroTime(value),
         );
@@ -185,19 +171,27 @@ class Decoder {
     }
   }
 
-  #integer(value: unknown, limit: number, type: string, target: Target): number {
-    if (typeof value !== 'number') throw this.#wrongType(value, type, target);
-    if (!Number.isInteger(value) || value >= limit || value < -limit) {
-      throw this.#wrongType(value, type, target, `number ${value}`);
-    }
-    return value;
+  #integer(value: unknown, limit: number, schema: Schema, target: Target): number {
+    if (typeof value !== 'number') throw this.#wrongType(value, schema, target);
+    if (Number.isInteger(value) && value < limit && value >= -limit) return value;
+    // The converter cuts off what does not fit, and lets validation complain about the rest.
+    if (this.#words === 'converter' && schema.format === 'int32' && Number.isInteger(value)) return value | 0;
+    throw this.#wrongType(value, schema, target);
   }
 
-  #wrongType(value: unknown, type: string, target: Target, what = jsonType(value)): DecodeError {
+  #base64(text: string): string {
+    try {
+      return canonicalBase64(text);
+    } catch (cause) {
+      if (this.#words === 'json' || !(cause instanceof DecodeError)) throw cause;
+      throw new DecodeError(`error decoding from json: ${cause.message}`, { cause });
+    }
+  }
+
+  #wrongType(value: unknown, schema: Schema, target: Target): DecodeError {
     const path = this.#path.filter((segment, i) => typeof segment === 'string' && !this.#isMapKey(i, target));
-    return new DecodeError(
-      `json: cannot unmarshal ${what} into Go struct field ${target.struct?.name ?? ''}.${path.join('.')} of type ${type}`,
-    );
+    const field = `${target.struct?.name ?? ''}.${path.join('.')}`;
+    return new DecodeError(wrongType(this.#words, { value, schema, type: goType(schema, target), field }));
   }
 
   /** Go names the field that holds a map, not the key in it. */
@@ -251,6 +245,8 @@ function canonicalBase64(text: string): string {
 function goType(schema: Schema, target: Target): string {
   const struct = structOf(schema);
   if (struct !== undefined) return struct.definition.split('.').slice(-2).join('.');
+  const named = FORMAT_TYPES[schema.format ?? ''];
+  if (named !== undefined) return named;
   switch (schema.type) {
     case 'array':
       return `[]${goType(schema.items ?? {}, target)}`;
@@ -258,12 +254,18 @@ function goType(schema: Schema, target: Target): string {
       return `map[string]${typeof schema.additionalProperties === 'object' ? goType(schema.additionalProperties, target) : 'interface {}'}`;
     case 'boolean':
       return 'bool';
-    case 'integer':
-      return schema.format ?? 'int64';
     case 'string':
-      if (schema.format === 'byte') return '[]uint8';
       return target.struct?.names[target.field] ?? 'string';
     default:
-      return schema.format === 'quantity' ? 'resource.Quantity' : 'string';
+      return 'string';
   }
 }
+
+const FORMAT_TYPES: Readonly<Record<string, string>> = {
+  int32: 'int32',
+  int64: 'int64',
+  'int-or-string': 'int32',
+  double: 'float64',
+  byte: '[]uint8',
+  quantity: 'resource.Quantity',
+};

@@ -230,13 +230,11 @@ function applyPatch(object: KubeObject, patch: unknown[]): Record<string, unknow
 
 /** A webhook may have written fields that do not exist, as any client may. */
 function decodeAt({ definition, version }: Served, object: Record<string, unknown>): KubeObject {
-  const { kind } = definition;
-  const options = { schema: version.schema, kind, version: version.name };
+  const options = { schema: version.schema };
   try {
     return (definition.custom ? decodeCustom(object, options) : decode(object, options)).object;
   } catch (error) {
     // It is not the client's body that can not be handled.
-    const lead = `${kind} in version "${version.name}" cannot be handled as a ${kind}: `;
-    throw internalError(new Error((error as Error).message.replace(lead, ''), { cause: error }));
+    throw internalError(error);
   }
 }

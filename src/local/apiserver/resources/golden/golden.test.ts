@@ -65,11 +65,7 @@ function read(definition: ResourceDefinition, body: KubeObject): KubeObject {
   const { version: name } = parseApiVersion(body.apiVersion);
   const version = definition.versions.find((v) => v.name === name);
   if (version === undefined) throw new Error(`${body.apiVersion} is not served`);
-  const { object } = decode(structuredClone(body), {
-    schema: version.schema,
-    kind: body.kind,
-    version: name,
-  });
+  const { object } = decode(structuredClone(body), { schema: version.schema });
   const stored = version.toStorage?.(object) ?? object;
   definition.strategy.defaults?.(stored);
   return stored;

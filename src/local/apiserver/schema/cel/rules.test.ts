@@ -29,7 +29,7 @@ const definition = definitionOf({
 const read = (spec: unknown, name = 'a') =>
   decodeCustom(
     { apiVersion: 'h.example.com/v1', kind: 'Cel', metadata: { name }, spec },
-    { schema: golden.schema, kind: 'Cel', version: 'v1' },
+    { schema: golden.schema },
   ).object;
 
 const causes = (spec: unknown, old?: unknown, name = 'a'): Cause[] => {
