@@ -9,14 +9,7 @@ const LIMIT = 3 * 1024 * 1024;
 const unzip = promisify(gunzip);
 
 export async function readBody(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > LIMIT) throw tooLarge();
-    chunks.push(chunk);
-  }
-  const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size);
+  const body = await collect(request);
   if (request.headers['content-encoding'] !== 'gzip') return body;
   try {
     return await unzip(body, { maxOutputLength: LIMIT });
@@ -26,6 +19,25 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
       `the request body says Content-Encoding: gzip but can not be unzipped: ${(cause as Error).message}`,
     );
   }
+}
+
+/**
+ * By events rather than by iteration: an iterator that is left early destroys the connection, and a client whose body is
+ * too large would never read why.
+ */
+function collect(request: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= LIMIT) chunks.push(chunk);
+      else reject(tooLarge());
+    });
+    request.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+    request.on('error', reject);
+    request.on('aborted', () => reject(badRequest('the client gave up before it had sent the whole body')));
+  });
 }
 
 const tooLarge = (): ApiError =>

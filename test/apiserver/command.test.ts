@@ -1,0 +1,106 @@
+/** The command `tidegate apiserver`: what it prints, and what it says when it can not start. */
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { startApiServerProcess, Tidegate } from '../support/tidegate.ts';
+
+let directory: string;
+const started: Tidegate[] = [];
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'tidegate-command-'));
+});
+afterEach(async () => {
+  for (const process of started.splice(0)) if (process.running) await process.kill('SIGKILL');
+  await rm(directory, { recursive: true, force: true });
+});
+
+async function start(): Promise<Tidegate> {
+  const { server } = await startApiServerProcess(directory, 0);
+  started.push(server);
+  return server;
+}
+
+const attempt = async (...args: string[]): Promise<{ code: number | null; stderr: string }> => {
+  const process = new Tidegate(['apiserver', ...args]);
+  started.push(process);
+  const { code } = await process.exited;
+  return { code, stderr: process.stderr };
+};
+
+test('prints the next command to try, keeps the kubeconfig to its owner, and ends cleanly on SIGTERM', async () => {
+  const server = await start();
+  expect((await stat(join(directory, 'kubeconfig'))).mode & 0o777).toBe(0o600);
+  await server.kill('SIGTERM');
+  expect(await server.exited).toEqual({ code: 0, signal: null });
+  expect(server.stdout).toContain(`export KUBECONFIG=${join(directory, 'kubeconfig')}`);
+  expect(server.stdout).toContain('kubectl get namespaces');
+  expect(server.stderr).toBe('');
+});
+
+test('a data directory that is in use is refused by name and pid', async () => {
+  await start();
+  const { code, stderr } = await attempt(
+    '--data',
+    join(directory, 'data'),
+    '--port',
+    '0',
+    '--kubeconfig',
+    join(directory, 'k2'),
+  );
+  expect(code).toBe(1);
+  expect(stderr.trim().split('\n')).toHaveLength(1);
+  expect(stderr).toContain(join(directory, 'data'));
+  expect(stderr).toMatch(/process \d+|pid \d+/);
+});
+
+test('a port that is taken is refused with what to do', async () => {
+  const other = createServer();
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  const { port } = other.address() as { port: number };
+  try {
+    const { code, stderr } = await attempt(
+      '--data',
+      join(directory, 'data'),
+      '--port',
+      String(port),
+      '--kubeconfig',
+      join(directory, 'k'),
+    );
+    expect(code).toBe(1);
+    expect(stderr.trim()).toBe(
+      `tidegate: port ${port} on 127.0.0.1 is in use by another program; choose another with --port (0 takes any free one).`,
+    );
+  } finally {
+    other.close();
+  }
+});
+
+test('a damaged log is named with file and offset, and nothing is thrown away', async () => {
+  const server = await start();
+  await server.kill('SIGTERM');
+  const store = join(directory, 'data', 'store');
+  const log = (await readdir(store)).find((file) => file.startsWith('log-')) ?? '';
+  const bytes = await readFile(join(store, log));
+  bytes[200] = (bytes[200] ?? 0) ^ 0xff;
+  await writeFile(join(store, log), bytes);
+  const { code, stderr } = await attempt(
+    '--data',
+    join(directory, 'data'),
+    '--port',
+    '0',
+    '--kubeconfig',
+    join(directory, 'k'),
+  );
+  expect(code).toBe(1);
+  expect(stderr.trim().split('\n')).toHaveLength(1);
+  expect(stderr).toContain(log);
+  expect(await readFile(join(store, log))).toEqual(bytes);
+});
+
+test.each(['70000', 'http', '-1'])('a port that is none (%s) is refused', async (port) => {
+  const { code, stderr } = await attempt('--port', port);
+  expect(code).toBe(1);
+  expect(stderr).toContain('it must be a whole number from 0 to 65535');
+});

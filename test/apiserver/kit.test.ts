@@ -1,0 +1,158 @@
+/** The client kit against the embedded server, as a controller would use it. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { Informers, isExpired, KubeClient, loadConfig } from '../../src/kube/index.ts';
+import { silentLogger } from '../../src/kube/log.ts';
+import { startApiServer } from '../../src/local/apiserver/index.ts';
+
+const CONFIGMAPS = { group: '', version: 'v1', resource: 'configmaps', namespaced: true };
+
+let directory: string;
+let server: Awaited<ReturnType<typeof startApiServer>>;
+let client: KubeClient;
+
+const start = async (port: number): ReturnType<typeof startApiServer> =>
+  startApiServer({ directory, port, logger: silentLogger, version: 'test' });
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'tidegate-kit-'));
+  server = await start(0);
+  const kubeconfig = join(directory, 'kubeconfig');
+  server.writeAdminKubeconfig(kubeconfig);
+  client = new KubeClient(await loadConfig({ env: {}, path: kubeconfig }));
+});
+afterAll(async () => {
+  await client.close();
+  await server.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+const configMap = (name: string, data: Record<string, string> = {}) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name },
+  data,
+});
+
+test('an informer follows the server through changes and a restart', async () => {
+  const stop = new AbortController();
+  const informers = new Informers(client);
+  const informer = informers.for(CONFIGMAPS, { namespace: 'default' });
+  const running = informers.run(stop.signal);
+  await informer.synced;
+  await client.create(CONFIGMAPS, configMap('before'), { namespace: 'default' });
+  await vi.waitFor(() => expect(informer.cache.get('default/before')).toBeDefined(), 10_000);
+
+  const { port } = server;
+  await server.close();
+  server = await start(port);
+  await client.create(CONFIGMAPS, configMap('after'), { namespace: 'default' });
+  await client.delete(CONFIGMAPS, { namespace: 'default', name: 'before' });
+  await vi.waitFor(() => {
+    expect(informer.cache.get('default/after')).toBeDefined();
+    expect(informer.cache.get('default/before')).toBeUndefined();
+  }, 20_000);
+  stop.abort();
+  await running;
+});
+
+test('a watch from a revision that is no longer kept ends with 410', async () => {
+  // The server keeps a bounded number of changes; this writes more than that to one object, which costs little.
+  const events = async (): Promise<void> => {
+    for await (const event of await client.watch(CONFIGMAPS, {
+      namespace: 'default',
+      resourceVersion: '1',
+    })) {
+      if (event.type === 'ERROR') throw new Error('unexpected event');
+      return;
+    }
+  };
+  const { core } = server;
+  const key = { resource: 'configmaps', namespace: 'default', name: 'busy' };
+  const value = Buffer.from(
+    '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"busy","namespace":"default"}}',
+  );
+  for (let i = 0; i < 21; i++) {
+    await Promise.all(
+      Array.from({ length: 1000 }, () => core.store.write(key, () => ({ type: 'put', value }))),
+    );
+  }
+  await expect(events()).rejects.toSatisfy(isExpired);
+});
+
+test('large answers are zipped for those who ask, and zipped bodies are read', async () => {
+  const { Agent, request } = await import('undici');
+  const { pki, url } = server;
+  const dispatcher = new Agent({ connect: { ca: pki.ca, cert: pki.admin.certificate, key: pki.admin.key } });
+  const path = `${url}/api/v1/namespaces/default/configmaps`;
+  try {
+    const body = gzipSync(JSON.stringify(configMap('zipped', { text: 'x'.repeat(300_000) })));
+    const created = await request(path, {
+      dispatcher,
+      method: 'POST',
+      headers: { 'content-encoding': 'gzip' },
+      body,
+    });
+    await created.body.dump();
+    expect(created.statusCode).toBe(201);
+    const answer = await request(`${path}/zipped`, { dispatcher, headers: { 'accept-encoding': 'gzip' } });
+    expect(answer.headers['content-encoding']).toBe('gzip');
+    const object = JSON.parse(gunzipSync(Buffer.from(await answer.body.arrayBuffer())).toString());
+    expect(object.data.text).toHaveLength(300_000);
+  } finally {
+    await dispatcher.close();
+  }
+});
+
+test('a body that is too large is refused, and so is a form that nobody can write', async () => {
+  const { Agent, request } = await import('undici');
+  const { pki, url } = server;
+  const dispatcher = new Agent({ connect: { ca: pki.ca, cert: pki.admin.certificate, key: pki.admin.key } });
+  const path = `${url}/api/v1/namespaces/default/configmaps`;
+  try {
+    const big = await request(path, {
+      dispatcher,
+      method: 'POST',
+      body: JSON.stringify(configMap('big', { t: 'x'.repeat(4 << 20) })),
+    });
+    expect(big.statusCode).toBe(413);
+    await big.body.dump();
+    const odd = await request(path, {
+      dispatcher,
+      headers: { accept: 'application/vnd.kubernetes.protobuf' },
+    });
+    expect(odd.statusCode).toBe(406);
+    await odd.body.dump();
+    const yaml = await request(`${path}`, {
+      dispatcher,
+      method: 'POST',
+      headers: { 'content-type': 'application/yaml', accept: 'application/yaml' },
+      body: 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: plain}\ndata: {a: b}\n',
+    });
+    expect(yaml.headers['content-type']).toBe('application/yaml');
+    expect(await yaml.body.text()).toContain('name: plain');
+  } finally {
+    await dispatcher.close();
+  }
+});
+
+test('nobody gets in with a certificate of another authority, and anonymous users get nothing', async () => {
+  const { Agent, request } = await import('undici');
+  const dispatcher = new Agent({ connect: { ca: server.pki.ca } });
+  try {
+    const anonymous = await request(`${server.url}/api/v1/namespaces/default/secrets`, { dispatcher });
+    expect(anonymous.statusCode).toBe(403);
+    await anonymous.body.dump();
+    const token = await request(`${server.url}/api/v1/namespaces`, {
+      dispatcher,
+      headers: { authorization: 'Bearer nonsense' },
+    });
+    expect(token.statusCode).toBe(401);
+    await token.body.dump();
+  } finally {
+    await dispatcher.close();
+  }
+});

@@ -1,0 +1,55 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const PROGRAM = join(import.meta.dirname, '../../bin/tidegate');
+
+/** `tidegate` as a user runs it: a process of its own, what it printed, and how it ended. */
+export class Tidegate {
+  readonly #child: ChildProcess;
+  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  stdout = '';
+  stderr = '';
+
+  constructor(args: string[]) {
+    this.#child = spawn(process.execPath, [PROGRAM, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#child.stdout?.on('data', (chunk: Buffer) => {
+      this.stdout += chunk.toString();
+    });
+    this.#child.stderr?.on('data', (chunk: Buffer) => {
+      this.stderr += chunk.toString();
+    });
+    this.exited = new Promise((resolve) => {
+      this.#child.once('close', (code, signal) => resolve({ code, signal }));
+    });
+  }
+
+  async kill(signal: NodeJS.Signals): Promise<void> {
+    this.#child.kill(signal);
+    await this.exited;
+  }
+
+  get running(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+}
+
+/** `tidegate apiserver` in a directory, once it has written its kubeconfig. */
+export async function startApiServerProcess(
+  directory: string,
+  port: number,
+): Promise<{ server: Tidegate; kubeconfig: string }> {
+  const kubeconfig = join(directory, 'kubeconfig');
+  await rm(kubeconfig, { force: true });
+  const server = new Tidegate([
+    'apiserver',
+    ...['--data', join(directory, 'data'), '--port', String(port), '--kubeconfig', kubeconfig],
+  ]);
+  while (!existsSync(kubeconfig)) {
+    if (!server.running) throw new Error(`tidegate apiserver did not start: ${server.stderr}`);
+    await sleep(5);
+  }
+  return { server, kubeconfig };
+}
