@@ -35,7 +35,7 @@ test('a server that is killed while it writes loses nothing that it acknowledged
       const write = async (writer: number): Promise<void> => {
         for (let i = 0; alive; i++) {
           const name = `c-${round}-${writer}-${i}`;
-          const object = {
+          const object: KubeObject = {
             apiVersion: 'v1',
             kind: 'ConfigMap',
             metadata: { name },
