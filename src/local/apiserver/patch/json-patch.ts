@@ -1,7 +1,8 @@
 /**
  * JSON patch, RFC 6902, with the habits of the library inside kube-apiserver: `replace` on a field that is not there
  * adds it, a negative index counts from the end, `test` against null also holds for a field that is not there.
- * Whatever does not apply gets one and the same 422; only a malformed patch is told what is wrong with it.
+ * Whatever does not apply gets one and the same 422, with the reason as its cause for those who may tell it (a webhook is
+ * told, a client is not); only a malformed patch is told what is wrong with it.
  */
 import { ApiError, badRequest } from '../errors.ts';
 import { goJsonKind } from './go-format.ts';
@@ -57,38 +58,73 @@ function decodeOperations(patch: unknown): JsonMap[] {
 }
 
 function applyOperation(root: JsonMap, operation: JsonMap, owned: Set<object>): void {
-  const at = (member: 'path' | 'from'): Place => findPlace(root, operation[member], owned);
+  const { op, path, from } = operation;
   const value = operation.value ?? null;
-  if (operation.path === '') {
-    applyToWhole(root, operation.op, value);
+  if (path === '') {
+    applyToWhole(root, op, value);
     return;
   }
-  switch (operation.op) {
-    case 'add':
-      at('path').add(value);
-      break;
-    case 'remove':
-      at('path').remove();
-      break;
-    case 'replace':
-      at('path').replace(value);
-      break;
-    case 'test':
-      if (!jsonEqual(at('path').read() ?? null, value)) throw new DoesNotApply('test failed');
-      break;
-    case 'move': {
-      const from = at('from');
-      const moved = from.read();
-      from.remove();
-      at('path').add(moved ?? null);
+  const missing = (what: string): string => `${op} operation does not apply: ${what}: missing value`;
+  const at = (pointer: unknown, otherwise: string): Place => {
+    const place = typeof pointer === 'string' ? findPlace(root, pointer, owned) : undefined;
+    if (place === undefined) throw new DoesNotApply(missing(otherwise));
+    return place;
+  };
+  switch (op) {
+    case 'add': {
+      const place = at(path, `doc is missing path: "${path}"`);
+      within(`error in add for path: '${path}'`, () => place.add(value));
       break;
     }
-    case 'copy':
-      // A clone: a later operation may change one of the two in place.
-      at('path').add(structuredClone(at('from').read() ?? null));
+    case 'remove': {
+      const place = at(path, `doc is missing path: "${path}"`);
+      within(`error in remove for path: '${path}'`, () => place.remove());
       break;
+    }
+    case 'replace': {
+      const place = at(path, `doc is missing path: ${path}`);
+      if (!place.replaceable()) throw new DoesNotApply(missing(`doc is missing key: ${path}`));
+      place.replace(value);
+      break;
+    }
+    case 'test': {
+      const place = at(path, `is missing path: ${path}`);
+      const found = within(`error in test for path: '${path}'`, () => place.read());
+      if (!jsonEqual(found ?? null, value))
+        throw new DoesNotApply(`testing value ${path} failed: test failed`);
+      break;
+    }
+    case 'move': {
+      const source = at(from, `doc is missing from path: ${from}`);
+      const moved = within(`error in move for path: '${from}'`, () => {
+        const value = source.read();
+        source.remove();
+        return value;
+      });
+      const place = at(path, `doc is missing destination path: ${path}`);
+      within(`error in move for path: '${path}'`, () => place.add(moved ?? null));
+      break;
+    }
+    case 'copy': {
+      const source = at(from, `doc is missing from path: ${from}`);
+      // A clone: a later operation may change one of the two in place.
+      const copy = structuredClone(within(`error in copy for from: '${from}'`, () => source.read()) ?? null);
+      const place = at(path, `doc is missing destination path: ${path}`);
+      within('error while adding value during copy', () => place.add(copy));
+      break;
+    }
     default:
-      throw new DoesNotApply(`unexpected kind: ${String(operation.op)}`);
+      throw new DoesNotApply(`Unexpected kind: ${String(op)}`);
+  }
+}
+
+/** Tells where it was that something failed. */
+function within<T>(where: string, act: () => T): T {
+  try {
+    return act();
+  } catch (cause) {
+    if (!(cause instanceof DoesNotApply)) throw cause;
+    throw new DoesNotApply(`${where}: ${cause.message}`, { cause });
   }
 }
 
@@ -105,25 +141,37 @@ function applyToWhole(root: JsonMap, op: unknown, value: unknown): void {
 interface Place {
   read(): unknown;
   add(value: unknown): void;
+  /** A field can be replaced before it is there, an item can not. */
+  replaceable(): boolean;
   replace(value: unknown): void;
   remove(): void;
 }
 
-function findPlace(root: JsonMap, pointer: unknown, owned: Set<object>): Place {
-  if (typeof pointer !== 'string') throw new DoesNotApply('missing path');
-  if (!pointer.startsWith('/')) throw new DoesNotApply(`no such path: ${pointer}`);
+/** Undefined when there is nothing that could hold it. */
+function findPlace(root: JsonMap, pointer: string, owned: Set<object>): Place | undefined {
+  if (!pointer.startsWith('/')) return undefined;
   const keys = pointer.split('/').map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
   const last = keys.pop() ?? '';
-  let parent: JsonMap | unknown[] = root;
-  for (const key of keys) parent = ownChild(parent, key, owned);
-  return Array.isArray(parent) ? itemPlace(parent, last) : fieldPlace(parent, last);
+  let parent: JsonMap | unknown[] | undefined = root;
+  for (const key of keys) {
+    parent = ownChild(parent, key, owned);
+    if (parent === undefined) return undefined;
+  }
+  return placeIn(parent, last);
 }
 
+const placeIn = (parent: JsonMap | unknown[], key: string): Place =>
+  Array.isArray(parent) ? itemPlace(parent, key) : fieldPlace(parent, key);
+
 /** Steps down, and copies what it steps into the first time: the input document stays as it was. */
-function ownChild(parent: JsonMap | unknown[], key: string, owned: Set<object>): JsonMap | unknown[] {
-  const place = Array.isArray(parent) ? itemPlace(parent, key) : fieldPlace(parent, key);
-  const child = place.read();
-  if (!Array.isArray(child) && !isJsonMap(child)) throw new DoesNotApply(`no such path: ${key}`);
+function ownChild(
+  parent: JsonMap | unknown[],
+  key: string,
+  owned: Set<object>,
+): JsonMap | unknown[] | undefined {
+  const place = placeIn(parent, key);
+  const child = place.replaceable() ? place.read() : undefined;
+  if (!Array.isArray(child) && !isJsonMap(child)) return undefined;
   if (owned.has(child)) return child;
   const copy = Array.isArray(child) ? [...child] : { ...child };
   owned.add(copy);
@@ -136,9 +184,12 @@ function fieldPlace(map: JsonMap, name: string): Place {
   return {
     read: () => (Object.hasOwn(map, name) ? map[name] : undefined),
     add: write,
+    replaceable: () => true,
     replace: write,
     remove: () => {
-      if (!Object.hasOwn(map, name)) throw new DoesNotApply(`nonexistent key: ${name}`);
+      if (!Object.hasOwn(map, name)) {
+        throw new DoesNotApply(`Unable to remove nonexistent key: ${name}: missing value`);
+      }
       delete map[name];
     },
   };
@@ -150,8 +201,10 @@ function itemPlace(list: unknown[], key: string): Place {
     read: () => list[existing()],
     add: (value) => {
       if (key === '-') list.push(value);
+      else if (!isIndex(key)) within(`value was not a proper array index: '${key}'`, existing);
       else list.splice(listIndex(key, list.length + 1), 0, value);
     },
+    replaceable: () => isIndex(key) && indexIn(key, list.length) !== undefined,
     replace: (value) => {
       list[existing()] = value;
     },
@@ -161,10 +214,19 @@ function itemPlace(list: unknown[], key: string): Place {
   };
 }
 
-function listIndex(key: string, length: number): number {
-  if (!/^[+-]?\d+$/.test(key)) throw new DoesNotApply(`not an array index: ${key}`);
+const isIndex = (key: string): boolean => /^[+-]?\d+$/.test(key);
+
+function indexIn(key: string, length: number): number | undefined {
   const index = Number(key);
   const fromStart = index < 0 ? index + length : index;
-  if (fromStart < 0 || fromStart >= length) throw new DoesNotApply(`invalid index: ${key}`);
-  return fromStart;
+  return fromStart < 0 || fromStart >= length ? undefined : fromStart;
+}
+
+function listIndex(key: string, length: number): number {
+  if (!isIndex(key)) {
+    throw new DoesNotApply(`strconv.Atoi: parsing ${JSON.stringify(key)}: invalid syntax`);
+  }
+  const index = indexIn(key, length);
+  if (index !== undefined) return index;
+  throw new DoesNotApply(`Unable to access invalid index: ${Number(key)}: invalid index referenced`);
 }
