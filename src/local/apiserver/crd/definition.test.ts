@@ -70,7 +70,7 @@ describe('definitionOf', () => {
       scale: { specReplicasPath: 'spec.replicas', statusReplicasPath: 'status.replicas' },
     });
     expect(Object.keys(definition.subresources)).toEqual(['status', 'scale']);
-    expect(old?.deprecationWarning).toBe('example.com/v1alpha1 Pool is deprecated');
+    expect(old?.deprecationWarning).toBe('example.com/v1alpha1 Pool is deprecated; use example.com/v1 Pool');
   });
 
   it('prints the columns that it asks for', () => {
@@ -90,6 +90,40 @@ describe('definitionOf', () => {
   it('prints the age when it asks for nothing', () => {
     expect(old?.printer.columns.map((c) => c.name)).toEqual(['Name', 'Age']);
     expect(old?.printer.cells({ ...object, metadata: { name: 'b' } }, new Date())).toEqual(['b', null]);
+  });
+
+  it('shows and stores no more than the schema of a version knows', () => {
+    const [v1 = {}, v1alpha1 = {}] = [...(crd.spec.versions ?? [])].reverse().slice(1);
+    const knows = (field: string) => ({
+      schema: {
+        openAPIV3Schema: {
+          type: 'object' as const,
+          properties: {
+            spec: { type: 'object' as const, properties: { [field]: { type: 'string' as const } } },
+          },
+        },
+      },
+    });
+    const versions = [
+      { ...v1, ...knows('type') },
+      { ...v1alpha1, ...knows('kind') },
+    ];
+    const [stored, other] = definitionOf({ ...crd, spec: { ...crd.spec, versions } }).versions;
+    expect(stored?.fromStorage).toBeUndefined();
+    expect(other?.fromStorage?.(object).spec).toEqual({});
+    expect(other?.toStorage?.({ ...object, spec: { type: 'a', kind: 'b' } }).spec).toEqual({ type: 'a' });
+  });
+
+  it('holds replicas to what a Scale can show', () => {
+    const check = (fields: object) =>
+      definition.strategy.validate?.({ ...object, ...fields }).map((e) => `${e.field}: ${e.body}`);
+    expect(check({ spec: { replicas: 2 ** 31 } })).toEqual([
+      '.spec.replicas: Invalid value: 2147483648: should be less than or equal to 2147483647',
+    ]);
+    expect(check({ spec: 'x', status: { replicas: 'y' } })).toEqual([
+      '.spec.replicas: Invalid value: 0: .spec.replicas accessor error: x is of the type string, expected map[string]interface{}',
+      '.status.replicas: Invalid value: 0: .status.replicas accessor error: y is of the type string, expected int64',
+    ]);
   });
 
   it('selects by the fields that it names', () => {

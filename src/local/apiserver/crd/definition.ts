@@ -11,11 +11,15 @@ import type {
 } from '../resources/types.ts';
 import { nameIsSubdomain } from '../resources/validation/names.ts';
 import { hasRules, RULES_NOT_CHECKED, validateRules } from '../schema/cel/rules.ts';
-import { validateCustom } from '../schema/custom.ts';
+import { validateListsAndResources } from '../schema/embedded.ts';
+import { deepEqual } from '../schema/equal.ts';
+import { prune } from '../schema/prune.ts';
 import type { Schema } from '../schema/types.ts';
+import { validateSchema } from '../schema/validate.ts';
 import { compileJsonPath } from './json-path.ts';
 import { customPrinter } from './printer.ts';
-import type { CrdVersion, CustomResourceDefinition } from './types.ts';
+import { checkScaleSpec, checkScaleStatus } from './scale-checks.ts';
+import type { CrdVersion, CustomResourceDefinition, ScaleSubresource } from './types.ts';
 import { byPriority } from './version-priority.ts';
 
 const VERBS: Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
@@ -29,6 +33,7 @@ export function definitionOf(crd: CustomResourceDefinition): ResourceDefinition 
     .filter((v) => v.served === true)
     .sort((a, b) => byPriority(nameOf(a), nameOf(b)));
   const stored = (versions ?? []).find((v) => v.storage === true) ?? {};
+  const isMixed = (crd.status?.storedVersions ?? []).length > 1;
   const scale = served.find((v) => v.subresources?.scale !== undefined)?.subresources?.scale;
   const selectable = selectableFieldsOf(stored);
   return {
@@ -42,7 +47,11 @@ export function definitionOf(crd: CustomResourceDefinition): ResourceDefinition 
     categories: names.categories ?? [],
     storage: `${group}/${plural}`,
     storageVersion: nameOf(stored),
-    versions: served.map((version) => servedVersion(version, group, kind)),
+    versions: served.map((version) => ({
+      ...servedVersion(version),
+      ...conversion(version, stored, isMixed),
+      ...deprecation(version, served, group, kind),
+    })),
     verbs: VERBS,
     subresources: subresourcesOf(served, group, kind),
     checkName: nameIsSubdomain,
@@ -51,7 +60,7 @@ export function definitionOf(crd: CustomResourceDefinition): ResourceDefinition 
     ...(scale === undefined ? {} : { scale: scalePaths(scale) }),
     generation: true,
     custom: true,
-    strategy: strategyOf(schemaOf(stored)),
+    strategy: strategyOf(schemaOf(stored), scale),
   };
 }
 
@@ -61,13 +70,43 @@ const nameOf = (version: CrdVersion): string => version.name ?? '';
 const schemaOf = (version: CrdVersion): Schema =>
   version.schema?.openAPIV3Schema ?? { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 
-function servedVersion(version: CrdVersion, group: string, kind: string): ServedVersion {
-  const warning = version.deprecationWarning ?? `${group}/${nameOf(version)} ${kind} is deprecated`;
+const servedVersion = (version: CrdVersion): ServedVersion => ({
+  name: nameOf(version),
+  schema: schemaOf(version),
+  printer: customPrinter(version.additionalPrinterColumns),
+});
+
+/** Versions differ by name only, but each shows no more than its schema knows. */
+function conversion(
+  version: CrdVersion,
+  stored: CrdVersion,
+  isMixed: boolean,
+): Pick<ServedVersion, 'toStorage' | 'fromStorage'> {
+  const pruned = (object: KubeObject, schema: Schema): KubeObject => {
+    const copy = structuredClone(object);
+    prune(copy, schema);
+    return copy;
+  };
+  const [own, storage] = [schemaOf(version), schemaOf(stored)];
+  const differs = !deepEqual(own, storage);
   return {
-    name: nameOf(version),
-    schema: schemaOf(version),
-    printer: customPrinter(version.additionalPrinterColumns),
-    ...(version.deprecated === true ? { deprecationWarning: warning } : {}),
+    ...(differs && { toStorage: (object: KubeObject) => pruned(object, storage) }),
+    // What was stored under another version may hold what this one never knew.
+    ...((differs || isMixed) && { fromStorage: (object: KubeObject) => pruned(object, own) }),
+  };
+}
+
+function deprecation(
+  { deprecated, deprecationWarning, ...version }: CrdVersion,
+  served: CrdVersion[],
+  group: string,
+  kind: string,
+): Pick<ServedVersion, 'deprecationWarning'> {
+  if (deprecated !== true) return {};
+  const better = served.find((v) => v.deprecated !== true && byPriority(nameOf(v), nameOf(version)) < 0);
+  const advice = better === undefined ? '' : `; use ${group}/${nameOf(better)} ${kind}`;
+  return {
+    deprecationWarning: deprecationWarning ?? `${group}/${nameOf(version)} ${kind} is deprecated${advice}`,
   };
 }
 
@@ -114,12 +153,31 @@ const BLOCKING = new Set<FieldErrorReason>([
   'FieldValueTypeInvalid',
 ]);
 
-function strategyOf(schema: Schema): Strategy {
-  const validate = (object: KubeObject, old?: KubeObject): FieldError[] => {
-    const errors = validateCustom(object, schema, old);
-    if (!hasRules(schema)) return errors;
-    const blocked = errors.some((error) => BLOCKING.has(error.reason));
-    return [...errors, ...(blocked ? [RULES_NOT_CHECKED] : validateRules(object, schema, old))];
+function strategyOf(schema: Schema, scale: ScaleSubresource | undefined): Strategy {
+  const withRules = (object: KubeObject, old: KubeObject | undefined, errors: FieldError[]): FieldError[] => {
+    const all = [...errors, ...validateListsAndResources(object, schema, old)];
+    if (!hasRules(schema)) return all;
+    const blocked = all.some((error) => BLOCKING.has(error.reason));
+    return [...all, ...(blocked ? [RULES_NOT_CHECKED] : validateRules(object, schema, old))];
   };
-  return { validate, validateStatusUpdate: validate };
+  return {
+    validate: (object, old) =>
+      withRules(object, old, [
+        ...validateSchema(object, schema, old),
+        ...checkScaleSpec(object, scale),
+        ...checkScaleStatus(object, scale),
+      ]),
+    validateStatusUpdate: (object, old) =>
+      withRules(object, old, [...validateStatus(object, schema, old), ...checkScaleStatus(object, scale)]),
+  };
+}
+
+/** By its own part of the schema, which knows nothing of the rest; so errors name fields as seen from the status. */
+function validateStatus({ status }: KubeObject, schema: Schema, old: KubeObject): FieldError[] {
+  const own = schema.properties?.status;
+  if (status === undefined || own === undefined) return [];
+  return validateSchema(status, own, old.status).map((error) => ({
+    ...error,
+    field: error.field === '' ? 'status' : `status.${error.field}`,
+  }));
 }

@@ -3,6 +3,7 @@
 import { type FieldError, fieldError } from '../field-error.ts';
 import { IMMUTABLE, isDNS1035Label, isDNS1123Subdomain } from '../resources/validation/names.ts';
 import { deepEqual } from '../schema/equal.ts';
+import { checkApproval } from './approval.ts';
 import { isEstablished } from './conditions.ts';
 import { checkSchema } from './schema-checks.ts';
 import type { CrdVersion, CustomResourceDefinition, Names } from './types.ts';
@@ -13,6 +14,7 @@ export function validateCrd(crd: CustomResourceDefinition, old?: CustomResourceD
     ...checkName(crd),
     ...checkSpec(crd, old),
     ...checkStoredVersions(crd),
+    ...checkApproval(crd, old),
     ...(crd.spec.preserveUnknownFields === true
       ? [
           fieldError.invalid(

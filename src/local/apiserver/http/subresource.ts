@@ -2,11 +2,12 @@ import type { KubeObject } from '../../../kube/object.ts';
 import { decodeStored, toStorage } from '../codec.ts';
 import { methodNotAllowed, noSuchPath, notFound } from '../errors.ts';
 import { contextOf, keyOf, refOf } from '../operations/core.ts';
-import { scaleOf, withScale } from '../operations/scale.ts';
+import { scaleOf, scalePrinter, withScale } from '../operations/scale.ts';
 import { updateObject } from '../operations/update.ts';
 import type { Served } from '../registry.ts';
 import type { Subresource } from '../resources/types.ts';
 import { builtinSchema } from '../schema/builtin.ts';
+import { answerObject } from './answer.ts';
 import { bodyFormat, mediaType, readBody } from './body.ts';
 import type { Call } from './call.ts';
 import { decodeObject } from './decode.ts';
@@ -18,7 +19,9 @@ import { fieldValidation } from './write-options.ts';
 export async function serveSubresource(call: Call): Promise<void> {
   const { info, served } = call;
   const subresource = served.definition.subresources[info.subresource];
-  if (subresource === undefined || info.name === '') throw noSuchPath();
+  if (subresource === undefined || info.name === '') {
+    throw served.definition.custom ? notFound(refOf(served.definition), info.name) : noSuchPath();
+  }
   if (!subresource.verbs.includes(info.verb)) throw methodNotAllowed();
   if (info.subresource === 'scale') return serveScale(call, subresource);
   if (subresource.handle !== undefined) return serveHandled(call, subresource);
@@ -31,8 +34,7 @@ async function serveScale(call: Call, subresource: Subresource): Promise<void> {
   const { definition } = served;
   const scaleServed = asServed(served, subresource);
   if (info.verb === 'get') {
-    await exchange.object(200, scaleOf(definition, parentOf(call)), call.representation.format);
-    return;
+    return answerObject({ ...call, served: scaleServed }, 200, scaleOf(definition, parentOf(call)));
   }
   const options = optionsOf(call, info.verb === 'patch' ? 'PatchOptions' : 'UpdateOptions');
   const type = mediaType(exchange.request);
@@ -55,7 +57,7 @@ async function serveScale(call: Call, subresource: Subresource): Promise<void> {
     retries: info.verb === 'patch',
     change: (current) => withScale(definition, current, wanted(current)),
   });
-  await exchange.object(200, scaleOf(definition, updated.object), call.representation.format);
+  await answerObject({ ...call, served: scaleServed }, 200, scaleOf(definition, updated.object));
 }
 
 async function serveHandled(call: Call, subresource: Subresource): Promise<void> {
@@ -110,6 +112,6 @@ function asServed(served: Served, subresource: Subresource): Served {
   const schema = builtinSchema(group === '' ? version : `${group}/${version}`, kind);
   return {
     definition: { ...served.definition, group, kind, custom: false },
-    version: { name: version, schema, printer: served.version.printer },
+    version: { name: version, schema, printer: kind === 'Scale' ? scalePrinter : served.version.printer },
   };
 }

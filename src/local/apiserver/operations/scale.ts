@@ -1,7 +1,9 @@
 import type { KubeObject } from '../../../kube/object.ts';
 import { invalid, notFound } from '../errors.ts';
 import { fieldError } from '../field-error.ts';
-import type { ResourceDefinition, ScalePaths } from '../resources/types.ts';
+import { ageColumn, nameColumn, type Table, tablePrinter } from '../resources/table.ts';
+import type { ResourceDefinition, ScalePaths, TablePrinter } from '../resources/types.ts';
+import { builtinSchema } from '../schema/builtin.ts';
 import { refOf } from './core.ts';
 
 /** The `scale` subresource: one way to read and set the number of replicas, whatever the kind. */
@@ -84,3 +86,21 @@ function write(object: KubeObject, path: string, value: unknown): void {
   }
   target[last] = value;
 }
+
+type Replicas = KubeObject & Record<'spec' | 'status', { replicas?: number }>;
+
+const scaleTable: Table<Replicas> = [
+  { ...nameColumn, format: '' },
+  { name: 'Desired', type: 'integer', field: 'spec.replicas', cell: ({ spec }) => spec.replicas ?? 0 },
+  {
+    name: 'Available',
+    type: 'integer',
+    field: 'status.replicas',
+    cell: ({ status }) => status.replicas ?? 0,
+  },
+  ageColumn,
+];
+
+export const scalePrinter: TablePrinter = tablePrinter(scaleTable, () =>
+  builtinSchema('autoscaling/v1', 'Scale'),
+);

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { decodeCustom, validateCustom } from './custom.ts';
+import { decodeCustom } from './custom.ts';
+import { validateListsAndResources } from './embedded.ts';
 import type { Schema } from './types.ts';
+import { validateSchema } from './validate.ts';
 
 interface Case {
   spec: Record<string, unknown>;
@@ -19,12 +21,17 @@ const golden = JSON.parse(readFileSync(new URL('./testdata/custom.json', import.
 const read = (spec: unknown, metadata: unknown = { name: 'a' }) =>
   decodeCustom({ apiVersion: 'h.example.com/v1', kind: 'Foo', metadata, spec }, { schema: golden.schema });
 
+const validate = (object: unknown, old?: unknown) => [
+  ...validateSchema(object, golden.schema, old),
+  ...validateListsAndResources(object, golden.schema, old),
+];
+
 describe('custom resources', () => {
   it.each(golden.cases.map((c) => [JSON.stringify(c.spec), c] as const))(
     '%s',
     (_, { spec, result, warnings, causes }) => {
       const { object, problems } = read(spec);
-      const errors = validateCustom(object, golden.schema).map((e) => [e.reason, e.field, e.body]);
+      const errors = validate(object).map((e) => [e.reason, e.field, e.body]);
       // The real server walks its maps in random order.
       expect(errors.sort()).toEqual((causes ?? []).sort());
       if (result !== undefined) expect(object.spec).toEqual(result);
@@ -36,7 +43,7 @@ describe('custom resources', () => {
     const bad = read({ req: 'x', int: 99, str: 'ab', maps: [{ k: 'a', v: 'old' }] }).object;
     const changed = structuredClone(bad);
     (changed.spec as Record<string, unknown>).int = 100;
-    const fields = validateCustom(changed, golden.schema, bad).map((e) => e.field);
+    const fields = validate(changed, bad).map((e) => e.field);
     expect(fields).toEqual(['spec.int']);
   });
 

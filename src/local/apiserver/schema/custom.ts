@@ -1,12 +1,10 @@
-/** Reading and checking custom resources: the counterpart of decode.ts for kinds that have no Go struct. */
+/** Reading custom resources: the counterpart of decode.ts for kinds that have no Go struct. */
 import type { KubeObject } from '../../../kube/object.ts';
-import { type FieldError, fieldError } from '../field-error.ts';
+import { fieldError } from '../field-error.ts';
 import { type Decoded, DecodeError, type DecodeOptions, decodeMetadata } from './decode.ts';
 import { applyDefaults } from './defaults.ts';
-import { validateListsAndResources } from './embedded.ts';
 import { childSchema, prune } from './prune.ts';
 import type { Schema } from './types.ts';
-import { validateSchema } from './validate.ts';
 
 type Json = Record<string, unknown>;
 
@@ -69,9 +67,4 @@ function decodeEmbedded(
         decodeEmbedded(object[key], child, path === '' ? key : `${path}.${key}`, metadataOf);
     }
   }
-}
-
-/** Everything that a schema says except its rules, which are in cel/. `old` makes unchanged parts pass. */
-export function validateCustom(object: KubeObject, schema: Schema, old?: KubeObject): FieldError[] {
-  return [...validateSchema(object, schema, old), ...validateListsAndResources(object, schema, old)];
 }
