@@ -5,8 +5,8 @@
 import { type KubeObject, type OwnerReference, parseApiVersion } from '../../../kube/object.ts';
 import { decodeStored } from '../codec.ts';
 import type { Core, WriteOptions } from '../operations/core.ts';
-import { deleteObject, isNotFound, type PropagationPolicy } from '../operations/delete.ts';
-import { updateObject } from '../operations/update.ts';
+import type { PropagationPolicy } from '../operations/delete.ts';
+import { deleteIfPresent, editIfPresent } from '../operations/if-present.ts';
 import type { Served } from '../registry.ts';
 import type { Change, Key } from '../store/types.ts';
 import { type Dependent, Dependents, keyOfEntry } from './dependents.ts';
@@ -124,7 +124,7 @@ export class GarbageCollector {
   }
 
   async #dropOwners(served: Served, key: Key, uids: Set<string>): Promise<void> {
-    await this.#update(served, key, (current) => {
+    await this.#edit(served, key, (current) => {
       const kept = (current.metadata.ownerReferences ?? []).filter((o) => !uids.has(o.uid));
       if (kept.length === 0) delete current.metadata.ownerReferences;
       else current.metadata.ownerReferences = kept;
@@ -137,45 +137,21 @@ export class GarbageCollector {
       namespace: object.metadata.namespace ?? '',
       name: object.metadata.name ?? '',
     };
-    await this.#update(served, key, (current) => {
+    await this.#edit(served, key, (current) => {
       current.metadata.finalizers = (current.metadata.finalizers ?? []).filter((f) => f !== finalizer);
       if (current.metadata.finalizers.length === 0) delete current.metadata.finalizers;
     });
   }
 
-  async #update(served: Served, key: Key, change: (current: KubeObject) => void): Promise<void> {
-    try {
-      await updateObject(this.#core, {
-        served,
-        namespace: key.namespace,
-        name: key.name,
-        subresource: '',
-        options: this.#options,
-        retries: true,
-        change: (current) => {
-          change(current);
-          return current;
-        },
-      });
-    } catch (error) {
-      // Gone meanwhile: then there is nothing left to do.
-      if (!isNotFound(error)) throw error;
-    }
+  #edit(served: Served, key: Key, edit: (current: KubeObject) => void): Promise<void> {
+    const { namespace, name } = key;
+    return editIfPresent(this.#core, { served, namespace, name }, this.#options, edit);
   }
 
-  async #delete(served: Served, object: KubeObject, propagationPolicy: PropagationPolicy): Promise<void> {
+  #delete(served: Served, object: KubeObject, propagationPolicy: PropagationPolicy): Promise<void> {
     const { namespace = '', name = '', uid } = object.metadata;
-    try {
-      await deleteObject(this.#core, {
-        served,
-        namespace,
-        name,
-        delete: { propagationPolicy, preconditions: { uid } },
-        options: this.#options,
-      });
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
+    const how = { propagationPolicy, preconditions: { uid } };
+    return deleteIfPresent(this.#core, { served, namespace, name }, this.#options, how);
   }
 
   #servedOf(key: Key): Served | undefined {

@@ -2,8 +2,7 @@
 import type { Condition, KubeObject } from '../../../kube/object.ts';
 import { decodeStored } from '../codec.ts';
 import { type Core, timestamp, type WriteOptions } from '../operations/core.ts';
-import { deleteObject, isNotFound } from '../operations/delete.ts';
-import { updateObject } from '../operations/update.ts';
+import { deleteIfPresent, editIfPresent } from '../operations/if-present.ts';
 import type { Served } from '../registry.ts';
 import type { Change } from '../store/types.ts';
 
@@ -54,11 +53,12 @@ export class NamespaceCollector {
     if (!finalizersOf(namespace).includes(FINALIZER)) return;
     await this.#deleteContents(name);
     const leftovers = this.#leftovers(name);
-    await this.#update(served, name, 'status', (current) =>
+    const target = { served, namespace: '', name };
+    await editIfPresent(this.#core, { ...target, subresource: 'status' }, this.#options, (current) =>
       setConditions(current, leftovers, this.#core.now()),
     );
     if (leftovers.length > 0) return;
-    await this.#update(served, name, 'finalize', (current) => {
+    await editIfPresent(this.#core, { ...target, subresource: 'finalize' }, this.#options, (current) => {
       current.spec = {
         ...(current.spec as object),
         finalizers: finalizersOf(current).filter((f) => f !== FINALIZER),
@@ -84,7 +84,11 @@ export class NamespaceCollector {
       await Promise.all(
         entries
           .filter((entry) => decodeStored(entry).metadata.deletionTimestamp === undefined)
-          .map((entry) => this.#delete(served, namespace, entry.name)),
+          .map((entry) =>
+            deleteIfPresent(this.#core, { served, namespace, name: entry.name }, this.#options, {
+              propagationPolicy: 'Background',
+            }),
+          ),
       );
     }
   }
@@ -97,39 +101,6 @@ export class NamespaceCollector {
       const { plural, group } = served.definition;
       return { resource: `${plural}.${group}`, count: entries.length, finalizers };
     });
-  }
-
-  async #delete(served: Served, namespace: string, name: string): Promise<void> {
-    try {
-      const request = { served, namespace, name, delete: { propagationPolicy: 'Background' as const } };
-      await deleteObject(this.#core, { ...request, options: this.#options });
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
-  }
-
-  async #update(
-    served: Served,
-    name: string,
-    subresource: string,
-    change: (current: KubeObject) => void,
-  ): Promise<void> {
-    try {
-      await updateObject(this.#core, {
-        served,
-        namespace: '',
-        name,
-        subresource,
-        options: this.#options,
-        retries: true,
-        change: (current) => {
-          change(current);
-          return current;
-        },
-      });
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
   }
 }
 

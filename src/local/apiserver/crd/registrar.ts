@@ -2,8 +2,7 @@
 import type { KubeObject } from '../../../kube/object.ts';
 import { decodeStored } from '../codec.ts';
 import type { Core, WriteOptions } from '../operations/core.ts';
-import { deleteObject, isNotFound } from '../operations/delete.ts';
-import { updateObject } from '../operations/update.ts';
+import { deleteIfPresent, editIfPresent } from '../operations/if-present.ts';
 import type { Change } from '../store/types.ts';
 import { establish, takenNames } from './conditions.ts';
 import { definitionOf } from './definition.ts';
@@ -48,9 +47,9 @@ export class CrdRegistrar {
     if (crd.metadata.deletionTimestamp !== undefined) return this.#finalize(name, crd);
     const others = this.#all().filter((other) => other.metadata.name !== name);
     const status = establish(crd, takenNames(crd.spec.group, others), this.#core.now());
-    if (status !== crd.status) await this.#update(name, 'status', (c) => Object.assign(c, { status }));
+    if (status !== crd.status) await this.#edit(name, 'status', (c) => Object.assign(c, { status }));
     if (!(crd.metadata.finalizers ?? []).includes(FINALIZER)) {
-      await this.#update(name, '', (c) => {
+      await this.#edit(name, '', (c) => {
         c.metadata.finalizers = [...new Set([...(c.metadata.finalizers ?? []), FINALIZER])];
       });
     }
@@ -66,19 +65,14 @@ export class CrdRegistrar {
     if (entries.length > 0 && served !== undefined) {
       this.#emptying.set(storage, name);
       for (const { namespace, name: object } of entries) {
-        try {
-          const request = { served, namespace, name: object, delete: {} };
-          await deleteObject(this.#core, { ...request, options: this.#options });
-        } catch (error) {
-          if (!isNotFound(error)) throw error;
-        }
+        await deleteIfPresent(this.#core, { served, namespace, name: object }, this.#options, {});
       }
       await this.#core.store.flushed();
       if (this.#core.store.count(storage) > 0) return;
     }
     this.#emptying.delete(storage);
     this.#unregister(name);
-    await this.#update(name, '', (c) => {
+    await this.#edit(name, '', (c) => {
       c.metadata.finalizers = (c.metadata.finalizers ?? []).filter((f) => f !== FINALIZER);
       if (c.metadata.finalizers.length === 0) delete c.metadata.finalizers;
     });
@@ -102,25 +96,10 @@ export class CrdRegistrar {
     return this.#core.store.list(STORAGE).entries.map((e) => decodeStored(e) as CustomResourceDefinition);
   }
 
-  async #update(name: string, subresource: string, change: (current: KubeObject) => void): Promise<void> {
+  async #edit(name: string, subresource: string, edit: (current: KubeObject) => void): Promise<void> {
     const served = this.#core.registry.byStorage(STORAGE);
     if (served === undefined) throw new Error('CustomResourceDefinitions are not served');
-    try {
-      await updateObject(this.#core, {
-        served,
-        namespace: '',
-        name,
-        subresource,
-        options: this.#options,
-        retries: true,
-        change: (current) => {
-          change(current);
-          return current;
-        },
-      });
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
+    await editIfPresent(this.#core, { served, namespace: '', name, subresource }, this.#options, edit);
   }
 }
 

@@ -2,8 +2,7 @@
 import type { KubeObject } from '../../../../kube/object.ts';
 import { decodeStored } from '../../codec.ts';
 import type { Core, WriteOptions } from '../../operations/core.ts';
-import { isNotFound } from '../../operations/delete.ts';
-import { updateObject } from '../../operations/update.ts';
+import { editIfPresent } from '../../operations/if-present.ts';
 import type { Change } from '../../store/types.ts';
 import type { Authorizer } from '../authorization.ts';
 import type { Pki } from '../pki.ts';
@@ -49,18 +48,9 @@ export class CsrController {
   async #write(name: string, subresource: string, wanted: KubeObject): Promise<void> {
     const served = this.#core.registry.byStorage(STORAGE);
     if (served === undefined) throw new Error('CertificateSigningRequests are not served');
-    try {
-      await updateObject(this.#core, {
-        served,
-        namespace: '',
-        name,
-        subresource,
-        options: this.#options,
-        retries: true,
-        change: (current) => ({ ...current, status: wanted.status }),
-      });
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
+    const target = { served, namespace: '', name, subresource };
+    await editIfPresent(this.#core, target, this.#options, (current) => {
+      current.status = wanted.status;
+    });
   }
 }
