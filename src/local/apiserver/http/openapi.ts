@@ -36,13 +36,21 @@ export function addOpenApi(documents: Documents, registry: Registry, serverVersi
     );
   });
 
-  documents.set('/openapi/v3/', ({ path, exchange }) => {
+  documents.set('/openapi/v3/', ({ path, query, exchange }) => {
     const wanted = path.slice('/openapi/v3/'.length);
     const version = groupVersions(registry).find((v) => documentPath(v) === wanted);
     if (version === undefined) return exchange.text(404, '404 page not found\n');
+    const hash = hashOf(version);
+    if (query.has('hash') && query.get('hash') !== hash) {
+      exchange.response.setHeader('Location', `${path}?hash=${hash}`);
+      return exchange.text(301, '');
+    }
+    // The hash is part of the address: whoever has the document of this hash need never ask again.
+    if (query.has('hash'))
+      exchange.response.setHeader('Cache-Control', 'public, immutable, max-age=31536000');
     const make = (): Buffer =>
       Buffer.from(JSON.stringify(openApiDocument(version, definitionsAt(registry, version), serverVersion)));
-    return kept.send(exchange, { path, type: 'application/json', hash: hashOf(version), make });
+    return kept.send(exchange, { path, type: 'application/json', hash, make });
   });
 }
 

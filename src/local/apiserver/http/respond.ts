@@ -33,7 +33,8 @@ export class Exchange {
   head(code: number, type: string, headers: Record<string, string | number> = {}): void {
     this.response.writeHead(code, {
       'Content-Type': type,
-      'Cache-Control': 'no-cache, private',
+      // Unless whoever answers has said otherwise.
+      'Cache-Control': this.response.getHeader('Cache-Control') ?? 'no-cache, private',
       ...(this.#warnings.length > 0 && { Warning: this.#warnings }),
       ...headers,
     });

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { managerName } from '../apply/managed-fields.ts';
 import { invalid } from '../errors.ts';
 import { fieldError } from '../field-error.ts';
 import type { WriteOptions } from '../operations/core.ts';
@@ -24,15 +25,11 @@ export function writeOptions(
   return {
     user,
     dryRun: dryRun.length > 0,
-    fieldManager: manager === '' ? managerOfUserAgent(request.headers['user-agent']) : manager,
+    fieldManager: managerName(manager, request.headers['user-agent'] ?? ''),
     ...(query.get('fieldValidation') && { fieldValidation: query.get('fieldValidation') ?? '' }),
     warn,
   };
 }
-
-/** `kubectl/v1.32.4 (linux/amd64) ...` is the manager `kubectl`. */
-const managerOfUserAgent = (userAgent: string | undefined): string =>
-  (userAgent ?? 'unknown').split('/', 1)[0]?.slice(0, MAX_MANAGER) || 'unknown';
 
 export function fieldValidation(kind: string, query: URLSearchParams): FieldValidation {
   const value = query.get('fieldValidation') ?? '';

@@ -50,6 +50,6 @@ export function storageSchema(definition: ResourceDefinition): Schema {
 
 /** What a write through this subresource can not change, and so can not own. */
 export function resetFields(definition: ResourceDefinition, subresource: string): string[] {
-  if (subresource === 'status') return ['spec', ...(definition.custom ? ['metadata'] : [])];
+  if (subresource === 'status') return ['spec', definition.custom ? 'metadata' : 'metadata.labels'];
   return hasSubresource(definition, 'status') ? ['status'] : [];
 }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '../../../kube/object.ts';
+import { withoutChangeOfTimesOnly } from '../apply/managed-fields.ts';
 import { decodeStored, encodeStored } from '../codec.ts';
 import { conflict, invalid, notFound, OBJECT_MODIFIED } from '../errors.ts';
 import { fieldError } from '../field-error.ts';
@@ -210,7 +211,7 @@ async function store(
 ): Promise<Written | 'raced'> {
   const { definition } = request.served;
   const vanishes = isFullyReleased(object);
-  const unchanged = !vanishes && isUnchanged(object, old);
+  const unchanged = !vanishes && isUnchanged(withoutChangeOfTimesOnly(old, object), old);
   try {
     const written = await core.store.write(
       keyOf(definition, request.namespace, request.name),
@@ -223,7 +224,7 @@ async function store(
     );
     if (vanishes) definition.strategy.afterDelete?.(object);
     if (written === undefined) return { object, entry: undefined };
-    return writtenAs(object, written);
+    return writtenAs(unchanged ? old : object, written);
   } catch (error) {
     if (!(error instanceof Raced)) throw error;
     if (insists) throw conflict(refOf(definition), request.name, OBJECT_MODIFIED);
