@@ -1,5 +1,6 @@
-/** The rules of webhook configurations. Expressions of matchConditions are compiled by admission, not here. */
+/** The rules of webhook configurations. */
 import { type FieldError, fieldError } from '../../field-error.ts';
+import { validateMatchCondition } from '../../schema/cel/match-condition.ts';
 import { each, named, supported } from '../validation/checks.ts';
 import { isDNS1035Label, isDNS1123Subdomain, isLabelKey } from '../validation/names.ts';
 import { validateLabelSelector } from '../validation/selectors.ts';
@@ -137,7 +138,9 @@ function validateConditions(conditions: NonNullable<Webhook['matchConditions']>,
       const duplicate = names.has(name) ? [fieldError.duplicate(`${at}.name`, name)] : [];
       if (name !== '') names.add(name);
       return [
-        ...(expression.trim() === '' ? [fieldError.required(`${at}.expression`)] : []),
+        ...(expression.trim() === ''
+          ? [fieldError.required(`${at}.expression`)]
+          : validateMatchCondition(expression.trim(), `${at}.expression`)),
         ...(name === '' ? [fieldError.required(`${at}.name`)] : named(`${at}.name`, name, isLabelKey(name))),
         ...duplicate,
       ];

@@ -8,28 +8,46 @@ import { schemaAt } from './field-path.ts';
 
 const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
 
+/** What is wrong with how rules are written comes first. */
 export function compileErrors(schema: Schema, path: string): FieldError[] {
-  return check(schema, path, undefined);
+  const { written, compiled } = check(schema, path, undefined);
+  return [...written, ...compiled];
+}
+
+interface Found {
+  written: FieldError[];
+  compiled: FieldError[];
 }
 
 /** `uncorrelated`: the list above, whose items can not be told apart over an update. */
-function check(schema: Schema, path: string, uncorrelated: string | undefined): FieldError[] {
-  const errors: FieldError[] = [];
+function check(schema: Schema, path: string, uncorrelated: string | undefined): Found {
+  const found: Found = { written: [], compiled: [] };
+  const look = (child: Schema, childPath: string, above: string | undefined): void => {
+    const { written, compiled } = check(child, childPath, above);
+    found.written.push(...written);
+    found.compiled.push(...compiled);
+  };
   for (const [key, property] of Object.entries(schema.properties ?? {})) {
     const atomic = schema['x-kubernetes-map-type'] === 'atomic' ? path : undefined;
-    errors.push(...check(property, `${path}.properties[${key}]`, uncorrelated ?? atomic));
+    look(property, `${path}.properties[${key}]`, uncorrelated ?? atomic);
   }
   if (typeof schema.additionalProperties === 'object') {
-    errors.push(...check(schema.additionalProperties, `${path}.additionalProperties`, uncorrelated));
+    look(schema.additionalProperties, `${path}.additionalProperties`, uncorrelated);
   }
   if (schema.items !== undefined) {
     const atomic = schema['x-kubernetes-list-type'] === 'map' ? undefined : path;
-    errors.push(...check(schema.items, `${path}.items`, uncorrelated ?? atomic));
+    look(schema.items, `${path}.items`, uncorrelated ?? atomic);
   }
-  for (const [index, rule] of (schema['x-kubernetes-validations'] ?? []).entries()) {
-    errors.push(...checkRule(rule, schema, `${path}.x-kubernetes-validations[${index}]`, uncorrelated));
+  const rules = [...(schema['x-kubernetes-validations'] ?? []).entries()];
+  const at = (index: number): string => `${path}.x-kubernetes-validations[${index}]`;
+  found.written.push(...rules.flatMap(([index, rule]) => checkWriting(rule, schema, at(index))));
+  // What is written wrongly, here or below, leaves nothing to rely on when the rules are compiled.
+  if (found.written.length === 0) {
+    found.compiled.push(
+      ...rules.flatMap(([index, rule]) => checkRule(rule, schema, at(index), uncorrelated)),
+    );
   }
-  return errors;
+  return found;
 }
 
 function checkRule(
@@ -38,8 +56,6 @@ function checkRule(
   path: string,
   uncorrelated: string | undefined,
 ): FieldError[] {
-  const written = checkWriting(rule, schema, path);
-  if (written.length > 0) return written;
   const environment = environmentFor(schema);
   const errors = [
     ...checkExpression(
@@ -75,7 +91,7 @@ function checkRule(
 
 function checkWriting(rule: ValidationRule, schema: Schema, path: string): FieldError[] {
   const errors: FieldError[] = [];
-  const { message = '', reason, fieldPath } = rule;
+  const { message = '', messageExpression = '', reason, fieldPath } = rule;
   if (rule.rule.trim() === '') errors.push(fieldError.required(`${path}.rule`, 'rule is not specified'));
   else if (message !== '' && message.trim() === '') {
     errors.push(fieldError.invalid(`${path}.message`, message, 'must be non-empty if specified'));
@@ -84,6 +100,10 @@ function checkWriting(rule: ValidationRule, schema: Schema, path: string): Field
   } else if (/[\n\r]/.test(rule.rule.trim()) && message === '') {
     const detail = 'message must be specified if rule contains line breaks';
     errors.push(fieldError.required(`${path}.message`, detail));
+  }
+  if (messageExpression !== '' && messageExpression.trim() === '') {
+    const detail = 'messageExpression must be non-empty if specified';
+    errors.push(fieldError.required(`${path}.messageExpression`, detail));
   }
   if (reason !== undefined && !REASONS.includes(reason)) {
     errors.push(fieldError.notSupported(`${path}.reason`, reason, REASONS));

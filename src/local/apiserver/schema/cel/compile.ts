@@ -1,5 +1,8 @@
 /** Compiling expressions, and saying in cel-go's words what is wrong with them. */
-import type { Environment, SourceRange } from '@marcbachmann/cel-js';
+import type { Environment } from '@marcbachmann/cel-js';
+import { literalIssues } from './literal-errors.ts';
+import { type CelError, type Issue, syntaxIssues } from './syntax-errors.ts';
+import { typeIssue } from './type-errors.ts';
 
 export interface Program {
   /** Throws EvaluationError. */
@@ -20,7 +23,10 @@ export class EvaluationError extends Error {
 
 export function compile(expression: string, environment: Environment): Program {
   const checked = environment.check(expression);
-  if (!checked.valid) throw new CompileError(describe(expression, checked.error));
+  const issues = checked.valid
+    ? literalIssues(expression, environment)
+    : issuesOf(expression, checked.error ?? {}, environment);
+  if (issues.length > 0) throw new CompileError(describe(expression, issues));
   const run = environment.parse(withRe2(expression));
   return {
     type: checked.type ?? 'dyn',
@@ -48,43 +54,24 @@ const withRe2 = (expression: string): string =>
 export const usesOldSelf = (expression: string): boolean =>
   [...expression.matchAll(STRING_OR)].some((match) => match[4] === 'oldSelf');
 
-interface CelError {
-  code?: string;
-  summary?: string;
-  message?: string;
-  range?: SourceRange;
+function issuesOf(expression: string, error: CelError, environment: Environment): Issue[] {
+  const recheck = (mended: string): CelError | undefined => environment.check(mended).error;
+  return (
+    syntaxIssues(expression, error, recheck) ?? [
+      typeIssue(expression, error, new Set(environment.getDefinitions().functions.map(({ name }) => name))),
+    ]
+  );
 }
 
-/** With the line and a mark under the column, as the server shows it. */
-function describe(expression: string, error: CelError | undefined): string {
-  const [message, offset] = located(expression, error ?? {});
-  const before = expression.slice(0, offset).split('\n');
-  const line = before.length;
-  const column = before.at(-1)?.length ?? 0;
-  const text = expression.split('\n')[line - 1] ?? '';
-  return `compilation failed: ERROR: <input>:${line}:${column + 1}: ${message}\n | ${text}\n | ${'.'.repeat(column)}^`;
-}
-
-function located(
-  expression: string,
-  { code, summary = '', range }: CelError,
-): [message: string, offset: number] {
-  const { start, end } = range ?? { start: 0, end: expression.length };
-  const operator = /^no such overload: (.+) (\S+) (.+)$/.exec(summary);
-  if (code === 'no_such_overload' && operator !== null) {
-    const [, left, symbol = '', right] = operator;
-    const at = expression.slice(start, end).indexOf(symbol);
-    return [
-      `found no matching overload for '_${symbol}_' applied to '(${left}, ${right})'`,
-      at === -1 ? start : start + at,
-    ];
-  }
-  const unknown = /^Unknown variable: (.+)$/.exec(summary);
-  if (unknown !== null) return [`undeclared reference to '${unknown[1]}' (in container '')`, start];
-  const index = /^Cannot index type '(.+)'$/.exec(summary);
-  if (index !== null) return [`type '${index[1]}' does not support field selection`, Math.max(start - 1, 0)];
-  if (code === 'no_matching_overload') return [summary, start];
-  return [`Syntax error: ${summary}`, start];
+/** Each with its line and a mark under the column, as the server shows it. */
+function describe(expression: string, issues: Issue[]): string {
+  const shown = issues.map(({ message, offset }) => {
+    const before = expression.slice(0, offset).split('\n');
+    const column = before.at(-1)?.length ?? 0;
+    const text = expression.split('\n')[before.length - 1] ?? '';
+    return `ERROR: <input>:${before.length}:${column + 1}: ${message}\n | ${text}\n | ${'.'.repeat(column)}^`;
+  });
+  return `compilation failed: ${shown.join('\n')}`;
 }
 
 function evalMessage(cause: unknown): string {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compileMatchCondition, type MatchVariables } from './match-condition.ts';
+import { compileMatchCondition, type MatchVariables, validateMatchCondition } from './match-condition.ts';
 
 const variables: MatchVariables = {
   object: { metadata: { name: 'a', labels: { tier: 'edge' } }, spec: { replicas: 3 } },
@@ -43,5 +43,33 @@ describe('compileMatchCondition', () => {
       "undeclared reference to 'foo' (in container '')",
     );
     expect(() => compileMatchCondition('object.metadata.nope == 1')(variables)).toThrow('no such key: nope');
+  });
+});
+
+describe('validateMatchCondition', () => {
+  const messages = (expression: string) => validateMatchCondition(expression, 'e').map(({ body }) => body);
+
+  it.each([
+    "!(request.resource.group == 'coordination.k8s.io' && request.resource.resource == 'leases')",
+    "!('system:nodes' in request.userInfo.groups)",
+    "request.operation in ['CREATE', 'UPDATE'] && has(request.dryRun) && !request.dryRun",
+    "request.userInfo.extra['example.com/team'].exists(team, team == 'edge')",
+    "has(object.metadata.labels) && 'tier' in object.metadata.labels && oldObject == null",
+    "object.?spec.paused.orValue(false) || request.options.fieldManager == 'kubectl'",
+    "authorizer.requestResource.check('breakglass').allowed()",
+    "authorizer.group('').resource('pods').namespace(request.namespace).check('get').allowed()",
+  ])('accepts %s', (expression) => {
+    expect(messages(expression)).toEqual([]);
+  });
+
+  it('knows the fields of a request', () => {
+    expect(messages('request.nothing == 1')).toEqual([
+      `Invalid value: "request.nothing == 1": compilation failed: ERROR: <input>:1:8: undefined field 'nothing'
+ | request.nothing == 1
+ | .......^`,
+    ]);
+    expect(messages('request.name')).toEqual([
+      'Invalid value: "request.name": must evaluate to bool but got string',
+    ]);
   });
 });

@@ -24,6 +24,9 @@ export function registerStrings(environment: Environment): void {
     .registerFunction('string.re2matches(string): bool', (text: string, pattern: string) =>
       matches(pattern, text),
     )
+    .registerFunction('matches(string, string): bool', (text: string, pattern: string) =>
+      matches(pattern, text),
+    )
     .registerFunction(
       'string.find(string): string',
       (text: string, pattern: string) => findAll(text, pattern, 1)[0] ?? '',
