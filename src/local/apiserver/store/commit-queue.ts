@@ -32,6 +32,8 @@ export class CommitQueue {
   #revision: number;
   #flushing: Promise<void> | undefined;
   #closed = false;
+  /** The last sync was shared. */
+  #crowded = false;
 
   constructor(options: CommitQueueOptions) {
     this.#options = options;
@@ -78,12 +80,14 @@ export class CommitQueue {
   }
 
   async #flush(): Promise<void> {
-    // Requests that arrived together are handled before the disk is asked, and share the first sync.
-    await new Promise(setImmediate);
+    // Where many write at once, those that arrived together are heard before the disk is asked, to share the sync. A
+    // lone writer has nobody to wait for.
+    await (this.#crowded ? new Promise(setImmediate) : Promise.resolve());
     while (this.#queue.length > 0) {
       const batch = this.#queue;
       this.#queue = [];
       const changes = batch.flatMap((write) => write.change ?? []);
+      this.#crowded = changes.length > 1;
       try {
         if (changes.length > 0) await this.#options.append(changes);
       } catch (error) {
