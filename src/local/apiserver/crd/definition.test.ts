@@ -108,10 +108,14 @@ describe('definitionOf', () => {
       { ...v1, ...knows('type') },
       { ...v1alpha1, ...knows('kind') },
     ];
-    const [stored, other] = definitionOf({ ...crd, spec: { ...crd.spec, versions } }).versions;
+    const defined = definitionOf({ ...crd, spec: { ...crd.spec, versions } });
+    const [stored, other] = defined.versions;
     expect(stored?.fromStorage).toBeUndefined();
     expect(other?.fromStorage?.(object).spec).toEqual({});
-    expect(other?.toStorage?.({ ...object, spec: { type: 'a', kind: 'b' } }).spec).toEqual({ type: 'a' });
+    const both = { ...object, spec: { type: 'a', kind: 1 } };
+    expect(defined.pruneForStorage?.(both).spec).toEqual({ type: 'a' });
+    expect(stored?.strategy?.validate?.(both)).toEqual([]);
+    expect(other?.strategy?.validate?.(both).map((e) => e.field)).toEqual(['spec.kind']);
   });
 
   it('holds replicas to what a Scale can show', () => {

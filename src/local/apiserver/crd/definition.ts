@@ -19,7 +19,7 @@ import { validateSchema } from '../schema/validate.ts';
 import { compileJsonPath } from './json-path.ts';
 import { customPrinter } from './printer.ts';
 import { checkScaleSpec, checkScaleStatus } from './scale-checks.ts';
-import type { CrdVersion, CustomResourceDefinition, ScaleSubresource } from './types.ts';
+import type { CrdVersion, CustomResourceDefinition } from './types.ts';
 import { byPriority } from './version-priority.ts';
 
 const VERBS: Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
@@ -49,7 +49,7 @@ export function definitionOf(crd: CustomResourceDefinition): ResourceDefinition 
     storageVersion: nameOf(stored),
     versions: served.map((version) => ({
       ...servedVersion(version),
-      ...conversion(version, stored, isMixed),
+      ...(isMixed || differs(version, stored) ? { fromStorage: pruneBy(schemaOf(version)) } : {}),
       ...deprecation(version, served, group, kind),
     })),
     verbs: VERBS,
@@ -60,7 +60,10 @@ export function definitionOf(crd: CustomResourceDefinition): ResourceDefinition 
     ...(scale === undefined ? {} : { scale: scalePaths(scale) }),
     generation: true,
     custom: true,
-    strategy: strategyOf(schemaOf(stored), scale),
+    strategy: strategyOf(stored),
+    ...(served.some((version) => differs(version, stored))
+      ? { pruneForStorage: pruneBy(schemaOf(stored)) }
+      : {}),
   };
 }
 
@@ -74,27 +77,20 @@ const servedVersion = (version: CrdVersion): ServedVersion => ({
   name: nameOf(version),
   schema: schemaOf(version),
   printer: customPrinter(version.additionalPrinterColumns),
+  strategy: strategyOf(version),
 });
 
-/** Versions differ by name only, but each shows no more than its schema knows. */
-function conversion(
-  version: CrdVersion,
-  stored: CrdVersion,
-  isMixed: boolean,
-): Pick<ServedVersion, 'toStorage' | 'fromStorage'> {
-  const pruned = (object: KubeObject, schema: Schema): KubeObject => {
+const differs = (version: CrdVersion, stored: CrdVersion): boolean =>
+  !deepEqual(schemaOf(version), schemaOf(stored));
+
+/** Versions are converted by name only, but each shows no more than its schema knows. */
+const pruneBy =
+  (schema: Schema) =>
+  (object: KubeObject): KubeObject => {
     const copy = structuredClone(object);
     prune(copy, schema);
     return copy;
   };
-  const [own, storage] = [schemaOf(version), schemaOf(stored)];
-  const differs = !deepEqual(own, storage);
-  return {
-    ...(differs && { toStorage: (object: KubeObject) => pruned(object, storage) }),
-    // What was stored under another version may hold what this one never knew.
-    ...((differs || isMixed) && { fromStorage: (object: KubeObject) => pruned(object, own) }),
-  };
-}
 
 function deprecation(
   { deprecated, deprecationWarning, ...version }: CrdVersion,
@@ -153,7 +149,9 @@ const BLOCKING = new Set<FieldErrorReason>([
   'FieldValueTypeInvalid',
 ]);
 
-function strategyOf(schema: Schema, scale: ScaleSubresource | undefined): Strategy {
+function strategyOf(version: CrdVersion): Required<Pick<Strategy, 'validate' | 'validateStatusUpdate'>> {
+  const schema = schemaOf(version);
+  const scale = version.subresources?.scale;
   const withRules = (object: KubeObject, old: KubeObject | undefined, errors: FieldError[]): FieldError[] => {
     const all = [...errors, ...validateListsAndResources(object, schema, old)];
     if (!hasRules(schema)) return all;

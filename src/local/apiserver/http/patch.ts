@@ -5,7 +5,7 @@ import { ApiError, badRequest, invalid, unsupportedMediaType } from '../errors.t
 import { fieldError, printJson } from '../field-error.ts';
 import { keyOf, type WriteOptions } from '../operations/core.ts';
 import { createObject } from '../operations/create.ts';
-import { managedApiVersion, resetFields, storageSchema } from '../operations/field-managers.ts';
+import { managedApiVersion, resetFields, trackedForm, trackedSchema } from '../operations/field-managers.ts';
 import { updateObject } from '../operations/update.ts';
 import { formatGoValue } from '../patch/go-format.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
@@ -186,7 +186,7 @@ function applyTo(
 ): KubeObject {
   const { core, served, info, query } = call;
   const object = applyConfiguration({
-    live,
+    live: live === undefined ? undefined : trackedForm(served, live),
     applied,
     manager: options.fieldManager,
     force: query.get('force') === 'true',
@@ -194,7 +194,7 @@ function applyTo(
     kind: served.definition.kind,
     subresource: info.subresource,
     now: core.now(),
-    schema: storageSchema(served.definition),
+    schema: trackedSchema(served),
     resetFields: resetFields(served.definition, info.subresource),
   });
   const stored = served.version.toStorage === undefined ? toStorage(served, conform(served, object)) : object;

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../../kube/object.ts';
-import { decodeStored, toStorage } from '../codec.ts';
+import { decodeStored, fromStorage, toStorage } from '../codec.ts';
 import { methodNotAllowed, noSuchPath, notFound } from '../errors.ts';
 import { contextOf, keyOf, refOf } from '../operations/core.ts';
 import { scaleOf, scalePrinter, withScale } from '../operations/scale.ts';
@@ -55,7 +55,8 @@ async function serveScale(call: Call, subresource: Subresource): Promise<void> {
     subresource: 'scale',
     options,
     retries: info.verb === 'patch',
-    change: (current) => withScale(definition, current, wanted(current)),
+    change: (current) =>
+      toStorage(served, withScale(definition, fromStorage(served, current), wanted(current))),
   });
   await answerObject({ ...call, served: scaleServed }, 200, scaleOf(definition, updated.object));
 }

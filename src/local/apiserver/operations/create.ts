@@ -72,14 +72,14 @@ async function createOnce(core: Core, request: CreateRequest): Promise<Written> 
   // A webhook may have added objects with fields that have defaults.
   definition.strategy.defaults?.(admitted);
   prepare(core, request, admitted);
-  check(definition, admitted);
+  check(served, admitted);
   for (const warning of definition.strategy.warnings?.(admitted, undefined) ?? []) options.warn(warning);
   await core.admission.validate({ ...attributes, object: admitted });
   if (options.dryRun) {
     refuseExisting(core, definition, namespace, admitted.metadata.name ?? '');
     return { object: admitted, entry: undefined };
   }
-  return store(core, definition, namespace, admitted);
+  return store(core, definition, namespace, definition.pruneForStorage?.(admitted) ?? admitted);
 }
 
 function bindNamespace(definition: ResourceDefinition, object: KubeObject, namespace: string): void {
@@ -112,13 +112,14 @@ function prepare(core: Core, request: CreateRequest, object: KubeObject): void {
   if (request.managed !== true) recordManager(core, request.served, undefined, object, request.options, '');
 }
 
-function check(definition: ResourceDefinition, object: KubeObject): void {
+function check({ definition, version }: Served, object: KubeObject): void {
+  const strategy = version.strategy ?? definition.strategy;
   const errors = [
     ...validateObjectMeta(object.metadata, {
       namespaced: definition.namespaced,
       checkName: definition.checkName,
     }),
-    ...(definition.strategy.validate?.(object) ?? []),
+    ...(strategy.validate?.(object) ?? []),
   ];
   if (errors.length > 0) throw invalid(definition, object.metadata.name ?? '', errors);
 }

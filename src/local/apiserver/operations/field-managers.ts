@@ -1,6 +1,6 @@
 import type { KubeObject, ManagedFieldsEntry } from '../../../kube/object.ts';
 import { trackUpdate } from '../apply/managed-fields.ts';
-import { storageApiVersion } from '../codec.ts';
+import { fromStorage, storageApiVersion } from '../codec.ts';
 import { type Served, servedApiVersion } from '../registry.ts';
 import type { ResourceDefinition } from '../resources/types.ts';
 import type { Schema } from '../schema/types.ts';
@@ -16,13 +16,13 @@ export function recordManager(
   subresource: string,
 ): void {
   const managedFields = trackUpdate({
-    live,
+    live: live === undefined ? undefined : trackedForm(served, live),
     updated: object,
     manager: options.fieldManager,
     apiVersion: managedApiVersion(served),
     subresource,
     now: core.now(),
-    schema: storageSchema(served.definition),
+    schema: trackedSchema(served),
     resetFields: resetFields(served.definition, subresource),
   });
   if (managedFields === undefined) delete object.metadata.managedFields;
@@ -43,10 +43,16 @@ function withoutScaleTime(entries: ManagedFieldsEntry[]): ManagedFieldsEntry[] {
 export const managedApiVersion = (served: Served): string =>
   served.version.toStorage === undefined ? servedApiVersion(served) : storageApiVersion(served.definition);
 
-export function storageSchema(definition: ResourceDefinition): Schema {
-  const version = definition.versions.find((v) => v.name === definition.storageVersion);
-  return version?.schema ?? definition.versions[0]?.schema ?? {};
+/** Versions of a custom resource share names but not fields, so each tracks its own. */
+export function trackedSchema({ definition, version }: Served): Schema {
+  if (definition.custom) return version.schema;
+  const stored = definition.versions.find((v) => v.name === definition.storageVersion);
+  return stored?.schema ?? definition.versions[0]?.schema ?? {};
 }
+
+/** A stored object in the form in which its fields are tracked. */
+export const trackedForm = (served: Served, stored: KubeObject): KubeObject =>
+  served.definition.custom ? fromStorage(served, stored) : stored;
 
 /** What a write through this subresource can not change, and so can not own. */
 export function resetFields(definition: ResourceDefinition, subresource: string): string[] {

@@ -5,7 +5,7 @@ import { decodeStored, encodeStored } from '../codec.ts';
 import { conflict, invalid, notFound, OBJECT_MODIFIED } from '../errors.ts';
 import { fieldError } from '../field-error.ts';
 import type { Served } from '../registry.ts';
-import type { ResourceDefinition } from '../resources/types.ts';
+import type { ResourceDefinition, Strategy } from '../resources/types.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../resources/validation/metadata.ts';
 import type { Entry } from '../store/types.ts';
 import {
@@ -84,11 +84,11 @@ async function updateOnce(core: Core, request: UpdateRequest, entry: Entry): Pro
     object.metadata.generation = (old.metadata.generation ?? 0) + 1;
   }
   if (request.managed !== true) recordManager(core, served, old, object, options, subresource);
-  check(definition, subresource, object, old);
+  check(served, subresource, object, old);
   for (const warning of definition.strategy.warnings?.(object, old) ?? []) options.warn(warning);
   await core.admission.validate({ ...attributes, object });
   if (options.dryRun) return { object, entry: undefined };
-  return store(core, request, object, old, entry, insists);
+  return store(core, request, definition.pruneForStorage?.(object) ?? object, old, entry, insists);
 }
 
 /** The client means another object of the same name. The words are those of the real server's storage. */
@@ -178,12 +178,14 @@ function desiredStateDiffers(definition: ResourceDefinition, object: KubeObject,
 }
 
 function check(
-  definition: ResourceDefinition,
+  { definition, version }: Served,
   subresource: string,
   object: KubeObject,
   old: KubeObject,
 ): void {
-  const { strategy } = definition;
+  const strategy: Strategy = version.strategy ?? definition.strategy;
+  // What a version has rules for, it has rules for in its own form.
+  const before = version.strategy === undefined ? old : (version.fromStorage?.(old) ?? old);
   const errors = [
     ...validateObjectMeta(object.metadata, {
       namespaced: definition.namespaced,
@@ -191,9 +193,9 @@ function check(
     }),
     ...validateObjectMetaUpdate(object.metadata, old.metadata),
   ];
-  if (subresource === 'status') errors.push(...(strategy.validateStatusUpdate?.(object, old) ?? []));
+  if (subresource === 'status') errors.push(...(strategy.validateStatusUpdate?.(object, before) ?? []));
   else {
-    errors.push(...(strategy.validate?.(object, old) ?? []));
+    errors.push(...(strategy.validate?.(object, before) ?? []));
     // Other subresources exist to change what the object itself may not: a binding sets the node of a pod.
     if (subresource === '' || subresource === 'scale')
       errors.push(...(strategy.validateUpdate?.(object, old) ?? []));

@@ -46,6 +46,8 @@ export interface ServedVersion {
   /** Conversions from and to the storage version; absent: only apiVersion differs. They return a new object. */
   toStorage?(object: KubeObject): KubeObject;
   fromStorage?(object: KubeObject): KubeObject;
+  /** What objects written at this version are held to, where that is not the same for all versions. */
+  strategy?: Pick<Strategy, 'validate' | 'validateStatusUpdate'>;
 }
 
 /**
@@ -132,6 +134,8 @@ export interface ResourceDefinition {
   /** The object is a custom resource: bytes are stored with sorted keys and items keep kind and apiVersion. */
   custom: boolean;
   strategy: Strategy;
+  /** Leaves out what the storage version does not know, right before an object is stored; it returns a new object. */
+  pruneForStorage?(object: KubeObject): KubeObject;
   /** Reviews: nothing is stored, a create is answered by this. */
   review?(object: KubeObject, context: RequestContext): Promise<KubeObject>;
 }
