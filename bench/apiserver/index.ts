@@ -9,6 +9,7 @@ import { classicLevelWrites } from './storage-reference.ts';
 import { watchFanOut } from './watchers.ts';
 
 const CREATES = { one: 1500, many: 8000 };
+const FEW = 3500;
 const LIST = 10_000;
 const WATCHERS = 1000;
 const CROWD = 50_000;
@@ -53,9 +54,10 @@ async function send(agent: Agent, url: string, method: 'GET' | 'POST', body?: st
 async function benchRequests(directory: string, server: RunningServer, agent: Agent): Promise<Figure[]> {
   const path = `${server.url}/api/v1/namespaces/default/configmaps`;
   const create = (prefix: string) => (i: number) => send(agent, path, 'POST', configMap(`${prefix}-${i}`));
-  await hammer(500, 8, create('warm'));
-  const one = perSecond(CREATES.one, await hammer(CREATES.one, 1, create('one')));
+  await hammer(FEW, 64, create('warm'));
+  const memory = residentMiB(server.pid);
   const many = perSecond(CREATES.many, await hammer(CREATES.many, 64, create('many')));
+  const one = perSecond(CREATES.one, await hammer(CREATES.one, 1, create('one')));
   const gets = perSecond(
     20_000,
     await hammer(20_000, 64, (i) => send(agent, `${path}/many-${i % CREATES.many}`, 'GET')),
@@ -78,6 +80,7 @@ async function benchRequests(directory: string, server: RunningServer, agent: Ag
     ratio: (ours / reference).toFixed(2),
   });
   return [
+    { what: `memory at ${FEW} objects`, value: `${memory} MiB` },
     compare('durable creates, 1 client', one, levelOne, 'classic-level'),
     compare('', one, bareOne, 'bare HTTPS'),
     compare('durable creates, 64 clients', many, levelMany, 'classic-level'),
@@ -115,7 +118,7 @@ async function benchWatch(directory: string, server: RunningServer, agent: Agent
 
 async function benchMemory(server: RunningServer, agent: Agent): Promise<Figure> {
   const path = `${server.url}/api/v1/namespaces/kube-node-lease/configmaps`;
-  const present = LIST + CREATES.one + CREATES.many + 500;
+  const present = LIST + CREATES.one + CREATES.many + FEW;
   await hammer(CROWD - present, 64, (i) => send(agent, path, 'POST', configMap(`crowd-${i}`)));
   return { what: `memory at ${CROWD} objects (98 MiB of values)`, value: `${residentMiB(server.pid)} MiB` };
 }
