@@ -86,7 +86,7 @@ export async function serveDeleteCollection(call: Call): Promise<void> {
     kind: served.definition.listKind,
     apiVersion: servedApiVersion(served),
     metadata: page.metadata,
-    items: deleted,
+    items: served.definition.custom ? deleted : deleted.map(({ kind: _, apiVersion: __, ...item }) => item),
   });
 }
 
