@@ -1,9 +1,9 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import pino from 'pino';
 import { startApiServer } from '../local/apiserver/index.ts';
-import { fail, untilStopped } from './process.ts';
+import { CommandError, fail, untilStopped } from './process.ts';
 import { packageVersion } from './version.ts';
 
 interface Options {
@@ -21,7 +21,11 @@ export function apiserverCommand(): Command {
     .option('--bind <address>', 'address to listen on', '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 takes any free one', parsePort, 6443)
     .option('--kubeconfig <file>', 'where to write the kubeconfig when ready', '.tidegate/kubeconfig')
-    .option('--log-level <level>', 'debug (one audit line a write), info, warn, error', 'warn')
+    .addOption(
+      new Option('--log-level <level>', 'debug writes an audit line for every change')
+        .choices(['debug', 'info', 'warn', 'error'])
+        .default('warn'),
+    )
     .action(run);
 }
 
@@ -38,20 +42,34 @@ async function run(options: Options): Promise<void> {
       logger,
       version: packageVersion(),
     });
-    await mkdir(dirname(kubeconfig), { recursive: true });
-    server.writeAdminKubeconfig(kubeconfig);
-    const seconds = ((performance.now() - started) / 1000).toFixed(2);
-    console.log(`Kubernetes API at ${server.url}, ready in ${seconds} s; data in ${options.data}.
+    try {
+      await writeKubeconfig(server, kubeconfig);
+      const seconds = ((performance.now() - started) / 1000).toFixed(2);
+      console.log(`Kubernetes API at ${server.url}, ready in ${seconds} s; data in ${options.data}.
 
 Try it:
   export KUBECONFIG=${kubeconfig}
   kubectl get namespaces
 
 Ctrl-C stops it; the next start goes on with the same data.`);
-    await stop;
-    await server.close();
+      await stop;
+    } finally {
+      await server.close();
+    }
   } catch (error) {
     fail(error, { port: options.port, address: options.bind });
+  }
+}
+
+async function writeKubeconfig(
+  server: { writeAdminKubeconfig(path: string): void },
+  path: string,
+): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    server.writeAdminKubeconfig(path);
+  } catch (cause) {
+    throw new CommandError(`can not write the kubeconfig ${path}: ${(cause as Error).message}`, { cause });
   }
 }
 

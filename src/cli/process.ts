@@ -1,3 +1,8 @@
+/** Something that the user can mend: its message is all they need to see. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+}
+
 /** Resolves on the first Ctrl-C or SIGTERM. A second one does not wait for a clean end. */
 export function untilStopped(): Promise<void> {
   return new Promise((resolve) => {

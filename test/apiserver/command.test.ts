@@ -22,8 +22,17 @@ async function start(): Promise<Tidegate> {
   return server;
 }
 
+/** Starts in the test's directory, on any port; `args` come last and win. */
 const attempt = async (...args: string[]): Promise<{ code: number | null; stderr: string }> => {
-  const process = new Tidegate(['apiserver', ...args]);
+  const usual = [
+    '--data',
+    join(directory, 'data'),
+    '--port',
+    '0',
+    '--kubeconfig',
+    join(directory, 'attempt'),
+  ];
+  const process = new Tidegate(['apiserver', ...usual, ...args]);
   started.push(process);
   const { code } = await process.exited;
   return { code, stderr: process.stderr };
@@ -41,14 +50,7 @@ test('prints the next command to try, keeps the kubeconfig to its owner, and end
 
 test('a data directory that is in use is refused by name and pid', async () => {
   await start();
-  const { code, stderr } = await attempt(
-    '--data',
-    join(directory, 'data'),
-    '--port',
-    '0',
-    '--kubeconfig',
-    join(directory, 'k2'),
-  );
+  const { code, stderr } = await attempt();
   expect(code).toBe(1);
   expect(stderr.trim().split('\n')).toHaveLength(1);
   expect(stderr).toContain(join(directory, 'data'));
@@ -60,14 +62,7 @@ test('a port that is taken is refused with what to do', async () => {
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
   const { port } = other.address() as { port: number };
   try {
-    const { code, stderr } = await attempt(
-      '--data',
-      join(directory, 'data'),
-      '--port',
-      String(port),
-      '--kubeconfig',
-      join(directory, 'k'),
-    );
+    const { code, stderr } = await attempt('--port', String(port));
     expect(code).toBe(1);
     expect(stderr.trim()).toBe(
       `tidegate: port ${port} on 127.0.0.1 is in use by another program; choose another with --port (0 takes any free one).`,
@@ -85,14 +80,7 @@ test('a damaged log is named with file and offset, and nothing is thrown away', 
   const bytes = await readFile(join(store, log));
   bytes[200] = (bytes[200] ?? 0) ^ 0xff;
   await writeFile(join(store, log), bytes);
-  const { code, stderr } = await attempt(
-    '--data',
-    join(directory, 'data'),
-    '--port',
-    '0',
-    '--kubeconfig',
-    join(directory, 'k'),
-  );
+  const { code, stderr } = await attempt();
   expect(code).toBe(1);
   expect(stderr.trim().split('\n')).toHaveLength(1);
   expect(stderr).toContain(log);
@@ -103,4 +91,18 @@ test.each(['70000', 'http', '-1'])('a port that is none (%s) is refused', async 
   const { code, stderr } = await attempt('--port', port);
   expect(code).toBe(1);
   expect(stderr).toContain('it must be a whole number from 0 to 65535');
+});
+
+test('a log level that is none is refused with those that are', async () => {
+  const { code, stderr } = await attempt('--log-level', 'loud');
+  expect(code).toBe(1);
+  expect(stderr).toContain('Allowed choices are debug, info, warn, error');
+});
+
+test('a kubeconfig that can not be written ends the server with one sentence', async () => {
+  await writeFile(join(directory, 'file'), '');
+  const { code, stderr } = await attempt('--kubeconfig', join(directory, 'file', 'kubeconfig'));
+  expect(code).toBe(1);
+  expect(stderr.trim().split('\n')).toHaveLength(1);
+  expect(stderr).toContain(`can not write the kubeconfig ${join(directory, 'file', 'kubeconfig')}`);
 });

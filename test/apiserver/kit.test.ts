@@ -78,6 +78,22 @@ test('a watch from a revision that is no longer kept ends with 410', async () =>
   await expect(events()).rejects.toSatisfy(isExpired);
 });
 
+test('an update that names no resourceVersion is made over whatever is there', async () => {
+  await client.create(CONFIGMAPS, configMap('free', { a: '1' }), { namespace: 'default' });
+  const wanted = { ...configMap('free', { a: '2' }), metadata: { name: 'free', namespace: 'default' } };
+  const updated = await client.update(CONFIGMAPS, wanted);
+  expect(updated).toMatchObject({ data: { a: '2' } });
+});
+
+test('an update that is refused names every field once', async () => {
+  const object = {
+    ...configMap('free'),
+    metadata: { name: 'free', namespace: 'default', labels: { 'a b': 'c' } },
+  };
+  const refused = await client.update(CONFIGMAPS, object).catch((error: unknown) => error);
+  expect(refused).toMatchObject({ details: { causes: [{ field: 'metadata.labels' }] } });
+});
+
 test('large answers are zipped for those who ask, and zipped bodies are read', async () => {
   const { Agent, request } = await import('undici');
   const { pki, url } = server;

@@ -17,3 +17,14 @@ export interface Call {
   /** Ends watches when the server stops. */
   signal: AbortSignal;
 }
+
+/** What the path of the call names, for an operation on it. */
+export function targetOf(call: Call): {
+  served: Served;
+  namespace: string;
+  name: string;
+  subresource: string;
+} {
+  const { served, info } = call;
+  return { served, namespace: info.namespace, name: info.name, subresource: info.subresource };
+}

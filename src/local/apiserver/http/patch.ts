@@ -14,7 +14,7 @@ import { applyStrategicMergePatch } from '../patch/strategic-merge.ts';
 import type { Served } from '../registry.ts';
 import { duplicateKeys, JsonSyntaxError, parseJson } from '../schema/json.ts';
 import { mediaType, readBody } from './body.ts';
-import type { Call } from './call.ts';
+import { type Call, targetOf } from './call.ts';
 import { conform, conformPatched, type FieldChecks, readBodyAs } from './decode.ts';
 import { isOtherKind, otherKind, withKind } from './kind.ts';
 import type { ResourceRequest } from './request-info.ts';
@@ -42,10 +42,7 @@ export async function servePatch(call: Call): Promise<void> {
   }
   const patch = readPatch(type, body.toString('utf8'), checks);
   const updated = await updateObject(core, {
-    served,
-    namespace: info.namespace,
-    name: info.name,
-    subresource: info.subresource,
+    ...targetOf(call),
     options,
     retries: true,
     change: (current) => {
@@ -146,10 +143,7 @@ async function serveApply(call: Call, body: Buffer): Promise<void> {
     }
   }
   const updated = await updateObject(core, {
-    served,
-    namespace: info.namespace,
-    name: info.name,
-    subresource: info.subresource,
+    ...targetOf(call),
     options,
     retries: true,
     managed: true,

@@ -9,7 +9,7 @@ import type { Subresource } from '../resources/types.ts';
 import { builtinSchema } from '../schema/builtin.ts';
 import { answerObject } from './answer.ts';
 import { bodyFormat, mediaType, readBody } from './body.ts';
-import type { Call } from './call.ts';
+import { type Call, targetOf } from './call.ts';
 import { decodeObject } from './decode.ts';
 import { applyPatch, checkPatchType, readPatch, servePatch } from './patch.ts';
 import { answer, optionsOf, serveGet, serveUpdate } from './write.ts';
@@ -87,10 +87,7 @@ async function serveHandled(call: Call, subresource: Subresource): Promise<void>
   if (result.replace !== undefined) {
     const { replace } = result;
     const updated = await updateObject(core, {
-      served,
-      namespace: info.namespace,
-      name: info.name,
-      subresource: info.subresource,
+      ...targetOf(call),
       options,
       change: () => structuredClone(replace),
     });

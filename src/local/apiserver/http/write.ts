@@ -6,7 +6,7 @@ import { createObject } from '../operations/create.ts';
 import { updateObject } from '../operations/update.ts';
 import { answerEntry, answerObject } from './answer.ts';
 import { bodyFormat, mediaType, readBody } from './body.ts';
-import type { Call } from './call.ts';
+import { type Call, targetOf } from './call.ts';
 import { decodeObject } from './decode.ts';
 import { fieldValidation, writeOptions } from './write-options.ts';
 
@@ -60,10 +60,7 @@ export async function serveUpdate(call: Call): Promise<void> {
     return;
   }
   const updated = await updateObject(core, {
-    served,
-    namespace: info.namespace,
-    name: info.name,
-    subresource: info.subresource,
+    ...targetOf(call),
     options,
     change: () => structuredClone(object),
   });

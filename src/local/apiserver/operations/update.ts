@@ -6,7 +6,7 @@ import { conflict, invalid, notFound, OBJECT_MODIFIED } from '../errors.ts';
 import { fieldError } from '../field-error.ts';
 import type { Served } from '../registry.ts';
 import type { ResourceDefinition, Strategy } from '../resources/types.ts';
-import { validateObjectMeta, validateObjectMetaUpdate } from '../resources/validation/metadata.ts';
+import { validateObjectMetaUpdate } from '../resources/validation/metadata.ts';
 import type { Entry } from '../store/types.ts';
 import {
   admissionOptions,
@@ -155,6 +155,8 @@ function keepApart(
 /** What clients may send back but never change. */
 function keepServerFields(object: KubeObject, old: KubeObject): void {
   const { metadata } = object;
+  // Whoever names no version means the current one; whoever named one was checked before.
+  metadata.resourceVersion = old.metadata.resourceVersion;
   metadata.uid = (metadata.uid ?? '') === '' ? old.metadata.uid : metadata.uid;
   metadata.creationTimestamp = old.metadata.creationTimestamp;
   copyOrDelete(metadata, old.metadata, 'generation');
@@ -186,13 +188,7 @@ function check(
   const strategy: Strategy = version.strategy ?? definition.strategy;
   // What a version has rules for, it has rules for in its own form.
   const before = version.strategy === undefined ? old : (version.fromStorage?.(old) ?? old);
-  const errors = [
-    ...validateObjectMeta(object.metadata, {
-      namespaced: definition.namespaced,
-      checkName: definition.checkName,
-    }),
-    ...validateObjectMetaUpdate(object.metadata, old.metadata),
-  ];
+  const errors = validateObjectMetaUpdate(object.metadata, old.metadata);
   if (subresource === 'status') errors.push(...(strategy.validateStatusUpdate?.(object, before) ?? []));
   else {
     errors.push(...(strategy.validate?.(object, before) ?? []));
