@@ -39,6 +39,7 @@ export * from './finalizers.ts';
 export { type Handler, Informer, type InformerOptions } from './informer/informer.ts';
 export { Informers } from './informer/informers.ts';
 export type { Cache, IndexFunction } from './informer/store.ts';
+export * from './kinds.ts';
 export { LeaderElector, type LeaderOptions, LeadershipLostError } from './leader/leader.ts';
 export { type Logger, silentLogger } from './log.ts';
 export { Metrics } from './metrics.ts';

@@ -1,0 +1,75 @@
+/** The built-in kinds that this program reads and writes: their types, and where the API server keeps them. */
+import type * as apps from 'kubernetes-types/apps/v1.d.ts';
+import type * as batch from 'kubernetes-types/batch/v1.d.ts';
+import type * as certificates from 'kubernetes-types/certificates/v1.d.ts';
+import type * as coordination from 'kubernetes-types/coordination/v1.d.ts';
+import type * as core from 'kubernetes-types/core/v1.d.ts';
+import type * as discovery from 'kubernetes-types/discovery/v1.d.ts';
+import type * as networking from 'kubernetes-types/networking/v1.d.ts';
+import type * as policy from 'kubernetes-types/policy/v1.d.ts';
+import type { Resource } from './client/resource.ts';
+import type { KubeObject } from './object.ts';
+
+/** What the server returns of a kind has at least what every object has. */
+type Served<K> = Omit<K, 'apiVersion' | 'kind' | 'metadata'> & KubeObject;
+
+export type Namespace = Served<core.Namespace>;
+export type Node = Served<core.Node>;
+export type Pod = Served<core.Pod>;
+export type Service = Served<core.Service>;
+export type Endpoints = Served<core.Endpoints>;
+export type ConfigMap = Served<core.ConfigMap>;
+export type Secret = Served<core.Secret>;
+export type ServiceAccount = Served<core.ServiceAccount>;
+export type Deployment = Served<apps.Deployment>;
+export type ReplicaSet = Served<apps.ReplicaSet>;
+export type DaemonSet = Served<apps.DaemonSet>;
+export type StatefulSet = Served<apps.StatefulSet>;
+export type ControllerRevision = Served<apps.ControllerRevision>;
+export type Job = Served<batch.Job>;
+export type CronJob = Served<batch.CronJob>;
+export type EndpointSlice = Served<discovery.EndpointSlice>;
+export type Ingress = Served<networking.Ingress>;
+export type IngressClass = Served<networking.IngressClass>;
+export type Lease = Served<coordination.Lease>;
+export type PodDisruptionBudget = Served<policy.PodDisruptionBudget>;
+export type CertificateSigningRequest = Served<certificates.CertificateSigningRequest>;
+
+const namespaced = <T extends KubeObject>(group: string, resource: string): Resource<T> => ({
+  group,
+  version: 'v1',
+  resource,
+  namespaced: true,
+});
+
+const cluster = <T extends KubeObject>(group: string, resource: string): Resource<T> => ({
+  group,
+  version: 'v1',
+  resource,
+  namespaced: false,
+});
+
+export const NAMESPACES = cluster<Namespace>('', 'namespaces');
+export const NODES = cluster<Node>('', 'nodes');
+export const PODS = namespaced<Pod>('', 'pods');
+export const SERVICES = namespaced<Service>('', 'services');
+export const ENDPOINTS = namespaced<Endpoints>('', 'endpoints');
+export const CONFIG_MAPS = namespaced<ConfigMap>('', 'configmaps');
+export const SECRETS = namespaced<Secret>('', 'secrets');
+export const SERVICE_ACCOUNTS = namespaced<ServiceAccount>('', 'serviceaccounts');
+export const DEPLOYMENTS = namespaced<Deployment>('apps', 'deployments');
+export const REPLICA_SETS = namespaced<ReplicaSet>('apps', 'replicasets');
+export const DAEMON_SETS = namespaced<DaemonSet>('apps', 'daemonsets');
+export const STATEFUL_SETS = namespaced<StatefulSet>('apps', 'statefulsets');
+export const CONTROLLER_REVISIONS = namespaced<ControllerRevision>('apps', 'controllerrevisions');
+export const JOBS = namespaced<Job>('batch', 'jobs');
+export const CRON_JOBS = namespaced<CronJob>('batch', 'cronjobs');
+export const ENDPOINT_SLICES = namespaced<EndpointSlice>('discovery.k8s.io', 'endpointslices');
+export const INGRESSES = namespaced<Ingress>('networking.k8s.io', 'ingresses');
+export const INGRESS_CLASSES = cluster<IngressClass>('networking.k8s.io', 'ingressclasses');
+export const LEASES = namespaced<Lease>('coordination.k8s.io', 'leases');
+export const POD_DISRUPTION_BUDGETS = namespaced<PodDisruptionBudget>('policy', 'poddisruptionbudgets');
+export const CERTIFICATE_SIGNING_REQUESTS = cluster<CertificateSigningRequest>(
+  'certificates.k8s.io',
+  'certificatesigningrequests',
+);
