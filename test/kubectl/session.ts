@@ -3,16 +3,13 @@
  * bash with kubectl first in PATH. Everything is removed again by `close`.
  */
 import { spawn } from 'node:child_process';
-import { existsSync, realpathSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join, resolve } from 'node:path';
+import { delimiter, join } from 'node:path';
+import { findKubectl } from '../support/kubectl.ts';
 
 const FOLDER = import.meta.dirname;
 const COMMAND_TIMEOUT_MS = 40_000;
-/** The texts that kubectl writes itself change from one minor version to the next. */
-const RECORDED_WITH = 'kubectl.1.32';
-const FETCHED = resolve(FOLDER, '../../node_modules/.cache/tidegate/kubectl');
 
 export interface Result {
   readonly output: string;
@@ -74,16 +71,6 @@ async function environment(home: string, kubeconfig: string): Promise<Record<str
     LC_ALL: 'C',
     TZ: 'UTC',
   };
-}
-
-/** What scripts/setup fetched; else the right one of Google's SDK, which has several beside a dispatcher; else PATH. */
-function findKubectl(): string {
-  if (existsSync(FETCHED)) return FETCHED;
-  const folders = (process.env.PATH ?? '').split(delimiter);
-  const found = folders.map((folder) => join(folder, 'kubectl')).find((path) => existsSync(path));
-  if (!found) throw new Error('kubectl is not in PATH: run scripts/setup');
-  const pinned = join(dirname(realpathSync(found)), RECORDED_WITH);
-  return existsSync(pinned) ? pinned : found;
 }
 
 async function mustRun(run: Session['run'], script: string): Promise<string> {

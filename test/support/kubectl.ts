@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process';
+import { existsSync, realpathSync } from 'node:fs';
+import { delimiter, dirname, join, resolve } from 'node:path';
+
+/** The texts that kubectl writes itself change from one minor version to the next. */
+const RECORDED_WITH = 'kubectl.1.32';
+const FETCHED = resolve(import.meta.dirname, '../../node_modules/.cache/tidegate/kubectl');
+const COMMAND_TIMEOUT_MS = 120_000;
+
+/** What scripts/setup fetched; else the right one of Google's SDK, which has several beside a dispatcher; else PATH. */
+export function findKubectl(): string {
+  if (existsSync(FETCHED)) return FETCHED;
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  const found = folders.map((folder) => join(folder, 'kubectl')).find((path) => existsSync(path));
+  if (!found) throw new Error('kubectl is not in PATH: run scripts/setup');
+  const pinned = join(dirname(realpathSync(found)), RECORDED_WITH);
+  return existsSync(pinned) ? pinned : found;
+}
+
+/** Runs kubectl as a user of the kubeconfig; resolves to what it printed, rejects with that when it fails. */
+export class Kubectl {
+  readonly #program = findKubectl();
+  readonly #kubeconfig: string;
+
+  constructor(kubeconfig: string) {
+    this.#kubeconfig = kubeconfig;
+  }
+
+  async run(args: string, input = ''): Promise<string> {
+    const child = spawn(this.#program, ['--kubeconfig', this.#kubeconfig, ...args.split(' ')], {
+      stdio: ['pipe', 'pipe', 'pipe'],
+      timeout: COMMAND_TIMEOUT_MS,
+    });
+    let output = '';
+    const keep = (chunk: Buffer): void => {
+      output += chunk.toString();
+    };
+    child.stdout.on('data', keep);
+    child.stderr.on('data', keep);
+    child.stdin.end(input);
+    const ended = await new Promise<string>((done, failed) => {
+      child.once('error', failed);
+      child.once('close', (code, signal) => done(String(code ?? signal)));
+    });
+    if (ended !== '0') throw new Error(`kubectl ${args}: ended with ${ended}: ${output}`);
+    return output;
+  }
+
+  apply(...objects: object[]): Promise<string> {
+    return this.run('apply -f -', JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }));
+  }
+
+  async json<T>(args: string): Promise<T> {
+    return JSON.parse(await this.run(`${args} -o json`)) as T;
+  }
+}

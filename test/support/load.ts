@@ -1,0 +1,68 @@
+import { Agent, get } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface Answer {
+  pod: string;
+  node: string;
+  image: string;
+}
+
+/** Requests that go on until `stop`: some over connections that stay open, some over a new one each. */
+export class Load {
+  readonly failures: string[] = [];
+  readonly pods = new Map<string, number>();
+  answered = 0;
+  readonly #agents: Agent[] = [];
+  readonly #clients: Promise<void>[] = [];
+  #stopped = false;
+
+  constructor(urls: string[]) {
+    for (const url of urls) {
+      const staying = new Agent({ keepAlive: true, maxSockets: 1 });
+      this.#agents.push(staying);
+      this.#clients.push(this.#client(url, staying), this.#client(url, undefined));
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await Promise.all(this.#clients);
+    for (const agent of this.#agents) agent.destroy();
+  }
+
+  async #client(url: string, agent: Agent | undefined): Promise<void> {
+    while (!this.#stopped) {
+      try {
+        const { pod } = await ask(url, agent);
+        this.answered += 1;
+        this.pods.set(pod, (this.pods.get(pod) ?? 0) + 1);
+      } catch (error) {
+        this.failures.push(
+          `${new Date().toISOString()} ${agent ? 'kept' : 'new'} connection: ${String(error)}`,
+        );
+      }
+      await sleep(5);
+    }
+  }
+}
+
+/** One request; whatever is not a complete answer of a stand-in is an error. */
+export function ask(url: string, agent?: Agent): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    // Without an agent of its own a request takes a connection of its own.
+    const request = get(url, { agent: agent ?? false, timeout: 10_000 }, (response) => {
+      let body = '';
+      response.setEncoding('utf8');
+      response.on('data', (chunk: string) => {
+        body += chunk;
+      });
+      response.on('error', reject);
+      response.on('end', () => {
+        if (response.statusCode === 200) resolve(JSON.parse(body) as Answer);
+        else reject(new Error(`status ${response.statusCode}: ${body}`));
+      });
+    });
+    request.on('timeout', () => request.destroy(new Error('no answer within 10 s')));
+    request.on('error', reject);
+  });
+}
