@@ -1,7 +1,8 @@
 /**
  * Talking to any Kubernetes API. This folder owns: where the server is and who we are (`config/`), requests and
  * their failures (`client/`), local copies that stay current (`informer/`), what to do next (`queue/`), doing it
- * (`controller/`), being the only one who does (`leader/`), and telling users about it (`events/`, conditions).
+ * (`controller/`), being the only one who does (`leader/`), telling users about it (`events/`, conditions), and
+ * asking for certificates (`certificates/`).
  * It knows nothing of the program that uses it.
  *
  * One reconcile, from the server and back:
@@ -13,6 +14,12 @@
  *   -> the write comes back as a watch event, and the next reconcile finds nothing to do.
  */
 export { Applier } from './apply.ts';
+export { type CertificateRequest, requestCertificate } from './certificates/request-certificate.ts';
+export {
+  newSigningRequest,
+  type SigningRequest,
+  type SigningRequestOptions,
+} from './certificates/signing-request.ts';
 export { KubeClient } from './client/client.ts';
 export { type DiscoveredResource, Discovery, UnknownKindError } from './client/discovery.ts';
 export * from './client/errors.ts';

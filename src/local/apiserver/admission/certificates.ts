@@ -1,8 +1,8 @@
 /** Who may approve and sign which certificates, and which may not be asked for at all. */
 import { isDeepStrictEqual } from 'node:util';
+import type { Subject } from '../../../kube/certificates/x509.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import type { Authorizer } from '../auth/authorization.ts';
-import type { Subject } from '../auth/certificate.ts';
 import { parseSigningRequest } from '../auth/csr/signing-request.ts';
 import { MASTERS } from '../auth/identity.ts';
 import type { AdmissionAttributes } from '../operations/core.ts';

@@ -18,13 +18,13 @@ import {
 import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
+import type { Subject } from '../../../kube/certificates/x509.ts';
 import { writeFileAtomically } from './atomic-file.ts';
 import {
   type CertificateRequestInfo,
   type Issuer,
   issueCertificate,
   type KeyPair,
-  type Subject,
   selfSignedCa,
 } from './certificate.ts';
 import { ServiceAccountKey } from './service-account-key.ts';

@@ -1,7 +1,12 @@
 /** Reading PKCS #10 certificate signing requests. */
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
-import { parseName, type Subject } from '../certificate.ts';
-import * as der from '../der.ts';
+import * as der from '../../../../kube/certificates/der.ts';
+import {
+  EXTENSION_REQUEST,
+  parseName,
+  SUBJECT_ALT_NAME,
+  type Subject,
+} from '../../../../kube/certificates/x509.ts';
 
 export interface SigningRequest {
   subject: Subject;
@@ -19,9 +24,6 @@ export interface AltNames {
   email: number;
   uri: number;
 }
-
-const EXTENSION_REQUEST = der.oid('1.2.840.113549.1.9.14');
-const SUBJECT_ALT_NAME = der.oid('2.5.29.17');
 
 /** Signature algorithms, and the hash each of them uses; an Ed25519 signature has its own. */
 const HASHES = new Map<string, string | null>(
@@ -87,10 +89,10 @@ function checkSignature(
 function findAltNames(attributes: der.DerElement): der.DerElement | undefined {
   for (const attribute of attributes.children()) {
     const [type, values] = attribute.children();
-    if (type === undefined || values === undefined || !type.is(EXTENSION_REQUEST)) continue;
+    if (type === undefined || values === undefined || !type.is(der.oid(EXTENSION_REQUEST))) continue;
     for (const extension of values.child(0).children()) {
       const parts = extension.children();
-      if (parts[0]?.is(SUBJECT_ALT_NAME)) return der.readDer(parts.at(-1)!.content);
+      if (parts[0]?.is(der.oid(SUBJECT_ALT_NAME))) return der.readDer(parts.at(-1)!.content);
     }
   }
   return undefined;

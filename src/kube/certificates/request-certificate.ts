@@ -1,0 +1,107 @@
+import type { KubeClient } from '../client/client.ts';
+import { isConflict } from '../client/errors.ts';
+import { childController } from '../clock.ts';
+import { Informer } from '../informer/informer.ts';
+import { CERTIFICATE_SIGNING_REQUESTS, type CertificateSigningRequest } from '../kinds.ts';
+
+export interface CertificateRequest {
+  /** The object's name begins with it; the server adds the rest. */
+  namePrefix: string;
+  /** PEM, as `newSigningRequest` makes it. */
+  request: string;
+  signerName: string;
+  /** Such as `digital signature`, `client auth`. */
+  usages: string[];
+  expirationSeconds?: number;
+  /** Give the approval too, for callers who may. */
+  approve?: boolean;
+  signal: AbortSignal;
+}
+
+/**
+ * Has a certificate signed by the cluster; returns its PEM. Waits for as long as nobody approves, denies or signs the
+ * request, which is what `signal` is for.
+ */
+export async function requestCertificate(client: KubeClient, options: CertificateRequest): Promise<string> {
+  const csr = await createRequest(client, options);
+  const { controller, release } = childController(options.signal);
+  const informer = new Informer(client, CERTIFICATE_SIGNING_REQUESTS, {
+    fieldSelector: `metadata.name=${csr.metadata.name}`,
+  });
+  const certificate = new Promise<string>((resolve, reject) => {
+    controller.signal.addEventListener('abort', () => reject(controller.signal.reason), { once: true });
+    const look = (seen: CertificateSigningRequest): void => {
+      settle(client, seen, options, controller.signal).then((issued) => {
+        if (issued !== undefined) resolve(issued);
+      }, reject);
+    };
+    const onDelete = (): void => reject(new Error(`${describe(csr)} was deleted before it was signed`));
+    informer.addHandler({ onAdd: look, onUpdate: (_, seen) => look(seen), onDelete });
+  });
+  const watching = informer.run(controller.signal);
+  try {
+    return await certificate;
+  } finally {
+    controller.abort();
+    release();
+    await watching;
+  }
+}
+
+function createRequest(client: KubeClient, options: CertificateRequest): Promise<CertificateSigningRequest> {
+  const { namePrefix, request, signerName, usages, expirationSeconds, signal } = options;
+  const object: CertificateSigningRequest = {
+    apiVersion: 'certificates.k8s.io/v1',
+    kind: 'CertificateSigningRequest',
+    metadata: { generateName: namePrefix },
+    spec: { request: Buffer.from(request).toString('base64'), signerName, usages, expirationSeconds },
+  };
+  return client.create(CERTIFICATE_SIGNING_REQUESTS, object, { signal });
+}
+
+/** The certificate once it is there; throws when it will never be. */
+async function settle(
+  client: KubeClient,
+  csr: CertificateSigningRequest,
+  { approve }: CertificateRequest,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { certificate, conditions = [] } = csr.status ?? {};
+  if (certificate !== undefined && certificate !== '') return Buffer.from(certificate, 'base64').toString();
+  const bad = conditions.find(({ type, status }) => ['Denied', 'Failed'].includes(type) && status === 'True');
+  if (bad !== undefined) {
+    const why = [bad.reason, bad.message].filter(Boolean).join(': ');
+    throw new Error(`${describe(csr)} was ${bad.type === 'Denied' ? 'denied' : 'not signed'}: ${why}`);
+  }
+  if (approve === true && !conditions.some(({ type }) => type === 'Approved')) {
+    await approveRequest(client, csr, signal);
+  }
+  return undefined;
+}
+
+async function approveRequest(
+  client: KubeClient,
+  csr: CertificateSigningRequest,
+  signal: AbortSignal,
+): Promise<void> {
+  const approval = {
+    type: 'Approved',
+    status: 'True',
+    reason: 'ApprovedByRequester',
+    message: 'Approved by the administrator who asked for it.',
+  };
+  const conditions = [...(csr.status?.conditions ?? []), approval];
+  try {
+    await client.update(
+      CERTIFICATE_SIGNING_REQUESTS,
+      { ...csr, status: { ...csr.status, conditions } },
+      { subresource: 'approval', signal },
+    );
+  } catch (error) {
+    // Somebody was quicker, perhaps the cluster's own approver; what they did arrives as the next event.
+    if (!isConflict(error)) throw error;
+  }
+}
+
+const describe = ({ metadata, spec }: CertificateSigningRequest): string =>
+  `CertificateSigningRequest ${metadata.name} (${spec.signerName})`;
