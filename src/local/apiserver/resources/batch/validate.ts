@@ -1,4 +1,6 @@
 /** The rules of jobs and cron jobs. */
+
+import { scheduleProblem } from '../../../../kube/cron/schedule.ts';
 import { type FieldError, fieldError } from '../../field-error.ts';
 import { internalTemplate } from '../pod/internal-spec.ts';
 import { validatePodTemplate } from '../pod/validate.ts';
@@ -12,7 +14,6 @@ import {
   validateLabelSelector,
 } from '../validation/selectors.ts';
 import type { CronJob, Job, JobSpec } from '../workloads/types.ts';
-import { scheduleProblem } from './schedule.ts';
 import { ownLabels } from './selector.ts';
 
 const MAX_CRON_NAME = 52;
