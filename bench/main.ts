@@ -5,9 +5,11 @@
 
 import { runBareServer } from './apiserver/bare-server.ts';
 import { benchApiServer } from './apiserver/index.ts';
+import { benchLocal } from './local/index.ts';
 
 const BENCHMARKS: Record<string, (args: string[]) => Promise<void>> = {
   apiserver: benchApiServer,
+  local: benchLocal,
 };
 
 const [name = '', ...args] = process.argv.slice(2);

@@ -6,6 +6,7 @@ import { Agent } from 'undici';
 
 export interface RunningServer {
   url: string;
+  kubeconfig: string;
   pid: number;
   startMs: number;
   stop(): Promise<void>;
@@ -24,11 +25,11 @@ export async function startTidegate(directory: string): Promise<RunningServer> {
   }
   const startMs = performance.now() - started;
   const url = /server: "(.*)"/.exec(readFileSync(kubeconfig, 'utf8'))?.[1] ?? '';
-  return { url, pid: child.pid ?? 0, startMs, stop: () => stop(child) };
+  return { url, kubeconfig, pid: child.pid ?? 0, startMs, stop: () => stop(child) };
 }
 
 /** Starts the reference with the certificate of a server that ran in the same directory. */
-export async function startBare(directory: string): Promise<RunningServer> {
+export async function startBare(directory: string): Promise<Omit<RunningServer, 'kubeconfig'>> {
   const pki = join(directory, 'data', 'pki');
   const files = ['apiserver.crt', 'apiserver.key', 'ca.crt'].map((file) => join(pki, file));
   const child = fork(new URL(import.meta.url).pathname.replace(/[^/]*$/, 'main.js'), [
@@ -39,7 +40,7 @@ export async function startBare(directory: string): Promise<RunningServer> {
   return { url: `https://127.0.0.1:${port}`, pid: child.pid ?? 0, startMs: 0, stop: () => stop(child) };
 }
 
-function stop(child: ChildProcess): Promise<void> {
+export function stop(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
     child.once('exit', () => resolve());
     child.kill('SIGTERM');
