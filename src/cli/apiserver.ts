@@ -52,6 +52,7 @@ Try it:
   kubectl get namespaces
 
 Ctrl-C stops it; the next start goes on with the same data.`);
+      process.send?.('ready');
       await stop;
     } finally {
       await server.close();
