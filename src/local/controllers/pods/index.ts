@@ -1,0 +1,39 @@
+/**
+ * What every controller that owns pods has in common: making them from a template, knowing whose they are, and never
+ * acting on a cache that does not show its own last writes yet. One reconcile uses it in this order:
+ *
+ *   indexByController(pods)                            once, on the shared informers
+ *   controller.watch(pods, keysOfOwners(owners, 'ReplicaSet', (rs) => rs.spec?.selector))
+ *
+ *   claimable(pods.cache, owner)                       what it controls, and orphans of its namespace
+ *   claimPods({ client, owner, ownerResource, selector, candidates, signal })   adopts, releases, returns its own
+ *   podControl.expectations.waitMs(owner)              > 0: the cache is behind; change no pods, requeue after that
+ *   podControl.createPods(owner, count, (i) => podFromTemplate(owner, template, extra), signal)
+ *   podControl.deletePods(owner, deletionOrder(pods, now, related).slice(0, n), signal)
+ *
+ * `podControl.create` and `podControl.delete` do the same for one pod. State of a pod: `isReady(pod)`,
+ * `isActive(pod)`, `isTerminating(pod)`, `isAvailable(pod, minReadySeconds, now)`, `readySince(pod)`, and
+ * `nextAvailableInMs(pods, minReadySeconds, now)` for the requeue. `claim` adopts objects other than pods.
+ */
+export { type ClaimOptions, claim, claimPods } from './claim.ts';
+export { deletionOrder } from './deletion-order.ts';
+export { Expectations } from './expectations.ts';
+export {
+  claimable,
+  controlledBy,
+  controllerOf,
+  controllerReference,
+  indexByController,
+  isControlledBy,
+  keysOfOwners,
+} from './owners.ts';
+export { PodControl, type PodControlOptions } from './pod-control.ts';
+export {
+  isActive,
+  isAvailable,
+  isReady,
+  isTerminating,
+  nextAvailableInMs,
+  readySince,
+} from './state.ts';
+export { type PodExtra, podFromTemplate } from './template.ts';
