@@ -11,7 +11,11 @@ for (const name of await readdir('dist')) {
 }
 generateSchemas();
 await build({
-  entryPoints: { 'cli/main': 'src/cli/main.ts', 'bench/main': 'bench/main.ts' },
+  entryPoints: {
+    'cli/main': 'src/cli/main.ts',
+    'node/stand-in': 'src/local/node/standin/main.ts',
+    'bench/main': 'bench/main.ts',
+  },
   outdir: 'dist',
   bundle: true,
   splitting: true,

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { apiserverCommand } from './apiserver.ts';
+import { standInCommand } from './stand-in.ts';
 import { packageVersion } from './version.ts';
 
 /** All subcommands. Each has a file of its own beside this one. */
@@ -8,5 +9,6 @@ export function createProgram(): Command {
     .description('A front door for every edge site of one Kubernetes cluster.')
     .version(packageVersion(), '--version', 'print the version')
     .showHelpAfterError('(run with --help to see what is possible)')
-    .addCommand(apiserverCommand());
+    .addCommand(apiserverCommand())
+    .addCommand(standInCommand(), { hidden: true });
 }

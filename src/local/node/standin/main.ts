@@ -1,0 +1,8 @@
+/** A bundle of its own: a hundred stand-ins on one machine must not each load the whole program. */
+import { runStandIn } from './run.ts';
+
+const [option, file] = process.argv.slice(2);
+if (option !== '--config' || file === undefined) {
+  console.error('usage: stand-in --config FILE');
+  process.exitCode = 2;
+} else await runStandIn(file);
