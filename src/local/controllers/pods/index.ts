@@ -26,6 +26,7 @@ export {
   indexByController,
   isControlledBy,
   keysOfOwners,
+  siblingsOf,
 } from './owners.ts';
 export { PodControl, type PodControlOptions } from './pod-control.ts';
 export {

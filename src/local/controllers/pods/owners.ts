@@ -36,6 +36,12 @@ export const indexByController = <T extends KubeObject>(informer: Informer<T>): 
 export const controlledBy = <T extends KubeObject>(cache: Cache<T>, owner: KubeObject): T[] =>
   cache.byIndex(BY_CONTROLLER, owner.metadata.uid ?? '');
 
+/** What has the same controller as `object`, itself included; only itself when it has none. */
+export function siblingsOf<T extends KubeObject>(cache: Cache<T>, object: T): T[] {
+  const controller = controllerOf(object);
+  return controller === undefined ? [object] : cache.byIndex(BY_CONTROLLER, controller.uid);
+}
+
 /** What `owner` controls, and what nobody does: all that it could claim. */
 export const claimable = <T extends KubeObject>(cache: Cache<T>, owner: KubeObject): T[] => [
   ...controlledBy(cache, owner),

@@ -1,0 +1,11 @@
+/** A number of pods that users write as `3` or as `25%` of `total`. Whole numbers come back as they are. */
+export function resolveIntOrPercent(
+  value: number | string,
+  total: number,
+  round: (share: number) => number,
+): number {
+  if (typeof value === 'number') return value;
+  const percent = /^([0-9]+)%$/.exec(value)?.[1];
+  if (percent === undefined) throw new Error(`invalid value for IntOrString: ${JSON.stringify(value)}`);
+  return round((Number(percent) * total) / 100);
+}

@@ -1,0 +1,16 @@
+import { isConflict, type Reconcile, type ReconcileResult } from '../../kube/index.ts';
+
+/**
+ * A conflict says that the cache is behind. The change that it lacks is on its way and brings the key back, so there
+ * is nothing to report and nothing to try again before that.
+ */
+export const untilCacheCatchesUp =
+  (reconcile: (key: string, signal: AbortSignal) => Promise<ReconcileResult | undefined>): Reconcile =>
+  async (key, signal): Promise<ReconcileResult | undefined> => {
+    try {
+      return await reconcile(key, signal);
+    } catch (error) {
+      if (isConflict(error)) return undefined;
+      throw error;
+    }
+  };
