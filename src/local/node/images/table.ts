@@ -1,0 +1,92 @@
+import { isMap, isSeq, LineCounter, type Node, parseDocument, type YAMLMap } from 'yaml';
+import type { ImageRule } from '../contracts.ts';
+import { imagePattern } from './pattern.ts';
+
+export interface ImageEntry {
+  matches(image: string): boolean;
+  rule: ImageRule;
+}
+
+/** Something in the user's table is wrong. The message names the file, the line, the field and what to write. */
+export class ImagesError extends Error {
+  override readonly name = 'ImagesError';
+}
+
+const EXAMPLE = "{ image: 'nginx*', command: [nginx, -g, daemon off;] }";
+const FIELDS = ['image', 'command', 'env', 'absent', 'message', 'standIn'];
+
+/** `images: [...]`, each entry with an image pattern and one of `command`, `absent: true`, `standIn: true`. */
+export function parseImages(text: string, file: string): ImageEntry[] {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines });
+  const problem = (node: unknown, message: string): ImagesError => {
+    const start = (node as Node | null)?.range?.[0];
+    const line = start === undefined ? '' : `:${lines.linePos(start).line}`;
+    return new ImagesError(`${file}${line}: ${message}`);
+  };
+  const [syntax] = document.errors;
+  if (syntax !== undefined) throw new ImagesError(`${file}: ${syntax.message.split('\n')[0]}`);
+  if (document.contents === null) return [];
+  const list = isMap(document.contents) ? document.contents.get('images', true) : undefined;
+  if (!isSeq(list)) throw problem(document.contents, `write a list "images:" of entries such as ${EXAMPLE}`);
+  return list.items.map((item, index) => {
+    if (!isMap(item)) throw problem(item, `images[${index}]: write an entry such as ${EXAMPLE}`);
+    return entryOf(item, (field, message) => {
+      const node = field === '' ? item : (item.get(field, true) ?? item);
+      return problem(node, `images[${index}]${field === '' ? '' : `.${field}`}: ${message}`);
+    });
+  });
+}
+
+type Problem = (field: string, message: string) => ImagesError;
+
+function entryOf(item: YAMLMap, problem: Problem): ImageEntry {
+  const fields = item.toJSON() as Record<string, unknown>;
+  for (const name of Object.keys(fields)) {
+    if (!FIELDS.includes(name)) throw problem(name, `there is no such field; there are ${FIELDS.join(', ')}`);
+  }
+  const { image } = fields;
+  if (typeof image !== 'string' || image === '') {
+    throw problem('image', "name the image, or a pattern such as '*/nginx:1.*'");
+  }
+  const kinds = ['command', 'absent', 'standIn'].filter((name) => name in fields);
+  if (kinds.length !== 1) {
+    throw problem('', 'say what the image stands for: one of command: [...], absent: true, standIn: true');
+  }
+  return { matches: imagePattern(image), rule: ruleOf(fields, problem) };
+}
+
+function ruleOf(fields: Record<string, unknown>, problem: Problem): ImageRule {
+  const { image, command, env = {}, absent, standIn, message } = fields;
+  for (const [name, value] of Object.entries({ absent, standIn })) {
+    if (value !== undefined && value !== true) throw problem(name, 'write true, or leave the entry out');
+  }
+  if (message !== undefined && absent === undefined) throw problem('message', 'it goes with absent: true');
+  if ('env' in fields && command === undefined) throw problem('env', 'it goes with a command');
+  if (standIn === true) return { kind: 'stand-in' };
+  if (absent === true) {
+    if (message !== undefined && typeof message !== 'string') throw problem('message', 'write a text');
+    return { kind: 'absent', message: message ?? `images.yaml marks ${image} as absent` };
+  }
+  if (!isStrings(command) || command.length === 0) {
+    throw problem(
+      'command',
+      'write the program and its arguments as a list of texts: [nginx, -g, daemon off;]',
+    );
+  }
+  return { kind: 'command', command, env: envOf(env, problem) };
+}
+
+function envOf(env: unknown, problem: Problem): Record<string, string> {
+  if (typeof env !== 'object' || env === null || Array.isArray(env)) {
+    throw problem('env', 'write names and values: { LOG_LEVEL: debug }');
+  }
+  const entries = Object.entries(env).map(([name, value]) => {
+    if (typeof value === 'object') throw problem('env', `${name} needs a text as its value`);
+    return [name, String(value)];
+  });
+  return Object.fromEntries(entries);
+}
+
+const isStrings = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string');
