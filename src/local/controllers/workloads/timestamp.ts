@@ -1,0 +1,2 @@
+/** How times stand in objects: RFC 3339 in UTC, whole seconds. */
+export const timestamp = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
