@@ -10,7 +10,8 @@ import { link, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promis
 import { join } from 'node:path';
 import { isErrno, StoreError } from './errors.ts';
 
-interface Owner {
+/** One process, and no other that gets its pid later. */
+export interface ProcessIdentity {
   pid: number;
   /** Boot and start time of the process: a pid alone may have been given to another one since. */
   started: string;
@@ -34,6 +35,12 @@ export async function lockDirectory(directory: string): Promise<() => Promise<vo
   return () => truncate(mine);
 }
 
+/** The living process that holds the lock, if any. */
+export async function lockOwner(directory: string): Promise<ProcessIdentity | undefined> {
+  const owner = await readOwner(lockPath(directory, (await lockNumbers(directory)).at(-1) ?? 0));
+  return owner !== undefined && (await isAlive(owner)) ? owner : undefined;
+}
+
 function lockPath(directory: string, number: number): string {
   return join(directory, `lock-${number}`);
 }
@@ -47,8 +54,7 @@ async function lockNumbers(directory: string): Promise<number[]> {
 /** Makes the lock file with its content in it, at once; false when somebody else made it. */
 async function createLock(path: string): Promise<boolean> {
   const draft = `${path}.${randomUUID()}.tmp`;
-  const owner: Owner = { pid: process.pid, started: (await startOf(process.pid)) ?? '' };
-  await writeFile(draft, JSON.stringify(owner), { mode: 0o600 });
+  await writeFile(draft, JSON.stringify(await identify(process.pid)), { mode: 0o600 });
   try {
     await link(draft, path);
     return true;
@@ -61,16 +67,20 @@ async function createLock(path: string): Promise<boolean> {
 }
 
 /** Undefined when nobody holds the lock, which is also what a file means whose content a power cut took. */
-async function readOwner(path: string): Promise<Owner | undefined> {
+async function readOwner(path: string): Promise<ProcessIdentity | undefined> {
   try {
-    return JSON.parse(await readFile(path, 'utf8')) as Owner;
+    return JSON.parse(await readFile(path, 'utf8')) as ProcessIdentity;
   } catch (error) {
     if (error instanceof SyntaxError || isErrno(error, 'ENOENT')) return undefined;
     throw error;
   }
 }
 
-async function isAlive({ pid, started }: Owner): Promise<boolean> {
+export async function identify(pid: number): Promise<ProcessIdentity> {
+  return { pid, started: (await startOf(pid)) ?? '' };
+}
+
+export async function isAlive({ pid, started }: ProcessIdentity): Promise<boolean> {
   try {
     process.kill(pid, 0);
   } catch (error) {
@@ -88,13 +98,15 @@ async function startOf(pid: number): Promise<string | undefined> {
     const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8');
     // The second field is the program's name in parentheses and may hold anything; the start time is the 22nd.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    // It is over; only nobody has asked yet how it ended.
+    if (fields[0] === 'Z') return 'never';
     return `${boot.trim()}/${fields[19]}`;
   } catch {
     return undefined;
   }
 }
 
-function locked(directory: string, owner: Owner | undefined): StoreError {
+function locked(directory: string, owner: ProcessIdentity | undefined): StoreError {
   const who = owner === undefined ? 'another process' : `process ${owner.pid}`;
   return new StoreError(
     'locked',

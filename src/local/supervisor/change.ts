@@ -1,0 +1,63 @@
+/** From the cluster that was to the cluster that is wanted. Pure. */
+import type { NodeLayout } from './layout.ts';
+import type { ClusterState, NodeState } from './state.ts';
+
+/** What differs between two layouts. */
+export interface LayoutChange {
+  added: string[];
+  removed: string[];
+  /** Nodes that stay and have other labels now: a label that is gone is null, as in a merge patch. */
+  relabelled: Map<string, Record<string, string | null>>;
+}
+
+export function changeOf(before: readonly NodeLayout[], after: readonly NodeLayout[]): LayoutChange {
+  const old = new Map(before.map((node) => [node.name, node.labels]));
+  const wanted = new Set(after.map((node) => node.name));
+  const relabelled = new Map<string, Record<string, string | null>>();
+  for (const { name, labels } of after) {
+    const change = labelChange(old.get(name) ?? labels, labels);
+    if (Object.keys(change).length > 0) relabelled.set(name, change);
+  }
+  return {
+    added: after.filter(({ name }) => !old.has(name)).map(({ name }) => name),
+    removed: before.filter(({ name }) => !wanted.has(name)).map(({ name }) => name),
+    relabelled,
+  };
+}
+
+function labelChange(
+  before: Record<string, string>,
+  after: Record<string, string>,
+): Record<string, string | null> {
+  const gone = Object.keys(before).filter((key) => !Object.hasOwn(after, key));
+  const set = Object.entries(after).filter(([key, value]) => before[key] !== value);
+  return { ...Object.fromEntries(gone.map((key) => [key, null])), ...Object.fromEntries(set) };
+}
+
+/** One line each, for whoever gave the options. */
+export function describeChange({ added, removed, relabelled }: LayoutChange): string[] {
+  const line = (what: string, names: string[]): string[] =>
+    names.length === 0 ? [] : [`${what} ${names.join(', ')}`];
+  return [
+    ...line('new in the layout:', added),
+    ...line('no longer in the layout, their Nodes and pods are removed:', removed),
+    ...line('other labels:', [...relabelled.keys()]),
+  ];
+}
+
+/** The nodes of a new layout: those that stay keep their number, port and link; new ones take the lowest free number. */
+export function placeNodes(cluster: ClusterState | undefined, layout: readonly NodeLayout[]): NodeState[] {
+  const existing = new Map(cluster?.nodes.map((node) => [node.name, node]));
+  const taken = new Set(layout.map(({ name }) => existing.get(name)?.number));
+  let next = 1;
+  const freeNumber = (): number => {
+    while (taken.has(next)) next++;
+    return next++;
+  };
+  return layout.map(({ name, labels }) => {
+    const old = existing.get(name);
+    return old === undefined
+      ? { name, labels, number: freeNumber(), apiPort: 0, cut: false }
+      : { ...old, labels };
+  });
+}

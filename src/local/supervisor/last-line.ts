@@ -1,0 +1,22 @@
+/** What a process said last, in words for people: most often the reason why it ended. */
+export function lastLine(output: string): string | undefined {
+  const lines = output.split('\n').filter((line) => line.trim() !== '');
+  // A stack trace ends with frames; its message stands above them.
+  const line = lines.findLast((candidate) => !/^\s+(at |\[|\})|^\}|^Node\.js v/.test(candidate));
+  return line === undefined
+    ? undefined
+    : words(line)
+        .replace(/^tidegate: /, '')
+        .replace(/\.$/, '');
+}
+
+/** A line of a structured log has its sentence in a field. */
+function words(line: string): string {
+  try {
+    const { msg, err } = JSON.parse(line) as { msg?: unknown; err?: { message?: unknown } };
+    const parts = [msg, err?.message].filter((part) => typeof part === 'string');
+    return parts.length === 0 ? line : parts.join(': ');
+  } catch {
+    return line.trim();
+  }
+}

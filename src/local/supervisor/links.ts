@@ -1,0 +1,116 @@
+/** The ways between the API server and the nodes, two relays a node, and cutting them. */
+import { randomInt } from 'node:crypto';
+import { codeOf, SupervisorError } from './error.ts';
+import { type Endpoint, Relay } from './relay.ts';
+import { addressOf, type ClusterState, type NodeState } from './state.ts';
+
+/** Where the API server finds a kubelet, and where the agent really listens. */
+export const KUBELET_PORT = 10250;
+export const AGENT_PORT = 10251;
+
+/** Outside of what operating systems give to outgoing connections, and of NodePorts. */
+const API_PORTS = { first: 20_000, last: 29_999 };
+const RANGES = { first: 64, last: 127 };
+
+interface Link {
+  toApi: Relay;
+  toNode: Relay;
+}
+
+export class Links {
+  readonly #cluster: ClusterState;
+  readonly #links = new Map<string, Link>();
+
+  constructor(cluster: ClusterState) {
+    this.#cluster = cluster;
+  }
+
+  /** Opens the links of all nodes but those that are cut. Where a way to the API server has no free port, it gets another. */
+  async open(): Promise<void> {
+    const ours = new Set<number>();
+    for (const node of this.#cluster.nodes) {
+      while (node.apiPort === 0 || ours.has(node.apiPort) || !(await isFree(apiSide(node)))) {
+        node.apiPort = randomInt(API_PORTS.first, API_PORTS.last + 1);
+      }
+      ours.add(node.apiPort);
+      const link = this.#linkOf(node);
+      this.#links.set(node.name, link);
+      if (!node.cut) await openLink(link);
+    }
+  }
+
+  async cut(node: NodeState): Promise<void> {
+    node.cut = true;
+    const link = this.#links.get(node.name);
+    await Promise.all([link?.toApi.cut(), link?.toNode.cut()]);
+  }
+
+  async mend(node: NodeState): Promise<void> {
+    const link = this.#links.get(node.name);
+    if (link !== undefined) await openLink(link);
+    node.cut = false;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#links.values()].flatMap(({ toApi, toNode }) => [toApi.cut(), toNode.cut()]));
+  }
+
+  #linkOf(node: NodeState): Link {
+    const host = addressOf(this.#cluster, node);
+    const api = { host: '127.0.0.1', port: this.#cluster.port };
+    return {
+      toApi: new Relay(apiSide(node), api),
+      toNode: new Relay({ host, port: KUBELET_PORT }, { host, port: AGENT_PORT }),
+    };
+  }
+}
+
+const apiSide = (node: NodeState): Endpoint => ({ host: '127.0.0.1', port: node.apiPort });
+
+async function openLink({ toApi, toNode }: Link): Promise<void> {
+  for (const relay of [toApi, toNode]) {
+    try {
+      await relay.open();
+    } catch (cause) {
+      throw explain(relay.listen, cause);
+    }
+  }
+}
+
+function explain({ host, port }: Endpoint, cause: unknown): unknown {
+  if (codeOf(cause) !== 'EADDRINUSE') return cause;
+  return new SupervisorError(
+    `port ${port} on ${host}, which belongs to this cluster, is in use by another program, perhaps another cluster; stop that one first`,
+    { cause },
+  );
+}
+
+/** Chooses 127.X.0.0/16 for a new cluster: one where nobody listens yet. */
+export async function chooseRange(): Promise<number> {
+  const count = RANGES.last - RANGES.first + 1;
+  const start = randomInt(count);
+  for (let i = 0; i < count; i++) {
+    const range = RANGES.first + ((start + i) % count);
+    if (await isFree({ host: `127.${range}.0.1`, port: KUBELET_PORT })) return range;
+  }
+  throw new SupervisorError(
+    `port ${KUBELET_PORT} is in use on every loopback address, perhaps by a kubelet of this machine; stop it first`,
+  );
+}
+
+/** Whether one may listen there now. */
+export async function isFree(endpoint: Endpoint): Promise<boolean> {
+  const probe = new Relay(endpoint, endpoint);
+  try {
+    await probe.open();
+    await probe.cut();
+    return true;
+  } catch (cause) {
+    if (codeOf(cause) === 'EADDRINUSE') return false;
+    if (codeOf(cause) !== 'EADDRNOTAVAIL') throw cause;
+    throw new SupervisorError(
+      `this system has no address ${endpoint.host}: the nodes of the cluster need all of 127.0.0.0/8, as Linux has it`,
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,119 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { buffer, text } from 'node:stream/consumers';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Relay } from './relay.ts';
+
+let upstream: Server;
+let relay: Relay;
+let serve: (socket: Socket) => void;
+
+async function listening(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  const port = await listening(server);
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+beforeEach(async () => {
+  serve = (socket) => socket.pipe(socket);
+  upstream = createServer({ allowHalfOpen: true }, (socket) => {
+    socket.on('error', () => undefined);
+    serve(socket);
+  });
+  relay = new Relay(
+    { host: '127.0.0.1', port: await freePort() },
+    { host: '127.0.0.1', port: await listening(upstream) },
+  );
+  await relay.open();
+});
+afterEach(async () => {
+  await relay.cut();
+  upstream.close();
+});
+
+const client = (): Socket => connect({ ...relay.listen, allowHalfOpen: true });
+const failure = async (socket: Socket): Promise<string | undefined> => {
+  const [error] = (await once(socket, 'error').catch((cause) => [cause])) as [NodeJS.ErrnoException];
+  return error.code;
+};
+
+test('carries both ways, whole, and passes an end on while the other direction goes on', async () => {
+  const sent = Buffer.alloc(5_000_000, 'tide');
+  serve = (socket) => {
+    const chunks: Buffer[] = [];
+    socket.on('data', (chunk) => chunks.push(chunk));
+    socket.on('end', () => socket.end(Buffer.concat(chunks)));
+  };
+  const socket = client();
+  socket.end(sent);
+  expect((await buffer(socket)).equals(sent)).toBe(true);
+});
+
+test('a slow reader holds the sender back', async () => {
+  let written = 0;
+  serve = (socket) => {
+    const chunk = Buffer.alloc(1 << 20);
+    const write = (): void => {
+      while (written < 200 << 20) {
+        written += chunk.length;
+        if (!socket.write(chunk)) return;
+      }
+    };
+    socket.on('drain', write);
+    write();
+  };
+  const socket = client();
+  socket.pause();
+  await once(socket, 'connect');
+  let before = -1;
+  while (before !== written) {
+    before = written;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  expect(written).toBeLessThan(100 << 20);
+  socket.destroy();
+});
+
+test('cut resets what is open and refuses what comes; open mends it on the same port', async () => {
+  const socket = client();
+  socket.write('x');
+  await once(socket, 'data');
+  const broken = failure(socket);
+  await relay.cut();
+  expect(await broken).toBe('ECONNRESET');
+  expect(await failure(client())).toBe('ECONNREFUSED');
+  await relay.open();
+  const again = client();
+  again.end('hello');
+  expect(await text(again)).toBe('hello');
+});
+
+test('nobody behind it: the connection breaks at once', async () => {
+  upstream.close();
+  await once(upstream, 'close');
+  const socket = client();
+  expect(await failure(socket)).toBe('ECONNRESET');
+});
+
+test('a side that breaks, breaks the other', async () => {
+  serve = (socket) => socket.once('data', () => socket.resetAndDestroy());
+  const socket = client();
+  socket.write('x');
+  expect(await failure(socket)).toBe('ECONNRESET');
+});
+
+test('a port that is taken is an error of the operating system', async () => {
+  const other = new Relay(
+    { host: '127.0.0.1', port: (upstream.address() as AddressInfo).port },
+    relay.listen,
+  );
+  await expect(other.open()).rejects.toMatchObject({ code: 'EADDRINUSE' });
+});
