@@ -1,0 +1,43 @@
+/** Every label, annotation, finalizer, field manager and user agent that Tidegate reads or writes. */
+
+/** On a node: the NodePool it is in. Written by people, or by us for `desired-nodepool` and selectors. */
+export const NODE_POOL_LABEL = 'apps.openyurt.io/nodepool';
+/** On a node: the NodePool it shall be in. Written by people only. */
+export const DESIRED_NODE_POOL_LABEL = 'apps.openyurt.io/desired-nodepool';
+/** On a node of a NodePool with `hostNetwork`. */
+export const HOST_NETWORK_LABEL = 'nodepool.openyurt.io/hostnetwork';
+/** On a node: the NodeGroup it is in. Written by us only. */
+export const NODE_GROUP_LABEL = 'apps.kubeedge.io/belonging-to';
+/** On a node of a NodeGroup with `topologyEnabled`: native topology routing then follows the group. */
+export const ZONE_LABEL = 'topology.kubernetes.io/zone';
+
+/** On a node: all that the pools have put there, so that exactly that can be taken back. */
+export const WRITTEN_ANNOTATION = 'pools.tidegate.io/written';
+/** On a node: what OpenYurt's controller had put there. Read once, when a cluster moves over from it. */
+export const OPENYURT_WRITTEN_ANNOTATION = 'nodepool.openyurt.io/previous-attributes';
+/** On a NodePool: the fields that the version it was converted to has no place for. */
+export const CONVERTED_FIELDS_ANNOTATION = 'nodepool.tidegate.io/other-version-fields';
+
+/** On a Service: only endpoints in the client's pool, because the EdgeApplication of this name made it. */
+export const EDGE_APPLICATION_LABEL = 'groupmanagement.kubeedge.io/edgeapplication-name';
+/** On a Service: KubeEdge's way to ask for the same. */
+export const SERVICE_TOPOLOGY_ANNOTATION = 'apps.kubeedge.io/service-topology';
+export const SERVICE_TOPOLOGY_NODE_GROUP = 'range-nodegroup';
+/** On a Service: OpenYurt's way. */
+export const TOPOLOGY_KEYS_ANNOTATION = 'openyurt.io/topologyKeys';
+export const TOPOLOGY_KEY_NODE = 'kubernetes.io/hostname';
+export const TOPOLOGY_KEY_POOL = 'openyurt.io/nodepool';
+export const TOPOLOGY_KEY_ZONE = 'kubernetes.io/zone';
+/** On an EndpointSlice: the Service whose endpoints it lists. */
+export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
+
+export const NODE_POOL_FINALIZER = 'apps.openyurt.io/nodepool-controller';
+export const NODE_GROUP_FINALIZER = 'apps.kubeedge.io/nodegroup-controller';
+
+export const POOLS_FIELD_MANAGER = 'tidegate-pools';
+
+/** Ingress controllers: whoever says to be one of these sees only the endpoints of its pool. */
+export const INGRESS_CONTROLLER_USER_AGENTS: readonly string[] = [
+  'tidegate-router',
+  'nginx-ingress-controller',
+];

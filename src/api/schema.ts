@@ -1,0 +1,170 @@
+/** Words to write structural schemas with, and the CustomResourceDefinition around them. */
+import type { Metadata } from './object.ts';
+
+export interface ValidationRule {
+  rule: string;
+  message: string;
+  fieldPath?: string;
+}
+
+export interface Schema {
+  type?: 'object' | 'array' | 'string' | 'integer' | 'boolean';
+  format?: string;
+  description?: string;
+  default?: unknown;
+  enum?: readonly string[];
+  properties?: Record<string, Schema>;
+  additionalProperties?: Schema;
+  required?: readonly string[];
+  items?: Schema;
+  minimum?: number;
+  minLength?: number;
+  maxLength?: number;
+  maxItems?: number;
+  maxProperties?: number;
+  'x-kubernetes-list-type'?: 'atomic' | 'set' | 'map';
+  'x-kubernetes-list-map-keys'?: readonly string[];
+  'x-kubernetes-preserve-unknown-fields'?: true;
+  'x-kubernetes-int-or-string'?: true;
+  'x-kubernetes-validations'?: readonly ValidationRule[];
+}
+
+type More = Omit<Schema, 'type' | 'properties' | 'items' | 'additionalProperties'>;
+
+export const text = (description: string, more: More = {}): Schema => ({
+  type: 'string',
+  description,
+  ...more,
+});
+export const flag = (description: string): Schema => ({ type: 'boolean', description });
+export const integer = (description: string, more: More = {}): Schema => ({
+  type: 'integer',
+  format: 'int32',
+  description,
+  ...more,
+});
+export const object = (description: string, properties: Record<string, Schema>, more: More = {}): Schema => ({
+  type: 'object',
+  description,
+  properties,
+  ...more,
+});
+export const list = (description: string, items: Schema, more: More = {}): Schema => ({
+  type: 'array',
+  description,
+  items,
+  ...more,
+});
+/** A list in which `key` tells the entries apart, so that several writers can share it. */
+export const listMap = (description: string, key: string, items: Schema): Schema =>
+  list(description, items, { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': [key] });
+export const textMap = (description: string, more: More = {}): Schema => ({
+  type: 'object',
+  description,
+  additionalProperties: { type: 'string' },
+  ...more,
+});
+/** Whatever stands there, kept as it is: the kind that it belongs to has its own schema elsewhere. */
+export const anything = (description: string): Schema => ({
+  type: 'object',
+  description,
+  'x-kubernetes-preserve-unknown-fields': true,
+});
+
+export const labelSelector = (description: string): Schema =>
+  object(description, {
+    matchLabels: textMap('Labels that must all be there.'),
+    matchExpressions: list(
+      'Requirements that must all hold.',
+      object(
+        'One requirement.',
+        {
+          key: text('The label.'),
+          operator: text('How the label relates to the values.', {
+            enum: ['In', 'NotIn', 'Exists', 'DoesNotExist'],
+          }),
+          values: list('For In and NotIn.', { type: 'string' }),
+        },
+        { required: ['key', 'operator'] },
+      ),
+    ),
+  });
+
+export const conditions = (description: string): Schema =>
+  listMap(
+    description,
+    'type',
+    object(
+      'One condition.',
+      {
+        type: text('What it is about.'),
+        status: text('Whether it holds.', { enum: ['True', 'False', 'Unknown'] }),
+        reason: text('Why, in one CamelCase word.'),
+        message: text('Why, in a sentence.'),
+        lastTransitionTime: text('When the status changed last.', { format: 'date-time' }),
+        observedGeneration: { type: 'integer', format: 'int64', description: 'The generation it speaks of.' },
+      },
+      { required: ['type', 'status'] },
+    ),
+  );
+
+export interface PrinterColumn {
+  name: string;
+  type: 'string' | 'integer' | 'date';
+  jsonPath: string;
+  description?: string;
+  priority?: number;
+}
+
+export const ageColumn: PrinterColumn = {
+  name: 'Age',
+  type: 'date',
+  jsonPath: '.metadata.creationTimestamp',
+};
+
+export interface DefinitionOptions {
+  group: string;
+  kind: string;
+  plural: string;
+  shortNames: string[];
+  scope: 'Cluster' | 'Namespaced';
+  /** The last one is the version that is stored. */
+  versions: readonly string[];
+  schema: Schema;
+  columns: readonly PrinterColumn[];
+}
+
+export type CustomResourceDefinition = {
+  apiVersion: 'apiextensions.k8s.io/v1';
+  kind: 'CustomResourceDefinition';
+  metadata: Metadata;
+  spec: Record<string, unknown>;
+};
+
+export function definition(options: DefinitionOptions): CustomResourceDefinition {
+  const { group, kind, plural, shortNames, scope, versions, schema, columns } = options;
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope,
+      names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase(), shortNames },
+      versions: versions.map((name, index) => ({
+        name,
+        served: true,
+        storage: index === versions.length - 1,
+        subresources: { status: {} },
+        schema: { openAPIV3Schema: schema },
+        additionalPrinterColumns: columns,
+      })),
+    },
+  };
+}
+
+/** The name of a pool becomes the value of a label on its nodes. */
+export const nameFitsLabel: ValidationRule = {
+  rule: 'size(self.metadata.name) <= 63',
+  message: 'the name is written to nodes as the value of a label: choose one of at most 63 characters',
+};
