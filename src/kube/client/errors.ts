@@ -74,6 +74,10 @@ export const isTooLargeResourceVersion = (error: unknown): boolean =>
   (error.details?.causes ?? []).some(
     (cause) => cause.reason === 'ResourceVersionTooLarge' || cause.message === 'Too large resource version',
   );
+/** Nothing new can be made in a namespace that is being deleted. */
+export const isNamespaceTerminating = (error: unknown): boolean =>
+  error instanceof ApiStatusError &&
+  (error.details?.causes ?? []).some((cause) => cause.reason === 'NamespaceTerminating');
 /** The server is there but can not answer now; the same request may work later. */
 export const isServerUnavailable = (error: unknown): boolean =>
   error instanceof ApiStatusError && error.code >= 500;

@@ -71,11 +71,12 @@ export class Controller {
 
   /**
    * Reconcile the keys that an object concerns, whenever it changes; by default its own. Of an update both sides
-   * count: an object that moved away concerns the place it left.
+   * count: an object that moved away concerns the place it left. Updates that do not matter are passed over.
    */
   watch<T extends KubeObject>(
     informer: Informer<T>,
     keysOf: (object: T) => Iterable<string> = (object) => [keyOf(object)],
+    matters: (old: T, object: T) => boolean = () => true,
   ): this {
     const enqueue = (object: T): void => {
       for (const key of keysOf(object)) this.#queue.add(key);
@@ -83,6 +84,7 @@ export class Controller {
     const detach = informer.addHandler({
       onAdd: enqueue,
       onUpdate: (old, object) => {
+        if (!matters(old, object)) return;
         enqueue(old);
         enqueue(object);
       },
