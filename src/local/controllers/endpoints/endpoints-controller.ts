@@ -8,12 +8,11 @@ import {
   isNotFound,
   type KubeClient,
   PODS,
-  type Reconcile,
-  type ReconcileResult,
   SERVICES,
   type Service,
 } from '../../../kube/index.ts';
 import type { MakeController } from '../context.ts';
+import { untilCacheCatchesUp } from '../stale-reads.ts';
 import { OwnWrites } from './own-writes.ts';
 import { changesEndpoints } from './pod.ts';
 import { hasSelector, indexSelections, podsOf, servicesOf } from './selection.ts';
@@ -34,7 +33,7 @@ export const endpointsController: MakeController = ({ client, informers, clock, 
   const triggerTimes = new TriggerTimes();
   indexSelections(services, pods);
 
-  const reconcile: Reconcile = async (key, signal): Promise<ReconcileResult | undefined> => {
+  const reconcile = untilCacheCatchesUp(async (key, signal) => {
     const service = services.cache.get(key);
     const current = endpoints.cache.get(key);
     if (service === undefined) {
@@ -53,7 +52,7 @@ export const endpointsController: MakeController = ({ client, informers, clock, 
     const written = await write(client, withTriggerTime(wanted, triggerTime), current !== undefined, signal);
     if (written !== undefined) writes.wrote(key, written);
     return undefined;
-  };
+  });
 
   return (
     new Controller({ name: 'endpoints', reconcile, concurrency: 10, clock, metrics, log: logger })

@@ -1,13 +1,7 @@
 /** Mirrors Endpoints that users write for a Service without a selector into EndpointSlices, which is what proxies read. */
-import {
-  Controller,
-  ENDPOINTS,
-  type Endpoints,
-  type Reconcile,
-  type ReconcileResult,
-  SERVICES,
-} from '../../../kube/index.ts';
+import { Controller, ENDPOINTS, type Endpoints, SERVICES } from '../../../kube/index.ts';
 import type { MakeController } from '../context.ts';
+import { untilCacheCatchesUp } from '../stale-reads.ts';
 import { mirroredAnnotations, mirroredGroups } from './mirrored-groups.ts';
 import { SliceWriter } from './slice-writer.ts';
 
@@ -23,7 +17,7 @@ export const endpointSliceMirroringController: MakeController = (context) => {
   const endpoints = informers.for(ENDPOINTS);
   const slices = new SliceWriter(context, MANAGED_BY);
 
-  const reconcile: Reconcile = async (key, signal): Promise<ReconcileResult | undefined> => {
+  const reconcile = untilCacheCatchesUp(async (key, signal) => {
     const requeueAfter = slices.waitMs(key);
     if (requeueAfter > 0) return { requeueAfter };
     const original = endpoints.cache.get(key);
@@ -42,7 +36,7 @@ export const endpointSliceMirroringController: MakeController = (context) => {
     };
     await slices.bringTo(wanted, signal);
     return undefined;
-  };
+  });
 
   return new Controller({ name: 'endpointslicemirroring', reconcile, clock, metrics, log: logger })
     .watch(endpoints)

@@ -1,13 +1,7 @@
 /** Keeps the EndpointSlices of every Service that selects pods. */
-import {
-  Controller,
-  NODES,
-  PODS,
-  type Reconcile,
-  type ReconcileResult,
-  SERVICES,
-} from '../../../kube/index.ts';
+import { Controller, NODES, PODS, SERVICES } from '../../../kube/index.ts';
 import type { MakeController } from '../context.ts';
+import { untilCacheCatchesUp } from '../stale-reads.ts';
 import { changesEndpoints } from './pod.ts';
 import { hasSelector, indexSelections, podsOf, podsOn, servicesOf } from './selection.ts';
 import { serviceLabels } from './service-labels.ts';
@@ -27,7 +21,7 @@ export const endpointSliceController: MakeController = (context) => {
   const triggerTimes = new TriggerTimes();
   indexSelections(services, pods);
 
-  const reconcile: Reconcile = async (key, signal): Promise<ReconcileResult | undefined> => {
+  const reconcile = untilCacheCatchesUp(async (key, signal) => {
     const service = services.cache.get(key);
     // The slices of a Service that is gone go with it: it owns them.
     if (service === undefined) triggerTimes.forget(key);
@@ -43,7 +37,7 @@ export const endpointSliceController: MakeController = (context) => {
       signal,
     );
     return undefined;
-  };
+  });
 
   return new Controller({ name: 'endpointslice', reconcile, concurrency: 10, clock, metrics, log: logger })
     .watch(services)
