@@ -40,6 +40,8 @@ export interface UpdateRequest {
 }
 
 const ATTEMPTS = 6;
+/** Subresources that stand for one act, which shows in the spec and in the status. */
+const CHANGES_STATUS_TOO: ReadonlySet<string> = new Set(['approval', 'binding', 'finalize']);
 
 /** Changes an existing object and returns it as stored. Writing what is there already writes nothing. */
 export async function updateObject(core: Core, request: UpdateRequest): Promise<Written> {
@@ -80,7 +82,8 @@ async function updateOnce(core: Core, request: UpdateRequest, entry: Entry): Pro
   keepApart(definition, subresource, object, old);
   keepServerFields(object, old);
   if (subresource === '') definition.strategy.prepareForUpdate?.(object, old, contextOf(core, options));
-  if (definition.generation && desiredStateDiffers(definition, object, old)) {
+  // A binding is the server's doing: what the user wants has not changed.
+  if (definition.generation && subresource !== 'binding' && desiredStateDiffers(definition, object, old)) {
     object.metadata.generation = (old.metadata.generation ?? 0) + 1;
   }
   if (request.managed !== true) recordManager(core, served, old, object, options, subresource);
@@ -146,7 +149,7 @@ function keepApart(
     if (object.metadata.managedFields === undefined) delete object.metadata.managedFields;
     return;
   }
-  if (subresource !== 'approval' && subresource !== 'finalize' && hasSubresource(definition, 'status')) {
+  if (!CHANGES_STATUS_TOO.has(subresource) && hasSubresource(definition, 'status')) {
     if (old.status === undefined) delete object.status;
     else object.status = old.status;
   }

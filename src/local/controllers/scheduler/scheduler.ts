@@ -28,7 +28,7 @@ import { decide } from './decide.ts';
 
 const NAME = 'default-scheduler';
 /** Decisions are made one after the other; this many bindings are on their way at once. */
-const CONCURRENCY = 16;
+const CONCURRENCY = 8;
 /** Stands in the queue for "try again all that wait": however much happens, once at a time. No pod has this key. */
 const ALL_WAITING = '*';
 

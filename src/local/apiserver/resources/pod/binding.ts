@@ -11,7 +11,7 @@ interface Binding extends KubeObject {
 
 export const bindPod: SubresourceHandler = async ({ parent, body, context }) => {
   const pod = structuredClone(parent) as Pod;
-  const { target = {} } = body as Binding;
+  const { target = {}, metadata } = body as Binding;
   const name = pod.metadata.name ?? '';
   if ((target.kind ?? '') !== '' && target.kind !== 'Node') {
     throw invalid({ group: '', kind: 'Binding' }, name, [
@@ -21,10 +21,8 @@ export const bindPod: SubresourceHandler = async ({ parent, body, context }) => 
   if ((target.name ?? '') === '') {
     throw invalid({ group: '', kind: 'Binding' }, name, [fieldError.required('target.name')]);
   }
-  if ((pod.spec.nodeName ?? '') !== '') {
-    const why = `pod ${name} is already assigned to node ${JSON.stringify(pod.spec.nodeName)}`;
-    throw conflict({ group: '', resource: 'pods/binding' }, name, why);
-  }
+  const why = refusal(pod, metadata.uid);
+  if (why !== undefined) throw conflict({ group: '', resource: 'pods/binding' }, name, why);
   pod.spec.nodeName = target.name;
   pod.status.conditions = [
     ...(pod.status.conditions ?? []).filter((condition) => condition.type !== 'PodScheduled'),
@@ -44,3 +42,19 @@ export const bindPod: SubresourceHandler = async ({ parent, body, context }) => 
   };
   return { replace: pod, respond, code: 201 };
 };
+
+function refusal({ metadata, spec }: Pod, uid: string | undefined): string | undefined {
+  if (uid && uid !== metadata.uid) {
+    return `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`;
+  }
+  if (metadata.deletionTimestamp !== undefined) {
+    return `pod ${metadata.name} is being deleted, cannot be assigned to a host`;
+  }
+  if (spec.nodeName) {
+    return `pod ${metadata.name} is already assigned to node ${JSON.stringify(spec.nodeName)}`;
+  }
+  if ((spec.schedulingGates ?? []).length > 0) {
+    return `pod ${metadata.name} has non-empty .spec.schedulingGates`;
+  }
+  return undefined;
+}
