@@ -1,8 +1,8 @@
-import { isConflict, type Reconcile, type ReconcileResult } from '../../kube/index.ts';
+import { isConflict, isNotFound, type Reconcile, type ReconcileResult } from '../../kube/index.ts';
 
 /**
- * A conflict says that the cache is behind. The change that it lacks is on its way and brings the key back, so there
- * is nothing to report and nothing to try again before that.
+ * A conflict, or something that is gone, says that the cache is behind. The change that it lacks is on its way and
+ * brings the key back, so there is nothing to report and nothing to try again before that.
  */
 export const untilCacheCatchesUp =
   (reconcile: (key: string, signal: AbortSignal) => Promise<ReconcileResult | undefined>): Reconcile =>
@@ -10,7 +10,7 @@ export const untilCacheCatchesUp =
     try {
       return await reconcile(key, signal);
     } catch (error) {
-      if (isConflict(error)) return undefined;
+      if (isConflict(error) || isNotFound(error)) return undefined;
       throw error;
     }
   };

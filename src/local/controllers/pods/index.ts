@@ -28,7 +28,7 @@ export {
   keysOfOwners,
   siblingsOf,
 } from './owners.ts';
-export { PodControl, type PodControlOptions } from './pod-control.ts';
+export { isNamespaceTerminating, PodControl, type PodControlOptions } from './pod-control.ts';
 export {
   isActive,
   isAvailable,

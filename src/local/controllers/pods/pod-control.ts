@@ -96,7 +96,8 @@ export class PodControl {
   }
 }
 
-const isNamespaceTerminating = (error: unknown): boolean =>
+/** Nothing can be created in there any more. */
+export const isNamespaceTerminating = (error: unknown): boolean =>
   error instanceof ApiStatusError &&
   (error.details?.causes ?? []).some(({ reason }) => reason === 'NamespaceTerminating');
 

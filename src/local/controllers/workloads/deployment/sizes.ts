@@ -1,0 +1,8 @@
+import type { ReplicaSet } from '../../../../kube/index.ts';
+
+/** How many replicas each ReplicaSet should have after this step. */
+export interface Sizes {
+  /** Undefined: there is no ReplicaSet for the present template, and none shall be made now. */
+  current: number | undefined;
+  old: ReadonlyMap<ReplicaSet, number>;
+}
