@@ -1,0 +1,101 @@
+/** Which containers of a pod should be started now. Pure: from the spec and what is known of its containers. */
+import type * as core from 'kubernetes-types/core/v1.d.ts';
+import type { Container } from '../contracts.ts';
+import { type ContainerRecord, type PodRecord, restartAt } from './record.ts';
+
+type PodSpec = core.PodSpec;
+
+export interface NextSteps {
+  start: Container[];
+  /** When there may be more to do, if nothing happens before. */
+  wakeAt?: number;
+}
+
+/** Whether the container's startup probe has passed, or it has none. */
+export type IsStarted = (name: string) => boolean;
+
+export const isSidecar = (container: Container): boolean => container.restartPolicy === 'Always';
+
+export const allContainers = (spec: PodSpec): Container[] => [
+  ...(spec.initContainers ?? []),
+  ...spec.containers,
+];
+
+export function nextSteps(spec: PodSpec, record: PodRecord, isStarted: IsStarted, now: number): NextSteps {
+  const due = [...dueSidecars(spec, record, isStarted), ...dueInTurn(spec, record, isStarted)];
+  const start: Container[] = [];
+  let wakeAt: number | undefined;
+  for (const container of due) {
+    const at = startableAt(record.containers[container.name]);
+    if (at <= now) start.push(container);
+    else wakeAt = Math.min(wakeAt ?? at, at);
+  }
+  return wakeAt === undefined ? { start } : { start, wakeAt };
+}
+
+/** Sidecars that have had their turn live as long as the pod. */
+function dueSidecars(spec: PodSpec, record: PodRecord, isStarted: IsStarted): Container[] {
+  const turn = currentInit(spec, record, isStarted);
+  const init = spec.initContainers ?? [];
+  const passed = turn === undefined ? init : init.slice(0, init.indexOf(turn));
+  return passed.filter((container) => isSidecar(container) && !isRunning(record, container));
+}
+
+function dueInTurn(spec: PodSpec, record: PodRecord, isStarted: IsStarted): Container[] {
+  const turn = currentInit(spec, record, isStarted);
+  const candidates = turn === undefined ? spec.containers : [turn];
+  return candidates.filter((container) => !isRunning(record, container) && mayStart(spec, record, container));
+}
+
+/** The init container whose turn it is; undefined when all have done their part. */
+export function currentInit(spec: PodSpec, record: PodRecord, isStarted: IsStarted): Container | undefined {
+  // Once the main containers have run, the pod was initialized, whatever became of its sidecars.
+  if (spec.containers.some(({ name }) => hasRun(record.containers[name]))) return undefined;
+  return spec.initContainers?.find((container) => !isInitDone(record, container, isStarted));
+}
+
+export const hasRun = (container: ContainerRecord | undefined): boolean =>
+  container !== undefined && container.containerID !== '';
+
+function isInitDone(record: PodRecord, container: Container, isStarted: IsStarted): boolean {
+  const state = record.containers[container.name]?.state;
+  if (isSidecar(container)) return state?.type === 'running' && isStarted(container.name);
+  return state?.type === 'terminated' && state.terminated.exitCode === 0;
+}
+
+const isRunning = (record: PodRecord, { name }: Container): boolean =>
+  record.containers[name]?.state.type === 'running';
+
+function mayStart(spec: PodSpec, record: PodRecord, container: Container): boolean {
+  const state = record.containers[container.name]?.state;
+  return state?.type !== 'terminated' || restarts(spec, container, state.terminated.exitCode);
+}
+
+/** Whether a container that ended so is started again. An init container that succeeded is done under any policy. */
+export function restarts(spec: PodSpec, container: Container, exitCode: number): boolean {
+  if (isSidecar(container)) return true;
+  const isInit = spec.initContainers?.some(({ name }) => name === container.name) ?? false;
+  switch (spec.restartPolicy) {
+    case 'Never':
+      return false;
+    case 'OnFailure':
+      return exitCode !== 0;
+    default:
+      return !isInit || exitCode !== 0;
+  }
+}
+
+function startableAt(container: ContainerRecord | undefined): number {
+  if (container === undefined) return 0;
+  if (container.state.type === 'waiting') return container.state.failure?.retryAt ?? 0;
+  return restartAt(container);
+}
+
+/** An init container that failed for good ends the pod. */
+export function initFailed(spec: PodSpec, record: PodRecord): boolean {
+  return (spec.initContainers ?? []).some((container) => {
+    const state = record.containers[container.name]?.state;
+    if (state?.type !== 'terminated' || state.terminated.exitCode === 0) return false;
+    return !restarts(spec, container, state.terminated.exitCode);
+  });
+}

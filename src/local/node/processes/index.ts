@@ -1,0 +1,6 @@
+/**
+ * Containers as processes of this machine. A start: what the image stands for (`command.ts`) -> environment -> log file
+ * -> `spawn.ts`, a process group of its own -> its number and start time into the pod's record (`records.ts`), by which
+ * the next agent finds it again.
+ */
+export { ProcessRuntime, type ProcessRuntimeOptions } from './process-runtime.ts';
