@@ -1,0 +1,54 @@
+import { randomUUID } from 'node:crypto';
+import { lstat, mkdir, readdir, readlink, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Payload } from './payload.ts';
+
+const DATA = '..data';
+
+/**
+ * Replaces all files of a directory at once, as the kubelet does it: they lie in a hidden directory of their own, which
+ * the link `..data` names; what users see are links through `..data`. Turning that one link replaces everything.
+ */
+export async function replaceContents(directory: string, payload: Payload): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const before = await readlink(join(directory, DATA)).catch(() => undefined);
+  const fresh = `..${randomUUID()}`;
+  await writeAll(join(directory, fresh), payload);
+  await symlink(fresh, join(directory, `${DATA}_tmp`)).catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+    // Left over from an agent that was killed between the two steps.
+    await unlink(join(directory, `${DATA}_tmp`));
+    await symlink(fresh, join(directory, `${DATA}_tmp`));
+  });
+  await rename(join(directory, `${DATA}_tmp`), join(directory, DATA));
+  await linkVisible(directory, new Set([...payload.keys()].map((path) => path.split('/')[0]!)));
+  if (before !== undefined) await rm(join(directory, before), { recursive: true, force: true });
+}
+
+async function writeAll(directory: string, payload: Payload): Promise<void> {
+  await mkdir(directory, { mode: 0o700 });
+  for (const [path, { data, mode }] of payload) {
+    const file = join(directory, path);
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    // All pods belong to one user of this machine: whatever others may read in a cluster, here they may not.
+    await writeFile(file, data, { mode: mode & 0o700 });
+  }
+}
+
+async function linkVisible(directory: string, wanted: ReadonlySet<string>): Promise<void> {
+  const present = new Set<string>();
+  for (const name of await readdir(directory)) {
+    if (name.startsWith('..') || !(await isOurs(join(directory, name)))) continue;
+    if (wanted.has(name)) present.add(name);
+    else await unlink(join(directory, name));
+  }
+  for (const name of wanted) {
+    if (!present.has(name)) await symlink(join(DATA, name), join(directory, name));
+  }
+}
+
+/** Mounts inside this volume are links too, but not through `..data`. */
+async function isOurs(path: string): Promise<boolean> {
+  if (!(await lstat(path)).isSymbolicLink()) return false;
+  return (await readlink(path)).startsWith(`${DATA}/`);
+}

@@ -1,0 +1,44 @@
+import { VolumeError } from '../contracts.ts';
+
+export interface PayloadFile {
+  data: Buffer;
+  mode: number;
+}
+
+/** The files of a volume that comes from the API, by their path inside it. */
+export type Payload = Map<string, PayloadFile>;
+
+/** Picks some keys of a ConfigMap or Secret, under names of their own. */
+export interface KeyToPath {
+  key: string;
+  path: string;
+  mode?: number;
+}
+
+const DEFAULT_MODE = 0o644;
+
+/** All keys, or those that `items` names; `describe` says what is missing in the kubelet's words. */
+export function payloadOf(
+  data: ReadonlyMap<string, Buffer>,
+  items: readonly KeyToPath[] | undefined,
+  { defaultMode = DEFAULT_MODE, optional = false }: { defaultMode?: number; optional?: boolean },
+  describe: (key: string) => string,
+): Payload {
+  const chosen = items ?? [...data.keys()].map((key): KeyToPath => ({ key, path: key }));
+  const payload: Payload = new Map();
+  for (const { key, path, mode = defaultMode } of chosen) {
+    const bytes = data.get(key);
+    if (bytes !== undefined) payload.set(path, { data: bytes, mode });
+    else if (!optional) throw new VolumeError(describe(key));
+  }
+  return payload;
+}
+
+export function samePayload(a: Payload, b: Payload): boolean {
+  if (a.size !== b.size) return false;
+  for (const [path, file] of a) {
+    const other = b.get(path);
+    if (other === undefined || other.mode !== file.mode || !other.data.equals(file.data)) return false;
+  }
+  return true;
+}
