@@ -1,0 +1,269 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Deployment, Pod, ReplicaSet } from '../../../../kube/index.ts';
+import { limitsOf } from './limits.ts';
+import { type Action, plan } from './plan.ts';
+import { rolloutOf, sizeOf } from './rollout.ts';
+import { deploymentStatus } from './status.ts';
+
+type IntOrPercent = number | string;
+
+function deploymentOf(replicas: number, maxSurge: IntOrPercent, maxUnavailable: IntOrPercent): Deployment {
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'web', namespace: 'default', uid: 'web', generation: 1 },
+    spec: {
+      replicas,
+      progressDeadlineSeconds: 600,
+      revisionHistoryLimit: 2,
+      selector: { matchLabels: { app: 'web' } },
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge, maxUnavailable } },
+      template: {
+        metadata: { labels: { app: 'web' } },
+        spec: { containers: [{ name: 'web', image: 'web:0' }] },
+      },
+    },
+  };
+}
+
+/** A Deployment with ReplicaSets whose controller and whose kubelet act only when told to. */
+class World {
+  deployment: Deployment;
+  readonly replicaSets = new Map<string, ReplicaSet>();
+  /** Of each ReplicaSet, by name: whether its pods are available. */
+  readonly pods = new Map<string, boolean[]>();
+  #clock = Date.UTC(2026, 0, 1);
+
+  constructor(deployment: Deployment) {
+    this.deployment = deployment;
+  }
+
+  change(spec: Partial<NonNullable<Deployment['spec']>>): void {
+    const { metadata } = this.deployment;
+    this.deployment = {
+      ...this.deployment,
+      metadata: { ...metadata, generation: metadata.generation! + 1 },
+      spec: { ...this.deployment.spec!, ...spec },
+    };
+  }
+
+  useImage(version: number): void {
+    const { template } = this.deployment.spec!;
+    const containers = [{ name: 'web', image: `web:${version}` }];
+    this.change({ template: { ...template, spec: { ...template.spec, containers } } });
+  }
+
+  /** One reconcile of the Deployment. */
+  reconcile(): Action[] {
+    this.#clock += 1000;
+    const rollout = rolloutOf(this.deployment, [...this.replicaSets.values()]);
+    const oldPods = rollout.old.flatMap(({ metadata }) => this.pods.get(metadata.name!)!).map(() => RUNNING);
+    const actions = plan(rollout, oldPods);
+    for (const action of actions) this.#perform(action);
+    const status = deploymentStatus(
+      rolloutOf(this.deployment, [...this.replicaSets.values()]),
+      {},
+      this.#clock,
+    );
+    this.deployment = { ...this.deployment, status };
+    return actions;
+  }
+
+  /** One reconcile of a ReplicaSet: those that do not work go first. */
+  sync(name: string): void {
+    const pods = this.pods.get(name)!.toSorted((a, b) => Number(a) - Number(b));
+    const size = sizeOf(this.replicaSets.get(name));
+    const missing = Array<boolean>(Math.max(0, size - pods.length)).fill(false);
+    this.pods.set(name, [...pods.slice(Math.max(0, pods.length - size)), ...missing]);
+  }
+
+  report(name: string): void {
+    const pods = this.pods.get(name)!;
+    const replicaSet = this.replicaSets.get(name)!;
+    const available = pods.filter(Boolean).length;
+    this.replicaSets.set(name, {
+      ...replicaSet,
+      status: {
+        replicas: pods.length,
+        readyReplicas: available,
+        availableReplicas: available,
+        observedGeneration: replicaSet.metadata.generation,
+      },
+    });
+  }
+
+  bringUp(name: string): void {
+    const [first, ...rest] = this.pods.get(name)!.toSorted((a, b) => Number(a) - Number(b));
+    if (first !== undefined) this.pods.set(name, [true, ...rest]);
+  }
+
+  fail(name: string): void {
+    const [first, ...rest] = this.pods.get(name)!.toSorted((a, b) => Number(b) - Number(a));
+    if (first !== undefined) this.pods.set(name, [false, ...rest]);
+  }
+
+  /** Lets everybody act until nobody has anything to do. */
+  settle(): void {
+    for (let round = 0; round < 300; round++) {
+      const idle = this.reconcile().length === 0;
+      const before = JSON.stringify([...this.pods]);
+      for (const name of this.replicaSets.keys()) {
+        this.sync(name);
+        for (const _ of this.pods.get(name)!) this.bringUp(name);
+        this.report(name);
+      }
+      if (idle && before === JSON.stringify([...this.pods])) return;
+    }
+    throw new Error(`it does not come to rest: ${JSON.stringify(this.sizes())}`);
+  }
+
+  sizes(): number[] {
+    return [...this.replicaSets.values()].map(sizeOf);
+  }
+
+  get total(): number {
+    return this.sizes().reduce((sum, size) => sum + size, 0);
+  }
+
+  get available(): number {
+    return [...this.pods.values()].flat().filter(Boolean).length;
+  }
+
+  #perform(action: Action): void {
+    const { metadata, spec } = action.replicaSet;
+    const name = metadata.name!;
+    if (action.type === 'delete') {
+      this.replicaSets.delete(name);
+      this.pods.delete(name);
+    } else if (action.type === 'create') {
+      expect(this.replicaSets.has(name)).toBe(false);
+      const creationTimestamp = new Date(this.#clock).toISOString();
+      const created = { ...metadata, uid: name, generation: 1, creationTimestamp };
+      this.replicaSets.set(name, { ...action.replicaSet, metadata: created });
+      this.pods.set(name, []);
+    } else {
+      const { annotations, replicas, minReadySeconds } = action;
+      this.replicaSets.set(name, {
+        ...this.replicaSets.get(name)!,
+        metadata: { ...metadata, annotations, generation: metadata.generation! + 1 },
+        spec: { ...spec!, replicas, minReadySeconds },
+      });
+    }
+  }
+}
+
+const RUNNING: Pod = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'pod' },
+  spec: { containers: [] },
+  status: { phase: 'Running' },
+};
+
+type Step =
+  | { type: 'reconcile' }
+  | { type: 'sync' | 'report' | 'bringUp' | 'fail'; which: number }
+  | { type: 'useImage'; version: number }
+  | { type: 'scale'; replicas: number };
+
+const reconcile = fc.constant<Step>({ type: 'reconcile' });
+const which = fc.nat(5);
+const moves = fc.record({
+  type: fc.constantFrom<'sync' | 'report' | 'bringUp'>('sync', 'report', 'bringUp'),
+  which,
+});
+const useImage = fc.record({ type: fc.constant('useImage' as const), version: fc.nat(3) });
+const scale = fc.record({ type: fc.constant('scale' as const), replicas: fc.nat(12) });
+const fail = fc.record({ type: fc.constant('fail' as const), which });
+const share: fc.Arbitrary<IntOrPercent> = fc.oneof(
+  fc.nat(4),
+  fc.nat(100).map((percent) => `${percent}%`),
+);
+
+function perform(world: World, step: Step): void {
+  if (step.type === 'reconcile') world.reconcile();
+  else if (step.type === 'useImage') world.useImage(step.version);
+  else if (step.type === 'scale') world.change({ replicas: step.replicas });
+  else {
+    const names = [...world.replicaSets.keys()];
+    const name = names[step.which % names.length];
+    if (name !== undefined) world[step.type](name);
+  }
+}
+
+/** Only the ReplicaSet of the present template has pods, as many as wanted, and the rest is history. */
+function expectRolledOut(world: World): void {
+  const { current, old } = rolloutOf(world.deployment, [...world.replicaSets.values()]);
+  expect(sizeOf(current)).toBe(world.deployment.spec!.replicas);
+  expect(old.map(sizeOf)).toEqual(old.map(() => 0));
+  expect(old.length).toBeLessThanOrEqual(2);
+  const progressing = world.deployment.status?.conditions?.find(({ type }) => type === 'Progressing');
+  expect(progressing?.reason).toBe('NewReplicaSetAvailable');
+  expect(plan(rolloutOf(world.deployment, [...world.replicaSets.values()]), [])).toEqual([]);
+}
+
+describe('a rolling update', () => {
+  it('never has too many pods or too few available ones, however late everybody else is', () => {
+    const steps = fc.array(fc.oneof(reconcile, moves, moves, moves, useImage), { maxLength: 80 });
+    fc.assert(
+      fc.property(fc.nat(10), share, share, steps, (replicas, maxSurge, maxUnavailable, steps) => {
+        const world = new World(deploymentOf(replicas, maxSurge, maxUnavailable));
+        world.settle();
+        const limits = limitsOf(world.deployment);
+        for (const step of steps) {
+          perform(world, step);
+          expect(world.total).toBeLessThanOrEqual(replicas + limits.maxSurge);
+          expect(world.available).toBeGreaterThanOrEqual(replicas - limits.maxUnavailable);
+        }
+        world.settle();
+        expectRolledOut(world);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('comes to its end whatever happens on the way', () => {
+    const steps = fc.array(fc.oneof(reconcile, moves, moves, fail, useImage, scale), { maxLength: 60 });
+    const strategy = fc.constantFrom('RollingUpdate', 'Recreate');
+    fc.assert(
+      fc.property(fc.nat(10), share, share, strategy, steps, (replicas, surge, unavailable, type, steps) => {
+        const world = new World(deploymentOf(replicas, surge, unavailable));
+        if (type === 'Recreate') world.change({ strategy: { type } });
+        for (const step of steps) perform(world, step);
+        world.settle();
+        expectRolledOut(world);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('takes broken pods of the old version away first', () => {
+    const world = new World(deploymentOf(4, 0, 1));
+    world.settle();
+    const [old] = world.replicaSets.keys();
+    world.fail(old!);
+    world.report(old!);
+    world.useImage(1);
+    world.reconcile();
+    world.reconcile();
+    expect(world.sizes()).toEqual([3, 1]);
+    expect(world.available).toBe(3);
+  });
+});
+
+describe('the limits of a rolling update', () => {
+  it.each([
+    [10, '25%', '25%', 3, 2],
+    [1, '25%', '25%', 1, 0],
+    [3, 0, '10%', 0, 1],
+    [2, 1, 5, 1, 2],
+    [0, '50%', 1, 0, 0],
+  ])('of %i replicas, surge %s, unavailable %s', (replicas, surge, unavailable, maxSurge, maxUnavailable) => {
+    expect(limitsOf(deploymentOf(replicas, surge, unavailable))).toEqual({
+      replicas,
+      maxSurge,
+      maxUnavailable,
+    });
+  });
+});
