@@ -24,7 +24,7 @@ import { isOver, type PodStatus, podStatus } from './status.ts';
 export interface WorkerContext {
   client: KubeClient;
   runtime: Runtime;
-  recorder: EventRecorder;
+  recorder: Pick<EventRecorder, 'normal' | 'warning'>;
   hostIP: string;
   clock: Clock;
   log: Logger;

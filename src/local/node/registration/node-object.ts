@@ -1,6 +1,6 @@
 /** The Node as a kubelet describes itself. Pure, but for what the machine says about itself. */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statfsSync } from 'node:fs';
 import { arch, cpus, release, totalmem } from 'node:os';
 import type * as core from 'kubernetes-types/core/v1.d.ts';
 import type { Node } from '../../../kube/index.ts';
@@ -21,6 +21,7 @@ export interface NodeDescription {
 export interface Machine {
   cpus: number;
   memoryBytes: number;
+  storageBytes: number;
   kernelVersion: string;
   osImage: string;
   bootID: string;
@@ -32,10 +33,16 @@ const MAX_PODS = 110;
 export const thisMachine = (): Machine => ({
   cpus: cpus().length,
   memoryBytes: totalmem(),
+  storageBytes: storage(),
   kernelVersion: release(),
   osImage: /^PRETTY_NAME="?([^"\n]*)/m.exec(readText('/etc/os-release'))?.[1] ?? 'Linux',
   bootID: readText('/proc/sys/kernel/random/boot_id').trim(),
 });
+
+function storage(): number {
+  const { blocks, bsize } = statfsSync('/');
+  return blocks * bsize;
+}
 
 export function newNode(description: NodeDescription, now: string): Node {
   return {
@@ -69,7 +76,7 @@ export function nodeStatus(
     cpu: String(machine.cpus),
     memory: `${Math.floor(machine.memoryBytes / 1024)}Ki`,
     pods: String(MAX_PODS),
-    'ephemeral-storage': '0',
+    'ephemeral-storage': `${Math.floor(machine.storageBytes / 1024)}Ki`,
   };
   return {
     addresses: [
