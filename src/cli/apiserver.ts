@@ -1,8 +1,9 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import pino from 'pino';
 import { startApiServer } from '../local/apiserver/index.ts';
+import { parsePort } from './options.ts';
 import { CommandError, fail, untilStopped } from './process.ts';
 import { packageVersion } from './version.ts';
 
@@ -72,12 +73,4 @@ async function writeKubeconfig(
   } catch (cause) {
     throw new CommandError(`can not write the kubeconfig ${path}: ${(cause as Error).message}`, { cause });
   }
-}
-
-function parsePort(text: string): number {
-  const port = Number(text);
-  if (!Number.isInteger(port) || port < 0 || port > 65535) {
-    throw new InvalidArgumentError('it must be a whole number from 0 to 65535.');
-  }
-  return port;
 }

@@ -1,6 +1,11 @@
 import { Command } from 'commander';
 import { apiserverCommand } from './apiserver.ts';
+import { cutCommand } from './cut.ts';
+import { downCommand } from './down.ts';
+import { mendCommand } from './mend.ts';
 import { standInCommand } from './stand-in.ts';
+import { statusCommand } from './status.ts';
+import { upCommand } from './up.ts';
 import { packageVersion } from './version.ts';
 
 /** All subcommands. Each has a file of its own beside this one. */
@@ -9,6 +14,11 @@ export function createProgram(): Command {
     .description('A front door for every edge site of one Kubernetes cluster.')
     .version(packageVersion(), '--version', 'print the version')
     .showHelpAfterError('(run with --help to see what is possible)')
+    .addCommand(upCommand())
+    .addCommand(downCommand())
+    .addCommand(statusCommand())
+    .addCommand(cutCommand())
+    .addCommand(mendCommand())
     .addCommand(apiserverCommand())
     .addCommand(standInCommand(), { hidden: true });
 }

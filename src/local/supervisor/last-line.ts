@@ -1,8 +1,8 @@
 /** What a process said last, in words for people: most often the reason why it ended. */
 export function lastLine(output: string): string | undefined {
-  const lines = output.split('\n').filter((line) => line.trim() !== '');
-  // A stack trace ends with frames; its message stands above them.
-  const line = lines.findLast((candidate) => !/^\s+(at |\[|\})|^\}|^Node\.js v/.test(candidate));
+  // Below the message of a stack trace stand its frames, indented; below that of a wrong option stands a hint.
+  const lines = output.split('\n').filter((line) => line !== '' && !/^[\s}(]|^Node\.js v/.test(line));
+  const line = lines.at(-1);
   return line === undefined
     ? undefined
     : words(line)

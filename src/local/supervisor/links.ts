@@ -9,7 +9,7 @@ export const KUBELET_PORT = 10250;
 export const AGENT_PORT = 10251;
 
 /** Outside of what operating systems give to outgoing connections, and of NodePorts. */
-const API_PORTS = { first: 20_000, last: 29_999 };
+const PORTS = { first: 20_000, last: 29_999 };
 const RANGES = { first: 64, last: 127 };
 
 interface Link {
@@ -29,9 +29,7 @@ export class Links {
   async open(): Promise<void> {
     const ours = new Set<number>();
     for (const node of this.#cluster.nodes) {
-      while (node.apiPort === 0 || ours.has(node.apiPort) || !(await isFree(apiSide(node)))) {
-        node.apiPort = randomInt(API_PORTS.first, API_PORTS.last + 1);
-      }
+      node.apiPort = await freePort(node.apiPort, ours);
       ours.add(node.apiPort);
       const link = this.#linkOf(node);
       this.#links.set(node.name, link);
@@ -59,13 +57,11 @@ export class Links {
     const host = addressOf(this.#cluster, node);
     const api = { host: '127.0.0.1', port: this.#cluster.port };
     return {
-      toApi: new Relay(apiSide(node), api),
+      toApi: new Relay({ host: '127.0.0.1', port: node.apiPort }, api),
       toNode: new Relay({ host, port: KUBELET_PORT }, { host, port: AGENT_PORT }),
     };
   }
 }
-
-const apiSide = (node: NodeState): Endpoint => ({ host: '127.0.0.1', port: node.apiPort });
 
 async function openLink({ toApi, toNode }: Link): Promise<void> {
   for (const relay of [toApi, toNode]) {
@@ -96,6 +92,15 @@ export async function chooseRange(): Promise<number> {
   throw new SupervisorError(
     `port ${KUBELET_PORT} is in use on every loopback address, perhaps by a kubelet of this machine; stop it first`,
   );
+}
+
+/** The wanted port of 127.0.0.1 if it can be had, else any other; 0 wants none in particular. */
+export async function freePort(wanted: number, taken: ReadonlySet<number> = new Set()): Promise<number> {
+  let port = wanted;
+  while (port === 0 || taken.has(port) || !(await isFree({ host: '127.0.0.1', port }))) {
+    port = randomInt(PORTS.first, PORTS.last + 1);
+  }
+  return port;
 }
 
 /** Whether one may listen there now. */

@@ -1,0 +1,85 @@
+/** What the commands about the embedded cluster print. */
+import type { ClusterReport } from '../local/supervisor/index.ts';
+
+/** Columns as wide as what is in them; the last one ends where it ends. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
+  const line = (row: readonly string[]): string =>
+    row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('   ');
+  return rows.map((row) => line(row).trimEnd()).join('\n');
+}
+
+export function nodesTable({ nodes }: ClusterReport): string {
+  if (nodes.length === 0) return 'no nodes; `tidegate up --nodes 3` has three';
+  return table([
+    ['NODE', 'READY', 'ADDRESS', 'LINK', 'PODS', 'LABELS'],
+    ...nodes.map(({ name, ready, address, link, pods, labels }) => [
+      name,
+      ready,
+      address,
+      link,
+      pods === undefined ? '<unknown>' : String(pods),
+      labelsText(labels),
+    ]),
+  ]);
+}
+
+export function processesTable({ processes }: ClusterReport): string {
+  return table([
+    ['PROCESS', 'PID', 'STATE', 'RESTARTS', 'MEMORY'],
+    ...processes.map(({ name, pid, state, restarts, memoryBytes }) => [
+      name,
+      pid === undefined ? '<none>' : String(pid),
+      state,
+      String(restarts),
+      memoryBytes === undefined ? '<unknown>' : `${Math.round(memoryBytes / 2 ** 20)} MiB`,
+    ]),
+  ]);
+}
+
+/** Without those that every node has by itself. */
+function labelsText(labels: Record<string, string>): string {
+  const own = Object.entries(labels).filter(([key]) => !/(^|\.)kubernetes\.io\//.test(key));
+  return own.length === 0 ? '<none>' : own.map(([key, value]) => `${key}=${value}`).join(',');
+}
+
+/** What stands at the end of `tidegate up`: where things are, and what to try. */
+export function summary(
+  report: ClusterReport,
+  { call, late }: { call: (command: string) => string; late: string[] },
+): string {
+  const first = report.nodes.find(({ link }) => link === 'up');
+  const site = Object.entries(report.nodes[0]?.labels ?? {}).find(([key]) => !key.includes('kubernetes.io/'));
+  const target = site === undefined ? report.nodes[0]?.name : site.join('=');
+  const cut = report.nodes.filter(({ link }) => link === 'cut').map(({ name }) => name);
+  return [
+    ...(late.length === 0
+      ? []
+      : [`Not ready yet: ${late.join(', ')}; see their logs in ${report.state}/logs.`]),
+    ...(cut.length === 0
+      ? []
+      : [`Cut off from the API server: ${cut.join(', ')}; \`${call('mend')} --all\` mends that.`]),
+    '',
+    `Kubernetes API   ${report.api.url}`,
+    `kubeconfig       ${report.kubeconfig}`,
+    '',
+    nodesTable(report),
+    '',
+    'Try it:',
+    `  export KUBECONFIG=${report.kubeconfig}`,
+    '  kubectl get nodes',
+    ...(first === undefined ? [] : trafficHints(first.address)),
+    ...(target === undefined
+      ? []
+      : [`  ${call('cut')} ${target}    # breaks the link of these nodes; mend repairs it`]),
+    `  ${call('status')}`,
+    '',
+    `Ctrl-C or \`${call('down')}\` stops it; the next \`${call('up')}\` goes on from there.`,
+  ].join('\n');
+}
+
+const trafficHints = (address: string): string[] => [
+  '  kubectl create deployment hello --image=hello --port=8080 --replicas=3',
+  '  kubectl expose deployment hello --type=NodePort',
+  `  curl "http://${address}:$(kubectl get service hello -o jsonpath='{.spec.ports[0].nodePort}')/"`,
+];

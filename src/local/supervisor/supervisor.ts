@@ -1,0 +1,308 @@
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { childController, orAborted } from '../../kube/clock.ts';
+import { isNotFound, KubeClient, loadConfig, NODES } from '../../kube/index.ts';
+import { Child, type ChildHooks, type ChildSpec } from './child.ts';
+import { apiserverSpec, controllersSpec, nodeSpec, type ProgramOptions, serverOf } from './commands.ts';
+import { nodeCredentials } from './credentials.ts';
+import { codeOf, SupervisorError } from './error.ts';
+import { RunningChildren } from './leftovers.ts';
+import { isFree, Links } from './links.ts';
+import { NodeWatch } from './node-watch.ts';
+import { type ClusterReport, memoryOf, nodeReports, podCounts } from './report.ts';
+import { type NodeState, writeCluster } from './state.ts';
+import { resolveTargets } from './targets.ts';
+
+export interface SupervisorOptions extends ProgramOptions {
+  /** Labels that an earlier layout gave and this one does not, or gives otherwise, as merge patches. */
+  relabelled: ReadonlyMap<string, Record<string, string | null>>;
+  report(line: string): void;
+}
+
+/** Long enough for a slow machine; a node that is not Ready by then will be when its trouble is over. */
+const READY_PATIENCE_MS = 60_000;
+
+/** Runs the processes of a cluster and the links between them. Whoever makes one holds the lock of its state. */
+export class Supervisor {
+  readonly #options: SupervisorOptions;
+  readonly #links: Links;
+  readonly #children: Child[] = [];
+  readonly #running: RunningChildren;
+  readonly #since = new Date();
+  readonly #stopping = new AbortController();
+  readonly #listeners = new Set<(line: string) => void>();
+  #phase: ClusterReport['phase'] = 'starting';
+  #client: KubeClient | undefined;
+  #watch: NodeWatch | undefined;
+  #stopped: Promise<void> | undefined;
+  #changingLinks: Promise<unknown> = Promise.resolve();
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+    this.#links = new Links(options.cluster);
+    this.#running = new RunningChildren(options.state.childrenFile);
+    this.#listeners.add(options.report);
+  }
+
+  /** Aborted as soon as somebody wants it to stop. */
+  get stopping(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  /**
+   * The order of the start: links, API server, credentials, controllers, nodes; each needs those before it. Resolves to
+   * the names of the nodes that are not Ready yet after a minute. On failure, everything is stopped again.
+   */
+  async start(): Promise<string[]> {
+    try {
+      await this.#rotateLogs();
+      await this.#checkPort();
+      await this.#links.open();
+      this.#save();
+      const client = await this.#startApiServer();
+      await this.#settleLayout(client);
+      const controllers = this.#start(controllersSpec(this.#options));
+      await Promise.all([controllers.then(() => this.#report('controllers')), this.#startNodes(client)]);
+      const late = await this.#untilNodesReady();
+      this.stopping.throwIfAborted();
+      this.#phase = 'running';
+      return late;
+    } catch (error) {
+      const stopped = this.stopping.aborted;
+      await this.stop();
+      if (stopped) return [];
+      throw error;
+    }
+  }
+
+  /** The way back: nodes with their pods, controllers, API server, links. However often it is called, it happens once. */
+  stop(progress?: (line: string) => void): Promise<void> {
+    if (progress !== undefined) this.#listeners.add(progress);
+    this.#stopped ??= this.#stopAll();
+    return this.#stopped;
+  }
+
+  /** Ends the children at once; pods that run are left to the next start. */
+  kill(): void {
+    for (const child of this.#children) child.kill();
+  }
+
+  async status(): Promise<ClusterReport> {
+    const { state, cluster } = this.#options;
+    const pods = this.#client === undefined ? undefined : await podCounts(this.#client);
+    const processes = this.#children.map(async (child) => ({
+      ...child.status,
+      memoryBytes: await memoryOf(child.status.pid),
+    }));
+    return {
+      phase: this.#phase,
+      state: state.path,
+      kubeconfig: state.kubeconfig,
+      pid: process.pid,
+      since: this.#since.toISOString(),
+      api: { url: `https://127.0.0.1:${cluster.port}`, reachable: pods !== undefined },
+      processes: [
+        {
+          name: 'supervisor',
+          state: 'running',
+          pid: process.pid,
+          restarts: 0,
+          memoryBytes: await memoryOf(process.pid),
+        },
+        ...(await Promise.all(processes)),
+      ],
+      nodes: nodeReports(cluster, this.#watch?.nodes ?? new Map(), pods),
+    };
+  }
+
+  /** Cuts or mends the links of the nodes that are meant; returns the names of those it changed. */
+  changeLinks(action: 'cut' | 'mend', targets: readonly string[] | 'all'): Promise<string[]> {
+    const change = this.#changingLinks.then(async () => {
+      const changed = this.#meant(targets).filter((node) => node.cut !== (action === 'cut'));
+      try {
+        for (const node of changed) await this.#links[action](node);
+      } finally {
+        this.#save();
+      }
+      const names = changed.map(({ name }) => name);
+      if (names.length > 0) this.#report(`link ${action === 'cut' ? 'cut' : 'mended'}: ${names.join(', ')}`);
+      return names;
+    });
+    this.#changingLinks = change.catch(() => undefined);
+    return change;
+  }
+
+  #meant(targets: readonly string[] | 'all'): NodeState[] {
+    const { nodes } = this.#options.cluster;
+    if (targets === 'all') return nodes;
+    const seen = this.#watch?.nodes;
+    const known = nodes.map(({ name, labels }) => ({
+      name,
+      labels: { ...labels, ...seen?.get(name)?.metadata.labels },
+    }));
+    const names = resolveTargets(targets, known);
+    return nodes.filter(({ name }) => names.includes(name));
+  }
+
+  async #rotateLogs(): Promise<void> {
+    const { logs } = this.#options.state;
+    await mkdir(logs, { recursive: true, mode: 0o700 });
+    const files = (await readdir(logs)).filter((name) => name.endsWith('.log'));
+    await Promise.all(files.map((name) => rename(join(logs, name), join(logs, `${name}.1`))));
+  }
+
+  async #checkPort(): Promise<void> {
+    const { port } = this.#options.cluster;
+    if (await isFree({ host: '127.0.0.1', port })) return;
+    throw new SupervisorError(
+      `port ${port} on 127.0.0.1 is in use by another program; choose another with --port (0 takes any free one)`,
+    );
+  }
+
+  async #startApiServer(): Promise<KubeClient> {
+    await this.#start(apiserverSpec(this.#options));
+    this.stopping.throwIfAborted();
+    const config = await loadConfig({ path: this.#options.state.kubeconfig, env: {} });
+    const client = new KubeClient(config, { userAgent: 'tidegate-supervisor' });
+    this.#client = client;
+    await client.text('/readyz', { signal: this.stopping });
+    this.#report(`API server at ${config.server}`);
+    this.#watch = new NodeWatch(client);
+    this.#watch.run();
+    return client;
+  }
+
+  /** What an earlier layout left: Nodes that are no longer wanted, labels that are other ones now. */
+  async #settleLayout(client: KubeClient): Promise<void> {
+    const { state, cluster, relabelled } = this.#options;
+    const wanted = new Set(cluster.nodes.map(({ name }) => name));
+    const unwanted = (await directories(join(state.path, 'nodes'))).filter((name) => !wanted.has(name));
+    for (const name of unwanted) {
+      await ignoringAbsence(client.delete(NODES, { name }, { signal: this.stopping }));
+      await rm(state.node(name), { recursive: true, force: true });
+      this.#report(`removed ${name}`);
+    }
+    for (const [name, labels] of relabelled) {
+      const patch = { metadata: { labels } };
+      await ignoringAbsence(client.patch(NODES, { name }, 'merge', patch, { signal: this.stopping }));
+    }
+  }
+
+  async #startNodes(client: KubeClient): Promise<void> {
+    const { state, cluster } = this.#options;
+    const credentials = await Promise.all(
+      cluster.nodes.map((node) =>
+        nodeCredentials({
+          client,
+          node: node.name,
+          directory: state.node(node.name),
+          server: serverOf(node),
+          signal: this.stopping,
+        }),
+      ),
+    );
+    if (cluster.nodes.length > 0) this.#report(`credentials of ${cluster.nodes.length} nodes`);
+    const started = cluster.nodes.map((node, i) => {
+      const starting = this.#start(nodeSpec(this.#options, node, credentials[i]!));
+      // A node whose link is cut can not register, and is not waited for.
+      return node.cut ? this.#withoutWaiting(starting) : starting;
+    });
+    await Promise.all(started);
+  }
+
+  #withoutWaiting(starting: Promise<void>): void {
+    starting.catch((error: Error) => {
+      if (!this.stopping.aborted) this.#report(error.message);
+    });
+  }
+
+  async #untilNodesReady(): Promise<string[]> {
+    const names = this.#options.cluster.nodes.filter(({ cut }) => !cut).map(({ name }) => name);
+    const waiting = new Set(names);
+    const { controller, release } = childController(this.stopping);
+    const timer = setTimeout(() => controller.abort(), READY_PATIENCE_MS);
+    try {
+      await this.#watch?.untilReady(
+        names,
+        (name) => {
+          waiting.delete(name);
+          this.#report(`${name} is ready`);
+        },
+        controller.signal,
+      );
+    } catch (error) {
+      if (!controller.signal.aborted) throw error;
+    } finally {
+      clearTimeout(timer);
+      release();
+    }
+    return [...waiting];
+  }
+
+  #start(spec: ChildSpec): Promise<void> {
+    this.stopping.throwIfAborted();
+    const child = new Child(spec, this.#hooks);
+    this.#children.push(child);
+    return orAborted(child.start(), this.stopping);
+  }
+
+  readonly #hooks: ChildHooks = {
+    onStart: () => {
+      const pids = this.#children.flatMap(({ status }) => status.pid ?? []);
+      this.#running.record(pids).catch((error) => this.#report(`can not write down its processes: ${error}`));
+    },
+    onExit: ({ spec }, why, delayMs) =>
+      this.#report(`${spec.name} ended: ${why}; starting it again in ${delayMs / 1000} s`),
+    onBack: ({ spec }) => this.#report(`${spec.name} is back`),
+  };
+
+  async #stopAll(): Promise<void> {
+    this.#phase = 'stopping';
+    this.#stopping.abort(new SupervisorError('stopped'));
+    const servers = ['controllers', 'apiserver'];
+    await this.#stopChildren(this.#children.filter(({ spec }) => !servers.includes(spec.name)));
+    await this.#watch?.close();
+    for (const server of servers)
+      await this.#stopChildren(this.#children.filter(({ spec }) => spec.name === server));
+    await this.#client?.close();
+    await this.#links.close();
+    await this.#running.clear();
+    this.#phase = 'stopped';
+  }
+
+  async #stopChildren(children: Child[]): Promise<void> {
+    await Promise.all(
+      children.map(async (child) => {
+        const { pid } = child.status;
+        const willing = await child.stop();
+        if (pid === undefined) return;
+        this.#report(`${child.spec.name} ${willing ? 'stopped' : 'did not end in time and was killed'}`);
+      }),
+    );
+  }
+
+  #save(): void {
+    writeCluster(this.#options.state, this.#options.cluster);
+  }
+
+  #report(line: string): void {
+    for (const listener of this.#listeners) listener(line);
+  }
+}
+
+async function directories(path: string): Promise<string[]> {
+  try {
+    return await readdir(path);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+async function ignoringAbsence(request: Promise<unknown>): Promise<void> {
+  try {
+    await request;
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}
