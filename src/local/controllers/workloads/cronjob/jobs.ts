@@ -1,4 +1,3 @@
-import type { JobCondition } from 'kubernetes-types/batch/v1.d.ts';
 import type { ObjectReference } from 'kubernetes-types/core/v1.d.ts';
 import { clockOf } from '../../../../kube/cron/next.ts';
 import type { CronJob, Job } from '../../../../kube/index.ts';
@@ -6,12 +5,6 @@ import { controllerReference } from '../../pods/index.ts';
 import { timestamp } from '../timestamp.ts';
 
 const SCHEDULED_TIME = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
-
-/** Complete or Failed; undefined while the job goes on. */
-export const finishedCondition = ({ status }: Job): JobCondition | undefined =>
-  status?.conditions?.find(
-    ({ type, status }) => status === 'True' && (type === 'Complete' || type === 'Failed'),
-  );
 
 /** One name for each scheduled minute, so that no time is met twice, whatever is remembered of the first. */
 export const jobName = (cronJob: string, scheduledTime: number): string =>

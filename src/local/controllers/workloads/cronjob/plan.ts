@@ -2,21 +2,17 @@ import type { CronJobSpec, CronJobStatus } from 'kubernetes-types/batch/v1.d.ts'
 import type { ObjectReference } from 'kubernetes-types/core/v1.d.ts';
 import { parseSchedule, type Schedule, ScheduleError } from '../../../../kube/cron/schedule.ts';
 import type { CronJob, Job } from '../../../../kube/index.ts';
+import { finishedCondition } from '../job/conditions.ts';
+import type { Note } from '../notes.ts';
 import { timestamp } from '../timestamp.ts';
 import { latestDue, moreThan, type Timetable, upcoming } from './due.ts';
-import { finishedCondition, jobName, referenceTo } from './jobs.ts';
+import { jobName, referenceTo } from './jobs.ts';
 
 export interface Observed {
   cronJob: CronJob;
   /** The jobs that the CronJob controls, finished ones too. */
   jobs: readonly Job[];
   now: number;
-}
-
-export interface Note {
-  type: 'normal' | 'warning';
-  reason: string;
-  message: string;
 }
 
 export interface CronJobPlan {

@@ -18,6 +18,8 @@ import {
 } from '../../../../kube/index.ts';
 import type { MakeController } from '../../context.ts';
 import { controlledBy, controllerOf, indexByController, isControlledBy } from '../../pods/index.ts';
+import { untilCacheCatchesUp } from '../../stale-reads.ts';
+import { recordNotes } from '../notes.ts';
 import { timestamp } from '../timestamp.ts';
 import { writeStatus } from '../write-status.ts';
 import { jobFromTemplate } from './jobs.ts';
@@ -45,7 +47,13 @@ export const cronJobController: MakeController = ({
     return { requeueAfter: plan.requeueAfter };
   };
 
-  return new Controller({ name: 'cronjob', reconcile, clock, metrics, log: logger })
+  return new Controller({
+    name: 'cronjob',
+    reconcile: untilCacheCatchesUp(reconcile),
+    clock,
+    metrics,
+    log: logger,
+  })
     .watch(cronJobs)
     .watch(jobs, (job) => {
       const controller = controllerOf(job);
@@ -81,7 +89,7 @@ class Writer {
     const status =
       plan.start === undefined ? plan.status : await this.#start(cronJob, plan.status, plan.start, signal);
     await writeStatus(this.#client, CRON_JOBS, cronJob, status, signal);
-    for (const { type, reason, message } of plan.notes) this.#recorder[type](cronJob, reason, message);
+    recordNotes(this.#recorder, cronJob, plan.notes);
     // Only now: while the job is there, its name says that its time was met, even if the status does not.
     for (const job of plan.expired) await this.#delete(cronJob, job.metadata, signal);
   }

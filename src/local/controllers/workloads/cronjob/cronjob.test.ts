@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Clock, CRON_JOBS, type CronJob, JOBS, systemClock } from '../../../../kube/index.ts';
 import { TestCluster } from '../testing/test-cluster.ts';
 import { timestamp } from '../timestamp.ts';
-import { cronJobController } from './controller.ts';
+import { cronJobController } from './index.ts';
 
 const cronJob = (spec: object): CronJob => ({
   apiVersion: 'batch/v1',

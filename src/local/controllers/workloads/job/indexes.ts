@@ -1,0 +1,28 @@
+/** The sets of completion indexes that a status keeps as text: `1,3-5,7`. */
+
+/** What is at or above `completions` is left out: the job may have been made smaller since. */
+export function parseIndexes(text: string | undefined, completions: number): Set<number> {
+  const indexes = new Set<number>();
+  for (const range of (text ?? '').split(',').filter((part) => part !== '')) {
+    const [first = 0, last = first] = range.split('-').map(Number);
+    for (let index = first; index <= Math.min(last, completions - 1); index++) indexes.add(index);
+  }
+  return indexes;
+}
+
+/** Two neighbours are listed, three and more become a range. */
+export function formatIndexes(indexes: Iterable<number>): string {
+  const sorted = [...indexes].toSorted((a, b) => a - b);
+  const runs: [first: number, last: number][] = [];
+  for (const index of sorted) {
+    const run = runs.at(-1);
+    if (run?.[1] === index - 1) run[1] = index;
+    else runs.push([index, index]);
+  }
+  return runs
+    .map(([first, last]) => {
+      if (first === last) return `${first}`;
+      return last === first + 1 ? `${first},${last}` : `${first}-${last}`;
+    })
+    .join(',');
+}
