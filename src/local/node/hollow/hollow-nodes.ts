@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { type Clock, Informer, type KubeClient, type Logger, PODS, type Pod } from '../../../kube/index.ts';
 import { PodManager } from '../pods/manager.ts';
 import { type Machine, type NodeDescription, Registration, thisMachine } from '../registration/index.ts';
@@ -26,6 +27,8 @@ export async function startHollowNodes(options: HollowNodesOptions): Promise<{ c
   const names = count === undefined ? [name] : Array.from({ length: count }, (_, i) => `${name}-${i + 1}`);
   const machine = thisMachine();
   const stop = new AbortController();
+  // Every node waits for it.
+  setMaxListeners(0, stop.signal);
   const managers = new Map<string, PodManager>();
   const registrations = await Promise.all(
     names.map(async (nodeName, index) => {
