@@ -2,7 +2,6 @@ import { mkdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import pino from 'pino';
-import { startApiServer } from '../local/apiserver/index.ts';
 import { parsePort } from './options.ts';
 import { CommandError, fail, untilStopped } from './process.ts';
 import { packageVersion } from './version.ts';
@@ -36,6 +35,8 @@ async function run(options: Options): Promise<void> {
   const kubeconfig = resolve(options.kubeconfig);
   const stop = untilStopped();
   try {
+    // Most of this program's code: only who needs it loads it.
+    const { startApiServer } = await import('../local/apiserver/index.ts');
     const server = await startApiServer({
       directory: resolve(options.data),
       host: options.bind,

@@ -125,6 +125,7 @@ export class Child {
   }
 
   #onReady(): void {
+    if (this.#state === 'running') return;
     this.#state = 'running';
     if (this.#wasReady) this.#hooks.onBack?.(this);
     this.#wasReady = true;

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { childController, orAborted } from '../../kube/clock.ts';
@@ -42,6 +43,8 @@ export class Supervisor {
     this.#links = new Links(options.cluster);
     this.#running = new RunningChildren(options.state.childrenFile);
     this.#listeners.add(options.report);
+    // Every child that starts, and every request, listens for the end.
+    setMaxListeners(0, this.#stopping.signal);
   }
 
   /** Aborted as soon as somebody wants it to stop. */
@@ -262,9 +265,10 @@ export class Supervisor {
     const servers = ['controllers', 'apiserver'];
     await this.#stopChildren(this.#children.filter(({ spec }) => !servers.includes(spec.name)));
     await this.#watch?.close();
+    // The API server waits for open connections, ours too.
+    await this.#client?.close();
     for (const server of servers)
       await this.#stopChildren(this.#children.filter(({ spec }) => spec.name === server));
-    await this.#client?.close();
     await this.#links.close();
     await this.#running.clear();
     this.#phase = 'stopped';
