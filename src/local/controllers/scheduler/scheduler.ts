@@ -22,6 +22,7 @@ import {
   type Pod,
 } from '../../../kube/index.ts';
 import type { ControllerContext, MakeController } from '../context.ts';
+import { RETRIES } from '../retries.ts';
 import { timestamp } from '../workloads/timestamp.ts';
 import { Cluster, isFinished } from './cluster.ts';
 import { decide } from './decide.ts';
@@ -59,6 +60,7 @@ class Scheduler {
       name: NAME,
       concurrency: CONCURRENCY,
       reconcile: (key, signal) => this.#reconcile(key, signal),
+      queue: RETRIES,
       clock,
       metrics,
       log: logger,
