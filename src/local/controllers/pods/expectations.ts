@@ -46,6 +46,11 @@ export class Expectations {
     return wait;
   }
 
+  /** Whether we have told the pod to go, though the cache does not show it yet. */
+  isDeleting(pod: Pod): boolean {
+    return this.#pending.get(uidOf(pod))?.kind === 'delete';
+  }
+
   /** Runs the request that creates a pod; what it made is awaited from then on. */
   async creating(owner: KubeObject, create: () => Promise<Pod>): Promise<Pod> {
     this.#creating++;

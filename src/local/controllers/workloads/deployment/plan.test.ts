@@ -70,15 +70,9 @@ class World {
     return actions;
   }
 
-  /** One reconcile of a ReplicaSet: those that do not work go first. */
+  /** One reconcile of a ReplicaSet. */
   sync(name: string): void {
-    const pods = this.pods.get(name)!.toSorted((a, b) => Number(a) - Number(b));
-    const size = sizeOf(this.replicaSets.get(name));
-    const missing = Array<boolean>(Math.max(0, size - pods.length)).fill(false);
-    this.pods.set(name, [...pods.slice(Math.max(0, pods.length - size)), ...missing]);
-  }
-
-  report(name: string): void {
+    this.act(name);
     const pods = this.pods.get(name)!;
     const replicaSet = this.replicaSets.get(name)!;
     const available = pods.filter(Boolean).length;
@@ -91,6 +85,14 @@ class World {
         observedGeneration: replicaSet.metadata.generation,
       },
     });
+  }
+
+  /** The first half of it, whose status was not written. Pods that do not work go first. */
+  act(name: string): void {
+    const pods = this.pods.get(name)!.toSorted((a, b) => Number(a) - Number(b));
+    const size = sizeOf(this.replicaSets.get(name));
+    const missing = Array<boolean>(Math.max(0, size - pods.length)).fill(false);
+    this.pods.set(name, [...pods.slice(Math.max(0, pods.length - size)), ...missing]);
   }
 
   bringUp(name: string): void {
@@ -106,14 +108,13 @@ class World {
   /** Lets everybody act until nobody has anything to do. */
   settle(): void {
     for (let round = 0; round < 300; round++) {
-      const idle = this.reconcile().length === 0;
-      const before = JSON.stringify([...this.pods]);
+      const before = this.#everything();
+      this.reconcile();
       for (const name of this.replicaSets.keys()) {
-        this.sync(name);
         for (const _ of this.pods.get(name)!) this.bringUp(name);
-        this.report(name);
+        this.sync(name);
       }
-      if (idle && before === JSON.stringify([...this.pods])) return;
+      if (before === this.#everything()) return;
     }
     throw new Error(`it does not come to rest: ${JSON.stringify(this.sizes())}`);
   }
@@ -126,8 +127,16 @@ class World {
     return this.sizes().reduce((sum, size) => sum + size, 0);
   }
 
+  /** Without those that are bound to go, though nobody has told them yet. */
   get available(): number {
-    return [...this.pods.values()].flat().filter(Boolean).length;
+    const counts = [...this.pods].map(([name, pods]) =>
+      Math.min(sizeOf(this.replicaSets.get(name)), pods.filter(Boolean).length),
+    );
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  #everything(): string {
+    return JSON.stringify([this.deployment, [...this.replicaSets], [...this.pods]]);
   }
 
   #perform(action: Action): void {
@@ -163,17 +172,17 @@ const RUNNING: Pod = {
 
 type Step =
   | { type: 'reconcile' }
-  | { type: 'sync' | 'report' | 'bringUp' | 'fail'; which: number }
+  | { type: 'sync' | 'act' | 'bringUp' | 'fail'; which: number }
   | { type: 'useImage'; version: number }
   | { type: 'scale'; replicas: number };
 
 const reconcile = fc.constant<Step>({ type: 'reconcile' });
 const which = fc.nat(5);
 const moves = fc.record({
-  type: fc.constantFrom<'sync' | 'report' | 'bringUp'>('sync', 'report', 'bringUp'),
+  type: fc.constantFrom<'sync' | 'act' | 'bringUp'>('sync', 'act', 'bringUp'),
   which,
 });
-const useImage = fc.record({ type: fc.constant('useImage' as const), version: fc.nat(3) });
+const useImage = fc.record({ type: fc.constant('useImage' as const), version: fc.nat(2) });
 const scale = fc.record({ type: fc.constant('scale' as const), replicas: fc.nat(12) });
 const fail = fc.record({ type: fc.constant('fail' as const), which });
 const share: fc.Arbitrary<IntOrPercent> = fc.oneof(
@@ -205,11 +214,17 @@ function expectRolledOut(world: World): void {
 
 describe('a rolling update', () => {
   it('never has too many pods or too few available ones, however late everybody else is', () => {
-    const steps = fc.array(fc.oneof(reconcile, moves, moves, moves, useImage), { maxLength: 80 });
+    const step = fc.oneof(
+      { weight: 8, arbitrary: reconcile },
+      { weight: 30, arbitrary: moves },
+      { weight: 2, arbitrary: useImage },
+    );
+    const steps = fc.array(step, { minLength: 20, maxLength: 100 });
     fc.assert(
-      fc.property(fc.nat(10), share, share, steps, (replicas, maxSurge, maxUnavailable, steps) => {
+      fc.property(fc.nat(6), share, share, steps, (replicas, maxSurge, maxUnavailable, steps) => {
         const world = new World(deploymentOf(replicas, maxSurge, maxUnavailable));
         world.settle();
+        world.useImage(1);
         const limits = limitsOf(world.deployment);
         for (const step of steps) {
           perform(world, step);
@@ -219,7 +234,7 @@ describe('a rolling update', () => {
         world.settle();
         expectRolledOut(world);
       }),
-      { numRuns: 300 },
+      { numRuns: 200 },
     );
   });
 
@@ -234,7 +249,7 @@ describe('a rolling update', () => {
         world.settle();
         expectRolledOut(world);
       }),
-      { numRuns: 300 },
+      { numRuns: 200 },
     );
   });
 
@@ -243,7 +258,7 @@ describe('a rolling update', () => {
     world.settle();
     const [old] = world.replicaSets.keys();
     world.fail(old!);
-    world.report(old!);
+    world.sync(old!);
     world.useImage(1);
     world.reconcile();
     world.reconcile();

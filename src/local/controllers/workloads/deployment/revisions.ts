@@ -1,6 +1,6 @@
 import type { Deployment, ReplicaSet } from '../../../../kube/index.ts';
 import { NOT_INHERITED, numberIn, REVISION, REVISION_HISTORY } from './annotations.ts';
-import { olderFirst, type Rollout, sizeOf } from './rollout.ts';
+import { isObserved, olderFirst, type Rollout, sizeOf } from './rollout.ts';
 
 const LONGEST_HISTORY = 2000;
 /** What clients write for "keep all". */
@@ -45,6 +45,4 @@ export function outdated({ deployment, old }: Rollout): ReplicaSet[] {
 }
 
 const isEmpty = (replicaSet: ReplicaSet): boolean =>
-  sizeOf(replicaSet) === 0 &&
-  (replicaSet.status?.replicas ?? 0) === 0 &&
-  (replicaSet.metadata.generation ?? 0) <= (replicaSet.status?.observedGeneration ?? 0);
+  sizeOf(replicaSet) === 0 && (replicaSet.status?.replicas ?? 0) === 0 && isObserved(replicaSet);

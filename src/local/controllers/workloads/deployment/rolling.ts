@@ -1,6 +1,6 @@
 import type { ReplicaSet } from '../../../../kube/index.ts';
 import { limitsOf } from './limits.ts';
-import { allOf, availableOf, type Rollout, sizeOf, sum } from './rollout.ts';
+import { allOf, availableOf, isObserved, type Rollout, sizeOf, sum } from './rollout.ts';
 import type { Sizes } from './sizes.ts';
 
 /** The next step of a rolling update: the new ReplicaSet grows into the surge, the old ones shrink as it comes up. */
@@ -10,6 +10,9 @@ export function rollingSizes(rollout: Rollout): Sizes {
   const total = sum(allOf(rollout).map(sizeOf));
   const room = Math.max(0, replicas + maxSurge - total);
   const currentSize = Math.min(replicas, sizeOf(current) + room);
+
+  // Growing is safe by the sizes alone; shrinking needs to know who works.
+  if (!allOf(rollout).every(isObserved)) return { current: currentSize, old: new Map() };
 
   const needed = replicas - maxUnavailable;
   const oldTotal = sum(old.map(sizeOf));

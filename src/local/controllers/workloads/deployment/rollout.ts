@@ -21,9 +21,13 @@ export const allOf = ({ current, old }: Rollout): readonly ReplicaSet[] =>
 export const sizeOf = (replicaSet: ReplicaSet | undefined): number =>
   replicaSet === undefined ? 0 : (replicaSet.spec?.replicas ?? 1);
 
-/** Of the pods that are to stay: the status may still count those that were just told to go. */
+/** Of the pods that are to stay: those that could not be deleted yet do not count. */
 export const availableOf = (replicaSet: ReplicaSet | undefined): number =>
   Math.min(sizeOf(replicaSet), replicaSet?.status?.availableReplicas ?? 0);
+
+/** Whether the status is about the present size. Before, it may count pods that went with an earlier one. */
+export const isObserved = ({ metadata, status }: ReplicaSet): boolean =>
+  (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
 
 export const sum = (numbers: readonly number[]): number => numbers.reduce((total, n) => total + n, 0);
 

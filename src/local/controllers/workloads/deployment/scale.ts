@@ -76,9 +76,7 @@ function shareOf(
   return before === 0 ? 0 : Math.round((size * (replicas + maxSurge)) / before) - size;
 }
 
-function resized({ current, old }: Rollout, sizes: ReadonlyMap<ReplicaSet, number>): Sizes {
-  return {
-    current: current === undefined ? undefined : (sizes.get(current) ?? sizeOf(current)),
-    old: new Map(old.map((replicaSet) => [replicaSet, sizes.get(replicaSet) ?? sizeOf(replicaSet)])),
-  };
-}
+const resized = ({ current }: Rollout, sizes: ReadonlyMap<ReplicaSet, number>): Sizes => ({
+  current: current === undefined ? undefined : (sizes.get(current) ?? sizeOf(current)),
+  old: sizes,
+});

@@ -83,17 +83,16 @@ class ReplicaSetReconciler {
       candidates: claimable(this.#pods.cache, replicaSet),
       signal,
     });
-    const active = claimed.filter(isActive);
-    const waitMs = this.#podControl.expectations.waitMs(replicaSet);
+    const { expectations } = this.#podControl;
+    const waitMs = expectations.waitMs(replicaSet);
     const mayChange = waitMs === 0 && replicaSet.metadata.deletionTimestamp === undefined;
-    const failure = mayChange ? await this.#manage(replicaSet, active, signal) : undefined;
+    const failure = mayChange ? await this.#manage(replicaSet, claimed.filter(isActive), signal) : undefined;
+    // Who was told to go counts no more, or a rollout would believe in pods that are on their way out.
+    const isLeaving = (pod: Pod): boolean => isTerminating(pod) || expectations.isDeleting(pod);
+    const active = claimed.filter((pod) => isActive(pod) && !isLeaving(pod));
     const now = clock.now();
-    const status = replicaSetStatus(
-      replicaSet,
-      { active, terminating: claimed.filter(isTerminating) },
-      failure,
-      now,
-    );
+    const observed = { active, terminating: claimed.filter(isLeaving) };
+    const status = replicaSetStatus(replicaSet, observed, failure, now);
     await writeStatus(client, REPLICA_SETS, replicaSet, status, signal);
     if (failure !== undefined) throw failure;
     return soonest(waitMs, nextAvailableInMs(active, replicaSet.spec?.minReadySeconds ?? 0, now));
