@@ -1,0 +1,108 @@
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import type { Endpoint } from './targets.ts';
+
+/** Where connections go. */
+export interface Choice {
+  candidates(client: string): Endpoint[];
+  chosen(client: string, endpoint: Endpoint): void;
+}
+
+/** On one machine an endpoint accepts at once or never. */
+const CONNECT_TIMEOUT_MS = 3_000;
+
+/** One listener that hands every connection on to an endpoint. */
+export class Forwarder {
+  readonly #choice: Choice;
+  readonly #server: Server;
+  /** Both ends of every connection. */
+  readonly #sockets = new Set<Socket>();
+
+  /** `onError` hears of connections that could not even be accepted, such as for want of file descriptors. */
+  constructor(choice: Choice, onError: (error: Error) => void) {
+    this.#choice = choice;
+    // Half-open: each direction ends by itself. Paused: nothing is read until there is somebody to give it to.
+    this.#server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, (client) =>
+      this.#accept(client),
+    );
+    this.#server.on('error', onError);
+  }
+
+  listen(port: number, address: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(port, address, () => {
+        this.#server.off('error', reject);
+        resolve();
+      });
+    });
+  }
+
+  /** Takes no new connections; resolves when the last one has ended. That is up to their clients. */
+  stopListening(): Promise<void> {
+    return new Promise((resolve) => this.#server.close(() => resolve()));
+  }
+
+  /** Ends all connections too. */
+  close(): void {
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #accept(client: Socket): void {
+    this.#own(client);
+    // The client may leave while an endpoint is being looked for.
+    client.on('error', () => client.destroy());
+    const name = client.remoteAddress ?? '';
+    this.#connectFirst(client, name, this.#choice.candidates(name));
+  }
+
+  #connectFirst(client: Socket, name: string, [endpoint, ...others]: Endpoint[]): void {
+    if (client.destroyed) return;
+    if (endpoint === undefined) {
+      client.resetAndDestroy();
+      return;
+    }
+    const upstream = connect({
+      host: endpoint.address,
+      port: endpoint.port,
+      allowHalfOpen: true,
+      noDelay: true,
+    });
+    this.#own(upstream);
+    const nextOne = (): void => {
+      upstream.destroy();
+      this.#connectFirst(client, name, others);
+    };
+    upstream.setTimeout(CONNECT_TIMEOUT_MS, nextOne);
+    upstream.once('error', nextOne);
+    upstream.once('connect', () => {
+      upstream.setTimeout(0);
+      upstream.off('error', nextOne);
+      if (client.destroyed) {
+        upstream.destroy();
+        return;
+      }
+      this.#choice.chosen(name, endpoint);
+      join(client, upstream);
+    });
+  }
+
+  #own(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+  }
+}
+
+/** Bytes in both directions, at the pace of the slower side; an end or a reset on one side becomes one on the other. */
+function join(client: Socket, upstream: Socket): void {
+  for (const [from, to] of [
+    [client, upstream],
+    [upstream, client],
+  ] as const) {
+    from.pipe(to);
+    from.on('error', () => to.resetAndDestroy());
+    from.once('close', () => {
+      if (!from.readableEnded) to.destroy();
+    });
+  }
+}
