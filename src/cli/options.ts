@@ -7,3 +7,15 @@ export function parsePort(text: string): number {
   }
   return port;
 }
+
+const MILLISECONDS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** `40s`, `500ms`, `1m30s`, as Kubernetes' own flags take them. Returns milliseconds. */
+export function parseDuration(text: string): number {
+  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)];
+  const total = parts.reduce((sum, [, count, unit]) => sum + Number(count) * (MILLISECONDS[unit!] ?? 0), 0);
+  if (parts.map(([part]) => part).join('') !== text || total <= 0) {
+    throw new InvalidArgumentError('it must be a time such as 40s, 500ms or 1m30s.');
+  }
+  return total;
+}

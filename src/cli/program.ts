@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { apiserverCommand } from './apiserver.ts';
+import { controllersCommand } from './controllers.ts';
 import { cutCommand } from './cut.ts';
 import { downCommand } from './down.ts';
 import { mendCommand } from './mend.ts';
@@ -20,5 +21,6 @@ export function createProgram(): Command {
     .addCommand(cutCommand())
     .addCommand(mendCommand())
     .addCommand(apiserverCommand())
+    .addCommand(controllersCommand())
     .addCommand(standInCommand(), { hidden: true });
 }
