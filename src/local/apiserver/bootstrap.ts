@@ -11,11 +11,12 @@ const namespace = (name: string): KubeObject => ({ apiVersion: 'v1', kind: 'Name
 
 /** Creates what is missing; what somebody has changed or added is left alone. */
 export async function bootstrap(core: Core, options: WriteOptions, policy: KubeObject[]): Promise<void> {
-  await Promise.all(NAMESPACES.map((name) => ensure(core, options, namespace(name))));
-  await Promise.all(policy.map((object) => ensure(core, options, object)));
+  await Promise.all(NAMESPACES.map((name) => ensureObject(core, options, namespace(name))));
+  await Promise.all(policy.map((object) => ensureObject(core, options, object)));
 }
 
-async function ensure(core: Core, options: WriteOptions, object: KubeObject): Promise<void> {
+/** Creates the object unless there is one of its name. */
+export async function ensureObject(core: Core, options: WriteOptions, object: KubeObject): Promise<void> {
   const [first = '', second] = object.apiVersion.split('/');
   const definition = core.registry.byKind(second === undefined ? '' : first, object.kind);
   const served = definition && core.registry.byStorage(definition.storage);

@@ -7,6 +7,7 @@ import { reviews } from './auth/reviews.ts';
 import { tokenRequestHandler } from './auth/token-request.ts';
 import type { ServiceAccountTokens } from './auth/tokens.ts';
 import { crdStrategy } from './crd/strategy.ts';
+import { kubeletHooks } from './kubelet/index.ts';
 import type { Core } from './operations/core.ts';
 import { evictionHandler } from './operations/evict.ts';
 import { builtinResources, ServiceAllocator } from './resources/index.ts';
@@ -22,13 +23,14 @@ export interface BuiltinsOptions {
 }
 
 export function builtins(options: BuiltinsOptions): { definitions: ResourceDefinition[]; close(): void } {
-  const { core, tokens, authenticator, authorizer, rbac } = options;
+  const { core, pki, tokens, authenticator, authorizer, rbac } = options;
   const services = new ServiceAllocator(core.store);
   const definitions = builtinResources({
     services,
     reviews: reviews({ authenticator, audiences: tokens.audiences, authorizer, rbac }),
     serviceAccountToken: tokenRequestHandler(tokens),
     eviction: evictionHandler(core),
+    kubelets: kubeletHooks(core.store, pki),
     customResourceDefinition: crdStrategy,
   });
   return { definitions, close: () => services.close() };

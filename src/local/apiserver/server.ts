@@ -19,10 +19,12 @@ import { builtins } from './builtins.ts';
 import { startControllers } from './controllers.ts';
 import { documentsOf } from './documents.ts';
 import { createHandler } from './http/handler.ts';
+import { KubernetesService } from './kubernetes-service.ts';
 import type { Core, WriteOptions } from './operations/core.ts';
 import { Registry } from './registry.ts';
 import { requestMetrics } from './request-metrics.ts';
 import { openStore } from './store/index.ts';
+import { startWorkers } from './workers.ts';
 
 export interface ApiServerOptions {
   /** Everything that is kept: objects below `store/`, keys and certificates below `pki/`. */
@@ -58,8 +60,9 @@ const SYSTEM: WriteOptions = {
 };
 
 /**
- * Start: store, identities, resources, admission, bootstrap objects, controllers, listener: each needs those before
- * it. Stop: the same backwards, so that nothing runs into something that is closed already.
+ * Start: store, identities, resources, admission, bootstrap objects, controllers, listener, the Service that names
+ * the listener: each needs those before it. Stop: the same backwards, so that nothing runs into something that is
+ * closed already.
  */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { logger, host = '127.0.0.1' } = options;
@@ -144,8 +147,17 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       handler,
     );
     closers.push(await listen(server, options.port ?? 6443, host, stopping));
-    const { port } = server.address() as AddressInfo;
+    const { address, port } = server.address() as AddressInfo;
     url = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+    const kubernetes = new KubernetesService(core, SYSTEM, { address, port });
+    await kubernetes
+      .publish()
+      .catch((error: unknown) =>
+        logger.warn({ err: error }, 'default/kubernetes is not right; trying again'),
+      );
+    const keeper = { make: kubernetes.worker.bind(kubernetes), concurrency: 1 };
+    const keeping = startWorkers({ 'kubernetes-service': keeper }, { store, logger, metrics });
+    closers.push(() => keeping.close());
     return {
       url,
       port,

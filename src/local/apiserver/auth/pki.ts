@@ -4,6 +4,7 @@
  *   ca.crt, ca.key                 signs everything below; 10 years
  *   apiserver.crt, apiserver.key   what the server shows to clients
  *   admin.crt, admin.key           kubernetes-admin in system:masters: what the kubeconfig carries
+ *   apiserver-kubelet-client.*     what the server shows to the kubelets of nodes
  *   sa.key                         signs service account tokens
  *
  * What is missing is made, what is about to expire is renewed, what is broken is reported and never overwritten.
@@ -59,6 +60,7 @@ export class Pki {
   readonly ca: string;
   readonly serving: KeyPair;
   readonly admin: KeyPair;
+  readonly kubeletClient: KeyPair;
   readonly serviceAccountKey: ServiceAccountKey;
   readonly #issuer: Issuer;
   readonly #now: () => Date;
@@ -67,6 +69,7 @@ export class Pki {
     this.ca = parts.ca;
     this.serving = parts.serving;
     this.admin = parts.admin;
+    this.kubeletClient = parts.kubeletClient;
     this.serviceAccountKey = parts.serviceAccountKey;
     this.#issuer = issuer;
     this.#now = now;
@@ -126,6 +129,10 @@ export function openPki(options: PkiOptions): Pki {
     }),
     admin: openLeaf('admin', {
       subject: { commonName: 'kubernetes-admin', organizations: ['system:masters'] },
+      usages: ['clientAuth'],
+    }),
+    kubeletClient: openLeaf('apiserver-kubelet-client', {
+      subject: { commonName: 'kube-apiserver-kubelet-client', organizations: ['system:masters'] },
       usages: ['clientAuth'],
     }),
     serviceAccountKey: new ServiceAccountKey(openKey(join(directory, 'sa.key'))),

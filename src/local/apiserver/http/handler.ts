@@ -109,7 +109,10 @@ async function dispatch(
   const served = core.registry.lookup(info.group, info.version, info.resource);
   if (served === undefined) return exchange.text(404, NOT_FOUND);
   if (served.version.deprecationWarning !== undefined) exchange.warn(served.version.deprecationWarning);
-  const representation = negotiate(exchange.request.headers.accept);
+  const { accept } = exchange.request.headers;
+  // What streams answers in a form of its own.
+  const streams = served.definition.subresources[info.subresource]?.connect !== undefined;
+  const representation = streams ? lenientNegotiate(accept) : negotiate(accept);
   await serve({ core, info, served, query, representation, user, exchange, signal: options.signal });
 }
 

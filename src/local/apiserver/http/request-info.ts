@@ -9,6 +9,8 @@ export interface ResourceRequest {
   version: string;
   resource: string;
   subresource: string;
+  /** What stands behind the subresource, percent-encoded: only proxies have a use for it. */
+  subpath: string;
   namespace: string;
   name: string;
   /** What the field selector pins down, for whoever decides by it: a node may list the pods bound to it, no others. */
@@ -42,7 +44,7 @@ export function requestInfo(method: string, url: URL): RequestInfo {
     namespace = parts[1] ?? '';
     if (parts.length > 2 && !NAMESPACE_SUBRESOURCES.has(parts[2] ?? '')) parts = parts.slice(2);
   }
-  const [resource = '', name = '', ...subresource] = parts;
+  const [resource = '', name = '', subresource = '', ...subpath] = parts;
   // A list narrowed to one name counts as a request for that name: RBAC's resourceNames apply to it.
   const fields = pinnedFields(url.searchParams.get('fieldSelector'));
   const selectedName = name === '' ? (fields['metadata.name'] ?? '') : name;
@@ -52,7 +54,8 @@ export function requestInfo(method: string, url: URL): RequestInfo {
     group,
     version,
     resource,
-    subresource: subresource.join('/'),
+    subresource,
+    subpath: subpath.map(encodeURIComponent).join('/'),
     namespace,
     name: method === 'GET' ? selectedName : name,
     fields,

@@ -1,3 +1,4 @@
+import { childController } from '../../../kube/clock.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import { decodeStored, fromStorage, toStorage } from '../codec.ts';
 import { methodNotAllowed, noSuchPath, notFound } from '../errors.ts';
@@ -5,7 +6,7 @@ import { contextOf, keyOf, refOf } from '../operations/core.ts';
 import { scaleOf, scalePrinter, withScale } from '../operations/scale.ts';
 import { updateObject } from '../operations/update.ts';
 import type { Served } from '../registry.ts';
-import type { Subresource } from '../resources/types.ts';
+import type { Connect, Subresource } from '../resources/types.ts';
 import { builtinSchema } from '../schema/builtin.ts';
 import { answerObject } from './answer.ts';
 import { bodyFormat, mediaType, readBody } from './body.ts';
@@ -19,14 +20,31 @@ import { fieldValidation } from './write-options.ts';
 export async function serveSubresource(call: Call): Promise<void> {
   const { info, served } = call;
   const subresource = served.definition.subresources[info.subresource];
-  if (subresource === undefined || info.name === '') {
+  const isTooLong = info.subpath !== '' && !isProxy(call);
+  if (subresource === undefined || info.name === '' || isTooLong) {
     throw served.definition.custom ? notFound(refOf(served.definition), info.name) : noSuchPath();
   }
   if (!subresource.verbs.includes(info.verb)) throw methodNotAllowed();
+  if (subresource.connect !== undefined) return serveConnected(call, subresource.connect);
   if (info.subresource === 'scale') return serveScale(call, subresource);
   if (subresource.handle !== undefined) return serveHandled(call, subresource);
   if (info.verb === 'get') return serveGet(call);
   return info.verb === 'patch' ? servePatch(call) : serveUpdate(call);
+}
+
+/** Only a proxy has paths of its own below it. */
+const isProxy = ({ info }: Call): boolean => info.subresource === 'proxy';
+
+async function serveConnected(call: Call, connect: Connect): Promise<void> {
+  const { info, query, exchange } = call;
+  const parent = parentOf(call);
+  const { controller, release } = childController(call.signal);
+  exchange.response.once('close', () => controller.abort());
+  try {
+    await connect({ parent, subpath: info.subpath, query, exchange, signal: controller.signal });
+  } finally {
+    release();
+  }
 }
 
 async function serveScale(call: Call, subresource: Subresource): Promise<void> {

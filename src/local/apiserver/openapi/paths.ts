@@ -41,6 +41,7 @@ export function pathsOf({ definition, version }: Served, writer: SchemaWriter): 
   }
   for (const [name, subresource] of Object.entries(definition.subresources)) {
     paths[`${collection}/{name}/${name}`] = subresourcePath(
+      name,
       subresource,
       definition,
       names.object,
@@ -52,6 +53,7 @@ export function pathsOf({ definition, version }: Served, writer: SchemaWriter): 
 }
 
 function subresourcePath(
+  name: string,
   subresource: Subresource,
   definition: ResourceDefinition,
   parent: string,
@@ -63,6 +65,13 @@ function subresourcePath(
   const schema = subresource.kind === definition.kind ? parent : writer.addOther(gvk);
   const operations = new Operations(definition, gvk);
   const can = (verb: Verb): boolean => subresource.verbs.includes(verb);
+  if (subresource.connect !== undefined) {
+    return {
+      ...(can('get') && { get: operations.connect('get', name) }),
+      ...(can('create') && { post: operations.connect('post', name) }),
+      parameters,
+    };
+  }
   return {
     ...(can('get') && { get: operations.read('get', schema) }),
     ...(can('create') && { post: operations.write('post', schema) }),
@@ -74,6 +83,7 @@ function subresourcePath(
 
 /** The verbs as operation ids and descriptions say them. */
 const WORDS: Record<string, string> = {
+  connect: 'connect',
   list: 'list',
   get: 'read',
   post: 'create',
@@ -119,6 +129,21 @@ class Operations {
       parameters: [...WRITE_PARAMETERS, FORCE],
       requestBody: { content, required: true },
       responses: responses(schema),
+    };
+  }
+
+  /** Whoever connects gets bytes, not an object. */
+  connect(method: 'get' | 'post', subresource: string): Json {
+    const { operationId, ...common } = this.#common('connect');
+    return {
+      ...common,
+      description: `connect ${method.toUpperCase()} requests to ${subresource} of ${this.#definition.kind}`,
+      operationId: `${operationId}${capitalized(subresource)}${capitalized(method)}`,
+      parameters: [],
+      responses: {
+        200: { description: 'OK', content: { '*/*': { schema: { type: 'string' } } } },
+        401: { description: 'Unauthorized' },
+      },
     };
   }
 

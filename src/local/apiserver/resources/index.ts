@@ -37,7 +37,7 @@ export { ServiceAllocator } from './service/allocator.ts';
 
 export const builtinResources = (hooks: BuiltinHooks): ResourceDefinition[] => [
   namespaces,
-  nodes,
+  nodes(hooks),
   pods(hooks),
   services(hooks),
   endpoints,

@@ -18,5 +18,6 @@ export const noHooks = (services: ServiceAllocator): BuiltinHooks => ({
   },
   serviceAccountToken: absent,
   eviction: absent,
+  kubelets: { log: absent, exec: absent, attach: absent, portforward: absent, proxy: absent },
   customResourceDefinition: {},
 });

@@ -1,6 +1,7 @@
 /** What the server needs to know of a resource to serve it: built-in kinds and custom ones alike. */
 import type { KubeObject } from '../../../kube/object.ts';
 import type { FieldError } from '../field-error.ts';
+import type { Exchange } from '../http/respond.ts';
 import type { Schema } from '../schema/types.ts';
 import type { Store } from '../store/types.ts';
 
@@ -71,7 +72,7 @@ export interface Strategy {
   afterDelete?(object: KubeObject): void;
 }
 
-/** `status` and `scale` are served generically; the others name a handler. */
+/** `status` and `scale` are served generically; the others name who serves them. */
 export interface Subresource {
   group: string;
   version: string;
@@ -79,7 +80,23 @@ export interface Subresource {
   verbs: Verb[];
   /** Handles the verb: gets the stored parent and the decoded body, returns what is answered. */
   handle?: SubresourceHandler;
+  /** Answers by itself, with whatever bytes it likes and for as long as it likes. */
+  connect?: Connect;
 }
+
+export interface ConnectRequest {
+  /** As stored. */
+  parent: KubeObject;
+  /** What stands behind the subresource in the path, percent-encoded. */
+  subpath: string;
+  query: URLSearchParams;
+  exchange: Exchange;
+  /** Aborted when the client leaves or the server stops. */
+  signal: AbortSignal;
+}
+
+/** May throw an ApiError for as long as it has not begun to answer. */
+export type Connect = (request: ConnectRequest) => Promise<void>;
 
 export interface SubresourceRequest {
   verb: Verb;

@@ -1,6 +1,6 @@
 import { define, statusOf } from '../define.ts';
 import type { BuiltinHooks } from '../hooks.ts';
-import type { ResourceDefinition } from '../types.ts';
+import type { Connect, ResourceDefinition, Subresource } from '../types.ts';
 import { addDefaultTolerations, preparePodForCreate } from './admission.ts';
 import { bindPod } from './binding.ts';
 import { defaultPod } from './defaults.ts';
@@ -30,6 +30,10 @@ export const pods = (hooks: BuiltinHooks): ResourceDefinition =>
         verbs: ['create'],
         handle: hooks.eviction,
       },
+      log: { group: '', version: 'v1', kind: 'Pod', verbs: ['get'], connect: hooks.kubelets.log },
+      exec: stream('PodExecOptions', hooks.kubelets.exec),
+      attach: stream('PodAttachOptions', hooks.kubelets.attach),
+      portforward: stream('PodPortForwardOptions', hooks.kubelets.portforward),
     },
     selectableFields: ({ spec, status }) => ({
       'spec.nodeName': spec.nodeName ?? '',
@@ -48,3 +52,12 @@ export const pods = (hooks: BuiltinHooks): ResourceDefinition =>
     validateUpdate: validatePodUpdate,
     warnings: podWarnings,
   });
+
+/** Clients begin a stream with either verb. */
+const stream = (kind: string, connect: Connect): Subresource => ({
+  group: '',
+  version: 'v1',
+  kind,
+  verbs: ['create', 'get'],
+  connect,
+});
