@@ -33,6 +33,7 @@ import { daemonSetController } from './workloads/daemonset/index.ts';
 import { deploymentController } from './workloads/deployment/index.ts';
 import { jobController } from './workloads/job/index.ts';
 import { replicaSetController } from './workloads/replicaset/index.ts';
+import { statefulSetController } from './workloads/statefulset/index.ts';
 
 export interface ControllersOptions extends NodeOptions {
   client: KubeClient;
@@ -52,6 +53,7 @@ const controllersOf = (options: NodeOptions): MakeController[] => [
   deploymentController,
   replicaSetController,
   daemonSetController,
+  statefulSetController,
   jobController,
   cronJobController,
   endpointSliceController,

@@ -18,6 +18,7 @@ import {
 } from '../../../../kube/index.ts';
 import type { MakeController } from '../../context.ts';
 import { controlledBy, controllerOf, indexByController, isControlledBy } from '../../pods/index.ts';
+import { RETRIES } from '../../retries.ts';
 import { untilCacheCatchesUp } from '../../stale-reads.ts';
 import { recordNotes } from '../notes.ts';
 import { timestamp } from '../timestamp.ts';
@@ -50,6 +51,7 @@ export const cronJobController: MakeController = ({
   return new Controller({
     name: 'cronjob',
     reconcile: untilCacheCatchesUp(reconcile),
+    queue: RETRIES,
     clock,
     metrics,
     log: logger,

@@ -27,6 +27,7 @@ import {
   nextAvailableInMs,
   PodControl,
 } from '../../pods/index.ts';
+import { RETRIES } from '../../retries.ts';
 import { untilCacheCatchesUp } from '../../stale-reads.ts';
 import { recordNotes } from '../notes.ts';
 import { type History, RevisionHistory } from '../revisions/history.ts';
@@ -54,6 +55,7 @@ export const daemonSetController: MakeController = (context) => {
     metrics: context.metrics,
     log: context.logger,
     reconcile: untilCacheCatchesUp((key, signal) => reconciler.reconcile(key, signal)),
+    queue: RETRIES,
   })
     .watch(daemonSets)
     .watch(

@@ -29,6 +29,7 @@ import {
   keysOfOwners,
   PodControl,
 } from '../../pods/index.ts';
+import { RETRIES } from '../../retries.ts';
 import { untilCacheCatchesUp } from '../../stale-reads.ts';
 import { recordNotes } from '../notes.ts';
 import { OwnWrites } from '../own-writes.ts';
@@ -54,6 +55,7 @@ export const jobController: MakeController = (context) => {
     metrics: context.metrics,
     log: context.logger,
     reconcile: untilCacheCatchesUp((key, signal) => reconciler.reconcile(key, signal)),
+    queue: RETRIES,
   })
     .watch(jobs)
     .watch(pods, (pod) => new Set([...keysOfJobs(pod), ...jobKeyOf(pod)]));

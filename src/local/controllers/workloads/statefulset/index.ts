@@ -26,6 +26,7 @@ import {
   keysOfOwners,
   nextAvailableInMs,
 } from '../../pods/index.ts';
+import { RETRIES } from '../../retries.ts';
 import { untilCacheCatchesUp } from '../../stale-reads.ts';
 import { type History, RevisionHistory } from '../revisions/history.ts';
 import { writeStatus } from '../write-status.ts';
@@ -48,6 +49,7 @@ export const statefulSetController: MakeController = (context) => {
     metrics: context.metrics,
     log: context.logger,
     reconcile: untilCacheCatchesUp((key, signal) => reconciler.reconcile(key, signal)),
+    queue: RETRIES,
   })
     .watch(sets)
     .watch(
