@@ -21,6 +21,8 @@ describe('openPki', () => {
     expect(readdirSync(directory).sort()).toEqual([
       'admin.crt',
       'admin.key',
+      'apiserver-kubelet-client.crt',
+      'apiserver-kubelet-client.key',
       'apiserver.crt',
       'apiserver.key',
       'ca.crt',
