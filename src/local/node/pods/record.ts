@@ -1,5 +1,6 @@
 /** What a node remembers of its pods: kept on disk, so that an agent knows what the one before it started. */
 import type * as core from 'kubernetes-types/core/v1.d.ts';
+import type { Pod } from '../../../kube/index.ts';
 
 export type Terminated = core.ContainerStateTerminated;
 
@@ -59,6 +60,17 @@ export interface Exit {
   message?: string;
   /** What the user can do about it, if the node knows. */
   advice?: string;
+}
+
+export function newPod({ metadata, spec }: Pod, now: number): PodRecord {
+  return {
+    uid: metadata.uid!,
+    namespace: metadata.namespace!,
+    name: metadata.name!,
+    startTime: timestamp(now),
+    graceSeconds: spec?.terminationGracePeriodSeconds ?? 30,
+    containers: {},
+  };
 }
 
 export const newContainer = (image: string): ContainerRecord => ({

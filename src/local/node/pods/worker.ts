@@ -2,23 +2,22 @@ import { randomBytes } from 'node:crypto';
 import { backoffDelay } from '../../../kube/backoff.ts';
 import type { Clock, EventRecorder, KubeClient, Logger, Pod } from '../../../kube/index.ts';
 import { type Container, VolumeError } from '../contracts.ts';
-import { ContainerProbes } from '../probes/container-probes.ts';
+import { Alarm } from './alarm.ts';
 import { PULL_ERROR_SHOWN_MS, podText } from './container-status.ts';
-import { allContainers, isSidecar, nextSteps, restarts } from './lifecycle.ts';
+import { RunningContainers } from './containers.ts';
+import { allContainers, nextSteps, restarts } from './lifecycle.ts';
 import {
   crashDelay,
-  type Exit,
   exited,
   newContainer,
+  newPod,
   nextRestartCount,
   type PodRecord,
   started,
   startFailed,
-  timestamp,
 } from './record.ts';
 import { PodReporter } from './reporter.ts';
-import { RunningContainer } from './running.ts';
-import { type Launched, type Process, type Runtime, SetUpError, StartError } from './runtime.ts';
+import { type Launched, type Runtime, SetUpError, StartError } from './runtime.ts';
 import { isOver, type PodStatus, podStatus } from './status.ts';
 
 export interface WorkerContext {
@@ -35,8 +34,6 @@ type Goal = 'run' | 'end' | 'vanish' | 'interrupt';
 
 const SET_UP_RETRY = { baseMs: 1_000, maxMs: 30_000 };
 const SYNC_RETRY = { baseMs: 500, maxMs: 30_000 };
-/** What was deleted by force gets a moment to end by itself. */
-const LEAST_GRACE_MS = 1_000;
 
 /**
  * Looks after one pod: one thing at a time, from what is wanted and what is there. Whatever happens (the pod changes,
@@ -45,40 +42,46 @@ const LEAST_GRACE_MS = 1_000;
 export class PodWorker {
   readonly #context: WorkerContext;
   readonly #log: Logger;
+  readonly #alarm: Alarm;
   readonly #reporter: PodReporter;
-  readonly #running = new Map<string, RunningContainer>();
-  readonly #exits: { name: string; exit: Exit }[] = [];
+  readonly #containers: RunningContainers;
   readonly #onFinished: () => void;
   #pod: Pod | undefined;
   #record: PodRecord;
   #status: PodStatus | undefined;
-  #gone = false;
+  #gone: boolean;
   #interrupted: { graceMs: number; ended: () => void } | undefined;
   #adopted: boolean;
   /** This agent has given the pod its address and volumes; an earlier one may have done so, too. */
   #isSetUp = false;
   #setUpFailures = 0;
   #setUpAt = 0;
-  #closed = false;
   #released = false;
-  #stoppedSince: number | undefined;
+  #closed = false;
   #working: Promise<void> | undefined;
   #again = false;
   #failures = 0;
-  #wakeAt: number | undefined;
-  #cancelTimer: () => void = () => {};
 
   /** Of a pod that is not in the API any more there is only a record. */
   constructor(context: WorkerContext, known: { pod?: Pod; record?: PodRecord }, onFinished: () => void) {
-    const { pod, record } = known;
+    const { clock, runtime } = context;
     this.#context = context;
-    this.#pod = pod;
-    this.#gone = pod === undefined;
-    this.#adopted = record === undefined;
-    this.#record = record ?? newRecord(pod!, context.clock.now());
+    this.#pod = known.pod;
+    this.#gone = known.pod === undefined;
+    this.#adopted = known.record === undefined;
+    this.#record = known.record ?? newPod(known.pod!, clock.now());
     this.#onFinished = onFinished;
     this.#log = context.log.child({ pod: `${this.#record.namespace}/${this.#record.name}` });
-    this.#reporter = new PodReporter(context.client, { clock: context.clock, log: this.#log });
+    this.#alarm = new Alarm(clock, () => this.wake());
+    this.#reporter = new PodReporter(context.client, { clock, log: this.#log });
+    this.#containers = new RunningContainers({
+      probes: runtime.probes,
+      clock,
+      log: this.#log,
+      onChange: () => this.wake(),
+      warn: (reason, message) => this.#event('warning', reason, message),
+      tell: (reason, message) => this.#event('normal', reason, message),
+    });
     this.wake();
   }
 
@@ -101,6 +104,7 @@ export class PodWorker {
 
   /** The agent ends: its containers, too. The pod stays as it is in the API, and is started again by the next agent. */
   async interrupt(graceMs: number): Promise<void> {
+    if (this.#closed) return;
     await new Promise<void>((ended) => {
       this.#interrupted = { graceMs, ended };
       this.wake();
@@ -124,32 +128,14 @@ export class PodWorker {
 
   async #work(): Promise<void> {
     this.#again = false;
-    this.#cancelTimer();
+    this.#alarm.clear();
     try {
       await this.#sync();
       this.#failures = 0;
     } catch (error) {
       this.#log.error({ err: error }, 'looking after the pod failed; it is tried again');
-      this.#wakeAfter(backoffDelay(this.#failures++, SYNC_RETRY, Math.random));
+      this.#alarm.after(backoffDelay(this.#failures++, SYNC_RETRY, Math.random));
     }
-  }
-
-  /** Of several times the earliest counts; whoever wants the others asks again then. */
-  #wakeAfter(ms: number): void {
-    const at = this.#context.clock.monotonic() + ms;
-    if (this.#wakeAt !== undefined && this.#wakeAt <= at) return;
-    this.#cancelTimer();
-    this.#wakeAt = at;
-    const cancel = this.#context.clock.after(Math.max(0, ms), () => this.wake());
-    this.#cancelTimer = () => {
-      this.#wakeAt = undefined;
-      cancel();
-    };
-  }
-
-  #close(): void {
-    this.#closed = true;
-    this.#cancelTimer();
   }
 
   async #sync(): Promise<void> {
@@ -157,18 +143,13 @@ export class PodWorker {
     await this.#takeExits();
     switch (this.#goal()) {
       case 'run':
-        await this.#run(this.#pod!);
-        this.#report();
-        break;
+        return this.#run(this.#pod!);
       case 'end':
-        await this.#end(this.#pod!);
-        break;
+        return this.#end(this.#pod!);
       case 'vanish':
-        await this.#vanish();
-        break;
+        return this.#vanish();
       case 'interrupt':
-        await this.#interrupt();
-        break;
+        return this.#interrupt();
     }
   }
 
@@ -184,108 +165,90 @@ export class PodWorker {
   async #adopt(): Promise<void> {
     if (this.#adopted) return;
     const { runtime } = this.#context;
-    for (const [name, record] of Object.entries(this.#record.containers)) {
+    const { uid, podIP = '', containers } = this.#record;
+    for (const [name, record] of Object.entries(containers)) {
       const { state } = record;
-      if (state.type !== 'running' || this.#running.has(name)) continue;
-      const place = runtime.place(this.#record.uid).container(name);
-      const process = await runtime.adopt({
-        pod: this.#pod,
-        podIP: this.#record.podIP ?? '',
-        container: this.#spec(name),
-        record,
-        place,
-        handle: state.process,
-      });
-      if (process === undefined) this.#exits.push({ name, exit: {} });
-      else this.#attend(name, process, Date.parse(state.startedAt));
+      if (state.type !== 'running') continue;
+      const container = this.#container(name);
+      const place = runtime.place(uid).container(name);
+      const known = { pod: this.#pod, podIP, container, record, place, handle: state.process };
+      const process = await runtime.adopt(known);
+      if (process === undefined) this.#containers.lost(name, {});
+      else {
+        const startedAt = Date.parse(state.startedAt);
+        this.#containers.attend({ container: container ?? { name }, podIP, process, startedAt });
+      }
     }
     this.#adopted = true;
   }
 
   async #takeExits(): Promise<void> {
-    const { clock, recorder } = this.#context;
-    if (this.#exits.length === 0) return;
-    for (const { name, exit } of this.#exits.splice(0)) {
-      this.#running.get(name)?.close();
-      this.#running.delete(name);
+    const exits = this.#containers.takeExits();
+    if (exits.length === 0) return;
+    for (const { name, exit } of exits) {
       const record = this.#record.containers[name]!;
-      const ended = exited(record, exit, clock.now(), this.#interrupted !== undefined);
-      this.#record.containers[name] = ended;
+      const interrupted = this.#interrupted !== undefined;
+      this.#record.containers[name] = exited(record, exit, this.#context.clock.now(), interrupted);
       this.#log.info({ container: name, ...exit }, 'a container has ended');
-      const pod = this.#pod;
-      if (pod === undefined) continue;
-      if (exit.advice !== undefined) recorder.warning(pod, 'PortNotAllowed', exit.advice);
-      if (this.#willBackOff(pod, name)) {
-        recorder.warning(
-          pod,
-          'BackOff',
-          `Back-off restarting failed container ${name} in pod ${podText(pod)}`,
-        );
+      if (exit.advice !== undefined) this.#event('warning', 'PortNotAllowed', exit.advice);
+      if (this.#willBackOff(name)) {
+        const pod = podText(this.#pod!);
+        this.#event('warning', 'BackOff', `Back-off restarting failed container ${name} in pod ${pod}`);
       }
     }
     await this.#save();
   }
 
-  #willBackOff(pod: Pod, name: string): boolean {
-    const container = this.#spec(name);
+  #willBackOff(name: string): boolean {
+    const container = this.#container(name);
     const { state, crashes } = this.#record.containers[name]!;
     if (container === undefined || state.type !== 'terminated' || this.#goal() !== 'run') return false;
-    return restarts(pod.spec!, container, state.terminated.exitCode) && crashDelay(crashes) > 0;
+    return restarts(this.#pod!.spec!, container, state.terminated.exitCode) && crashDelay(crashes) > 0;
   }
 
   async #run(pod: Pod): Promise<void> {
-    const spec = pod.spec!;
-    const { clock } = this.#context;
-    this.#stoppedSince = undefined;
     await this.#setUp(pod);
-    if (this.#record.podIP === undefined) return;
-    this.#restartUnfit(pod);
-    const { start, wakeAt } = nextSteps(spec, this.#record, (name) => this.#isStarted(name), clock.now());
-    for (const container of start) await this.#start(pod, container, this.#record.podIP);
+    const { podIP } = this.#record;
+    if (podIP !== undefined) await this.#runContainers(pod, podIP);
+    this.#report();
+  }
+
+  async #runContainers(pod: Pod, podIP: string): Promise<void> {
+    const now = this.#context.clock.now();
+    this.#containers.stopUnfit(pod, this.#record, this.#graceMs());
+    const isStarted = (name: string): boolean => this.#containers.isStarted(name);
+    const { start, wakeAt } = nextSteps(pod.spec!, this.#record, isStarted, now);
+    for (const container of start) await this.#start(pod, container, podIP);
+    // What was started may let others start.
     if (start.length > 0) this.#again = true;
-    for (const at of [wakeAt, this.#pullErrorEnds()]) {
-      if (at !== undefined) this.#wakeAfter(at - clock.now());
+    for (const at of [wakeAt, this.#pullErrorEnds(now)]) {
+      if (at !== undefined) this.#alarm.after(at - now);
     }
   }
 
   /** Address and volumes. Containers that ran before this agent do not wait for it. */
   async #setUp(pod: Pod): Promise<void> {
-    const { runtime, recorder, clock } = this.#context;
+    const { runtime, clock } = this.#context;
     if (this.#isSetUp) return;
-    if (clock.monotonic() < this.#setUpAt) return this.#wakeAfter(this.#setUpAt - clock.monotonic());
+    const waitMs = this.#setUpAt - clock.monotonic();
+    if (waitMs > 0) return this.#alarm.after(waitMs);
     try {
       const { podIP } = await runtime.setUp(pod);
       this.#isSetUp = true;
-      this.#setUpFailures = 0;
       this.#record.podIP = podIP;
       await this.#save();
     } catch (error) {
       if (!(error instanceof SetUpError) && !(error instanceof VolumeError)) throw error;
       const reason = error instanceof SetUpError ? error.reason : 'FailedMount';
-      recorder.warning(pod, reason, error.message);
-      const waitMs = backoffDelay(this.#setUpFailures++, SET_UP_RETRY, Math.random);
-      this.#setUpAt = clock.monotonic() + waitMs;
-      this.#wakeAfter(waitMs);
-    }
-  }
-
-  /** Whatever failed its probe or was given another image is ended here, and started again when it has ended. */
-  #restartUnfit(pod: Pod): void {
-    for (const [name, running] of this.#running) {
-      if (running.stopping) continue;
-      const container = this.#spec(name);
-      const probe = running.failedProbe;
-      const changed = container !== undefined && container.image !== this.#record.containers[name]?.image;
-      if (probe === undefined && !changed) continue;
-      const why = probe === undefined ? 'definition changed' : `failed ${probe} probe`;
-      this.#context.recorder.normal(pod, 'Killing', `Container ${name} ${why}, will be restarted`);
-      const own = container?.livenessProbe?.terminationGracePeriodSeconds;
-      running.stop(probe !== undefined && own !== undefined ? own * 1000 : this.#graceMs());
+      this.#event('warning', reason, error.message);
+      const retryMs = backoffDelay(this.#setUpFailures++, SET_UP_RETRY, Math.random);
+      this.#setUpAt = clock.monotonic() + retryMs;
+      this.#alarm.after(retryMs);
     }
   }
 
   async #start(pod: Pod, container: Container, podIP: string): Promise<void> {
-    const { runtime, recorder, clock } = this.#context;
+    const { runtime, clock } = this.#context;
     const { name, image = '' } = container;
     const record = this.#record.containers[name] ?? newContainer(image);
     const containerID = `tidegate://${randomBytes(32).toString('hex')}`;
@@ -295,64 +258,31 @@ export class PodWorker {
       launched = await runtime.start(pod, container, attempt);
     } catch (error) {
       if (!(error instanceof StartError)) throw error;
-      this.#record.containers[name] = startFailed({ ...record, image }, error, clock.now());
+      const { reason, message } = error;
+      this.#record.containers[name] = startFailed({ ...record, image }, { reason, message }, clock.now());
       await this.#save();
-      this.#tellFailedStart(pod, container, error);
+      this.#tellFailedStart(container, error);
       return;
     }
     const { process, imageID, note, listensOn } = launched;
     const launch = { process: process.handle, containerID, image, imageID };
     this.#record.containers[name] = started(record, launch, clock.now());
-    this.#attend(name, process, clock.now(), listensOn);
+    this.#containers.attend({ container, podIP, process, startedAt: clock.now(), listensOn });
     await this.#save();
-    recorder.normal(pod, 'Pulled', note);
-    recorder.normal(pod, 'Created', `Created container: ${name}`);
-    recorder.normal(pod, 'Started', `Started container ${name}`);
+    this.#event('normal', 'Pulled', note);
+    this.#event('normal', 'Created', `Created container: ${name}`);
+    this.#event('normal', 'Started', `Started container ${name}`);
   }
 
-  #tellFailedStart(pod: Pod, container: Container, { reason, message }: StartError): void {
-    const { recorder } = this.#context;
+  #tellFailedStart({ image }: Container, { reason, message }: StartError): void {
     if (reason === 'ErrImagePull') {
-      const image = JSON.stringify(container.image);
-      recorder.warning(pod, 'Failed', `Failed to pull image ${image}: ${message}`);
-      recorder.normal(pod, 'BackOff', `Back-off pulling image ${image}`);
-    } else recorder.warning(pod, 'Failed', `Error: ${message}`);
-  }
-
-  #attend(name: string, process: Process, startedAt: number, listensOn?: number): void {
-    const { clock, recorder } = this.#context;
-    const container = this.#spec(name) ?? { name };
-    const podIP = this.#record.podIP ?? '';
-    const warn = (reason: string) => (message: string) => {
-      if (this.#pod !== undefined) recorder.warning(this.#pod, reason, message);
-    };
-    const probes = this.#context.runtime.probes
-      ? new ContainerProbes({
-          container,
-          podIP,
-          startedAt,
-          ...(listensOn === undefined ? {} : { listensOn }),
-          clock,
-          onChange: () => this.wake(),
-          onUnhealthy: warn('Unhealthy'),
-          onNotRun: warn('ProbeNotRun'),
-        })
-      : undefined;
-    const onPreStopFailed = warn('FailedPreStopHook');
-    const running = new RunningContainer({ container, podIP, process, probes, clock, onPreStopFailed });
-    this.#running.set(name, running);
-    const onExit = (exit: Exit): void => {
-      this.#exits.push({ name, exit });
-      this.wake();
-    };
-    process.exited.then(onExit, (error: unknown) => {
-      this.#log.error({ err: error, container: name }, 'how the container ended can not be told');
-      onExit({});
-    });
+      this.#event('warning', 'Failed', `Failed to pull image ${JSON.stringify(image)}: ${message}`);
+      this.#event('normal', 'BackOff', `Back-off pulling image ${JSON.stringify(image)}`);
+    } else this.#event('warning', 'Failed', `Error: ${message}`);
   }
 
   async #end(pod: Pod): Promise<void> {
-    const ended = this.#stopAll(this.#graceMs());
+    const ended = this.#containers.stopAll(this.#graceMs());
     if (ended && !this.#released) {
       await this.#context.runtime.release(this.#record.uid);
       this.#released = true;
@@ -361,7 +291,7 @@ export class PodWorker {
   }
 
   async #vanish(): Promise<void> {
-    if (!this.#stopAll(Math.max(LEAST_GRACE_MS, this.#graceMs()))) return;
+    if (!this.#containers.stopAll(this.#graceMs())) return;
     await this.#reporter.close();
     await this.#context.runtime.remove(this.#record.uid);
     this.#close();
@@ -370,34 +300,19 @@ export class PodWorker {
 
   async #interrupt(): Promise<void> {
     const { graceMs, ended } = this.#interrupted!;
-    if (this.#stopAll(Math.min(graceMs, this.#graceMs()))) ended();
+    if (this.#containers.stopAll(Math.min(graceMs, this.#graceMs()))) ended();
   }
 
-  /** Sidecars end after those they serve. Returns whether nothing runs any more. */
-  #stopAll(graceMs: number): boolean {
-    const { clock, recorder } = this.#context;
-    this.#stoppedSince ??= clock.monotonic();
-    const left = graceMs - (clock.monotonic() - this.#stoppedSince);
-    const isServing = (name: string): boolean => {
-      const container = this.#spec(name);
-      return container !== undefined && isSidecar(container);
-    };
-    const names = [...this.#running.keys()];
-    const others = names.filter((name) => !isServing(name));
-    for (const name of others.length > 0 ? others : names) {
-      const running = this.#running.get(name)!;
-      if (!running.stopping && this.#pod !== undefined) {
-        recorder.normal(this.#pod, 'Killing', `Stopping container ${name}`);
-      }
-      running.stop(Math.max(LEAST_GRACE_MS, left));
-    }
-    return names.length === 0;
+  #close(): void {
+    this.#closed = true;
+    this.#alarm.clear();
+    this.#interrupted?.ended();
   }
 
   #graceMs(): number {
     const metadata = this.#pod?.metadata;
-    const seconds =
-      metadata?.deletionTimestamp === undefined ? undefined : metadata.deletionGracePeriodSeconds;
+    const deleting = metadata?.deletionTimestamp !== undefined;
+    const seconds = deleting ? metadata.deletionGracePeriodSeconds : undefined;
     return (seconds ?? this.#record.graceSeconds) * 1000;
   }
 
@@ -411,46 +326,36 @@ export class PodWorker {
     return {
       record: this.#record,
       hostIP: this.#context.hostIP,
-      isStarted: (name) => this.#isStarted(name),
-      isReady: (name) => this.#running.get(name)?.ready ?? false,
+      isStarted: (name) => this.#containers.isStarted(name),
+      isReady: (name) => this.#containers.isReady(name),
       ending,
       now: this.#context.clock.now(),
     };
   }
 
-  #isStarted(name: string): boolean {
-    return this.#running.get(name)?.started ?? false;
-  }
-
   /** When a failed pull is next shown in another way. */
-  #pullErrorEnds(): number | undefined {
+  #pullErrorEnds(now: number): number | undefined {
     const ends = Object.values(this.#record.containers).map(({ state }) => {
       if (state.type !== 'waiting' || state.failure?.reason !== 'ErrImagePull') return 0;
       return state.failure.at + PULL_ERROR_SHOWN_MS;
     });
-    const next = ends.filter((at) => at > this.#context.clock.now());
+    const next = ends.filter((at) => at > now);
     return next.length === 0 ? undefined : Math.min(...next);
   }
 
-  #spec(name: string): Container | undefined {
+  #container(name: string): Container | undefined {
     const spec = this.#pod?.spec;
     return spec === undefined ? undefined : allContainers(spec).find((container) => container.name === name);
+  }
+
+  /** Events are about objects: of a pod that is gone nobody reads any. */
+  #event(type: 'normal' | 'warning', reason: string, message: string): void {
+    if (this.#pod !== undefined) this.#context.recorder[type](this.#pod, reason, message);
   }
 
   async #save(): Promise<void> {
     await this.#context.runtime.save(this.#record);
   }
-}
-
-function newRecord({ metadata, spec }: Pod, now: number): PodRecord {
-  return {
-    uid: metadata.uid!,
-    namespace: metadata.namespace!,
-    name: metadata.name!,
-    startTime: timestamp(now),
-    graceSeconds: spec?.terminationGracePeriodSeconds ?? 30,
-    containers: {},
-  };
 }
 
 /** Since when a condition is what it is, the agent knows best, even while it can not report it. */

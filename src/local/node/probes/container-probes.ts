@@ -11,7 +11,7 @@ export interface ContainerProbesOptions {
   /** Milliseconds since the epoch. */
   startedAt: number;
   /** A port that must answer before the container counts as started, if it has no startup probe of its own. */
-  listensOn?: number;
+  listensOn?: number | undefined;
   clock: Clock;
   onChange(): void;
   onUnhealthy(message: string): void;

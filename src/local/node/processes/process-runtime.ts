@@ -44,6 +44,8 @@ export interface ProcessRuntimeOptions {
   logs: ContainerLogs;
   clock: Clock;
   log: Logger;
+  /** Ends what the parts above share. */
+  onClose(): Promise<void>;
 }
 
 /** What a container leaves for the user to read when it ends. */
@@ -156,7 +158,12 @@ export class ProcessRuntime implements Runtime {
   }
 
   async close(): Promise<void> {
+    const { standIns, volumes, logs, onClose } = this.#options;
     for (const leave of this.#followed) leave();
+    await standIns.close();
+    await volumes.close();
+    await logs.close();
+    await onClose();
   }
 
   async #address(pod: Pod, uid: string): Promise<string> {
