@@ -24,6 +24,8 @@ export {
   controllerOf,
   controllerReference,
   indexByController,
+  indexByNamespace,
+  inNamespace,
   isControlledBy,
   keysOfOwners,
   siblingsOf,

@@ -32,6 +32,12 @@ export const controllerReference = ({ apiVersion, kind, metadata }: KubeObject):
 export const indexByController = <T extends KubeObject>(informer: Informer<T>): void =>
   informer.addIndex(BY_CONTROLLER, controllerOrOrphanage);
 
+export const indexByNamespace = <T extends KubeObject>(informer: Informer<T>): void =>
+  informer.addIndex(BY_NAMESPACE, namespaceOf);
+
+export const inNamespace = <T extends KubeObject>(cache: Cache<T>, namespace: string): T[] =>
+  cache.byIndex(BY_NAMESPACE, namespace);
+
 /** What `owner` controls. */
 export const controlledBy = <T extends KubeObject>(cache: Cache<T>, owner: KubeObject): T[] =>
   cache.byIndex(BY_CONTROLLER, owner.metadata.uid ?? '');
@@ -57,13 +63,12 @@ export function keysOfOwners<T extends KubeObject>(
   kind: string,
   selectorOf: (owner: T) => LabelSelector | undefined,
 ): (object: KubeObject) => string[] {
-  owners.addIndex(BY_NAMESPACE, namespaceOf);
+  indexByNamespace(owners);
   return (object) => {
     const controller = controllerOf(object);
     const { namespace = '', labels } = object.metadata;
     if (controller !== undefined) return controller.kind === kind ? [`${namespace}/${controller.name}`] : [];
-    return owners.cache
-      .byIndex(BY_NAMESPACE, namespace)
+    return inNamespace(owners.cache, namespace)
       .filter((owner) => matcherFromSelector(selectorOf(owner)).matches(labels))
       .map(keyOf);
   };
