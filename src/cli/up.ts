@@ -9,14 +9,14 @@ import {
   Supervisor,
 } from '../local/supervisor/index.ts';
 import { summary } from './cluster-text.ts';
-import { parsePort } from './options.ts';
+import { parseDuration, parsePort } from './options.ts';
 import { fail } from './process.ts';
 import { DEFAULT_STATE, stateOf, stateOption } from './state.ts';
 
 interface Options extends ClusterWish {
   state: string;
   logLevel: string;
-  nodeGrace: string;
+  nodeGrace: number;
 }
 
 export function upCommand(): Command {
@@ -33,9 +33,9 @@ export function upCommand(): Command {
       '--images <file>',
       'which commands images stand for (default: images.yaml in the state directory)',
     )
-    .option('--node-grace <duration>', 'how long a silent node counts as ready', '40s')
+    .option('--node-grace <duration>', 'how long a silent node counts as ready', parseDuration, 40_000)
     .addOption(
-      new Option('--log-level <level>', "how much the API server's log tells")
+      new Option('--log-level <level>', 'how much the logs in the state directory tell')
         .choices(['debug', 'info', 'warn', 'error'])
         .default('warn'),
     )
@@ -68,7 +68,7 @@ async function run(options: Options): Promise<void> {
       cluster,
       relabelled: change?.relabelled ?? new Map(),
       logLevel: options.logLevel,
-      nodeGrace: options.nodeGrace,
+      nodeGraceMs: options.nodeGrace,
       report,
     });
     try {

@@ -11,7 +11,8 @@ export interface ProgramOptions {
   state: StateDirectory;
   cluster: ClusterState;
   logLevel: string;
-  nodeGrace: string;
+  /** How long a silent node counts as ready. */
+  nodeGraceMs: number;
 }
 
 /** An agent gives its pods the time that they ask for, 30 s unless they say otherwise. */
@@ -33,7 +34,8 @@ export function apiserverSpec({ program, state, cluster, logLevel }: ProgramOpti
   };
 }
 
-export function controllersSpec({ program, state, cluster, nodeGrace }: ProgramOptions): ChildSpec {
+export function controllersSpec(options: ProgramOptions): ChildSpec {
+  const { program, state, cluster } = options;
   return {
     name: 'controllers',
     command: [
@@ -41,7 +43,8 @@ export function controllersSpec({ program, state, cluster, nodeGrace }: ProgramO
       'controllers',
       ...['--kubeconfig', state.kubeconfig],
       ...['--cluster-cidr', `127.${cluster.range}.0.0/16`],
-      ...['--node-grace', nodeGrace],
+      ...['--node-grace', `${options.nodeGraceMs}ms`],
+      ...['--log-level', options.logLevel],
     ],
     log: join(state.logs, 'controllers.log'),
     stopMs: 10_000,
