@@ -1,0 +1,23 @@
+import { isConflict, isNotFound, isTooManyRequests, type KubeClient, PODS, type Pod } from '../kube/index.ts';
+
+export type Eviction = 'evicted' | 'gone' | 'blocked';
+
+/** Asks for the pod to go, as its disruption budget allows: `blocked` means to ask again later. */
+export async function evict(client: KubeClient, pod: Pod, signal: AbortSignal): Promise<Eviction> {
+  const { name, namespace, uid } = pod.metadata;
+  const eviction = {
+    apiVersion: 'policy/v1',
+    kind: 'Eviction',
+    metadata: { name, namespace },
+    // Not another pod that has taken its name since.
+    deleteOptions: { preconditions: { uid } },
+  };
+  try {
+    await client.create(PODS, eviction, { subresource: 'eviction', signal });
+    return 'evicted';
+  } catch (error) {
+    if (isNotFound(error) || isConflict(error)) return 'gone';
+    if (isTooManyRequests(error)) return 'blocked';
+    throw error;
+  }
+}
