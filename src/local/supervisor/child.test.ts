@@ -113,6 +113,7 @@ it.each([
   ['', undefined],
   ['a\nb\n\n', 'b'],
   ['tidegate: port 1 is in use.\n', 'port 1 is in use'],
+  ['tidegate: Error: no key\n    at f (file:1)\n', 'no key'],
   ["error: unknown option '--x'\n(run with --help to see what is possible)\n", "error: unknown option '--x'"],
   [
     'file:1\nthrow x\n\nTypeError: boom\n    at f (file:1)\n    at g {\n  code: 1\n}\n\nNode.js v20.20.2\n',

@@ -6,7 +6,7 @@ export function lastLine(output: string): string | undefined {
   return line === undefined
     ? undefined
     : words(line)
-        .replace(/^tidegate: /, '')
+        .replace(/^tidegate: (Error: )?/, '')
         .replace(/\.$/, '');
 }
 

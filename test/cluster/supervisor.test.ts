@@ -1,0 +1,302 @@
+/** `tidegate up` and the commands about it: what it survives, and what it says. */
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { ClusterReport } from '../../src/local/supervisor/index.ts';
+import { eventually } from '../support/cluster.ts';
+import { Kubectl } from '../support/kubectl.ts';
+import { Tidegate } from '../support/tidegate.ts';
+
+let directory: string;
+const started: Tidegate[] = [];
+const newDirectory = async (): Promise<string> => mkdtemp(join(tmpdir(), 'tidegate-up-'));
+const state = (): string => join(directory, 'state');
+
+async function cleanUp(): Promise<void> {
+  for (const process of started.splice(0)) if (process.running) await process.kill('SIGTERM');
+  await rm(directory, { recursive: true, force: true });
+}
+
+/** One command to its end. */
+async function run(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const [command = '', ...rest] = args;
+  const process = new Tidegate([command, '--state', state(), ...rest]);
+  started.push(process);
+  const { code } = await process.exited;
+  return { code, stdout: process.stdout, stderr: process.stderr };
+}
+
+async function up(...args: string[]): Promise<Tidegate> {
+  const process = new Tidegate(['up', '--state', state(), '--port', '0', ...args]);
+  started.push(process);
+  await eventually('tidegate up is ready', () => {
+    if (!process.running) throw new Error(`it ended: ${process.stdout}${process.stderr}`);
+    return /^Ready/m.test(process.stdout) || undefined;
+  });
+  return process;
+}
+
+const status = async (): Promise<ClusterReport> => JSON.parse((await run('status', '-o', 'json')).stdout);
+const links = async (): Promise<string[]> =>
+  (await status()).nodes.map(({ name, link }) => `${name} ${link}`);
+
+async function pidOf(name: string): Promise<number> {
+  const found = (await status()).processes.find((process) => process.name === name);
+  if (found?.pid === undefined) throw new Error(`${name} does not run`);
+  return found.pid;
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** How a connection to a port of 127.0.0.1 goes. */
+const reach = (port: number): Promise<string> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy();
+      resolve('connected');
+    });
+    socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? ''));
+  });
+
+async function apiPortOf(node: string): Promise<number> {
+  const cluster = JSON.parse(await readFile(join(state(), 'cluster.json'), 'utf8'));
+  return cluster.nodes.find(({ name }: { name: string }) => name === node).apiPort;
+}
+
+const SITES = 'nodes: [{ name: east, labels: { site: e } }, { name: west, labels: { site: w } }]';
+
+describe('a running cluster', () => {
+  let cluster: Tidegate;
+  beforeAll(async () => {
+    directory = await newDirectory();
+    await writeFile(join(directory, 'sites.yaml'), SITES);
+    cluster = await up('-f', join(directory, 'sites.yaml'));
+  });
+  afterAll(cleanUp);
+
+  it('tells where it is and what to try', async () => {
+    expect(cluster.stdout).toContain(`export KUBECONFIG=${join(state(), 'kubeconfig')}`);
+    expect(cluster.stdout).toMatch(/^east +True +127\.\d+\.0\.1 +up +\d+ +site=e$/m);
+    expect(cluster.stdout).toContain(`down --state ${state()}`);
+    expect(cluster.stderr).toBe('');
+    const report = await status();
+    expect(report).toMatchObject({ phase: 'running', api: { reachable: true } });
+    expect(report.processes.map(({ name }) => name)).toEqual([
+      'supervisor',
+      'apiserver',
+      'controllers',
+      'east',
+      'west',
+    ]);
+  });
+
+  it('is one: a second up says who runs and how to stop it', async () => {
+    const { code, stderr } = await run('up');
+    expect(code).toBe(1);
+    expect(stderr.trim()).toBe(
+      `tidegate: a cluster is already running in ${state()} (pid ${await pidOf('supervisor')}); stop it with \`tidegate down --state ${state()}\`, or start another one with --state DIR`,
+    );
+  });
+
+  it('has links that can be cut and mended', async () => {
+    const port = await apiPortOf('east');
+    expect(await reach(port)).toBe('connected');
+    expect((await run('cut', 'site=e')).stdout).toBe('Cut: east\n');
+    expect(await reach(port)).toBe('ECONNREFUSED');
+    expect(await links()).toEqual(['east cut', 'west up']);
+    expect((await run('cut', 'east')).stdout).toBe('Nothing to do: the link is cut already.\n');
+    expect((await run('mend', '--all')).stdout).toBe('Mended: east\n');
+    expect(await reach(port)).toBe('connected');
+    expect(await links()).toEqual(['east up', 'west up']);
+  });
+
+  it('says which targets there are when one is unknown, and that one is needed', async () => {
+    const unknown = await run('cut', 'paris');
+    expect(unknown.code).toBe(1);
+    expect(unknown.stderr).toBe(
+      'tidegate: no node is or has "paris"; there is: east, west, site=e, site=w\n',
+    );
+    expect((await run('mend')).stderr).toBe(
+      'tidegate: say which nodes to mend: names, pools or label selectors, or --all instead.\n',
+    );
+  });
+
+  it.each(['apiserver', 'controllers', 'east'])('heals when %s is killed', async (name) => {
+    process.kill(await pidOf(name), 'SIGKILL');
+    await eventually(`${name} is back`, () => cluster.stdout.includes(`${name} is back`) || undefined);
+    expect(cluster.stdout).toContain(`${name} ended: killed by SIGKILL; starting it again in 0.2 s`);
+    const report = await status();
+    expect(report.api.reachable).toBe(true);
+    expect(report.processes.find((process) => process.name === name)).toMatchObject({
+      state: 'running',
+      restarts: 1,
+    });
+  });
+});
+
+describe('from one up to the next', () => {
+  beforeEach(async () => {
+    directory = await newDirectory();
+  });
+  afterEach(cleanUp);
+
+  it('objects, addresses and cut links stay; another layout says what it changes', async () => {
+    const first = await up('--nodes', 'a,b');
+    const kubectl = new Kubectl(join(state(), 'kubeconfig'));
+    await kubectl.run('create configmap kept');
+    await run('cut', 'a');
+    const before = await status();
+    expect((await run('down')).stdout).toMatch(/b stopped\n(.*\n)*apiserver stopped\nStopped\.\n$/);
+    expect(await first.exited).toEqual({ code: 0, signal: null });
+    expect((await status()).phase).toBe('stopped');
+
+    const second = await up('--nodes', 'a,c');
+    expect(second.stdout).toContain('new in the layout: c');
+    expect(second.stdout).toContain('their Nodes and pods are removed: b');
+    expect(second.stdout).toContain('Cut off from the API server: a;');
+    expect(await kubectl.run('get configmap kept -o name')).toBe('configmap/kept\n');
+    expect(await kubectl.run('get nodes -o name')).not.toContain('node/b');
+    const after = await status();
+    expect(after.api.url).toBe(before.api.url);
+    expect(await links()).toEqual(['a cut', 'c up']);
+    expect(after.nodes.map(({ address }) => address)).toEqual(before.nodes.map(({ address }) => address));
+  });
+
+  it('a supervisor that was killed takes its children along, and the next one goes on', async () => {
+    const first = await up('--nodes', '1');
+    const children = (await status()).processes.map(({ pid }) => pid ?? 0);
+    await first.kill('SIGKILL');
+    await up();
+    expect(children.filter(isRunning)).toEqual([]);
+    expect(await links()).toEqual(['node-1 up']);
+  });
+
+  it('Ctrl-C while it starts stops what has started', async () => {
+    const process = new Tidegate(['up', '--state', state(), '--port', '0']);
+    started.push(process);
+    await eventually('the API server runs', () => process.stdout.includes('API server') || undefined);
+    await process.kill('SIGINT');
+    expect(await process.exited).toEqual({ code: 0, signal: null });
+    expect(process.stdout).toMatch(/apiserver stopped\nStopped\.\n$/);
+    expect(process.stdout).not.toContain('Ready');
+    expect(await readdir(state())).not.toContain('children.json');
+  });
+
+  it('a child that can never start ends it, with what the child said', async () => {
+    const pki = join(state(), 'apiserver', 'pki');
+    await mkdir(pki, { recursive: true });
+    await writeFile(join(pki, 'ca.crt'), '');
+    const { code, stderr } = await run('up', '--port', '0');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^tidegate: apiserver can not start: .*ca\.crt is there, but its key .* \(its log is .*apiserver\.log\)\n$/,
+    );
+    expect((await status()).phase).toBe('stopped');
+  });
+
+  it('down --wipe removes what tidegate wrote and nothing else', async () => {
+    await up('--empty');
+    await writeFile(join(state(), 'images.yaml'), 'images: []');
+    expect((await run('down', '--wipe')).stdout).toContain(
+      `Removed ${state()}, but for what tidegate did not write: images.yaml.\n`,
+    );
+    expect(await readdir(state())).toEqual(['images.yaml']);
+    const again = await run('down', '--wipe');
+    expect(again.stdout).toBe(`No cluster is running in ${state()}.\n`);
+    expect(again.stderr).toBe(
+      `tidegate: ${state()} has no cluster.json, so it is not a state directory; nothing was removed\n`,
+    );
+  });
+});
+
+describe('what can not be started is refused with one sentence', () => {
+  beforeEach(async () => {
+    directory = await newDirectory();
+  });
+  afterEach(cleanUp);
+
+  async function refusal(...args: string[]): Promise<string> {
+    const { code, stderr } = await run('up', ...args);
+    expect(code).toBe(1);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+    return stderr.trim();
+  }
+
+  it('a port that is taken', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const { port } = other.address() as { port: number };
+    try {
+      expect(await refusal('--port', String(port))).toBe(
+        `tidegate: port ${port} on 127.0.0.1 is in use by another program; choose another with --port (0 takes any free one)`,
+      );
+    } finally {
+      other.close();
+    }
+  });
+
+  it('a state directory that is a file', async () => {
+    await writeFile(state(), '');
+    expect(await refusal()).toBe(
+      `tidegate: the state directory ${state()} is a file, or lies below one; choose another with --state`,
+    );
+  });
+
+  it('a directory that holds other things', async () => {
+    await mkdir(state());
+    await writeFile(join(state(), 'thesis.txt'), '');
+    expect(await refusal()).toBe(
+      `tidegate: ${state()} is not a state directory of tidegate: it holds thesis.txt, but no cluster.json; choose an empty or new one with --state`,
+    );
+    expect(await readdir(state())).toEqual(['thesis.txt']);
+  });
+
+  it('a directory that can not be made', async () => {
+    expect(await refusal('--state', '/sys/tidegate')).toContain(
+      'tidegate: can not write to the state directory /sys/tidegate (',
+    );
+  });
+
+  it('a path too long for a socket', async () => {
+    expect(await refusal('--port', '0', '--state', join(directory, 'x'.repeat(100)))).toContain(
+      'tidegate: the path of the state directory is too long: ',
+    );
+  });
+
+  it.each(['{', '[]', '{"range":64,"port":"x","nodes":[]}'])('a damaged cluster.json: %s', async (text) => {
+    await mkdir(state());
+    await writeFile(join(state(), 'cluster.json'), text);
+    expect(await refusal()).toMatch(
+      /^tidegate: .*cluster\.json is damaged \(.*\): put a good copy back, or start anew/,
+    );
+    expect(await readFile(join(state(), 'cluster.json'), 'utf8')).toBe(text);
+  });
+
+  it('a layout that is wrong, by file and field', async () => {
+    const file = join(directory, 'sites.yaml');
+    await writeFile(file, 'nodes: [{ name: a, labels: { size: 2 } }]');
+    expect(await refusal('-f', file)).toBe(
+      `tidegate: ${file}: nodes[0].labels.size must be a string; put it in quotes`,
+    );
+    expect(await refusal('-f', join(directory, 'none.yaml'))).toContain(
+      'tidegate: can not read the layout: ENOENT',
+    );
+  });
+
+  it('cut without a cluster', async () => {
+    const { code, stderr } = await run('cut', 'node-a');
+    expect(code).toBe(1);
+    expect(stderr).toBe(`tidegate: no cluster is running in ${state()}; start it with \`tidegate up\`.\n`);
+    expect((await run('status')).stdout).toBe(
+      `There is no cluster in ${state()}; \`tidegate up\` makes one.\n`,
+    );
+  });
+});
