@@ -20,6 +20,7 @@ import {
   systemClock,
 } from '../../kube/index.ts';
 import type { MakeController } from './context.ts';
+import { disruptionController } from './disruption/index.ts';
 import {
   endpointSliceController,
   endpointSliceMirroringController,
@@ -56,6 +57,7 @@ const controllersOf = (options: NodeOptions): MakeController[] => [
   statefulSetController,
   jobController,
   cronJobController,
+  disruptionController,
   endpointSliceController,
   endpointsController,
   endpointSliceMirroringController,

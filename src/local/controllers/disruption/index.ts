@@ -22,6 +22,7 @@ import {
 } from '../../../kube/index.ts';
 import type { ControllerContext, MakeController } from '../context.ts';
 import { indexByNamespace, inNamespace } from '../pods/index.ts';
+import { RETRIES } from '../retries.ts';
 import { untilCacheCatchesUp } from '../stale-reads.ts';
 import { writeStatus } from '../workloads/write-status.ts';
 import { Scales } from './scales.ts';
@@ -39,6 +40,7 @@ export const disruptionController: MakeController = (context) => {
       clock: context.clock,
       metrics: context.metrics,
       log: context.logger,
+      queue: RETRIES,
       reconcile: untilCacheCatchesUp((key, signal) => reconciler.reconcile(key, signal)),
     })
       .watch(budgets)

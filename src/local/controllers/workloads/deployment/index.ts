@@ -19,6 +19,7 @@ import {
 } from '../../../../kube/index.ts';
 import type { MakeController } from '../../context.ts';
 import { controllerOf, indexByController, keysOfOwners } from '../../pods/index.ts';
+import { RETRIES } from '../../retries.ts';
 import { untilCacheCatchesUp } from '../../stale-reads.ts';
 import { isRolling } from './limits.ts';
 import { DeploymentReconciler } from './reconciler.ts';
@@ -36,6 +37,7 @@ export const deploymentController: MakeController = (context) => {
     clock: context.clock,
     metrics: context.metrics,
     log: context.logger,
+    queue: RETRIES,
     reconcile: untilCacheCatchesUp((key, signal) => reconciler.reconcile(key, signal)),
   })
     .watch(deployments)

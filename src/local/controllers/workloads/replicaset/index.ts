@@ -29,6 +29,7 @@ import {
   podFromTemplate,
   siblingsOf,
 } from '../../pods/index.ts';
+import { RETRIES } from '../../retries.ts';
 import { untilCacheCatchesUp } from '../../stale-reads.ts';
 import { writeStatus } from '../write-status.ts';
 import { replicaSetStatus } from './status.ts';
@@ -48,6 +49,7 @@ export const replicaSetController: MakeController = (context) => {
     clock: context.clock,
     metrics: context.metrics,
     log: context.logger,
+    queue: RETRIES,
     reconcile: untilCacheCatchesUp((key, signal) => reconciler.reconcile(key, signal)),
   })
     .watch(replicaSets)
