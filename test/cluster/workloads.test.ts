@@ -1,0 +1,176 @@
+/** What the embedded cluster does with workloads, seen through kubectl and HTTP. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { KubeList, Node, Pod, Service } from '../../src/kube/index.ts';
+import { Cluster, eventually } from '../support/cluster.ts';
+import { ask, Load } from '../support/load.ts';
+
+const NODES = ['node-a', 'node-b', 'node-c', 'node-d', 'node-e'];
+
+const web = (image: string, replicas: number) => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'web' },
+  spec: {
+    replicas,
+    selector: { matchLabels: { app: 'web' } },
+    template: {
+      metadata: { labels: { app: 'web' } },
+      spec: {
+        containers: [
+          {
+            name: 'web',
+            image,
+            ports: [{ containerPort: 8080 }],
+            readinessProbe: { httpGet: { path: '/healthz', port: 8080 }, periodSeconds: 1 },
+          },
+        ],
+      },
+    },
+  },
+});
+
+const service = {
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: 'web' },
+  spec: { type: 'NodePort', selector: { app: 'web' }, ports: [{ port: 80, targetPort: 8080 }] },
+};
+
+describe('workloads', () => {
+  let cluster: Cluster;
+  let urls: string[];
+
+  const pods = async (): Promise<Pod[]> =>
+    (await cluster.kubectl.json<KubeList<Pod>>('get pods -l app=web')).items;
+  const rolledOut = () => cluster.kubectl.run('rollout status deployment/web --timeout=60s');
+  /** The processes of the containers, as the machine sees them. */
+  const processOf = async (pod: Pod): Promise<number> => cluster.processOf(pod);
+
+  beforeAll(async () => {
+    cluster = await Cluster.start();
+    await cluster.kubectl.apply(web('web:1', 5), service);
+    await rolledOut();
+    const { items } = await cluster.kubectl.json<KubeList<Node>>('get nodes');
+    const { spec } = await cluster.kubectl.json<Service>('get service web');
+    const port = spec?.ports?.[0]?.nodePort;
+    urls = items.map((node) => {
+      const address = node.status?.addresses?.find(({ type }) => type === 'InternalIP')?.address;
+      return `http://${address}:${port}/hello`;
+    });
+  }, 120_000);
+  afterAll(() => cluster?.stop());
+
+  test('the nodes of both sites are there and ready', async () => {
+    const { items } = await cluster.kubectl.json<KubeList<Node>>('get nodes');
+    expect(items.map(({ metadata }) => [metadata.name, metadata.labels?.location])).toEqual([
+      ['node-a', 'hangzhou'],
+      ['node-b', 'hangzhou'],
+      ['node-c', 'beijing'],
+      ['node-d', 'beijing'],
+      ['node-e', 'beijing'],
+    ]);
+  });
+
+  test('every replica answers on the NodePort of every node', async () => {
+    const replicas = new Set((await pods()).map(({ metadata }) => metadata.name ?? ''));
+    expect(replicas.size).toBe(5);
+    for (const url of urls) {
+      const seen = new Set<string>();
+      await eventually(`all replicas answer at ${url}`, async () => {
+        seen.add((await ask(url)).pod);
+        return seen.size === replicas.size || undefined;
+      });
+      expect(seen).toEqual(replicas);
+    }
+  });
+
+  test('logs are shown, and followed until the pod ends', async () => {
+    const [pod] = await pods();
+    const line = `/seen-by-${Date.now()}`;
+    await eventually('the pod has answered', async () => {
+      const { pod: answering } = await ask(`${urls[0]?.replace('/hello', line)}`);
+      return answering === pod?.metadata.name || undefined;
+    });
+    expect(await cluster.kubectl.run(`logs ${pod?.metadata.name} --tail=-1`)).toContain(line);
+  });
+
+  test('exec says that it is not supported here', async () => {
+    const [pod] = await pods();
+    await expect(cluster.kubectl.run(`exec ${pod?.metadata.name} -- ls`)).rejects.toThrow(
+      /not supported here/,
+    );
+  });
+
+  test('a rolling update under load fails no request', async () => {
+    const load = new Load(urls);
+    await cluster.kubectl.apply(web('web:2', 5));
+    await rolledOut();
+    await cluster.kubectl.run('rollout restart deployment/web');
+    await rolledOut();
+    // Whatever is still ending has to end under load, too.
+    await eventually('the old pods are gone', async () => (await pods()).length === 5 || undefined);
+    await load.stop();
+    expect(load.failures).toEqual([]);
+    expect(load.pods.size).toBeGreaterThanOrEqual(10);
+  }, 180_000);
+
+  test('a pod process that is killed is started again', async () => {
+    const [victim] = await pods();
+    process.kill(await processOf(victim!), 'SIGKILL');
+    const healed = await eventually('the container has restarted and is ready', async () => {
+      const pod = (await pods()).find(({ metadata }) => metadata.uid === victim?.metadata.uid);
+      const status = pod?.status?.containerStatuses?.[0];
+      return (status?.restartCount ?? 0) > 0 && status?.ready === true ? pod : undefined;
+    });
+    expect(healed.status?.containerStatuses?.[0]?.lastState?.terminated?.exitCode).toBe(137);
+  });
+
+  test('a node process that is killed comes back, and its pods never noticed', async () => {
+    const before = await pods();
+    const victim = before.find(({ spec }) => spec?.nodeName === 'node-c') ?? before[0]!;
+    const node = victim.spec?.nodeName ?? '';
+    const running = await processOf(victim);
+    const pid = await cluster.pidOf(node);
+    process.kill(pid, 'SIGKILL');
+    await eventually('the node process is another', async () =>
+      (await cluster.pidOf(node)) !== pid ? true : undefined,
+    );
+    await eventually('its NodePort answers again', () => ask(urls[NODES.indexOf(node)] ?? ''));
+    expect(await processOf(victim)).toBe(running);
+    const after = await pods();
+    expect(after.map(({ metadata }) => metadata.name).toSorted()).toEqual(
+      before.map(({ metadata }) => metadata.name).toSorted(),
+    );
+  });
+
+  test('traffic goes on while the API server is killed and comes back', async () => {
+    const load = new Load(urls);
+    const pid = await cluster.pidOf('apiserver');
+    process.kill(pid, 'SIGKILL');
+    await eventually('kubectl works again', async () => cluster.kubectl.run('get nodes'));
+    await cluster.kubectl.run('scale deployment/web --replicas=3');
+    await eventually(
+      'the cluster does what it is told',
+      async () => (await pods()).length === 3 || undefined,
+    );
+    await load.stop();
+    expect(load.failures).toEqual([]);
+  });
+
+  test('a site that is cut off keeps answering; mended, it is in step again', async () => {
+    await cluster.kubectl.run('scale deployment/web --replicas=5');
+    await rolledOut();
+    expect(await cluster.tidegate('cut', 'location=hangzhou')).toMatch(/node-a[\s\S]*node-b/);
+    const load = new Load(urls.slice(0, 2));
+    await eventually(
+      'node-a is not ready',
+      async () => (await cluster.kubectl.run('get node node-a')).includes('NotReady') || undefined,
+      60_000,
+    );
+    await load.stop();
+    expect(load.failures).toEqual([]);
+    expect(load.answered).toBeGreaterThan(0);
+    await cluster.tidegate('mend', 'location=hangzhou');
+    await cluster.kubectl.run('wait --for=condition=Ready node/node-a node/node-b --timeout=60s');
+  }, 180_000);
+});

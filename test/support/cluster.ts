@@ -1,0 +1,94 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pod } from '../../src/kube/index.ts';
+import { Kubectl } from './kubectl.ts';
+import { Tidegate } from './tidegate.ts';
+
+/** `tidegate up` in a state directory of its own, as a user runs it. */
+export class Cluster {
+  readonly state: string;
+  readonly up: Tidegate;
+  readonly kubectl: Kubectl;
+
+  private constructor(state: string, up: Tidegate) {
+    this.state = state;
+    this.up = up;
+    this.kubectl = new Kubectl(join(state, 'kubeconfig'));
+  }
+
+  static async start(...options: string[]): Promise<Cluster> {
+    const state = await mkdtemp(join(tmpdir(), 'tidegate-'));
+    const up = new Tidegate(['up', '--state', state, '--port', '0', ...options]);
+    await eventually('tidegate up is ready', () => {
+      if (!up.running) throw new Stop(`tidegate up ended: ${up.stdout}${up.stderr}`);
+      return /^Ready/m.test(up.stdout) || undefined;
+    });
+    return new Cluster(state, up);
+  }
+
+  /** What another command of the program prints about this cluster. */
+  async tidegate(...args: string[]): Promise<string> {
+    const [command = '', ...rest] = args;
+    const run = new Tidegate([command, '--state', this.state, ...rest]);
+    const { code } = await run.exited;
+    if (code !== 0) throw new Error(`tidegate ${args.join(' ')}: exit ${code}: ${run.stdout}${run.stderr}`);
+    return run.stdout;
+  }
+
+  /** The process id of a part of the cluster: `apiserver`, `controllers`, or a node. */
+  async pidOf(part: string): Promise<number> {
+    const { processes } = JSON.parse(await this.tidegate('status', '-o', 'json')) as {
+      processes: { name: string; pid?: number }[];
+    };
+    const pid = processes.find(({ name }) => name === part)?.pid;
+    if (pid === undefined) throw new Error(`${part} has no process: ${JSON.stringify(processes)}`);
+    return pid;
+  }
+
+  /** The process of a pod's first container. */
+  async processOf(pod: Pod): Promise<number> {
+    const file = join(
+      this.state,
+      'nodes',
+      pod.spec?.nodeName ?? '',
+      'pods',
+      pod.metadata.uid ?? '',
+      'pod.json',
+    );
+    const record = await readFile(file, 'utf8');
+    const pid = Number(/"pid":(\d+)/.exec(record)?.[1]);
+    if (Number.isNaN(pid)) throw new Error(`no process in ${file}: ${record}`);
+    return pid;
+  }
+
+  async stop(): Promise<void> {
+    await this.up.kill('SIGTERM');
+    await rm(this.state, { recursive: true, force: true });
+  }
+}
+
+/** Ends the waiting at once: what is waited for can not come any more. */
+class Stop extends Error {}
+
+/** Looks again until the answer is there; the last error tells why it never came. */
+export async function eventually<T>(
+  what: string,
+  look: () => Promise<T | undefined> | T | undefined,
+  patienceMs = 45_000,
+): Promise<T> {
+  const end = Date.now() + patienceMs;
+  let last: unknown = 'nothing seen yet';
+  while (Date.now() < end) {
+    try {
+      const answer = await look();
+      if (answer !== undefined) return answer;
+    } catch (error) {
+      if (error instanceof Stop) throw error;
+      last = error;
+    }
+    await sleep(50);
+  }
+  throw new Error(`not within ${patienceMs} ms: ${what} (last: ${String(last)})`);
+}
