@@ -1,3 +1,8 @@
+/** Nothing can be done with this range; the message says what is wanted. */
+export class ClusterCidrError extends Error {
+  override readonly name = 'ClusterCidrError';
+}
+
 /**
  * The blocks of the cluster's range that nodes take their pods' addresses from. The first block is never given away:
  * the nodes themselves have their addresses there. IPv4 only.
@@ -14,7 +19,7 @@ export class PodCidrs {
   constructor(clusterCidr: string, mask = 24) {
     const range = parseCidr(clusterCidr);
     if (range === undefined || range.mask > mask) {
-      throw new Error(
+      throw new ClusterCidrError(
         `cluster CIDR ${JSON.stringify(clusterCidr)}: it must be an IPv4 range of /${mask} or larger, such as 10.244.0.0/16`,
       );
     }
