@@ -7,7 +7,7 @@ import { HollowRuntime } from './hollow-runtime.ts';
 export interface HollowNodesOptions {
   /** The nodes are `<name>-1` to `<name>-<count>`; without a count there is one, called `name`. */
   name: string;
-  count?: number;
+  count?: number | undefined;
   /** May write every node of these. */
   client: KubeClient;
   labels: Record<string, string>;
@@ -16,6 +16,8 @@ export interface HollowNodesOptions {
   version: string;
   clock: Clock;
   logger: Logger;
+  /** Gives up a start that is under way. */
+  signal?: AbortSignal;
 }
 
 /** Nobody would read what happens to pods that do not happen. */
@@ -55,7 +57,10 @@ export async function startHollowNodes(options: HollowNodesOptions): Promise<{ c
     onUpdate: (_old, pod) => managerOf(pod)?.put(pod),
     onDelete: (pod) => managerOf(pod)?.remove(pod),
   });
+  const giveUp = (): void => stop.abort(options.signal?.reason);
+  options.signal?.addEventListener('abort', giveUp, { once: true });
   await Promise.all(registrations.map((registration) => registration.register(stop.signal)));
+  options.signal?.removeEventListener('abort', giveUp);
   const running = [pods.run(stop.signal), ...registrations.map((one) => one.run(stop.signal))];
   return {
     close: async () => {

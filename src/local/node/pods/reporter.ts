@@ -1,11 +1,11 @@
 import { backoffDelay } from '../../../kube/backoff.ts';
 import { sleep } from '../../../kube/clock.ts';
 import {
-  ApiStatusError,
   type Clock,
+  isBadRequest,
+  isConflict,
+  isInvalid,
   isNotFound,
-  isServerUnavailable,
-  isTooManyRequests,
   type KubeClient,
   type Logger,
   PODS,
@@ -81,7 +81,7 @@ export class PodReporter {
       } catch (error) {
         if (this.#stop.signal.aborted) return;
         if (isFinal(error)) {
-          this.#log.warn({ err: error }, 'the pod has changed into another one; its status is not written');
+          this.#log.warn({ err: error }, 'the status of the pod is not written');
           continue;
         }
         this.#log.warn({ err: error }, 'the status of the pod could not be written yet');
@@ -119,7 +119,6 @@ export class PodReporter {
   }
 }
 
-/** Gone, or another pod by now: the informer will say so, and there is nobody left to report on. */
+/** Gone, another pod by now, or not to the server's liking: the same words will not do better later. */
 const isFinal = (error: unknown): boolean =>
-  isNotFound(error) ||
-  (error instanceof ApiStatusError && !isServerUnavailable(error) && !isTooManyRequests(error));
+  isNotFound(error) || isConflict(error) || isInvalid(error) || isBadRequest(error);

@@ -21,7 +21,10 @@ export interface Launched {
 
 /** What carries the containers of a node's pods. */
 export interface Runtime {
-  /** Gives the pod its address and its volumes. Rejects with a SetUpError or a VolumeError. */
+  /**
+   * Gives the pod its address and its volumes; again when its labels or annotations have changed. Rejects with a
+   * SetUpError or a VolumeError.
+   */
   setUp(pod: Pod): Promise<{ podIP: string }>;
   /** Rejects with a StartError. `containerID` is new for each attempt. */
   start(pod: Pod, container: Container, attempt: Attempt): Promise<Launched>;
@@ -40,10 +43,9 @@ export interface Runtime {
   close(): Promise<void>;
 }
 
-/** A container that ran when its agent ended. The pod may be gone since. */
+/** A container that ran when its agent ended. */
 export interface Known {
-  pod: Pod | undefined;
-  podIP: string;
+  /** Undefined when the pod is gone since. */
   container: Container | undefined;
   record: ContainerRecord;
   place: ContainerPlace;

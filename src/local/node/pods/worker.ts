@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { backoffDelay } from '../../../kube/backoff.ts';
 import type { Clock, EventRecorder, KubeClient, Logger, Pod } from '../../../kube/index.ts';
 import { type Container, VolumeError } from '../contracts.ts';
@@ -33,6 +34,8 @@ export interface WorkerContext {
 type Goal = 'run' | 'end' | 'vanish' | 'interrupt';
 
 const SET_UP_RETRY = { baseMs: 1_000, maxMs: 30_000 };
+/** A new node gets its range of addresses within moments. */
+const NETWORK_RETRY = { baseMs: 100, maxMs: 1_000 };
 const SYNC_RETRY = { baseMs: 500, maxMs: 30_000 };
 
 /**
@@ -92,6 +95,8 @@ export class PodWorker {
   }
 
   update(pod: Pod): void {
+    // What is made of these, such as files, is made again.
+    if (!isDeepStrictEqual(describing(this.#pod), describing(pod))) this.#isSetUp = false;
     this.#pod = pod;
     this.wake();
   }
@@ -171,8 +176,7 @@ export class PodWorker {
       if (state.type !== 'running') continue;
       const container = this.#container(name);
       const place = runtime.place(uid).container(name);
-      const known = { pod: this.#pod, podIP, container, record, place, handle: state.process };
-      const process = await runtime.adopt(known);
+      const process = await runtime.adopt({ container, record, place, handle: state.process });
       if (process === undefined) this.#containers.lost(name, {});
       else {
         const startedAt = Date.parse(state.startedAt);
@@ -235,13 +239,15 @@ export class PodWorker {
     try {
       const { podIP } = await runtime.setUp(pod);
       this.#isSetUp = true;
+      this.#setUpFailures = 0;
       this.#record.podIP = podIP;
       await this.#save();
     } catch (error) {
       if (!(error instanceof SetUpError) && !(error instanceof VolumeError)) throw error;
       const reason = error instanceof SetUpError ? error.reason : 'FailedMount';
       this.#event('warning', reason, error.message);
-      const retryMs = backoffDelay(this.#setUpFailures++, SET_UP_RETRY, Math.random);
+      const backoff = reason === 'NetworkNotReady' ? NETWORK_RETRY : SET_UP_RETRY;
+      const retryMs = backoffDelay(this.#setUpFailures++, backoff, Math.random);
       this.#setUpAt = clock.monotonic() + retryMs;
       this.#alarm.after(retryMs);
     }
@@ -357,6 +363,8 @@ export class PodWorker {
     await this.#context.runtime.save(this.#record);
   }
 }
+
+const describing = (pod: Pod | undefined): unknown => [pod?.metadata.labels, pod?.metadata.annotations];
 
 /** Since when a condition is what it is, the agent knows best, even while it can not report it. */
 function withOwnConditions(pod: Pod, own: PodStatus | undefined): Pod {

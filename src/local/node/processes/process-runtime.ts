@@ -15,6 +15,7 @@ import {
   type Volumes,
 } from '../contracts.ts';
 import { expand } from '../env/index.ts';
+import { allContainers } from '../pods/lifecycle.ts';
 import type { Exit, PodRecord } from '../pods/record.ts';
 import {
   type Attempt,
@@ -70,6 +71,7 @@ export class ProcessRuntime implements Runtime {
     const place = this.place(uid);
     await mkdir(place.directory, { recursive: true, mode: 0o700 });
     await volumes.mount(pod, place, podIP);
+    await this.#configureStandIns(pod, place, podIP);
     return { podIP };
   }
 
@@ -102,17 +104,13 @@ export class ProcessRuntime implements Runtime {
     }
   }
 
-  async adopt({ pod, podIP, container, record, place, handle }: Known): Promise<Process | undefined> {
-    const { clock, images, standIns, logs } = this.#options;
+  async adopt({ container, record, place, handle }: Known): Promise<Process | undefined> {
+    const { clock, images, logs } = this.#options;
     const process = follow(handle, clock);
     if (process === undefined) return undefined;
     this.#followed.add(process.leave);
     await logs.resume(place, record.restartCount);
     const rule = images.resolve(record.image);
-    if (pod !== undefined && container !== undefined && rule.kind === 'stand-in') {
-      // It runs already; this makes its ports follow the Services again.
-      await standIns.command(pod, container, place, podIP);
-    }
     const exited = this.#ended(process, container, place, rule);
     void exited.finally(() => this.#followed.delete(process.leave));
     return { ...process, exited };
@@ -179,6 +177,15 @@ export class ProcessRuntime implements Runtime {
       'FailedCreatePodSandBox',
       `Failed to create pod sandbox: no address is left in ${cidr}`,
     );
+  }
+
+  /** Those that run already, perhaps since before this agent, follow the Services that select the pod as it is now. */
+  async #configureStandIns(pod: Pod, place: PodPlace, podIP: string): Promise<void> {
+    const { images, standIns } = this.#options;
+    for (const container of allContainers(pod.spec!)) {
+      if (images.resolve(container.image ?? '').kind !== 'stand-in') continue;
+      await standIns.command(pod, container, place.container(container.name), podIP);
+    }
   }
 
   async #commandOf(

@@ -1,0 +1,65 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Addresses } from './addresses.ts';
+
+let directory: string;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'tidegate-addresses-'));
+});
+afterAll(() => rm(directory, { recursive: true }));
+
+test('gives each pod an address of the range, keeps it, and lets it rest before it is given again', async () => {
+  const file = join(directory, 'rest.json');
+  const addresses = await Addresses.open(file);
+  const cidr = '127.64.3.0/24';
+  expect(await addresses.allocate('a', cidr)).toBe('127.64.3.2');
+  expect(await addresses.allocate('b', cidr)).toBe('127.64.3.3');
+  expect(await addresses.allocate('a', cidr)).toBe('127.64.3.2');
+  await addresses.release('a');
+  expect(await addresses.allocate('c', cidr)).toBe('127.64.3.4');
+  const reopened = await Addresses.open(file);
+  expect(await reopened.allocate('b', cidr)).toBe('127.64.3.3');
+  expect(await reopened.allocate('d', cidr)).toBe('127.64.3.5');
+});
+
+test('gives none twice, and none when all are taken', async () => {
+  const file = join(directory, 'all.json');
+  const addresses = await Addresses.open(file);
+  // Of the 8 addresses the first two and the last are not for pods.
+  const given = await Promise.all(
+    ['a', 'b', 'c', 'd', 'e', 'f'].map((uid) => addresses.allocate(uid, '10.0.0.0/29')),
+  );
+  expect(given).toEqual(['10.0.0.2', '10.0.0.3', '10.0.0.4', '10.0.0.5', '10.0.0.6', undefined]);
+});
+
+test('whatever comes and goes, no two pods share one', async () => {
+  const steps = fc.array(fc.record({ uid: fc.integer({ min: 0, max: 7 }), stays: fc.boolean() }));
+  let run = 0;
+  await fc.assert(
+    fc.asyncProperty(steps, async (sequence) => {
+      const addresses = await Addresses.open(join(directory, `random-${run++}.json`));
+      const held = new Map<number, string>();
+      for (const { uid, stays } of sequence) {
+        if (!stays) {
+          await addresses.release(String(uid));
+          held.delete(uid);
+          continue;
+        }
+        const address = await addresses.allocate(String(uid), '10.0.0.0/29');
+        if (address === undefined) expect(held.size).toBe(5);
+        else held.set(uid, address);
+      }
+      expect(new Set(held.values()).size).toBe(held.size);
+    }),
+    { numRuns: 30 },
+  );
+});
+
+test('says what to do with a file that is broken', async () => {
+  const file = join(directory, 'broken.json');
+  await writeFile(file, '{');
+  await expect(Addresses.open(file)).rejects.toThrow(/broken\.json can not be read: .* Remove it/);
+});
