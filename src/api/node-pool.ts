@@ -109,7 +109,8 @@ const spec = object(
     leaderReplicas: integer('How many hubs lead.', { minimum: 0 }),
   },
   {
-    default: {},
+    // In full: the rules below are run on it as it stands, before the defaults within.
+    default: { type: 'Edge' },
     'x-kubernetes-validations': [
       {
         rule: "!(self.type == 'Cloud' && has(self.hostNetwork) && self.hostNetwork)",
