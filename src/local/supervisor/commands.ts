@@ -52,7 +52,7 @@ export function controllersSpec(options: ProgramOptions): ChildSpec {
 }
 
 export function nodeSpec(
-  { program, state, cluster }: ProgramOptions,
+  { program, state, cluster, logLevel }: ProgramOptions,
   node: NodeState,
   credentials: NodeCredentials,
 ): ChildSpec {
@@ -70,6 +70,7 @@ export function nodeSpec(
       ...['--state', state.node(node.name)],
       ...Object.entries(node.labels).flatMap(([key, value]) => ['--label', `${key}=${value}`]),
       ...['--images', cluster.images ?? state.images],
+      ...['--log-level', logLevel],
     ],
     log: join(state.logs, `${node.name}.log`),
     stopMs: NODE_STOP_MS,

@@ -11,7 +11,6 @@
  */
 export { describeChange } from './change.ts';
 export { askSupervisor, type ControlRequest, ControlServer } from './control.ts';
-export { SupervisorError } from './error.ts';
 export { type ClusterWish, openCluster } from './open.ts';
 export { type ClusterReport, nodeReports } from './report.ts';
 export { readCluster, StateDirectory } from './state.ts';
