@@ -4,6 +4,7 @@ import { controllersCommand } from './controllers.ts';
 import { cutCommand } from './cut.ts';
 import { downCommand } from './down.ts';
 import { mendCommand } from './mend.ts';
+import { nodeCommand } from './node.ts';
 import { standInCommand } from './stand-in.ts';
 import { statusCommand } from './status.ts';
 import { upCommand } from './up.ts';
@@ -22,5 +23,6 @@ export function createProgram(): Command {
     .addCommand(mendCommand())
     .addCommand(apiserverCommand())
     .addCommand(controllersCommand())
+    .addCommand(nodeCommand())
     .addCommand(standInCommand(), { hidden: true });
 }

@@ -1,30 +1,23 @@
+import { type ChildProcess, fork } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { mkdir, open, readFile, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
 import { get } from 'node:http';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { stringify } from 'yaml';
-import {
-  EventRecorder,
-  Informers,
-  type KubeObject,
-  NODES,
-  PODS,
-  type Pod,
-  SERVICES,
-  silentLogger,
-  systemClock,
-} from '../../../kube/index.ts';
-import type { ContainerLogs, ContainerPlace } from '../contracts.ts';
-import { PodManager } from '../pods/manager.ts';
-import { Registration, thisMachine } from '../registration/index.ts';
-import { startTestCluster, type TestCluster } from '../testing/cluster.ts';
-import { eventually } from '../testing/eventually.ts';
-import { openProcessRuntime } from './open.ts';
+import { parse, stringify } from 'yaml';
+import { type KubeObject, NODES, PODS, type Pod, silentLogger } from '../../kube/index.ts';
+import { type Agent, startAgent } from './index.ts';
+import { startTestCluster, type TestCluster } from './testing/cluster.ts';
+import { eventually } from './testing/eventually.ts';
 
+/** As `npm run build` makes it. */
+const PROGRAM = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url));
 const NODE = 'node-a';
 /** A range of its own for each run, so that runs at the same time do not meet. */
 const RANGE = `127.${randomInt(130, 250)}.${randomInt(1, 250)}`;
+const ADDRESS = `${RANGE}.1`;
 
 const SERVER = `
 const http = require('node:http');
@@ -39,98 +32,45 @@ process.on('SIGTERM', () => { console.log('ending'); process.exit(0); });
 `;
 
 let cluster: TestCluster;
-let node: Awaited<ReturnType<typeof startNode>>;
+let node: Agent;
 
-/** Just files; the real one is tested beside it. */
-const plainLogs = (): ContainerLogs => ({
-  outputFor: async ({ logDirectory }: ContainerPlace) => {
-    await mkdir(logDirectory, { recursive: true });
-    const file = await open(join(logDirectory, 'out'), 'a');
-    return { fd: file.fd, close: () => file.close() };
-  },
-  resume: async () => {},
-  ended: async () => {},
-  async *read() {},
-  close: async () => {},
-});
-
-async function startNode() {
-  const client = await cluster.node(NODE);
-  const state = join(cluster.directory, NODE);
-  await mkdir(state, { recursive: true });
-  const imagesFile = join(state, 'images.yaml');
+/** Its own images, and Node's own server for most of them. */
+async function writeImages(): Promise<string> {
+  const run = (code: string, ...args: string[]): string[] => [process.execPath, '-e', code, ...args];
   const images = [
-    {
-      image: 'server',
-      command: [process.execPath, '-e', SERVER, '{port}', '{podIP}'],
-      env: { GREETING: '{pod}' },
-    },
-    { image: 'crash', command: [process.execPath, '-e', 'process.exit(2)'] },
-    { image: 'work', command: [process.execPath, '-e', 'console.log("done")'] },
-    {
-      image: 'stubborn',
-      command: [process.execPath, '-e', 'process.on("SIGTERM",()=>{});setInterval(()=>{},1e3)'],
-    },
+    { image: 'server', command: run(SERVER, '{port}', '{podIP}'), env: { GREETING: '{pod}' } },
+    { image: 'crash', command: run('process.exit(2)') },
+    { image: 'work', command: run('console.log("done")') },
+    { image: 'stubborn', command: run('process.on("SIGTERM",()=>{});setInterval(()=>{},1e3)') },
     { image: 'nothing', command: ['/no/such/program'] },
     { image: 'gone', absent: true, message: 'it is not here' },
   ];
-  await writeFile(imagesFile, stringify({ images }));
-  const stop = new AbortController();
-  const shared = { clock: systemClock, logger: silentLogger, log: silentLogger };
-  const informers = new Informers(client);
-  const recorder = new EventRecorder(client, { component: 'kubelet' });
-  const runtime = await openProcessRuntime({
-    ...shared,
-    client,
-    nodeName: NODE,
-    nodeIP: '127.0.0.1',
-    nodes: informers.for(NODES, { fieldSelector: `metadata.name=${NODE}` }),
-    services: informers.for(SERVICES),
-    logs: plainLogs(),
-    stateDirectory: state,
-    imagesFile,
+  const file = join(cluster.directory, 'images.yaml');
+  await writeFile(file, stringify({ images }));
+  return file;
+}
+
+async function startNode(): Promise<Agent> {
+  const agent = await startAgent({
+    name: NODE,
+    client: await cluster.node(NODE),
+    proxyClient: cluster.admin,
+    address: ADDRESS,
+    listenPort: 10251,
+    advertisePort: 10250,
+    labels: { location: 'here' },
+    stateDirectory: join(cluster.directory, NODE),
+    imagesFile: await writeImages(),
     apiAddress: new URL(cluster.server.url).host,
     program: [],
     path: process.env.PATH ?? '',
-  });
-  const manager = await PodManager.open({ ...shared, client, runtime, recorder, hostIP: '127.0.0.1' });
-  const description = {
-    name: NODE,
-    address: '127.0.0.1',
-    kubeletPort: 10250,
-    labels: { location: 'here' },
     kubernetesVersion: 'v1.36.4',
     version: 'test',
-    machine: thisMachine(),
-  };
-  const registration = new Registration({ ...shared, client, description });
-  await registration.register(stop.signal);
-  await cluster.admin.patch(NODES, { name: NODE }, 'merge', { spec: { podCIDR: `${RANGE}.0/24` } });
-  const pods = informers.for(PODS, { fieldSelector: `spec.nodeName=${NODE}` });
-  const running = Promise.all([informers.run(stop.signal), registration.run(stop.signal)]);
-  await informers.synced();
-  pods.addHandler({
-    onAdd: (pod) => manager.put(pod),
-    onUpdate: (_old, pod) => manager.put(pod),
-    onDelete: (pod) => manager.remove(pod),
+    logger: silentLogger,
   });
-  manager.endOrphans();
-  /** As after kill -9: the processes stay. */
-  const abandon = async (): Promise<void> => {
-    stop.abort();
-    await running;
-    await recorder.close();
-    await runtime.close();
-  };
-  return {
-    abandon,
-    manager,
-    place: (uid: string) => runtime.place(uid),
-    close: async (): Promise<void> => {
-      await manager.close(5_000);
-      await abandon();
-    },
-  };
+  // What the IPAM controller does.
+  await cluster.admin.patch(NODES, { name: NODE }, 'merge', { spec: { podCIDR: `${RANGE}.0/24` } });
+  return agent;
 }
 
 beforeAll(async () => {
@@ -217,20 +157,19 @@ test('a pod runs on its own address, becomes ready, and goes when it is deleted'
   const pod = await when('web', isReady);
   const { podIP } = pod.status!;
   expect(podIP?.startsWith(`${RANGE}.`)).toBe(true);
-  expect(pod.status).toMatchObject({ phase: 'Running', hostIP: '127.0.0.1', podIPs: [{ ip: podIP }] });
+  expect(pod.status).toMatchObject({ phase: 'Running', hostIP: ADDRESS, podIPs: [{ ip: podIP }] });
   expect(firstOf(pod)?.containerID).toMatch(/^tidegate:\/\/[0-9a-f]{64}$/);
   const answer = await fetchText(`http://${podIP}:8080/`);
   expect(answer.text).toBe(`web 8080 ${podIP} from web`);
   await eventually(async () =>
     expect((await eventsOf('web')).some((text) => text.startsWith('Started:'))).toBe(true),
   );
-  const { directory } = node.place(pod.metadata.uid!);
-  const log = join(node.place(pod.metadata.uid!).container('main').logDirectory, 'out');
-  expect(await readFile(log, 'utf8')).toBe('');
+  const record = join(cluster.directory, NODE, 'pods', pod.metadata.uid!, 'pod.json');
+  expect(JSON.parse(await readFile(record, 'utf8'))).toMatchObject({ podIP });
   await cluster.admin.delete(PODS, { namespace: 'default', name: 'web' });
   await eventually(async () => {
     await expect(read('web')).rejects.toThrow('not found');
-    await expect(readFile(join(directory, 'pod.json'))).rejects.toThrow('ENOENT');
+    await expect(readFile(record)).rejects.toThrow('ENOENT');
   });
 });
 
@@ -294,13 +233,17 @@ test('who does not want to end is ended when the grace is over', async () => {
   });
 });
 
-test('an agent takes over what an earlier one started, and ends what was deleted meanwhile', async () => {
+test('an agent takes over what one that was killed has started, and ends what was deleted meanwhile', async () => {
+  await node.close();
+  const first = await startProcess();
   await create('kept', [server]);
   await create('lost', [server]);
   const kept = await when('kept', isReady);
   const lost = await when('lost', isReady);
-  await node.abandon();
+  first.kill('SIGKILL');
+  await once(first, 'exit');
   await cluster.admin.delete(PODS, { namespace: 'default', name: 'lost' }, { gracePeriodSeconds: 0 });
+  expect((await fetchText(`http://${lost.status?.podIP}:8080/`)).status).toBe(200);
   node = await startNode();
   await eventually(async () => {
     await expect(fetchText(`http://${lost.status?.podIP}:8080/`)).rejects.toThrow();
@@ -308,9 +251,26 @@ test('an agent takes over what an earlier one started, and ends what was deleted
   expect((await fetchText(`http://${kept.status?.podIP}:8080/`)).status).toBe(200);
   const after = await read('kept');
   expect(firstOf(after)).toMatchObject({ restartCount: 0, containerID: firstOf(kept)?.containerID });
-  await fetchText(`http://${kept.status?.podIP}:8080/exit`).catch(() => {});
+  await fetchText(`http://${kept.status?.podIP}:8080/exit`).catch(() => {}); // It ends instead of answering.
   await when('kept', (pod) => firstOf(pod)?.restartCount === 1 && isReady(pod));
 });
+
+/** The same agent as a program of its own, so that it can be killed. */
+async function startProcess(): Promise<ChildProcess> {
+  const admin = parse(await readFile(join(cluster.directory, 'kubeconfig'), 'utf8'));
+  Object.assign(admin.users[0].user, {
+    as: `system:node:${NODE}`,
+    'as-groups': ['system:nodes', 'system:authenticated'],
+  });
+  const kubeconfig = join(cluster.directory, 'kubelet.kubeconfig');
+  await writeFile(kubeconfig, stringify(admin));
+  const args = ['--name', NODE, '--kubeconfig', kubeconfig, '--address', ADDRESS];
+  const files = ['--state', join(cluster.directory, NODE), '--images', await writeImages()];
+  const proxy = ['--proxy-kubeconfig', join(cluster.directory, 'kubeconfig')];
+  const child = fork(PROGRAM, ['node', ...args, ...files, ...proxy], { execArgv: [] });
+  await once(child, 'message');
+  return child;
+}
 
 test('an agent that ends takes its containers along, and the next one starts them again', async () => {
   await create('again', [server]);
