@@ -1,4 +1,15 @@
-import { isConflict, isNotFound, isTooManyRequests, type KubeClient, PODS, type Pod } from '../kube/index.ts';
+import {
+  DeadlineError,
+  isConflict,
+  isNotFound,
+  isTooManyRequests,
+  type KubeClient,
+  PODS,
+  type Pod,
+} from '../kube/index.ts';
+
+/** A budget that is used up answers at once, and to come back in ten seconds: the client would wait for that. */
+const PATIENCE_MS = 3_000;
 
 export type Eviction = 'evicted' | 'gone' | 'blocked';
 
@@ -13,11 +24,11 @@ export async function evict(client: KubeClient, pod: Pod, signal: AbortSignal): 
     deleteOptions: { preconditions: { uid } },
   };
   try {
-    await client.create(PODS, eviction, { subresource: 'eviction', signal });
+    await client.create(PODS, eviction, { subresource: 'eviction', deadlineMs: PATIENCE_MS, signal });
     return 'evicted';
   } catch (error) {
     if (isNotFound(error) || isConflict(error)) return 'gone';
-    if (isTooManyRequests(error)) return 'blocked';
+    if (isTooManyRequests(error) || error instanceof DeadlineError) return 'blocked';
     throw error;
   }
 }

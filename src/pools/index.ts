@@ -5,11 +5,13 @@
  * A node is relabelled from one site to another:
  *   the informer hands it to followMembership -> Membership decides anew by owner.ts, for this node only
  *   -> `moved` reaches every subscriber: the node controller, the controllers of both pools, whoever filters by scope
- *   -> the node controller writes one patch (wanted.ts, node-plan.ts) and evicts the pods that are misplaced now
+ *   -> the node controller writes one patch with all that changes on the node (wanted.ts, node-plan.ts)
+ *   -> by the new labels the eviction controller finds the pods that are misplaced now, and has them go
  *   -> the pool controllers write status and events of the two pools, and nothing else in the cluster is looked at.
  */
 import type { Controller } from '../kube/index.ts';
 import type { PoolsContext } from './context.ts';
+import { evictionController } from './eviction-controller.ts';
 import { nodeController } from './node-controller.ts';
 import { poolController } from './pool-controller.ts';
 import { NODE_GROUP_TRAITS, NODE_POOL_TRAITS } from './pool-kinds.ts';
@@ -22,6 +24,7 @@ export { validateDelete } from './validate-delete.ts';
 /** All controllers of pools, their watches attached and not yet running. */
 export const poolControllers = (context: PoolsContext): Controller[] => [
   nodeController(context),
+  evictionController(context),
   poolController(NODE_POOL_TRAITS, context),
   poolController(NODE_GROUP_TRAITS, context),
 ];

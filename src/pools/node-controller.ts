@@ -9,37 +9,25 @@ import {
   type KubeObject,
   NODES,
   type Node,
-  PODS,
-  type Pod,
   type ReconcileResult,
 } from '../kube/index.ts';
 import type { PoolsContext } from './context.ts';
-import { evict } from './evict.ts';
-import { isMisplaced } from './misplaced.ts';
 import { namesInText } from './names-in-text.ts';
 import { planNode } from './node-plan.ts';
 import { wantedFrom } from './wanted.ts';
 
-const PODS_BY_NODE = 'pools/nodeName';
-const podNode = ({ spec }: Pod): readonly string[] => (spec?.nodeName === undefined ? [] : [spec.nodeName]);
-
-/** A disruption budget does not say when it will allow more. */
-const BLOCKED_RETRY_MS = 10_000;
 /** Until the cache has what we collided with. */
 const CONFLICT_RETRY_MS = 200;
 
 /**
- * Makes each node as its pools want it, and removes the pods that do not belong there any more. One reconcile of one
- * node: read where membership puts it -> one patch with all labels, annotations and taints -> evict by the labels
- * that the server confirms.
+ * Makes each node as its pools want it: reads where membership puts it, then writes one patch with all labels,
+ * annotations and taints. What the pods on it make of that is the eviction controller's.
  */
 export function nodeController(context: PoolsContext): Controller {
   const { client, informers, membership, recorder } = context;
   const nodes = informers.for(NODES);
   const pools = informers.for(NODE_POOLS);
   const groups = informers.for(NODE_GROUPS);
-  const pods = informers.for(PODS);
-  pods.addIndex(PODS_BY_NODE, podNode);
 
   async function reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const node = nodes.cache.get(name);
@@ -48,12 +36,9 @@ export function nodeController(context: PoolsContext): Controller {
     const group = cached('NodeGroup', groups.cache, name);
     const want = wantedFrom(pool, group);
     const { patch, kept } = planNode(node, want);
-    const current = patch === undefined ? node : await write(name, patch, signal);
-    if (current === 'gone') return;
-    if (current === 'changed') return { requeueAfter: CONFLICT_RETRY_MS };
+    if (patch !== undefined && !(await write(name, patch, signal)))
+      return { requeueAfter: CONFLICT_RETRY_MS };
     if (pool !== undefined) report(pool, name, kept, want.problems);
-    const blocked = await evictMisplaced(current, signal);
-    return blocked ? { requeueAfter: BLOCKED_RETRY_MS } : undefined;
   }
 
   /** Membership follows these very caches. Should one of them not have what it says, nothing may be taken back. */
@@ -65,17 +50,15 @@ export function nodeController(context: PoolsContext): Controller {
     return object;
   }
 
-  async function write(name: string, patch: object, signal: AbortSignal): Promise<Node | 'gone' | 'changed'> {
+  /** False when the node is not as we saw it. One that is gone has all it needs. */
+  async function write(name: string, patch: object, signal: AbortSignal): Promise<boolean> {
     try {
-      return await client.patch(NODES, { name }, 'merge', patch, {
-        fieldManager: POOLS_FIELD_MANAGER,
-        signal,
-      });
+      await client.patch(NODES, { name }, 'merge', patch, { fieldManager: POOLS_FIELD_MANAGER, signal });
     } catch (error) {
-      if (isNotFound(error)) return 'gone';
-      if (isConflict(error)) return 'changed';
-      throw error;
+      if (isConflict(error)) return false;
+      if (!isNotFound(error)) throw error;
     }
+    return true;
   }
 
   function report(
@@ -100,43 +83,10 @@ export function nodeController(context: PoolsContext): Controller {
     }
   }
 
-  /** Says whether some could not go yet. */
-  async function evictMisplaced(node: Node, signal: AbortSignal): Promise<boolean> {
-    const { name = '' } = node.metadata;
-    const suspects = misplacedOn(node);
-    if (suspects.length === 0) return false;
-    // The caches of pods and of nodes do not advance together: a pod may have come for a label we have not seen yet.
-    const { labels = {} } = (await client.get(NODES, { name }, { signal })).metadata;
-    let blocked = false;
-    for (const pod of suspects.filter((suspect) => isMisplaced(suspect, labels))) {
-      const result = await evict(client, pod, signal);
-      if (result === 'blocked') blocked = true;
-      if (result === 'evicted') {
-        recorder.normal(
-          pod,
-          'LeftPool',
-          `evicted: node ${name} is no longer in the pool that this pod is for`,
-        );
-      }
-    }
-    return blocked;
-  }
-
-  const misplacedOn = ({ metadata }: Node): Pod[] =>
-    pods.cache
-      .byIndex(PODS_BY_NODE, metadata.name ?? '')
-      .filter((pod) => isMisplaced(pod, metadata.labels ?? {}));
-
   const controller = new Controller({ ...context, name: 'pool-nodes', reconcile, concurrency: 8 })
     .watch(nodes, undefined, (old, node) => !isDeepStrictEqual(attributesOf(old), attributesOf(node)))
     .watch(pools, ({ metadata }) => membership.nodesOf('NodePool', metadata.name ?? ''), hasNewSpec)
-    .watch(groups, ({ metadata }) => membership.nodesOf('NodeGroup', metadata.name ?? ''), hasNewSpec)
-    .watch(pods, (pod) =>
-      podNode(pod).filter((name) => {
-        const node = nodes.cache.get(name);
-        return node !== undefined && isMisplaced(pod, node.metadata.labels ?? {});
-      }),
-    );
+    .watch(groups, ({ metadata }) => membership.nodesOf('NodeGroup', metadata.name ?? ''), hasNewSpec);
   membership.subscribe((change) => {
     if (change.type === 'moved') controller.enqueue(change.node);
   });
