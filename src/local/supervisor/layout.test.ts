@@ -23,6 +23,7 @@ describe('a layout by names', () => {
     ['a,,b', '--nodes: "" can not be the name of a node'],
     ['a,a', '--nodes: the node a stands there twice'],
     ['../x', '--nodes: "../x" can not be'],
+    ['a,controllers', '--nodes: a node can not be called controllers'],
     ['251', '--nodes: a cluster has at most 250 nodes'],
     ['99999999999', '--nodes: a cluster has at most 250 nodes'],
   ])('%s is refused', (text, message) => {

@@ -10,6 +10,8 @@ export interface NodeLayout {
 
 /** Addresses 127.X.0.1 to 127.X.0.250, and as many blocks of pod addresses. */
 const MOST_NODES = 250;
+/** Names of other processes of the cluster. */
+const RESERVED = ['apiserver', 'controllers', 'supervisor'];
 const NODE_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /** Two sites: what the first `up` lays out when nobody says otherwise. */
@@ -73,6 +75,11 @@ function checkNodes(nodes: NodeLayout[], where: string): NodeLayout[] {
     if (!NODE_NAME.test(name)) {
       throw new SupervisorError(
         `${where}: ${JSON.stringify(name)} can not be the name of a node: use lower case letters, digits and '-', at most 63 characters`,
+      );
+    }
+    if (RESERVED.includes(name)) {
+      throw new SupervisorError(
+        `${where}: a node can not be called ${name}, since another process of the cluster is`,
       );
     }
     if (seen.has(name)) throw new SupervisorError(`${where}: the node ${name} stands there twice`);

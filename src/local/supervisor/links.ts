@@ -63,11 +63,13 @@ export class Links {
   }
 }
 
+/** Both ways or none. */
 async function openLink({ toApi, toNode }: Link): Promise<void> {
   for (const relay of [toApi, toNode]) {
     try {
       await relay.open();
     } catch (cause) {
+      await toApi.cut();
       throw explain(relay.listen, cause);
     }
   }

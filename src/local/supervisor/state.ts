@@ -62,8 +62,11 @@ export class StateDirectory {
   get socket(): string {
     return join(this.path, 'supervisor.sock');
   }
+  get nodes(): string {
+    return join(this.path, 'nodes');
+  }
   node(name: string): string {
-    return join(this.path, 'nodes', name);
+    return join(this.nodes, name);
   }
 }
 

@@ -1,24 +1,20 @@
 import { setMaxListeners } from 'node:events';
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { childController, orAborted } from '../../kube/clock.ts';
-import { isNotFound, KubeClient, loadConfig, NODES } from '../../kube/index.ts';
+import { KubeClient, loadConfig } from '../../kube/index.ts';
 import { Child, type ChildHooks, type ChildSpec } from './child.ts';
 import { apiserverSpec, controllersSpec, nodeSpec, type ProgramOptions, serverOf } from './commands.ts';
 import { nodeCredentials } from './credentials.ts';
-import { codeOf, SupervisorError } from './error.ts';
+import { SupervisorError } from './error.ts';
 import { RunningChildren } from './leftovers.ts';
 import { isFree, Links } from './links.ts';
+import { rotateLogs } from './logs.ts';
 import { NodeWatch } from './node-watch.ts';
 import { type ClusterReport, memoryOf, nodeReports, podCounts } from './report.ts';
+import { type SettleOptions, settleLayout } from './settle.ts';
 import { type NodeState, writeCluster } from './state.ts';
 import { resolveTargets } from './targets.ts';
 
-export interface SupervisorOptions extends ProgramOptions {
-  /** Labels that an earlier layout gave and this one does not, or gives otherwise, as merge patches. */
-  relabelled: ReadonlyMap<string, Record<string, string | null>>;
-  report(line: string): void;
-}
+export interface SupervisorOptions extends ProgramOptions, Omit<SettleOptions, 'signal'> {}
 
 /** Long enough for a slow machine; a node that is not Ready by then will be when its trouble is over. */
 const READY_PATIENCE_MS = 60_000;
@@ -35,6 +31,7 @@ export class Supervisor {
   #phase: ClusterReport['phase'] = 'starting';
   #client: KubeClient | undefined;
   #watch: NodeWatch | undefined;
+  #starting: Promise<string[]> = Promise.resolve([]);
   #stopped: Promise<void> | undefined;
   #changingLinks: Promise<unknown> = Promise.resolve();
 
@@ -58,24 +55,29 @@ export class Supervisor {
    */
   async start(): Promise<string[]> {
     try {
-      await this.#rotateLogs();
-      await this.#checkPort();
-      await this.#links.open();
-      this.#save();
-      const client = await this.#startApiServer();
-      await this.#settleLayout(client);
-      const controllers = this.#start(controllersSpec(this.#options));
-      await Promise.all([controllers.then(() => this.#report('controllers')), this.#startNodes(client)]);
-      const late = await this.#untilNodesReady();
-      this.stopping.throwIfAborted();
-      this.#phase = 'running';
-      return late;
+      this.#starting = this.#startAll();
+      return await this.#starting;
     } catch (error) {
       const stopped = this.stopping.aborted;
       await this.stop();
       if (stopped) return [];
       throw error;
     }
+  }
+
+  async #startAll(): Promise<string[]> {
+    await rotateLogs(this.#options.state.logs);
+    await this.#checkPort();
+    await this.#links.open();
+    this.#save();
+    const client = await this.#startApiServer();
+    await settleLayout(client, { ...this.#options, signal: this.stopping });
+    const controllers = this.#start(controllersSpec(this.#options));
+    await Promise.all([controllers.then(() => this.#report('controllers')), this.#startNodes(client)]);
+    const late = await this.#untilNodesReady();
+    this.stopping.throwIfAborted();
+    this.#phase = 'running';
+    return late;
   }
 
   /** The way back: nodes with their pods, controllers, API server, links. However often it is called, it happens once. */
@@ -147,13 +149,6 @@ export class Supervisor {
     return nodes.filter(({ name }) => names.includes(name));
   }
 
-  async #rotateLogs(): Promise<void> {
-    const { logs } = this.#options.state;
-    await mkdir(logs, { recursive: true, mode: 0o700 });
-    const files = (await readdir(logs)).filter((name) => name.endsWith('.log'));
-    await Promise.all(files.map((name) => rename(join(logs, name), join(logs, `${name}.1`))));
-  }
-
   async #checkPort(): Promise<void> {
     const { port } = this.#options.cluster;
     if (await isFree({ host: '127.0.0.1', port })) return;
@@ -173,22 +168,6 @@ export class Supervisor {
     this.#watch = new NodeWatch(client);
     this.#watch.run();
     return client;
-  }
-
-  /** What an earlier layout left: Nodes that are no longer wanted, labels that are other ones now. */
-  async #settleLayout(client: KubeClient): Promise<void> {
-    const { state, cluster, relabelled } = this.#options;
-    const wanted = new Set(cluster.nodes.map(({ name }) => name));
-    const unwanted = (await directories(join(state.path, 'nodes'))).filter((name) => !wanted.has(name));
-    for (const name of unwanted) {
-      await ignoringAbsence(client.delete(NODES, { name }, { signal: this.stopping }));
-      await rm(state.node(name), { recursive: true, force: true });
-      this.#report(`removed ${name}`);
-    }
-    for (const [name, labels] of relabelled) {
-      const patch = { metadata: { labels } };
-      await ignoringAbsence(client.patch(NODES, { name }, 'merge', patch, { signal: this.stopping }));
-    }
   }
 
   async #startNodes(client: KubeClient): Promise<void> {
@@ -262,6 +241,8 @@ export class Supervisor {
   async #stopAll(): Promise<void> {
     this.#phase = 'stopping';
     this.#stopping.abort(new SupervisorError('stopped'));
+    // A start under way gives up at its next step; what it has opened by then is closed below.
+    await this.#starting.catch(() => undefined);
     const servers = ['controllers', 'apiserver'];
     await this.#stopChildren(this.#children.filter(({ spec }) => !servers.includes(spec.name)));
     await this.#watch?.close();
@@ -291,22 +272,5 @@ export class Supervisor {
 
   #report(line: string): void {
     for (const listener of this.#listeners) listener(line);
-  }
-}
-
-async function directories(path: string): Promise<string[]> {
-  try {
-    return await readdir(path);
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return [];
-    throw error;
-  }
-}
-
-async function ignoringAbsence(request: Promise<unknown>): Promise<void> {
-  try {
-    await request;
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
   }
 }
