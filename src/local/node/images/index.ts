@@ -9,5 +9,4 @@
  *
  * Tidegate's own image is this program; whatever nobody names is answered for by the stand-in.
  */
-export { ImageTable, type ImageTableOptions } from './images.ts';
-export { ImagesError } from './table.ts';
+export { ImageTable } from './images.ts';

@@ -4,4 +4,4 @@
  * large it is copied to `<attempt>.log.1` and emptied. Reading finds the stretches that the options choose by these times
  * and by counting lines backwards; following goes on from there, woken by the same watch.
  */
-export { FileLogs, type FileLogsOptions } from './file-logs.ts';
+export { FileLogs } from './file-logs.ts';

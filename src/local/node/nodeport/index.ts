@@ -4,4 +4,4 @@
  * until both sides have ended. A change of a Service or EndpointSlice concerns the listeners of that Service only;
  * connections that exist stay where they are, so an update of the pods behind it breaks none.
  */
-export { NodePorts, type NodePortsOptions } from './node-ports.ts';
+export { NodePorts } from './node-ports.ts';

@@ -3,4 +3,4 @@
  * root. A ConfigMap that changes: its watch in `references/` -> the pods that hold it -> their contents are computed
  * anew -> where they differ, all files of the volume are replaced at once. Tokens are renewed in the same way, by time.
  */
-export { PodVolumes, type PodVolumesOptions } from './volumes.ts';
+export { PodVolumes } from './volumes.ts';
