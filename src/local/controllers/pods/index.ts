@@ -12,10 +12,10 @@
  *   podControl.deletePods(owner, deletionOrder(pods, now, related).slice(0, n), signal)
  *
  * `podControl.create` and `podControl.delete` do the same for one pod. State of a pod: `isReady(pod)`,
- * `isActive(pod)`, `isTerminating(pod)`, `isAvailable(pod, minReadySeconds, now)`, `readySince(pod)`, and
+ * `isActive(pod)`, `isTerminating(pod)`, `isAvailable(pod, minReadySeconds, now)`, and
  * `nextAvailableInMs(pods, minReadySeconds, now)` for the requeue. `claim` adopts objects other than pods.
  */
-export { type ClaimOptions, claim, claimPods } from './claim.ts';
+export { claim, claimPods } from './claim.ts';
 export { deletionOrder } from './deletion-order.ts';
 export { Expectations } from './expectations.ts';
 export {
@@ -30,13 +30,12 @@ export {
   keysOfOwners,
   siblingsOf,
 } from './owners.ts';
-export { isNamespaceTerminating, PodControl, type PodControlOptions } from './pod-control.ts';
+export { isNamespaceTerminating, PodControl } from './pod-control.ts';
 export {
   isActive,
   isAvailable,
   isReady,
   isTerminating,
   nextAvailableInMs,
-  readySince,
 } from './state.ts';
-export { type PodExtra, podFromTemplate } from './template.ts';
+export { podFromTemplate } from './template.ts';

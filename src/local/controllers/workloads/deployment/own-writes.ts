@@ -8,9 +8,11 @@ export class OwnWrites {
   /** By Deployment, then by the uid of the ReplicaSet. */
   readonly #versions = new Map<string, Map<string, string>>();
 
-  /** `before` is the ReplicaSet as the cache showed it when it was written. */
-  wrote(deploymentKey: string, before: ReplicaSet): void {
+  /** `before` is the ReplicaSet as the cache showed it, `after` what the server made of it. */
+  wrote(deploymentKey: string, before: ReplicaSet, after: ReplicaSet): void {
     const { uid = '', resourceVersion = '' } = before.metadata;
+    // A write that changed nothing causes no event that could be waited for.
+    if (after.metadata.resourceVersion === resourceVersion) return;
     const versions = this.#versions.get(deploymentKey);
     if (versions === undefined) this.#versions.set(deploymentKey, new Map([[uid, resourceVersion]]));
     else versions.set(uid, resourceVersion);
@@ -25,5 +27,9 @@ export class OwnWrites {
     );
     if (!missing) this.#versions.delete(deploymentKey);
     return !missing;
+  }
+
+  forget(deploymentKey: string): void {
+    this.#versions.delete(deploymentKey);
   }
 }

@@ -234,7 +234,7 @@ describe('a rolling update', () => {
         world.settle();
         expectRolledOut(world);
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 
@@ -249,7 +249,7 @@ describe('a rolling update', () => {
         world.settle();
         expectRolledOut(world);
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 

@@ -41,7 +41,10 @@ export class DeploymentReconciler {
 
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const deployment = this.#caches.deployments.cache.get(key);
-    if (deployment === undefined) return undefined;
+    if (deployment === undefined) {
+      this.#ownWrites.forget(key);
+      return undefined;
+    }
     const replicaSets = await this.#claim(deployment, signal);
     // The event that brings the rest brings this key back, too.
     if (!this.#ownWrites.areVisible(key, replicaSets)) return undefined;
@@ -78,8 +81,8 @@ export class DeploymentReconciler {
         // Everything else counts on the new ReplicaSet.
         if (creation.replicaSet === undefined) return creation;
       } else if (action.type === 'update') {
-        await this.#update(rollout.deployment, action, signal);
-        this.#ownWrites.wrote(key, action.replicaSet);
+        const updated = await this.#update(rollout.deployment, action, signal);
+        this.#ownWrites.wrote(key, action.replicaSet, updated);
       } else await this.#delete(action.replicaSet, signal);
     }
     return creation;
@@ -101,13 +104,16 @@ export class DeploymentReconciler {
     deployment: Deployment,
     { replicaSet, replicas, minReadySeconds, annotations }: Action & { type: 'update' },
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<ReplicaSet> {
     const { namespace, name = '', resourceVersion } = replicaSet.metadata;
     const patch = { metadata: { resourceVersion, annotations }, spec: { replicas, minReadySeconds } };
-    await this.#context.client.patch(REPLICA_SETS, { namespace, name }, 'merge', patch, { signal });
+    const updated = await this.#context.client.patch(REPLICA_SETS, { namespace, name }, 'merge', patch, {
+      signal,
+    });
     if (replicas !== sizeOf(replicaSet)) {
       this.#recordScaling(deployment, replicaSet, sizeOf(replicaSet), replicas);
     }
+    return updated;
   }
 
   async #delete(replicaSet: ReplicaSet, signal: AbortSignal): Promise<void> {
