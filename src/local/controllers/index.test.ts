@@ -20,14 +20,17 @@ import { runControllers } from './index.ts';
 
 type Server = Awaited<ReturnType<typeof startApiServer>>;
 
+const GRACE_MS = 1000;
+const PATIENCE_MS = 20_000;
+
 let directory: string;
 let port: number;
 let server: Server;
 let client: KubeClient;
 const stop = new AbortController();
 let running: Promise<void>;
-const timers: NodeJS.Timeout[] = [];
-let beating = Promise.resolve();
+/** The agents of the nodes, which end with `stop`. */
+const agents: Promise<void>[] = [];
 
 const startServer = (): Promise<Server> =>
   startApiServer({ directory, port, logger: silentLogger, version: 'test' });
@@ -44,7 +47,7 @@ beforeEach(async () => {
     running = runControllers({
       client,
       clusterCidr: '127.99.0.0/16',
-      nodeGraceMs: 1500,
+      nodeGraceMs: GRACE_MS,
       logger: silentLogger,
       metrics: new Metrics(),
       signal,
@@ -55,10 +58,8 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  for (const timer of timers) clearInterval(timer);
-  await beating;
   stop.abort();
-  await running;
+  await Promise.all([running, ...agents]);
   await client.close();
   await server.close();
   await rm(directory, { recursive: true, force: true });
@@ -89,7 +90,7 @@ it('brings a Deployment to its nodes, and loses nothing when the API server is a
   expect(before.map(({ spec }) => spec?.nodeName).sort()).toEqual(['a', 'a', 'b', 'b']);
 
   await server.close();
-  await sleep(2000);
+  await sleep(GRACE_MS + 200);
   server = await startServer();
   await client.patch(DEPLOYMENTS, { namespace: 'default', name: 'web' }, 'merge', { spec: { replicas: 5 } });
   const after = await eventually(async () => {
@@ -98,6 +99,11 @@ it('brings a Deployment to its nodes, and loses nothing when the API server is a
   });
   expect(after.map(nameOf)).toEqual(expect.arrayContaining(before.map(nameOf)));
   expect(after.every(({ metadata }) => metadata.deletionTimestamp === undefined)).toBe(true);
+  const nodes = (await client.list(NODES)).items;
+  expect(nodes.map(({ status }) => status?.conditions?.map((each) => each.status))).toEqual([
+    ['True'],
+    ['True'],
+  ]);
 });
 
 const nameOf = ({ metadata }: Pod): string | undefined => metadata.name;
@@ -113,24 +119,24 @@ async function joinCluster(name: string): Promise<void> {
     metadata: { name, namespace: 'kube-node-lease' },
     spec: { holderIdentity: name },
   });
-  const timer = setInterval(() => {
-    // Fails while the server is away.
-    beating = beating.then(() => beat(name)).catch(() => {});
-  }, 200);
-  timers.push(timer);
+  agents.push(renewLease(name));
   const now = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
   const conditions = [{ type: 'Ready', status: 'True', lastHeartbeatTime: now, lastTransitionTime: now }];
   await client.patch(NODES, { name, subresource: 'status' }, 'strategic', { status: { conditions } });
 }
 
-async function beat(name: string): Promise<void> {
-  const renewTime = new Date().toISOString().replace('Z', '000Z');
+async function renewLease(name: string): Promise<void> {
   const target = { namespace: 'kube-node-lease', name };
-  await client.patch(LEASES, target, 'merge', { spec: { renewTime } }, { deadlineMs: 1000 });
+  for (; !stop.signal.aborted; await sleep(100)) {
+    const renewTime = new Date().toISOString().replace('Z', '000Z');
+    const renewal = client.patch(LEASES, target, 'merge', { spec: { renewTime } }, { deadlineMs: 300 });
+    // Fails while the server is away.
+    await renewal.catch(() => {});
+  }
 }
 
 async function eventually<T>(look: () => Promise<T | false>): Promise<T> {
-  for (const end = performance.now() + 10_000; ; await sleep(20)) {
+  for (const end = performance.now() + PATIENCE_MS; ; await sleep(20)) {
     const answer = await look();
     if (answer !== false) return answer;
     if (performance.now() > end) throw new Error('not seen in time');

@@ -16,11 +16,11 @@ import { untilCacheCatchesUp } from '../stale-reads.ts';
 import { timestamp } from '../workloads/timestamp.ts';
 import { changedTaints, readyOf, unknownConditions, type Verdict } from './conditions.ts';
 import { beatOf, Heartbeats } from './heartbeats.ts';
+import { LEASE_NAMESPACE, NodeLeases } from './node-leases.ts';
 import { indexByNode, podsOn } from './pods-by-node.ts';
 import type { Uptime } from './uptime.ts';
 
 const NAME = 'node-controller';
-const LEASE_NAMESPACE = 'kube-node-lease';
 const CONCURRENCY = 4;
 
 /**
@@ -33,7 +33,8 @@ export const nodeLifecycleController =
   (context) => {
     const { client, informers, recorderFor, clock, metrics, logger } = context;
     const nodes = informers.for(NODES);
-    const leases = informers.for(LEASES, { namespace: LEASE_NAMESPACE });
+    const leaseInformer = informers.for(LEASES, { namespace: LEASE_NAMESPACE });
+    const leases = new NodeLeases(client, leaseInformer);
     const recorder = recorderFor(NAME);
     const heartbeats = new Heartbeats();
     const pods = podMarker(context);
@@ -46,16 +47,17 @@ export const nodeLifecycleController =
       metrics,
       log: logger,
     });
-    return controller.watch(nodes).watch(leases, ({ metadata }) => [metadata.name ?? '']);
+    return controller.watch(nodes).watch(leaseInformer, ({ metadata }) => [metadata.name ?? '']);
 
     async function reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
       const node = nodes.cache.get(name);
       if (node === undefined) {
         heartbeats.forget(name);
+        leases.forget(name);
         pods.forget(name);
         return undefined;
       }
-      const silence = listen(name, node);
+      const silence = await listenWell(name, node, signal);
       const isSilent = silence >= graceMs;
       if (isSilent && readyOf(node)?.status !== 'Unknown') {
         // The change comes back to us, and the taints follow.
@@ -72,9 +74,17 @@ export const nodeLifecycleController =
       return { requeueAfter: isSilent ? graceMs / 4 : graceMs - silence };
     }
 
+    /** Nobody is called silent before the API server has been asked itself. */
+    async function listenWell(name: string, node: Node, signal: AbortSignal): Promise<number> {
+      const silence = listen(name, node);
+      if (silence < graceMs) return silence;
+      await leases.ask(name, signal);
+      return listen(name, node);
+    }
+
     function listen(name: string, node: Node): number {
       const now = clock.monotonic();
-      heartbeats.observe(name, beatOf(node, leases.cache.get(`${LEASE_NAMESPACE}/${name}`)), now);
+      heartbeats.observe(name, beatOf(node, leases.of(name)), now);
       return heartbeats.silence(name, now, uptime.since(now));
     }
 

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   Controller,
+  isNotFound,
   keyOf,
   NODES,
   type Node,
@@ -55,14 +56,15 @@ export const taintEvictionController =
         running.delete(key);
         return undefined;
       }
-      const ms = staysForMs(pod, evictingTaints(nodes.cache.get(pod.spec?.nodeName ?? '')));
+      const node = nodes.cache.get(pod.spec?.nodeName ?? '');
+      const ms = staysForMs(pod, evictingTaints(node));
       if (ms === undefined) {
         if (running.delete(key)) recorder.normal(pod, REASON, `Cancelling deletion of Pod ${key}`);
         return undefined;
       }
       const remaining = remainingMs(key, ms);
       if (remaining > 0) return { requeueAfter: remaining };
-      await evict(pod, signal);
+      if (node !== undefined && (await isStillTainted(node, signal))) await evict(pod, signal);
       return undefined;
     }
 
@@ -72,6 +74,17 @@ export const taintEvictionController =
       const since = Math.max(running.get(key) ?? now, ms === 0 ? 0 : uptime.since(now));
       running.set(key, since);
       return since + ms - now;
+    }
+
+    /** There is no way back, so the server is asked itself. If it says otherwise, the cache will soon say so too. */
+    async function isStillTainted(node: Node, signal: AbortSignal): Promise<boolean> {
+      try {
+        const current = await client.get(NODES, { name: keyOf(node) }, { signal });
+        return isDeepStrictEqual(evictingTaints(current), evictingTaints(node));
+      } catch (error) {
+        if (isNotFound(error)) return false;
+        throw error;
+      }
     }
 
     async function evict(pod: Pod, signal: AbortSignal): Promise<void> {
