@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { orAborted } from '../../kube/clock.ts';
 import {
   type Clock,
   ENDPOINT_SLICES,
@@ -18,6 +19,7 @@ import { NodePorts } from './nodeport/index.ts';
 import { PodManager } from './pods/manager.ts';
 import { openProcessRuntime } from './processes/index.ts';
 import { type NodeDescription, Registration, thisMachine } from './registration/index.ts';
+import { startKubeletServer } from './server/index.ts';
 
 export interface AgentOptions {
   name: string;
@@ -92,7 +94,19 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       stop.abort();
       await running;
     });
-    await informers.synced();
+    await orAborted(informers.synced(), stop.signal);
+    const server = await startKubeletServer({
+      client,
+      nodeName: name,
+      address,
+      port: options.listenPort,
+      directory: options.stateDirectory,
+      pods: manager,
+      logs,
+      logger,
+      clock,
+    });
+    closers.push(() => server.close());
     closers.push(runNodePorts(options, recorder, clock));
     const detach = followPods(pods, manager);
     closers.push(async () => {
