@@ -18,8 +18,12 @@ export const OPENYURT_WRITTEN_ANNOTATION = 'nodepool.openyurt.io/previous-attrib
 /** On a NodePool: the fields that the version it was converted to has no place for. */
 export const CONVERTED_FIELDS_ANNOTATION = 'nodepool.tidegate.io/other-version-fields';
 
-/** On a Service: only endpoints in the client's pool, because the EdgeApplication of this name made it. */
+/** On all that the EdgeApplication of this name made, its pods too. On a Service: only endpoints in the client's pool. */
 export const EDGE_APPLICATION_LABEL = 'groupmanagement.kubeedge.io/edgeapplication-name';
+/** On everything that an EdgeApplication made: where the application is. With the label above it says whose it is. */
+export const EDGE_APPLICATION_NAMESPACE_LABEL = 'apps.tidegate.io/edgeapplication-namespace';
+/** On a workload that an EdgeApplication made, its pods, and in its selector: the pool that it was made for. */
+export const EDITION_LABEL = 'apps.tidegate.io/edition';
 /** On a Service: KubeEdge's way to ask for the same. */
 export const SERVICE_TOPOLOGY_ANNOTATION = 'apps.kubeedge.io/service-topology';
 export const SERVICE_TOPOLOGY_NODE_GROUP = 'range-nodegroup';
@@ -34,7 +38,10 @@ export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 export const NODE_POOL_FINALIZER = 'apps.openyurt.io/nodepool-controller';
 export const NODE_GROUP_FINALIZER = 'apps.kubeedge.io/nodegroup-controller';
 
+export const EDGE_APPLICATION_FINALIZER = 'apps.kubeedge.io/edgeapplication-controller';
+
 export const POOLS_FIELD_MANAGER = 'tidegate-pools';
+export const APPS_FIELD_MANAGER = 'tidegate-apps';
 
 /** Ingress controllers: whoever says to be one of these sees only the endpoints of its pool. */
 export const INGRESS_CONTROLLER_USER_AGENTS: readonly string[] = [

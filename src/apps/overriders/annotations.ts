@@ -1,0 +1,3 @@
+import { overrideMetadataMap } from './metadata-map.ts';
+
+export const overrideAnnotations = overrideMetadataMap('annotations');

@@ -1,0 +1,3 @@
+import { overrideWords } from './words.ts';
+
+export const overrideCommand = overrideWords('command');

@@ -1,0 +1,25 @@
+import type { PatchOverrider } from '../../api/index.ts';
+import { applyJsonPatch, PatchError } from './json-patch.ts';
+import { OverrideError, type Overrider } from './overrider.ts';
+
+/** A JSON patch, for everything that has no overrider of its own. It can not make another object of it. */
+export const overrideByPatch: Overrider<PatchOverrider> = (object, { target, patch }) => {
+  if (target?.kind !== undefined && target.kind !== object.kind) return undefined;
+  if (target?.name !== undefined && target.name !== object.metadata.name) return undefined;
+  try {
+    const patched = applyJsonPatch(object, patch);
+    const stays =
+      patched.apiVersion === object.apiVersion &&
+      patched.kind === object.kind &&
+      patched.metadata?.name === object.metadata.name &&
+      patched.metadata.namespace === object.metadata.namespace;
+    if (stays) return patched;
+    return new OverrideError(
+      '',
+      'a patch can not change apiVersion, kind, name or namespace: write another manifest',
+    );
+  } catch (error) {
+    if (!(error instanceof PatchError)) throw error;
+    return new OverrideError(error.path, `operation ${error.operation} of the patch: ${error.message}`);
+  }
+};

@@ -1,0 +1,18 @@
+import type { ResourcesOverrider } from '../../api/index.ts';
+import { mapAt, write } from '../json.ts';
+import { changeContainer, type Overrider } from './overrider.ts';
+
+/** Requests and limits of one container. What the rule does not name stays. */
+export const overrideResources: Overrider<ResourcesOverrider> = (
+  object,
+  { containerName, value },
+  workload,
+) =>
+  changeContainer(object, workload, containerName, (container) => {
+    let changed = container;
+    for (const [kind, quantities] of Object.entries(value)) {
+      const path = ['resources', kind];
+      changed = write(changed, path, { ...mapAt(changed, path), ...quantities });
+    }
+    return changed;
+  });
