@@ -175,7 +175,7 @@ describe('from one up to the next', () => {
     const children = (await status()).processes.map(({ pid }) => pid ?? 0);
     await first.kill('SIGKILL');
     await up();
-    expect(children.filter(isRunning)).toEqual([]);
+    await eventually('the children of the first are gone', () => !children.some(isRunning) || undefined);
     expect(await links()).toEqual(['node-1 up']);
   });
 

@@ -10,8 +10,9 @@ import { isFree, Links } from './links.ts';
 import { rotateLogs } from './logs.ts';
 import { NodeWatch } from './node-watch.ts';
 import { type ClusterReport, memoryOf, nodeReports, podCounts } from './report.ts';
+import { ServingApprover } from './serving-approver.ts';
 import { type SettleOptions, settleLayout } from './settle.ts';
-import { type NodeState, writeCluster } from './state.ts';
+import { addressOf, type NodeState, writeCluster } from './state.ts';
 import { resolveTargets } from './targets.ts';
 
 export interface SupervisorOptions extends ProgramOptions, Omit<SettleOptions, 'signal'> {}
@@ -31,6 +32,7 @@ export class Supervisor {
   #phase: ClusterReport['phase'] = 'starting';
   #client: KubeClient | undefined;
   #watch: NodeWatch | undefined;
+  #approver: ServingApprover | undefined;
   #starting: Promise<string[]> = Promise.resolve([]);
   #stopped: Promise<void> | undefined;
   #changingLinks: Promise<unknown> = Promise.resolve();
@@ -158,15 +160,19 @@ export class Supervisor {
   }
 
   async #startApiServer(): Promise<KubeClient> {
+    const { state, cluster } = this.#options;
     await this.#start(apiserverSpec(this.#options));
     this.stopping.throwIfAborted();
-    const config = await loadConfig({ path: this.#options.state.kubeconfig, env: {} });
+    const config = await loadConfig({ path: state.kubeconfig, env: {} });
     const client = new KubeClient(config, { userAgent: 'tidegate-supervisor' });
     this.#client = client;
     await client.text('/readyz', { signal: this.stopping });
     this.#report(`API server at ${config.server}`);
     this.#watch = new NodeWatch(client);
     this.#watch.run();
+    const known = cluster.nodes.map((node) => ({ name: node.name, address: addressOf(cluster, node) }));
+    this.#approver = new ServingApprover(client, known, (line) => this.#report(line));
+    this.#approver.run();
     return client;
   }
 
@@ -245,7 +251,7 @@ export class Supervisor {
     await this.#starting.catch(() => undefined);
     const servers = ['controllers', 'apiserver'];
     await this.#stopChildren(this.#children.filter(({ spec }) => !servers.includes(spec.name)));
-    await this.#watch?.close();
+    await Promise.all([this.#watch?.close(), this.#approver?.close()]);
     // The API server waits for open connections, ours too.
     await this.#client?.close();
     for (const server of servers)
