@@ -16,6 +16,7 @@ import {
 } from '../../kube/index.ts';
 import { FileLogs } from './logs/index.ts';
 import { NodePorts } from './nodeport/index.ts';
+import { Lanes } from './pods/lanes.ts';
 import { PodManager } from './pods/manager.ts';
 import { openProcessRuntime } from './processes/index.ts';
 import { type NodeDescription, Registration, thisMachine } from './registration/index.ts';
@@ -59,6 +60,9 @@ export interface Agent {
 /** What ends with the agent gets less time than what is deleted: somebody waits for the program to end. */
 const CLOSE_GRACE_MS = 10_000;
 
+/** Reports of pods that are under way at the same time. */
+const WRITES_AT_ONCE = 8;
+
 /**
  * Start: what pods are made of, what earlier agents left, the Node, the kubelet's server and the NodePorts, then the
  * pods. Stop: the same backwards, so that pods are reached until they have ended.
@@ -84,7 +88,8 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     const parts = { nodeName: name, nodeIP: address, nodes, services, logs, clock };
     const runtime = await openProcessRuntime({ ...options, ...parts });
     closers.push(() => runtime.close());
-    const context = { client, runtime, recorder, hostIP: address, clock, log: logger };
+    const lanes = new Lanes(WRITES_AT_ONCE);
+    const context = { client, lanes, runtime, recorder, hostIP: address, clock, log: logger };
     const manager = await PodManager.open(context);
 
     const registration = new Registration({ client, description: describe(options), clock, log: logger });

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { type Clock, Informer, type KubeClient, type Logger, PODS, type Pod } from '../../../kube/index.ts';
+import { Lanes } from '../pods/lanes.ts';
 import { PodManager } from '../pods/manager.ts';
 import { type Machine, type NodeDescription, Registration, thisMachine } from '../registration/index.ts';
 import { HollowRuntime } from './hollow-runtime.ts';
@@ -20,6 +21,9 @@ export interface HollowNodesOptions {
   signal?: AbortSignal;
 }
 
+/** Reports of all nodes that are under way at the same time. */
+const WRITES_AT_ONCE = 32;
+
 /** Nobody would read what happens to pods that do not happen. */
 const silent = { normal: () => {}, warning: () => {} };
 
@@ -31,12 +35,13 @@ export async function startHollowNodes(options: HollowNodesOptions): Promise<{ c
   const stop = new AbortController();
   // Every node waits for it.
   setMaxListeners(0, stop.signal);
+  const lanes = new Lanes(WRITES_AT_ONCE);
   const managers = new Map<string, PodManager>();
   const registrations = await Promise.all(
     names.map(async (nodeName, index) => {
       const hostIP = `10.63.${index >> 8}.${index & 255}`;
       const runtime = new HollowRuntime(`10.${64 + (index >> 8)}.${index & 255}.0/24`);
-      const context = { client, runtime, recorder: silent, hostIP, clock, log: logger };
+      const context = { client, lanes, runtime, recorder: silent, hostIP, clock, log: logger };
       managers.set(nodeName, await PodManager.open(context));
       const description = describe(nodeName, hostIP, machine, options);
       const offset = index / names.length;

@@ -12,6 +12,7 @@ import {
   type Pod,
 } from '../../../kube/index.ts';
 import { isOlderVersion } from '../../../kube/informer/resource-version.ts';
+import type { Lanes } from './lanes.ts';
 import { statusPatch } from './patch.ts';
 import type { PodStatus } from './status.ts';
 
@@ -30,6 +31,7 @@ interface Report {
  */
 export class PodReporter {
   readonly #client: KubeClient;
+  readonly #lanes: Lanes;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #stop = new AbortController();
@@ -38,8 +40,9 @@ export class PodReporter {
   #pending: Report | undefined;
   #reporting: Promise<void> | undefined;
 
-  constructor(client: KubeClient, options: { clock: Clock; log: Logger }) {
+  constructor(client: KubeClient, options: { lanes: Lanes; clock: Clock; log: Logger }) {
     this.#client = client;
+    this.#lanes = options.lanes;
     this.#clock = options.clock;
     this.#log = options.log;
   }
@@ -76,7 +79,7 @@ export class PodReporter {
       const report = this.#pending;
       this.#pending = undefined;
       try {
-        await this.#write(report);
+        await this.#lanes.run(() => this.#write(report));
         failures = 0;
       } catch (error) {
         if (this.#stop.signal.aborted) return;

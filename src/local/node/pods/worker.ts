@@ -6,6 +6,7 @@ import { type Container, VolumeError } from '../contracts.ts';
 import { Alarm } from './alarm.ts';
 import { PULL_ERROR_SHOWN_MS, podText } from './container-status.ts';
 import { RunningContainers } from './containers.ts';
+import type { Lanes } from './lanes.ts';
 import { allContainers, nextSteps, restarts } from './lifecycle.ts';
 import {
   crashDelay,
@@ -23,6 +24,8 @@ import { isOver, type PodStatus, podStatus } from './status.ts';
 
 export interface WorkerContext {
   client: KubeClient;
+  /** Shared by all pods whose status goes the same way. */
+  lanes: Lanes;
   runtime: Runtime;
   recorder: Pick<EventRecorder, 'normal' | 'warning'>;
   hostIP: string;
@@ -76,7 +79,7 @@ export class PodWorker {
     this.#onFinished = onFinished;
     this.#log = context.log.child({ pod: `${this.#record.namespace}/${this.#record.name}` });
     this.#alarm = new Alarm(clock, () => this.wake());
-    this.#reporter = new PodReporter(context.client, { clock, log: this.#log });
+    this.#reporter = new PodReporter(context.client, { lanes: context.lanes, clock, log: this.#log });
     this.#containers = new RunningContainers({
       probes: runtime.probes,
       clock,
