@@ -9,9 +9,17 @@ const NAMESPACES = ['default', 'kube-node-lease', 'kube-public', 'kube-system'];
 
 const namespace = (name: string): KubeObject => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
 
+/** A cluster's controllers make one in every namespace; without them there are still these to run pods as. */
+const account = (namespace: string): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'ServiceAccount',
+  metadata: { name: 'default', namespace },
+});
+
 /** Creates what is missing; what somebody has changed or added is left alone. */
 export async function bootstrap(core: Core, options: WriteOptions, policy: KubeObject[]): Promise<void> {
   await Promise.all(NAMESPACES.map((name) => ensureObject(core, options, namespace(name))));
+  await Promise.all(NAMESPACES.map((name) => ensureObject(core, options, account(name))));
   await Promise.all(policy.map((object) => ensureObject(core, options, object)));
 }
 

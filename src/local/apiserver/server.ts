@@ -96,7 +96,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     const authenticator = new Authenticator({ tokens, now });
 
     const registry = new Registry();
-    const admission = openAdmission({ store, registry, rbac, authorizer });
+    const random = (limit: number): number => randomInt(limit);
+    const admission = openAdmission({ store, registry, rbac, authorizer, random });
     closers.push(() => admission.close());
     const core: Core = {
       store,
@@ -104,7 +105,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       admission,
       now,
       uuid: randomUUID,
-      random: (limit) => randomInt(limit),
+      random,
     };
     const resources = builtins({ core, pki, tokens, authenticator, authorizer, rbac });
     closers.push(() => resources.close());

@@ -1,7 +1,7 @@
 /**
  * Everything that may change or refuse a write before it is stored, in the order in which it is asked:
  *
- *   mutate:   namespace lifecycle, node restriction, default IngressClass, mutating webhooks, defaults once more
+ *   mutate:   namespace lifecycle, node restriction, service account, default IngressClass, mutating webhooks, defaults once more
  *   validate: RBAC escalation, certificate signers, validating webhooks; deletions: lifecycle, node restriction too
  */
 import type { KubeObject } from '../../../kube/object.ts';
@@ -15,6 +15,7 @@ import { certificates } from './certificates.ts';
 import { defaultIngressClass } from './default-ingress-class.ts';
 import { namespaceLifecycle } from './namespace-lifecycle.ts';
 import { nodeRestriction } from './node-restriction.ts';
+import { serviceAccounts } from './service-account.ts';
 import type { ServiceResolver } from './webhooks/service-resolver.ts';
 import { AdmissionWebhooks } from './webhooks/webhooks.ts';
 
@@ -23,13 +24,15 @@ export interface AdmissionOptions {
   registry: Registry;
   rbac: Rbac;
   authorizer: Authorizer;
+  random(limit: number): number;
   resolveService?: ServiceResolver;
 }
 
 export function openAdmission(options: AdmissionOptions): Admission & { close(): void } {
-  const { store, registry, rbac, authorizer } = options;
+  const { store, registry, rbac, authorizer, random } = options;
   const lifecycle = namespaceLifecycle(store);
   const nodes = nodeRestriction(store);
+  const accounts = serviceAccounts(store, random);
   const ingressClass = defaultIngressClass(store);
   const signers = certificates(authorizer);
   const webhooks = new AdmissionWebhooks({
@@ -42,6 +45,7 @@ export function openAdmission(options: AdmissionOptions): Admission & { close():
     async mutate(attributes) {
       lifecycle(attributes);
       nodes(attributes);
+      await accounts(attributes);
       ingressClass(attributes);
       const object = await webhooks.mutate(attributes);
       if (object !== attributes.object) ingressClass({ ...attributes, object });

@@ -10,6 +10,7 @@ import { defaultIngressClass } from './default-ingress-class.ts';
 import { namespaceLifecycle } from './namespace-lifecycle.ts';
 import { nodeRestriction } from './node-restriction.ts';
 import type { Plugin } from './plugin.ts';
+import { serviceAccounts } from './service-account.ts';
 
 let store: ObjectStore;
 beforeEach(async () => {
@@ -288,5 +289,62 @@ describe('certificate signers', () => {
       `${head} sign requests with signerName "example.com/mine"`,
     );
     expect(check('UPDATE', status, 'sign example.com/*')).toBe('admitted');
+  });
+});
+
+describe('service account', () => {
+  const pod = (name: string, spec: object = {}): KubeObject =>
+    object(
+      'Pod',
+      { name, namespace: 'shop' },
+      { spec: { containers: [{ name: 'web', image: 'web' }], ...spec } },
+    );
+  const create = async (created: KubeObject): Promise<string> => {
+    try {
+      await serviceAccounts(store, () => 0)(attributesOf('pods', 'Pod', 'CREATE', { object: created }));
+      return 'admitted';
+    } catch (error) {
+      if (error instanceof ApiError) return error.message;
+      throw error;
+    }
+  };
+  const account = (more: object = {}): Promise<unknown> =>
+    store.put('serviceaccounts', object('ServiceAccount', { name: 'builder', namespace: 'shop' }, more));
+  const mounts = (created: KubeObject): unknown =>
+    (created.spec as { containers: { volumeMounts?: unknown }[] }).containers[0]?.volumeMounts;
+
+  it('refuses an account that is not there', async () => {
+    expect(await create(pod('p', { serviceAccountName: 'builder' }))).toBe(
+      'pods "p" is forbidden: error looking up service account shop/builder: serviceaccount "builder" not found',
+    );
+  });
+
+  it('waits for the default account, which a controller is about to make', async () => {
+    const created = create(pod('p'));
+    await store.put('serviceaccounts', object('ServiceAccount', { name: 'default', namespace: 'shop' }));
+    expect(await created).toBe('admitted');
+  });
+
+  it('mounts a token into every container that has nothing at that place', async () => {
+    await account();
+    const created = pod('p', { serviceAccountName: 'builder' });
+    expect(await create(created)).toBe('admitted');
+    expect(mounts(created)).toEqual([
+      {
+        name: 'kube-api-access-bbbbb',
+        readOnly: true,
+        mountPath: '/var/run/secrets/kubernetes.io/serviceaccount',
+      },
+    ]);
+  });
+
+  it.each([
+    ['the pod', {}, { automountServiceAccountToken: false }],
+    ['its account', { automountServiceAccountToken: false }, {}],
+  ])('mounts nothing when %s does not want it', async (_, ofAccount, ofPod) => {
+    await account(ofAccount);
+    const created = pod('p', { serviceAccountName: 'builder', ...ofPod });
+    expect(await create(created)).toBe('admitted');
+    expect(mounts(created)).toBeUndefined();
   });
 });

@@ -1,6 +1,7 @@
 import type { KubeObject } from '../../../kube/object.ts';
 import { encodeStored } from '../codec.ts';
 import { ApiError, alreadyExists, badRequest, invalid } from '../errors.ts';
+import { randomSuffix, SUFFIX_LENGTH } from '../random-suffix.ts';
 import type { Served } from '../registry.ts';
 import type { ResourceDefinition } from '../resources/types.ts';
 import { validateObjectMeta } from '../resources/validation/metadata.ts';
@@ -28,9 +29,6 @@ export interface CreateRequest {
   managed?: boolean;
 }
 
-/** Without vowels and look-alikes, so that no word comes out. */
-const SUFFIX_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
-const SUFFIX_LENGTH = 5;
 const NAME_ATTEMPTS = 8;
 const MAX_GENERATED_PREFIX = 63 - SUFFIX_LENGTH;
 
@@ -146,7 +144,5 @@ async function store(
 }
 
 function generatedName(core: Core, prefix: string): string {
-  let suffix = '';
-  for (let i = 0; i < SUFFIX_LENGTH; i++) suffix += SUFFIX_ALPHABET[core.random(SUFFIX_ALPHABET.length)];
-  return prefix.slice(0, MAX_GENERATED_PREFIX) + suffix;
+  return prefix.slice(0, MAX_GENERATED_PREFIX) + randomSuffix(core.random);
 }
