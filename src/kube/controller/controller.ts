@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { keyOf } from '../client/resource.ts';
 import { aborted, type Clock, systemClock } from '../clock.ts';
 import type { Informer } from '../informer/informer.ts';
@@ -105,6 +106,8 @@ export class Controller {
     const stopped = aborted(signal);
     await Promise.race([stopped, Promise.all(this.#synced.map((synced) => synced()))]);
     const work = new AbortController();
+    // Every request of every worker listens to it.
+    setMaxListeners(0, work.signal);
     const workers = signal.aborted ? 0 : this.#concurrency;
     const working = Array.from({ length: workers }, () => this.#work(work.signal));
     this.#log.info({ workers }, 'controller started');
