@@ -10,5 +10,5 @@
  * (`lifecycle.ts`, pure) -> it starts, stops or waits -> `status.ts` (pure) says what to report -> `PodReporter` writes
  * it as soon as the API server can be reached -> the write comes back as an event, and there is nothing left to do.
  */
-export { type Agent, type AgentOptions, startAgent } from './agent.ts';
-export { type HollowNodesOptions, startHollowNodes } from './hollow/hollow-nodes.ts';
+export { type Agent, startAgent } from './agent.ts';
+export { startHollowNodes } from './hollow/hollow-nodes.ts';

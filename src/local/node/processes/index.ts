@@ -3,4 +3,4 @@
  * -> `spawn.ts`, a process group of its own -> its number and start time into the pod's record (`records.ts`), by which
  * the next agent finds it again.
  */
-export { type OpenOptions, openProcessRuntime } from './open.ts';
+export { openProcessRuntime } from './open.ts';

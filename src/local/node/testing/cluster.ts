@@ -1,13 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  KubeClient,
-  type KubeObject,
-  loadConfig,
-  SERVICE_ACCOUNTS,
-  silentLogger,
-} from '../../../kube/index.ts';
+import { CONFIG_MAPS, KubeClient, type KubeObject, loadConfig, silentLogger } from '../../../kube/index.ts';
 import { startApiServer } from '../../apiserver/index.ts';
 import type { PodPlace } from '../contracts.ts';
 
@@ -39,8 +33,9 @@ export async function startTestCluster(): Promise<TestCluster> {
     return client;
   };
   const admin = open(new KubeClient(config));
-  // What the service account controller would make.
-  await admin.create(SERVICE_ACCOUNTS, named('ServiceAccount', 'default'));
+  // What the controllers would make: without it no pod gets its account's files.
+  const authority = { data: { 'ca.crt': config.ca ?? '' } };
+  await admin.create(CONFIG_MAPS, named('ConfigMap', 'kube-root-ca.crt', authority));
   return {
     directory,
     server,
