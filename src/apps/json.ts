@@ -34,6 +34,17 @@ export function write<T>(value: T, path: Path, item: unknown): T {
   return { ...map, [step]: write(map[step], rest, item) } as T;
 }
 
+/** A copy without what is at this place. */
+export function without<T>(value: T, path: Path): T {
+  const step = path.at(-1);
+  const parentPath = path.slice(0, -1);
+  const parent = read(value, parentPath);
+  if (step === undefined || read(parent, [step]) === undefined) return value;
+  if (Array.isArray(parent)) return write(value, parentPath, parent.toSpliced(Number(step), 1));
+  const { [step]: _, ...rest } = parent as JsonMap;
+  return write(value, parentPath, rest);
+}
+
 /** A JSON pointer (RFC 6901) as a path; undefined when it is none. */
 export function parsePointer(pointer: string): Path | undefined {
   if (pointer === '') return [];

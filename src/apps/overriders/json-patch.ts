@@ -1,6 +1,6 @@
 /** JSON patch, RFC 6902. */
 import { isDeepStrictEqual } from 'node:util';
-import { INDEX, isMap, type Path, parsePointer, read, write } from '../json.ts';
+import { INDEX, isMap, type Path, parsePointer, read, without, write } from '../json.ts';
 
 export interface Operation {
   op: string;
@@ -94,10 +94,5 @@ function add(document: unknown, path: Path, value: unknown, pointer: unknown, fa
 
 function remove(document: unknown, path: Path, pointer: unknown, fail: Fail): unknown {
   existing(document, path, pointer, fail);
-  const step = path.at(-1) ?? fail(pointer, 'the whole object can not be removed');
-  const parentPath = path.slice(0, -1);
-  const parent = read(document, parentPath);
-  if (Array.isArray(parent)) return write(document, parentPath, parent.toSpliced(Number(step), 1));
-  const { [step]: _, ...rest } = parent as Record<string, unknown>;
-  return write(document, parentPath, rest);
+  return path.length === 0 ? fail(pointer, 'the whole object can not be removed') : without(document, path);
 }

@@ -33,7 +33,7 @@ export function render(
   const others = manifests.filter(({ object }) => workloadOf(object) === undefined);
   const complete = errors.length === 0;
   const editions = targets.map((target) => renderTarget(application, workloads, target, complete));
-  const objects = [...others.map(once(application)), ...editions.flatMap((edition) => edition.objects)].map(
+  const objects = [...others.map(once), ...editions.flatMap((edition) => edition.objects)].map(
     owned(application),
   );
   const { colliding, collisions } = collisionsIn(objects);
@@ -52,26 +52,22 @@ function errorOfName({ metadata }: EdgeApplication): RenderError | undefined {
   };
 }
 
-const once =
-  ({ metadata }: EdgeApplication) =>
-  ({ ordinal, object }: Manifest): Rendered => ({
-    ordinal,
-    object:
-      object.apiVersion === 'v1' && object.kind === 'Service' ? scoped(object, metadata.name ?? '') : object,
-  });
+const once = ({ ordinal, object }: Manifest): Rendered => ({
+  ordinal,
+  object: object.apiVersion === 'v1' && object.kind === 'Service' ? scoped(object) : object,
+});
 
-/** Clients shall reach endpoints in their own pool only. A manifest that says otherwise is left alone. */
-function scoped(service: KubeObject, application: string): KubeObject {
-  const { labels, annotations } = service.metadata;
-  return {
-    ...service,
-    metadata: {
-      ...service.metadata,
-      labels: { ...labels, [EDGE_APPLICATION_LABEL]: application },
-      annotations: { [SERVICE_TOPOLOGY_ANNOTATION]: SERVICE_TOPOLOGY_NODE_GROUP, ...annotations },
+/** By our label alone clients reach endpoints in their own pool only; this tells KubeEdge's components the same. */
+const scoped = (service: KubeObject): KubeObject => ({
+  ...service,
+  metadata: {
+    ...service.metadata,
+    annotations: {
+      [SERVICE_TOPOLOGY_ANNOTATION]: SERVICE_TOPOLOGY_NODE_GROUP,
+      ...service.metadata.annotations,
     },
-  };
-}
+  },
+});
 
 /** By these labels everything is found again, in whatever namespace it is. */
 const owned =
