@@ -2,7 +2,7 @@
  * Talking to any Kubernetes API. This folder owns: where the server is and who we are (`config/`), requests and
  * their failures (`client/`), local copies that stay current (`informer/`), what to do next (`queue/`), doing it
  * (`controller/`), being the only one who does (`leader/`), telling users about it (`events/`, conditions), and
- * asking for certificates (`certificates/`).
+ * making certificates and asking for them (`certificates/`).
  * It knows nothing of the program that uses it.
  *
  * One reconcile, from the server and back:
@@ -14,6 +14,7 @@
  *   -> the write comes back as a watch event, and the next reconcile finds nothing to do.
  */
 export { Applier } from './apply.ts';
+export { issueCertificate, type KeyPair, selfSignedCa } from './certificates/certificate.ts';
 export { type CertificateRequest, requestCertificate } from './certificates/request-certificate.ts';
 export {
   newSigningRequest,

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
 import type { UserInfo } from '../resources/types.ts';
-import { subjectOf } from './certificate.ts';
 import { EXTRA } from './identity.ts';
+import { subjectOf } from './subject.ts';
 
 /** `none`: no certificate was shown. `invalid`: one was shown that proves nothing. */
 export type CertificateIdentity = { user: UserInfo } | 'none' | 'invalid';

@@ -19,15 +19,15 @@ import {
 import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
-import type { Subject } from '../../../kube/certificates/x509.ts';
-import { writeFileAtomically } from './atomic-file.ts';
 import {
   type CertificateRequestInfo,
   type Issuer,
   issueCertificate,
   type KeyPair,
   selfSignedCa,
-} from './certificate.ts';
+} from '../../../kube/certificates/certificate.ts';
+import type { Subject } from '../../../kube/certificates/x509.ts';
+import { writeFileAtomically } from './atomic-file.ts';
 import { ServiceAccountKey } from './service-account-key.ts';
 
 const DAY = 24 * 3600 * 1000;

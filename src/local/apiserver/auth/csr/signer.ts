@@ -2,10 +2,11 @@
  * Signs certificate requests that somebody has approved, by the rules of the three signers that give out certificates
  * of this cluster's authority, and approves what kubelets may always have. Pure: the caller stores what comes back.
  */
+
+import type { CertificateRequestInfo, ExtendedUsage } from '../../../../kube/certificates/certificate.ts';
 import type { KubeObject } from '../../../../kube/object.ts';
 import type { UserInfo } from '../../resources/types.ts';
 import type { Authorizer } from '../authorization.ts';
-import type { CertificateRequestInfo, ExtendedUsage } from '../certificate.ts';
 import { NODES } from '../identity.ts';
 import type { Pki } from '../pki.ts';
 import { parseSigningRequest, type SigningRequest } from './signing-request.ts';

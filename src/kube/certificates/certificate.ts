@@ -1,17 +1,16 @@
-/** Making X.509 certificates, and reading from them what node:crypto does not give out exactly. */
+/** Making X.509 certificates. */
 import { createHash, createPublicKey, type KeyObject, randomBytes, sign, X509Certificate } from 'node:crypto';
-import * as der from '../../../kube/certificates/der.ts';
+import * as der from './der.ts';
 import {
   ECDSA_WITH_SHA256,
   encodeAltNames,
   encodeExtension,
   encodeName,
   encodePublicKey,
-  parseName,
   pem,
   SUBJECT_ALT_NAME,
   type Subject,
-} from '../../../kube/certificates/x509.ts';
+} from './x509.ts';
 
 const OID = {
   subjectKeyIdentifier: '2.5.29.14',
@@ -149,11 +148,5 @@ function subjectAltName(names: string[] | Buffer): Buffer[] {
 }
 
 /** version, serialNumber, signature, issuer, validity, subject: the sixth element of a v3 certificate. */
-const subjectElement = (certificate: Buffer): der.DerElement => der.readDer(certificate).child(0).child(5);
-
-/**
- * The subject out of the DER itself: the printed form that node:crypto offers separates attributes by line breaks,
- * which a name may contain.
- */
-export const subjectOf = (certificate: X509Certificate): Subject =>
-  parseName(subjectElement(certificate.raw));
+export const subjectElement = (certificate: Buffer): der.DerElement =>
+  der.readDer(certificate).child(0).child(5);

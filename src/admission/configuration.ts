@@ -1,0 +1,43 @@
+import type { KubeObject } from '../kube/index.ts';
+import type { AdmissionRule } from './rule.ts';
+import { VALIDATE_PATH } from './server.ts';
+
+export const CONFIGURATION_NAME = 'tidegate';
+
+/** Where the API server finds us: a Service in the cluster, or an address when we run beside it. */
+export type Endpoint = { service: { namespace: string; name: string; port: number } } | { url: string };
+
+/** What makes the API server ask: one webhook a rule, so that a rule's resources are all that it can hold up. */
+export const validatingConfiguration = (
+  rules: readonly AdmissionRule[],
+  endpoint: Endpoint,
+  caBundle: string,
+): KubeObject => ({
+  apiVersion: 'admissionregistration.k8s.io/v1',
+  kind: 'ValidatingWebhookConfiguration',
+  metadata: { name: CONFIGURATION_NAME },
+  webhooks: rules.map((rule) => ({
+    name: `${rule.resource}.${rule.group}.tidegate.io`,
+    admissionReviewVersions: ['v1'],
+    sideEffects: 'None',
+    // The schema has refused what would do harm already; a manager that is away must not stop people from working.
+    failurePolicy: 'Ignore',
+    matchPolicy: 'Equivalent',
+    timeoutSeconds: 5,
+    clientConfig: {
+      ...('url' in endpoint
+        ? { url: `${endpoint.url}${VALIDATE_PATH}` }
+        : { service: { ...endpoint.service, path: VALIDATE_PATH } }),
+      caBundle: Buffer.from(caBundle).toString('base64'),
+    },
+    rules: [
+      {
+        apiGroups: [rule.group],
+        apiVersions: rule.versions,
+        resources: [rule.resource],
+        operations: rule.operations,
+        scope: rule.scope,
+      },
+    ],
+  })),
+});
