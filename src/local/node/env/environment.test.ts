@@ -58,6 +58,7 @@ describe('the environment of a container', () => {
       PATH: '/usr/bin',
       HOSTNAME: `pod-${pods}`,
       CONTAINER_ROOT: expect.stringMatching(/containers\/main\/root$/),
+      KUBECONFIG: expect.stringMatching(/containers\/main\/kubeconfig$/),
       KUBERNETES_SERVICE_HOST: '127.0.0.1',
       KUBERNETES_SERVICE_PORT: '6443',
       KUBERNETES_SERVICE_PORT_HTTPS: '6443',
