@@ -23,7 +23,7 @@ import type { KindOfPool } from '../render/targets.ts';
 import { bringAbout, type Tools } from './bring-about.ts';
 import { Children } from './children.ts';
 import type { AppsContext } from './context.ts';
-import { finalize } from './finalize.ts';
+import { finalize, isOrphaning } from './finalize.ts';
 import { Kinds } from './kinds.ts';
 import { ownerOf } from './ownership.ts';
 import { Remembered } from './remembered.ts';
@@ -59,6 +59,8 @@ export function applicationController(context: AppsContext): Controller {
   const tools: Tools = { client, applier, children, remembered, recorder, statusWriter };
   /** Applications that wait until the cluster has their kinds. */
   const waiting = new Set<string>();
+  /** Applications whose objects shall outlive them: seen in passing, since nothing of it may be left when we look. */
+  const orphaning = new Set<string>();
 
   const kindOfPool: KindOfPool = (name) => {
     if (groups.cache.get(name) !== undefined) return 'NodeGroup';
@@ -70,6 +72,7 @@ export function applicationController(context: AppsContext): Controller {
     if (cached === undefined) {
       for (const memory of [statusWriter, remembered]) memory.forget(key);
       waiting.delete(key);
+      orphaning.delete(key);
       return undefined;
     }
     const application = statusWriter.newest(cached);
@@ -95,7 +98,7 @@ export function applicationController(context: AppsContext): Controller {
     application: EdgeApplication,
     signal: AbortSignal,
   ): Promise<ReconcileResult | undefined> {
-    const outcomes = await finalize(tools, application, signal);
+    const outcomes = await finalize(tools, application, orphaning.has(keyOf(application)), signal);
     if (outcomes.length === 0) return undefined;
     const paced = await statusWriter.report(application, { outcomes, errors: [], missing: [] }, signal);
     return paced ?? { requeueAfter: RETRY_MS };
@@ -104,6 +107,13 @@ export function applicationController(context: AppsContext): Controller {
   const applicationsIn = (pool: NodeGroup | NodePool): string[] =>
     applications.cache.byIndex(TARGETS_INDEX, pool.metadata.name ?? '').map(keyOf);
   const never = (): boolean => false;
+
+  const noticeOrphaning = (application: EdgeApplication): unknown =>
+    isOrphaning(application) && orphaning.add(keyOf(application));
+  applications.addHandler({
+    onAdd: noticeOrphaning,
+    onUpdate: (_, application) => noticeOrphaning(application),
+  });
 
   const controller: Controller = new Controller({
     ...context,

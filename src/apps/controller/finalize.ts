@@ -1,21 +1,25 @@
 import { EDGE_APPLICATION_FINALIZER, EDGE_APPLICATIONS, type EdgeApplication } from '../../api/index.ts';
-import { hasFinalizer, isNotFound, removeFinalizer } from '../../kube/index.ts';
+import { hasFinalizer, isNotFound, type KubeObject, removeFinalizer } from '../../kube/index.ts';
 import type { Tools } from './bring-about.ts';
 import { deleteOwned, findOwned, recordedObjects } from './leftovers.ts';
 import type { Outcome } from './status.ts';
 
-/** Set by `kubectl delete --cascade=orphan`: what the application made shall stay. */
-const ORPHAN_FINALIZER = 'orphan';
+/** `kubectl delete --cascade=orphan`: what the application made shall stay. The garbage collector takes it off soon. */
+export const isOrphaning = (application: KubeObject): boolean => hasFinalizer(application, 'orphan');
 
-/** Deletes all that the application made, wherever it is. The application goes when all of that was seen to be gone. */
+/**
+ * Deletes all that the application made, wherever it is, unless it shall stay. The application goes when all of that
+ * was seen to be gone; until then, returns what is left.
+ */
 export async function finalize(
   { client, children }: Tools,
   application: EdgeApplication,
+  stays: boolean,
   signal: AbortSignal,
 ): Promise<readonly Outcome[]> {
   if (!hasFinalizer(application, EDGE_APPLICATION_FINALIZER)) return [];
   const left: Outcome[] = [];
-  if (!hasFinalizer(application, ORPHAN_FINALIZER)) {
+  if (!stays) {
     for (const identifier of recordedObjects(application).values()) {
       const live = await findOwned(children, application, identifier, signal);
       if (live === undefined) continue;

@@ -1,0 +1,459 @@
+/** EdgeApplications against the embedded API server. Where a rollout matters, the test plays the Deployment controller. */
+import { readFileSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import {
+  EDGE_APPLICATION_LABEL,
+  EDGE_APPLICATION_NAMESPACE_LABEL,
+  EDGE_APPLICATIONS,
+  type EdgeApplication,
+  type ManifestStatus,
+  NODE_GROUPS,
+  NODE_POOLS,
+  type TargetNodeGroup,
+} from '../../src/api/index.ts';
+import { applicationController } from '../../src/apps/index.ts';
+import {
+  CONFIG_MAPS,
+  type ConfigMap,
+  DEPLOYMENTS,
+  type Deployment,
+  EventRecorder,
+  getCondition,
+  Informers,
+  isNotFound,
+  KubeClient,
+  type KubeObject,
+  type Logger,
+  loadConfig,
+  Metrics,
+  NAMESPACES,
+  type Resource,
+  SERVICES,
+  silentLogger,
+  systemClock,
+} from '../../src/kube/index.ts';
+import { eventually, installDefinitions } from '../pools/support.ts';
+import { type Embedded, startEmbedded } from '../support/embedded.ts';
+
+const SEED = new URL('../../src/apps/render/testdata/seed-example.in.yaml', import.meta.url);
+const CLUSTER_ROLES: Resource = {
+  group: 'rbac.authorization.k8s.io',
+  version: 'v1',
+  resource: 'clusterroles',
+  namespaced: false,
+};
+const DEFINITIONS: Resource = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  resource: 'customresourcedefinitions',
+  namespaced: false,
+};
+const namespace = 'default';
+
+let server: Embedded;
+let client: KubeClient;
+beforeAll(async () => {
+  server = await startEmbedded();
+  client = new KubeClient(await loadConfig({ path: server.kubeconfig, env: {} }));
+  await installDefinitions(client);
+  await client.create(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } });
+});
+afterAll(async () => {
+  await client.close();
+  await server.stop();
+});
+
+const settings = (name: string, data: Record<string, string> = {}, metadata: object = {}) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, ...metadata },
+  data,
+});
+const web = (image = 'web:1') => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'web' },
+  spec: {
+    selector: { matchLabels: { app: 'web' } },
+    template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'web', image }] } },
+  },
+});
+const application = (
+  name: string,
+  manifests: Record<string, unknown>[],
+  targetNodeGroups: TargetNodeGroup[] = [],
+): EdgeApplication => ({
+  apiVersion: 'apps.kubeedge.io/v1alpha1',
+  kind: 'EdgeApplication',
+  metadata: { name, namespace },
+  spec: { workloadTemplate: { manifests }, workloadScope: { targetNodeGroups } },
+});
+const create = (object: EdgeApplication) => client.create(EDGE_APPLICATIONS, object, { namespace });
+const change = (name: string, patch: object) =>
+  client.patch(EDGE_APPLICATIONS, { name, namespace }, 'merge', patch);
+const setManifests = (name: string, manifests: object[]) =>
+  change(name, { spec: { workloadTemplate: { manifests } } });
+const setTargets = (name: string, targetNodeGroups: object[]) =>
+  change(name, { spec: { workloadScope: { targetNodeGroups } } });
+const makeGroup = (name: string) =>
+  client.create(NODE_GROUPS, {
+    apiVersion: 'apps.kubeedge.io/v1alpha1',
+    kind: 'NodeGroup',
+    metadata: { name },
+    spec: { nodes: [] },
+  });
+
+const find = async <T extends KubeObject>(
+  resource: Resource<T>,
+  name: string,
+  where: string | undefined = namespace,
+): Promise<T | undefined> => {
+  try {
+    return await client.get(resource, { name, ...(resource.namespaced && { namespace: where }) });
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+};
+const appears = <T extends KubeObject>(
+  resource: Resource<T>,
+  name: string,
+  fits: (object: T) => boolean = () => true,
+  where = namespace,
+): Promise<T> =>
+  eventually(async () => {
+    const found = await find(resource, name, where);
+    return found !== undefined && fits(found) ? found : undefined;
+  });
+const isGone = (resource: Resource, name: string, where = namespace) =>
+  eventually(async () => (await find(resource, name, where)) === undefined || undefined);
+const readyText = ({ status }: EdgeApplication): string => {
+  const ready = getCondition(status?.conditions, 'Ready');
+  return `${ready?.status} ${ready?.reason}: ${ready?.message}`;
+};
+const readyBecomes = (name: string, text: RegExp): Promise<EdgeApplication> =>
+  appears(
+    EDGE_APPLICATIONS,
+    name,
+    (found) => text.test(readyText(found)) && found.status?.observedGeneration === found.metadata.generation,
+  );
+const entryOf = ({ status }: EdgeApplication, name: string): ManifestStatus | undefined =>
+  status?.manifestStatuses?.find(({ identifier }) => identifier.name === name);
+const rolledOut = (deployment: Deployment) => {
+  const replicas = deployment.spec?.replicas ?? 1;
+  return client.patch(
+    DEPLOYMENTS,
+    { name: deployment.metadata.name!, namespace, subresource: 'status' },
+    'merge',
+    {
+      status: {
+        observedGeneration: deployment.metadata.generation,
+        replicas,
+        updatedReplicas: replicas,
+        readyReplicas: replicas,
+        availableReplicas: replicas,
+      },
+    },
+  );
+};
+
+describe('the controller of applications', () => {
+  let stop: AbortController;
+  let running: Promise<unknown>;
+  let recorder: EventRecorder;
+  /** The keys, in order. */
+  const reconciled: unknown[] = [];
+  const log: Logger = {
+    ...silentLogger,
+    child: () => log,
+    debug: (fields) => reconciled.push((fields as { key?: string }).key),
+  };
+
+  beforeEach(() => {
+    stop = new AbortController();
+    const informers = new Informers(client);
+    recorder = new EventRecorder(client, { component: 'tidegate-apps' });
+    const controller = applicationController({
+      client,
+      informers,
+      recorder,
+      metrics: new Metrics(),
+      log,
+      clock: systemClock,
+    });
+    running = Promise.all([informers.run(stop.signal), controller.run(stop.signal)]);
+  });
+
+  afterEach(async () => {
+    await client.deleteCollection(EDGE_APPLICATIONS, { namespace });
+    await eventually(async () => (await client.list(EDGE_APPLICATIONS)).items.length === 0 || undefined);
+    await client.deleteCollection(NODE_GROUPS);
+    await client.deleteCollection(NODE_POOLS);
+    stop.abort();
+    await running;
+    await recorder.close();
+  });
+
+  it("makes what the proposal's example promises, and says when it is available", async () => {
+    for (const name of ['hangzhou', 'beijing']) await makeGroup(name);
+    await create(parse(readFileSync(SEED, 'utf8')) as EdgeApplication);
+    for (const [pool, replicas] of [
+      ['hangzhou', 2],
+      ['beijing', 3],
+    ] as const) {
+      const deployment = await appears(DEPLOYMENTS, `nginx-${pool}`);
+      expect(deployment.spec?.replicas).toBe(replicas);
+      expect(deployment.spec?.template.spec?.containers[0]?.image).toBe(`${pool}.registry.io/nginx:latest`);
+      expect(deployment.spec?.template.spec?.nodeSelector).toEqual({ 'apps.kubeedge.io/belonging-to': pool });
+    }
+    const service = await appears(SERVICES, 'nginx-service');
+    expect(service.metadata.labels?.[EDGE_APPLICATION_LABEL]).toBe('nginx-app');
+
+    const waiting = await readyBecomes('nginx-app', /False Progressing/);
+    expect(entryOf(waiting, 'nginx-service')?.conditions).toMatchObject([
+      { type: 'Processing', status: 'False' },
+      { type: 'Available', status: 'True' },
+    ]);
+    for (const pool of ['hangzhou', 'beijing']) await rolledOut(await appears(DEPLOYMENTS, `nginx-${pool}`));
+    const done = await readyBecomes('nginx-app', /True Available: 3 objects are available/);
+    expect(entryOf(done, 'nginx-hangzhou')).toMatchObject({
+      identifier: {
+        ordinal: 0,
+        group: 'apps',
+        version: 'v1',
+        kind: 'Deployment',
+        resource: 'deployments',
+        namespace: 'default',
+        name: 'nginx-hangzhou',
+      },
+      conditions: [
+        { type: 'Processing', status: 'False' },
+        {
+          type: 'Available',
+          status: 'True',
+          message:
+            '2 of 2 pods are available; its kind has no field .spec.template.spec.ports, which was left out',
+        },
+      ],
+    });
+  });
+
+  it('corrects drift, and makes again what was deleted', async () => {
+    await create(application('drift', [settings('drift', { a: '1' })]));
+    await appears(CONFIG_MAPS, 'drift');
+    await client.patch(CONFIG_MAPS, { name: 'drift', namespace }, 'merge', { data: { a: '2' } });
+    await appears(CONFIG_MAPS, 'drift', ({ data }) => data?.a === '1');
+    const { metadata } = await appears(CONFIG_MAPS, 'drift');
+    await client.delete(CONFIG_MAPS, { name: 'drift', namespace });
+    await appears(CONFIG_MAPS, 'drift', (again) => again.metadata.uid !== metadata.uid);
+  });
+
+  it('puts its labels back, also on what it can not own by reference', async () => {
+    await create(application('labels', [settings('far', {}, { namespace: 'other' })]));
+    await readyBecomes('labels', /True/);
+    await client.patch(CONFIG_MAPS, { name: 'far', namespace: 'other' }, 'merge', {
+      metadata: { labels: { [EDGE_APPLICATION_LABEL]: null, [EDGE_APPLICATION_NAMESPACE_LABEL]: null } },
+    });
+    await appears(
+      CONFIG_MAPS,
+      'far',
+      (found) => found.metadata.labels?.[EDGE_APPLICATION_LABEL] === 'labels',
+      'other',
+    );
+  });
+
+  it('prunes the manifest that was removed and the target that was dropped', async () => {
+    await makeGroup('east');
+    await makeGroup('west');
+    await create(
+      application('prune', [web(), settings('one'), settings('two')], [{ name: 'east' }, { name: 'west' }]),
+    );
+    await appears(DEPLOYMENTS, 'web-west');
+    await appears(CONFIG_MAPS, 'two');
+    await setManifests('prune', [web(), settings('two')]);
+    await isGone(CONFIG_MAPS, 'one');
+    await setTargets('prune', [{ name: 'east' }]);
+    await isGone(DEPLOYMENTS, 'web-west');
+    expect(await find(DEPLOYMENTS, 'web-east')).toBeDefined();
+    expect(await find(CONFIG_MAPS, 'two')).toBeDefined();
+  });
+
+  it('changes nothing when manifests are reordered', async () => {
+    await create(application('order', [settings('o1'), settings('o2'), settings('o3')]));
+    await readyBecomes('order', /True/);
+    const before = await Promise.all(['o1', 'o2', 'o3'].map((name) => appears(CONFIG_MAPS, name)));
+    await setManifests('order', [settings('o3'), settings('o1'), settings('o2')]);
+    const after = await readyBecomes('order', /True/);
+    expect(entryOf(after, 'o3')?.identifier.ordinal).toBe(0);
+    for (const { metadata } of before) {
+      const now = await find<ConfigMap>(CONFIG_MAPS, metadata.name!);
+      expect(now?.metadata.uid).toBe(metadata.uid);
+      expect(now?.metadata.resourceVersion).toBe(metadata.resourceVersion);
+    }
+  });
+
+  it('never deletes for a bad override: what runs stays as it is, and the status names the field', async () => {
+    await makeGroup('east');
+    await create(application('bad', [web(), settings('kept')], [{ name: 'east' }]));
+    const { metadata } = await appears(DEPLOYMENTS, 'web-east');
+    await readyBecomes('bad', /Progressing/);
+    const imageOverriders = [{ component: 'Repository', operator: 'remove' }];
+    await change('bad', {
+      spec: {
+        workloadTemplate: { manifests: [web('web:2')] },
+        workloadScope: { targetNodeGroups: [{ name: 'east', overriders: { imageOverriders } }] },
+      },
+    });
+    const bad = await readyBecomes(
+      'bad',
+      /False RenderFailed: spec\.workloadScope\.targetNodeGroups\[0\]\.overriders\.imageOverriders\[0\]: /,
+    );
+    expect(entryOf(bad, 'web-east')?.conditions?.[1]).toMatchObject({
+      status: 'False',
+      reason: 'RenderFailed',
+    });
+    expect(entryOf(bad, 'kept')?.conditions?.[1]).toMatchObject({ status: 'False', reason: 'Kept' });
+    const still = await find(DEPLOYMENTS, 'web-east');
+    expect(still?.metadata).toMatchObject({ uid: metadata.uid, generation: 1 });
+    expect(await find(CONFIG_MAPS, 'kept')).toBeDefined();
+    await setTargets('bad', [{ name: 'east' }]);
+    await isGone(CONFIG_MAPS, 'kept');
+    await appears(
+      DEPLOYMENTS,
+      'web-east',
+      ({ spec }) => spec?.template.spec?.containers[0]?.image === 'web:2',
+    );
+  });
+
+  it('applies the rest when one manifest is refused', async () => {
+    await create(application('partly', [settings('Not A Name'), settings('good')]));
+    await appears(CONFIG_MAPS, 'good');
+    const partly = await readyBecomes('partly', /False ApplyFailed/);
+    expect(entryOf(partly, 'Not A Name')?.conditions?.[1]).toMatchObject({
+      status: 'False',
+      reason: 'ApplyFailed',
+    });
+    expect(entryOf(partly, 'good')?.conditions?.[1]).toMatchObject({ status: 'True' });
+  });
+
+  it('keeps the edition of a pool that is gone, and takes it up again with the pool', async () => {
+    await makeGroup('brief');
+    await create(application('pools', [web()], [{ name: 'brief' }, { name: 'later' }]));
+    const { metadata } = await appears(DEPLOYMENTS, 'web-brief');
+    await readyBecomes('pools', /PoolMissing: .*there is no NodeGroup or NodePool later/);
+    await client.delete(NODE_GROUPS, { name: 'brief' });
+    await readyBecomes('pools', /PoolMissing: .*NodePool brief; .*NodePool later/);
+    expect((await find(DEPLOYMENTS, 'web-brief'))?.metadata.uid).toBe(metadata.uid);
+    await client.create(NODE_POOLS, {
+      apiVersion: 'apps.openyurt.io/v1beta2',
+      kind: 'NodePool',
+      metadata: { name: 'later' },
+      spec: {},
+    });
+    const later = await appears(DEPLOYMENTS, 'web-later');
+    expect(later.spec?.template.spec?.nodeSelector).toEqual({ 'apps.openyurt.io/nodepool': 'later' });
+    await makeGroup('brief');
+    await readyBecomes('pools', /Progressing/);
+  });
+
+  it('never takes over what is not its own', async () => {
+    await client.create(CONFIG_MAPS, settings('foreign', { a: 'theirs' }), { namespace });
+    await create(application('first', [settings('shared', { by: 'first' })]));
+    await readyBecomes('first', /True/);
+    await create(
+      application('second', [settings('foreign', { a: 'ours' }), settings('shared', { by: 'second' })]),
+    );
+    const refused = await readyBecomes('second', /False Refused: .*hand it over with the labels/);
+    expect(readyText(refused)).toMatch(/belongs to EdgeApplication default\/first/);
+    expect((await find(CONFIG_MAPS, 'foreign'))?.data).toEqual({ a: 'theirs' });
+    await client.patch(CONFIG_MAPS, { name: 'foreign', namespace }, 'merge', {
+      metadata: {
+        labels: { [EDGE_APPLICATION_LABEL]: 'second', [EDGE_APPLICATION_NAMESPACE_LABEL]: namespace },
+      },
+    });
+    await appears(CONFIG_MAPS, 'foreign', ({ data }) => data?.a === 'ours');
+    await client.delete(EDGE_APPLICATIONS, { name: 'second', namespace });
+    await isGone(EDGE_APPLICATIONS, 'second');
+    await isGone(CONFIG_MAPS, 'foreign');
+    expect((await find(CONFIG_MAPS, 'shared'))?.data).toEqual({ by: 'first' });
+  });
+
+  it('cleans up in other namespaces and outside of any before it goes', async () => {
+    const role = {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name: 'apps-test' },
+      rules: [],
+    };
+    const held = settings('held', {}, { finalizers: ['example.com/hold'] });
+    await create(application('clean', [held, settings('away', {}, { namespace: 'other' }), role]));
+    await readyBecomes('clean', /True/);
+    expect((await find(CONFIG_MAPS, 'held'))?.metadata.ownerReferences).toMatchObject([{ name: 'clean' }]);
+    expect((await find(CONFIG_MAPS, 'away', 'other'))?.metadata.ownerReferences).toBeUndefined();
+    await client.delete(EDGE_APPLICATIONS, { name: 'clean', namespace });
+    await isGone(CONFIG_MAPS, 'away', 'other');
+    await isGone(CLUSTER_ROLES, 'apps-test');
+    await appears(CONFIG_MAPS, 'held', ({ metadata }) => metadata.deletionTimestamp !== undefined);
+    expect(await find(EDGE_APPLICATIONS, 'clean')).toBeDefined();
+    await client.patch(CONFIG_MAPS, { name: 'held', namespace }, 'merge', { metadata: { finalizers: null } });
+    await isGone(EDGE_APPLICATIONS, 'clean');
+  });
+
+  it('leaves everything where it is when deleted with --cascade=orphan', async () => {
+    await create(application('orphan', [settings('stays')]));
+    await readyBecomes('orphan', /True/);
+    await client.delete(EDGE_APPLICATIONS, { name: 'orphan', namespace }, { propagationPolicy: 'Orphan' });
+    await isGone(EDGE_APPLICATIONS, 'orphan');
+    const stays = await find(CONFIG_MAPS, 'stays');
+    expect(stays?.metadata.deletionTimestamp).toBeUndefined();
+    expect(stays).toBeDefined();
+    await client.delete(CONFIG_MAPS, { name: 'stays', namespace });
+  });
+
+  it('waits for a kind that the cluster does not have yet', async () => {
+    const gadget = {
+      apiVersion: 'example.com/v1',
+      kind: 'Gadget',
+      metadata: { name: 'g' },
+      spec: { size: 1 },
+    };
+    await create(application('early', [gadget]));
+    await readyBecomes('early', /RenderFailed: .*manifests\[0\]\.kind: the cluster has no kind Gadget/);
+    await client.create(DEFINITIONS, {
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: 'gadgets.example.com' },
+      spec: {
+        group: 'example.com',
+        scope: 'Namespaced',
+        names: { kind: 'Gadget', plural: 'gadgets' },
+        versions: [
+          {
+            name: 'v1',
+            served: true,
+            storage: true,
+            schema: {
+              openAPIV3Schema: {
+                type: 'object',
+                properties: { spec: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+              },
+            },
+          },
+        ],
+      },
+    });
+    await readyBecomes('early', /True Available/);
+  });
+
+  it('looks at one application only when one of its objects has changed', async () => {
+    for (const name of ['many-1', 'many-2', 'many-3'])
+      await create(application(name, [settings(name, { a: '1' })]));
+    for (const name of ['many-1', 'many-2', 'many-3']) await readyBecomes(name, /True/);
+    reconciled.length = 0;
+    await client.patch(CONFIG_MAPS, { name: 'many-2', namespace }, 'merge', { data: { a: '2' } });
+    await appears(CONFIG_MAPS, 'many-2', ({ data }) => data?.a === '1');
+    await eventually(() => reconciled.length > 0 || undefined);
+    expect(new Set(reconciled)).toEqual(new Set(['default/many-2']));
+  });
+});
