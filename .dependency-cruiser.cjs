@@ -9,6 +9,7 @@ const LAYERS = [
   'dataplane',
   'yurtingress',
   'admission',
+  'manager',
   'hub',
   'local',
   'console',

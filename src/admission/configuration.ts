@@ -1,8 +1,15 @@
-import type { KubeObject } from '../kube/index.ts';
+import type { KubeObject, Resource } from '../kube/index.ts';
 import type { AdmissionRule } from './rule.ts';
 import { VALIDATE_PATH } from './server.ts';
 
-export const CONFIGURATION_NAME = 'tidegate';
+const CONFIGURATION_NAME = 'tidegate';
+
+export const VALIDATING_CONFIGURATIONS: Resource = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  resource: 'validatingwebhookconfigurations',
+  namespaced: false,
+};
 
 /** Where the API server finds us: a Service in the cluster, or an address when we run beside it. */
 export type Endpoint = { service: { namespace: string; name: string; port: number } } | { url: string };
@@ -20,7 +27,8 @@ export const validatingConfiguration = (
     name: `${rule.resource}.${rule.group}.tidegate.io`,
     admissionReviewVersions: ['v1'],
     sideEffects: 'None',
-    // The schema has refused what would do harm already; a manager that is away must not stop people from working.
+    // The schema has refused what would do harm already, and a finalizer holds a pool that still has nodes: a manager
+    // that is away must not stop people from working.
     failurePolicy: 'Ignore',
     matchPolicy: 'Equivalent',
     timeoutSeconds: 5,

@@ -8,6 +8,11 @@ export function parsePort(text: string): number {
   return port;
 }
 
+export function parseBoolean(text: string): boolean {
+  if (text !== 'true' && text !== 'false') throw new InvalidArgumentError('it must be true or false.');
+  return text === 'true';
+}
+
 const MILLISECONDS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 /** `40s`, `500ms`, `1m30s`, as Kubernetes' own flags take them. Returns milliseconds. */

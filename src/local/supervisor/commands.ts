@@ -51,6 +51,25 @@ export function controllersSpec(options: ProgramOptions): ChildSpec {
   };
 }
 
+/** It is the only one, so it leads at once; also after it was killed, without waiting for a lease to expire. */
+export function managerSpec({ program, state, logLevel }: ProgramOptions): ChildSpec {
+  return {
+    name: 'manager',
+    command: [
+      ...program,
+      'manager',
+      '--install-crds',
+      '--leader-elect=false',
+      ...['--kubeconfig', state.kubeconfig],
+      ...['--webhook-port', '0'],
+      ...['--health-port', '0'],
+      ...['--log-level', logLevel],
+    ],
+    log: join(state.logs, 'manager.log'),
+    stopMs: 10_000,
+  };
+}
+
 export function nodeSpec(
   { program, state, cluster, logLevel }: ProgramOptions,
   node: NodeState,

@@ -2,7 +2,14 @@ import { setMaxListeners } from 'node:events';
 import { childController, orAborted } from '../../kube/clock.ts';
 import { KubeClient, loadConfig } from '../../kube/index.ts';
 import { Child, type ChildHooks, type ChildSpec } from './child.ts';
-import { apiserverSpec, controllersSpec, nodeSpec, type ProgramOptions, serverOf } from './commands.ts';
+import {
+  apiserverSpec,
+  controllersSpec,
+  managerSpec,
+  nodeSpec,
+  type ProgramOptions,
+  serverOf,
+} from './commands.ts';
 import { nodeCredentials } from './credentials.ts';
 import { SupervisorError } from './error.ts';
 import { RunningChildren } from './leftovers.ts';
@@ -52,7 +59,7 @@ export class Supervisor {
   }
 
   /**
-   * The order of the start: links, API server, credentials, controllers, nodes; each needs those before it. Resolves to
+   * The order of the start: links, API server, credentials, then controllers, manager and nodes together. Resolves to
    * the names of the nodes that are not Ready yet after a minute. On failure, everything is stopped again.
    */
   async start(): Promise<string[]> {
@@ -75,14 +82,19 @@ export class Supervisor {
     const client = await this.#startApiServer();
     await settleLayout(client, { ...this.#options, signal: this.stopping });
     const controllers = this.#start(controllersSpec(this.#options));
-    await Promise.all([controllers.then(() => this.#report('controllers')), this.#startNodes(client)]);
+    const manager = this.#start(managerSpec(this.#options));
+    await Promise.all([
+      controllers.then(() => this.#report('controllers')),
+      manager.then(() => this.#report('manager')),
+      this.#startNodes(client),
+    ]);
     const late = await this.#untilNodesReady();
     this.stopping.throwIfAborted();
     this.#phase = 'running';
     return late;
   }
 
-  /** The way back: nodes with their pods, controllers, API server, links. However often it is called, it happens once. */
+  /** The way back: nodes with their pods, manager, controllers, API server, links. However often it is called, it happens once. */
   stop(progress?: (line: string) => void): Promise<void> {
     if (progress !== undefined) this.#listeners.add(progress);
     this.#stopped ??= this.#stopAll();
@@ -249,7 +261,7 @@ export class Supervisor {
     this.#stopping.abort(new SupervisorError('stopped'));
     // A start under way gives up at its next step; what it has opened by then is closed below.
     await this.#starting.catch(() => undefined);
-    const servers = ['controllers', 'apiserver'];
+    const servers = ['manager', 'controllers', 'apiserver'];
     await this.#stopChildren(this.#children.filter(({ spec }) => !servers.includes(spec.name)));
     await Promise.all([this.#watch?.close(), this.#approver?.close()]);
     // The API server waits for open connections, ours too.

@@ -1,0 +1,136 @@
+import { setMaxListeners } from 'node:events';
+import { admissionRules, type Endpoint, runWebhook } from '../admission/index.ts';
+import { EDGE_APPLICATION_NAMESPACE_LABEL } from '../api/index.ts';
+import { applicationController } from '../apps/index.ts';
+import { childController, orAborted } from '../kube/clock.ts';
+import {
+  type Clock,
+  EventRecorder,
+  Informers,
+  type KubeClient,
+  type KubeObject,
+  LeaderElector,
+  type Logger,
+  type Metrics,
+  systemClock,
+} from '../kube/index.ts';
+import { followMembership, type PoolsContext, poolControllers } from '../pools/index.ts';
+import { HealthServer } from './health-server.ts';
+import { ensureNamespace, installDefinitions } from './install.ts';
+import { LEASE, MANAGER, WEBHOOK_SECRET } from './names.ts';
+
+export interface ManagerOptions {
+  client: KubeClient;
+  /** Different for every manager of a cluster, such as the name of its pod. */
+  identity: string;
+  /** `endpoint`: where API servers find the webhook, if not at host and port. */
+  webhook: { host: string; port: number; endpoint?: Endpoint };
+  health: { host: string; port: number };
+  /** Without it the manager leads at once: for a cluster that has only one. */
+  leaderElection: boolean;
+  /** Whether to install our kinds; otherwise somebody else does, and the manager waits for them. */
+  installDefinitions: boolean;
+  logger: Logger;
+  metrics: Metrics;
+  clock?: Clock;
+  signal: AbortSignal;
+  /** Called once, when API servers can ask; to lead is not part of it. */
+  onReady?: (addresses: { healthPort: number }) => void;
+}
+
+/** Runs until the signal is aborted and everything has ended in order. Throws when it can not go on: then start it again. */
+export async function runManager(options: ManagerOptions): Promise<void> {
+  const { client, clock = systemClock, signal, metrics, logger: log } = options;
+  const health = await HealthServer.listen({ ...options.health, metrics, log });
+  try {
+    await ensureNamespace(client, signal);
+    if (options.installDefinitions) await installDefinitions(client, clock, signal);
+    await work({ ...options, clock }, health);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    await health.close();
+  }
+}
+
+/** The caches outlive what reads them. */
+async function work(options: ManagerOptions & { clock: Clock }, health: HealthServer): Promise<void> {
+  const { client, clock, signal, logger: log, metrics } = options;
+  const informers = new Informers(client, { transform: withoutManagedFields, clock, log });
+  const { membership, synced } = followMembership(informers);
+  const recorder = new EventRecorder(client, { component: MANAGER, instance: options.identity, clock, log });
+  const caches = new AbortController();
+  setMaxListeners(0, caches.signal);
+  const following = informers.run(caches.signal);
+  try {
+    await orAborted(synced, signal);
+    await untilOneEnds(signal, [
+      (stop) => serveAdmission(options, membership, health, stop),
+      (stop) => lead(options, { client, informers, membership, recorder, metrics, log, clock }, stop),
+    ]);
+  } finally {
+    caches.abort();
+    await following;
+    await recorder.close();
+  }
+}
+
+async function serveAdmission(
+  { client, clock = systemClock, webhook, logger, onReady }: ManagerOptions,
+  membership: PoolsContext['membership'],
+  health: HealthServer,
+  signal: AbortSignal,
+): Promise<void> {
+  // Whoever is about to stop is sent nothing more.
+  signal.addEventListener('abort', () => {
+    health.ready = false;
+  });
+  await runWebhook(
+    {
+      client,
+      ...webhook,
+      rules: admissionRules(membership),
+      secret: WEBHOOK_SECRET,
+      fieldManager: MANAGER,
+      clock,
+      log: logger,
+      onReady: () => {
+        health.ready = true;
+        onReady?.({ healthPort: health.port });
+      },
+    },
+    signal,
+  );
+}
+
+async function lead(options: ManagerOptions, context: PoolsContext, signal: AbortSignal): Promise<void> {
+  const runControllers = async (leading: AbortSignal): Promise<void> => {
+    // Made only now: a manager that does not lead needs no cache of all pods.
+    const controllers = [...poolControllers(context), applicationController(context)];
+    await Promise.all(controllers.map((controller) => controller.run(leading)));
+  };
+  if (!options.leaderElection) return runControllers(signal);
+  const { client, clock, identity, metrics, logger: log } = options;
+  await new LeaderElector(client, { ...LEASE, identity, clock, metrics, log }).run(signal, runControllers);
+}
+
+/** Runs the parts until the signal is aborted. When one of them ends before, the others are ended too. */
+async function untilOneEnds(
+  signal: AbortSignal,
+  parts: readonly ((signal: AbortSignal) => Promise<void>)[],
+): Promise<void> {
+  const { controller, release } = childController(signal);
+  // Every controller listens to it.
+  setMaxListeners(0, controller.signal);
+  const running = parts.map((part) => part(controller.signal).finally(() => controller.abort()));
+  const outcomes = await Promise.allSettled(running);
+  release();
+  const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+}
+
+/** They are half of an object. What applications made keeps them: they say that it was us who made it. */
+function withoutManagedFields(object: KubeObject): KubeObject {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return metadata.labels?.[EDGE_APPLICATION_NAMESPACE_LABEL] === undefined ? { ...object, metadata } : object;
+}

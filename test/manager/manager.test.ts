@@ -1,0 +1,214 @@
+/** The manager against a real API server: what it installs, what it refuses, who works, how it ends. */
+import { X509Certificate } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { EDGE_APPLICATIONS, NODE_GROUPS, NODE_POOL_LABEL, NODE_POOLS } from '../../src/api/index.ts';
+import {
+  ApiStatusError,
+  isNotFound,
+  KubeClient,
+  type KubeObject,
+  LEASES,
+  loadConfig,
+  NODES,
+  type Resource,
+  SECRETS,
+} from '../../src/kube/index.ts';
+import { type Embedded, startEmbedded } from '../support/embedded.ts';
+import { Kubectl } from '../support/kubectl.ts';
+import { eventually, type Manager, startManager } from './support.ts';
+
+const CONFIGURATIONS: Resource = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  resource: 'validatingwebhookconfigurations',
+  namespaced: false,
+};
+const SECRET = { namespace: 'tidegate-system', name: 'tidegate-webhook' };
+
+let server: Embedded;
+let client: KubeClient;
+beforeAll(async () => {
+  server = await startEmbedded();
+  client = await newClient();
+});
+afterAll(async () => {
+  await client.close();
+  await server.stop();
+});
+
+const newClient = async (): Promise<KubeClient> =>
+  new KubeClient(await loadConfig({ path: server.kubeconfig, env: {} }));
+const pool = (name: string, spec: object = {}): KubeObject => ({
+  apiVersion: 'apps.openyurt.io/v1beta2',
+  kind: 'NodePool',
+  metadata: { name },
+  spec,
+});
+const group = (name: string, spec: object): KubeObject => ({
+  apiVersion: 'apps.kubeedge.io/v1alpha1',
+  kind: 'NodeGroup',
+  metadata: { name },
+  spec,
+});
+const application = (name: string, spec: object): KubeObject => ({
+  apiVersion: 'apps.kubeedge.io/v1alpha1',
+  kind: 'EdgeApplication',
+  metadata: { name, namespace: 'default' },
+  spec,
+});
+const makeNode = (name: string, labels: Record<string, string>): Promise<KubeObject> =>
+  client.create(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name, labels } });
+const refusal = (request: Promise<unknown>): Promise<ApiStatusError> =>
+  request.then(
+    () => Promise.reject(new Error('it was accepted')),
+    (error: unknown) => (error instanceof ApiStatusError ? error : Promise.reject(error)),
+  );
+const membersOf = async (name: string): Promise<string[]> =>
+  (await client.get(NODE_POOLS, { name })).status?.nodes ?? [];
+
+describe('admission', () => {
+  let manager: Manager;
+  beforeAll(async () => {
+    manager = await startManager(client);
+  });
+  afterAll(() => manager.stop());
+
+  it('refuses to delete a pool that has nodes, and says which', async () => {
+    await makeNode('n1', { [NODE_POOL_LABEL]: 'held' });
+    await client.create(NODE_POOLS, pool('held'));
+    await eventually(async () => (await membersOf('held')).includes('n1'));
+    const error = await refusal(client.delete(NODE_POOLS, { name: 'held' }));
+    expect(error.code).toBe(403);
+    expect(error.message).toBe(
+      'admission webhook "nodepools.apps.openyurt.io.tidegate.io" denied the request: NodePool held can not be ' +
+        'deleted: the pool still has nodes: n1; take the label apps.openyurt.io/nodepool off them, or name another ' +
+        'pool in their label apps.openyurt.io/desired-nodepool',
+    );
+    await client.patch(NODES, { name: 'n1' }, 'merge', { metadata: { labels: { [NODE_POOL_LABEL]: null } } });
+    await eventually(async () => (await membersOf('held')).length === 0);
+    await client.delete(NODE_POOLS, { name: 'held' });
+    await eventually(() => client.get(NODE_POOLS, { name: 'held' }).then(() => false, isNotFound));
+  });
+
+  it('names every field that no node could have', async () => {
+    const spec = {
+      labels: { 'a b': 'c' },
+      taints: [
+        { key: 'k', effect: 'NoSchedule' },
+        { key: 'k', effect: 'NoSchedule', value: 'other' },
+      ],
+    };
+    const error = await refusal(client.create(NODE_POOLS, pool('bad', spec)));
+    expect(error.code).toBe(422);
+    expect(error.details?.causes?.map(({ field }) => field)).toEqual(['spec.labels', 'spec.taints[1]']);
+    expect(error.message).toMatch(/NodePool\.apps\.openyurt\.io "bad" is invalid: \[spec\.labels: key "a b"/);
+  });
+
+  it('judges older versions of a kind too', async () => {
+    const old = { ...pool('old', { labels: { x: '-' } }), apiVersion: 'apps.openyurt.io/v1alpha1' };
+    const error = await refusal(client.create({ ...NODE_POOLS, version: 'v1alpha1' }, old));
+    expect(error.message).toContain('spec.labels: value "-" of x');
+  });
+
+  it('lets be what was accepted before, as long as nobody writes it', async () => {
+    await client.create(NODE_GROUPS, group('odd', { matchLabels: { ok: 'yes' } }));
+    const error = await refusal(
+      client.patch(NODE_GROUPS, { name: 'odd' }, 'merge', { spec: { matchLabels: { 'a b': 'c' } } }),
+    );
+    expect(error.message).toContain('spec.matchLabels: key "a b"');
+    await client.patch(NODE_GROUPS, { name: 'odd' }, 'merge', { metadata: { labels: { touched: 'yes' } } });
+  });
+
+  it('warns of what is possible but hardly meant', async () => {
+    const kubectl = new Kubectl(server.kubeconfig);
+    const output = await kubectl.apply(
+      group('void', {}),
+      group('early', { nodes: ['not-yet'] }),
+      application('lost', { workloadScope: { targetNodeGroups: [{ name: 'nowhere' }] } }),
+    );
+    expect(output).toContain('Warning: spec: the group chooses no node');
+    expect(output).toContain('Warning: spec.nodes[0]: no node is called "not-yet" yet');
+    expect(output).toContain(
+      'Warning: spec.workloadScope.targetNodeGroups[0].name: there is no NodeGroup or NodePool "nowhere" yet',
+    );
+  });
+
+  it('refuses an application that can not be rendered, by the path of the mistake', async () => {
+    const error = await refusal(
+      client.create(
+        EDGE_APPLICATIONS,
+        application('wrong', {
+          workloadTemplate: { manifests: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: {} }] },
+          workloadScope: { targetNodeGroups: [{ name: 'a' }] },
+        }),
+      ),
+    );
+    expect(error.code).toBe(422);
+    expect(error.message).toContain(
+      'spec.workloadTemplate.manifests[0].metadata.name: give the object a name',
+    );
+  });
+
+  it('is found again after somebody deleted its configuration and the manager came back', async () => {
+    await client.delete(CONFIGURATIONS, { name: 'tidegate' });
+    await manager.stop();
+    manager = await startManager(client);
+    await refusal(client.create(NODE_POOLS, pool('bad', { labels: { 'a b': 'c' } })));
+  });
+});
+
+describe('several managers', () => {
+  const running: Manager[] = [];
+  const clients: KubeClient[] = [];
+  const start = async (identity: string): Promise<Manager> => {
+    const own = await newClient();
+    const manager = await startManager(own, { identity, leaderElection: true });
+    clients.push(own);
+    running.push(manager);
+    return manager;
+  };
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((manager) => manager.stop()));
+    await Promise.all(clients.splice(0).map((own) => own.close()));
+  });
+  const holder = async (): Promise<string | undefined | null> =>
+    (await client.get(LEASES, { namespace: 'tidegate-system', name: 'tidegate-manager' })).spec
+      ?.holderIdentity;
+
+  it('share one authority, and one of them works', async () => {
+    await client.delete(SECRETS, SECRET);
+    await Promise.all([start('a'), start('b'), start('c')]);
+    const { data = {} } = await client.get(SECRETS, SECRET);
+    const bundle = Buffer.from(data['ca.crt'] ?? '', 'base64').toString();
+    expect(bundle.match(/BEGIN CERTIFICATE/g)).toHaveLength(1);
+    expect(new X509Certificate(bundle).ca).toBe(true);
+    const { webhooks } = (await client.get(CONFIGURATIONS, { name: 'tidegate' })) as KubeObject & {
+      webhooks: { clientConfig: { caBundle: string } }[];
+    };
+    expect(webhooks.map(({ clientConfig }) => clientConfig.caBundle)).toEqual(
+      webhooks.map(() => data['ca.crt']),
+    );
+    expect(['a', 'b', 'c']).toContain(await eventually(async () => (await holder()) ?? undefined));
+  });
+
+  it('hand over at once when the leader stops', async () => {
+    const first = await start('first');
+    await eventually(async () => (await holder()) === 'first');
+    await start('second');
+    await first.stop();
+    await eventually(async () => (await holder()) === 'second');
+  });
+});
+
+it('tells how it is, and leaves nothing behind', async () => {
+  const manager = await startManager(client);
+  const base = `http://127.0.0.1:${manager.healthPort}`;
+  const [healthz, readyz, metrics] = await Promise.all(
+    ['/healthz', '/readyz', '/metrics'].map(async (path) => (await fetch(`${base}${path}`)).text()),
+  );
+  expect([healthz, readyz]).toEqual(['ok', 'ok']);
+  expect(metrics).toContain('controller_runtime_reconcile_total');
+  expect((await fetch(`${base}/other`)).status).toBe(404);
+  await manager.stop();
+  await expect(fetch(`${base}/healthz`)).rejects.toThrow();
+});

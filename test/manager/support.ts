@@ -1,0 +1,53 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KubeClient } from '../../src/kube/index.ts';
+import { Metrics, silentLogger } from '../../src/kube/index.ts';
+import { type ManagerOptions, runManager } from '../../src/manager/index.ts';
+
+export interface Manager {
+  healthPort: number;
+  /** Resolves when everything has ended; rejects with what ended it. */
+  ended: Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** A manager in this process, once it is ready. */
+export async function startManager(
+  client: KubeClient,
+  options: Partial<ManagerOptions> = {},
+): Promise<Manager> {
+  const stop = new AbortController();
+  let ended: Promise<void> = Promise.resolve();
+  const healthPort = await new Promise<number>((ready, failed) => {
+    ended = runManager({
+      client,
+      identity: 'm1',
+      webhook: { host: '127.0.0.1', port: 0 },
+      health: { host: '127.0.0.1', port: 0 },
+      leaderElection: false,
+      installDefinitions: true,
+      logger: silentLogger,
+      metrics: new Metrics(),
+      signal: stop.signal,
+      onReady: ({ healthPort }) => ready(healthPort),
+      ...options,
+    });
+    ended.catch(failed);
+  });
+  return {
+    healthPort,
+    ended,
+    stop: () => {
+      stop.abort();
+      return ended;
+    },
+  };
+}
+
+/** Looks again until `look` gives something, for as long as the test may take. */
+export async function eventually<T>(look: () => Promise<T | undefined | false>): Promise<T> {
+  for (;;) {
+    const found = await look();
+    if (found !== undefined && found !== false) return found;
+    await sleep(10);
+  }
+}
