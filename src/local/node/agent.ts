@@ -144,7 +144,17 @@ function runNodePorts(
   const informers = new Informers(proxyClient, { clock, log: logger });
   const services = informers.for(SERVICES);
   const slices = informers.for(ENDPOINT_SLICES);
-  const nodePorts = new NodePorts({ nodeName: name, address, services, slices, recorder, logger, clock });
+  const nodes = informers.for(NODES);
+  const nodePorts = new NodePorts({
+    nodeName: name,
+    address,
+    services,
+    slices,
+    nodes,
+    recorder,
+    logger,
+    clock,
+  });
   const running = Promise.all([informers.run(stop.signal), nodePorts.run(stop.signal)]);
   return async () => {
     stop.abort();
