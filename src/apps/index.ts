@@ -9,9 +9,9 @@
  *   -> the status tells of every object how far it is, and what is wrong in which field
  *   -> the objects are watched: a rollout that goes on, a hand that meddles, a deletion bring the same key again.
  */
-export { type Applied, applyKnownFields } from './apply-known-fields.ts';
 export { applicationController } from './controller/application-controller.ts';
 export type { AppsContext } from './controller/context.ts';
+export { type Preview, type PreviewedChange, preview } from './controller/preview.ts';
 export { render } from './render/render.ts';
 export type { RenderError, Rendered, RenderResult } from './render/result.ts';
 export { builtInScopes, kindOf, type ScopeOf } from './render/scopes.ts';

@@ -2,9 +2,12 @@ import { Command } from 'commander';
 import { apiserverCommand } from './apiserver.ts';
 import { controllersCommand } from './controllers.ts';
 import { cutCommand } from './cut.ts';
+import { diffCommand } from './diff.ts';
 import { downCommand } from './down.ts';
+import { managerCommand } from './manager.ts';
 import { mendCommand } from './mend.ts';
 import { nodeCommand } from './node.ts';
+import { renderCommand } from './render.ts';
 import { standInCommand } from './stand-in.ts';
 import { statusCommand } from './status.ts';
 import { upCommand } from './up.ts';
@@ -21,8 +24,11 @@ export function createProgram(): Command {
     .addCommand(statusCommand())
     .addCommand(cutCommand())
     .addCommand(mendCommand())
+    .addCommand(renderCommand())
+    .addCommand(diffCommand())
     .addCommand(apiserverCommand())
     .addCommand(controllersCommand())
+    .addCommand(managerCommand())
     .addCommand(nodeCommand())
     .addCommand(standInCommand(), { hidden: true });
 }

@@ -18,7 +18,7 @@ export function recordedObjects({ status }: EdgeApplication): Map<string, Resour
   return new Map(made.map((identifier) => [identityOfIdentifier(identifier), identifier]));
 }
 
-const resourceOf = ({
+export const resourceOf = ({
   group = '',
   version = '',
   resource = '',

@@ -1,0 +1,159 @@
+/** `tidegate render` and `tidegate diff`, in this process. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { parseAllDocuments, stringify } from 'yaml';
+import { NODE_GROUPS } from '../../src/api/index.ts';
+import { createProgram } from '../../src/cli/program.ts';
+import { CONFIG_MAPS, DEPLOYMENTS, KubeClient, type KubeObject, loadConfig } from '../../src/kube/index.ts';
+import { installDefinitions } from '../pools/support.ts';
+import { type Embedded, startEmbedded } from '../support/embedded.ts';
+
+const SEED = fileURLToPath(new URL('../../src/apps/render/testdata/seed-example.in.yaml', import.meta.url));
+
+let stdout = '';
+let stderr = '';
+const directory = mkdtempSync(join(tmpdir(), 'tidegate-commands-'));
+beforeEach(() => {
+  [stdout, stderr] = ['', ''];
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    stdout += String(text);
+    return true;
+  });
+  vi.spyOn(console, 'error').mockImplementation((text) => {
+    stderr += `${text}\n`;
+  });
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+/** Returns the exit code. */
+async function tidegate(...args: string[]): Promise<number> {
+  try {
+    await createProgram().parseAsync(args, { from: 'user' });
+    return Number(process.exitCode ?? 0);
+  } finally {
+    process.exitCode = undefined;
+  }
+}
+const file = (content: unknown): string => {
+  const path = join(directory, 'app.yaml');
+  writeFileSync(path, typeof content === 'string' ? content : stringify(content));
+  return path;
+};
+const printed = (): KubeObject[] =>
+  parseAllDocuments(stdout).map((document) => document.toJS() as KubeObject);
+const application = (manifests: unknown[], workloadScope: object = {}): object => ({
+  apiVersion: 'apps.kubeedge.io/v1alpha1',
+  kind: 'EdgeApplication',
+  metadata: { name: 'app' },
+  spec: { workloadTemplate: { manifests }, workloadScope },
+});
+const settings = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'settings' }, data: { a: '1' } };
+
+describe('tidegate render', () => {
+  it('prints every object as a YAML document', async () => {
+    expect(await tidegate('render', '-f', SEED)).toBe(0);
+    expect(printed().map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([
+      'Service nginx-service',
+      'Deployment nginx-hangzhou',
+      'Deployment nginx-beijing',
+    ]);
+  });
+
+  it('prints the edition of one pool', async () => {
+    expect(await tidegate('render', '-f', SEED, '--pool', 'beijing')).toBe(0);
+    expect(printed().map(({ metadata }) => metadata.name)).toEqual(['nginx-beijing']);
+    expect(await tidegate('render', '-f', SEED, '--pool', 'paris')).toBe(1);
+    expect(stderr).toBe('tidegate: nginx-app has no edition for paris; it has: hangzhou, beijing.\n');
+  });
+
+  it('names the field of every mistake, and still prints the rest', async () => {
+    expect(await tidegate('render', '-f', file(application([settings, { kind: 'Secret' }])))).toBe(1);
+    expect(printed()).toHaveLength(1);
+    expect(stderr).toBe(
+      'spec.workloadTemplate.manifests[1].apiVersion: say which version of the API the object is of, such as apps/v1\n',
+    );
+  });
+
+  it('reads YAML as kubectl does', async () => {
+    const text = stringify(application([{ ...settings, data: { a: 'MARK' } }])).replace('MARK', '"yes"');
+    expect(await tidegate('render', '-f', file(text))).toBe(0);
+    expect(stdout).toContain('a: "yes"');
+  });
+
+  it.each([
+    ['nothing: here\n', 'a document without kind is no Kubernetes object.'],
+    ['kind: Service\nmetadata: {}\n', 'there is no EdgeApplication in'],
+    ['kind: [\n', 'line 2:'],
+  ])('says what is wrong with a file: %j', async (text, message) => {
+    expect(await tidegate('render', '-f', file(text))).toBe(1);
+    expect(stderr).toContain(message);
+  });
+
+  it('says when there is no such file', async () => {
+    expect(await tidegate('render', '-f', join(directory, 'none.yaml'))).toBe(1);
+    expect(stderr).toMatch(/^tidegate: can not read .*none.yaml: ENOENT/);
+  });
+});
+
+describe('tidegate diff', () => {
+  let server: Embedded;
+  let client: KubeClient;
+  beforeAll(async () => {
+    server = await startEmbedded();
+    client = new KubeClient(await loadConfig({ path: server.kubeconfig, env: {} }));
+    await installDefinitions(client);
+  });
+  afterAll(async () => {
+    await client.close();
+    await server.stop();
+  });
+  const diff = (path: string): Promise<number> =>
+    tidegate('diff', '-f', path, '--kubeconfig', server.kubeconfig);
+
+  it('shows what would be new, and writes nothing', async () => {
+    for (const name of ['hangzhou', 'beijing']) {
+      await client.create(NODE_GROUPS, {
+        apiVersion: 'apps.kubeedge.io/v1alpha1',
+        kind: 'NodeGroup',
+        metadata: { name },
+        spec: {},
+      });
+    }
+    expect(await diff(SEED)).toBe(1);
+    expect(stderr).toBe('');
+    expect(stdout).toContain('+++ wanted/apps.v1.Deployment.default.nginx-hangzhou\n@@ -0,0 ');
+    expect(stdout).toContain('+  name: nginx-service\n');
+    expect((await client.list(DEPLOYMENTS)).items).toEqual([]);
+  });
+
+  it('shows the lines that would change, and ends with 0 when none would', async () => {
+    const labels = {
+      'groupmanagement.kubeedge.io/edgeapplication-name': 'app',
+      'apps.tidegate.io/edgeapplication-namespace': 'default',
+    };
+    await client.create(
+      CONFIG_MAPS,
+      { ...settings, metadata: { name: 'settings', labels } },
+      { namespace: 'default' },
+    );
+    expect(await diff(file(application([settings])))).toBe(0);
+    expect(stdout).toBe('');
+    expect(await diff(file(application([{ ...settings, data: { a: '2' } }])))).toBe(1);
+    expect(stdout).toContain('-  a: "1"\n+  a: "2"\n');
+  });
+
+  it('ends with 2 when something would not work', async () => {
+    await client.create(CONFIG_MAPS, { ...settings, metadata: { name: 'theirs' } }, { namespace: 'default' });
+    const theirs = { ...settings, metadata: { name: 'theirs' } };
+    const scope = { targetNodeGroups: [{ name: 'nowhere' }] };
+    expect(await diff(file(application([theirs], scope)))).toBe(2);
+    expect(stderr).toMatch(/targetNodeGroups\[0\]\.name: there is no NodeGroup or NodePool nowhere\n/);
+    expect(stderr).toMatch(/ConfigMap default\/theirs: it exists already and is not of this application/);
+  });
+});

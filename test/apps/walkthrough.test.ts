@@ -1,0 +1,136 @@
+/** The first example of the README, done with kubectl and HTTP on the embedded cluster. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Deployment, KubeList, KubeObject, Node, Pod, Service } from '../../src/kube/index.ts';
+import { Cluster, eventually } from '../support/cluster.ts';
+import { ask } from '../support/load.ts';
+
+interface EdgeApplication extends KubeObject {
+  status?: {
+    manifestStatuses?: {
+      identifier: { kind: string; name: string };
+      conditions?: { type: string; status: string }[];
+    }[];
+  };
+}
+
+describe('one application at two sites', () => {
+  let cluster: Cluster;
+  let addresses: Map<string, string>;
+  let port: number;
+
+  const podsByNode = async (): Promise<Record<string, string[]>> => {
+    const { items } = await cluster.kubectl.json<KubeList<Pod>>('get pods -l app=nginx');
+    const placed: Record<string, string[]> = {};
+    for (const { spec, metadata } of items) {
+      if (metadata.deletionTimestamp !== undefined) continue;
+      (placed[spec?.nodeName ?? ''] ??= []).push(metadata.name?.replace(/-\w+-\w+$/, '') ?? '');
+    }
+    return placed;
+  };
+  /** The nodes whose pods answered at the NodePort of a node. */
+  const answersAt = async (node: string): Promise<string[]> => {
+    const seen = new Set<string>();
+    for (let i = 0; i < 12; i++) seen.add((await ask(`http://${addresses.get(node)}:${port}/`)).node);
+    return [...seen].toSorted();
+  };
+
+  beforeAll(async () => {
+    cluster = await Cluster.start();
+    await cluster.kubectl.run('apply -f examples/node-groups.yaml');
+    await cluster.kubectl.run('apply -f examples/nginx-app.yaml');
+    const { items } = await cluster.kubectl.json<KubeList<Node>>('get nodes');
+    addresses = new Map(
+      items.map(({ metadata, status }) => [metadata.name ?? '', status?.addresses?.[0]?.address ?? '']),
+    );
+  }, 120_000);
+  afterAll(() => cluster?.stop());
+
+  test('each site has its edition, with its number of pods and its registry', async () => {
+    for (const [site, replicas] of [
+      ['hangzhou', 2],
+      ['beijing', 3],
+    ] as const) {
+      await eventually(`nginx-${site} is there`, () => cluster.kubectl.run(`get deployment nginx-${site}`));
+      await cluster.kubectl.run(`rollout status deployment/nginx-${site} --timeout=60s`);
+      const { spec } = await cluster.kubectl.json<Deployment>(`get deployment nginx-${site}`);
+      expect(spec?.replicas).toBe(replicas);
+      expect(spec?.template.spec?.containers.map(({ image }) => image)).toEqual([
+        `${site}.registry.io/nginx:latest`,
+      ]);
+    }
+    const placed = await podsByNode();
+    expect(new Set([...(placed['node-a'] ?? []), ...(placed['node-b'] ?? [])])).toEqual(
+      new Set(['nginx-hangzhou']),
+    );
+    expect(new Set(['node-c', 'node-d', 'node-e'].flatMap((node) => placed[node] ?? []))).toEqual(
+      new Set(['nginx-beijing']),
+    );
+  });
+
+  test('the Service carries the name of its application', async () => {
+    const service = await cluster.kubectl.json<Service>('get service nginx-service');
+    expect(service.metadata.labels).toMatchObject({
+      'groupmanagement.kubeedge.io/edgeapplication-name': 'nginx-app',
+    });
+    port = service.spec?.ports?.[0]?.nodePort ?? 0;
+  });
+
+  test('a client of a site reaches the pods of that site only', async () => {
+    expect(await answersAt('node-a')).toEqual(['node-a', 'node-b']);
+    expect(await answersAt('node-c')).toEqual(['node-c', 'node-d', 'node-e']);
+  });
+
+  test('kubectl shows groups and the state of the application', async () => {
+    expect(await cluster.kubectl.run('get nodegroups')).toMatch(/^NAME +.*READY.*AGE/);
+    const { status } = await eventually('everything is available', async () => {
+      const application = await cluster.kubectl.json<EdgeApplication>('get edgeapplication nginx-app');
+      const conditions = application.status?.manifestStatuses?.flatMap(
+        (manifest) => manifest.conditions ?? [],
+      );
+      const available = conditions?.filter(({ type, status }) => type === 'Available' && status === 'True');
+      return available?.length === 3 ? application : undefined;
+    });
+    expect(
+      status?.manifestStatuses?.map(({ identifier }) => `${identifier.kind}/${identifier.name}`),
+    ).toEqual(
+      expect.arrayContaining([
+        'Deployment/nginx-hangzhou',
+        'Deployment/nginx-beijing',
+        'Service/nginx-service',
+      ]),
+    );
+  });
+
+  test('a node that is relabelled moves: its membership, its pods, and what its clients see', async () => {
+    await cluster.kubectl.run('label node node-b location=beijing --overwrite');
+    await eventually('node-b is in beijing', async () => {
+      const node = await cluster.kubectl.json<Node>('get node node-b');
+      return node.metadata.labels?.['apps.kubeedge.io/belonging-to'] === 'beijing' || undefined;
+    });
+    await eventually('no pod of hangzhou is left on node-b', async () => {
+      const placed = await podsByNode();
+      return placed['node-b']?.includes('nginx-hangzhou') === true ? undefined : true;
+    });
+    await cluster.kubectl.run('rollout status deployment/nginx-hangzhou --timeout=60s');
+    await eventually('clients at node-a reach node-a only', async () => {
+      const seen = await answersAt('node-a');
+      return seen.join() === 'node-a' || undefined;
+    });
+    await eventually('clients at node-b reach beijing', async () => {
+      const seen = await answersAt('node-b');
+      return seen.every((node) => node !== 'node-a') || undefined;
+    });
+  });
+
+  test('when the application is deleted, so is all that it made', async () => {
+    await cluster.kubectl.run('delete edgeapplication nginx-app --timeout=60s');
+    await eventually('nothing is left', async () => {
+      const left = await cluster.kubectl.json<KubeList>(
+        'get deployments,services -l app.kubernetes.io/managed-by=tidegate',
+      );
+      const services = await cluster.kubectl.run('get services');
+      return left.items.length === 0 && !services.includes('nginx-service') ? true : undefined;
+    });
+    expect(await cluster.kubectl.run('get deployments')).toContain('No resources found');
+  });
+});
