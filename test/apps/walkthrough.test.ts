@@ -23,7 +23,8 @@ describe('one application at two sites', () => {
     const placed: Record<string, string[]> = {};
     for (const { spec, metadata } of items) {
       if (metadata.deletionTimestamp !== undefined) continue;
-      (placed[spec?.nodeName ?? ''] ??= []).push(metadata.name?.replace(/-\w+-\w+$/, '') ?? '');
+      const deployment = metadata.name?.replace(/-\w+-\w+$/, '') ?? '';
+      placed[spec?.nodeName ?? ''] = [...(placed[spec?.nodeName ?? ''] ?? []), deployment];
     }
     return placed;
   };
