@@ -93,6 +93,7 @@ describe('a running cluster', () => {
       'supervisor',
       'apiserver',
       'controllers',
+      'manager',
       'east',
       'west',
     ]);
@@ -118,6 +119,38 @@ describe('a running cluster', () => {
     expect(await links()).toEqual(['east up', 'west up']);
   });
 
+  it('has links that can be cut by pool, of either kind', async () => {
+    const kubectl = new Kubectl(join(state(), 'kubeconfig'));
+    await kubectl.apply(
+      {
+        apiVersion: 'apps.kubeedge.io/v1alpha1',
+        kind: 'NodeGroup',
+        metadata: { name: 'sunrise' },
+        spec: { matchLabels: { site: 'e' } },
+      },
+      { apiVersion: 'apps.openyurt.io/v1beta1', kind: 'NodePool', metadata: { name: 'sunset' } },
+    );
+    await kubectl.run('label node west apps.openyurt.io/desired-nodepool=sunset');
+    for (const [pool, node] of [
+      ['sunrise', 'east'],
+      ['sunset', 'west'],
+    ] as const) {
+      await eventually(`${node} is in ${pool}`, async () => {
+        const { nodes } = await status();
+        return nodes.find(({ name, labels }) => name === node && Object.values(labels).includes(pool));
+      });
+      expect((await run('cut', pool)).stdout).toBe(`Cut: ${node}\n`);
+      expect((await run('mend', pool)).stdout).toBe(`Mended: ${node}\n`);
+    }
+    await kubectl.run('label node west apps.openyurt.io/desired-nodepool-');
+    await kubectl.run('delete nodegroup sunrise');
+    await eventually('west is in no pool', async () => {
+      const { nodes } = await status();
+      return nodes.every(({ labels }) => !Object.values(labels).includes('sunset')) || undefined;
+    });
+    await kubectl.run('delete nodepool sunset');
+  });
+
   it('says which targets there are when one is unknown, and that one is needed', async () => {
     const unknown = await run('cut', 'paris');
     expect(unknown.code).toBe(1);
@@ -129,7 +162,7 @@ describe('a running cluster', () => {
     );
   });
 
-  it.each(['apiserver', 'controllers', 'east'])('heals when %s is killed', async (name) => {
+  it.each(['apiserver', 'controllers', 'manager', 'east'])('heals when %s is killed', async (name) => {
     process.kill(await pidOf(name), 'SIGKILL');
     await eventually(`${name} is back`, () => cluster.stdout.includes(`${name} is back`) || undefined);
     expect(cluster.stdout).toContain(`${name} ended: killed by SIGKILL; starting it again in 0.2 s`);

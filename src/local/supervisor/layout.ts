@@ -11,7 +11,7 @@ export interface NodeLayout {
 /** Addresses 127.X.0.1 to 127.X.0.250, and as many blocks of pod addresses. */
 const MOST_NODES = 250;
 /** Names of other processes of the cluster. */
-const RESERVED = ['apiserver', 'controllers', 'supervisor'];
+const RESERVED = ['apiserver', 'controllers', 'manager', 'supervisor'];
 const NODE_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /** Two sites: what the first `up` lays out when nobody says otherwise. */
