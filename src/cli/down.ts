@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { askSupervisor, wipeState } from '../local/supervisor/index.ts';
+import { stopCluster, wipeState } from '../local/supervisor/index.ts';
 import { fail } from './process.ts';
 import { stateOf, stateOption } from './state.ts';
 
@@ -16,10 +16,10 @@ async function run(options: { state: string; wipe?: boolean }): Promise<void> {
   const state = stateOf(options);
   const print = (line: string): void => console.log(line);
   try {
-    const answer = await askSupervisor(state, { command: 'stop' }, print);
-    print(answer === undefined ? `No cluster is running in ${state.path}.` : 'Stopped.');
+    const wasRunning = await stopCluster(state, print);
+    print(wasRunning ? 'Stopped.' : `No cluster is running in ${state.path}.`);
     if (options.wipe !== true) return;
-    const left = await wipeState(state, print);
+    const left = await wipeState(state);
     print(
       `Removed ${state.path}${left.length === 0 ? '' : `, but for what tidegate did not write: ${left.join(', ')}`}.`,
     );

@@ -14,5 +14,6 @@ export { askSupervisor, type ControlRequest, ControlServer } from './control.ts'
 export { type ClusterWish, openCluster } from './open.ts';
 export { type ClusterReport, nodeReports } from './report.ts';
 export { readCluster, StateDirectory } from './state.ts';
+export { stopCluster } from './stop.ts';
 export { Supervisor } from './supervisor.ts';
 export { wipeState } from './wipe.ts';

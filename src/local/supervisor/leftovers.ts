@@ -1,14 +1,20 @@
 /**
- * Which processes belong to a run, so that the next one can wait for those that outlived it: the children of a
- * supervisor that was killed end by themselves, but not at once.
+ * Which processes outlived a run. The children of a supervisor that was killed end by themselves, but not at once. The
+ * containers of a node that was killed do not end at all: the next run of that node takes them over, if there is one.
  */
 import { readFile, rm } from 'node:fs/promises';
 import { sleep, systemClock } from '../../kube/clock.ts';
 import { writeFileAtomically } from '../apiserver/auth/atomic-file.ts';
 import { identify, isAlive, type ProcessIdentity } from '../apiserver/store/lock.ts';
+import { processesBelow } from '../node/processes/proc.ts';
+import { signalOne } from '../node/processes/spawn.ts';
 import { codeOf } from './error.ts';
 
+type Report = (line: string) => void;
+
 const PATIENCE_MS = 45_000;
+const CONTAINER_GRACE_MS = 10_000;
+const LOOK_MS = 100;
 
 export class RunningChildren {
   readonly #file: string;
@@ -20,10 +26,11 @@ export class RunningChildren {
 
   /** Written behind each other, so that the last call is what stays. */
   record(pids: number[]): Promise<void> {
-    this.#writing = this.#writing.then(async () => {
+    const written = this.#writing.then(async () => {
       writeFileAtomically(this.#file, JSON.stringify(await Promise.all(pids.map(identify))), 0o600);
     });
-    return this.#writing;
+    this.#writing = written.catch(() => {}); // Whoever asked for this write is told; the next may still work.
+    return written;
   }
 
   async clear(): Promise<void> {
@@ -33,15 +40,33 @@ export class RunningChildren {
 }
 
 /** Waits until no process of an earlier run is left; those that do not end are ended. */
-export async function awaitLeftovers(file: string, report: (line: string) => void): Promise<void> {
+export async function awaitLeftovers(file: string, report: Report): Promise<void> {
   let left = await alive(await recorded(file));
   if (left.length === 0) return;
   report(`waiting for ${left.length} processes of the last run to end`);
   const end = systemClock.monotonic() + PATIENCE_MS;
   while (left.length > 0) {
-    if (systemClock.monotonic() > end) for (const { pid } of left) killIfThere(pid);
-    await sleep(systemClock, 100);
+    if (systemClock.monotonic() > end) signalAll(left, 'SIGKILL');
+    await sleep(systemClock, LOOK_MS);
     left = await alive(left);
+  }
+}
+
+/** Ends the containers below a directory whose node is not there to do it. */
+export async function endContainers(
+  directory: string,
+  report: Report,
+  graceMs = CONTAINER_GRACE_MS,
+): Promise<void> {
+  let left = processesBelow(directory);
+  if (left.length === 0) return;
+  report(`ending ${left.length} processes of pods that outlived their nodes`);
+  signalAll(left, 'SIGTERM');
+  const end = systemClock.monotonic() + graceMs;
+  while (left.length > 0) {
+    await sleep(systemClock, LOOK_MS);
+    left = processesBelow(directory);
+    if (systemClock.monotonic() > end) signalAll(left, 'SIGKILL');
   }
 }
 
@@ -60,10 +85,6 @@ async function alive(processes: ProcessIdentity[]): Promise<ProcessIdentity[]> {
   return processes.filter((_, i) => living[i]);
 }
 
-function killIfThere(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    if (codeOf(error) !== 'ESRCH') throw error;
-  }
+function signalAll(processes: { pid: number }[], signal: NodeJS.Signals): void {
+  for (const { pid } of processes) signalOne(pid, signal);
 }

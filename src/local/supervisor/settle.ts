@@ -1,6 +1,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { isNotFound, type KubeClient, NODES } from '../../kube/index.ts';
 import { codeOf } from './error.ts';
+import { endContainers } from './leftovers.ts';
 import type { ClusterState, StateDirectory } from './state.ts';
 
 export interface SettleOptions {
@@ -19,6 +20,7 @@ export async function settleLayout(client: KubeClient, options: SettleOptions): 
   // Every node that ever was has a directory, until it has been taken back completely.
   for (const name of (await entries(state.nodes)).filter((entry) => !wanted.has(entry))) {
     await ignoringAbsence(client.delete(NODES, { name }, { signal }));
+    await endContainers(state.node(name), report);
     await rm(state.node(name), { recursive: true, force: true });
     report(`removed ${name}`);
   }

@@ -1,0 +1,70 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { endContainers, RunningChildren } from './leftovers.ts';
+
+let directory: string;
+const spawned: ChildProcess[] = [];
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'tidegate-leftovers-'));
+});
+afterEach(async () => {
+  for (const child of spawned.splice(0)) child.kill('SIGKILL');
+  await rm(directory, { recursive: true, force: true });
+});
+
+/** A process as an agent starts them for its containers, once it runs. */
+async function container(node: string, script: string): Promise<{ ended: Promise<string | null> }> {
+  const own = join(directory, node, 'pods', 'uid', 'containers', 'c');
+  const child = spawn(
+    process.execPath,
+    ['-e', `${script}; console.log('runs'); setInterval(() => {}, 1e6)`],
+    {
+      env: { TIDEGATE_CONTAINER: `${own}:id` },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    },
+  );
+  spawned.push(child);
+  const ended = new Promise<string | null>((resolve) =>
+    child.once('exit', (_code, signal) => resolve(signal)),
+  );
+  await new Promise((resolve) => child.stdout?.once('data', resolve));
+  return { ended };
+}
+
+describe('containers that outlived their node', () => {
+  it('are asked to end, and ended when they do not', async () => {
+    const willing = await container('a', '');
+    const deaf = await container('b', "process.on('SIGTERM', () => {})");
+    const said: string[] = [];
+    await endContainers(directory, (line) => said.push(line), 300);
+    expect(await willing.ended).toBe('SIGTERM');
+    expect(await deaf.ended).toBe('SIGKILL');
+    expect(said).toEqual(['ending 2 processes of pods that outlived their nodes']);
+  });
+
+  it('are only those of the directory', async () => {
+    const other = await container('ab', '');
+    await endContainers(join(directory, 'a'), () => {});
+    spawned[0]!.kill('SIGINT');
+    expect(await other.ended).toBe('SIGINT');
+  });
+});
+
+describe('the list of children', () => {
+  it('is written again after a write that failed', async () => {
+    const inTheWay = join(directory, 'run');
+    const file = join(inTheWay, 'children.json');
+    await writeFile(inTheWay, '');
+    const running = new RunningChildren(file);
+    await expect(running.record([process.pid])).rejects.toThrow();
+    await rm(inTheWay);
+    await running.record([process.pid]);
+    expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject([{ pid: process.pid }]);
+    await running.clear();
+    await expect(readFile(file)).rejects.toThrow('ENOENT');
+  });
+});

@@ -1,0 +1,34 @@
+/** After `tidegate down` nothing is left that runs, whatever went before. */
+import { readdir } from 'node:fs/promises';
+import { afterEach, expect, it } from 'vitest';
+import type { Pod } from '../../src/kube/index.ts';
+import { Cluster } from '../support/cluster.ts';
+
+let cluster: Cluster;
+afterEach(() => cluster.stop());
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+it('ends pods whose node and supervisor were killed, and removes all of it', async () => {
+  cluster = await Cluster.start('--nodes', '1');
+  await cluster.kubectl.run('create deployment web --image=web --replicas=2');
+  await cluster.kubectl.run('rollout status deployment web');
+  const pods = JSON.parse(await cluster.kubectl.run('get pods -o json')) as { items: Pod[] };
+  const processes = await Promise.all(pods.items.map((pod) => cluster.processOf(pod)));
+  const node = await cluster.pidOf('node-1');
+  await cluster.up.kill('SIGKILL');
+  process.kill(node, 'SIGKILL');
+  expect(processes.filter(isRunning)).toHaveLength(2);
+
+  expect(await cluster.tidegate('down', '--wipe')).toContain(
+    'ending 2 processes of pods that outlived their nodes\nNo cluster is running',
+  );
+  expect(processes.filter(isRunning)).toEqual([]);
+  await expect(readdir(cluster.state)).rejects.toThrow('ENOENT');
+});
