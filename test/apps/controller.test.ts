@@ -239,6 +239,22 @@ describe('the controller of applications', () => {
     });
   });
 
+  it('leaves out every field that a kind does not have, and names them', async () => {
+    await makeGroup('east');
+    const { spec } = web();
+    const template = {
+      ...spec.template,
+      spec: { containers: [{ name: 'web', image: 'web:1', prots: [], imag: 'x' }] },
+    };
+    await create(
+      application('stray', [{ ...web(), spec: { ...spec, template, replica: 2 } }], [{ name: 'east' }]),
+    );
+    await rolledOut(await appears(DEPLOYMENTS, 'web-east'));
+    const stray = await readyBecomes('stray', /True/);
+    for (const field of ['.spec.replica', 'containers[name="web"].prots', 'containers[name="web"].imag'])
+      expect(readyText(stray)).toContain(field);
+  });
+
   it('corrects drift, and makes again what was deleted', async () => {
     await create(application('drift', [settings('drift', { a: '1' })]));
     await appears(CONFIG_MAPS, 'drift');
