@@ -35,6 +35,17 @@ test('gives none twice, and none when all are taken', async () => {
   expect(given).toEqual(['10.0.0.2', '10.0.0.3', '10.0.0.4', '10.0.0.5', '10.0.0.6', undefined]);
 });
 
+test('a write that failed does not stand in the way of the next', async () => {
+  const inTheWay = join(directory, 'folder');
+  const addresses = await Addresses.open(join(inTheWay, 'addresses.json'));
+  await writeFile(inTheWay, '');
+  await expect(addresses.allocate('a', '127.64.3.0/24')).rejects.toThrow();
+  await rm(inTheWay);
+  expect(await addresses.allocate('b', '127.64.3.0/24')).toBe('127.64.3.3');
+  const reopened = await Addresses.open(join(inTheWay, 'addresses.json'));
+  expect(await reopened.allocate('a', '127.64.3.0/24')).toBe('127.64.3.2');
+});
+
 test('whatever comes and goes, no two pods share one', async () => {
   const steps = fc.array(fc.record({ uid: fc.integer({ min: 0, max: 7 }), stays: fc.boolean() }));
   let run = 0;

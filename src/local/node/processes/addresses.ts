@@ -15,6 +15,7 @@ const FIRST = 2;
 export class Addresses {
   readonly #file: string;
   #kept: Kept;
+  #writing: Promise<void> = Promise.resolve();
 
   private constructor(file: string, kept: Kept) {
     this.#file = file;
@@ -45,11 +46,10 @@ export class Addresses {
   /** Taken at once, so that two who ask at the same time do not get the same; then written. */
   async #keep(kept: Kept): Promise<void> {
     this.#kept = kept;
-    this.#writing = this.#writing.then(() => writeKept(this.#file, this.#kept));
-    await this.#writing;
+    const written = this.#writing.then(() => writeKept(this.#file, this.#kept));
+    this.#writing = written.catch(() => {}); // Whoever asked for this write is told; the next may still work.
+    await written;
   }
-
-  #writing: Promise<void> = Promise.resolve();
 }
 
 export interface Range {
