@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import pino from 'pino';
 import { KubeClient, loadConfig, Metrics } from '../kube/index.ts';
-import { parseDuration } from './options.ts';
+import { nodeGraceOption } from './options.ts';
 import { fail, untilStopped } from './process.ts';
 import { packageVersion } from './version.ts';
 
@@ -17,7 +17,7 @@ export function controllersCommand(): Command {
     .description('run the controllers and the scheduler of the embedded cluster')
     .option('--kubeconfig <file>', 'how to reach the API server', '.tidegate/kubeconfig')
     .option('--cluster-cidr <range>', "where nodes get their pods' addresses from", '127.64.0.0/16')
-    .option('--node-grace <duration>', 'how long a silent node counts as ready', parseDuration, 40_000)
+    .addOption(nodeGraceOption())
     .addOption(
       new Option('--log-level <level>', 'how much is logged')
         .choices(['debug', 'info', 'warn', 'error'])

@@ -34,7 +34,11 @@ export function nodeCommand(): Command {
     .option('--state <dir>', 'where pods, logs and addresses are kept (default: .tidegate/nodes/<name>)')
     .option('--listen-port <number>', "port of the kubelet's server", parsePort, 10251)
     .option('--advertise-port <number>', 'port under which the API server finds it', parsePort, 10250)
-    .option('--label <key=value>', 'label of a new node; may be given several times', addLabel, {})
+    .addOption(
+      new Option('--label <key=value>', 'label of a new node; may be given several times')
+        .argParser(addLabel)
+        .default({}, 'none'),
+    )
     .option('--images <file>', 'what images stand for')
     .option('--api-address <host:port>', "the API server for pods (default: the kubeconfig's)")
     .option('--hollow', 'pods without processes: they are ready at once')

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 
 export function parsePort(text: string): number {
   const port = Number(text);
@@ -24,3 +24,8 @@ export function parseDuration(text: string): number {
   }
   return total;
 }
+
+export const nodeGraceOption = (): Option =>
+  new Option('--node-grace <duration>', 'how long a silent node counts as ready')
+    .argParser(parseDuration)
+    .default(40_000, '40s');

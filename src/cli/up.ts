@@ -9,7 +9,7 @@ import {
   Supervisor,
 } from '../local/supervisor/index.ts';
 import { summary } from './cluster-text.ts';
-import { parseDuration, parsePort } from './options.ts';
+import { nodeGraceOption, parsePort } from './options.ts';
 import { fail } from './process.ts';
 import { DEFAULT_STATE, stateOf, stateOption } from './state.ts';
 
@@ -33,7 +33,7 @@ export function upCommand(): Command {
       '--images <file>',
       'which commands images stand for (default: images.yaml in the state directory)',
     )
-    .option('--node-grace <duration>', 'how long a silent node counts as ready', parseDuration, 40_000)
+    .addOption(nodeGraceOption())
     .addOption(
       new Option('--log-level <level>', 'how much the logs in the state directory tell')
         .choices(['debug', 'info', 'warn', 'error'])

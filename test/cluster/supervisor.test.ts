@@ -324,6 +324,18 @@ describe('what can not be started is refused with one sentence', () => {
     );
   });
 
+  it('a table of images that is wrong, or not there', async () => {
+    const file = join(directory, 'images.yaml');
+    await writeFile(file, 'images: [{ image: x }]');
+    expect(await refusal('--images', file)).toBe(
+      `tidegate: ${file}:1: images[0]: say what the image stands for: one of command: [...], absent: true, standIn: true`,
+    );
+    expect(await refusal('--images', join(directory, 'none.yaml'))).toContain(
+      'tidegate: can not read the table of images: ENOENT',
+    );
+    expect(await readdir(state())).not.toContain('cluster.json');
+  });
+
   it('cut without a cluster', async () => {
     const { code, stderr } = await run('cut', 'node-a');
     expect(code).toBe(1);

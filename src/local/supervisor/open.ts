@@ -1,8 +1,9 @@
 /** From a state directory and what the user wants to a cluster that can be started, held by this process alone. */
-import { readFile } from 'node:fs/promises';
+import { access, readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { StoreError } from '../apiserver/store/errors.ts';
 import { lockDirectory, lockOwner } from '../apiserver/store/lock.ts';
+import { readImages } from '../node/images/index.ts';
 import { changeOf, type LayoutChange, placeNodes } from './change.ts';
 import { SupervisorError } from './error.ts';
 import { exampleLayout, layoutFromFile, layoutFromNames, type NodeLayout } from './layout.ts';
@@ -40,7 +41,9 @@ export async function openCluster(
     await awaitLeftovers(state.childrenFile, report);
     const before = await readCluster(state);
     const layout = await wantedLayout(wish, before?.nodes);
-    const images = wish.images === undefined ? before?.images : resolve(wish.images);
+    const images = wish.images === undefined ? before?.images : await existing(resolve(wish.images));
+    // Each node reads it too, but would say so once a node, and in its log.
+    readImages(images ?? state.images);
     const cluster: ClusterState = {
       range: before?.range ?? (await chooseRange()),
       port: wish.port === 0 ? await freePort(before?.port ?? 0) : (wish.port ?? before?.port ?? DEFAULT_PORT),
@@ -76,6 +79,15 @@ async function wantedLayout(
   if (nodes !== undefined) return layoutFromNames(nodes, existing ?? []);
   if (file !== undefined) return layoutFromFile(file, await readLayout(file));
   return existing ?? exampleLayout();
+}
+
+async function existing(images: string): Promise<string> {
+  try {
+    await access(images);
+    return images;
+  } catch (cause) {
+    throw new SupervisorError(`can not read the table of images: ${(cause as Error).message}`, { cause });
+  }
 }
 
 async function readLayout(file: string): Promise<string> {

@@ -26,7 +26,7 @@ export class ImageTable implements Images {
     this.#builtIn = builtIn(options.program);
     const { file } = options;
     if (file === undefined) return;
-    this.#user = readTable(file);
+    this.#user = readImages(file);
     watchFile(file, { interval: WATCH_MS, persistent: false }, () => this.#reload(file));
   }
 
@@ -42,7 +42,7 @@ export class ImageTable implements Images {
   /** A mistake in the middle of editing keeps what was there: running pods do not depend on it. */
   #reload(file: string): void {
     try {
-      this.#user = readTable(file);
+      this.#user = readImages(file);
       this.#options.logger.info({ file, entries: this.#user.length }, 'image table read');
     } catch (error) {
       if (!(error instanceof ImagesError)) throw error;
@@ -57,7 +57,8 @@ const builtIn = (program: string[]): ImageEntry[] =>
     rule: { kind: 'command', command: program, env: {} },
   }));
 
-function readTable(file: string): ImageEntry[] {
+/** Empty when there is none. Throws an ImagesError when it is wrong. */
+export function readImages(file: string): ImageEntry[] {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');

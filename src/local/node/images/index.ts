@@ -9,4 +9,4 @@
  *
  * Tidegate's own image is this program; whatever nobody names is answered for by the stand-in.
  */
-export { ImageTable } from './images.ts';
+export { ImageTable, readImages } from './images.ts';
