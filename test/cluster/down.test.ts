@@ -2,18 +2,11 @@
 import { readdir } from 'node:fs/promises';
 import { afterEach, expect, it } from 'vitest';
 import type { Pod } from '../../src/kube/index.ts';
+import { startTicksOf } from '../../src/local/node/processes/proc.ts';
 import { Cluster } from '../support/cluster.ts';
 
 let cluster: Cluster;
 afterEach(() => cluster.stop());
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
 
 it('ends pods whose node and supervisor were killed, and removes all of it', async () => {
   cluster = await Cluster.start('--nodes', '1');
@@ -24,11 +17,12 @@ it('ends pods whose node and supervisor were killed, and removes all of it', asy
   const node = await cluster.pidOf('node-1');
   await cluster.up.kill('SIGKILL');
   process.kill(node, 'SIGKILL');
-  expect(processes.filter(isRunning)).toHaveLength(2);
+  const running = (): number[] => processes.filter((pid) => startTicksOf(pid) !== undefined);
+  expect(running()).toHaveLength(2);
 
   expect(await cluster.tidegate('down', '--wipe')).toContain(
     'ending 2 processes of pods that outlived their nodes\nNo cluster is running',
   );
-  expect(processes.filter(isRunning)).toEqual([]);
+  expect(running()).toEqual([]);
   await expect(readdir(cluster.state)).rejects.toThrow('ENOENT');
 });
