@@ -15,8 +15,9 @@ it('ends pods whose node and supervisor were killed, and removes all of it', asy
   const pods = JSON.parse(await cluster.kubectl.run('get pods -o json')) as { items: Pod[] };
   const processes = await Promise.all(pods.items.map((pod) => cluster.processOf(pod)));
   const node = await cluster.pidOf('node-1');
-  await cluster.up.kill('SIGKILL');
+  // The node first: without its supervisor it would end in order.
   process.kill(node, 'SIGKILL');
+  await cluster.up.kill('SIGKILL');
   const running = (): number[] => processes.filter((pid) => startTicksOf(pid) !== undefined);
   expect(running()).toHaveLength(2);
 
