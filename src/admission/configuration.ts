@@ -1,4 +1,4 @@
-import type { KubeObject, Resource } from '../kube/index.ts';
+import { type KubeObject, qualifiedName, type Resource } from '../kube/index.ts';
 import type { AdmissionRule } from './rule.ts';
 import { VALIDATE_PATH } from './server.ts';
 
@@ -24,7 +24,7 @@ export const validatingConfiguration = (
   kind: 'ValidatingWebhookConfiguration',
   metadata: { name: CONFIGURATION_NAME },
   webhooks: rules.map((rule) => ({
-    name: `${rule.resource}.${rule.group}.tidegate.io`,
+    name: `${qualifiedName(rule)}.tidegate.io`,
     admissionReviewVersions: ['v1'],
     sideEffects: 'None',
     // The schema has refused what would do harm already, and a finalizer holds a pool that still has nodes: a manager
