@@ -131,7 +131,7 @@ const status = object('What became of it.', {
   conditions: conditions('Ready: whether everything is available everywhere.'),
 });
 
-const schema: Schema = object(
+export const edgeApplicationSchema: Schema = object(
   'One template of objects, and for each pool what is different there.',
   {
     apiVersion: { type: 'string' },
@@ -153,7 +153,7 @@ export const edgeApplicationDefinition = (): CustomResourceDefinition =>
     shortNames: ['eapp'],
     scope: 'Namespaced',
     versions: ['v1alpha1'],
-    schema,
+    schema: edgeApplicationSchema,
     columns: [
       {
         name: 'Ready',

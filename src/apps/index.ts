@@ -10,16 +10,9 @@
  *   -> the objects are watched: a rollout that goes on, a hand that meddles, a deletion bring the same key again.
  */
 export { applicationController } from './controller/application-controller.ts';
-export type { AppsContext } from './controller/context.ts';
-export { type Preview, type PreviewedChange, preview } from './controller/preview.ts';
+export { type PreviewedChange, preview } from './controller/preview.ts';
 export { render } from './render/render.ts';
-export type { RenderError, Rendered, RenderResult } from './render/result.ts';
-export { builtInScopes, kindOf, type ScopeOf } from './render/scopes.ts';
-export {
-  everyPoolIsNodeGroup,
-  type KindOfPool,
-  type Target,
-  type Targets,
-  targetsOf,
-} from './render/targets.ts';
+export type { RenderError, Rendered } from './render/result.ts';
+export { builtInScopes } from './render/scopes.ts';
+export { everyPoolIsNodeGroup, type KindOfPool, targetsOf } from './render/targets.ts';
 export { distinctErrors, validateEdgeApplication } from './validate.ts';

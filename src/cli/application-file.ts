@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { LineCounter, parseAllDocuments, type Tags } from 'yaml';
-import type { EdgeApplication } from '../api/index.ts';
+import { type EdgeApplication, edgeApplicationSchema } from '../api/index.ts';
 import { everyPoolIsNodeGroup, type KindOfPool } from '../apps/index.ts';
 import type { KubeObject } from '../kube/index.ts';
 import { CommandError } from './process.ts';
+import { misfits } from './shape.ts';
 
 export interface ApplicationFile {
   readonly applications: readonly EdgeApplication[];
@@ -33,7 +34,7 @@ export function parseApplicationFile(text: string, path: string): ApplicationFil
     objects.filter(({ kind }) => kind === 'NodePool').map(({ metadata }) => metadata?.name),
   );
   return {
-    applications: applications.map(withMetadata),
+    applications: applications.map((object) => asApplication(object, path)),
     kindOfPool: (name) => (nodePools.has(name) ? 'NodePool' : everyPoolIsNodeGroup(name)),
   };
 }
@@ -57,6 +58,12 @@ function parseObjects(text: string, path: string): KubeObject[] {
 const asKubectl = (tags: Tags): Tags =>
   tags.filter((tag) => typeof tag === 'string' || (tag.format !== 'TIME' && !tag.tag.endsWith(':timestamp')));
 
-/** What is missing here is then told as what is wrong with the application. */
-const withMetadata = (object: KubeObject): EdgeApplication =>
-  ({ ...object, metadata: object.metadata ?? {} }) as unknown as EdgeApplication;
+function asApplication(object: KubeObject, path: string): EdgeApplication {
+  const application = { ...object, metadata: object.metadata ?? {} };
+  const wrong = misfits(edgeApplicationSchema, application);
+  if (wrong.length > 0)
+    throw new CommandError(
+      wrong.map(({ path: field, message }) => `${path}: ${field}: ${message}`).join('\n'),
+    );
+  return application as unknown as EdgeApplication;
+}

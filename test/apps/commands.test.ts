@@ -90,6 +90,7 @@ describe('tidegate render', () => {
     ['nothing: here\n', 'a document without kind is no Kubernetes object.'],
     ['kind: Service\nmetadata: {}\n', 'there is no EdgeApplication in'],
     ['kind: [\n', 'line 2:'],
+    ['kind: EdgeApplication\nspec: { workloadScop: {} }\n', 'spec.workloadScop: there is no such field'],
   ])('says what is wrong with a file: %j', async (text, message) => {
     expect(await tidegate('render', '-f', file(text))).toBe(1);
     expect(stderr).toContain(message);

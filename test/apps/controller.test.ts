@@ -170,7 +170,7 @@ describe('the controller of applications', () => {
     debug: (fields) => reconciled.push((fields as { key?: string }).key),
   };
 
-  beforeEach(() => {
+  const start = (): void => {
     stop = new AbortController();
     const informers = new Informers(client);
     recorder = new EventRecorder(client, { component: 'tidegate-apps' });
@@ -183,16 +183,21 @@ describe('the controller of applications', () => {
       clock: systemClock,
     });
     running = Promise.all([informers.run(stop.signal), controller.run(stop.signal)]);
-  });
+  };
+  const end = async (): Promise<void> => {
+    stop.abort();
+    await running;
+    await recorder.close();
+  };
+
+  beforeEach(start);
 
   afterEach(async () => {
     await client.deleteCollection(EDGE_APPLICATIONS, { namespace });
     await eventually(async () => (await client.list(EDGE_APPLICATIONS)).items.length === 0 || undefined);
     await client.deleteCollection(NODE_GROUPS);
     await client.deleteCollection(NODE_POOLS);
-    stop.abort();
-    await running;
-    await recorder.close();
+    await end();
   });
 
   it("makes what the proposal's example promises, and says when it is available", async () => {
@@ -293,6 +298,16 @@ describe('the controller of applications', () => {
     await isGone(DEPLOYMENTS, 'web-west');
     expect(await find(DEPLOYMENTS, 'web-east')).toBeDefined();
     expect(await find(CONFIG_MAPS, 'two')).toBeDefined();
+  });
+
+  it('prunes what was made before it was started again', async () => {
+    await create(application('restart', [settings('old', {}, { namespace: 'other' }), settings('new')]));
+    await appears(CONFIG_MAPS, 'old', undefined, 'other');
+    // At once: what is made stands in the status before it is made.
+    await end();
+    await setManifests('restart', [settings('new')]);
+    start();
+    await isGone(CONFIG_MAPS, 'old', 'other');
   });
 
   it('changes nothing when manifests are reordered', async () => {

@@ -29,7 +29,7 @@ it.each<[string, string, object, object | undefined, boolean, string]>([
     { replicas: 2 },
     { ...SEEN, replicas: 3, updatedReplicas: 2, availableReplicas: 3 },
     false,
-    '1 old pods are still there',
+    'still there: 1',
   ],
   [
     'apps/v1',
@@ -62,7 +62,7 @@ it.each<[string, string, object, object | undefined, boolean, string]>([
     { replicas: 0 },
     { ...SEEN, replicas: 2, updatedReplicas: 0 },
     false,
-    '2 old pods',
+    'still there: 2',
   ],
   ['apps/v1', 'Deployment', { replicas: 0 }, SEEN, true, 'no pods are wanted'],
   ['apps/v1', 'Deployment', { replicas: 1 }, { ...SEEN, conditions: late }, false, 'stuck'],
@@ -98,7 +98,7 @@ it.each<[string, string, object, object | undefined, boolean, string]>([
     { replicas: 1 },
     { ...SEEN, replicas: 2, updatedReplicas: 2, availableReplicas: 2 },
     false,
-    '1 pods too many',
+    'too many that are still there: 1',
   ],
   [
     'apps/v1',

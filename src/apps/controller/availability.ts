@@ -62,7 +62,8 @@ function ofDeployment(deployment: Deployment): Availability {
   if (progressing?.reason === 'ProgressDeadlineExceeded')
     return { available: false, reason: progressing.reason, message: progressing.message };
   if (updatedReplicas < wanted) return rollingOut(`${updatedReplicas} of ${wanted} pods are updated`);
-  if (replicas > updatedReplicas) return rollingOut(`${replicas - updatedReplicas} old pods are still there`);
+  if (replicas > updatedReplicas)
+    return rollingOut(`old pods that are still there: ${replicas - updatedReplicas}`);
   return enough(availableReplicas, wanted);
 }
 
@@ -82,7 +83,7 @@ function ofStatefulSet(set: StatefulSet): Availability {
   const toUpdate =
     updateStrategy?.type === 'OnDelete' ? 0 : wanted - (updateStrategy?.rollingUpdate?.partition ?? 0);
   if (updatedReplicas < toUpdate) return rollingOut(`${updatedReplicas} of ${toUpdate} pods are updated`);
-  if (replicas > wanted) return rollingOut(`${replicas - wanted} pods too many are still there`);
+  if (replicas > wanted) return rollingOut(`pods too many that are still there: ${replicas - wanted}`);
   return enough(availableReplicas, wanted);
 }
 
