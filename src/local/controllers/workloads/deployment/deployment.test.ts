@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   DEPLOYMENTS,
   type Deployment,
@@ -12,8 +12,6 @@ import { TestCluster } from '../testing/test-cluster.ts';
 import { DESIRED_REPLICAS, MAX_REPLICAS, REVISION, REVISION_HISTORY } from './annotations.ts';
 import { deploymentController } from './index.ts';
 import { POD_TEMPLATE_HASH } from './template.ts';
-
-const WEB = { namespace: 'default', name: 'web' };
 
 function web(spec: Partial<Deployment['spec']> = {}): Deployment {
   return {
@@ -35,14 +33,14 @@ function web(spec: Partial<Deployment['spec']> = {}): Deployment {
 describe('a Deployment', () => {
   let cluster: TestCluster;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     cluster = await TestCluster.start([deploymentController, replicaSetController]);
   });
-
-  afterEach(() => cluster.stop());
+  afterAll(() => cluster.stop());
+  beforeEach(() => cluster.useNewNamespace());
 
   const patch = (change: object): Promise<KubeObject> =>
-    cluster.client.patch(DEPLOYMENTS, WEB, 'strategic', change);
+    cluster.client.patch(DEPLOYMENTS, cluster.target('web'), 'strategic', change);
 
   const useImage = (image: string): Promise<KubeObject> =>
     patch({ spec: { template: { spec: { containers: [{ name: 'web', image }] } } } });
@@ -166,7 +164,7 @@ describe('a Deployment', () => {
     await rolledOut('web:1');
     const [pod] = await cluster.pods();
     // A finalizer keeps it, as a slow kubelet would.
-    const target = { namespace: 'default', name: pod!.metadata.name! };
+    const target = cluster.target(pod!.metadata.name!);
     await cluster.client.patch(PODS, target, 'merge', { metadata: { finalizers: ['example.com/slow'] } });
     await useImage('web:2');
     await cluster.runPods('the old pods to go', async () => (await cluster.pods()).length === 0);
@@ -193,7 +191,7 @@ describe('a Deployment', () => {
     await cluster.create(DEPLOYMENTS, web({ replicas: 1 }));
     await rolledOut('web:1');
     const first = (await replicaSet('web:1'))!;
-    await cluster.client.delete(DEPLOYMENTS, WEB, { propagationPolicy: 'Orphan' });
+    await cluster.client.delete(DEPLOYMENTS, cluster.target('web'), { propagationPolicy: 'Orphan' });
     const { name = '', labels } = first.metadata;
     await cluster.eventually('the ReplicaSet alone', async () => {
       const gone = (await cluster.list(DEPLOYMENTS)).length === 0;
@@ -203,7 +201,7 @@ describe('a Deployment', () => {
     await rolledOut('web:1');
     expect((await cluster.list(REPLICA_SETS)).map(({ metadata }) => metadata.name)).toEqual([name]);
 
-    await cluster.client.delete(DEPLOYMENTS, WEB, { propagationPolicy: 'Background' });
+    await cluster.client.delete(DEPLOYMENTS, cluster.target('web'), { propagationPolicy: 'Background' });
     await cluster.runPods('nothing to be left', async () => (await cluster.list(REPLICA_SETS)).length === 0);
     const stranger = { app: 'stranger', [POD_TEMPLATE_HASH]: labels![POD_TEMPLATE_HASH]! };
     await cluster.create(REPLICA_SETS, {
@@ -225,7 +223,7 @@ describe('a Deployment', () => {
     await rolledOut('web:1');
     const { name = '' } = (await replicaSet('web:1'))!.metadata;
     const relabel = { metadata: { labels: { app: 'other' } } };
-    await cluster.client.patch(REPLICA_SETS, { namespace: 'default', name }, 'merge', relabel);
+    await cluster.client.patch(REPLICA_SETS, cluster.target(name), 'merge', relabel);
     await cluster.eventually('the release', async () => {
       const released = (await cluster.list(REPLICA_SETS)).find(({ metadata }) => metadata.name === name);
       return released?.metadata.ownerReferences === undefined;

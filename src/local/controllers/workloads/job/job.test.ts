@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { JOBS, type Job, PODS } from '../../../../kube/index.ts';
 import { TestCluster } from '../testing/test-cluster.ts';
 import { jobController } from './index.ts';
@@ -16,10 +16,11 @@ const job = (spec: object): Job => ({
 
 describe('jobController', () => {
   let cluster: TestCluster;
-  beforeEach(async () => {
+  beforeAll(async () => {
     cluster = await TestCluster.start([jobController]);
   });
-  afterEach(() => cluster.stop());
+  afterAll(() => cluster.stop());
+  beforeEach(() => cluster.useNewNamespace());
 
   const pods = (count: number) =>
     cluster.eventually(`${count} pods`, async () => {
@@ -70,7 +71,7 @@ describe('jobController', () => {
   it('can be suspended and resumed without a failure', async () => {
     await cluster.create(JOBS, job({}));
     await pods(1);
-    const target = { namespace: 'default', name: 'work' };
+    const target = cluster.target('work');
     await cluster.client.patch(JOBS, target, 'merge', { spec: { suspend: true } });
     await condition('Suspended');
     await pods(0);
@@ -86,7 +87,7 @@ describe('jobController', () => {
     await cluster.create(JOBS, job({}));
     const [pod] = await pods(1);
     const { name = '' } = pod!.metadata;
-    await cluster.client.delete(PODS, { namespace: 'default', name });
+    await cluster.client.delete(PODS, cluster.target(name));
     await cluster.eventually('another pod', async () => {
       const [other] = await cluster.pods();
       return other !== undefined && other.metadata.name !== name;
@@ -97,22 +98,14 @@ describe('jobController', () => {
   it('lets its pods go when it is deleted', async () => {
     await cluster.create(JOBS, job({ parallelism: 3, completions: 3 }));
     await pods(3);
-    await cluster.client.delete(
-      JOBS,
-      { namespace: 'default', name: 'work' },
-      { propagationPolicy: 'Background' },
-    );
+    await cluster.client.delete(JOBS, cluster.target('work'), { propagationPolicy: 'Background' });
     await cluster.eventually('no pods', async () => (await cluster.list(PODS)).length === 0);
   });
 
   it('lets its pods go when it leaves them behind', async () => {
     await cluster.create(JOBS, job({}));
     await pods(1);
-    await cluster.client.delete(
-      JOBS,
-      { namespace: 'default', name: 'work' },
-      { propagationPolicy: 'Orphan' },
-    );
+    await cluster.client.delete(JOBS, cluster.target('work'), { propagationPolicy: 'Orphan' });
     await cluster.eventually('a free pod', async () => {
       const [pod] = await cluster.list(PODS);
       return pod?.metadata.finalizers === undefined && pod?.metadata.ownerReferences === undefined;

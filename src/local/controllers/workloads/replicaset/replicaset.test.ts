@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   isNotFound,
   type KubeObject,
@@ -53,14 +53,14 @@ const NO_PODS = {
 describe('a ReplicaSet', () => {
   let cluster: TestCluster;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     cluster = await TestCluster.start([replicaSetController]);
   });
-
-  afterEach(() => cluster.stop());
+  afterAll(() => cluster.stop());
+  beforeEach(() => cluster.useNewNamespace());
 
   const patch = (change: object): Promise<KubeObject> =>
-    cluster.client.patch(REPLICA_SETS, { namespace: 'default', name: 'web' }, 'merge', change);
+    cluster.client.patch(REPLICA_SETS, cluster.target('web'), 'merge', change);
 
   const statusWith = (part: object): Promise<NonNullable<ReplicaSet['status']>> =>
     cluster.eventually(`a status with ${JSON.stringify(part)}`, async () => {
@@ -103,7 +103,7 @@ describe('a ReplicaSet', () => {
       { metadata: { name: first!.metadata.name } },
       { metadata: { name: second!.metadata.name } },
     ]);
-    await cluster.client.delete(PODS, { namespace: 'default', name: first!.metadata.name! });
+    await cluster.client.delete(PODS, cluster.target(first!.metadata.name!));
     await statusWith({ replicas: 2, readyReplicas: 1 });
     await cluster.report(second!, { phase: 'Failed' });
     await statusWith({ replicas: 2, readyReplicas: undefined });
@@ -115,7 +115,7 @@ describe('a ReplicaSet', () => {
     await statusWith({ replicas: 2, fullyLabeledReplicas: 1 });
     expect((await cluster.get(PODS, 'stray')).metadata.ownerReferences).toMatchObject([{ name: 'web' }]);
     const relabel = { metadata: { labels: { app: 'other' } } };
-    await cluster.client.patch(PODS, { namespace: 'default', name: 'stray' }, 'merge', relabel);
+    await cluster.client.patch(PODS, cluster.target('stray'), 'merge', relabel);
     await statusWith({ replicas: 2, fullyLabeledReplicas: 2 });
     expect((await cluster.get(PODS, 'stray')).metadata.ownerReferences).toBeUndefined();
   });
@@ -164,13 +164,9 @@ describe('a ReplicaSet', () => {
     await cluster.create(REPLICA_SETS, web(2));
     await statusWith({ replicas: 2 });
     await patch({ metadata: { finalizers: ['example.com/keep'] } });
-    await cluster.client.delete(
-      REPLICA_SETS,
-      { namespace: 'default', name: 'web' },
-      { propagationPolicy: 'Background' },
-    );
+    await cluster.client.delete(REPLICA_SETS, cluster.target('web'), { propagationPolicy: 'Background' });
     for (const pod of await cluster.pods()) {
-      await cluster.client.delete(PODS, { namespace: 'default', name: pod.metadata.name! });
+      await cluster.client.delete(PODS, cluster.target(pod.metadata.name!));
     }
     await statusWith({ replicas: 0 });
     expect(await cluster.pods()).toEqual([]);

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { CONTROLLER_REVISIONS, PODS, STATEFUL_SETS, type StatefulSet } from '../../../../kube/index.ts';
 import { TestCluster } from '../testing/test-cluster.ts';
 import { statefulSetController } from './index.ts';
@@ -29,15 +29,15 @@ const statefulSet = (spec: object = {}): StatefulSet => ({
 
 describe('statefulSetController', () => {
   let cluster: TestCluster;
-  beforeEach(async () => {
+  beforeAll(async () => {
     cluster = await TestCluster.start([statefulSetController]);
   });
-  afterEach(() => cluster.stop());
+  afterAll(() => cluster.stop());
+  beforeEach(() => cluster.useNewNamespace());
 
-  const target = { namespace: 'default', name: 'db' };
   const names = async () => (await cluster.pods()).map(({ metadata }) => metadata.name).join();
   const image = (image: string) =>
-    cluster.client.patch(STATEFUL_SETS, target, 'strategic', {
+    cluster.client.patch(STATEFUL_SETS, cluster.target('db'), 'strategic', {
       spec: { template: { spec: { containers: [{ name: 'c', image }] } } },
     });
   const settled = (replicas: number) =>
@@ -74,9 +74,9 @@ describe('statefulSetController', () => {
     expect((await cluster.pods()).map(({ spec }) => spec?.containers[0]?.image)).toEqual(['two', 'two']);
     const revisions = await cluster.list(CONTROLLER_REVISIONS);
     const first = revisions.find(({ metadata }) => metadata.name === before.updateRevision);
-    await cluster.client.patch(STATEFUL_SETS, target, 'strategic', first!.data);
+    await cluster.client.patch(STATEFUL_SETS, cluster.target('db'), 'strategic', first!.data);
     expect((await settled(2)).updateRevision).toBe(before.updateRevision);
-    await cluster.client.patch(STATEFUL_SETS, target, 'merge', { spec: { replicas: 0 } });
+    await cluster.client.patch(STATEFUL_SETS, cluster.target('db'), 'merge', { spec: { replicas: 0 } });
     await cluster.runPods('no pods', async () => (await cluster.list(PODS)).length === 0);
   });
 
@@ -84,7 +84,7 @@ describe('statefulSetController', () => {
     await cluster.create(STATEFUL_SETS, statefulSet({ podManagementPolicy: 'Parallel', replicas: 3 }));
     await cluster.eventually('all pods', async () => (await names()) === 'db-0,db-1,db-2');
     const [lost] = await cluster.pods();
-    await cluster.client.delete(PODS, { namespace: 'default', name: 'db-0' }, { gracePeriodSeconds: 0 });
+    await cluster.client.delete(PODS, cluster.target('db-0'), { gracePeriodSeconds: 0 });
     await cluster.eventually('another db-0', async () => {
       const [first] = await cluster.pods();
       return first?.metadata.name === 'db-0' && first.metadata.uid !== lost?.metadata.uid;

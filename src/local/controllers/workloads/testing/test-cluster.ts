@@ -7,15 +7,18 @@ import {
   type Clock,
   EventRecorder,
   Informers,
+  isAlreadyExists,
   isConflict,
   isNotFound,
   KubeClient,
   type KubeObject,
   loadConfig,
   Metrics,
+  NAMESPACES,
   PODS,
   type Pod,
   type Resource,
+  SERVICE_ACCOUNTS,
   silentLogger,
   systemClock,
 } from '../../../../kube/index.ts';
@@ -33,7 +36,10 @@ const EVENTS: Resource<KubeObject & { reason: string; message: string }> = {
 /** The embedded API server with the controllers under test; the test plays the scheduler and the kubelets. */
 export class TestCluster {
   readonly client: KubeClient;
+  /** Where the objects of the test are. */
+  namespace = 'default';
   readonly #close: () => Promise<void>;
+  #namespaces = 0;
 
   private constructor(client: KubeClient, close: () => Promise<void>) {
     this.client = client;
@@ -71,16 +77,32 @@ export class TestCluster {
     return this.#close();
   }
 
+  /** What comes next does not see what was made before, and does not wait for another server. */
+  async useNewNamespace(): Promise<void> {
+    const name = `test-${++this.#namespaces}`;
+    await this.client.create(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+    const metadata = { namespace: name, name: 'default' };
+    const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata };
+    await this.client.create(SERVICE_ACCOUNTS, account).catch((error) => {
+      if (!isAlreadyExists(error)) throw error;
+    });
+    this.namespace = name;
+  }
+
+  target(name: string): { namespace: string; name: string } {
+    return { namespace: this.namespace, name };
+  }
+
   create<T extends KubeObject>(resource: Resource<T>, object: T): Promise<T> {
-    return this.client.create(resource, object, { namespace: 'default' });
+    return this.client.create(resource, object, { namespace: this.namespace });
   }
 
   get<T extends KubeObject>(resource: Resource<T>, name: string): Promise<T> {
-    return this.client.get(resource, { namespace: resource.namespaced ? 'default' : undefined, name });
+    return this.client.get(resource, { namespace: resource.namespaced ? this.namespace : undefined, name });
   }
 
   async list<T extends KubeObject>(resource: Resource<T>): Promise<T[]> {
-    return (await this.client.list(resource, { namespace: 'default' })).items;
+    return (await this.client.list(resource, { namespace: this.namespace })).items;
   }
 
   /** The pods that are not on their way out, by name. */
