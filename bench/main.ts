@@ -6,10 +6,12 @@
 import { runBareServer } from './apiserver/bare-server.ts';
 import { benchApiServer } from './apiserver/index.ts';
 import { benchLocal } from './local/index.ts';
+import { benchPools } from './pools/index.ts';
 
 const BENCHMARKS: Record<string, (args: string[]) => Promise<void>> = {
   apiserver: benchApiServer,
   local: benchLocal,
+  pools: benchPools,
 };
 
 const [name = '', ...args] = process.argv.slice(2);
