@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { apiserverCommand } from './apiserver.ts';
 import { controllersCommand } from './controllers.ts';
+import { convertCommand } from './convert.ts';
 import { cutCommand } from './cut.ts';
 import { diffCommand } from './diff.ts';
 import { downCommand } from './down.ts';
@@ -26,6 +27,7 @@ export function createProgram(): Command {
     .addCommand(mendCommand())
     .addCommand(renderCommand())
     .addCommand(diffCommand())
+    .addCommand(convertCommand())
     .addCommand(apiserverCommand())
     .addCommand(controllersCommand())
     .addCommand(managerCommand())

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { convertManifests } from './convert.ts';
+import { parseManifests } from './manifest-file.ts';
+
+const POOLS = `# Our sites
+apiVersion: apps.openyurt.io/v1alpha1
+kind: NodePool
+metadata:
+  name: hangzhou
+spec:
+  type: Edge
+  selector: { matchLabels: { site: hz } }
+  annotations: { answer: "yes" }
+---
+# Left alone, comments too
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: other # as it was
+data: { on: "off" }
+`;
+
+function convert(text: string, version?: string): { yaml: string; objects: unknown[]; notes: string[] } {
+  const notes: string[] = [];
+  const yaml = convertManifests(parseManifests(text, 'pools.yaml'), version, (note) => notes.push(note));
+  const objects = parseAllDocuments(yaml, { version: '1.1' }).map((document) => document.toJS() as unknown);
+  return { yaml, objects, notes };
+}
+
+describe('tidegate convert', () => {
+  it('converts to the newest version, and leaves other kinds alone', () => {
+    const { yaml, objects, notes } = convert(POOLS);
+    expect(objects[0]).toMatchObject({
+      apiVersion: 'apps.openyurt.io/v1beta2',
+      spec: { type: 'Edge', annotations: { answer: 'yes' } },
+    });
+    expect(yaml.slice(yaml.indexOf('---\n') + 4)).toBe(POOLS.slice(POOLS.indexOf('---\n') + 4));
+    expect(notes).toEqual(['ConfigMap other has no other version: printed as it is']);
+  });
+
+  it('there and back again gives the same object', () => {
+    const there = convert(POOLS, 'v1beta1');
+    expect(there.objects[0]).toMatchObject({ apiVersion: 'apps.openyurt.io/v1beta1' });
+    expect(convert(there.yaml, 'v1alpha1').objects).toEqual(convert(POOLS, 'v1alpha1').objects);
+  });
+
+  it('converts what is in a list', () => {
+    const pool = '{ apiVersion: apps.openyurt.io/v1beta1, kind: NodePool, metadata: { name: a } }';
+    const { objects } = convert(`{ apiVersion: v1, kind: List, items: [${pool}] }`);
+    expect(objects).toMatchObject([{ kind: 'List', items: [{ apiVersion: 'apps.openyurt.io/v1beta2' }] }]);
+  });
+
+  it.each([
+    ['YAML that is none', 'kind: [', undefined, /^pools\.yaml, line 1: /],
+    [
+      'what is no object',
+      'apiVersion: v1\nkind: Pod\n---\n- x\n',
+      undefined,
+      /^pools\.yaml, line 3: a Kubernetes object has/,
+    ],
+    ['an unknown version', POOLS, 'v2', /^NodePool has no version v2; it has v1alpha1, v1beta1, v1beta2\.$/],
+    [
+      'a damaged annotation',
+      'apiVersion: apps.openyurt.io/v1beta1\nkind: NodePool\n' +
+        'metadata: { name: p, annotations: { nodepool.tidegate.io/other-version-fields: "{" } }',
+      undefined,
+      /^NodePool p: the annotation nodepool\.tidegate\.io\/other-version-fields is not JSON .*; remove it\.$/,
+    ],
+  ])('says what is wrong: %s', (_, text, version, message) => {
+    expect(() => convert(text, version)).toThrow(message);
+  });
+});
