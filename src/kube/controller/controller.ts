@@ -79,17 +79,17 @@ export class Controller {
     keysOf: (object: T) => Iterable<string> = (object) => [keyOf(object)],
     matters: (old: T, object: T) => boolean = () => true,
   ): this {
-    const enqueue = (object: T): void => {
-      for (const key of keysOf(object)) this.#queue.add(key);
+    // Each key once: a worker that waits takes the first at once, and would take an equal one after it again.
+    const enqueue = (...objects: T[]): void => {
+      const keys = new Set(objects.flatMap((object) => [...keysOf(object)]));
+      for (const key of keys) this.#queue.add(key);
     };
     const detach = informer.addHandler({
-      onAdd: enqueue,
+      onAdd: (object) => enqueue(object),
       onUpdate: (old, object) => {
-        if (!matters(old, object)) return;
-        enqueue(old);
-        enqueue(object);
+        if (matters(old, object)) enqueue(old, object);
       },
-      onDelete: enqueue,
+      onDelete: (object) => enqueue(object),
     });
     this.#detach.push(detach);
     this.#synced.push(() => informer.synced);
