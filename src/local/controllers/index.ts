@@ -27,6 +27,7 @@ import {
   endpointsController,
 } from './endpoints/index.ts';
 import { type NodeOptions, nodeControllers } from './nodes/index.ts';
+import { clusterRoleAggregationController } from './rbac/cluster-role-aggregation.ts';
 import { schedulerController } from './scheduler/scheduler.ts';
 import { rootCaController, serviceAccountController } from './serviceaccounts/index.ts';
 import { cronJobController } from './workloads/cronjob/index.ts';
@@ -49,6 +50,7 @@ export interface ControllersOptions extends NodeOptions {
 const controllersOf = (options: NodeOptions): MakeController[] => [
   serviceAccountController,
   rootCaController,
+  clusterRoleAggregationController,
   ...nodeControllers(options),
   schedulerController,
   deploymentController,

@@ -1,0 +1,243 @@
+/** deploy/ as a user applies it: the kinds are current, and the manager needs no more rights than it is given there. */
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  EDGE_APPLICATIONS,
+  type EdgeApplication,
+  NODE_GROUP_LABEL,
+  NODE_GROUPS,
+  NODE_POOL_LABEL,
+  NODE_POOLS,
+} from '../../src/api/index.ts';
+import {
+  CONFIG_MAPS,
+  DEPLOYMENTS,
+  fixedCredential,
+  getCondition,
+  isNotFound,
+  JOBS,
+  KubeClient,
+  type KubeObject,
+  type Logger,
+  loadConfig,
+  Metrics,
+  NODES,
+  PODS,
+  type Resource,
+  SECRETS,
+  SERVICE_ACCOUNTS,
+  SERVICES,
+  silentLogger,
+} from '../../src/kube/index.ts';
+import { runControllers } from '../../src/local/controllers/index.ts';
+import { type Embedded, startEmbedded } from '../support/embedded.ts';
+import { Kubectl } from '../support/kubectl.ts';
+import { eventually, type Manager, startManager } from './support.ts';
+
+const DEPLOY = join(import.meta.dirname, '../../deploy');
+const GENERATE = join(import.meta.dirname, '../../scripts/generate-crds.js');
+
+it('deploy/crds is what the code says', () => {
+  const { status, stderr } = spawnSync(process.execPath, [GENERATE, '--check'], { encoding: 'utf8' });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+});
+
+describe('the manager with nothing but the rights of its ServiceAccount', () => {
+  let server: Embedded;
+  let kubectl: Kubectl;
+  let admin: KubeClient;
+  let account: KubeClient;
+  let manager: Manager;
+  let controllers: Promise<void>;
+  const stop = new AbortController();
+  /** What it was not allowed to do. */
+  const forbidden: string[] = [];
+
+  beforeAll(async () => {
+    server = await startEmbedded();
+    kubectl = new Kubectl(server.kubeconfig);
+    const config = await loadConfig({ path: server.kubeconfig, env: {} });
+    admin = new KubeClient(config);
+    controllers = runControllers({
+      client: admin,
+      clusterCidr: '127.100.0.0/16',
+      nodeGraceMs: 600_000,
+      logger: silentLogger,
+      metrics: new Metrics(),
+      signal: stop.signal,
+    });
+    await kubectl.run(`apply --server-side -f ${DEPLOY}/crds -f ${DEPLOY}/manager.yaml`);
+    const authorization = `Bearer ${await newToken()}`;
+    account = new KubeClient({ ...config, credentials: fixedCredential({ authorization }) });
+    await eventually(async () => (await aggregatedRules()).length > 0);
+    manager = await startManager(account, {
+      installDefinitions: false,
+      leaderElection: true,
+      logger: collecting(forbidden),
+    });
+  });
+  afterAll(async () => {
+    await manager.stop();
+    stop.abort();
+    await controllers;
+    await Promise.all([account.close(), admin.close()]);
+    await server.stop();
+  });
+
+  async function newToken(): Promise<string> {
+    const request = {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenRequest',
+      metadata: { name: 'tidegate-manager', namespace: 'tidegate-system' },
+      spec: {},
+    };
+    const { status } = await admin.create<KubeObject>(SERVICE_ACCOUNTS, request, { subresource: 'token' });
+    return (status as { token: string }).token;
+  }
+  async function aggregatedRules(): Promise<unknown[]> {
+    const { rules } = await kubectl.json<{ rules?: unknown[] }>('get clusterrole tidegate-apps');
+    return rules ?? [];
+  }
+  const isGone = <T extends KubeObject>(
+    resource: Resource<T>,
+    name: string,
+    namespace?: string,
+  ): Promise<boolean> => admin.get(resource, { name, namespace }).then(() => false, isNotFound);
+  const readyReason = async (): Promise<string | undefined> => {
+    const { status } = await admin.get(EDGE_APPLICATIONS, { name: 'shop', namespace: 'default' });
+    return getCondition(status?.conditions, 'Ready')?.reason;
+  };
+  const labelsOf = async (node: string): Promise<Record<string, string>> =>
+    (await admin.get(NODES, { name: node })).metadata.labels ?? {};
+
+  it('puts nodes into pools, moves their pods, and lets the pools go', async () => {
+    for (const name of ['n1', 'n2'])
+      await admin.create(NODES, {
+        apiVersion: 'v1',
+        kind: 'Node',
+        metadata: { name, labels: { site: name } },
+      });
+    await kubectl.apply(
+      {
+        apiVersion: 'apps.kubeedge.io/v1alpha1',
+        kind: 'NodeGroup',
+        metadata: { name: 'paris' },
+        spec: { matchLabels: { site: 'n1' } },
+      },
+      {
+        apiVersion: 'apps.openyurt.io/v1beta1',
+        kind: 'NodePool',
+        metadata: { name: 'rome' },
+        spec: { taints: [{ key: 'k', effect: 'NoSchedule' }] },
+      },
+    );
+    await kubectl.run('label node n1 n2 apps.openyurt.io/desired-nodepool=rome');
+    await eventually(async () => (await labelsOf('n1'))[NODE_GROUP_LABEL] === 'paris');
+    await eventually(async () => (await labelsOf('n2'))[NODE_POOL_LABEL] === 'rome');
+    await eventually(async () => (await admin.get(NODE_POOLS, { name: 'rome' })).status?.nodes?.length === 2);
+    await admin.create(PODS, {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'p', namespace: 'default' },
+      spec: {
+        nodeName: 'n1',
+        nodeSelector: { [NODE_GROUP_LABEL]: 'paris' },
+        containers: [{ name: 'c', image: 'i' }],
+        terminationGracePeriodSeconds: 0,
+      },
+    });
+    await expect(kubectl.run('delete nodepool rome')).rejects.toThrow('the pool still has nodes: n1, n2;');
+    await kubectl.run('label node n1 site-');
+    await eventually(() => isGone(PODS, 'p', 'default'));
+    await kubectl.run('label node n1 n2 apps.openyurt.io/desired-nodepool-');
+    await eventually(async () => (await labelsOf('n2'))[NODE_POOL_LABEL] === undefined);
+    await eventually(async () => (await admin.get(NODE_POOLS, { name: 'rome' })).status?.nodes?.length === 0);
+    await kubectl.run('delete nodepool rome');
+    await kubectl.run('label node n1 site=n1');
+    expect(await isGone(NODE_GROUPS, 'paris')).toBe(false);
+  });
+
+  const manifests = [
+    {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'web' },
+      spec: {
+        selector: { matchLabels: { app: 'web' } },
+        template: {
+          metadata: { labels: { app: 'web' } },
+          spec: { containers: [{ name: 'c', image: 'web:1' }] },
+        },
+      },
+    },
+    {
+      apiVersion: 'batch/v1',
+      kind: 'Job',
+      metadata: { name: 'fill' },
+      spec: {
+        template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'fill:1' }] } },
+      },
+    },
+    { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web' }, spec: { ports: [{ port: 80 }] } },
+    { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'menu' } },
+  ];
+  const application = (...more: object[]): object => ({
+    apiVersion: 'apps.kubeedge.io/v1alpha1',
+    kind: 'EdgeApplication',
+    metadata: { name: 'shop', namespace: 'default' },
+    spec: {
+      workloadTemplate: { manifests: [...manifests, ...more] },
+      workloadScope: { targetNodeGroups: [{ name: 'paris' }] },
+    },
+  });
+
+  it('brings applications about', async () => {
+    await kubectl.apply(application());
+    await eventually(async () => !(await isGone(DEPLOYMENTS, 'web-paris', 'default')));
+    await eventually(async () => !(await isGone(JOBS, 'fill-paris', 'default')));
+    await eventually(async () => !(await isGone(SERVICES, 'web', 'default')));
+    await eventually(async () => !(await isGone(CONFIG_MAPS, 'menu', 'default')));
+    await eventually(async () => (await readyReason()) === 'Progressing');
+  });
+
+  it('was refused nothing', () => {
+    expect(forbidden).toEqual([]);
+  });
+
+  it('makes no Secret until the administrator says that applications may have some', async () => {
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'till' } };
+    await kubectl.apply(application(secret));
+    await eventually(async () => (await readyReason()) === 'ApplyFailed');
+    const { status } = (await admin.get(EDGE_APPLICATIONS, {
+      name: 'shop',
+      namespace: 'default',
+    })) as EdgeApplication;
+    expect(JSON.stringify(status)).toContain('cannot get resource \\"secrets\\"');
+    await kubectl.run(
+      'create clusterrole our-apps --verb=get,list,watch,create,patch,delete --resource=secrets',
+    );
+    const rules = (await aggregatedRules()).length;
+    await kubectl.run('label clusterrole our-apps apps.tidegate.io/aggregate-to-apps=true');
+    await eventually(async () => (await aggregatedRules()).length > rules);
+    // It would come by itself with the next try; a change brings that about at once.
+    await kubectl.apply(application({ ...secret, stringData: { pin: '1' } }));
+    await eventually(async () => !(await isGone(SECRETS, 'till', 'default')));
+  });
+
+  it('removes what an application made', async () => {
+    await kubectl.run('delete edgeapplication shop --wait=false');
+    await eventually(() => isGone(EDGE_APPLICATIONS, 'shop', 'default'));
+    expect(await isGone(DEPLOYMENTS, 'web-paris', 'default')).toBe(true);
+    expect(await isGone(SECRETS, 'till', 'default')).toBe(true);
+  });
+});
+
+/** Keeps what the log tells of requests that were forbidden. */
+function collecting(forbidden: string[]): Logger {
+  const look = (fields: object): void => {
+    const { err } = fields as { err?: { code?: number; message?: string } };
+    if (err?.code === 403) forbidden.push(err.message ?? '');
+  };
+  return { ...silentLogger, warn: look, error: look, debug: look, child: () => collecting(forbidden) };
+}
