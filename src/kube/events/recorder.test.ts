@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { KubeClient } from '../client/client.ts';
+import { silentLogger } from '../log.ts';
 import type { KubeObject } from '../object.ts';
 import { FakeServer } from '../testing/fake-server.ts';
-import { RestObjects } from '../testing/rest.ts';
+import { answerJson, RestObjects } from '../testing/rest.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { EventRecorder } from './recorder.ts';
 
@@ -118,5 +119,30 @@ describe('event recorder', () => {
     recorder.normal(pod, 'C', 'x');
     await recorder.flush();
     expect(events()).toHaveLength(1);
+  });
+
+  it('complains of events that are refused, but not of those of a namespace that goes', async () => {
+    const complaints: string[] = [];
+    const log = { ...silentLogger, warn: (_: object, message: string) => complaints.push(message) };
+    const own = new EventRecorder(client, { component: 'test', clock, log });
+    const refuse = (causes: object[]): FakeServer['intercept'] => {
+      const status = {
+        kind: 'Status',
+        status: 'Failure',
+        reason: 'Forbidden',
+        code: 403,
+        details: { causes },
+      };
+      return (_request, response) => answerJson(response, status, 403);
+    };
+    server.intercept = refuse([{ reason: 'NamespaceTerminating' }]);
+    own.normal(pod, 'Killing', 'Stopping container c');
+    await own.flush();
+    expect(complaints).toEqual([]);
+    server.intercept = refuse([]);
+    own.normal(pod, 'Killing', 'Stopping container d');
+    await own.flush();
+    expect(complaints).toEqual(['event could not be written']);
+    await own.close();
   });
 });

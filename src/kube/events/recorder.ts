@@ -1,5 +1,11 @@
 import type { KubeClient } from '../client/client.ts';
-import { ApiStatusError, isNotFound, isServerUnavailable, isTooManyRequests } from '../client/errors.ts';
+import {
+  ApiStatusError,
+  isNamespaceTerminating,
+  isNotFound,
+  isServerUnavailable,
+  isTooManyRequests,
+} from '../client/errors.ts';
 import type { Resource } from '../client/resource.ts';
 import { type Clock, type Random, sleep, systemClock } from '../clock.ts';
 import { type Logger, silentLogger } from '../log.ts';
@@ -100,6 +106,8 @@ export class EventRecorder {
         await this.#writeWithRetries(event);
       } catch (error) {
         if (this.#stop.signal.aborted) return;
+        // Whoever deletes a namespace deletes its events as well, and wants no others.
+        if (isNamespaceTerminating(error)) continue;
         this.#log.warn({ err: error, reason: event.reason }, 'event could not be written');
       }
     }
