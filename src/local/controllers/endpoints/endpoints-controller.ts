@@ -12,8 +12,8 @@ import {
   type Service,
 } from '../../../kube/index.ts';
 import type { MakeController } from '../context.ts';
+import { OwnWrites } from '../own-writes.ts';
 import { untilCacheCatchesUp } from '../stale-reads.ts';
-import { OwnWrites } from './own-writes.ts';
 import { changesEndpoints } from './pod.ts';
 import { hasSelector, indexSelections, podsOf, servicesOf } from './selection.ts';
 import { serviceLabels } from './service-labels.ts';
@@ -38,6 +38,7 @@ export const endpointsController: MakeController = ({ client, informers, clock, 
     const current = endpoints.cache.get(key);
     if (service === undefined) {
       triggerTimes.forget(key);
+      writes.forget(key);
       if (current !== undefined) await remove(client, current, signal);
       return undefined;
     }
@@ -107,9 +108,10 @@ async function write(
   exists: boolean,
   signal: AbortSignal,
 ): Promise<Endpoints | undefined> {
-  if (exists) return client.update(ENDPOINTS, wanted, { signal });
   try {
-    return await client.create(ENDPOINTS, wanted, { signal });
+    // An update of Endpoints that are gone makes new ones.
+    const request = exists ? client.update : client.create;
+    return await request.call(client, ENDPOINTS, wanted, { signal });
   } catch (error) {
     if (isNamespaceTerminating(error)) return undefined;
     throw error;

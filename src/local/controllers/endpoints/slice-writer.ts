@@ -8,7 +8,7 @@ import {
   keyOf,
 } from '../../../kube/index.ts';
 import type { ControllerContext } from '../context.ts';
-import { OwnWrites } from './own-writes.ts';
+import { OwnWrites } from '../own-writes.ts';
 import { MANAGED_BY_LABEL, planSlices, SERVICE_NAME_LABEL, type WantedSlices } from './slice-plan.ts';
 
 const BY_SERVICE = 'endpoints/service';

@@ -30,7 +30,7 @@ export {
   keysOfOwners,
   siblingsOf,
 } from './owners.ts';
-export { isNamespaceTerminating, PodControl } from './pod-control.ts';
+export { PodControl } from './pod-control.ts';
 export {
   isActive,
   isAvailable,

@@ -1,9 +1,9 @@
 import {
-  ApiStatusError,
   type Clock,
   type EventRecorder,
   type Informer,
   isConflict,
+  isNamespaceTerminating,
   isNotFound,
   type KubeClient,
   type KubeObject,
@@ -95,10 +95,5 @@ export class PodControl {
     if (failed !== undefined) throw failed.reason;
   }
 }
-
-/** Nothing can be created in there any more. */
-export const isNamespaceTerminating = (error: unknown): boolean =>
-  error instanceof ApiStatusError &&
-  (error.details?.causes ?? []).some(({ reason }) => reason === 'NamespaceTerminating');
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

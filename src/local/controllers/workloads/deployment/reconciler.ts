@@ -3,6 +3,7 @@ import {
   type Deployment,
   type EventRecorder,
   type Informer,
+  isNamespaceTerminating,
   matcherFromSelector,
   type Pod,
   REPLICA_SETS,
@@ -10,11 +11,11 @@ import {
   type ReplicaSet,
 } from '../../../../kube/index.ts';
 import type { ControllerContext } from '../../context.ts';
-import { claim, claimable, controlledBy, isNamespaceTerminating } from '../../pods/index.ts';
+import { OwnWrites } from '../../own-writes.ts';
+import { claim, claimable, controlledBy } from '../../pods/index.ts';
 import { writeStatus } from '../write-status.ts';
 import { REVISION } from './annotations.ts';
 import { createReplicaSet } from './create.ts';
-import { OwnWrites } from './own-writes.ts';
 import { type Action, plan } from './plan.ts';
 import { type Creation, deadlineInMs } from './progress.ts';
 import { type Rollout, rolloutOf, sizeOf } from './rollout.ts';
@@ -31,11 +32,12 @@ export class DeploymentReconciler {
   readonly #context: ControllerContext;
   readonly #caches: Caches;
   readonly #recorder: EventRecorder;
-  readonly #ownWrites = new OwnWrites();
+  readonly #ownWrites: OwnWrites<ReplicaSet>;
 
   constructor(context: ControllerContext, caches: Caches) {
     this.#context = context;
     this.#caches = caches;
+    this.#ownWrites = new OwnWrites(caches.replicaSets.cache, context.clock);
     this.#recorder = context.recorderFor('deployment-controller');
   }
 
@@ -46,8 +48,8 @@ export class DeploymentReconciler {
       return undefined;
     }
     const replicaSets = await this.#claim(deployment, signal);
-    // The event that brings the rest brings this key back, too.
-    if (!this.#ownWrites.areVisible(key, replicaSets)) return undefined;
+    const requeueAfter = this.#ownWrites.waitMs(key);
+    if (requeueAfter > 0) return { requeueAfter };
     const rollout = rolloutOf(deployment, replicaSets);
     const creation = await this.#carryOut(key, rollout, signal);
     if (isNamespaceTerminating(creation.failure?.cause)) return undefined;
@@ -82,7 +84,7 @@ export class DeploymentReconciler {
         if (creation.replicaSet === undefined) return creation;
       } else if (action.type === 'update') {
         const updated = await this.#update(rollout.deployment, action, signal);
-        this.#ownWrites.wrote(key, action.replicaSet, updated);
+        this.#ownWrites.wrote(key, updated);
       } else await this.#delete(action.replicaSet, signal);
     }
     return creation;

@@ -32,10 +32,10 @@ import {
 import { RETRIES } from '../../retries.ts';
 import { untilCacheCatchesUp } from '../../stale-reads.ts';
 import { recordNotes } from '../notes.ts';
-import { OwnWrites } from '../own-writes.ts';
 import { writeStatus } from '../write-status.ts';
 import { finishedCondition } from './conditions.ts';
 import { jobKeyOf, TrackingFinalizers } from './finalizers.ts';
+import { OwnStatus } from './own-status.ts';
 import { concludeJob, type JobPlan, planJob, trackedUids } from './plan.ts';
 import { newPod } from './pods.ts';
 import { expiresInMs } from './ttl.ts';
@@ -68,7 +68,7 @@ class JobReconciler {
   readonly #recorder: EventRecorder;
   readonly #podControl: PodControl;
   readonly #finalizers: TrackingFinalizers;
-  readonly #writes = new OwnWrites();
+  readonly #ownStatus = new OwnStatus();
 
   constructor(context: ControllerContext, jobs: Informer<Job>, pods: Informer<Pod>) {
     const { client, clock } = context;
@@ -82,7 +82,7 @@ class JobReconciler {
 
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const job = this.#jobs.cache.get(key);
-    if (this.#writes.isBehind(key, job)) return undefined;
+    if (this.#ownStatus.isBehind(key, job)) return undefined;
     const isOurs = job === undefined || (job.spec?.managedBy ?? OUR_NAME) === OUR_NAME;
     if (!isOurs) return undefined;
     await this.#releaseForgotten(key, job, signal);
@@ -147,7 +147,7 @@ class JobReconciler {
 
   async #write(job: Job, status: JobStatus, signal: AbortSignal): Promise<Job> {
     const written = await writeStatus(this.#context.client, JOBS, job, status, signal);
-    if (written !== job) this.#writes.wrote(written);
+    if (written !== job) this.#ownStatus.wrote(written);
     return written;
   }
 

@@ -1,5 +1,5 @@
-import { type Cache, type Clock, type KubeObject, keyOf } from '../../../kube/index.ts';
-import { isOlderVersion } from '../../../kube/informer/resource-version.ts';
+import { type Cache, type Clock, type KubeObject, keyOf } from '../../kube/index.ts';
+import { isOlderVersion } from '../../kube/informer/resource-version.ts';
 
 /** Long enough for any watch to catch up, short enough for a write whose event was lost. */
 const PATIENCE_MS = 5000;
@@ -41,6 +41,11 @@ export class OwnWrites<T extends KubeObject> {
     if (left > 0 && !expected.writes.every((write) => this.#isSeen(write))) return left;
     this.#byOwner.delete(owner);
     return 0;
+  }
+
+  /** The owner is gone. */
+  forget(owner: string): void {
+    this.#byOwner.delete(owner);
   }
 
   #expect(owner: string, object: T, resourceVersion: string | undefined): void {
