@@ -18,39 +18,45 @@ const DEADLINE_MS = 10_000;
 /** The sign of life that a node gives: cheaper than its status, and so given more often. */
 export class NodeLease {
   readonly #client: KubeClient;
-  readonly #node: Node;
+  readonly #node: () => Node;
   readonly #clock: Clock;
   #lease: Lease | undefined;
 
-  constructor(client: KubeClient, node: Node, clock: Clock) {
+  /** `node` tells which it is now: one that was deleted and registered again is another, and owns another lease. */
+  constructor(client: KubeClient, node: () => Node, clock: Clock) {
     this.#client = client;
     this.#node = node;
     this.#clock = clock;
   }
 
+  /** Since it was last seen, the lease may have been deleted, or written by somebody else: then once more. */
   async renew(signal: AbortSignal): Promise<void> {
-    const options = { signal, deadlineMs: DEADLINE_MS };
     try {
-      this.#lease =
-        this.#lease === undefined
-          ? await this.#client.create<Lease>(LEASES, this.#renewed(undefined), options)
-          : await this.#client.update(LEASES, this.#renewed(this.#lease), options);
+      await this.#write(signal);
     } catch (error) {
       if (isNotFound(error)) this.#lease = undefined;
       else if (isConflict(error) || isAlreadyExists(error)) this.#lease = await this.#read(signal);
       else throw error;
-      if (this.#lease === undefined) await this.renew(signal);
-      else this.#lease = await this.#client.update(LEASES, this.#renewed(this.#lease), options);
+      await this.#write(signal);
     }
   }
 
+  async #write(signal: AbortSignal): Promise<void> {
+    const lease = this.#renewed(this.#lease);
+    const options = { signal, deadlineMs: DEADLINE_MS };
+    this.#lease =
+      this.#lease === undefined
+        ? await this.#client.create<Lease>(LEASES, lease, options)
+        : await this.#client.update(LEASES, lease, options);
+  }
+
   #read(signal: AbortSignal): Promise<Lease> {
-    const target = { namespace: NAMESPACE, name: this.#node.metadata.name! };
+    const target = { namespace: NAMESPACE, name: this.#node().metadata.name! };
     return this.#client.get(LEASES, target, { signal, deadlineMs: DEADLINE_MS });
   }
 
   #renewed(lease: Lease | undefined): Lease {
-    const { name = '', uid = '' } = this.#node.metadata;
+    const { name = '', uid = '' } = this.#node().metadata;
     return {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',

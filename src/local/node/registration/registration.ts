@@ -78,7 +78,7 @@ export class Registration {
   }
 
   #renewLease(signal: AbortSignal): Promise<void> {
-    const lease = new NodeLease(this.#options.client, this.#node!, this.#options.clock);
+    const lease = new NodeLease(this.#options.client, () => this.#node!, this.#options.clock);
     return this.#every(RENEW_MS, signal, 'the lease could not be renewed', () => lease.renew(signal));
   }
 
