@@ -10,4 +10,4 @@
  */
 export type { Endpoint } from './configuration.ts';
 export { admissionRules } from './rules/index.ts';
-export { runWebhook, type WebhookOptions } from './webhook.ts';
+export { runWebhook } from './webhook.ts';
