@@ -1,55 +1,73 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isNotFound, KubeClient, type Node } from '../../../kube/index.ts';
-import { FakeServer } from '../../../kube/testing/fake-server.ts';
-import { answerJson, RestObjects } from '../../../kube/testing/rest.ts';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import {
+  isNotFound,
+  KubeClient,
+  LEASES,
+  type Lease,
+  loadConfig,
+  NODES,
+  type Node,
+  silentLogger,
+} from '../../../kube/index.ts';
 import { VirtualClock } from '../../../kube/testing/virtual-clock.ts';
+import { startApiServer } from '../../apiserver/index.ts';
 import { NodeLease } from './lease.ts';
 
-const PATH = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n';
 const { signal } = new AbortController();
-const node = (uid: string): Node => ({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n', uid } });
+let client: KubeClient;
+let close: () => Promise<void>;
 
-describe('the lease of a node', () => {
-  let server: FakeServer;
-  let objects: RestObjects;
-  let client: KubeClient;
-  beforeEach(async () => {
-    server = new FakeServer();
-    objects = new RestObjects();
-    server.intercept = objects.answer;
-    client = new KubeClient(await server.start());
-  });
-  afterEach(async () => {
+beforeAll(async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'tidegate-lease-'));
+  const server = await startApiServer({ directory, port: 0, logger: silentLogger, version: 'test' });
+  const path = join(directory, 'kubeconfig');
+  server.writeAdminKubeconfig(path);
+  client = new KubeClient(await loadConfig({ path, env: {} }));
+  close = async () => {
     await client.close();
-    await server.stop();
-  });
+    await server.close();
+    await rm(directory, { recursive: true, force: true });
+  };
+});
+afterAll(() => close());
 
-  it('belongs to the Node as it is now, and so outlives one that was deleted', async () => {
-    let current = node('first');
-    const lease = new NodeLease(client, () => current, new VirtualClock());
-    await lease.renew(signal);
-    expect(objects.byPath.get(PATH)?.metadata.ownerReferences).toMatchObject([{ uid: 'first' }]);
-    current = node('second');
-    objects.byPath.delete(PATH);
-    await lease.renew(signal);
-    expect(objects.byPath.get(PATH)?.metadata.ownerReferences).toMatchObject([{ uid: 'second' }]);
-  });
+const newNode = (name: string): Promise<Node> =>
+  client.create(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name } });
+const target = (name: string) => ({ namespace: 'kube-node-lease', name });
+const leaseOf = (name: string): Promise<Lease> => client.get(LEASES, target(name));
 
-  it('is taken over from an earlier agent', async () => {
-    await new NodeLease(client, () => node('u'), new VirtualClock()).renew(signal);
-    const later = new VirtualClock(Date.UTC(2027, 0, 1));
-    await new NodeLease(client, () => node('u'), later).renew(signal);
-    expect(objects.byPath.get(PATH)).toMatchObject({ spec: { renewTime: '2027-01-01T00:00:00.000000Z' } });
+it('belongs to the Node as it is now, and so outlives one that was deleted', async () => {
+  let node = await newNode('deleted');
+  const lease = new NodeLease(client, () => node, new VirtualClock());
+  await lease.renew(signal);
+  expect((await leaseOf('deleted')).metadata.ownerReferences).toMatchObject([{ uid: node.metadata.uid }]);
+  await client.delete(NODES, { name: 'deleted' });
+  // The server does so as well, a little later.
+  await client.delete(LEASES, target('deleted')).catch((error) => {
+    if (!isNotFound(error)) throw error;
   });
+  node = await newNode('deleted');
+  await lease.renew(signal);
+  expect((await leaseOf('deleted')).metadata.ownerReferences).toMatchObject([{ uid: node.metadata.uid }]);
+});
 
-  it('is not asked for without end where its namespace is missing', async () => {
-    let requests = 0;
-    server.intercept = (_request, response) => {
-      requests++;
-      return answerJson(response, { kind: 'Status', status: 'Failure', reason: 'NotFound', code: 404 }, 404);
-    };
-    const lease = new NodeLease(client, () => node('u'), new VirtualClock());
-    await expect(lease.renew(signal)).rejects.toSatisfy(isNotFound);
-    expect(requests).toBe(2);
-  });
+it('is taken over from an earlier agent, and from whoever wrote it in between', async () => {
+  const node = await newNode('again');
+  await new NodeLease(client, () => node, new VirtualClock()).renew(signal);
+  const later = new NodeLease(client, () => node, new VirtualClock(Date.UTC(2027, 0, 1)));
+  await later.renew(signal);
+  expect((await leaseOf('again')).spec?.renewTime).toBe('2027-01-01T00:00:00.000000Z');
+  await client.patch(LEASES, target('again'), 'merge', { metadata: { labels: { seen: 'yes' } } });
+  await later.renew(signal);
+  expect((await leaseOf('again')).metadata.labels).toEqual({ seen: 'yes' });
+});
+
+it('fails where the server takes no lease, and is not asked for without end', async () => {
+  const node = await newNode('refused');
+  const nameless = { ...node, metadata: { ...node.metadata, name: 'Not A Name' } };
+  const lease = new NodeLease(client, () => nameless, new VirtualClock());
+  await expect(lease.renew(signal)).rejects.toThrow('is invalid');
 });

@@ -1,8 +1,8 @@
 import {
+  ApiStatusError,
   type Clock,
-  isAlreadyExists,
-  isConflict,
   isNotFound,
+  isServerUnavailable,
   type KubeClient,
   LEASES,
   type Lease,
@@ -34,9 +34,9 @@ export class NodeLease {
     try {
       await this.#write(signal);
     } catch (error) {
-      if (isNotFound(error)) this.#lease = undefined;
-      else if (isConflict(error) || isAlreadyExists(error)) this.#lease = await this.#read(signal);
-      else throw error;
+      // How a server refuses to update what is gone differs: what counts is what is there.
+      if (!(error instanceof ApiStatusError) || isServerUnavailable(error)) throw error;
+      this.#lease = await this.#read(signal);
       await this.#write(signal);
     }
   }
@@ -50,9 +50,14 @@ export class NodeLease {
         : await this.#client.update(LEASES, lease, options);
   }
 
-  #read(signal: AbortSignal): Promise<Lease> {
+  async #read(signal: AbortSignal): Promise<Lease | undefined> {
     const target = { namespace: NAMESPACE, name: this.#node().metadata.name! };
-    return this.#client.get(LEASES, target, { signal, deadlineMs: DEADLINE_MS });
+    try {
+      return await this.#client.get(LEASES, target, { signal, deadlineMs: DEADLINE_MS });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
   }
 
   #renewed(lease: Lease | undefined): Lease {
