@@ -3,7 +3,7 @@ import { KubeClient } from '../client/client.ts';
 import { Metrics } from '../metrics.ts';
 import type { KubeObject } from '../object.ts';
 import { FakeServer } from '../testing/fake-server.ts';
-import { RestObjects } from '../testing/rest.ts';
+import { answerJson, RestObjects } from '../testing/rest.ts';
 import { settle, VirtualClock } from '../testing/virtual-clock.ts';
 import { LeaderElector, LeadershipLostError } from './leader.ts';
 
@@ -160,6 +160,21 @@ describe('leader election', () => {
     await pass(11_000);
     expect(leading).toEqual([]);
     await expect(run).rejects.toBeInstanceOf(LeadershipLostError);
+  });
+
+  it('makes the lease anew when somebody deleted it, however the server says that it is gone', async () => {
+    start('a', stop.signal);
+    await pass(1_000);
+    leases.byPath.delete(PATH);
+    const message = 'resourceVersion should not be set on objects to be created';
+    const status = { kind: 'Status', status: 'Failure', reason: 'BadRequest', code: 400, message };
+    server.intercept = (request, response) =>
+      request.method === 'PUT' && !leases.byPath.has(PATH)
+        ? answerJson(response, status, 400)
+        : leases.answer(request, response);
+    await pass(3_000);
+    expect(leading).toEqual(['a']);
+    expect(spec()).toMatchObject({ holderIdentity: 'a' });
   });
 
   it('gives up at once when somebody else took the lease', async () => {

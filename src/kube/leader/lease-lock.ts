@@ -1,5 +1,11 @@
 import type { KubeClient } from '../client/client.ts';
-import { isAlreadyExists, isConflict, isNotFound } from '../client/errors.ts';
+import {
+  ApiStatusError,
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  isServerUnavailable,
+} from '../client/errors.ts';
 import type { CallOptions } from '../client/options.ts';
 import type { Resource } from '../client/resource.ts';
 import type { Clock } from '../clock.ts';
@@ -52,8 +58,8 @@ export class LeaseLock {
     try {
       if (this.holder === identity && !this.#expired()) return await this.#write(this.#observed!, signal);
     } catch (error) {
-      // Our copy is not current any more: look before deciding.
-      if (!isConflict(error) && !isNotFound(error)) throw error;
+      // Our copy is not current any more, or what it shows is gone: look before deciding.
+      if (!(error instanceof ApiStatusError) || isServerUnavailable(error)) throw error;
     }
     const lease = await this.#read(signal);
     if (lease === undefined) return this.#create(signal);
