@@ -42,9 +42,3 @@ export const EDGE_APPLICATION_FINALIZER = 'apps.kubeedge.io/edgeapplication-cont
 
 export const POOLS_FIELD_MANAGER = 'tidegate-pools';
 export const APPS_FIELD_MANAGER = 'tidegate-apps';
-
-/** Ingress controllers: whoever says to be one of these sees only the endpoints of its pool. */
-export const INGRESS_CONTROLLER_USER_AGENTS: readonly string[] = [
-  'tidegate-router',
-  'nginx-ingress-controller',
-];

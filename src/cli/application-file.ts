@@ -1,9 +1,7 @@
-import { readFile } from 'node:fs/promises';
-import { text as readAll } from 'node:stream/consumers';
-import { LineCounter, parseAllDocuments, type Tags } from 'yaml';
 import { type EdgeApplication, edgeApplicationSchema } from '../api/index.ts';
 import { everyPoolIsNodeGroup, type KindOfPool } from '../apps/index.ts';
 import type { KubeObject } from '../kube/index.ts';
+import { readManifests } from './manifest-file.ts';
 import { CommandError } from './process.ts';
 import { misfits } from './shape.ts';
 
@@ -15,19 +13,7 @@ export interface ApplicationFile {
 
 /** `-` is what comes in on standard input. */
 export async function readApplicationFile(path: string): Promise<ApplicationFile> {
-  try {
-    return parseApplicationFile(
-      path === '-' ? await readAll(process.stdin) : await readFile(path, 'utf8'),
-      path,
-    );
-  } catch (error) {
-    if (!(error instanceof Error && 'syscall' in error)) throw error;
-    throw new CommandError(`can not read ${path}: ${error.message}`);
-  }
-}
-
-export function parseApplicationFile(text: string, path: string): ApplicationFile {
-  const objects = parseObjects(text, path);
+  const objects = (await readManifests(path)).map(({ object }) => object);
   const applications = objects.filter(({ kind }) => kind === 'EdgeApplication');
   if (applications.length === 0) throw new CommandError(`there is no EdgeApplication in ${path}.`);
   const nodePools = new Set(
@@ -38,25 +24,6 @@ export function parseApplicationFile(text: string, path: string): ApplicationFil
     kindOfPool: (name) => (nodePools.has(name) ? 'NodePool' : everyPoolIsNodeGroup(name)),
   };
 }
-
-function parseObjects(text: string, path: string): KubeObject[] {
-  const lineCounter = new LineCounter();
-  const options = { version: '1.1', customTags: asKubectl, prettyErrors: false, lineCounter } as const;
-  return [...parseAllDocuments(text, options)].flatMap((document) => {
-    const [error] = document.errors;
-    if (error !== undefined)
-      throw new CommandError(`${path}, line ${lineCounter.linePos(error.pos[0]).line}: ${error.message}`);
-    const value: unknown = document.toJS();
-    if (value === null) return [];
-    if (typeof value !== 'object' || !('kind' in value))
-      throw new CommandError(`${path}: a document without kind is no Kubernetes object.`);
-    return [value as KubeObject];
-  });
-}
-
-/** kubectl reads YAML 1.1, but neither dates nor numbers to the base of 60. */
-const asKubectl = (tags: Tags): Tags =>
-  tags.filter((tag) => typeof tag === 'string' || (tag.format !== 'TIME' && !tag.tag.endsWith(':timestamp')));
 
 function asApplication(object: KubeObject, path: string): EdgeApplication {
   const application = { ...object, metadata: object.metadata ?? {} };

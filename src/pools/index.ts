@@ -17,8 +17,8 @@ import { poolController } from './pool-controller.ts';
 import { NODE_GROUP_TRAITS, NODE_POOL_TRAITS } from './pool-kinds.ts';
 
 export type { PoolsContext } from './context.ts';
-export { type FollowedMembership, followMembership } from './follow.ts';
-export { Membership, type MembershipChange, type Subscriber } from './membership.ts';
+export { followMembership } from './follow.ts';
+export { Membership } from './membership.ts';
 export { validateDelete } from './validate-delete.ts';
 
 /** All controllers of pools, their watches attached and not yet running. */

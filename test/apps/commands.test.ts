@@ -87,10 +87,13 @@ describe('tidegate render', () => {
   });
 
   it.each([
-    ['nothing: here\n', 'a document without kind is no Kubernetes object.'],
-    ['kind: Service\nmetadata: {}\n', 'there is no EdgeApplication in'],
+    ['nothing: here\n', 'line 1: a Kubernetes object has apiVersion and kind; this document has not.'],
+    ['apiVersion: v1\nkind: Service\nmetadata: {}\n', 'there is no EdgeApplication in'],
     ['kind: [\n', 'line 2:'],
-    ['kind: EdgeApplication\nspec: { workloadScop: {} }\n', 'spec.workloadScop: there is no such field'],
+    [
+      'apiVersion: apps.kubeedge.io/v1alpha1\nkind: EdgeApplication\nspec: { workloadScop: {} }\n',
+      'spec.workloadScop: there is no such field',
+    ],
   ])('says what is wrong with a file: %j', async (text, message) => {
     expect(await tidegate('render', '-f', file(text))).toBe(1);
     expect(stderr).toContain(message);

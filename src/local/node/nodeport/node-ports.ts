@@ -11,7 +11,7 @@ import {
   type Service,
   systemClock,
 } from '../../../kube/index.ts';
-import { filterEndpointSlice, type PoolLookup } from '../../../scope/index.ts';
+import { filterEndpointSlice, type PoolLookup, serviceOfSlice } from '../../../scope/index.ts';
 import { Balancer } from './balancer.ts';
 import { Forwarder } from './forwarder.ts';
 import { changedPool, poolsByLabel } from './pools-by-label.ts';
@@ -36,7 +36,6 @@ interface Listener {
 }
 
 const RETRY_MS = 5_000;
-const SERVICE_NAME = 'kubernetes.io/service-name';
 
 /** The NodePorts of one node: a listener for each, whose connections go to the endpoints that the node may see now. */
 export class NodePorts {
@@ -54,7 +53,7 @@ export class NodePorts {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#membership = poolsByLabel(options.nodes);
-    options.slices.addIndex('service', (slice) => [serviceKey(slice)]);
+    options.slices.addIndex('service', servicesOf);
     this.#controller = new Controller({
       name: 'node-ports',
       reconcile: (key) => this.#reconcile(key),
@@ -62,7 +61,7 @@ export class NodePorts {
       clock: this.#clock,
     })
       .watch(options.services)
-      .watch(options.slices, (slice) => [serviceKey(slice)])
+      .watch(options.slices, servicesOf)
       .watch(options.nodes, () => this.#portsOf.keys(), changedPool);
   }
 
@@ -134,5 +133,7 @@ export class NodePorts {
   }
 }
 
-const serviceKey = ({ metadata }: EndpointSlice): string =>
-  `${metadata.namespace}/${metadata.labels?.[SERVICE_NAME] ?? ''}`;
+function servicesOf(slice: EndpointSlice): string[] {
+  const service = serviceOfSlice(slice);
+  return service === undefined ? [] : [service];
+}
