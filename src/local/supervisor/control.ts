@@ -7,7 +7,7 @@ import { rm } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { lockOwner } from '../apiserver/store/lock.ts';
-import { SupervisorError } from './error.ts';
+import { codeOf, SupervisorError } from './error.ts';
 import type { StateDirectory } from './state.ts';
 
 export type ControlRequest =
@@ -94,7 +94,7 @@ export async function askSupervisor(
   request: ControlRequest,
   progress: (line: string) => void = () => {},
 ): Promise<{ result: unknown } | undefined> {
-  const owner = await lockOwner(state.path).catch(() => undefined);
+  const owner = await ownerOf(state);
   if (owner === undefined) return undefined;
   const socket = connect(state.socket);
   try {
@@ -116,4 +116,16 @@ export async function askSupervisor(
     progress(reply.progress);
   }
   throw new SupervisorError('the supervisor ended before it answered');
+}
+
+async function ownerOf({ path }: StateDirectory): Promise<{ pid: number } | undefined> {
+  try {
+    return await lockOwner(path);
+  } catch (error) {
+    // Without a directory there is no cluster; in one that may not be read there may well be one.
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined;
+    throw new SupervisorError(`can not read the state directory ${path}: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
 }
