@@ -14,6 +14,16 @@ export const VALIDATING_CONFIGURATIONS: Resource = {
 /** Where the API server finds us: a Service in the cluster, or an address when we run beside it. */
 export type Endpoint = { service: { namespace: string; name: string; port: number } } | { url: string };
 
+/**
+ * Of what must be answered we are asked only what we judge. Without it a manager that is away would hold up finalizers
+ * and labels too, and with them the end of objects and of whole namespaces.
+ */
+const SPEC_IS_WRITTEN = {
+  name: 'spec-is-written',
+  expression:
+    'oldObject == null || !has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec',
+};
+
 /** What makes the API server ask: one webhook a rule, so that a rule's resources are all that it can hold up. */
 export const validatingConfiguration = (
   rules: readonly AdmissionRule[],
@@ -27,9 +37,8 @@ export const validatingConfiguration = (
     name: `${qualifiedName(rule)}.tidegate.io`,
     admissionReviewVersions: ['v1'],
     sideEffects: 'None',
-    // The schema has refused what would do harm already, and a finalizer holds a pool that still has nodes: a manager
-    // that is away must not stop people from working.
-    failurePolicy: 'Ignore',
+    failurePolicy: rule.failurePolicy,
+    ...(rule.failurePolicy === 'Fail' && { matchConditions: [SPEC_IS_WRITTEN] }),
     matchPolicy: 'Equivalent',
     timeoutSeconds: 5,
     clientConfig: {

@@ -3,6 +3,14 @@ import type { KubeObject, Status, StatusCause } from '../kube/index.ts';
 
 export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 
+/** Who asks, as the API server knows them. */
+export interface UserInfo {
+  username: string;
+  uid?: string;
+  groups?: string[];
+  extra?: Record<string, string[]>;
+}
+
 export interface AdmissionRequest {
   uid: string;
   kind: { group: string; version: string; kind: string };
@@ -10,6 +18,7 @@ export interface AdmissionRequest {
   name?: string;
   namespace?: string;
   operation: Operation;
+  userInfo: UserInfo;
   /** Absent when something is deleted. */
   object?: KubeObject | null;
   /** Absent when something is created. */
@@ -87,11 +96,27 @@ function isReview(value: unknown): value is { apiVersion: string; request: Admis
   const { kind, apiVersion, request } = value as Record<string, unknown>;
   if (kind !== 'AdmissionReview' || typeof apiVersion !== 'string') return false;
   if (typeof request !== 'object' || request === null) return false;
-  const { uid, kind: of, resource, operation } = request as Record<string, unknown>;
+  const { uid, kind: of, resource, operation, userInfo } = request as Record<string, unknown>;
   return (
     typeof uid === 'string' &&
     typeof operation === 'string' &&
     typeof of === 'object' &&
-    typeof resource === 'object'
+    typeof resource === 'object' &&
+    isUserInfo(userInfo)
   );
 }
+
+function isUserInfo(value: unknown): value is UserInfo {
+  if (typeof value !== 'object' || value === null) return false;
+  const { username, uid = '', groups = [], extra = {} } = value as Record<string, unknown>;
+  return (
+    typeof username === 'string' &&
+    typeof uid === 'string' &&
+    isTexts(groups) &&
+    typeof extra === 'object' &&
+    Object.values(extra ?? {}).every(isTexts)
+  );
+}
+
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string');

@@ -7,6 +7,12 @@ export interface AdmissionRule {
   resource: string;
   scope: 'Cluster' | 'Namespaced';
   operations: Operation[];
+  /**
+   * What becomes of a request while no manager answers. `Ignore`: it goes on, so that people can work; for rules that
+   * help. `Fail`: it is refused, if it changes the spec; for rules that protect, since whoever keeps us from answering
+   * would be free to do what we forbid.
+   */
+  failurePolicy: 'Fail' | 'Ignore';
   judge(request: AdmissionRequest): Promise<Verdict> | Verdict;
 }
 

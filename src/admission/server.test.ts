@@ -24,6 +24,7 @@ beforeEach(async () => {
         resource: 'things',
         scope: 'Cluster',
         operations: ['CREATE'],
+        failurePolicy: 'Ignore',
         judge: ({ name }) => {
           if (name === 'boom') throw new Error('boom');
           return name === 'bad' ? { forbidden: 'it is bad' } : {};
@@ -78,6 +79,7 @@ const review = (name: string, resource = 'things'): string =>
       kind: { group: 'g', version: 'v1', kind: 'Thing' },
       resource: { group: 'g', version: 'v1', resource },
       operation: 'CREATE',
+      userInfo: { username: 'ann', groups: ['system:authenticated'] },
       name,
     },
   });

@@ -11,6 +11,7 @@
  */
 export { applicationController } from './controller/application-controller.ts';
 export { type PreviewedChange, preview } from './controller/preview.ts';
+export { decodeManifests, type Manifest, manifestPath } from './render/decode.ts';
 export { render } from './render/render.ts';
 export type { RenderError, Rendered } from './render/result.ts';
 export { builtInScopes } from './render/scopes.ts';

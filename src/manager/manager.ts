@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { admissionRules, type Endpoint, runWebhook } from '../admission/index.ts';
+import { accessReviews, admissionRules, type Endpoint, runWebhook } from '../admission/index.ts';
 import { EDGE_APPLICATION_NAMESPACE_LABEL } from '../api/index.ts';
 import { applicationController } from '../apps/index.ts';
 import { childController, orAborted } from '../kube/clock.ts';
@@ -89,7 +89,10 @@ async function serveAdmission(
     {
       client,
       ...webhook,
-      rules: admissionRules(membership),
+      rules: admissionRules(membership, {
+        access: accessReviews(client, clock),
+        discovery: client.discovery,
+      }),
       secret: WEBHOOK_SECRET,
       fieldManager: MANAGER,
       clock,

@@ -11,6 +11,8 @@ export const nodeGroupRule = (membership: Pick<Membership, 'hasNode'>): Admissio
   resource: NODE_GROUPS.resource,
   scope: 'Cluster',
   operations: ['CREATE', 'UPDATE'],
+  // The schema has refused what would do harm.
+  failurePolicy: 'Ignore',
   judge(request): Verdict {
     const spec = specToJudge<NodeGroup['spec']>(request);
     if (spec === undefined) return {};

@@ -11,6 +11,8 @@ export const nodePoolRule = (membership: Pick<Membership, 'nodesOf'>): Admission
   resource: NODE_POOLS.resource,
   scope: 'Cluster',
   operations: ['CREATE', 'UPDATE', 'DELETE'],
+  // A finalizer holds a pool that still has nodes, and the schema has refused what would do harm.
+  failurePolicy: 'Ignore',
   judge(request) {
     if (request.operation === 'DELETE') {
       const name = request.name ?? '';

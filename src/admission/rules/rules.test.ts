@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { KubeObject } from '../../kube/index.ts';
+import { type KubeObject, UnknownKindError } from '../../kube/index.ts';
 import { Membership } from '../../pools/index.ts';
 import { type AdmissionRequest, answer, type Operation, type Verdict } from '../review.ts';
 import { ruleFor } from '../rule.ts';
 import { admissionRules } from './index.ts';
+import type { Rights } from './rights-of-writer.ts';
 
 const KINDS = {
   nodepools: { group: 'apps.openyurt.io', version: 'v1beta2', kind: 'NodePool' },
@@ -25,6 +26,12 @@ for (const name of ['n1', 'n2'])
     object: { apiVersion: 'v1', kind: 'Node', metadata: { name, labels } },
   });
 
+const userInfo = { username: 'ann' };
+const rights: Rights = {
+  access: async () => true,
+  discovery: { forKind: (kind) => Promise.reject(new UnknownKindError(kind)) },
+};
+
 interface Asked {
   operation?: Operation;
   name?: string;
@@ -33,7 +40,7 @@ interface Asked {
   oldSpec?: object;
 }
 
-function judge(resource: keyof typeof KINDS, asked: Asked): Verdict {
+async function judge(resource: keyof typeof KINDS, asked: Asked): Promise<Verdict> {
   const { group, version, kind } = KINDS[resource];
   const { operation = asked.oldSpec === undefined ? 'CREATE' : 'UPDATE', name = 'x' } = asked;
   const object = (spec: object | undefined): KubeObject => ({
@@ -48,21 +55,22 @@ function judge(resource: keyof typeof KINDS, asked: Asked): Verdict {
     resource: { group, version, resource },
     name,
     operation,
+    userInfo,
     object: operation === 'DELETE' ? null : object(asked.spec),
     oldObject: operation === 'CREATE' ? null : object(asked.oldSpec),
   };
-  const rule = ruleFor(admissionRules(membership), request);
-  return (rule?.judge(request) ?? {}) as Verdict;
+  const rule = ruleFor(admissionRules(membership, rights), request);
+  return (await rule?.judge(request)) ?? {};
 }
 
 const paths = ({ problems = [] }: Verdict): string[] => problems.map(({ path }) => path);
 
 describe('NodePool', () => {
-  it('can be deleted only when it is empty', () => {
-    expect(judge('nodepools', { operation: 'DELETE', name: 'paris' }).forbidden).toContain(
+  it('can be deleted only when it is empty', async () => {
+    expect((await judge('nodepools', { operation: 'DELETE', name: 'paris' })).forbidden).toContain(
       'NodePool paris can not be deleted: the pool still has nodes: n1, n2; ',
     );
-    expect(judge('nodepools', { operation: 'DELETE', name: 'rome' })).toEqual({});
+    expect(await judge('nodepools', { operation: 'DELETE', name: 'rome' })).toEqual({});
   });
 
   it.each<[string, object, string[]]>([
@@ -83,76 +91,78 @@ describe('NodePool', () => {
       ['spec.taints[2]'],
     ],
     ['a selector', { selector: { matchExpressions: [{ key: 'a', operator: 'In' }] } }, ['spec.selector']],
-  ])('%s', (_, spec, expected) => {
-    expect(paths(judge('nodepools', { spec }))).toEqual(expected);
+  ])('%s', async (_, spec, expected) => {
+    expect(paths(await judge('nodepools', { spec }))).toEqual(expected);
   });
 
-  it('warns of a selector that chooses nothing', () => {
-    expect(judge('nodepools', { spec: { selector: {} } }).warnings).toHaveLength(1);
-    expect(judge('nodepools', { spec: { selector: { matchLabels: { a: 'b' } } } }).warnings).toEqual([]);
+  it('warns of a selector that chooses nothing', async () => {
+    expect((await judge('nodepools', { spec: { selector: {} } })).warnings).toHaveLength(1);
+    expect((await judge('nodepools', { spec: { selector: { matchLabels: { a: 'b' } } } })).warnings).toEqual(
+      [],
+    );
   });
 });
 
 describe('NodeGroup', () => {
-  it('is told what is wrong with its labels', () => {
-    expect(paths(judge('nodegroups', { spec: { matchLabels: { 'a b': 'c' } } }))).toEqual([
+  it('is told what is wrong with its labels', async () => {
+    expect(paths(await judge('nodegroups', { spec: { matchLabels: { 'a b': 'c' } } }))).toEqual([
       'spec.matchLabels',
     ]);
   });
 
-  it('is warned when it chooses nothing, or nodes that are not there', () => {
-    expect(judge('nodegroups', { spec: {} }).warnings).toEqual([
+  it('is warned when it chooses nothing, or nodes that are not there', async () => {
+    expect((await judge('nodegroups', { spec: {} })).warnings).toEqual([
       'spec: the group chooses no node; name some in nodes, or choose them by matchLabels',
     ]);
-    expect(judge('nodegroups', { spec: { nodes: ['n1', 'n9'] } }).warnings).toEqual([
+    expect((await judge('nodegroups', { spec: { nodes: ['n1', 'n9'] } })).warnings).toEqual([
       'spec.nodes[1]: no node is called "n9" yet',
     ]);
   });
 
-  it('can be deleted whatever is in it: it lets its nodes go', () => {
-    expect(judge('nodegroups', { operation: 'DELETE', name: 'any' })).toEqual({});
+  it('can be deleted whatever is in it: it lets its nodes go', async () => {
+    expect(await judge('nodegroups', { operation: 'DELETE', name: 'any' })).toEqual({});
   });
 });
 
 describe('EdgeApplication', () => {
   const target = (name: string): object => ({ workloadScope: { targetNodeGroups: [{ name }] } });
 
-  it('may name pools that are not there yet, with a warning', () => {
-    expect(judge('edgeapplications', { spec: target('paris') })).toEqual({ problems: [], warnings: [] });
-    expect(judge('edgeapplications', { spec: target('rome') }).warnings).toEqual([
+  it('may name pools that are not there yet, with a warning', async () => {
+    expect(await judge('edgeapplications', { spec: target('paris') })).toEqual({ warnings: [] });
+    expect((await judge('edgeapplications', { spec: target('rome') })).warnings).toEqual([
       'spec.workloadScope.targetNodeGroups[0].name: there is no NodeGroup or NodePool "rome" yet',
     ]);
   });
 
-  it('is told the path of every mistake', () => {
+  it('is told the path of every mistake', async () => {
     const labelSelector = { matchLabels: { a: 'b' } };
     const spec = {
       workloadTemplate: { manifests: [{ kind: 'Pod' }] },
       workloadScope: { targetNodeLabels: [{ labelSelector }, { labelSelector }] },
     };
-    expect(paths(judge('edgeapplications', { spec }))).toEqual([
+    expect(paths(await judge('edgeapplications', { spec }))).toEqual([
       'spec.workloadScope.targetNodeLabels[1]',
       'spec.workloadTemplate.manifests[0].apiVersion',
     ]);
   });
 
-  it('may leave its name to the server', () => {
+  it('may leave its name to the server', async () => {
     const asked = { name: '', metadata: { name: undefined, generateName: 'app-' }, spec: target('paris') };
-    expect(judge('edgeapplications', asked).problems).toEqual([]);
+    expect((await judge('edgeapplications', asked)).problems).toBeUndefined();
   });
 });
 
 describe('what is not judged', () => {
   const bad = { labels: { 'a b': 'c' }, matchLabels: { 'a b': 'c' } };
 
-  it('what was accepted before and stays as it is', () => {
-    expect(judge('nodepools', { spec: bad, oldSpec: { ...bad } })).toEqual({});
-    expect(paths(judge('nodepools', { spec: bad, oldSpec: {} }))).toEqual(['spec.labels']);
+  it('what was accepted before and stays as it is', async () => {
+    expect(await judge('nodepools', { spec: bad, oldSpec: { ...bad } })).toEqual({});
+    expect(paths(await judge('nodepools', { spec: bad, oldSpec: {} }))).toEqual(['spec.labels']);
   });
 
-  it('what is on its way out', () => {
+  it('what is on its way out', async () => {
     const metadata = { deletionTimestamp: '2026-01-01T00:00:00Z' };
-    expect(judge('nodegroups', { spec: bad, oldSpec: {}, metadata })).toEqual({});
+    expect(await judge('nodegroups', { spec: bad, oldSpec: {}, metadata })).toEqual({});
   });
 });
 
@@ -163,6 +173,7 @@ it('a verdict is worded as the API server words its own', () => {
     resource: { group: 'apps.openyurt.io', version: 'v1beta2', resource: 'nodepools' },
     name: 'paris',
     operation: 'CREATE',
+    userInfo,
   } as const;
   const review = (verdict: Verdict): unknown => answer('admission.k8s.io/v1', request, verdict);
   expect(review({ warnings: [] })).toEqual({
