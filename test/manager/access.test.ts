@@ -221,7 +221,7 @@ describe('while no manager answers', () => {
     expect(await admin.get(EDGE_APPLICATIONS, name).then(() => false, isNotFound)).toBe(true);
   });
 
-  it('the next one begins where it ended, and what was not checked is applied: that is who took the webhook away', async () => {
+  it('who takes the webhook away has everything applied, as it was before; the next manager brings it back', async () => {
     await admin.delete(CONFIGURATIONS, { name: 'tidegate' });
     await write(as('half'), application('unchecked', configMap('unchecked')));
     manager = await startManager(admin);
