@@ -41,6 +41,7 @@ export async function startBare(directory: string): Promise<Omit<RunningServer, 
 }
 
 export function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
   return new Promise((resolve) => {
     child.once('exit', () => resolve());
     child.kill('SIGTERM');

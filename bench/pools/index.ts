@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,15 @@ import {
   NODE_GROUP_LABEL,
   NODE_GROUPS,
 } from '../../src/api/index.ts';
-import { KubeClient, type KubeObject, loadConfig, NODES, type Node } from '../../src/kube/index.ts';
+import {
+  KubeClient,
+  type KubeObject,
+  loadConfig,
+  NODES,
+  type Node,
+  systemClock,
+} from '../../src/kube/index.ts';
+import { installDefinitions } from '../../src/manager/install.ts';
 import { residentMiB, startTidegate, stop } from '../apiserver/servers.ts';
 import { type Figure, hammer, millis, printFigures, quantile } from '../report.ts';
 
@@ -90,43 +98,32 @@ async function measure(size: Size): Promise<Outcome> {
   const directory = await mkdtemp(join(tmpdir(), 'tidegate-bench-'));
   const server = await startTidegate(directory);
   const client = new KubeClient(await loadConfig({ env: process.env, path: server.kubeconfig }));
-  const manage = () =>
-    spawn(
-      PROGRAM,
-      [
-        'manager',
-        '--kubeconfig',
-        server.kubeconfig,
-        '--install-crds',
-        '--webhook-port',
-        '0',
-        '--health-port',
-        '0',
-        '--log-level',
-        'warn',
-      ],
-      { stdio: ['ignore', 'ignore', 'inherit'] },
-    );
-  let manager = manage();
+  let manager: ChildProcess | undefined;
   try {
-    await until('the kinds are served', () => client.discovery.serves(EDGE_APPLICATIONS));
-    await stop(manager);
+    // Without the manager's admission, so that the applications are there before it is.
+    await installDefinitions(client, systemClock, new AbortController().signal);
     await fill(client, size);
     const started = performance.now();
-    manager = manage();
+    const ports = ['--webhook-port', '0', '--health-port', '0'];
+    manager = spawn(
+      PROGRAM,
+      ['manager', '--kubeconfig', server.kubeconfig, ...ports, '--log-level', 'warn'],
+      { stdio: ['ignore', 'ignore', 'inherit'] },
+    );
+    const pid = manager.pid ?? 0;
     await until('every application is in its place', () => allPlaced(client, size));
     const coldMs = performance.now() - started;
     // What is left to write has nothing to do with the nodes that follow.
-    await quiet(manager.pid ?? 0);
-    const memoryMiB = residentMiB(manager.pid ?? 0);
-    const heartbeatMicros = await cpuOf(manager.pid ?? 0, HEARTBEATS, () => heartbeats(client, size));
+    await quiet(pid);
+    const memoryMiB = residentMiB(pid);
+    const heartbeatMicros = await cpuOf(pid, HEARTBEATS, () => heartbeats(client, size));
     const moveMs: number[] = [];
-    const moveMicros = await cpuOf(manager.pid ?? 0, MOVES, async () => {
+    const moveMicros = await cpuOf(pid, MOVES, async () => {
       for (let i = 0; i < MOVES; i++) moveMs.push(await move(client, i, size));
     });
     return { coldMs, memoryMiB, heartbeatMicros, moveMs, moveMicros };
   } finally {
-    await stop(manager);
+    if (manager !== undefined) await stop(manager);
     await client.close();
     await server.stop();
     await rm(directory, { recursive: true, force: true });
