@@ -52,7 +52,7 @@ test('a server that is killed while it writes loses nothing that it acknowledged
       };
       const writers = Array.from({ length: WRITERS }, (_, i) => write(i));
       // In the midst of the work, however quick the machine is.
-      const enough = acknowledged.size + 20 + Math.floor(Math.random() * 300);
+      const enough = acknowledged.size + 20 + Math.floor(Math.random() * 100);
       while (acknowledged.size < enough) await sleep(1);
       await server.kill('SIGKILL');
       alive = false;
