@@ -11,8 +11,8 @@ import {
   labelSelector,
   list,
   object,
-  type Schema,
   text,
+  wholeObject,
 } from './schema.ts';
 
 export type TargetNodeGroup = { name: string; overriders?: Overriders };
@@ -131,15 +131,10 @@ const status = object('What became of it.', {
   conditions: conditions('Ready: whether everything is available everywhere.'),
 });
 
-export const edgeApplicationSchema: Schema = object(
+export const edgeApplicationSchema = wholeObject(
   'One template of objects, and for each pool what is different there.',
-  {
-    apiVersion: { type: 'string' },
-    kind: { type: 'string' },
-    metadata: { type: 'object' },
-    spec,
-    status,
-  },
+  spec,
+  status,
   { required: ['spec'] },
 );
 

@@ -12,9 +12,9 @@ import {
   listMap,
   nameFitsLabel,
   object,
-  type Schema,
   text,
   textMap,
+  wholeObject,
 } from './schema.ts';
 
 export type NodeGroupSpec = {
@@ -101,16 +101,9 @@ const status = object('What is known of the group.', {
   conditions: conditions('Ready: whether the group has all nodes that it chooses, and they are ready.'),
 });
 
-const schema: Schema = {
-  ...object('A named set of nodes at one site.', {
-    apiVersion: { type: 'string' },
-    kind: { type: 'string' },
-    metadata: { type: 'object' },
-    spec,
-    status,
-  }),
+const schema = wholeObject('A named set of nodes at one site.', spec, status, {
   'x-kubernetes-validations': [nameFitsLabel],
-};
+});
 
 export const nodeGroupDefinition = (): CustomResourceDefinition =>
   definition({

@@ -16,9 +16,9 @@ import {
   nameFitsLabel,
   object,
   type PrinterColumn,
-  type Schema,
   text,
   textMap,
+  wholeObject,
 } from './schema.ts';
 
 export type NodePoolVersion = 'v1alpha1' | 'v1beta1' | 'v1beta2';
@@ -157,16 +157,9 @@ const status = object('What is known of the pool.', {
   conditions: conditions('Ready: whether all nodes of the pool are.'),
 });
 
-const schema: Schema = {
-  ...object('A named set of nodes at one site.', {
-    apiVersion: { type: 'string' },
-    kind: { type: 'string' },
-    metadata: { type: 'object' },
-    spec,
-    status,
-  }),
+const schema = wholeObject('A named set of nodes at one site.', spec, status, {
   'x-kubernetes-validations': [nameFitsLabel],
-};
+});
 
 /** What `kubectl get np,ng` shows of how the nodes are. */
 export const readyColumns: readonly PrinterColumn[] = [

@@ -55,6 +55,19 @@ export const list = (description: string, items: Schema, more: More = {}): Schem
   items,
   ...more,
 });
+/** An object as it is written as a whole: what every kind has, and around its own spec and status. */
+export const wholeObject = (description: string, spec: Schema, status: Schema, more: More = {}): Schema =>
+  object(
+    description,
+    {
+      apiVersion: { type: 'string' },
+      kind: { type: 'string' },
+      metadata: { type: 'object' },
+      spec,
+      status,
+    },
+    more,
+  );
 /** A list in which `key` tells the entries apart, so that several writers can share it. */
 export const listMap = (description: string, key: string, items: Schema): Schema =>
   list(description, items, { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': [key] });

@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import pino from 'pino';
-import { parsePort } from './options.ts';
+import { logLevelOption, parsePort } from './options.ts';
 import { CommandError, fail, untilStopped } from './process.ts';
 import { packageVersion } from './version.ts';
 
@@ -21,11 +21,7 @@ export function apiserverCommand(): Command {
     .option('--bind <address>', 'address to listen on', '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 takes any free one', parsePort, 6443)
     .option('--kubeconfig <file>', 'where to write the kubeconfig when ready', '.tidegate/kubeconfig')
-    .addOption(
-      new Option('--log-level <level>', 'debug writes an audit line for every change')
-        .choices(['debug', 'info', 'warn', 'error'])
-        .default('warn'),
-    )
+    .addOption(logLevelOption('debug writes an audit line for every change'))
     .action(run);
 }
 

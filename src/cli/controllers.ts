@@ -1,7 +1,7 @@
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import pino from 'pino';
 import { KubeClient, loadConfig, Metrics } from '../kube/index.ts';
-import { nodeGraceOption } from './options.ts';
+import { logLevelOption, nodeGraceOption } from './options.ts';
 import { fail, untilStopped } from './process.ts';
 import { packageVersion } from './version.ts';
 
@@ -18,11 +18,7 @@ export function controllersCommand(): Command {
     .option('--kubeconfig <file>', 'how to reach the API server', '.tidegate/kubeconfig')
     .option('--cluster-cidr <range>', "where nodes get their pods' addresses from", '127.64.0.0/16')
     .addOption(nodeGraceOption())
-    .addOption(
-      new Option('--log-level <level>', 'how much is logged')
-        .choices(['debug', 'info', 'warn', 'error'])
-        .default('warn'),
-    )
+    .addOption(logLevelOption())
     .action(run);
 }
 

@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import pino from 'pino';
 import type { Endpoint } from '../admission/index.ts';
 import { KubeClient, loadConfig, Metrics } from '../kube/index.ts';
-import { parseBoolean, parsePort } from './options.ts';
+import { logLevelOption, parseBoolean, parsePort } from './options.ts';
 import { CommandError, fail, untilStopped } from './process.ts';
 import { packageVersion } from './version.ts';
 
@@ -40,11 +40,7 @@ export function managerCommand(): Command {
     .option('--health-host <address>', 'address of /healthz, /readyz and /metrics', '127.0.0.1')
     .option('--health-port <number>', 'port of them; 0 takes any free one', parsePort, 8081)
     .option('--leader-elect <boolean>', 'of several managers only one works', parseBoolean, true)
-    .addOption(
-      new Option('--log-level <level>', 'how much is logged')
-        .choices(['debug', 'info', 'warn', 'error'])
-        .default('info'),
-    )
+    .addOption(logLevelOption('how much is logged', 'info'))
     .addHelpText(
       'after',
       `

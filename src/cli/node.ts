@@ -4,7 +4,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import pino from 'pino';
 import { KubeClient, type Logger, loadConfig, systemClock } from '../kube/index.ts';
 import { KUBERNETES_VERSION } from '../local/apiserver/version.ts';
-import { parsePort } from './options.ts';
+import { logLevelOption, parsePort } from './options.ts';
 import { CommandError, fail, untilStopped } from './process.ts';
 import { packageVersion } from './version.ts';
 
@@ -43,11 +43,7 @@ export function nodeCommand(): Command {
     .option('--api-address <host:port>', "the API server for pods (default: the kubeconfig's)")
     .option('--hollow', 'pods without processes: they are ready at once')
     .option('--count <number>', 'with --hollow: that many nodes, named <name>-1 and on', parseCount)
-    .addOption(
-      new Option('--log-level <level>', 'how much is logged')
-        .choices(['debug', 'info', 'warn', 'error'])
-        .default('warn'),
-    )
+    .addOption(logLevelOption())
     .action(run);
 }
 

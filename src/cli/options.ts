@@ -25,6 +25,11 @@ export function parseDuration(text: string): number {
   return total;
 }
 
+export const logLevelOption = (description = 'how much is logged', fallback = 'warn'): Option =>
+  new Option('--log-level <level>', description)
+    .choices(['debug', 'info', 'warn', 'error'])
+    .default(fallback);
+
 export const nodeGraceOption = (): Option =>
   new Option('--node-grace <duration>', 'how long a silent node counts as ready')
     .argParser(parseDuration)

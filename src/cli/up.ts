@@ -9,7 +9,7 @@ import {
   Supervisor,
 } from '../local/supervisor/index.ts';
 import { summary } from './cluster-text.ts';
-import { nodeGraceOption, parsePort } from './options.ts';
+import { logLevelOption, nodeGraceOption, parsePort } from './options.ts';
 import { fail } from './process.ts';
 import { DEFAULT_STATE, stateOf, stateOption } from './state.ts';
 
@@ -34,11 +34,7 @@ export function upCommand(): Command {
       'which commands images stand for (default: images.yaml in the state directory)',
     )
     .addOption(nodeGraceOption())
-    .addOption(
-      new Option('--log-level <level>', 'how much the logs in the state directory tell')
-        .choices(['debug', 'info', 'warn', 'error'])
-        .default('warn'),
-    )
+    .addOption(logLevelOption('how much the logs in the state directory tell'))
     .addHelpText(
       'after',
       `

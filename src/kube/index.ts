@@ -54,3 +54,4 @@ export { Metrics } from './metrics.ts';
 export * from './object.ts';
 export { type QueueOptions, WorkQueue } from './queue/queue.ts';
 export * from './selectors.ts';
+export { Serial } from './serial.ts';

@@ -23,4 +23,5 @@ export {
   matcherFromSelector,
   noLabel,
 } from './selectors/labels.ts';
+export { meetsNodeRequirement } from './selectors/node-requirement.ts';
 export { parseLabelSelector } from './selectors/parse-labels.ts';

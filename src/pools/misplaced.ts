@@ -1,16 +1,7 @@
 import { EDGE_APPLICATION_LABEL, NODE_GROUP_LABEL, NODE_POOL_LABEL } from '../api/index.ts';
-import { isBeingDeleted, LabelMatcher, type LabelOperator, type Labels, type Pod } from '../kube/index.ts';
+import { isBeingDeleted, type Labels, meetsNodeRequirement, type Pod } from '../kube/index.ts';
 
 type Considered = (label: string) => boolean;
-
-const OPERATORS: Readonly<Record<string, LabelOperator | undefined>> = {
-  In: 'in',
-  NotIn: 'notin',
-  Exists: 'exists',
-  DoesNotExist: '!',
-  Gt: 'gt',
-  Lt: 'lt',
-};
 
 /**
  * Is the pod on a node where, by the labels of the node, it would not be put any more because of the pool? Kubernetes
@@ -49,11 +40,11 @@ function fitsNodeAffinity({ spec }: Pod, labels: Labels, considered: Considered)
   return (
     terms.length === 0 ||
     terms.some(({ matchExpressions = [] }) =>
-      matchExpressions.every(({ key, operator, values = [] }) => {
-        const known = OPERATORS[operator];
-        if (!considered(key) || known === undefined) return true;
-        return new LabelMatcher([{ key, operator: known, values }]).matches(labels);
-      }),
+      matchExpressions.every(
+        (requirement) =>
+          // Nobody is evicted for what we do not understand.
+          !considered(requirement.key) || (meetsNodeRequirement(requirement, labels) ?? true),
+      ),
     )
   );
 }

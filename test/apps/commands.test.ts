@@ -7,9 +7,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { parseAllDocuments, stringify } from 'yaml';
 import { NODE_GROUPS } from '../../src/api/index.ts';
 import { createProgram } from '../../src/cli/program.ts';
-import { CONFIG_MAPS, DEPLOYMENTS, KubeClient, type KubeObject, loadConfig } from '../../src/kube/index.ts';
-import { installDefinitions } from '../pools/support.ts';
-import { type Embedded, startEmbedded } from '../support/embedded.ts';
+import { CONFIG_MAPS, DEPLOYMENTS, type KubeClient, type KubeObject } from '../../src/kube/index.ts';
+import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';
 
 const SEED = fileURLToPath(new URL('../../src/apps/render/testdata/seed-example.in.yaml', import.meta.url));
 
@@ -106,17 +105,13 @@ describe('tidegate render', () => {
 });
 
 describe('tidegate diff', () => {
-  let server: Embedded;
+  let server: EmbeddedWithKinds;
   let client: KubeClient;
   beforeAll(async () => {
-    server = await startEmbedded();
-    client = new KubeClient(await loadConfig({ path: server.kubeconfig, env: {} }));
-    await installDefinitions(client);
+    server = await startEmbeddedWithKinds();
+    client = server.client;
   });
-  afterAll(async () => {
-    await client.close();
-    await server.stop();
-  });
+  afterAll(() => server.stop());
   const diff = (path: string): Promise<number> =>
     tidegate('diff', '-f', path, '--kubeconfig', server.kubeconfig);
 

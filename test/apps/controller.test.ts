@@ -22,10 +22,9 @@ import {
   getCondition,
   Informers,
   isNotFound,
-  KubeClient,
+  type KubeClient,
   type KubeObject,
   type Logger,
-  loadConfig,
   Metrics,
   NAMESPACES,
   type Resource,
@@ -33,8 +32,8 @@ import {
   silentLogger,
   systemClock,
 } from '../../src/kube/index.ts';
-import { eventually, installDefinitions } from '../pools/support.ts';
-import { type Embedded, startEmbedded } from '../support/embedded.ts';
+import { eventually } from '../pools/support.ts';
+import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';
 
 const SEED = new URL('../../src/apps/render/testdata/seed-example.in.yaml', import.meta.url);
 const CLUSTER_ROLES: Resource = {
@@ -51,18 +50,14 @@ const DEFINITIONS: Resource = {
 };
 const namespace = 'default';
 
-let server: Embedded;
+let server: EmbeddedWithKinds;
 let client: KubeClient;
 beforeAll(async () => {
-  server = await startEmbedded();
-  client = new KubeClient(await loadConfig({ path: server.kubeconfig, env: {} }));
-  await installDefinitions(client);
+  server = await startEmbeddedWithKinds();
+  client = server.client;
   await client.create(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } });
 });
-afterAll(async () => {
-  await client.close();
-  await server.stop();
-});
+afterAll(() => server.stop());
 
 const settings = (name: string, data: Record<string, string> = {}, metadata: object = {}) => ({
   apiVersion: 'v1',

@@ -17,9 +17,8 @@ import {
   type Informer,
   Informers,
   isNotFound,
-  KubeClient,
+  type KubeClient,
   type KubeObject,
-  loadConfig,
   Metrics,
   NODES,
   type Node,
@@ -30,22 +29,18 @@ import {
   systemClock,
 } from '../../src/kube/index.ts';
 import { followMembership, type Membership, poolControllers } from '../../src/pools/index.ts';
-import { type Embedded, startEmbedded } from '../support/embedded.ts';
-import { eventually, installDefinitions } from './support.ts';
+import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';
+import { eventually } from './support.ts';
 
 const EVENTS: Resource = { group: '', version: 'v1', resource: 'events', namespaced: true };
 
-let server: Embedded;
+let server: EmbeddedWithKinds;
 let client: KubeClient;
 beforeAll(async () => {
-  server = await startEmbedded();
-  client = new KubeClient(await loadConfig({ path: server.kubeconfig, env: {} }));
-  await installDefinitions(client);
+  server = await startEmbeddedWithKinds();
+  client = server.client;
 });
-afterAll(async () => {
-  await client.close();
-  await server.stop();
-});
+afterAll(() => server.stop());
 
 const group = (name: string, spec: NodeGroup['spec']): NodeGroup => ({
   apiVersion: 'apps.kubeedge.io/v1alpha1',

@@ -9,22 +9,17 @@ import {
   type NodePool,
   type NodePoolSpec,
 } from '../../src/api/index.ts';
-import { KubeClient, loadConfig } from '../../src/kube/index.ts';
-import { type Embedded, startEmbedded } from '../support/embedded.ts';
-import { installDefinitions } from './support.ts';
+import type { KubeClient } from '../../src/kube/index.ts';
+import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';
 
 describe('the kinds, as an API server holds people to them', () => {
-  let server: Embedded;
+  let server: EmbeddedWithKinds;
   let client: KubeClient;
   beforeAll(async () => {
-    server = await startEmbedded();
-    client = new KubeClient(await loadConfig({ path: server.kubeconfig, env: {} }));
-    await installDefinitions(client);
+    server = await startEmbeddedWithKinds();
+    client = server.client;
   });
-  afterAll(async () => {
-    await client.close();
-    await server.stop();
-  });
+  afterAll(() => server.stop());
 
   const pool = (name: string, spec: NodePoolSpec, version = 'v1beta2'): NodePool => ({
     apiVersion: `apps.openyurt.io/${version}`,

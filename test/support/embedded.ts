@@ -1,8 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { silentLogger } from '../../src/kube/log.ts';
+import { KubeClient, loadConfig, silentLogger, systemClock } from '../../src/kube/index.ts';
 import { startApiServer } from '../../src/local/apiserver/index.ts';
+import { installDefinitions } from '../../src/manager/install.ts';
 
 export interface Embedded {
   kubeconfig: string;
@@ -22,6 +23,26 @@ export async function startEmbedded(): Promise<Embedded> {
     stop: async () => {
       await server.close();
       await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+export interface EmbeddedWithKinds extends Embedded {
+  /** The administrator's. */
+  client: KubeClient;
+}
+
+/** The same, with Tidegate's own kinds installed. */
+export async function startEmbeddedWithKinds(): Promise<EmbeddedWithKinds> {
+  const server = await startEmbedded();
+  const client = new KubeClient(await loadConfig({ path: server.kubeconfig, env: {} }));
+  await installDefinitions(client, systemClock, new AbortController().signal);
+  return {
+    ...server,
+    client,
+    stop: async () => {
+      await client.close();
+      await server.stop();
     },
   };
 }

@@ -4,6 +4,7 @@
  */
 import { readFile, rm } from 'node:fs/promises';
 import { sleep, systemClock } from '../../kube/clock.ts';
+import { Serial } from '../../kube/index.ts';
 import { writeFileAtomically } from '../apiserver/auth/atomic-file.ts';
 import { identify, isAlive, type ProcessIdentity } from '../apiserver/store/lock.ts';
 import { processesBelow } from '../node/processes/proc.ts';
@@ -18,7 +19,7 @@ const LOOK_MS = 100;
 
 export class RunningChildren {
   readonly #file: string;
-  #writing: Promise<void> = Promise.resolve();
+  readonly #writes = new Serial();
 
   constructor(file: string) {
     this.#file = file;
@@ -26,15 +27,13 @@ export class RunningChildren {
 
   /** Written behind each other, so that the last call is what stays. */
   record(pids: number[]): Promise<void> {
-    const written = this.#writing.then(async () => {
+    return this.#writes.run(async () => {
       writeFileAtomically(this.#file, JSON.stringify(await Promise.all(pids.map(identify))), 0o600);
     });
-    this.#writing = written.catch(() => {}); // Whoever asked for this write is told; the next may still work.
-    return written;
   }
 
   async clear(): Promise<void> {
-    await this.#writing;
+    await this.#writes.idle();
     await rm(this.#file, { force: true });
   }
 }

@@ -5,7 +5,7 @@ import type {
   Taint,
   Toleration,
 } from 'kubernetes-types/core/v1.d.ts';
-import { LabelMatcher, type LabelOperator, type Node, type Pod } from '../../../kube/index.ts';
+import { meetsNodeRequirement, type Node, type Pod } from '../../../kube/index.ts';
 
 export type TaintEffect = 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
 
@@ -31,22 +31,9 @@ export function matchesTerm(
   );
 }
 
-const OPERATORS: Readonly<Record<string, LabelOperator | undefined>> = {
-  In: 'in',
-  NotIn: 'notin',
-  Exists: 'exists',
-  DoesNotExist: '!',
-  Gt: 'gt',
-  Lt: 'lt',
-};
-
 function matches(requirements: NodeSelectorRequirement[], labels: Record<string, string>): boolean {
-  return requirements.every(({ key, operator, values = [] }) => {
-    const known = OPERATORS[operator];
-    // What a newer API server may know and we do not: better no node than a wrong one.
-    if (known === undefined) return false;
-    return new LabelMatcher([{ key, operator: known, values }]).matches(labels);
-  });
+  // Of what we do not understand: better no node than a wrong one.
+  return requirements.every((requirement) => meetsNodeRequirement(requirement, labels) ?? false);
 }
 
 /** Whether the pod tolerates all taints of the node that have one of these effects. */

@@ -1,5 +1,6 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { Serial } from '../../../kube/index.ts';
 
 interface Kept {
   /** The number that was given last: the next search begins behind it, so that none is given again at once. */
@@ -15,7 +16,7 @@ const FIRST = 2;
 export class Addresses {
   readonly #file: string;
   #kept: Kept;
-  #writing: Promise<void> = Promise.resolve();
+  readonly #writes = new Serial();
 
   private constructor(file: string, kept: Kept) {
     this.#file = file;
@@ -46,9 +47,7 @@ export class Addresses {
   /** Taken at once, so that two who ask at the same time do not get the same; then written. */
   async #keep(kept: Kept): Promise<void> {
     this.#kept = kept;
-    const written = this.#writing.then(() => writeKept(this.#file, this.#kept));
-    this.#writing = written.catch(() => {}); // Whoever asked for this write is told; the next may still work.
-    await written;
+    await this.#writes.run(() => writeKept(this.#file, this.#kept));
   }
 }
 

@@ -2,7 +2,14 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Informer, Logger, Node, Pod, Service } from '../../../kube/index.ts';
+import {
+  type Informer,
+  type Logger,
+  type Node,
+  type Pod,
+  Serial,
+  type Service,
+} from '../../../kube/index.ts';
 import type { Container, ContainerPlace, Images, StandIns } from '../contracts.ts';
 import type { StandInConfig } from './config.ts';
 import { selects, standInPorts } from './ports.ts';
@@ -25,7 +32,7 @@ interface StandIn {
   file: string;
   /** What the file says, or is about to say. */
   text: string;
-  writing: Promise<void>;
+  writes: Serial;
 }
 
 /** Writes what each stand-in of this node needs to know, and again when a Service or the node's pool changes it. */
@@ -58,7 +65,7 @@ export class StandInProcesses implements StandIns {
   async command(pod: Pod, container: Container, place: ContainerPlace, podIP: string): Promise<string[]> {
     await mkdir(place.directory, { recursive: true, mode: 0o700 });
     const file = join(place.directory, 'stand-in.json');
-    const standIn = { pod, container, address: podIP, file, text: '', writing: Promise.resolve() };
+    const standIn = { pod, container, address: podIP, file, text: '', writes: new Serial() };
     const uid = pod.metadata.uid ?? '';
     const others = (this.#standIns.get(uid) ?? []).filter((other) => other.file !== file);
     this.#standIns.set(uid, [...others, standIn]);
@@ -70,7 +77,7 @@ export class StandInProcesses implements StandIns {
   async release(uid: string): Promise<void> {
     const standIns = this.#standIns.get(uid) ?? [];
     this.#standIns.delete(uid);
-    await Promise.all(standIns.map(({ writing }) => writing));
+    await Promise.all(standIns.map(({ writes }) => writes.idle()));
   }
 
   async close(): Promise<void> {
@@ -90,14 +97,12 @@ export class StandInProcesses implements StandIns {
   /** One write after the other, each whole or not at all; none when nothing changed. */
   #write(standIn: StandIn): Promise<void> {
     const text = `${JSON.stringify(this.#configOf(standIn), null, 2)}\n`;
-    if (text === standIn.text) return standIn.writing;
+    if (text === standIn.text) return standIn.writes.idle();
     standIn.text = text;
-    const written = standIn.writing.then(async () => {
+    return standIn.writes.run(async () => {
       await writeFile(`${standIn.file}.tmp`, text, { mode: 0o600 });
       await rename(`${standIn.file}.tmp`, standIn.file);
     });
-    standIn.writing = written.catch(() => {}); // Whoever asked for this write is told; the next may still work.
-    return written;
   }
 
   #configOf({ pod, container, address }: StandIn): StandInConfig {

@@ -11,7 +11,10 @@ const DATA = '..data';
  */
 export async function replaceContents(directory: string, payload: Payload): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  const before = await readlink(join(directory, DATA)).catch(() => undefined);
+  const before = await readlink(join(directory, DATA)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    return undefined;
+  });
   const fresh = `..${randomUUID()}`;
   await writeAll(join(directory, fresh), payload);
   await symlink(fresh, join(directory, `${DATA}_tmp`)).catch(async (error: NodeJS.ErrnoException) => {

@@ -1,7 +1,14 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type * as core from 'kubernetes-types/core/v1.d.ts';
-import { type Clock, type KubeClient, type Logger, type Pod, systemClock } from '../../../kube/index.ts';
+import {
+  type Clock,
+  type KubeClient,
+  type Logger,
+  type Pod,
+  Serial,
+  systemClock,
+} from '../../../kube/index.ts';
 import { type PodPlace, VolumeError, type Volumes } from '../contracts.ts';
 import type { Allocatable } from '../env/index.ts';
 import { podReferences, type References } from '../references/index.ts';
@@ -29,7 +36,7 @@ interface Mounted {
   /** What each volume's directory holds. */
   written: Map<string, Payload>;
   /** Writes of one pod follow each other. */
-  work: Promise<void>;
+  work: Serial;
   refreshPending: boolean;
   cancelRenewal: () => void;
 }
@@ -57,7 +64,7 @@ export class PodVolumes implements Volumes {
     const mounted = this.#mounted.get(uid) ?? this.#newMounted(pod, place);
     this.#mounted.set(uid, mounted);
     Object.assign(mounted, { pod, place, podIP });
-    await this.#queue(mounted, async () => {
+    await mounted.work.run(async () => {
       await this.#writeAll(mounted);
       await linkAll(mounted);
     });
@@ -68,7 +75,7 @@ export class PodVolumes implements Volumes {
     this.#mounted.delete(uid);
     this.#options.references.release(uid);
     mounted?.cancelRenewal();
-    await mounted?.work;
+    await mounted?.work.idle();
   }
 
   async close(): Promise<void> {
@@ -82,16 +89,10 @@ export class PodVolumes implements Volumes {
       podIP: '',
       tokens: new PodTokens(this.#options.client, this.#clock),
       written: new Map(),
-      work: Promise.resolve(),
+      work: new Serial(),
       refreshPending: false,
       cancelRenewal: () => {},
     };
-  }
-
-  #queue(mounted: Mounted, task: () => Promise<void>): Promise<void> {
-    const done = mounted.work.then(task);
-    mounted.work = done.catch(() => {}); // Whoever asked for it is told; the next may still work.
-    return done;
   }
 
   /** Something that the files come from has changed. Several changes in a row become one refresh. */
@@ -99,13 +100,15 @@ export class PodVolumes implements Volumes {
     const mounted = this.#mounted.get(uid);
     if (mounted === undefined || mounted.refreshPending) return;
     mounted.refreshPending = true;
-    this.#queue(mounted, async () => {
-      mounted.refreshPending = false;
-      if (this.#mounted.get(uid) === mounted) await this.#writeAll(mounted);
-    }).catch((err: unknown) => {
-      const { namespace, name } = mounted.pod.metadata;
-      this.#options.logger.warn({ err, pod: `${namespace}/${name}` }, 'volumes keep what they have');
-    });
+    mounted.work
+      .run(async () => {
+        mounted.refreshPending = false;
+        if (this.#mounted.get(uid) === mounted) await this.#writeAll(mounted);
+      })
+      .catch((err: unknown) => {
+        const { namespace, name } = mounted.pod.metadata;
+        this.#options.logger.warn({ err, pod: `${namespace}/${name}` }, 'volumes keep what they have');
+      });
   }
 
   async #writeAll(mounted: Mounted): Promise<void> {
