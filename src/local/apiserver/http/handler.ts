@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
+import { negotiate } from '../../../kube/serving/negotiate.ts';
+import { type RequestInfo, requestInfo } from '../../../kube/serving/request-info.ts';
 import type { Authenticator } from '../auth/authenticate.ts';
 import { type Attributes, type Authorizer, requireAllowed } from '../auth/authorization.ts';
 import { impersonate } from '../auth/impersonate.ts';
@@ -10,9 +12,7 @@ import type { Call } from './call.ts';
 import { serveDelete, serveDeleteCollection } from './delete.ts';
 import type { Documents } from './documents.ts';
 import { serveList } from './list.ts';
-import { negotiate } from './negotiate.ts';
 import { servePatch } from './patch.ts';
-import { type RequestInfo, requestInfo } from './request-info.ts';
 import { Exchange } from './respond.ts';
 import { serveSubresource } from './subresource.ts';
 import { serveWatch } from './watch.ts';

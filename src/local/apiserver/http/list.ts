@@ -1,4 +1,5 @@
 import type { KubeObject, ListMeta } from '../../../kube/object.ts';
+import type { Representation } from '../../../kube/serving/negotiate.ts';
 import { decodeStored, fromStorage, listItem } from '../codec.ts';
 import { ApiError, badRequest, expired, invalid } from '../errors.ts';
 import { type FieldError, fieldError } from '../field-error.ts';
@@ -7,7 +8,6 @@ import { parseSelection } from '../selection.ts';
 import { CompactedError, type Entry, FutureRevisionError, type Store } from '../store/types.ts';
 import { includeObject, partialMetadata, toTable } from '../table.ts';
 import { type ContinueToken, encodeContinue, parseContinue } from './continue-token.ts';
-import type { Representation } from './negotiate.ts';
 import type { Exchange } from './respond.ts';
 
 export interface ListRequest {

@@ -1,4 +1,5 @@
 import type { KubeObject } from '../../../kube/object.ts';
+import type { ResourceRequest } from '../../../kube/serving/request-info.ts';
 import { applyConfiguration } from '../apply/server-side-apply.ts';
 import { fromStorage, toStorage } from '../codec.ts';
 import { ApiError, badRequest, invalid, unsupportedMediaType } from '../errors.ts';
@@ -17,7 +18,6 @@ import { mediaType, readBody } from './body.ts';
 import { type Call, targetOf } from './call.ts';
 import { conform, conformPatched, type FieldChecks, readBodyAs } from './decode.ts';
 import { isOtherKind, otherKind, withKind } from './kind.ts';
-import type { ResourceRequest } from './request-info.ts';
 import { answer, optionsOf } from './write.ts';
 import { fieldValidation } from './write-options.ts';
 

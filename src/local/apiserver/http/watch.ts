@@ -1,3 +1,4 @@
+import type { Representation } from '../../../kube/serving/negotiate.ts';
 import { decodeStored, encodeStored, entryBytes, fromStorage } from '../codec.ts';
 import { ApiError, expired, invalid } from '../errors.ts';
 import { type FieldError, fieldError, fieldErrorMessage } from '../field-error.ts';
@@ -6,7 +7,6 @@ import { parseSelection, type Selection } from '../selection.ts';
 import { type Change, CompactedError, type Entry, type Store } from '../store/types.ts';
 import { type IncludeObject, includeObject, partialMetadata, toTable } from '../table.ts';
 import { parseInteger } from './list.ts';
-import type { Representation } from './negotiate.ts';
 import type { Exchange } from './respond.ts';
 
 export interface WatchRequest {

@@ -1,11 +1,12 @@
 /** What the server needs to know of a resource to serve it: built-in kinds and custom ones alike. */
 import type { KubeObject } from '../../../kube/object.ts';
+import type { Verb } from '../../../kube/serving/request-info.ts';
 import type { FieldError } from '../field-error.ts';
 import type { Exchange } from '../http/respond.ts';
 import type { Schema } from '../schema/types.ts';
 import type { Store } from '../store/types.ts';
 
-export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
+export type { Verb } from '../../../kube/serving/request-info.ts';
 
 export interface UserInfo {
   username: string;

@@ -1,5 +1,6 @@
-import { parseFieldSelector, SelectorError } from '../../../kube/selectors.ts';
-import type { Verb } from '../resources/types.ts';
+import { parseFieldSelector, SelectorError } from '../selectors.ts';
+
+export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
 
 /** What a request is about, read off its method, path and query alone. */
 export interface ResourceRequest {

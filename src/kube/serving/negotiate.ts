@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.ts';
+import { ApiError } from './api-error.ts';
 
 /** How an answer is to be written. `as` is set for the generic forms that clients may ask for instead of the object. */
 export interface Representation {
