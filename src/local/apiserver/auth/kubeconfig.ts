@@ -1,4 +1,4 @@
-import { writeFileAtomically } from './atomic-file.ts';
+import { writeFileAtomically } from '../../../disk/atomic-file.ts';
 
 export interface KubeconfigOptions {
   path: string;

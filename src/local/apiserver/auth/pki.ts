@@ -19,6 +19,7 @@ import {
 import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
+import { writeFileAtomically } from '../../../disk/atomic-file.ts';
 import {
   type CertificateRequestInfo,
   type Issuer,
@@ -27,7 +28,6 @@ import {
   selfSignedCa,
 } from '../../../kube/certificates/certificate.ts';
 import type { Subject } from '../../../kube/certificates/x509.ts';
-import { writeFileAtomically } from './atomic-file.ts';
 import { ServiceAccountKey } from './service-account-key.ts';
 
 const DAY = 24 * 3600 * 1000;

@@ -2,7 +2,7 @@
  * Group commit: writers are decided one by one, at once, against what is stored and what is queued; all that is queued
  * while the disk is busy then becomes durable with one sync. Published is only what is durable.
  */
-import { diskFailure, StoreError } from './errors.ts';
+import { DiskError, diskFailure } from '../../../disk/errors.ts';
 import { ownBytes } from './record.ts';
 import type { State } from './state.ts';
 import type { Change, Entry, Key, WriteResult, Writer } from './types.ts';
@@ -42,7 +42,7 @@ export class CommitQueue {
 
   write(key: Key, writer: Writer): Promise<Entry | undefined> {
     return new Promise((resolve, reject) => {
-      if (this.#closed) throw new StoreError('closed', 'the store is closed');
+      if (this.#closed) throw new DiskError('closed', 'the store is closed');
       const id = pendingKey(key.resource, key.namespace, key.name);
       const pending = this.#pending.get(id);
       const current = pending === undefined ? this.#options.state.get(key) : stateAfter(pending);

@@ -3,9 +3,10 @@
  * snapshots never costs more than writing the log, and a start never reads more than twice the state.
  */
 import { readdir, rm } from 'node:fs/promises';
-import { filePath, type OpenOutput, revisionsOf } from './files.ts';
+import type { DiskLogger } from '../../../disk/logger.ts';
+import type { OpenOutput } from '../../../disk/output-file.ts';
+import { filePath, revisionsOf } from './files.ts';
 import type { Log } from './log.ts';
-import type { StoreLogger } from './logger.ts';
 import { type SnapshotContent, writeSnapshot } from './snapshot.ts';
 import type { State } from './state.ts';
 
@@ -18,7 +19,7 @@ interface CompactorOptions {
   logBytes: number;
   /** A log of fewer bytes is not worth a snapshot. */
   leastBytes: number;
-  logger: StoreLogger;
+  logger: DiskLogger;
 }
 
 export class Compactor {

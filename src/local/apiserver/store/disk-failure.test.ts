@@ -1,41 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { type OpenOutput, openFile } from './files.ts';
-import { openTestStore, pod, put, recordingLogger, temporaryDirectory, told } from './testing.ts';
-
-type Operation = 'open' | 'write' | 'datasync' | 'truncate';
-
-/** A real disk that refuses what it is told to refuse; a refused write leaves its first half behind. */
-function failingDisk() {
-  const refused = new Map<Operation, string>();
-  const disk = { refused, openOutput, busy: Promise.resolve() };
-  const check = (operation: Operation, path: string) => {
-    const code = refused.get(operation);
-    if (code !== undefined) throw Object.assign(new Error(`${code}: ${operation} ${path}`), { code });
-  };
-  async function openOutput(path: string): ReturnType<OpenOutput> {
-    check('open', path);
-    const file = await openFile(path);
-    return {
-      async write(data, position) {
-        if (refused.has('write')) await file.write(data.subarray(0, data.length >> 1), position);
-        check('write', path);
-        await file.write(data, position);
-      },
-      async datasync() {
-        await disk.busy;
-        check('datasync', path);
-        await file.datasync();
-      },
-      async truncate(length) {
-        check('truncate', path);
-        await file.truncate(length);
-      },
-      close: () => file.close(),
-    };
-  }
-  return disk;
-}
+import { failingDisk, recordingLogger, temporaryDirectory } from '../../../disk/testing.ts';
+import { openTestStore, pod, put, told } from './testing.ts';
 
 async function storeOnFailingDisk(snapshotBytes?: number) {
   const directory = await temporaryDirectory();

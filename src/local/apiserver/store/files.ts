@@ -1,10 +1,8 @@
-/** Names and headers of the files in a data directory, and the little that the store does with files. */
-import { constants, fdatasync, writeSync } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+/** Names and headers of the files in a data directory. */
+import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
-import { corruptFile, StoreError } from './errors.ts';
+import { corruptFile, DiskError } from '../../../disk/errors.ts';
 
 export type FileKind = 'log' | 'snapshot';
 
@@ -49,7 +47,7 @@ export async function readHeader(file: FileHandle, kind: FileKind, path: string)
   }
   const version = header.readUInt32LE(8);
   if (version > FORMAT_VERSION) {
-    throw new StoreError(
+    throw new DiskError(
       'version',
       `${path} has format ${version}, newer than the ${FORMAT_VERSION} that this program reads: use the program that wrote it, or a newer one.`,
     );
@@ -61,52 +59,4 @@ export async function readHeader(file: FileHandle, kind: FileKind, path: string)
     throw corruptFile(path, 12, `it was written for revision ${revision}, and renamed`);
   }
   return { revision, count: header.readUInt32LE(18) };
-}
-
-const datasync = promisify(fdatasync);
-
-/** A file being written. Tests put a full or failing disk behind it. */
-export interface OutputFile {
-  /** Writes all of `data`. */
-  write(data: Buffer, position: number): Promise<void>;
-  datasync(): Promise<void>;
-  truncate(length: number): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** Opens a file for writing, and makes it when it is not there; never cuts what is in it. */
-export type OpenOutput = (path: string) => Promise<OutputFile>;
-
-export const openFile: OpenOutput = async (path) => {
-  const file = await open(path, constants.O_WRONLY | constants.O_CREAT, 0o600);
-  return {
-    write: (data, position) => writeAll(file, data, position),
-    datasync: () => datasync(file.fd),
-    truncate: (length) => file.truncate(length),
-    close: () => file.close(),
-  };
-};
-
-/** Copying this much into the page cache takes less time than handing the job to another thread and back. */
-const WRITE_AT_ONCE = 64 << 10;
-
-async function writeAll(file: FileHandle, data: Buffer, position: number): Promise<void> {
-  let written = 0;
-  while (written < data.length) {
-    const left = data.length - written;
-    written +=
-      left <= WRITE_AT_ONCE
-        ? writeSync(file.fd, data, written, left, position + written)
-        : (await file.write(data, written, left, position + written)).bytesWritten;
-  }
-}
-
-/** Makes names that were created, renamed or removed in a directory durable. */
-export async function syncDirectory(directory: string): Promise<void> {
-  const handle = await open(directory, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

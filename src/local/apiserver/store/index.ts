@@ -5,7 +5,7 @@
  * its revision -> log.ts appends everything queued as one frame and syncs once -> state.ts takes the changes into
  * tables (table.ts) and history (history.ts) -> watchers.ts tells who listens -> the promises resolve.
  *
- * A start: lock.ts -> recovery.ts reads the newest snapshot (snapshot.ts) and the log behind it. Files are headers
- * (files.ts) and frames (frame.ts) of records (record.ts). compactor.ts writes snapshots and drops old log.
+ * A start: the directory's lock -> recovery.ts reads the newest snapshot (snapshot.ts) and the log behind it. Files are
+ * headers (files.ts) and frames (src/disk) of records (record.ts). compactor.ts writes snapshots and drops old log.
  */
 export { openStore } from './store.ts';

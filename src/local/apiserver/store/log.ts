@@ -7,14 +7,8 @@
  * 19,000 to 25,000/s against 2,000 to 7,600/s. And it needs no dependency.
  */
 import { rm } from 'node:fs/promises';
-import {
-  encodeHeader,
-  filePath,
-  HEADER_SIZE,
-  type OpenOutput,
-  type OutputFile,
-  syncDirectory,
-} from './files.ts';
+import { type OpenOutput, type OutputFile, syncDirectory } from '../../../disk/output-file.ts';
+import { encodeHeader, filePath, HEADER_SIZE } from './files.ts';
 import { FrameEncoder, type LogRecord } from './record.ts';
 
 const ZEROS = Buffer.alloc(256 << 10);

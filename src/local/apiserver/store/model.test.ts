@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { temporaryDirectory } from '../../../disk/testing.ts';
 import { compareKeys } from './table.ts';
-import { openTestStore, temporaryDirectory, told } from './testing.ts';
+import { openTestStore, told } from './testing.ts';
 import type { Entry, Store } from './types.ts';
 
 /** The store as simply as it can be said: every state that ever was, and every change. */

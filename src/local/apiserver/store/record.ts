@@ -3,7 +3,7 @@
  *
  *   type 1 | revision 6 | lengths of resource 2, namespace 2, name 2, value 4 | the four, one after the other
  */
-import { FRAME_HEADER_SIZE, sealFrame } from './frame.ts';
+import { FRAME_HEADER_SIZE, sealFrame } from '../../../disk/frame.ts';
 import type { Change, Entry } from './types.ts';
 
 export interface LogRecord {

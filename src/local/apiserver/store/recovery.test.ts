@@ -1,8 +1,9 @@
 import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { recordingLogger, temporaryDirectory } from '../../../disk/testing.ts';
 import { openStore } from './store.ts';
-import { openTestStore, pod, put, recordingLogger, remove, temporaryDirectory, told } from './testing.ts';
+import { openTestStore, pod, put, remove, told } from './testing.ts';
 
 /** A directory whose log holds the given number of commits; one object each. */
 async function writtenDirectory(commits: number): Promise<{ directory: string; log: string }> {

@@ -6,12 +6,13 @@
  */
 import { open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { corruptFile, StoreError } from './errors.ts';
-import { filePath, HEADER_SIZE, type OpenOutput, readHeader, revisionsOf } from './files.ts';
-import { hasFrameBehind, readFrames } from './frame.ts';
+import { corruptFile, DiskError } from '../../../disk/errors.ts';
+import { hasFrameBehind, readFrames } from '../../../disk/frame.ts';
+import type { DiskLogger } from '../../../disk/logger.ts';
+import type { OpenOutput } from '../../../disk/output-file.ts';
+import { filePath, HEADER_SIZE, readHeader, revisionsOf } from './files.ts';
 import type { HistoryLimits } from './history.ts';
 import { Log } from './log.ts';
-import type { StoreLogger } from './logger.ts';
 import { type LogRecord, RecordDecoder } from './record.ts';
 import { isUnfinishedSnapshot, readSnapshot } from './snapshot.ts';
 import { INITIAL_REVISION, State } from './state.ts';
@@ -27,7 +28,7 @@ interface RecoveryOptions {
   directory: string;
   openOutput: OpenOutput;
   limits: HistoryLimits;
-  logger: StoreLogger;
+  logger: DiskLogger;
 }
 
 export async function recover(options: RecoveryOptions): Promise<Recovered> {
@@ -64,7 +65,7 @@ async function withoutUnbegun(directory: string, segments: number[]): Promise<nu
     await readHeader(file, 'log', path);
     return segments;
   } catch (error) {
-    if (error instanceof StoreError && error.code === 'corrupt') {
+    if (error instanceof DiskError && error.code === 'corrupt') {
       await rm(path);
       return segments.slice(0, -1);
     }
@@ -78,15 +79,15 @@ async function withoutUnbegun(directory: string, segments: number[]): Promise<nu
 async function loadSnapshot(
   { directory, limits, logger }: RecoveryOptions,
   revisions: readonly number[],
-): Promise<{ state: State; damaged?: StoreError }> {
-  let damaged: StoreError | undefined;
+): Promise<{ state: State; damaged?: DiskError }> {
+  let damaged: DiskError | undefined;
   for (const revision of revisions.toReversed()) {
     const state = new State(limits, revision);
     try {
       await readSnapshot(directory, revision, (record) => state.load(record));
       return { state, damaged };
     } catch (error) {
-      if (!(error instanceof StoreError) || error.code !== 'corrupt') throw error;
+      if (!(error instanceof DiskError) || error.code !== 'corrupt') throw error;
       logger.error({ err: error }, 'a snapshot of the store is damaged; trying an older one');
       damaged ??= error;
     }
@@ -127,8 +128,8 @@ function replay(state: State, { type, resource, entry }: LogRecord): void {
   state.apply({ type, resource, entry, previous: state.get({ resource, namespace, name }) });
 }
 
-function missingSegment(directory: string, revision: number): StoreError {
-  return new StoreError(
+function missingSegment(directory: string, revision: number): DiskError {
+  return new DiskError(
     'corrupt',
     `the log of ${directory} from revision ${revision} on is missing. Restore the data directory from a backup, or move it away to start empty.`,
   );

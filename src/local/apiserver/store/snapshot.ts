@@ -1,16 +1,9 @@
 /** Snapshots: the whole state at one revision, so that older log segments can go. */
 import { open, rename, rm } from 'node:fs/promises';
-import { corruptFile } from './errors.ts';
-import {
-  encodeHeader,
-  filePath,
-  HEADER_SIZE,
-  type OpenOutput,
-  type OutputFile,
-  readHeader,
-  syncDirectory,
-} from './files.ts';
-import { readFrames } from './frame.ts';
+import { corruptFile } from '../../../disk/errors.ts';
+import { readFrames } from '../../../disk/frame.ts';
+import { type OpenOutput, type OutputFile, syncDirectory } from '../../../disk/output-file.ts';
+import { encodeHeader, filePath, HEADER_SIZE, readHeader } from './files.ts';
 import { FrameEncoder, type LogRecord, RecordDecoder } from './record.ts';
 import type { Entry } from './types.ts';
 

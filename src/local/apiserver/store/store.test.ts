@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { names, openTestStore, pod, put, remove, temporaryDirectory } from './testing.ts';
+import { temporaryDirectory } from '../../../disk/testing.ts';
+import { names, openTestStore, pod, put, remove } from './testing.ts';
 import { CompactedError, FutureRevisionError } from './types.ts';
 
 const newStore = async (historySize?: number) =>

@@ -1,11 +1,11 @@
 /** Opens a data directory as a Store: wires memory, log, snapshots and watchers together. */
 import { mkdir } from 'node:fs/promises';
+import { DiskError, diskFailure } from '../../../disk/errors.ts';
+import { lockDirectory } from '../../../disk/lock.ts';
+import { type DiskLogger, processLogger } from '../../../disk/logger.ts';
+import { type OpenOutput, openFile } from '../../../disk/output-file.ts';
 import { CommitQueue } from './commit-queue.ts';
 import { Compactor } from './compactor.ts';
-import { diskFailure, StoreError } from './errors.ts';
-import { type OpenOutput, openFile } from './files.ts';
-import { lockDirectory } from './lock.ts';
-import { processLogger, type StoreLogger } from './logger.ts';
 import { recover } from './recovery.ts';
 import type { Change, Store } from './types.ts';
 import { Watchers } from './watchers.ts';
@@ -14,7 +14,7 @@ export interface StoreOptions {
   directory: string;
   /** How many changes watches can resume over and lists can go back; 20,000 unless told. */
   historySize?: number;
-  logger?: StoreLogger;
+  logger?: DiskLogger;
   /** A log of this many bytes is worth a snapshot; 16 MiB unless told. */
   snapshotBytes?: number;
   /** How files are opened for writing: tests put a full disk here. */
@@ -25,7 +25,7 @@ const HISTORY_SIZE = 20_000;
 const HISTORY_BYTES = 32 << 20;
 const SNAPSHOT_BYTES = 16 << 20;
 
-/** Opens the directory, and makes it when it is not there. Rejects with a StoreError that says what to do. */
+/** Opens the directory, and makes it when it is not there. Rejects with a DiskError that says what to do. */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { directory } = options;
   let unlock = async () => {};
@@ -36,7 +36,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     return await assemble(options, unlock);
   } catch (error) {
     await unlock();
-    throw error instanceof StoreError ? error : diskFailure(directory, error);
+    throw error instanceof DiskError ? error : diskFailure(directory, error);
   }
 }
 

@@ -1,23 +1,8 @@
-/** What the tests of the store share: a directory that goes away, and short words for writing. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+/** What the tests of the store share: short words for writing. */
 import { onTestFinished } from 'vitest';
+import { recordingLogger } from '../../../disk/testing.ts';
 import { openStore, type StoreOptions } from './store.ts';
 import type { Change, Entry, Key, Store } from './types.ts';
-
-export async function temporaryDirectory(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'tidegate-store-'));
-  onTestFinished(() => rm(directory, { recursive: true, force: true }));
-  return directory;
-}
-
-/** A logger that keeps what it is told. */
-export function recordingLogger() {
-  const messages: string[] = [];
-  const record = (_details: object, message: string) => void messages.push(message);
-  return { messages, warn: record, error: record };
-}
 
 /** Opens a store that the end of the test closes. */
 export async function openTestStore(options: StoreOptions): Promise<Store> {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { openTestStore, pod, put, recordingLogger, remove, temporaryDirectory, told } from './testing.ts';
+import { recordingLogger, temporaryDirectory } from '../../../disk/testing.ts';
+import { openTestStore, pod, put, remove, told } from './testing.ts';
 import type { Change, Store, WatchOptions } from './types.ts';
 
 const newStore = async () => openTestStore({ directory: await temporaryDirectory() });

@@ -3,7 +3,7 @@
  * means any. A change belongs to four topics at most, so a thousand watchers of one object each cost a change of
  * another object nothing.
  */
-import type { StoreLogger } from './logger.ts';
+import type { DiskLogger } from '../../../disk/logger.ts';
 import type { Change, WatchOptions } from './types.ts';
 
 export type ChangeListener = (changes: readonly Change[]) => void;
@@ -17,11 +17,11 @@ interface Watcher {
 type Topics = Map<string, Set<Watcher>>;
 
 export class Watchers {
-  readonly #logger: StoreLogger;
+  readonly #logger: DiskLogger;
   readonly #byResource = new Map<string, Topics>();
   readonly #ofAll = new Set<Watcher>();
 
-  constructor(logger: StoreLogger) {
+  constructor(logger: DiskLogger) {
     this.#logger = logger;
   }
 

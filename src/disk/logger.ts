@@ -1,11 +1,11 @@
-/** The part of a pino logger that the store uses. */
-export interface StoreLogger {
+/** The part of a pino logger that this folder uses. */
+export interface DiskLogger {
   warn(details: object, message: string): void;
   error(details: object, message: string): void;
 }
 
 /** Without a logger nothing is lost: it goes where Node reports its own warnings. */
-export const processLogger: StoreLogger = {
+export const processLogger: DiskLogger = {
   warn: (details, message) => emit(details, message),
   error: (details, message) => emit(details, message),
 };
@@ -13,5 +13,5 @@ export const processLogger: StoreLogger = {
 function emit(details: object, message: string): void {
   const error = 'err' in details ? details.err : undefined;
   const reason = error instanceof Error ? (error.stack ?? error.message) : undefined;
-  process.emitWarning(message, { type: 'StoreWarning', detail: reason });
+  process.emitWarning(message, { type: 'DiskWarning', detail: reason });
 }

@@ -1,0 +1,48 @@
+/** Everything that can go wrong with files, as one class with a stable code. */
+
+/**
+ * - `locked`: another process uses the directory.
+ * - `corrupt`: a file is damaged or missing, and reading on could lose acknowledged writes.
+ * - `version`: a file was written by a newer program.
+ * - `full`, `io`: the disk refused a write; what is stored stays readable.
+ * - `closed`: the store was closed.
+ */
+export type DiskErrorCode = 'locked' | 'corrupt' | 'full' | 'io' | 'closed' | 'version';
+
+export class DiskError extends Error {
+  readonly code: DiskErrorCode;
+
+  constructor(code: DiskErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'DiskError';
+    this.code = code;
+  }
+}
+
+export function corruptFile(path: string, offset: number, what: string, cause?: unknown): DiskError {
+  return new DiskError(
+    'corrupt',
+    `${path} is damaged at byte ${offset}: ${what}. Restore the data directory from a backup, or move it away to start empty.`,
+    { cause },
+  );
+}
+
+/** The error that a refusal of the disk is reported with. */
+export function diskFailure(directory: string, cause: unknown): DiskError {
+  const full = isErrno(cause, 'ENOSPC') || isErrno(cause, 'EDQUOT');
+  if (full) {
+    return new DiskError(
+      'full',
+      `no space left for the data directory ${directory}: free some and try again`,
+      {
+        cause,
+      },
+    );
+  }
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new DiskError('io', `cannot use the data directory ${directory}: ${reason}`, { cause });
+}
+
+export function isErrno(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}

@@ -1,0 +1,53 @@
+/** What tests of anything on disk share: a directory that goes away, a logger that remembers, a disk that refuses. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { type OpenOutput, openFile } from './output-file.ts';
+
+export async function temporaryDirectory(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'tidegate-disk-'));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** A logger that keeps what it is told. */
+export function recordingLogger() {
+  const messages: string[] = [];
+  const record = (_details: object, message: string) => void messages.push(message);
+  return { messages, warn: record, error: record };
+}
+
+type Operation = 'open' | 'write' | 'datasync' | 'truncate';
+
+/** A real disk that refuses what it is told to refuse; a refused write leaves its first half behind. */
+export function failingDisk() {
+  const refused = new Map<Operation, string>();
+  const disk = { refused, openOutput, busy: Promise.resolve() };
+  const check = (operation: Operation, path: string) => {
+    const code = refused.get(operation);
+    if (code !== undefined) throw Object.assign(new Error(`${code}: ${operation} ${path}`), { code });
+  };
+  async function openOutput(path: string): ReturnType<OpenOutput> {
+    check('open', path);
+    const file = await openFile(path);
+    return {
+      async write(data, position) {
+        if (refused.has('write')) await file.write(data.subarray(0, data.length >> 1), position);
+        check('write', path);
+        await file.write(data, position);
+      },
+      async datasync() {
+        await disk.busy;
+        check('datasync', path);
+        await file.datasync();
+      },
+      async truncate(length) {
+        check('truncate', path);
+        await file.truncate(length);
+      },
+      close: () => file.close(),
+    };
+  }
+  return disk;
+}
