@@ -1,17 +1,10 @@
 /** What the commands about the embedded cluster print. */
+import { textTable } from '../kube/text-table.ts';
 import type { ClusterReport } from '../local/supervisor/index.ts';
-
-/** Columns as wide as what is in them; the last one ends where it ends. */
-export function table(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
-  const line = (row: readonly string[]): string =>
-    row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('   ');
-  return rows.map((row) => line(row).trimEnd()).join('\n');
-}
 
 export function nodesTable({ nodes }: ClusterReport): string {
   if (nodes.length === 0) return 'no nodes; `tidegate up --nodes 3` has three';
-  return table([
+  return textTable([
     ['NODE', 'READY', 'ADDRESS', 'LINK', 'PODS', 'LABELS'],
     ...nodes.map(({ name, ready, address, link, pods, labels }) => [
       name,
@@ -25,7 +18,7 @@ export function nodesTable({ nodes }: ClusterReport): string {
 }
 
 export function processesTable({ processes }: ClusterReport): string {
-  return table([
+  return textTable([
     ['PROCESS', 'PID', 'STATE', 'RESTARTS', 'MEMORY'],
     ...processes.map(({ name, pid, state, restarts, memoryBytes }) => [
       name,

@@ -1,0 +1,1 @@
+export { type AdminRow, type AdminView, adminHandler } from './admin.ts';
