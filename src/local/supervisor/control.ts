@@ -6,7 +6,7 @@
 import { rm } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
-import { lockOwner } from '../apiserver/store/lock.ts';
+import { lockOwner } from '../../disk/lock.ts';
 import { codeOf, SupervisorError } from './error.ts';
 import type { StateDirectory } from './state.ts';
 

@@ -1,6 +1,7 @@
 /** Who a node is: the kubeconfigs of its kubelet and of its kube-proxy, signed by the cluster. */
 import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
+import { writeFileAtomically } from '../../disk/atomic-file.ts';
 import {
   ConfigError,
   type KubeClient,
@@ -8,7 +9,6 @@ import {
   newSigningRequest,
   requestCertificate,
 } from '../../kube/index.ts';
-import { writeFileAtomically } from '../apiserver/auth/atomic-file.ts';
 
 export interface NodeCredentials {
   kubelet: string;

@@ -3,10 +3,10 @@
  * containers of a node that was killed do not end at all: the next run of that node takes them over, if there is one.
  */
 import { readFile, rm } from 'node:fs/promises';
+import { writeFileAtomically } from '../../disk/atomic-file.ts';
+import { identify, isAlive, type ProcessIdentity } from '../../disk/lock.ts';
 import { sleep, systemClock } from '../../kube/clock.ts';
 import { Serial } from '../../kube/index.ts';
-import { writeFileAtomically } from '../apiserver/auth/atomic-file.ts';
-import { identify, isAlive, type ProcessIdentity } from '../apiserver/store/lock.ts';
 import { processesBelow } from '../node/processes/proc.ts';
 import { signalOne } from '../node/processes/spawn.ts';
 import { codeOf } from './error.ts';

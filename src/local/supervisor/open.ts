@@ -1,8 +1,8 @@
 /** From a state directory and what the user wants to a cluster that can be started, held by this process alone. */
 import { access, readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { StoreError } from '../apiserver/store/errors.ts';
-import { lockDirectory, lockOwner } from '../apiserver/store/lock.ts';
+import { DiskError } from '../../disk/errors.ts';
+import { lockDirectory, lockOwner } from '../../disk/lock.ts';
 import { readImages } from '../node/images/index.ts';
 import { changeOf, type LayoutChange, placeNodes } from './change.ts';
 import { SupervisorError } from './error.ts';
@@ -62,7 +62,7 @@ async function lock(state: StateDirectory): Promise<() => Promise<void>> {
   try {
     return await lockDirectory(state.path);
   } catch (cause) {
-    if (!(cause instanceof StoreError && cause.code === 'locked')) throw cause;
+    if (!(cause instanceof DiskError && cause.code === 'locked')) throw cause;
     const owner = await lockOwner(state.path);
     throw new SupervisorError(
       `a cluster is already running in ${state.path}${owner === undefined ? '' : ` (pid ${owner.pid})`}; stop it with \`tidegate down --state ${state.path}\`, or start another one with --state DIR`,

@@ -9,7 +9,7 @@
  */
 import { access, constants, mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writeFileAtomically } from '../apiserver/auth/atomic-file.ts';
+import { writeFileAtomically } from '../../disk/atomic-file.ts';
 import { codeOf, SupervisorError } from './error.ts';
 import type { NodeLayout } from './layout.ts';
 

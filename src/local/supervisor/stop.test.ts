@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { lockDirectory } from '../apiserver/store/lock.ts';
+import { lockDirectory } from '../../disk/lock.ts';
 import { ControlServer } from './control.ts';
 import { StateDirectory } from './state.ts';
 import { stopCluster } from './stop.ts';

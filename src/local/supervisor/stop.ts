@@ -1,5 +1,5 @@
+import { lockDirectory, lockOwner } from '../../disk/lock.ts';
 import { sleep, systemClock } from '../../kube/clock.ts';
-import { lockDirectory, lockOwner } from '../apiserver/store/lock.ts';
 import { askSupervisor } from './control.ts';
 import { awaitLeftovers, endContainers } from './leftovers.ts';
 import { hasCluster, type StateDirectory } from './state.ts';

@@ -1,6 +1,6 @@
 import { readdir, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { lockDirectory } from '../apiserver/store/lock.ts';
+import { lockDirectory } from '../../disk/lock.ts';
 import { SupervisorError } from './error.ts';
 import { hasCluster, isOurs, type StateDirectory } from './state.ts';
 

@@ -1,1 +1,0 @@
-export { writeFileAtomically } from '../../../disk/atomic-file.ts';

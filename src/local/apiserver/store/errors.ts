@@ -1,1 +1,0 @@
-export { DiskError as StoreError } from '../../../disk/errors.ts';

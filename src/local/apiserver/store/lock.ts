@@ -1,1 +1,0 @@
-export { identify, isAlive, lockDirectory, lockOwner, type ProcessIdentity } from '../../../disk/lock.ts';
