@@ -1,3 +1,4 @@
+import { parseSigningRequest } from '../../kube/certificates/parse-signing-request.ts';
 import { encodeAltNames } from '../../kube/certificates/x509.ts';
 import {
   CERTIFICATE_SIGNING_REQUESTS,
@@ -7,7 +8,6 @@ import {
   isNotFound,
   type KubeClient,
 } from '../../kube/index.ts';
-import { parseSigningRequest } from '../apiserver/auth/csr/signing-request.ts';
 
 const SIGNER = 'kubernetes.io/kubelet-serving';
 

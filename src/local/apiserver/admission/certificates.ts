@@ -1,9 +1,9 @@
 /** Who may approve and sign which certificates, and which may not be asked for at all. */
 import { isDeepStrictEqual } from 'node:util';
+import { parseSigningRequest } from '../../../kube/certificates/parse-signing-request.ts';
 import type { Subject } from '../../../kube/certificates/x509.ts';
 import type { KubeObject } from '../../../kube/object.ts';
 import type { Authorizer } from '../auth/authorization.ts';
-import { parseSigningRequest } from '../auth/csr/signing-request.ts';
 import { MASTERS } from '../auth/identity.ts';
 import type { AdmissionAttributes } from '../operations/core.ts';
 import type { UserInfo } from '../resources/types.ts';

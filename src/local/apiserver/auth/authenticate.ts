@@ -1,10 +1,11 @@
 /** Who is asking? Client certificate, then bearer token, then nobody in particular. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { TLSSocket } from 'node:tls';
+import { bearerToken } from '../../../kube/serving/bearer.ts';
+import { ClientCertificates, type ShownCertificate } from '../../../kube/serving/client-certificate.ts';
 import { unauthorized } from '../errors.ts';
 import type { UserInfo } from '../resources/types.ts';
-import { ClientCertificates } from './client-certificate.ts';
-import { ANONYMOUS_USER, authenticated } from './identity.ts';
+import { ANONYMOUS_USER, authenticated, EXTRA } from './identity.ts';
 import type { ServiceAccountTokens, TokenVerdict } from './tokens.ts';
 
 export interface AuthenticatorOptions {
@@ -22,7 +23,7 @@ export class Authenticator {
   constructor(options: AuthenticatorOptions) {
     this.#tokens = options.tokens;
     this.#staticTokens = options.staticTokens ?? new Map();
-    this.#certificates = new ClientCertificates(options.now);
+    this.#certificates = new ClientCertificates(() => options.now().getTime());
   }
 
   /**
@@ -31,7 +32,7 @@ export class Authenticator {
    */
   authenticate(socket: TLSSocket, headers: IncomingHttpHeaders): UserInfo {
     const certificate = this.#certificates.identify(socket);
-    if (typeof certificate === 'object') return authenticated(certificate.user);
+    if (typeof certificate === 'object') return authenticated(userOf(certificate));
     const token = bearerToken(headers.authorization);
     if (token !== undefined) {
       const verdict = this.verifyToken(token);
@@ -54,7 +55,8 @@ export class Authenticator {
   }
 }
 
-function bearerToken(authorization: string | undefined): string | undefined {
-  const [scheme = '', token = ''] = (authorization ?? '').trim().split(' ');
-  return scheme.toLowerCase() === 'bearer' && token !== '' ? token : undefined;
-}
+const userOf = ({ subject, fingerprint }: ShownCertificate): UserInfo => ({
+  username: subject.commonName,
+  groups: subject.organizations,
+  extra: { [EXTRA.credentialId]: [`X509SHA256=${fingerprint}`] },
+});

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { subjectOf } from '../../../kube/certificates/subject.ts';
 import { writeKubeconfig } from './kubeconfig.ts';
 import { openPki } from './pki.ts';
-import { subjectOf } from './subject.ts';
 
 let directory: string;
 beforeEach(() => {

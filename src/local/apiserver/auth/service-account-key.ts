@@ -1,5 +1,6 @@
 /** The key that signs service account tokens: compact JWTs, RS256 for an RSA key and ES256 for a P-256 one. */
 import { createHash, createPublicKey, type JsonWebKey, type KeyObject, sign, verify } from 'node:crypto';
+import { jwtPart } from '../../../kube/serving/bearer.ts';
 
 export interface JsonWebKeySet {
   keys: JsonWebKey[];
@@ -30,7 +31,7 @@ export class ServiceAccountKey {
   /** The algorithm is the key's, never the one the token names: a forged header can not choose a weaker one. */
   verifies(token: string): boolean {
     const dot = token.lastIndexOf('.');
-    const header = decodePart(token, 0);
+    const header = jwtPart(token, 0);
     if (dot < 0 || header === undefined || header.alg !== this.algorithm) return false;
     if (header.kid !== undefined && header.kid !== this.keyId) return false;
     const signature = Buffer.from(token.slice(dot + 1), 'base64url');
@@ -51,17 +52,3 @@ function algorithmOf(key: KeyObject): 'RS256' | 'ES256' {
 }
 
 const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-
-/** One of the JSON parts of a compact JWT, unverified; undefined when the text is not one. */
-export function decodePart(token: string, part: 0 | 1): Record<string, unknown> | undefined {
-  const parts = token.split('.');
-  if (parts.length !== 3) return undefined;
-  try {
-    const value: unknown = JSON.parse(Buffer.from(parts[part]!, 'base64url').toString());
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
-  } catch {
-    return undefined;
-  }
-}

@@ -1,9 +1,10 @@
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../../kube/object.ts';
+import { jwtPart } from '../../../kube/serving/bearer.ts';
 import type { RequestContext, UserInfo } from '../resources/types.ts';
 import { openIdDocuments } from './openid.ts';
-import { decodePart, ServiceAccountKey } from './service-account-key.ts';
+import { ServiceAccountKey } from './service-account-key.ts';
 import { type ObjectStore, openObjects } from './testing.ts';
 import { tokenRequestHandler } from './token-request.ts';
 import { ServiceAccountTokens } from './tokens.ts';
@@ -75,8 +76,8 @@ describe('TokenRequest', () => {
       spec: { audiences: [ISSUER], expirationSeconds: 3600, boundObjectRef: null },
       status: { token, expirationTimestamp: '2026-01-01T01:00:00Z' },
     });
-    expect(decodePart(token, 0)).toEqual({ alg: 'ES256', kid: key.keyId });
-    expect(decodePart(token, 1)).toEqual({
+    expect(jwtPart(token, 0)).toEqual({ alg: 'ES256', kid: key.keyId });
+    expect(jwtPart(token, 1)).toEqual({
       aud: [ISSUER],
       exp: 1767229200,
       iat: 1767225600,
@@ -122,7 +123,7 @@ describe('TokenRequest', () => {
 
   it("extends a kubelet's token by a year, and says when to remark on it", async () => {
     const answer = await request({ boundObjectRef: podRef, expirationSeconds: 3607 });
-    const claims = decodePart(tokenIn(answer), 1) as {
+    const claims = jwtPart(tokenIn(answer), 1) as {
       exp: number;
       iat: number;
       'kubernetes.io': { warnafter: number };
@@ -152,7 +153,7 @@ describe('a node', () => {
 describe('verification', () => {
   it('gives the user, with what is known of its pod', async () => {
     const token = tokenIn(await request({ boundObjectRef: podRef }));
-    const { jti } = decodePart(token, 1) as { jti: string };
+    const { jti } = jwtPart(token, 1) as { jti: string };
     expect(tokens.verify(token)).toEqual({
       user: {
         username: 'system:serviceaccount:shop:robot',
@@ -217,7 +218,7 @@ describe('verification', () => {
   it('is not fooled by a changed payload, another key, or another algorithm', async () => {
     const token = tokenIn(await request({}));
     const [head, payload, signature] = token.split('.') as [string, string, string];
-    const claims = { ...decodePart(token, 1), sub: 'system:serviceaccount:kube-system:admin' };
+    const claims = { ...jwtPart(token, 1), sub: 'system:serviceaccount:kube-system:admin' };
     const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
     const forged = [
       `${head}.${encode(claims)}.${signature}`,
@@ -253,7 +254,7 @@ describe('discovery', () => {
   it('takes an RSA key too', () => {
     const rsa = new ServiceAccountKey(generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey);
     const token = rsa.sign({ a: 1 });
-    expect(decodePart(token, 0)).toEqual({ alg: 'RS256', kid: rsa.keyId });
+    expect(jwtPart(token, 0)).toEqual({ alg: 'RS256', kid: rsa.keyId });
     expect(rsa.verifies(token)).toBe(true);
   });
 });

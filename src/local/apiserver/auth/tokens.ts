@@ -1,10 +1,11 @@
 /** Service account tokens: signing them, and proving that one is still good. */
 import { randomUUID } from 'node:crypto';
+import { jwtPart } from '../../../kube/serving/bearer.ts';
 import { notFound } from '../errors.ts';
 import type { UserInfo } from '../resources/types.ts';
 import type { Entry, Key, Store } from '../store/types.ts';
 import { authenticated, EXTRA, serviceAccountGroups, serviceAccountUsername } from './identity.ts';
-import { decodePart, type ServiceAccountKey } from './service-account-key.ts';
+import type { ServiceAccountKey } from './service-account-key.ts';
 
 /** Clocks of signer and verifier may be this far apart. */
 const LEEWAY_SECONDS = 60;
@@ -114,7 +115,7 @@ export class ServiceAccountTokens {
       this.#verified.set(token, cached);
       return cached;
     }
-    const payload = decodePart(token, 1);
+    const payload = jwtPart(token, 1);
     if (payload === undefined || payload.iss !== this.issuer) return undefined;
     if (!this.#key.verifies(token)) return { error: 'go-jose/go-jose: error in cryptographic primitive' };
     const claims = parseClaims(payload);

@@ -4,12 +4,15 @@
  */
 
 import type { CertificateRequestInfo, ExtendedUsage } from '../../../../kube/certificates/certificate.ts';
+import {
+  type ParsedSigningRequest,
+  parseSigningRequest,
+} from '../../../../kube/certificates/parse-signing-request.ts';
 import type { KubeObject } from '../../../../kube/object.ts';
 import type { UserInfo } from '../../resources/types.ts';
 import type { Authorizer } from '../authorization.ts';
 import { NODES } from '../identity.ts';
 import type { Pki } from '../pki.ts';
-import { parseSigningRequest, type SigningRequest } from './signing-request.ts';
 
 const MAX_SECONDS = 365 * 24 * 3600;
 const MIN_SECONDS = 600;
@@ -40,7 +43,7 @@ interface CsrObject extends KubeObject {
   status?: { conditions?: Condition[]; certificate?: string };
 }
 
-type Rule = (request: SigningRequest, usages: string[]) => string | undefined;
+type Rule = (request: ParsedSigningRequest, usages: string[]) => string | undefined;
 
 const SIGNERS: Record<string, Rule> = {
   'kubernetes.io/kube-apiserver-client': checkClientUsages,
@@ -120,7 +123,7 @@ function withCondition(csr: CsrObject, type: string, reason: string, message: st
   return { ...csr, status: { ...csr.status, conditions: [...(csr.status?.conditions ?? []), condition] } };
 }
 
-function checkClientUsages(_request: SigningRequest, usages: string[]): string | undefined {
+function checkClientUsages(_request: ParsedSigningRequest, usages: string[]): string | undefined {
   const wrong = usages.find(
     (usage) => !['digital signature', 'key encipherment', 'client auth'].includes(usage),
   );
@@ -130,24 +133,24 @@ function checkClientUsages(_request: SigningRequest, usages: string[]): string |
     : 'missing required usage for client certificate: client auth';
 }
 
-function checkKubeletClient(request: SigningRequest, usages: string[]): string | undefined {
+function checkKubeletClient(request: ParsedSigningRequest, usages: string[]): string | undefined {
   const { subject, altNames } = request;
   if (subject.organizations.join() !== NODES) return 'subject organization is not system:nodes';
-  if (altNames.dns > 0) return 'DNS subjectAltNames are not allowed';
-  if (altNames.email > 0) return 'Email subjectAltNames are not allowed';
-  if (altNames.ip > 0) return 'IP subjectAltNames are not allowed';
-  if (altNames.uri > 0) return 'URI subjectAltNames are not allowed';
+  if (altNames.dns.length > 0) return 'DNS subjectAltNames are not allowed';
+  if (altNames.email.length > 0) return 'Email subjectAltNames are not allowed';
+  if (altNames.ip.length > 0) return 'IP subjectAltNames are not allowed';
+  if (altNames.uri.length > 0) return 'URI subjectAltNames are not allowed';
   if (!subject.commonName.startsWith('system:node:'))
     return 'subject common name does not begin with system:node:';
   return checkUsages(usages, 'client auth');
 }
 
-function checkKubeletServing(request: SigningRequest, usages: string[]): string | undefined {
+function checkKubeletServing(request: ParsedSigningRequest, usages: string[]): string | undefined {
   const { subject, altNames } = request;
   if (subject.organizations.join() !== NODES) return 'subject organization is not system:nodes';
-  if (altNames.dns === 0 && altNames.ip === 0) return 'DNS or IP subjectAltName is required';
-  if (altNames.email > 0) return 'Email subjectAltNames are not allowed';
-  if (altNames.uri > 0) return 'URI subjectAltNames are not allowed';
+  if (altNames.dns.length === 0 && altNames.ip.length === 0) return 'DNS or IP subjectAltName is required';
+  if (altNames.email.length > 0) return 'Email subjectAltNames are not allowed';
+  if (altNames.uri.length > 0) return 'URI subjectAltNames are not allowed';
   const problem = checkUsages(usages, 'server auth');
   if (problem !== undefined) return problem;
   return subject.commonName.startsWith('system:node:')

@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
-import { subjectElement } from '../../../kube/certificates/certificate.ts';
-import { parseName, type Subject } from '../../../kube/certificates/x509.ts';
+import { subjectElement } from './certificate.ts';
+import { parseName, type Subject } from './x509.ts';
 
 /**
  * The subject out of the DER itself: the printed form that node:crypto offers separates attributes by line breaks,

@@ -1,0 +1,20 @@
+/** Bearer tokens as they arrive: the header, and the parts of a token that is a JWT. */
+
+export function bearerToken(authorization: string | undefined): string | undefined {
+  const [scheme = '', token = ''] = (authorization ?? '').trim().split(' ');
+  return scheme.toLowerCase() === 'bearer' && token !== '' ? token : undefined;
+}
+
+/** Header (0) or claims (1) of a compact JWT, unverified; undefined when the text is not one. */
+export function jwtPart(token: string, part: 0 | 1): Record<string, unknown> | undefined {
+  const parts = token.split('.');
+  if (parts.length !== 3) return undefined;
+  try {
+    const value: unknown = JSON.parse(Buffer.from(parts[part]!, 'base64url').toString());
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
