@@ -2,11 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '../client/client.ts';
 import type { SelectOptions } from '../client/options.ts';
 import { keyOf, qualifiedName, type Resource } from '../client/resource.ts';
-import type { WatchEvent } from '../client/watch.ts';
 import { type Clock, type Random, systemClock } from '../clock.ts';
 import { type Logger, silentLogger } from '../log.ts';
 import type { KubeObject } from '../object.ts';
-import { Reflector } from './reflector.ts';
+import { type Mirror, Reflector } from './reflector.ts';
 import { isOlderVersion, Tombstones } from './resource-version.ts';
 import { type Cache, type IndexFunction, Store } from './store.ts';
 
@@ -48,9 +47,10 @@ export class Informer<T extends KubeObject = KubeObject> {
     });
     this.#transform = transform;
     this.#log = log.child({ resource: qualifiedName(resource) });
-    const mirror = {
-      replace: (objects: T[]) => this.#replace(objects),
-      apply: (event: WatchEvent<T>) => this.#apply(event),
+    const mirror: Mirror<T> = {
+      keep: (object) => this.#shrink(object),
+      replace: (objects) => this.#replace(objects),
+      apply: (type, object) => this.#apply(type, object),
     };
     this.#reflector = new Reflector(client, resource, mirror, { select, clock, random, log: this.#log });
   }
@@ -86,14 +86,14 @@ export class Informer<T extends KubeObject = KubeObject> {
     const gone = new Set(this.#store.keys());
     for (const object of objects) {
       gone.delete(keyOf(object));
-      this.#set(this.#shrink(object));
+      this.#set(object);
     }
     for (const key of gone) this.#delete(key);
     this.#hasSynced = true;
     this.#resolveSynced();
   }
 
-  #apply({ type, object }: WatchEvent<T>): void {
+  #apply(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void {
     const key = keyOf(object);
     const { resourceVersion } = object.metadata;
     // After reconnecting to a server that lags behind, the past may come again.
@@ -101,8 +101,8 @@ export class Informer<T extends KubeObject = KubeObject> {
     if (this.#tombstones.isBuried(key, resourceVersion)) return;
     if (type === 'DELETED') {
       this.#tombstones.bury(key, resourceVersion);
-      this.#delete(key, this.#shrink(object));
-    } else this.#set(this.#shrink(object));
+      this.#delete(key, object);
+    } else this.#set(object);
   }
 
   #set(object: T): void {

@@ -2,6 +2,8 @@ import { backoffDelay } from '../backoff.ts';
 import type { KubeClient } from '../client/client.ts';
 import {
   ApiStatusError,
+  ConnectionError,
+  DeadlineError,
   isBadRequest,
   isExpired,
   isInvalid,
@@ -12,27 +14,49 @@ import {
 import type { SelectOptions } from '../client/options.ts';
 import { keyOf, type Resource } from '../client/resource.ts';
 import type { WatchEvent } from '../client/watch.ts';
-import { type Clock, type Random, sleep } from '../clock.ts';
+import type { Clock, Random } from '../clock.ts';
 import type { Logger } from '../log.ts';
-import type { KubeObject } from '../object.ts';
+import type { KubeList, KubeObject } from '../object.ts';
+import { alwaysOnline, type Link, pause } from './link.ts';
 import { isOlderVersion } from './resource-version.ts';
 import { endsInitialEvents, HalfOpenError, watchStream } from './watch-stream.ts';
 
-/** Where the reflector puts what it learns. */
-export interface Mirror<T extends KubeObject> {
+/** Where the reflector puts what it learns, in the form in which it is kept there. */
+export interface Mirror<T extends KubeObject, Kept = T> {
+  /** Called for every object as soon as it is read, so that a large state is never in memory as it came. */
+  keep(object: T): Kept;
   /** The complete state at one moment; whatever is not in it is gone. */
-  replace(objects: T[]): void;
-  apply(event: WatchEvent<T>): void;
+  replace(state: Kept[], resourceVersion: string, listKind: string): void;
+  apply(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: Kept): void;
+  /** Nothing else has happened up to here. */
+  bookmark?(resourceVersion: string): void;
 }
 
-export interface ReflectorOptions {
+/** `listing`: the state is being fetched. `watching`: the mirror is current. `waiting`: neither, for now. */
+export type ReflectorPhase = 'listing' | 'watching' | 'waiting';
+
+export interface ReflectorOptions<Kept> {
   select: SelectOptions;
   clock: Clock;
   random: Random;
   log: Logger;
+  /** The mirror holds the state of this version: go on from there. */
+  resumeFrom?: string;
+  /** A stream is cheaper for both sides; a list travels compressed, which counts more on a thin link. */
+  initialState?: 'stream' | 'list';
+  /** While it is away nothing is tried; when it comes back, everything at once. */
+  link?: Link;
+  /** Whether a state may replace what is there. If not, it is fetched again after a while. */
+  confirm?(state: Kept[], signal: AbortSignal): Promise<boolean>;
+  /** Failures after which there is no use in trying again. */
+  isFinal?(error: unknown): boolean;
+  onPhase?(phase: ReflectorPhase): void;
 }
 
-const BACKOFF = { baseMs: 500, maxMs: 30_000 };
+const BASE_MS = 500;
+/** A server that answers with failures is left alone for longer than one that could not be reached. */
+const LONGEST_MS = 30_000;
+const LONGEST_UNREACHED_MS = 5_000;
 /** A watch that ends sooner, and without an event, did not work. */
 const SHORT_WATCH_MS = 1_000;
 
@@ -40,64 +64,94 @@ const SHORT_WATCH_MS = 1_000;
  * Keeps a mirror equal to the server, forever: the state once, then events, resumed where they broke off. The state
  * is fetched again only when the server no longer knows the place to resume from.
  */
-export class Reflector<T extends KubeObject> {
+export class Reflector<T extends KubeObject, Kept = T> {
   readonly #client: KubeClient;
   readonly #resource: Resource<T>;
-  readonly #mirror: Mirror<T>;
-  readonly #options: ReflectorOptions;
+  readonly #mirror: Mirror<T, Kept>;
+  readonly #options: ReflectorOptions<Kept>;
+  readonly #link: Link;
   /** Undefined: the state must be fetched. */
   #resourceVersion: string | undefined;
-  /** Until the server has refused it: the state arrives as a stream, which is cheaper for both sides. */
-  #watchList = true;
+  /** Until the server has refused it: the state arrives as a stream. */
+  #watchList: boolean;
   /** In a row, without an event in between. */
   #failures = 0;
 
-  constructor(client: KubeClient, resource: Resource<T>, mirror: Mirror<T>, options: ReflectorOptions) {
+  constructor(
+    client: KubeClient,
+    resource: Resource<T>,
+    mirror: Mirror<T, Kept>,
+    options: ReflectorOptions<Kept>,
+  ) {
     this.#client = client;
     this.#resource = resource;
     this.#mirror = mirror;
     this.#options = options;
+    this.#link = options.link ?? alwaysOnline;
+    this.#resourceVersion = options.resumeFrom;
+    this.#watchList = options.initialState !== 'list';
   }
 
-  /** Returns when the signal is aborted, and only then. */
+  /** Returns when the signal is aborted, and only then; rejects with a failure that is final. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        await this.#round(signal);
+        if (!this.#link.online) await pause(this.#options.clock, 0, this.#link, signal);
+        await this.#round(signal).finally(() => this.#options.onPhase?.('waiting'));
       } catch (error) {
         if (signal.aborted) return;
+        if (this.#options.isFinal?.(error) === true) throw error;
         await this.#recover(error, signal).catch(() => {}); // Rejects only when aborted: the loop ends.
       }
     }
   }
 
   async #round(signal: AbortSignal): Promise<void> {
+    if (this.#resourceVersion === undefined) this.#options.onPhase?.('listing');
     if (this.#resourceVersion === undefined && this.#watchList) return this.#stream(signal, true);
     if (this.#resourceVersion === undefined) await this.#list(signal);
     await this.#stream(signal, false);
   }
 
+  /** Page by page at one resourceVersion. */
   async #list(signal: AbortSignal): Promise<void> {
-    const list = await this.#client.list(this.#resource, { ...this.#options.select, signal });
-    this.#mirror.replace(list.items);
-    this.#resourceVersion = list.metadata.resourceVersion ?? '';
+    const options = { ...this.#options.select, signal };
+    const state: Kept[] = [];
+    let last: { resourceVersion: string; listKind: string } | undefined;
+    const take = (page: KubeList<T>): void => {
+      for (const item of page.items) state.push(this.#mirror.keep(item));
+      last = { resourceVersion: page.metadata.resourceVersion ?? '', listKind: page.kind };
+    };
+    try {
+      for await (const page of this.#client.pages(this.#resource, options)) take(page);
+    } catch (error) {
+      // The list was longer than the server keeps its snapshot. In one piece it can not expire.
+      if (last === undefined || !isExpired(error)) throw error;
+      state.length = 0;
+      take(await this.#client.listPage(this.#resource, options));
+    }
+    await this.#replace(state, last!.resourceVersion, last!.listKind, signal);
   }
 
   async #stream(signal: AbortSignal, initialEvents: boolean): Promise<void> {
     const { clock, random, select } = this.#options;
     const startedAt = clock.monotonic();
-    let initial: Map<string, T> | undefined = initialEvents ? new Map() : undefined;
+    let initial: Map<string, Kept> | undefined = initialEvents ? new Map() : undefined;
     let events = 0;
-    const options = { select, clock, random, initialEvents, resourceVersion: this.#resourceVersion ?? '' };
-    for await (const event of watchStream(this.#client, this.#resource, options, signal)) {
+    const onOpen = initialEvents ? undefined : () => this.#options.onPhase?.('watching');
+    const options = { select, clock, random, initialEvents, onOpen };
+    const resourceVersion = this.#resourceVersion ?? '';
+    const stream = watchStream(this.#client, this.#resource, { ...options, resourceVersion }, signal);
+    for await (const event of stream) {
       events++;
       this.#failures = 0;
       if (initial === undefined) this.#apply(event);
       else if (endsInitialEvents(event)) {
-        this.#mirror.replace([...initial.values()]);
+        const { kind, metadata } = event.object;
+        await this.#replace([...initial.values()], metadata.resourceVersion ?? '', `${kind}List`, signal);
         initial = undefined;
-        this.#resourceVersion = event.object.metadata.resourceVersion ?? '';
-      } else collect(initial, event);
+        this.#options.onPhase?.('watching');
+      } else this.#collect(initial, event);
     }
     if (initial !== undefined) throw new Error('the watch ended before the initial state was complete');
     if (events === 0 && clock.monotonic() - startedAt < SHORT_WATCH_MS) {
@@ -105,10 +159,26 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
-  #apply(event: WatchEvent<T>): void {
-    if (event.type !== 'BOOKMARK') this.#mirror.apply(event);
-    const { resourceVersion } = event.object.metadata;
-    if (!isOlderVersion(resourceVersion, this.#resourceVersion)) this.#resourceVersion = resourceVersion;
+  async #replace(state: Kept[], resourceVersion: string, listKind: string, signal: AbortSignal) {
+    const believed = (await this.#options.confirm?.(state, signal)) ?? true;
+    if (!believed) throw new Error('the state that the server sent is not to be believed; asking again');
+    this.#mirror.replace(state, resourceVersion, listKind);
+    this.#resourceVersion = resourceVersion;
+  }
+
+  #apply({ type, object }: WatchEvent<T>): void {
+    const { resourceVersion } = object.metadata;
+    const newer = !isOlderVersion(resourceVersion, this.#resourceVersion);
+    if (type !== 'BOOKMARK') this.#mirror.apply(type, this.#mirror.keep(object));
+    else if (newer && resourceVersion !== undefined) this.#mirror.bookmark?.(resourceVersion);
+    if (newer) this.#resourceVersion = resourceVersion;
+  }
+
+  /** Changes may be mixed into the initial events; only the last word on each object counts. */
+  #collect(initial: Map<string, Kept>, { type, object }: WatchEvent<T>): void {
+    const key = keyOf(object);
+    if (type === 'DELETED') initial.delete(key);
+    else if (type !== 'BOOKMARK') initial.set(key, this.#mirror.keep(object));
   }
 
   /** Decides where to go on, then waits so long that a broken server is not hammered. */
@@ -127,15 +197,12 @@ export class Reflector<T extends KubeObject> {
     const firstExpiry = lostPlace && this.#failures === 0;
     if (!lostPlace)
       log.warn({ err: error, failures: this.#failures + 1 }, 'list and watch failed; trying again');
-    const delayMs = firstExpiry ? 0 : backoffDelay(this.#failures, BACKOFF, random);
+    const backoff = { baseMs: BASE_MS, maxMs: isUnreached(error) ? LONGEST_UNREACHED_MS : LONGEST_MS };
+    const delayMs = firstExpiry ? 0 : backoffDelay(this.#failures, backoff, random);
     this.#failures++;
-    await sleep(clock, delayMs, signal);
+    if (await pause(clock, delayMs, this.#link, signal)) this.#failures = 0;
   }
 }
 
-/** Changes may be mixed into the initial events; only the last word on each object counts. */
-function collect<T extends KubeObject>(initial: Map<string, T>, { type, object }: WatchEvent<T>): void {
-  const key = keyOf(object);
-  if (type === 'DELETED') initial.delete(key);
-  else if (type !== 'BOOKMARK') initial.set(key, object);
-}
+const isUnreached = (error: unknown): boolean =>
+  error instanceof ConnectionError || error instanceof DeadlineError || error instanceof HalfOpenError;

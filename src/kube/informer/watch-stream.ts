@@ -21,6 +21,8 @@ export interface StreamOptions {
   initialEvents: boolean;
   clock: Clock;
   random: Random;
+  /** The server has accepted the watch. */
+  onOpen?: () => void;
 }
 
 const SHORTEST_SECONDS = 300;
@@ -48,6 +50,7 @@ export async function* watchStream<T extends KubeObject>(
       ...(initialEvents ? { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' } : {}),
       signal: controller.signal,
     });
+    options.onOpen?.();
     for await (const event of events) {
       if (event.type === 'BOOKMARK') watchdog.sawBookmark();
       else watchdog.sawEvent();
