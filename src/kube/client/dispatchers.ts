@@ -1,14 +1,27 @@
-import { Agent, type Dispatcher, ProxyAgent } from 'undici';
+import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import type { ClusterConfig, Credential } from '../config/cluster.ts';
 
+/** What requests go over. */
+export interface Connections {
+  for(credential: Credential): Dispatcher;
+  /** Ends what goes over them on behalf of their user. */
+  close(): Promise<void>;
+}
+
+/** How to reach one server, whoever one is. */
+export type Peer = Pick<
+  ClusterConfig,
+  'server' | 'ca' | 'tlsServerName' | 'insecureSkipTlsVerify' | 'proxyUrl'
+>;
+
 /** A client certificate belongs to the connection, so a new certificate needs new connections. */
-export class Dispatchers {
-  readonly #config: ClusterConfig;
+export class Dispatchers implements Connections {
+  readonly #peer: Peer;
   readonly #all = new Set<Dispatcher>();
   #current: { dispatcher: Dispatcher; cert: string | undefined; key: string | undefined } | undefined;
 
-  constructor(config: ClusterConfig) {
-    this.#config = config;
+  constructor(peer: Peer) {
+    this.#peer = peer;
   }
 
   for({ cert, key }: Credential): Dispatcher {
@@ -19,10 +32,12 @@ export class Dispatchers {
     return this.#current.dispatcher;
   }
 
+  /** Breaks every connection. Whoever asks for one afterwards gets a new one. */
   async close(): Promise<void> {
-    await Promise.all([...this.#all].map((dispatcher) => dispatcher.destroy()));
+    const all = [...this.#all];
     this.#all.clear();
     this.#current = undefined;
+    await Promise.all(all.map((dispatcher) => dispatcher.destroy()));
   }
 
   /** What still runs over the old certificate may end in its own time. */
@@ -32,7 +47,7 @@ export class Dispatchers {
   }
 
   #create(cert: string | undefined, key: string | undefined): Dispatcher {
-    const { ca, tlsServerName, insecureSkipTlsVerify, proxyUrl } = this.#config;
+    const { server, ca, tlsServerName, insecureSkipTlsVerify, proxyUrl } = this.#peer;
     const connect = {
       ca,
       cert,
@@ -47,7 +62,7 @@ export class Dispatchers {
     const options = { connect, keepAliveTimeout: 30_000, allowH2: false };
     const dispatcher =
       proxyUrl === undefined
-        ? new Agent(options)
+        ? new Pool(new URL(server).origin, options)
         : new ProxyAgent({ ...options, uri: proxyUrl, requestTls: connect });
     this.#all.add(dispatcher);
     return dispatcher;

@@ -4,7 +4,7 @@ import { type Dispatcher, request as undiciRequest } from 'undici';
 import { type Clock, childController, orAborted, type Random, sleep, systemClock } from '../clock.ts';
 import type { ClusterConfig, Credential } from '../config/cluster.ts';
 import { type Logger, silentLogger } from '../log.ts';
-import { Dispatchers } from './dispatchers.ts';
+import { type Connections, Dispatchers } from './dispatchers.ts';
 import { ApiStatusError, ConnectionError, DeadlineError, statusOf } from './errors.ts';
 import { type Query, queryString } from './options.ts';
 import { resetRetryMs, retryAfterMs } from './retry.ts';
@@ -32,6 +32,8 @@ export interface TransportOptions {
   clock?: Clock;
   random?: Random;
   log?: Logger;
+  /** Connections that others use too. Without them the client opens its own, to the server of its configuration. */
+  connections?: Connections;
 }
 
 type Answer = Dispatcher.ResponseData;
@@ -40,7 +42,7 @@ const inflate = promisify(gunzip);
 /** HTTP to one API server: credentials, deadlines, retries. Failures come out typed; bodies are not looked into. */
 export class Transport {
   readonly #config: ClusterConfig;
-  readonly #dispatchers: Dispatchers;
+  readonly #connections: Connections;
   readonly #base: string;
   readonly #userAgent: string;
   readonly #deadlineMs: number;
@@ -51,7 +53,7 @@ export class Transport {
 
   constructor(config: ClusterConfig, options: TransportOptions = {}) {
     this.#config = config;
-    this.#dispatchers = new Dispatchers(config);
+    this.#connections = options.connections ?? new Dispatchers(config);
     this.#base = config.server.replace(/\/+$/, '');
     this.#userAgent = options.userAgent ?? `node/${process.versions.node}`;
     this.#deadlineMs = options.deadlineMs ?? 32_000;
@@ -83,7 +85,7 @@ export class Transport {
   }
 
   async close(): Promise<void> {
-    await this.#dispatchers.close();
+    await this.#connections.close();
   }
 
   async *#chunks(request: HttpRequest, answer: Answer): AsyncGenerator<Buffer> {
@@ -132,7 +134,7 @@ export class Transport {
     const compress = !stream && this.#config.disableCompression !== true;
     try {
       return await undiciRequest(this.#url(request), {
-        dispatcher: this.#dispatchers.for(credential),
+        dispatcher: this.#connections.for(credential),
         method: request.method,
         headers: {
           accept: 'application/json',
