@@ -1,0 +1,198 @@
+/** The file of a DurableMap: a header and frames behind it, appended one by one and read at random. */
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { corruptFile, DiskError } from './errors.ts';
+import { hasFrameBehind, readFrames } from './frame.ts';
+import type { DiskLogger } from './logger.ts';
+import { decodeMapFrame, type PlacedChange } from './map-frame.ts';
+import { type OpenOutput, type OutputFile, syncDirectory } from './output-file.ts';
+
+const MAGIC = 'tidemap\n';
+const FORMAT_VERSION = 1;
+/** magic 8 | version 4 | crc32 of both 4 */
+const HEADER_SIZE = 16;
+
+/** A file under this name is not finished, and counts for nothing. */
+export const draftOf = (path: string): string => `${path}.tmp`;
+
+export class MapFile {
+  readonly #output: OutputFile;
+  readonly #input: FileHandle;
+  #path: string;
+  #end: number;
+  /** A write failed: behind `#end` there may be part of it, which must go before the next one. */
+  #torn = false;
+  /** The name is new: until the directory is synced, a power cut may bring back what had it before. */
+  #nameUnsynced = false;
+  #reads = 0;
+  #retired = false;
+
+  private constructor(path: string, output: OutputFile, input: FileHandle, end: number) {
+    this.#path = path;
+    this.#output = output;
+    this.#input = input;
+    this.#end = end;
+  }
+
+  /** Begins a draft, empty but for its header; `publish` gives it the name that counts. */
+  static async draft(path: string, openOutput: OpenOutput): Promise<MapFile> {
+    const draft = draftOf(path);
+    const output = await openOutput(draft);
+    try {
+      await output.truncate(0);
+      await output.write(header(), 0);
+      return new MapFile(draft, output, await open(draft, 'r'), HEADER_SIZE);
+    } catch (error) {
+      await output.close();
+      throw error;
+    }
+  }
+
+  /** Opens what is there, tells every change in it, and cuts off a frame that a crash left unfinished. */
+  static async recover(
+    path: string,
+    openOutput: OpenOutput,
+    logger: DiskLogger,
+    onChange: (change: PlacedChange) => void,
+  ): Promise<MapFile> {
+    const input = await open(path, 'r');
+    let output: OutputFile | undefined;
+    try {
+      await checkHeader(input, path);
+      const end = await replay(input, path, logger, onChange);
+      output = await openOutput(path);
+      const file = new MapFile(path, output, input, end);
+      await file.#cut();
+      return file;
+    } catch (error) {
+      await output?.close();
+      await input.close();
+      throw error;
+    }
+  }
+
+  /** Where the next frame goes. */
+  get end(): number {
+    return this.#end;
+  }
+
+  /** Writes frames, or a run of them in pieces. They are durable only after `sync`. */
+  async write(frames: Buffer): Promise<void> {
+    if (this.#torn) await this.#cut();
+    this.#torn = true;
+    await this.#output.write(frames, this.#end);
+    this.#end += frames.length;
+    this.#torn = false;
+  }
+
+  async sync(): Promise<void> {
+    if (this.#nameUnsynced) {
+      await syncDirectory(dirname(this.#path));
+      this.#nameUnsynced = false;
+    }
+    await this.#output.datasync();
+  }
+
+  /** Writes a frame so that it is durable, or not there. */
+  async append(frame: Buffer): Promise<void> {
+    const before = this.#end;
+    await this.write(frame);
+    try {
+      await this.sync();
+    } catch (error) {
+      this.#end = before;
+      this.#torn = true;
+      throw error;
+    }
+  }
+
+  async read(offset: number, length: number): Promise<Buffer> {
+    const bytes = Buffer.allocUnsafeSlow(length);
+    this.#reads += 1;
+    try {
+      let filled = 0;
+      while (filled < length) {
+        const { bytesRead } = await this.#input.read(bytes, filled, length - filled, offset + filled);
+        if (bytesRead === 0) throw corruptFile(this.#path, offset + filled, 'it ends too early');
+        filled += bytesRead;
+      }
+      return bytes;
+    } finally {
+      this.#reads -= 1;
+      if (this.#retired && this.#reads === 0) await this.#input.close();
+    }
+  }
+
+  /** The draft takes the name, and the place of the file that had it. */
+  async publish(path: string): Promise<void> {
+    await this.#output.datasync();
+    await rename(this.#path, path);
+    this.#path = path;
+    this.#nameUnsynced = true;
+  }
+
+  /** Nothing is written any more; reads that have begun end well. */
+  async close(): Promise<void> {
+    this.#retired = true;
+    await this.#output.close();
+    if (this.#reads === 0) await this.#input.close();
+  }
+
+  async discard(): Promise<void> {
+    await this.close();
+    await rm(this.#path, { force: true });
+  }
+
+  async #cut(): Promise<void> {
+    await this.#output.truncate(this.#end);
+    await this.#output.datasync();
+    this.#torn = false;
+  }
+}
+
+function header(): Buffer {
+  const bytes = Buffer.alloc(HEADER_SIZE);
+  bytes.write(MAGIC, 0, 'latin1');
+  bytes.writeUInt32LE(FORMAT_VERSION, 8);
+  bytes.writeUInt32LE(crc32(bytes.subarray(0, 12)), 12);
+  return bytes;
+}
+
+async function checkHeader(input: FileHandle, path: string): Promise<void> {
+  const bytes = Buffer.alloc(HEADER_SIZE);
+  const { bytesRead } = await input.read(bytes, 0, HEADER_SIZE, 0);
+  const sound = bytesRead === HEADER_SIZE && crc32(bytes.subarray(0, 12)) === bytes.readUInt32LE(12);
+  if (!sound || bytes.toString('latin1', 0, 8) !== MAGIC) {
+    throw corruptFile(path, 0, 'it does not begin like a file of this program');
+  }
+  const version = bytes.readUInt32LE(8);
+  if (version === FORMAT_VERSION) return;
+  throw new DiskError(
+    'version',
+    `${path} has format ${version}, this program reads ${FORMAT_VERSION}: use the program that wrote it, or a newer one.`,
+  );
+}
+
+/** Returns where the sound part ends. */
+async function replay(
+  input: FileHandle,
+  path: string,
+  logger: DiskLogger,
+  onChange: (change: PlacedChange) => void,
+): Promise<number> {
+  const end = await readFrames(input, HEADER_SIZE, (payload, offset) => {
+    try {
+      decodeMapFrame(payload, offset, onChange);
+    } catch (error) {
+      throw corruptFile(path, offset, 'its records do not fit their frame', error);
+    }
+  });
+  if (end.sound) return end.offset;
+  if (await hasFrameBehind(input, end.offset)) {
+    throw corruptFile(path, end.offset, 'a checksum is wrong, and more stands behind it');
+  }
+  const { size } = await input.stat();
+  logger.warn({ file: path, bytes: size - end.offset }, 'cut off a write that a crash left unfinished');
+  return end.offset;
+}
