@@ -1,4 +1,5 @@
 import type { Status, StatusDetails } from '../object.ts';
+import { type FieldError, fieldErrorMessage } from './field-error.ts';
 
 /** Anything that is answered with a failure Status. Whatever else is thrown becomes a 500. */
 export class ApiError extends Error {
@@ -80,6 +81,45 @@ export const noSuchPath = (): ApiError =>
 
 /** The list or watch starts at a revision that is no longer kept. */
 export const expired = (message: string): ApiError => new ApiError(410, 'Expired', message);
+
+/** A watch from a version whose changes are forgotten; `oldest` is the first that is still known. */
+export const tooOldResourceVersion = (requested: string | number, oldest: string | number): ApiError =>
+  expired(`too old resource version: ${requested} (${oldest})`);
+
+/** A list at exactly a version that is not kept. */
+export const listTooOld = (): ApiError => expired('The resourceVersion for the provided list is too old.');
+
+/** The next page of a list whose version is no longer kept. A client that reads on with `continue` gets the newest. */
+export function continueTooOld(continueToken?: string): ApiError {
+  const failure = expired(
+    'The provided continue parameter is too old to display a consistent list result. You can start a new list without ' +
+      'the continue parameter, or use the continue token in this response to retrieve the remainder of the results. ' +
+      'Continuing with the provided token results in an inconsistent list - objects that were created, modified, or ' +
+      'deleted between the time the first chunk was returned and now may show up in the list.',
+  );
+  if (continueToken !== undefined) failure.status.metadata = { continue: continueToken };
+  return failure;
+}
+
+/** The client has seen a version that did not get here yet. */
+export const tooLargeResourceVersion = (requested: string | number, current: string | number): ApiError =>
+  new ApiError(504, 'Timeout', `Timeout: Too large resource version: ${requested}, current: ${current}`, {
+    causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+    retryAfterSeconds: 1,
+  });
+
+/** 422 with one cause a field. `kind` is the Kind, not the resource: `Ingress.networking.k8s.io "x" is invalid: ...`. */
+export function invalid(kind: { group: string; kind: string }, name: string, errors: FieldError[]): ApiError {
+  const qualifiedKind = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
+  const messages = [...new Set(errors.map(fieldErrorMessage))];
+  const text = messages.length === 1 ? messages[0] : `[${messages.join(', ')}]`;
+  return new ApiError(422, 'Invalid', `${qualifiedKind} ${JSON.stringify(name)} is invalid: ${text}`, {
+    ...(name === '' ? {} : { name }),
+    ...(kind.group === '' ? {} : { group: kind.group }),
+    ...(kind.kind === '' ? {} : { kind: kind.kind }),
+    causes: errors.map((e) => ({ reason: e.reason, message: e.body, field: e.field })),
+  });
+}
 
 export const unsupportedMediaType = (message: string): ApiError =>
   new ApiError(415, 'UnsupportedMediaType', message);

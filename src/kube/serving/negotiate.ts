@@ -1,8 +1,10 @@
 import { ApiError } from './api-error.ts';
 
+export type Format = 'json' | 'yaml' | 'protobuf';
+
 /** How an answer is to be written. `as` is set for the generic forms that clients may ask for instead of the object. */
-export interface Representation {
-  format: 'json' | 'yaml';
+export interface Representation<F extends Format = 'json' | 'yaml'> {
+  format: F;
   as?: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | 'APIGroupDiscoveryList';
   /** Version of the generic form: `v1`, `v2` ... */
   version?: string;
@@ -14,11 +16,19 @@ interface MediaRange {
   quality: number;
 }
 
-const FORMATS = new Map<string, 'json' | 'yaml'>([
-  ['application/json', 'json'],
+/** What each is called in headers. */
+export const MEDIA_TYPES: Readonly<Record<Format, string>> = {
+  json: 'application/json',
+  yaml: 'application/yaml',
+  protobuf: 'application/vnd.kubernetes.protobuf',
+};
+
+const FORMATS = new Map<string, Format>([
+  [MEDIA_TYPES.json, 'json'],
   ['application/*', 'json'],
   ['*/*', 'json'],
-  ['application/yaml', 'yaml'],
+  [MEDIA_TYPES.yaml, 'yaml'],
+  [MEDIA_TYPES.protobuf, 'protobuf'],
 ]);
 
 const FORMS = new Map([
@@ -28,15 +38,21 @@ const FORMS = new Map([
   ['APIGroupDiscoveryList', { group: 'apidiscovery.k8s.io', versions: ['v2', 'v2beta1'] }],
 ]);
 
-/**
- * The first form in `Accept` that the server can write. Protobuf is never written: every client that asks for it also
- * takes JSON, and one that takes nothing else is told so.
- */
-export function negotiate(accept: string | undefined): Representation {
+/** For a server that writes no protobuf: every client that asks for it also takes JSON, and one that does not is told. */
+export const negotiate = (accept: string | undefined): Representation =>
+  negotiateAmong(accept, ['json', 'yaml']);
+
+/** The first form in `Accept` that the server can write. It can always write JSON. */
+export function negotiateAmong<F extends Format>(
+  accept: string | undefined,
+  formats: readonly F[],
+): Representation<F | 'json'> {
   if (accept === undefined || accept.trim() === '') return { format: 'json' };
+  const written: readonly (Format | undefined)[] = formats;
+  const isWritten = (format: Format | undefined): format is F => written.includes(format);
   for (const range of mediaRanges(accept)) {
     const format = FORMATS.get(range.type);
-    if (format === undefined) continue;
+    if (!isWritten(format)) continue;
     const as = range.parameters.get('as');
     if (as === undefined) return { format };
     const form = FORMS.get(as);
@@ -45,11 +61,8 @@ export function negotiate(accept: string | undefined): Representation {
       continue;
     return { format, as: as as NonNullable<Representation['as']>, version };
   }
-  throw new ApiError(
-    406,
-    'NotAcceptable',
-    'only the following media types are accepted: application/json, application/yaml',
-  );
+  const types = formats.map((format) => MEDIA_TYPES[format]).join(', ');
+  throw new ApiError(406, 'NotAcceptable', `only the following media types are accepted: ${types}`);
 }
 
 /** What a client takes, best first. */

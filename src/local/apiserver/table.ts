@@ -1,4 +1,5 @@
 import type { KubeObject, ListMeta } from '../../kube/object.ts';
+import { partialMetadata } from '../../kube/serving/partial-metadata.ts';
 import { badRequest } from './errors.ts';
 import type { ServedVersion } from './resources/types.ts';
 
@@ -32,9 +33,3 @@ function rowObject(object: KubeObject, include: IncludeObject, apiVersion: strin
   if (include === 'None') return null;
   return include === 'Object' ? object : partialMetadata(object, apiVersion);
 }
-
-export const partialMetadata = (object: KubeObject, apiVersion = 'meta.k8s.io/v1'): unknown => ({
-  kind: 'PartialObjectMetadata',
-  apiVersion,
-  metadata: object.metadata,
-});

@@ -1,8 +1,9 @@
 import type { KubeObject } from '../../../kube/object.ts';
+import { partialMetadata } from '../../../kube/serving/partial-metadata.ts';
 import { entryBytes, fromStorage } from '../codec.ts';
 import { ApiError } from '../errors.ts';
 import type { Entry } from '../store/types.ts';
-import { includeObject, partialMetadata, toTable } from '../table.ts';
+import { includeObject, toTable } from '../table.ts';
 import type { Call } from './call.ts';
 
 const NEWLINE = Buffer.from('\n');

@@ -1,9 +1,9 @@
+import type { Exchange } from '../../../kube/serving/exchange.ts';
 import type { Representation } from '../../../kube/serving/negotiate.ts';
 import type { ResourceRequest } from '../../../kube/serving/request-info.ts';
 import type { Core } from '../operations/core.ts';
 import type { Served } from '../registry.ts';
 import type { UserInfo } from '../resources/types.ts';
-import type { Exchange } from './respond.ts';
 
 /** One request for a resource, authenticated and authorized: what the verbs work on. */
 export interface Call {

@@ -1,8 +1,8 @@
+import type { Exchange } from '../../../kube/serving/exchange.ts';
 import type { Representation } from '../../../kube/serving/negotiate.ts';
 import { groupDiscoveryList } from '../discovery/aggregated.ts';
 import { apiGroup, apiGroupList, apiResourceList, apiVersions } from '../discovery/plain.ts';
 import type { Registry } from '../registry.ts';
-import type { Exchange } from './respond.ts';
 
 /** Something served at a path of its own, outside the resources. */
 export type Document = (request: DocumentRequest) => Promise<void>;

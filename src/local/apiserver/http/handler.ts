@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
+import { Exchange } from '../../../kube/serving/exchange.ts';
 import { negotiate } from '../../../kube/serving/negotiate.ts';
 import { type RequestInfo, requestInfo } from '../../../kube/serving/request-info.ts';
 import type { Authenticator } from '../auth/authenticate.ts';
@@ -13,7 +14,6 @@ import { serveDelete, serveDeleteCollection } from './delete.ts';
 import type { Documents } from './documents.ts';
 import { serveList } from './list.ts';
 import { servePatch } from './patch.ts';
-import { Exchange } from './respond.ts';
 import { serveSubresource } from './subresource.ts';
 import { serveWatch } from './watch.ts';
 import { serveCreate, serveGet, serveUpdate } from './write.ts';

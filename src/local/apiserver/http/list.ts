@@ -1,14 +1,15 @@
 import type { KubeObject, ListMeta } from '../../../kube/object.ts';
+import type { Exchange } from '../../../kube/serving/exchange.ts';
 import type { Representation } from '../../../kube/serving/negotiate.ts';
+import { partialMetadata } from '../../../kube/serving/partial-metadata.ts';
+import { type ListOptions, listOptions } from '../../../kube/serving/read-options.ts';
 import { decodeStored, fromStorage, listItem } from '../codec.ts';
-import { ApiError, badRequest, expired, invalid } from '../errors.ts';
-import { type FieldError, fieldError } from '../field-error.ts';
+import { ApiError, continueTooOld, listTooOld, tooLargeResourceVersion } from '../errors.ts';
 import { type Served, servedApiVersion } from '../registry.ts';
 import { parseSelection } from '../selection.ts';
 import { CompactedError, type Entry, FutureRevisionError, type Store } from '../store/types.ts';
-import { includeObject, partialMetadata, toTable } from '../table.ts';
+import { includeObject, toTable } from '../table.ts';
 import { type ContinueToken, encodeContinue, parseContinue } from './continue-token.ts';
-import type { Exchange } from './respond.ts';
 
 export interface ListRequest {
   served: Served;
@@ -44,8 +45,9 @@ export function readPage(store: Store, request: ListRequest): Page {
   const { served, query } = request;
   const { definition } = served;
   const selection = parseSelection(definition, query);
-  const limit = parseInteger(query.get('limit'));
-  const start = startingPoint(query);
+  const options = listOptions(query);
+  const { limit } = options;
+  const start = startingPoint(options);
   const namespace = definition.namespaced && request.namespace !== '' ? request.namespace : undefined;
   const result = atRevision(store, start, () =>
     store.list(definition.storage, {
@@ -82,114 +84,26 @@ interface StartingPoint {
 }
 
 /** What resourceVersion, resourceVersionMatch and continue together ask for. */
-function startingPoint(query: URLSearchParams): StartingPoint {
-  const version = query.get('resourceVersion') ?? '';
-  const match = query.get('resourceVersionMatch') ?? '';
-  const token = query.get('continue') ?? '';
-  checkListOptions(version, match, token, query.get('sendInitialEvents'));
-  const revision = parseResourceVersion(version);
-  if (token !== '') {
-    if (version !== '' && version !== '0') {
-      throw badRequest('specifying resource version is not allowed when using continue');
-    }
-    const parsed = parseContinue(token);
+function startingPoint(options: ListOptions): StartingPoint {
+  const revision = Number(options.resourceVersion);
+  if (options.continue !== '') {
+    const parsed = parseContinue(options.continue);
     // Revision -1 is a token that goes on with whatever is there now.
     return { revision: parsed.revision > 0 ? parsed.revision : undefined, token: parsed };
   }
-  const exact = match === 'Exact' || (match === '' && revision > 0 && (query.get('limit') ?? '') !== '');
-  return exact ? { revision } : { minimum: revision };
+  return options.exact ? { revision } : { minimum: revision };
 }
-
-function checkListOptions(version: string, match: string, token: string, initialEvents: string | null): void {
-  const errors: FieldError[] = [];
-  if (initialEvents !== null) {
-    errors.push(fieldError.forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
-  }
-  if (match !== '') {
-    if (version === '') {
-      errors.push(
-        fieldError.forbidden(
-          'resourceVersionMatch',
-          'resourceVersionMatch is forbidden unless resourceVersion is provided',
-        ),
-      );
-    }
-    if (token !== '') {
-      errors.push(
-        fieldError.forbidden(
-          'resourceVersionMatch',
-          'resourceVersionMatch is forbidden when continue is provided',
-        ),
-      );
-    }
-    if (match !== 'Exact' && match !== 'NotOlderThan') {
-      errors.push(fieldError.notSupported('resourceVersionMatch', match, ['Exact', 'NotOlderThan', '']));
-    }
-    if (match === 'Exact' && version === '0') {
-      errors.push(
-        fieldError.forbidden(
-          'resourceVersionMatch',
-          'resourceVersionMatch "exact" is forbidden for resourceVersion "0"',
-        ),
-      );
-    }
-  }
-  if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', errors);
-}
-
-/** '' and '0' are 0. */
-function parseResourceVersion(text: string): number {
-  if (text === '') return 0;
-  if (!/^\d{1,15}$/.test(text)) {
-    throw badRequest(
-      `invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
-    );
-  }
-  return Number(text);
-}
-
-/** Zero when nothing is asked. */
-export function parseInteger(text: string | null): number {
-  if (text === null || text === '') return 0;
-  if (!/^-?\d+$/.test(text)) {
-    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
-  }
-  return Math.max(0, Number(text));
-}
-
-const INCONSISTENT =
-  'The provided continue parameter is too old to display a consistent list result. You can start a new list without ' +
-  'the continue parameter, or use the continue token in this response to retrieve the remainder of the results. ' +
-  'Continuing with the provided token results in an inconsistent list - objects that were created, modified, or ' +
-  'deleted between the time the first chunk was returned and now may show up in the list.';
 
 function atRevision<T>(store: Store, start: StartingPoint, read: () => T): T {
   const { minimum = 0 } = start;
-  if (minimum > store.revision) throw tooLarge(minimum, store.revision);
+  if (minimum > store.revision) throw tooLargeResourceVersion(minimum, store.revision);
   try {
     return read();
   } catch (error) {
-    if (error instanceof FutureRevisionError) throw tooLarge(error.requested, error.current);
+    if (error instanceof FutureRevisionError) throw tooLargeResourceVersion(error.requested, error.current);
     if (!(error instanceof CompactedError)) throw error;
-    if (start.token === undefined) {
-      throw expired(`The resourceVersion for the provided list is too old.`);
-    }
-    const failure = expired(INCONSISTENT);
-    failure.status.metadata = { continue: encodeContinue(-1, start.token.after) };
-    throw failure;
+    throw start.token === undefined ? listTooOld() : continueTooOld(encodeContinue(-1, start.token.after));
   }
-}
-
-function tooLarge(requested: number, current: number): ApiError {
-  return new ApiError(
-    504,
-    'Timeout',
-    `Timeout: Too large resource version: ${requested}, current: ${current}`,
-    {
-      causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
-      retryAfterSeconds: 1,
-    },
-  );
 }
 
 /** The list made of stored bytes: nothing is decoded or encoded. */

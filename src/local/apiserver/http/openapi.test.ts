@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Exchange } from '../../../kube/serving/exchange.ts';
 import { definitionOf } from '../crd/definition.ts';
 import { Registry } from '../registry.ts';
 import { builtinResources, type ServiceAllocator } from '../resources/index.ts';
 import { noHooks } from '../resources/testing.ts';
 import { Documents } from './documents.ts';
 import { addOpenApi } from './openapi.ts';
-import { Exchange } from './respond.ts';
 
 const PROTOBUF = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 const PROTOBUF_AS_ASKED = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';

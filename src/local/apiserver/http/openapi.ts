@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Exchange } from '../../../kube/serving/exchange.ts';
 import { mediaRanges } from '../../../kube/serving/negotiate.ts';
 import { gnosticDocument } from '../openapi/gnostic.ts';
 import { documentPath, type GroupVersion, openApiDocument, openApiIndex } from '../openapi/index.ts';
@@ -7,7 +8,6 @@ import type { Registry, Served } from '../registry.ts';
 import type { ResourceDefinition } from '../resources/types.ts';
 import { KUBERNETES_VERSION } from '../version.ts';
 import type { Documents } from './documents.ts';
-import type { Exchange } from './respond.ts';
 
 /** Documents are made when somebody asks, and kept until what they describe changes. */
 export function addOpenApi(documents: Documents, registry: Registry, serverVersion: string): void {

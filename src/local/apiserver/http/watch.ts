@@ -1,13 +1,18 @@
+import type { Exchange } from '../../../kube/serving/exchange.ts';
 import type { Representation } from '../../../kube/serving/negotiate.ts';
+import { partialMetadata } from '../../../kube/serving/partial-metadata.ts';
+import {
+  INITIAL_EVENTS_END,
+  type WatchOptions,
+  watchOptions,
+  watchTimeoutMs,
+} from '../../../kube/serving/read-options.ts';
 import { decodeStored, encodeStored, entryBytes, fromStorage } from '../codec.ts';
-import { ApiError, expired, invalid } from '../errors.ts';
-import { type FieldError, fieldError, fieldErrorMessage } from '../field-error.ts';
+import { tooOldResourceVersion } from '../errors.ts';
 import { type Served, servedApiVersion } from '../registry.ts';
 import { parseSelection, type Selection } from '../selection.ts';
 import { type Change, CompactedError, type Entry, type Store } from '../store/types.ts';
-import { type IncludeObject, includeObject, partialMetadata, toTable } from '../table.ts';
-import { parseInteger } from './list.ts';
-import type { Exchange } from './respond.ts';
+import { type IncludeObject, includeObject, toTable } from '../table.ts';
 
 export interface WatchRequest {
   served: Served;
@@ -21,7 +26,6 @@ type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 /** A client that reads slower than the cluster changes is cut off: it lists again, and the server keeps its memory. */
 const MAX_BUFFERED = 16 * 1024 * 1024;
 const BOOKMARK_INTERVAL = 60_000;
-const MIN_TIMEOUT_SECONDS = 1800;
 
 /** Serves a watch until the client leaves, the time is over, or `signal` says that the server stops. */
 export function serveWatch(
@@ -39,7 +43,7 @@ class WatchStream {
   readonly #exchange: Exchange;
   readonly #selection: Selection;
   readonly #include: IncludeObject;
-  readonly #bookmarks: boolean;
+  readonly #options: WatchOptions;
   #sentHeaders = false;
   #end: () => void = () => undefined;
 
@@ -49,16 +53,11 @@ class WatchStream {
     this.#exchange = exchange;
     this.#selection = parseSelection(request.served.definition, request.query);
     this.#include = includeObject(request.query);
-    this.#bookmarks = isTrue(request.query.get('allowWatchBookmarks'));
+    this.#options = watchOptions(request.query);
   }
 
   run(signal: AbortSignal): Promise<void> {
-    const { query } = this.#request;
-    checkWatchOptions(query);
-    const version = parseWatchVersion(query.get('resourceVersion') ?? '');
-    const timeoutMs = timeoutSeconds(query) * 1000;
-    const initial =
-      isTrue(query.get('sendInitialEvents')) || (version === 0 && !isFalse(query.get('sendInitialEvents')));
+    const timeoutMs = watchTimeoutMs(this.#options);
     const { response } = this.#exchange;
     this.#exchange.head(200, 'application/json', { 'Transfer-Encoding': 'chunked' });
     response.flushHeaders();
@@ -79,30 +78,28 @@ class WatchStream {
       signal.addEventListener('abort', stop);
       response.on('close', stop);
       try {
-        unsubscribe = this.#subscribe(version, initial);
+        unsubscribe = this.#subscribe();
       } catch (error) {
         if (!(error instanceof CompactedError)) throw error;
-        const { status } = expired(`too old resource version: ${error.requested} (${error.oldest})`);
+        const { status } = tooOldResourceVersion(error.requested, error.oldest);
         response.write(`${JSON.stringify({ type: 'ERROR', object: status })}\n`);
         stop();
       }
     });
   }
 
-  #subscribe(version: number, initial: boolean): () => void {
+  #subscribe(): () => void {
     const { definition } = this.#request.served;
     const namespace =
       definition.namespaced && this.#request.namespace !== '' ? this.#request.namespace : undefined;
     const name = this.#selection.name;
-    let fromRevision = version;
-    if (initial) {
+    let fromRevision = Number(this.#options.resourceVersion);
+    if (this.#options.initialEvents) {
       const state = this.#store.list(definition.storage, { namespace });
       fromRevision = state.revision;
       const matching = state.entries.filter((entry) => this.#selection.matches(entry));
       this.#write(matching.map((entry) => this.#frame('ADDED', entry, undefined)));
-      if (isTrue(this.#request.query.get('sendInitialEvents'))) {
-        this.#sendBookmark({ 'k8s.io/initial-events-end': 'true' });
-      }
+      if (this.#options.initialEventsEnd) this.#sendBookmark({ [INITIAL_EVENTS_END]: 'true' });
     }
     return this.#store.watch(definition.storage, { namespace, name, fromRevision }, (changes) => {
       const frames: Buffer[] = [];
@@ -154,7 +151,7 @@ class WatchStream {
   }
 
   #sendBookmark(annotations?: Record<string, string>): void {
-    if (!this.#bookmarks) return;
+    if (!this.#options.allowWatchBookmarks) return;
     const { served, representation } = this.#request;
     const metadata = {
       resourceVersion: String(this.#store.revision),
@@ -218,47 +215,3 @@ function atRevision(served: Served, previous: Entry, revision: number): Entry {
   const value = encodeStored(served.definition, decodeStored(previous), revision);
   return { ...previous, revision, value };
 }
-
-function checkWatchOptions(query: URLSearchParams): void {
-  const match = query.get('resourceVersionMatch') ?? '';
-  const initial = query.get('sendInitialEvents');
-  const errors: FieldError[] = [];
-  if (initial !== null && match !== 'NotOlderThan') {
-    errors.push(
-      fieldError.forbidden(
-        'resourceVersionMatch',
-        'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
-      ),
-    );
-  }
-  if (initial === null && match !== '') {
-    errors.push(
-      fieldError.forbidden(
-        'resourceVersionMatch',
-        'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
-      ),
-    );
-  }
-  if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', errors);
-}
-
-/** Only a list wraps the complaint into a BadRequest. */
-function parseWatchVersion(text: string): number {
-  if (text === '') return 0;
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  const why = fieldError.invalid(
-    'resourceVersion',
-    text,
-    `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
-  );
-  throw new ApiError(500, '', fieldErrorMessage(why));
-}
-
-function timeoutSeconds(query: URLSearchParams): number {
-  const asked = parseInteger(query.get('timeoutSeconds'));
-  // Spread out, so that watchers that came together do not all come back together.
-  return asked > 0 ? asked : MIN_TIMEOUT_SECONDS * (1 + Math.random());
-}
-
-const isTrue = (value: string | null): boolean => value === 'true' || value === '1';
-const isFalse = (value: string | null): boolean => value === 'false' || value === '0';

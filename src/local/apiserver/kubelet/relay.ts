@@ -1,8 +1,8 @@
 /** Passes what a kubelet answers on to whoever asked. */
 import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
+import type { Exchange } from '../../../kube/serving/exchange.ts';
 import { ApiError, badRequest, internalError } from '../errors.ts';
-import type { Exchange } from '../http/respond.ts';
 
 /** Of a failure no more is read. */
 const LONGEST_MESSAGE = 50_000;

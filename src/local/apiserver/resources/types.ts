@@ -1,8 +1,8 @@
 /** What the server needs to know of a resource to serve it: built-in kinds and custom ones alike. */
 import type { KubeObject } from '../../../kube/object.ts';
+import type { Exchange } from '../../../kube/serving/exchange.ts';
 import type { Verb } from '../../../kube/serving/request-info.ts';
 import type { FieldError } from '../field-error.ts';
-import type { Exchange } from '../http/respond.ts';
 import type { Schema } from '../schema/types.ts';
 import type { Store } from '../store/types.ts';
 

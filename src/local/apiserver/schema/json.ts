@@ -2,7 +2,7 @@
  * JSON with what JSON.parse does not tell: the words in which Go's decoder complains, and keys that stand twice.
  * The fast path is JSON.parse itself; the scanner below runs for broken documents, and for strict field validation.
  */
-import { quoteCharacter } from '../go-quote.ts';
+import { quoteCharacter } from '../../../kube/serving/go-quote.ts';
 
 /** A document that is not JSON; the message is Go's. */
 export class JsonSyntaxError extends Error {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { stringify } from 'yaml';
-import type { Status } from '../../../kube/object.ts';
+import type { Status } from '../object.ts';
 
 /** Below this size zipping costs more than it saves; the real server draws the line at the same place. */
 const COMPRESS_FROM = 128 * 1024;

@@ -1,0 +1,100 @@
+/**
+ * What is wrong with one field, worded as kube-apiserver words it: `spec.replicas: Invalid value: -1: must be ...`.
+ * Validators return lists of these; `invalid()` in api-error.ts turns a list into one 422 Status.
+ */
+import { quoteText } from './go-quote.ts';
+
+export type FieldErrorReason =
+  | 'FieldValueNotFound'
+  | 'FieldValueRequired'
+  | 'FieldValueDuplicate'
+  | 'FieldValueInvalid'
+  | 'FieldValueNotSupported'
+  | 'FieldValueForbidden'
+  | 'FieldValueTooLong'
+  | 'FieldValueTooMany'
+  | 'FieldValueTypeInvalid'
+  | 'InternalError';
+
+export interface FieldError {
+  reason: FieldErrorReason;
+  /** The path as users write it: `spec.rules[0].host`, `metadata.labels`, `spec.template.spec.containers[0].image`. */
+  field: string;
+  /** Everything after the path: `Invalid value: "x": must be ...`. */
+  body: string;
+}
+
+export const fieldErrorMessage = (e: FieldError): string =>
+  e.field === '' ? e.body : `${e.field}: ${e.body}`;
+
+/** A bad value as the real server prints it: strings quoted, numbers and booleans bare, the rest as Go's JSON. */
+export function printValue(value: unknown): string {
+  if (value === null || value === undefined) return 'null';
+  return typeof value === 'string' ? quoteText(value) : printJson(value);
+}
+
+/** JSON as Go writes it: safe to be put into HTML. */
+export const printJson = (value: unknown): string =>
+  JSON.stringify(value).replace(
+    /[<>&\u2028\u2029]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+
+const withDetail = (head: string, detail: string): string => (detail === '' ? head : `${head}: ${detail}`);
+
+export const fieldError = {
+  required: (field: string, detail = ''): FieldError => ({
+    reason: 'FieldValueRequired',
+    field,
+    body: withDetail('Required value', detail),
+  }),
+  invalid: (field: string, value: unknown, detail: string): FieldError => ({
+    reason: 'FieldValueInvalid',
+    field,
+    body: withDetail(`Invalid value: ${printValue(value)}`, detail),
+  }),
+  duplicate: (field: string, value: unknown): FieldError => ({
+    reason: 'FieldValueDuplicate',
+    field,
+    body: `Duplicate value: ${printValue(value)}`,
+  }),
+  notSupported: (field: string, value: unknown, allowed: readonly string[]): FieldError => ({
+    reason: 'FieldValueNotSupported',
+    field,
+    body: withDetail(
+      `Unsupported value: ${printValue(value)}`,
+      allowed.length === 0 ? '' : `supported values: ${allowed.map((v) => JSON.stringify(v)).join(', ')}`,
+    ),
+  }),
+  forbidden: (field: string, detail: string): FieldError => ({
+    reason: 'FieldValueForbidden',
+    field,
+    body: withDetail('Forbidden', detail),
+  }),
+  notFound: (field: string, value: unknown): FieldError => ({
+    reason: 'FieldValueNotFound',
+    field,
+    body: `Not found: ${printValue(value)}`,
+  }),
+  /** The value itself may be huge, so it is not repeated. */
+  tooLong: (field: string, maxBytes: number): FieldError => ({
+    reason: 'FieldValueTooLong',
+    field,
+    body: `Too long: may not be more than ${maxBytes} bytes`,
+  }),
+  tooMany: (field: string, actual: number, max: number): FieldError => ({
+    reason: 'FieldValueTooMany',
+    field,
+    body: `Too many: ${actual}: must have at most ${max} items`,
+  }),
+  typeInvalid: (field: string, value: unknown, detail: string): FieldError => ({
+    reason: 'FieldValueTypeInvalid',
+    field,
+    body: withDetail(`Invalid value: ${printValue(value)}`, detail),
+  }),
+  internal: (field: string, detail: string): FieldError => ({
+    reason: 'InternalError',
+    field,
+    body: withDetail('Internal error', detail),
+  }),
+} as const;
