@@ -32,6 +32,10 @@ export const TOPOLOGY_KEYS_ANNOTATION = 'openyurt.io/topologyKeys';
 export const TOPOLOGY_KEY_NODE = 'kubernetes.io/hostname';
 export const TOPOLOGY_KEY_POOL = 'openyurt.io/nodepool';
 export const TOPOLOGY_KEY_ZONE = 'kubernetes.io/zone';
+/** On a Service of type LoadBalancer: `true` keeps it in the cloud, kube-proxy at the edge does not see it. */
+export const DISCARD_SERVICE_ANNOTATION = 'svc.openyurt.io/discard';
+/** On a Service with node ports: the pools that listen on them, such as `shop-1,shop-2` or `*,-depot`. */
+export const NODE_PORT_LISTEN_ANNOTATION = 'nodeport.openyurt.io/listen';
 /** On an EndpointSlice: the Service whose endpoints it lists. */
 export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 
@@ -42,3 +46,23 @@ export const EDGE_APPLICATION_FINALIZER = 'apps.kubeedge.io/edgeapplication-cont
 
 export const POOLS_FIELD_MANAGER = 'tidegate-pools';
 export const APPS_FIELD_MANAGER = 'tidegate-apps';
+
+/** Programs, by the part of their user agent before the slash. */
+export const KUBELET_USER_AGENT = 'kubelet';
+export const KUBE_PROXY_USER_AGENT = 'kube-proxy';
+/** Ingress controllers: whoever says to be one of these sees only the endpoints of its pool. */
+export const INGRESS_CONTROLLER_USER_AGENTS: readonly string[] = [
+  'tidegate-router',
+  'nginx-ingress-controller',
+];
+/** All who carry traffic to the endpoints of Services, or tell others where they are. EdgeMesh is KubeEdge's. */
+export const SERVICE_CLIENT_USER_AGENTS: readonly string[] = [
+  KUBE_PROXY_USER_AGENT,
+  'coredns',
+  'edgemesh-agent',
+  'edgemesh-gateway',
+  ...INGRESS_CONTROLLER_USER_AGENTS,
+];
+
+/** What the hubs of the cluster are told: OpenYurt's name for it, so that what is there goes on working. */
+export const HUB_CONFIG_MAP = { namespace: 'kube-system', name: 'yurt-hub-cfg' } as const;

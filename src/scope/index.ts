@@ -7,4 +7,5 @@
  * all may be seen, else a copy with those that may, and the reasons for the others.
  */
 export * from './filter.ts';
+export { scopeMetadata } from './scope.ts';
 export * from './visible.ts';

@@ -46,6 +46,23 @@ export function scopeOf({ labels, annotations }: ObjectMeta): Scope {
   return rules;
 }
 
+/** The part of a Service's metadata that decides: all that has to be remembered of it, and most Services have none. */
+export function scopeMetadata({ labels, annotations }: ObjectMeta): ObjectMeta {
+  return {
+    ...part('labels', labels, [EDGE_APPLICATION_LABEL]),
+    ...part('annotations', annotations, [SERVICE_TOPOLOGY_ANNOTATION, TOPOLOGY_KEYS_ANNOTATION]),
+  };
+}
+
+function part(
+  field: 'labels' | 'annotations',
+  all: Record<string, string> | undefined,
+  names: readonly string[],
+): ObjectMeta {
+  const there = names.flatMap((name) => (all?.[name] === undefined ? [] : [[name, all[name]]]));
+  return there.length === 0 ? {} : { [field]: Object.fromEntries(there) };
+}
+
 /**
  * OpenYurt knows one key at a time, takes the zone for the pool, and ignores what it does not know. Of a list, as the
  * original topologyKeys had, the widest key counts: a narrower one before it only said what to prefer.

@@ -34,47 +34,69 @@ export interface View {
   ingressController?: boolean;
 }
 
+export type Judge = (nodeName: string | undefined) => Verdict;
+
 /** May the client see this endpoint, and why? */
 export const visible = (view: View & { endpoint: { nodeName?: string } }): Verdict =>
   judgeFor(view)(view.endpoint.nodeName);
 
+/** Nothing restricts the client: there is no need to ask for each endpoint. */
+export const seesAll: Judge = () => NOT_SCOPED;
+
 /** The same for many endpoints of one Service: what they share is looked up once. */
-export function judgeFor(view: View): (nodeName: string | undefined) => Verdict {
+export function judgeFor(view: View): Judge {
   if (view.service === undefined) return () => UNKNOWN_SERVICE;
-  const asked = scopeOf(view.service.metadata);
-  const scope = view.ingressController === true ? [INGRESS_CONTROLLER_RULE, ...asked] : asked;
-  return (nodeName) => verdictOf(scope, view, nodeName);
+  const judges = scopeFor(view, view.service).map((rule) => judgeBy(rule, view));
+  const [first] = judges;
+  if (first === undefined) return seesAll;
+  return judges.length === 1 ? first : (nodeName) => strictest(judges, nodeName);
 }
+
+/** Whether what is seen changes with the pools that nodes are in. */
+export const poolsMatter = (view: View): boolean =>
+  view.service !== undefined && scopeFor(view, view.service).some(({ reach }) => reach === 'pool');
 
 const NOT_SCOPED: Verdict = { visible: true, reason: 'NotScoped' };
 /** Nobody knows whether it is restricted: better to miss an endpoint than to leak one. */
 const UNKNOWN_SERVICE: Verdict = { visible: false, reason: 'UnknownService' };
 
-function verdictOf(scope: Scope, view: View, nodeName: string | undefined): Verdict {
+function scopeFor({ ingressController }: View, service: KubeObject): Scope {
+  const asked = scopeOf(service.metadata);
+  return ingressController === true ? [INGRESS_CONTROLLER_RULE, ...asked] : asked;
+}
+
+function strictest(judges: readonly Judge[], nodeName: string | undefined): Verdict {
   let verdict = NOT_SCOPED;
-  for (const rule of scope) {
-    verdict = apply(rule, view, nodeName);
+  for (const judge of judges) {
+    verdict = judge(nodeName);
     if (!verdict.visible) break;
   }
   return verdict;
 }
 
-function apply(rule: Rule, { membership, clientNode }: View, nodeName: string | undefined): Verdict {
+function judgeBy(rule: Rule, { membership, clientNode }: View): Judge {
   const because = (isVisible: boolean, reason: Reason): Verdict => ({
     visible: isVisible,
     reason,
     asked: rule.asked,
   });
-  if (nodeName === undefined || nodeName === '') return because(false, 'EndpointWithoutNode');
-  if (nodeName === clientNode) return because(true, 'SameNode');
-  if (rule.reach === 'node') return because(false, 'OtherNode');
-  for (const kind of rule.kinds) {
+  const sameNode = because(true, 'SameNode');
+  const withoutNode = because(false, 'EndpointWithoutNode');
+  const byPool = rule.reach === 'node' ? always(because(false, 'OtherNode')) : judgeByPool();
+  return (nodeName) => {
+    if (nodeName === undefined || nodeName === '') return withoutNode;
+    return nodeName === clientNode ? sameNode : byPool(nodeName);
+  };
+
+  function judgeByPool(): (nodeName: string) => Verdict {
+    const kind = rule.kinds.find((each) => membership.poolOf(each, clientNode) !== undefined);
+    // Two nodes without a pool are not in the same pool.
+    if (kind === undefined) return always(because(false, 'ClientWithoutPool'));
     const pool = membership.poolOf(kind, clientNode);
-    if (pool === undefined) continue;
-    return membership.poolOf(kind, nodeName) === pool
-      ? because(true, 'SamePool')
-      : because(false, 'OtherPool');
+    const samePool = because(true, 'SamePool');
+    const otherPool = because(false, 'OtherPool');
+    return (nodeName) => (membership.poolOf(kind, nodeName) === pool ? samePool : otherPool);
   }
-  // Two nodes without a pool are not in the same pool.
-  return because(false, 'ClientWithoutPool');
 }
+
+const always = (verdict: Verdict) => (): Verdict => verdict;

@@ -15,7 +15,7 @@ export interface FilterContext {
   /** Where pods and kube-proxy reach the hub by https. */
   readonly hub: { readonly host: string; readonly port: number };
   readonly membership: PoolLookup;
-  /** Undefined when it is not known; `namespace/name`. */
+  /** Undefined when it is not known; `namespace/name`. Only what decides its scope is kept of its metadata. */
   service(key: string): KubeObject | undefined;
 }
 

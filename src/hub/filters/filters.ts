@@ -1,0 +1,151 @@
+import { ConfigError } from '../../kube/index.ts';
+import type { Verb } from '../../kube/serving/request-info.ts';
+import { chainId, FilterChain } from './chain.ts';
+import type { Chain, Filter, FilterContext, FilteredResource } from './filter.ts';
+
+/** Whom one filter is for besides its own components, and for whom of those not. */
+export interface ComponentChanges {
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+}
+
+/** By the names of filters. */
+export type FilterSettings = ReadonlyMap<string, ComponentChanges>;
+
+/** From now on this component is shown the resource through another chain. */
+export interface ChainChange {
+  readonly component: string;
+  readonly resource: FilteredResource;
+  readonly before: Chain;
+  readonly after: Chain;
+}
+
+export type ChainListener = (changes: readonly ChainChange[]) => void;
+
+export interface FiltersOptions {
+  /** In the order in which they are applied. */
+  filters: readonly Filter[];
+  context: FilterContext;
+  /** Names of filters, or `*` for all. */
+  disabled: readonly string[];
+}
+
+const READ_VERBS: readonly Verb[] = ['get', 'list', 'watch'];
+
+/** Decides which filters stand between a component and a resource. Changes take effect at once. */
+export class Filters {
+  readonly all: readonly Filter[];
+  readonly #context: FilterContext;
+  readonly #enabled: readonly Filter[];
+  readonly #chains = new Map<string, Chain>();
+  readonly #listeners = new Set<ChainListener>();
+  #components: ReadonlyMap<Filter, ReadonlySet<string>>;
+
+  constructor({ filters, context, disabled }: FiltersOptions) {
+    const names = filters.map(({ name }) => name);
+    for (const name of disabled) {
+      if (name === '*' || names.includes(name)) continue;
+      throw new ConfigError(
+        `there is no filter ${JSON.stringify(name)} to disable: name some of ${names.join(', ')}, or * for all`,
+      );
+    }
+    this.all = filters;
+    this.#context = context;
+    this.#enabled = disabled.includes('*') ? [] : filters.filter(({ name }) => !disabled.includes(name));
+    this.#components = componentsOf(filters, new Map());
+  }
+
+  /** The same object for the same set of filters. */
+  chainFor(component: string, resource: FilteredResource, verb: Verb): Chain {
+    return this.#chainBy(this.#components, component, resource, verb);
+  }
+
+  /** In the place of all settings before. */
+  configure(settings: FilterSettings): void {
+    const before = this.#components;
+    const after = componentsOf(this.all, settings);
+    this.#components = after;
+    const changes = this.#differences(before, after);
+    if (changes.length === 0) return;
+    for (const listener of [...this.#listeners]) listener(changes);
+  }
+
+  /** Told of every component and resource whose chain for reading is another one now. */
+  subscribe(listener: ChainListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** For people: what is on, and for whom. */
+  describe() {
+    return this.all.map((filter) => ({
+      name: filter.name,
+      enabled: this.#enabled.includes(filter),
+      components: [...(this.#components.get(filter) ?? [])],
+      resources: filter.resources.map(({ group, resource }) =>
+        group === '' ? resource : `${resource}.${group}`,
+      ),
+      verbs: verbsOf(filter),
+    }));
+  }
+
+  #chainBy(
+    components: ReadonlyMap<Filter, ReadonlySet<string>>,
+    component: string,
+    { group, resource }: FilteredResource,
+    verb: Verb,
+  ): Chain {
+    const filters = this.#enabled.filter(
+      (filter) =>
+        components.get(filter)?.has(component) &&
+        verbsOf(filter).includes(verb) &&
+        filter.resources.some((each) => each.resource === resource && each.group === group),
+    );
+    const id = chainId(filters);
+    const known = this.#chains.get(id);
+    if (known !== undefined) return known;
+    const chain = new FilterChain(filters, this.#context);
+    this.#chains.set(id, chain);
+    return chain;
+  }
+
+  #differences(
+    before: ReadonlyMap<Filter, ReadonlySet<string>>,
+    after: ReadonlyMap<Filter, ReadonlySet<string>>,
+  ): ChainChange[] {
+    const components = new Set([...before.values(), ...after.values()].flatMap((set) => [...set]));
+    return [...components].flatMap((component) =>
+      this.#resources().flatMap((resource) => {
+        const change = {
+          component,
+          resource,
+          before: this.#chainBy(before, component, resource, 'watch'),
+          after: this.#chainBy(after, component, resource, 'watch'),
+        };
+        return change.before === change.after ? [] : [change];
+      }),
+    );
+  }
+
+  /** Each once, though several filters are about it. */
+  #resources(): FilteredResource[] {
+    const byName = this.all.flatMap(({ resources }) =>
+      resources.map((each) => [`${each.resource}.${each.group}`, each] as const),
+    );
+    return [...new Map(byName).values()];
+  }
+}
+
+const verbsOf = ({ verbs = READ_VERBS }: Filter): readonly Verb[] => verbs;
+
+const componentsOf = (
+  filters: readonly Filter[],
+  settings: FilterSettings,
+): ReadonlyMap<Filter, ReadonlySet<string>> =>
+  new Map(
+    filters.map((filter) => {
+      const { added = [], removed = [] } = settings.get(filter.name) ?? {};
+      const components = [...filter.components, ...added].filter((each) => !removed.includes(each));
+      return [filter, new Set(components)];
+    }),
+  );
