@@ -29,8 +29,12 @@ export class NodeLease {
     this.#clock = clock;
   }
 
-  /** Since it was last seen, the lease may have been deleted, or written by somebody else: then once more. */
+  /**
+   * The first time it is read, since an earlier run may have left one; and only what exists can be renewed without a
+   * link. Since it was last seen, it may have been deleted, or written by somebody else: then once more.
+   */
   async renew(signal: AbortSignal): Promise<void> {
+    this.#lease ??= await this.#read(signal);
     try {
       await this.#write(signal);
     } catch (error) {
