@@ -10,6 +10,7 @@ const LAYERS = [
   'dataplane',
   'yurtingress',
   'admission',
+  'approval',
   'manager',
   'hub',
   'local',

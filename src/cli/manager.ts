@@ -16,6 +16,7 @@ interface Options {
   webhookService?: Endpoint;
   healthHost: string;
   healthPort: number;
+  hubAddress: string[];
   leaderElect: boolean;
   logLevel: string;
 }
@@ -39,6 +40,7 @@ export function managerCommand(): Command {
     )
     .option('--health-host <address>', 'address of /healthz, /readyz and /metrics', '127.0.0.1')
     .option('--health-port <number>', 'port of them; 0 takes any free one', parsePort, 8081)
+    .option('--hub-address <address...>', 'where the hubs of all nodes answer', ['169.254.2.1'])
     .option('--leader-elect <boolean>', 'of several managers only one works', parseBoolean, true)
     .addOption(logLevelOption('how much is logged', 'info'))
     .addHelpText(
@@ -84,6 +86,7 @@ async function run(options: Options): Promise<void> {
           endpoint: options.webhookUrl ?? options.webhookService,
         },
         health: { host: options.healthHost, port: options.healthPort },
+        hubAddresses: options.hubAddress,
         leaderElection: options.leaderElect,
         installDefinitions: options.installCrds === true,
         logger: pino({ level: options.logLevel }, pino.destination(2)),

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { accessReviews, admissionRules, type Endpoint, runWebhook } from '../admission/index.ts';
 import { EDGE_APPLICATION_NAMESPACE_LABEL } from '../api/index.ts';
+import { approvalController } from '../approval/index.ts';
 import { applicationController } from '../apps/index.ts';
 import { childController, orAborted } from '../kube/clock.ts';
 import {
@@ -26,6 +27,8 @@ export interface ManagerOptions {
   /** `endpoint`: where API servers find the webhook, if not at host and port. */
   webhook: { host: string; port: number; endpoint?: Endpoint };
   health: { host: string; port: number };
+  /** Where the hubs of nodes answer, besides the addresses of their nodes. */
+  hubAddresses: readonly string[];
   /** Without it the manager leads at once: for a cluster that has only one. */
   leaderElection: boolean;
   /** Whether to install our kinds; otherwise somebody else does, and the manager waits for them. */
@@ -109,7 +112,11 @@ async function serveAdmission(
 async function lead(options: ManagerOptions, context: PoolsContext, signal: AbortSignal): Promise<void> {
   const runControllers = async (leading: AbortSignal): Promise<void> => {
     // Made only now: a manager that does not lead needs no cache of all pods.
-    const controllers = [...poolControllers(context), applicationController(context)];
+    const controllers = [
+      ...poolControllers(context),
+      applicationController(context),
+      approvalController({ ...context, hubAddresses: options.hubAddresses }),
+    ];
     await Promise.all(controllers.map((controller) => controller.run(leading)));
   };
   if (!options.leaderElection) return runControllers(signal);

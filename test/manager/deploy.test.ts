@@ -11,6 +11,7 @@ import {
   NODE_POOLS,
 } from '../../src/api/index.ts';
 import {
+  CERTIFICATE_SIGNING_REQUESTS,
   CONFIG_MAPS,
   DEPLOYMENTS,
   fixedCredential,
@@ -23,6 +24,7 @@ import {
   loadConfig,
   Metrics,
   NODES,
+  newSigningRequest,
   PODS,
   type Resource,
   SECRETS,
@@ -108,6 +110,8 @@ describe('the manager with nothing but the rights of its ServiceAccount', () => 
     const { status } = await admin.get(EDGE_APPLICATIONS, { name: 'shop', namespace: 'default' });
     return getCondition(status?.conditions, 'Ready')?.reason;
   };
+  const kubernetesAddress = async (): Promise<string | undefined> =>
+    (await admin.get(SERVICES, { name: 'kubernetes', namespace: 'default' })).spec?.clusterIP;
   const labelsOf = async (node: string): Promise<Record<string, string>> =>
     (await admin.get(NODES, { name: node })).metadata.labels ?? {};
 
@@ -199,6 +203,37 @@ describe('the manager with nothing but the rights of its ServiceAccount', () => 
     await eventually(async () => !(await isGone(SERVICES, 'web', 'default')));
     await eventually(async () => !(await isGone(CONFIG_MAPS, 'menu', 'default')));
     await eventually(async () => (await readyReason()) === 'Progressing');
+  });
+
+  it('approves the certificates of hubs', async () => {
+    const request = {
+      apiVersion: 'certificates.k8s.io/v1',
+      kind: 'CertificateSigningRequest',
+      metadata: { name: 'hub-n1' },
+      spec: {
+        request: Buffer.from(
+          newSigningRequest({
+            commonName: 'system:node:n1',
+            organizations: ['system:nodes'],
+            dnsNames: ['kubernetes.default.svc'],
+            ipAddresses: ['169.254.2.1', (await kubernetesAddress())!],
+          }).request,
+        ).toString('base64'),
+        signerName: 'kubernetes.io/kubelet-serving',
+        usages: ['digital signature', 'server auth'],
+      },
+    };
+    const config = await loadConfig({ path: server.kubeconfig, env: {} });
+    const node = new KubeClient({
+      ...config,
+      impersonate: { user: 'system:node:n1', groups: ['system:nodes', 'system:authenticated'] },
+    });
+    await node.create(CERTIFICATE_SIGNING_REQUESTS, request);
+    await node.close();
+    await eventually(async () => {
+      const { status } = await admin.get(CERTIFICATE_SIGNING_REQUESTS, { name: 'hub-n1' });
+      return status?.conditions?.some(({ type, reason }) => type === 'Approved' && reason === 'NamesKnown');
+    });
   });
 
   it('was refused nothing', () => {

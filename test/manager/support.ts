@@ -23,6 +23,7 @@ export async function startManager(
       identity: 'm1',
       webhook: { host: '127.0.0.1', port: 0 },
       health: { host: '127.0.0.1', port: 0 },
+      hubAddresses: ['169.254.2.1'],
       leaderElection: false,
       installDefinitions: true,
       logger: silentLogger,
