@@ -25,14 +25,16 @@ export const forwardKubeSvcTraffic: Filter = {
 /** The hub has one address: rules for the other family can not lead to it, and are left as they are. */
 function sliceOfHub(slice: EndpointSlice, context: FilterContext): KubeObject {
   const { hub } = context;
-  const fits = slice.addressType === 'IPv6' ? isIPv6(hub.host) : isIPv4(hub.host);
-  if (!fits) return slice;
+  if (slice.addressType !== familyOf(hub.host)) return slice;
   return {
     ...slice,
     endpoints: [{ addresses: [hub.host], conditions: { ready: true }, ...nodeField(slice, context) }],
     ports: withHubPort(slice.ports ?? [], context),
   };
 }
+
+const familyOf = (host: string): string | undefined =>
+  isIPv4(host) ? 'IPv4' : isIPv6(host) ? 'IPv6' : undefined;
 
 /** v1beta1 says the node of an endpoint in `topology`. */
 const nodeField = ({ apiVersion }: KubeObject, { nodeName }: FilterContext): object =>
@@ -44,7 +46,7 @@ function endpointsOfHub(object: Endpoints, context: FilterContext): KubeObject {
   const { hub, nodeName } = context;
   const [subset] = object.subsets ?? [];
   const [first] = [...(subset?.addresses ?? []), ...(subset?.notReadyAddresses ?? [])];
-  if (first === undefined || isIPv6(first.ip) !== isIPv6(hub.host)) return object;
+  if (first === undefined || familyOf(first.ip) !== familyOf(hub.host)) return object;
   const ports = withHubPort(subset?.ports ?? [], context);
   return { ...object, subsets: [{ addresses: [{ ip: hub.host, nodeName }], ports }] };
 }
