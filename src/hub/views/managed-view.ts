@@ -227,7 +227,6 @@ export class ManagedView {
     if (tooLarge || losesCopy(this.key, why, this.#refusals)) {
       this.#record = undefined;
       view.clear();
-      this.#hope();
     }
     if (this.key.identity === SHARED && this.#holders > 0) {
       this.#cancelTimer = clock.after(RETRY_SHARED_MS, () => this.follow(lend));

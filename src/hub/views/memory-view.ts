@@ -104,7 +104,9 @@ export class MemoryView implements View {
     for (const { item, overlaid } of stored) if (overlaid) this.#overlaid.add(item.key);
     const changes = stored.map(({ item }): ViewChange => ({ type: 'put', item, previous: undefined }));
     for (const change of changes) this.#place(change);
+    this.#resourceVersion = progress.resourceVersion;
     this.#announce(changes, progress.resourceVersion);
+    this.#waiters.arrived();
   }
 
   /** The complete state at `resourceVersion`; what is not in it is gone. */
@@ -192,6 +194,7 @@ export class MemoryView implements View {
     this.#resourceVersion = resourceVersion;
     this.#storage.putProgress(this.#id, this.progress());
     this.#announce(changes, resourceVersion);
+    this.#waiters.arrived();
   }
 
   #place({ type, item, previous }: ViewChange): void {
@@ -204,9 +207,7 @@ export class MemoryView implements View {
   }
 
   #announce(changes: readonly ViewChange[], resourceVersion: string): void {
-    this.#resourceVersion = resourceVersion;
     for (const listener of [...this.#listeners]) this.#tell(() => listener(changes, resourceVersion));
-    this.#waiters.arrived();
   }
 
   #tell(tell: () => void): void {

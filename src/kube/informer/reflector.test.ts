@@ -1,0 +1,148 @@
+import { setTimeout as realSleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { KubeClient } from '../client/client.ts';
+import { isForbidden } from '../client/errors.ts';
+import { silentLogger } from '../log.ts';
+import { FakeServer, WIDGETS } from '../testing/fake-server.ts';
+import { SwitchedLink } from '../testing/switched-link.ts';
+import { VirtualClock } from '../testing/virtual-clock.ts';
+import { Reflector, type ReflectorOptions } from './reflector.ts';
+
+describe('a reflector', () => {
+  const server = { current: new FakeServer() };
+  const clock = { current: new VirtualClock() };
+  let client: KubeClient;
+  let stop: AbortController;
+  let story: string[];
+  let running: Promise<unknown>;
+
+  beforeEach(async () => {
+    server.current = new FakeServer();
+    clock.current = new VirtualClock();
+    client = new KubeClient(await server.current.start());
+    stop = new AbortController();
+    story = [];
+    running = Promise.resolve();
+  });
+  afterEach(async () => {
+    stop.abort();
+    await running;
+    expect(clock.current.pending).toBe(0);
+    await client.close();
+    await server.current.stop();
+  });
+
+  function start(options: Partial<ReflectorOptions<string>>): Promise<unknown> {
+    const mirror = {
+      keep: (object: { metadata: { name?: string } }) => `${object.metadata.name}`,
+      replace: (state: string[], version: string, kind: string) =>
+        story.push(`${kind} ${version}: ${state.join()}`),
+      apply: (type: string, name: string) => story.push(`${type} ${name}`),
+      bookmark: (version: string) => story.push(`bookmark ${version}`),
+    };
+    const always = { select: {}, clock: clock.current, random: () => 0.5, log: silentLogger };
+    const reflector = new Reflector(client, WIDGETS, mirror, { ...always, ...options });
+    running = reflector.run(stop.signal).catch((error) => error);
+    return running;
+  }
+
+  async function until(condition: () => boolean, stepMs = 0): Promise<void> {
+    for (let i = 0; !condition(); i++) {
+      if (i === 2_000) throw new Error(`it never happened; so far: ${story.join('; ')}`);
+      await realSleep(1);
+      await clock.current.advance(stepMs);
+    }
+  }
+
+  it('goes on from a stored version without fetching the state', async () => {
+    server.current.put('a');
+    server.current.put('b');
+    start({ resumeFrom: '101' });
+    await until(() => story.length === 1);
+    server.current.bookmark();
+    await until(() => story.length === 2);
+    expect(story).toEqual(['ADDED b', 'bookmark 102']);
+    expect(server.current.requests).toHaveLength(1);
+  });
+
+  it('lists where it is told to, and says what the list is called', async () => {
+    server.current.put('a');
+    start({ initialState: 'list' });
+    await until(() => server.current.watchers === 1);
+    expect(story).toEqual(['WidgetList 101: a']);
+    expect(server.current.requests.some((r) => r.url.searchParams.has('sendInitialEvents'))).toBe(false);
+  });
+
+  it.each(['stream', 'list'] as const)('asks again for a %s that is not believed', async (initialState) => {
+    server.current.put('a');
+    const answers = [false, false, true];
+    start({ initialState, confirm: async () => answers.shift() ?? true });
+    await until(() => story.length > 0, 1_000);
+    expect(answers).toEqual([]);
+    expect(story).toEqual(['WidgetList 101: a']);
+  });
+
+  it('tries nothing while the link is away, and everything at once when it is back', async () => {
+    const link = new SwitchedLink();
+    link.online = false;
+    server.current.put('a');
+    start({ link });
+    await clock.current.advance(600_000);
+    expect(server.current.requests).toEqual([]);
+    link.turn(true);
+    await until(() => story.length === 1);
+    link.turn(false);
+    server.current.drop();
+    await realSleep(10);
+    await clock.current.advance(600_000);
+    expect(server.current.requests).toHaveLength(1);
+    server.current.put('b');
+    link.turn(true);
+    await until(() => story.length === 2);
+    expect(story[1]).toBe('ADDED b');
+    stop.abort();
+    await running;
+    expect(link.listeners).toBe(0);
+  });
+
+  it('does not wait out its backoff when the link comes back', async () => {
+    const link = new SwitchedLink();
+    for (let i = 0; i < 3; i++) server.current.failNext({ code: 500 });
+    server.current.put('a');
+    start({ link });
+    await until(() => server.current.requests.length === 3, 1_000);
+    await realSleep(10);
+    link.turn(false);
+    link.turn(true);
+    await until(() => story.length === 1);
+  });
+
+  it('comes back within five seconds to a server that could not be reached', async () => {
+    const phases: string[] = [];
+    server.current.intercept = (_, response) => {
+      if (!down) return false;
+      response.destroy();
+      return true;
+    };
+    let down = true;
+    await client.close();
+    client = new KubeClient(client.config, { maxRetries: 0 });
+    start({ onPhase: (phase) => phases.push(phase) });
+    for (let i = 0; i < 12; i++) {
+      const before = server.current.requests.length;
+      await until(() => server.current.requests.length > before, 1_000);
+    }
+    await realSleep(10);
+    down = false;
+    await clock.current.advance(5_000);
+    await until(() => story.length === 1);
+    expect(phases.at(-1)).toBe('watching');
+    expect(phases.slice(0, 3)).toEqual(['listing', 'waiting', 'listing']);
+  });
+
+  it('ends with a failure that is final', async () => {
+    server.current.failNext({ code: 403 });
+    const outcome = await start({ isFinal: isForbidden });
+    expect(isForbidden(outcome)).toBe(true);
+  });
+});
