@@ -1,0 +1,20 @@
+/**
+ * The way to the API servers. This folder owns the connections to them, the knowledge which of them are there, and
+ * what happens to requests when one is not.
+ *
+ * One request that is passed on:
+ *   `Upstream.forward` drops what belongs to the client's connection and adds the credential (forward, headers)
+ *   -> an Exchange picks a server (choose), and sends it over the connections for that credential (server)
+ *   -> the connection can not be made, or breaks under a read: the next server is tried, and the first one suspected
+ *   -> its HealthMonitor looks at once (probe); when it is gone, all that waits on it fails, and listeners are told
+ *   -> no server is left: UpstreamUnavailable, and the hub answers by what it has.
+ * The kit's clients (`Upstream.client`) go the same way, each over a Lane of its own.
+ */
+export type { LbMode } from './choose.ts';
+export { UpstreamUnavailable } from './errors.ts';
+export type { ForwardedAnswer, ForwardRequest, UpstreamCredential } from './forward.ts';
+export type { RequestHeaders, ResponseHeaders } from './headers.ts';
+export { HEALTH_TIMINGS, type HealthTimings } from './health.ts';
+export type { ServerState } from './server.ts';
+export { writeHead } from './upgrade.ts';
+export { Upstream, type UpstreamListener, type UpstreamOptions } from './upstream.ts';
