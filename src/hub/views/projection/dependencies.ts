@@ -1,0 +1,37 @@
+/** Which objects hang on what, both ways: a change of one Service must not cost a pass over all slices. */
+export class DependencyIndex {
+  readonly #ofKey = new Map<string, readonly string[]>();
+  readonly #keys = new Map<string, Set<string>>();
+
+  set(key: string, dependencies: readonly string[]): void {
+    this.delete(key);
+    if (dependencies.length === 0) return;
+    this.#ofKey.set(key, dependencies);
+    for (const dependency of dependencies) {
+      const keys = this.#keys.get(dependency) ?? new Set();
+      this.#keys.set(dependency, keys.add(key));
+    }
+  }
+
+  delete(key: string): void {
+    for (const dependency of this.#ofKey.get(key) ?? []) {
+      const keys = this.#keys.get(dependency);
+      keys?.delete(key);
+      if (keys?.size === 0) this.#keys.delete(dependency);
+    }
+    this.#ofKey.delete(key);
+  }
+
+  clear(): void {
+    this.#ofKey.clear();
+    this.#keys.clear();
+  }
+
+  affected(dependencies: ReadonlySet<string>): Set<string> {
+    const affected = new Set<string>();
+    for (const dependency of dependencies) {
+      for (const key of this.#keys.get(dependency) ?? []) affected.add(key);
+    }
+    return affected;
+  }
+}

@@ -1,0 +1,9 @@
+import { isOlderVersion } from '../../../kube/informer/resource-version.ts';
+
+/** The newer of two; the second where there is no order between them. */
+export const newest = (a: string | undefined, b: string): string =>
+  a !== undefined && isOlderVersion(b, a) ? a : b;
+
+/** A version that comes after this one. Those that are no numbers have no next: they stay as they are. */
+export const following = (version: string): string =>
+  /^\d+$/.test(version) ? String(BigInt(version) + 1n) : version;
