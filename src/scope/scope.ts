@@ -68,7 +68,8 @@ function part(
  * original topologyKeys had, the widest key counts: a narrower one before it only said what to prefer.
  */
 function reachOfTopologyKeys(value: string | undefined): Rule['reach'] | undefined {
-  const keys = (value ?? '').split(',').map((key) => key.trim());
+  if (value === undefined) return undefined;
+  const keys = value.split(',').map((key) => key.trim());
   if (keys.includes('*')) return undefined;
   if (keys.includes(TOPOLOGY_KEY_POOL) || keys.includes(TOPOLOGY_KEY_ZONE)) return 'pool';
   return keys.includes(TOPOLOGY_KEY_NODE) ? 'node' : undefined;

@@ -67,7 +67,7 @@ function parseComponents(
 
 /** Configures the filters by what the view holds, now and after every change. Returns how to stop that. */
 export function followConfiguration(view: View, filters: Filters, log: Logger): () => void {
-  const read = (): void => {
+  const read = (cause?: string): void => {
     const item = view.get(CONFIG_MAP_KEY);
     const configMap = item && (JSON.parse(item.bytes.toString()) as ConfigMap);
     const data = configMap?.data ?? {};
@@ -79,10 +79,10 @@ export function followConfiguration(view: View, filters: Filters, log: Logger): 
         'has no effect: what any component reads is kept',
       );
     }
-    filters.configure(settings);
+    filters.configure(settings, cause);
   };
   read();
-  return view.subscribe((changes) => {
-    if (changes.length > 0) read();
+  return view.subscribe((changes, resourceVersion) => {
+    if (changes.length > 0) read(resourceVersion);
   });
 }

@@ -12,6 +12,7 @@ import {
   nodesOfEndpoints,
   nodesOfSlice,
   poolsMatter,
+  type Reason,
   serviceOfSlice,
   type View,
 } from '../../scope/index.ts';
@@ -24,21 +25,23 @@ export const serviceOf = (object: KubeObject): string | undefined =>
 
 /** Drops the endpoints that may not be seen, and counts them by reason. */
 export class EndpointSieve {
-  readonly #count: (reason: string) => void;
+  readonly #count: (reason: Reason, endpoints: number) => void;
 
   constructor(filter: string, metrics: Metrics) {
     const counter = metrics.counter('hub_endpoints_withheld_total', {
       help: 'Endpoints that a filter has withheld from a component, each time their object was filtered',
       labels: ['filter', 'reason'],
     });
-    this.#count = (reason) => counter.inc({ filter, reason });
+    this.#count = (reason, endpoints) => counter.inc({ filter, reason }, endpoints);
   }
 
   pass(object: KubeObject, view: View): KubeObject {
     const { object: left, withheld } = isEndpoints(object)
       ? filterEndpoints(object, view)
       : filterEndpointSlice(object as EndpointSlice, view);
-    for (const { reason } of withheld) this.#count(reason);
+    const byReason = new Map<Reason, number>();
+    for (const { reason } of withheld) byReason.set(reason, (byReason.get(reason) ?? 0) + 1);
+    for (const [reason, endpoints] of byReason) this.#count(reason, endpoints);
     return left;
   }
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { ConfigError } from '../../kube/index.ts';
 import type { Verb } from '../../kube/serving/request-info.ts';
 import { chainId, FilterChain } from './chain.ts';
@@ -12,15 +13,8 @@ export interface ComponentChanges {
 /** By the names of filters. */
 export type FilterSettings = ReadonlyMap<string, ComponentChanges>;
 
-/** From now on this component is shown the resource through another chain. */
-export interface ChainChange {
-  readonly component: string;
-  readonly resource: FilteredResource;
-  readonly before: Chain;
-  readonly after: Chain;
-}
-
-export type ChainListener = (changes: readonly ChainChange[]) => void;
+/** Told that chains may be others now. `cause` is the version of the configuration, where it is known. */
+export type ConfigurationListener = (cause?: string) => void;
 
 export interface FiltersOptions {
   /** In the order in which they are applied. */
@@ -38,7 +32,7 @@ export class Filters {
   readonly #context: FilterContext;
   readonly #enabled: readonly Filter[];
   readonly #chains = new Map<string, Chain>();
-  readonly #listeners = new Set<ChainListener>();
+  readonly #listeners = new Set<ConfigurationListener>();
   #components: ReadonlyMap<Filter, ReadonlySet<string>>;
 
   constructor({ filters, context, disabled }: FiltersOptions) {
@@ -56,22 +50,32 @@ export class Filters {
   }
 
   /** The same object for the same set of filters. */
-  chainFor(component: string, resource: FilteredResource, verb: Verb): Chain {
-    return this.#chainBy(this.#components, component, resource, verb);
+  chainFor(component: string, { group, resource }: FilteredResource, verb: Verb): Chain {
+    const filters = this.#enabled.filter(
+      (filter) =>
+        this.#components.get(filter)?.has(component) &&
+        verbsOf(filter).includes(verb) &&
+        filter.resources.some((each) => each.resource === resource && each.group === group),
+    );
+    const id = chainId(filters);
+    const known = this.#chains.get(id);
+    if (known !== undefined) return known;
+    const chain = new FilterChain(filters, this.#context);
+    this.#chains.set(id, chain);
+    return chain;
   }
 
   /** In the place of all settings before. */
-  configure(settings: FilterSettings): void {
+  configure(settings: FilterSettings, cause?: string): void {
     const before = this.#components;
     const after = componentsOf(this.all, settings);
     this.#components = after;
-    const changes = this.#differences(before, after);
-    if (changes.length === 0) return;
-    for (const listener of [...this.#listeners]) listener(changes);
+    if (this.#enabled.every((filter) => isDeepStrictEqual(before.get(filter), after.get(filter)))) return;
+    for (const listener of [...this.#listeners]) listener(cause);
   }
 
-  /** Told of every component and resource whose chain for reading is another one now. */
-  subscribe(listener: ChainListener): () => void {
+  /** Whoever holds a chain has to ask for it again when told. */
+  subscribe(listener: ConfigurationListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -87,52 +91,6 @@ export class Filters {
       ),
       verbs: verbsOf(filter),
     }));
-  }
-
-  #chainBy(
-    components: ReadonlyMap<Filter, ReadonlySet<string>>,
-    component: string,
-    { group, resource }: FilteredResource,
-    verb: Verb,
-  ): Chain {
-    const filters = this.#enabled.filter(
-      (filter) =>
-        components.get(filter)?.has(component) &&
-        verbsOf(filter).includes(verb) &&
-        filter.resources.some((each) => each.resource === resource && each.group === group),
-    );
-    const id = chainId(filters);
-    const known = this.#chains.get(id);
-    if (known !== undefined) return known;
-    const chain = new FilterChain(filters, this.#context);
-    this.#chains.set(id, chain);
-    return chain;
-  }
-
-  #differences(
-    before: ReadonlyMap<Filter, ReadonlySet<string>>,
-    after: ReadonlyMap<Filter, ReadonlySet<string>>,
-  ): ChainChange[] {
-    const components = new Set([...before.values(), ...after.values()].flatMap((set) => [...set]));
-    return [...components].flatMap((component) =>
-      this.#resources().flatMap((resource) => {
-        const change = {
-          component,
-          resource,
-          before: this.#chainBy(before, component, resource, 'watch'),
-          after: this.#chainBy(after, component, resource, 'watch'),
-        };
-        return change.before === change.after ? [] : [change];
-      }),
-    );
-  }
-
-  /** Each once, though several filters are about it. */
-  #resources(): FilteredResource[] {
-    const byName = this.all.flatMap(({ resources }) =>
-      resources.map((each) => [`${each.resource}.${each.group}`, each] as const),
-    );
-    return [...new Map(byName).values()];
   }
 }
 

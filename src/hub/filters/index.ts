@@ -13,4 +13,4 @@ export { allFilters } from './all.ts';
 export { CONFIGURATION_SELECTION, followConfiguration } from './configuration.ts';
 export { HubContext, type HubContextOptions } from './context.ts';
 export type * from './filter.ts';
-export { type ChainChange, type ChainListener, Filters } from './filters.ts';
+export { type ConfigurationListener, Filters } from './filters.ts';

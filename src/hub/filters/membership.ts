@@ -29,8 +29,9 @@ class Claims {
 
   /** The pool that was written last knows best. */
   ownerOf(node: string): string | undefined {
-    const [first, ...others] = this.#claimants.get(node) ?? [];
-    return others.reduce((owner, pool) => (this.#isNewer(pool, owner!) ? pool : owner), first);
+    const claimants = this.#claimants.get(node);
+    if (claimants === undefined || claimants.length === 1) return claimants?.[0];
+    return claimants.reduce((owner, pool) => (this.#isNewer(pool, owner) ? pool : owner));
   }
 
   set(pool: string, state: PoolState | undefined): string[] {
