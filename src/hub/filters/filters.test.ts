@@ -65,7 +65,13 @@ describe('disabled filters', () => {
     const filters = filtersWith('masterservice', 'servicetopology');
     expect(filters.chainFor('kubelet', SERVICES, 'list').id).toBe('');
     expect(filters.chainFor('tidegate-router', ENDPOINTS, 'list').id).toBe('ingressendpoints');
-    expect(filters.describe().find(({ name }) => name === 'masterservice')?.enabled).toBe(false);
+    expect(filters.describe().find(({ name }) => name === 'masterservice')).toEqual({
+      name: 'masterservice',
+      enabled: false,
+      components: 'kubelet',
+      resources: 'services',
+      verbs: 'get, list, watch',
+    });
   });
 
   it('can be all of them', () => {

@@ -85,11 +85,9 @@ export class Filters {
     return this.all.map((filter) => ({
       name: filter.name,
       enabled: this.#enabled.includes(filter),
-      components: [...(this.#components.get(filter) ?? [])],
-      resources: filter.resources.map(({ group, resource }) =>
-        group === '' ? resource : `${resource}.${group}`,
-      ),
-      verbs: verbsOf(filter),
+      components: [...(this.#components.get(filter) ?? [])].join(', '),
+      resources: filter.resources.map(({ resource }) => resource).join(', '),
+      verbs: verbsOf(filter).join(', '),
     }));
   }
 }

@@ -11,6 +11,6 @@
  */
 export { allFilters } from './all.ts';
 export { CONFIGURATION_SELECTION, followConfiguration } from './configuration.ts';
-export { HubContext, type HubContextOptions } from './context.ts';
+export { HubContext } from './context.ts';
 export type * from './filter.ts';
-export { type ConfigurationListener, Filters } from './filters.ts';
+export { Filters } from './filters.ts';
