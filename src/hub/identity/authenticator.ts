@@ -5,7 +5,7 @@ import type { Clock, KubeClient, Logger } from '../../kube/index.ts';
 import { ApiError, unauthorized } from '../../kube/serving/api-error.ts';
 import { bearerToken } from '../../kube/serving/bearer.ts';
 import { ClientCertificates, type ShownCertificate } from '../../kube/serving/client-certificate.ts';
-import type { AnonymousIdentity, Identity, NodeIdentity } from './identity.ts';
+import { type AnonymousIdentity, type Identity, type NodeIdentity, nodeUser } from './identity.ts';
 import type { Memory } from './memory.ts';
 import { isEarly, isExpired, type ServiceAccountClaims, serviceAccountKey } from './service-account-token.ts';
 import { SigningKeys } from './signing-keys.ts';
@@ -86,12 +86,12 @@ export class Authenticator {
   }
 
   #certified({ subject: { commonName, organizations } }: ShownCertificate): NodeIdentity {
-    const { nodeName } = this.#options;
-    if (commonName === `system:node:${nodeName}` && organizations.includes('system:nodes')) return NODE;
+    const node = nodeUser(this.#options.nodeName);
+    if (commonName === node && organizations.includes('system:nodes')) return NODE;
     throw new ApiError(
       403,
       'Forbidden',
-      `a client certificate can not be passed on to the API server: this hub takes that of system:node:${nodeName} ` +
+      `a client certificate can not be passed on to the API server: this hub takes that of ${node} ` +
         `only, and ${JSON.stringify(commonName)} must use a bearer token without a certificate`,
     );
   }

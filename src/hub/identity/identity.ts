@@ -19,3 +19,6 @@ export interface AnonymousIdentity {
   readonly kind: 'anonymous';
   readonly key: 'anonymous';
 }
+
+/** How the API server calls a node. */
+export const nodeUser = (nodeName: string): string => `system:node:${nodeName}`;
