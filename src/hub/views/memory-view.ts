@@ -12,8 +12,6 @@ import { Waiters } from './waiters.ts';
  */
 export class MemoryView implements View {
   readonly key: ViewKey;
-  /** Whether a watch upstream keeps it current. */
-  followed = false;
   readonly #id: string;
   readonly #storage: ViewStorage;
   readonly #clock: Clock;
@@ -23,7 +21,9 @@ export class MemoryView implements View {
   readonly #tombstones = new Tombstones();
   readonly #listeners = new Set<ViewListener>();
   readonly #refusalListeners = new Set<(why: Error) => void>();
+  readonly #followingListeners = new Set<() => void>();
   readonly #waiters = new Waiters();
+  #followed = false;
   #resourceVersion: string | undefined;
   #listKind: string | undefined;
   #bytes = 0;
@@ -39,7 +39,13 @@ export class MemoryView implements View {
 
   get state(): View['state'] {
     if (this.#resourceVersion === undefined) return 'empty';
-    return this.followed ? 'following' : 'stored';
+    return this.#followed ? 'following' : 'stored';
+  }
+
+  /** Whether a watch upstream keeps it current. */
+  set followed(followed: boolean) {
+    this.#followed = followed;
+    if (followed) for (const listener of [...this.#followingListeners]) this.#tell(listener);
   }
 
   get resourceVersion(): string | undefined {
@@ -86,6 +92,11 @@ export class MemoryView implements View {
   onRefused(listener: (why: Error) => void): () => void {
     this.#refusalListeners.add(listener);
     return () => this.#refusalListeners.delete(listener);
+  }
+
+  onFollowing(listener: () => void): () => void {
+    this.#followingListeners.add(listener);
+    return () => this.#followingListeners.delete(listener);
   }
 
   ready(signal: AbortSignal): Promise<void> {

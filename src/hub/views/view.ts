@@ -49,6 +49,8 @@ export interface View {
   subscribe(listener: ViewListener): () => void;
   /** Resolves once it is not empty; rejects with the API server's refusal, or when the link is away and nothing is stored. */
   ready(signal: AbortSignal): Promise<void>;
+  /** Told whenever a watch upstream has begun to keep it current. */
+  onFollowing(listener: () => void): () => void;
   /** The API server took the right to it away, or the resource is gone: watches of it end. */
   onRefused(listener: (why: Error) => void): () => void;
 }

@@ -32,7 +32,7 @@ export interface Mirror<T extends KubeObject, Kept = T> {
   bookmark?(resourceVersion: string): void;
 }
 
-/** `listing`: the state is being fetched. `watching`: the mirror is current. `waiting`: neither, for now. */
+/** `listing`: the state is being fetched. `watching`: the mirror is current. `waiting`: something failed, or it is over. */
 export type ReflectorPhase = 'listing' | 'watching' | 'waiting';
 
 export interface ReflectorOptions<Kept> {
@@ -97,13 +97,15 @@ export class Reflector<T extends KubeObject, Kept = T> {
     while (!signal.aborted) {
       try {
         if (!this.#link.online) await pause(this.#options.clock, 0, this.#link, signal);
-        await this.#round(signal).finally(() => this.#options.onPhase?.('waiting'));
+        await this.#round(signal);
       } catch (error) {
+        this.#options.onPhase?.('waiting');
         if (signal.aborted) return;
         if (this.#options.isFinal?.(error) === true) throw error;
         await this.#recover(error, signal).catch(() => {}); // Rejects only when aborted: the loop ends.
       }
     }
+    this.#options.onPhase?.('waiting');
   }
 
   async #round(signal: AbortSignal): Promise<void> {
