@@ -70,7 +70,7 @@ export class Cluster {
 }
 
 /** Ends the waiting at once: what is waited for can not come any more. */
-class Stop extends Error {}
+export class Stop extends Error {}
 
 /** Looks again until the answer is there; the last error tells why it never came. */
 export async function eventually<T>(

@@ -19,15 +19,16 @@ export function findKubectl(): string {
 
 /** Runs kubectl as a user of the kubeconfig; resolves to what it printed, rejects with that when it fails. */
 export class Kubectl {
-  readonly #program = findKubectl();
-  readonly #kubeconfig: string;
+  readonly #command: readonly string[];
 
-  constructor(kubeconfig: string) {
-    this.#kubeconfig = kubeconfig;
+  /** `wrapper` is what stands before the command, such as a program that takes it to another network. */
+  constructor(kubeconfig: string, wrapper: readonly string[] = []) {
+    this.#command = [...wrapper, findKubectl(), '--kubeconfig', kubeconfig];
   }
 
   async run(args: string, input = ''): Promise<string> {
-    const child = spawn(this.#program, ['--kubeconfig', this.#kubeconfig, ...args.split(' ')], {
+    const [program = '', ...options] = this.#command;
+    const child = spawn(program, [...options, ...args.split(' ')], {
       stdio: ['pipe', 'pipe', 'pipe'],
       timeout: COMMAND_TIMEOUT_MS,
     });
