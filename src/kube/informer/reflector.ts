@@ -96,7 +96,7 @@ export class Reflector<T extends KubeObject, Kept = T> {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        if (!this.#link.online) await pause(this.#options.clock, 0, this.#link, signal);
+        if (!this.#link.online) await this.#awaitLink(signal);
         await this.#round(signal);
       } catch (error) {
         this.#options.onPhase?.('waiting');
@@ -106,6 +106,11 @@ export class Reflector<T extends KubeObject, Kept = T> {
       }
     }
     this.#options.onPhase?.('waiting');
+  }
+
+  async #awaitLink(signal: AbortSignal): Promise<void> {
+    this.#options.onPhase?.('waiting');
+    await pause(this.#options.clock, 0, this.#link, signal);
   }
 
   async #round(signal: AbortSignal): Promise<void> {
