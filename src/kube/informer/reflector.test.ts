@@ -140,6 +140,27 @@ describe('a reflector', () => {
     expect(phases.slice(0, 3)).toEqual(['listing', 'waiting', 'listing']);
   });
 
+  it('notices that the server was restored from a backup', async () => {
+    for (const name of ['a', 'b', 'c']) server.current.put(name);
+    start({ initialState: 'list' });
+    await until(() => server.current.watchers === 1);
+    server.current.restore(101);
+    server.current.drop();
+    await until(() => story.length === 2, 10_000);
+    expect(story).toEqual(['WidgetList 103: a,b,c', 'WidgetList 101: a']);
+  });
+
+  it('leaves a quiet server that was not restored alone', async () => {
+    server.current.put('a');
+    start({ resumeFrom: '101' });
+    await until(() => server.current.watchers === 1);
+    await clock.current.advance(90_000);
+    await until(() => server.current.requests.length === 2);
+    await clock.current.advance(300_000);
+    expect(story).toEqual([]);
+    expect(server.current.requests).toHaveLength(2);
+  });
+
   it('ends with a failure that is final', async () => {
     server.current.failNext({ code: 403 });
     const outcome = await start({ isFinal: isForbidden });

@@ -14,11 +14,12 @@ import {
 import type { SelectOptions } from '../client/options.ts';
 import { keyOf, type Resource } from '../client/resource.ts';
 import type { WatchEvent } from '../client/watch.ts';
-import type { Clock, Random } from '../clock.ts';
+import { type Clock, childController, type Random } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import type { KubeList, KubeObject } from '../object.ts';
 import { alwaysOnline, type Link, pause } from './link.ts';
 import { isOlderVersion } from './resource-version.ts';
+import { RolledBackError, whenSilent } from './rollback.ts';
 import { endsInitialEvents, HalfOpenError, watchStream } from './watch-stream.ts';
 
 /** Where the reflector puts what it learns, in the form in which it is kept there. */
@@ -115,8 +116,9 @@ export class Reflector<T extends KubeObject, Kept = T> {
 
   async #round(signal: AbortSignal): Promise<void> {
     if (this.#resourceVersion === undefined) this.#options.onPhase?.('listing');
-    if (this.#resourceVersion === undefined && this.#watchList) return this.#stream(signal, true);
-    if (this.#resourceVersion === undefined) await this.#list(signal);
+    if (this.#resourceVersion !== undefined) return this.#resume(signal);
+    if (this.#watchList) return this.#stream(signal, true);
+    await this.#list(signal);
     await this.#stream(signal, false);
   }
 
@@ -140,7 +142,31 @@ export class Reflector<T extends KubeObject, Kept = T> {
     await this.#replace(state, last!.resourceVersion, last!.listKind, signal);
   }
 
-  async #stream(signal: AbortSignal, initialEvents: boolean): Promise<void> {
+  async #resume(signal: AbortSignal): Promise<void> {
+    const { controller, release } = childController(signal);
+    const dispel = whenSilent(this.#options.clock, () => void this.#checkPlace(controller));
+    try {
+      await this.#stream(controller.signal, false, dispel);
+    } finally {
+      dispel();
+      release();
+      controller.abort();
+    }
+  }
+
+  async #checkPlace(watch: AbortController): Promise<void> {
+    const place = this.#resourceVersion ?? '';
+    try {
+      const options = { ...this.#options.select, limit: 1, signal: watch.signal };
+      const { resourceVersion: latest = '' } = (await this.#client.listPage(this.#resource, options))
+        .metadata;
+      if (isOlderVersion(latest, place)) watch.abort(new RolledBackError(place, latest));
+    } catch (error) {
+      this.#options.log.debug({ err: error }, 'can not find out whether the server was restored');
+    }
+  }
+
+  async #stream(signal: AbortSignal, initialEvents: boolean, onEvent?: () => void): Promise<void> {
     const { clock, random, select } = this.#options;
     const startedAt = clock.monotonic();
     let initial: Map<string, Kept> | undefined = initialEvents ? new Map() : undefined;
@@ -152,6 +178,7 @@ export class Reflector<T extends KubeObject, Kept = T> {
     for await (const event of stream) {
       events++;
       this.#failures = 0;
+      onEvent?.();
       if (initial === undefined) this.#apply(event);
       else if (endsInitialEvents(event)) {
         const { kind, metadata } = event.object;
@@ -199,7 +226,8 @@ export class Reflector<T extends KubeObject, Kept = T> {
     }
     const resumable =
       !(error instanceof ApiStatusError) || isTooManyRequests(error) || isServerUnavailable(error);
-    const lostPlace = isExpired(error) || isTooLargeResourceVersion(error);
+    const lostPlace =
+      isExpired(error) || isTooLargeResourceVersion(error) || error instanceof RolledBackError;
     if (lostPlace || !resumable) this.#resourceVersion = undefined;
     const firstExpiry = lostPlace && this.#failures === 0;
     if (!lostPlace)

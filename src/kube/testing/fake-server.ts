@@ -136,6 +136,15 @@ export class FakeServer {
     this.#oldest = this.#revision;
   }
 
+  /** The data become those of a backup. Whoever comes from a later time hears nothing until that is reached again. */
+  restore(revision: number): void {
+    for (const [key, object] of this.#objects) {
+      if (Number(object.metadata.resourceVersion) > revision) this.#objects.delete(key);
+    }
+    this.#history = this.#history.filter((event) => event.revision <= revision);
+    this.#revision = revision;
+  }
+
   /** The next request gets this instead of an answer. */
   failNext(failure: Failure): void {
     this.#failures.push(failure);
