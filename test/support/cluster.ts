@@ -19,7 +19,11 @@ export class Cluster {
   }
 
   static async start(...options: string[]): Promise<Cluster> {
-    const state = await mkdtemp(join(tmpdir(), 'tidegate-'));
+    return Cluster.open(await mkdtemp(join(tmpdir(), 'tidegate-')), ...options);
+  }
+
+  /** In a directory that there is already, perhaps with a cluster that was stopped. */
+  static async open(state: string, ...options: string[]): Promise<Cluster> {
     const up = new Tidegate(['up', '--state', state, '--port', '0', ...options]);
     await eventually('tidegate up is ready', () => {
       if (!up.running) throw new Stop(`tidegate up ended: ${up.stdout}${up.stderr}`);
@@ -37,7 +41,7 @@ export class Cluster {
     return run.stdout;
   }
 
-  /** The process id of a part of the cluster: `apiserver`, `controllers`, or a node. */
+  /** The process id of a part of the cluster: `apiserver`, `controllers`, a node, or `hub-` and a node. */
   async pidOf(part: string): Promise<number> {
     const { processes } = JSON.parse(await this.tidegate('status', '-o', 'json')) as {
       processes: { name: string; pid?: number }[];
