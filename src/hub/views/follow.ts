@@ -52,16 +52,21 @@ export async function follow(
       checkSize(listedBytes);
       return item;
     },
+    // What was on its way when it was called off must not reach a view that others may have taken over on disk.
     replace(list, resourceVersion, listKind) {
+      if (signal.aborted) return;
       onRelist();
       view.replace(list, resourceVersion, listKind);
     },
     apply(type, item) {
       listedBytes = 0;
+      if (signal.aborted) return;
       view.apply(type, item);
       checkSize(view.bytes);
     },
-    bookmark: (resourceVersion) => view.bookmark(resourceVersion),
+    bookmark(resourceVersion) {
+      if (!signal.aborted) view.bookmark(resourceVersion);
+    },
   };
   const reflector = new Reflector(client, resource, mirror, {
     select: selectOf(view.key),

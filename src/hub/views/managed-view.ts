@@ -112,7 +112,10 @@ export class ManagedView {
   /** A list that a client has read. Who follows a view knows better. */
   async store(list: CompleteList): Promise<void> {
     const { progress } = this;
-    const same = progress?.resourceVersion === list.resourceVersion && progress.size === list.items.length;
+    const same =
+      progress?.resourceVersion === list.resourceVersion &&
+      progress.size === list.items.length &&
+      progress.overlaid === 0;
     if (this.#follower !== undefined || same) return;
     const { view, release } = this.hold();
     try {
@@ -133,22 +136,26 @@ export class ManagedView {
 
   async overlay(item: ViewItem): Promise<void> {
     await this.#loading;
-    const { storage } = this.#options;
-    if (this.#view?.resourceVersion !== undefined) this.#view.overlay(item);
-    else if (storage.hasItem(this.#id, item.key)) storage.putItem(this.#id, { item, overlaid: true });
+    const present = this.#view?.get(item.key) !== undefined;
+    if (this.#closed || !(present || this.#options.storage.hasItem(this.#id, item.key))) return;
+    const { view, release } = this.hold();
+    await this.#loading;
+    view.overlay(item);
+    release();
   }
 
   linkChanged(): void {
     this.#hope();
   }
 
-  /** Forgets everything, in memory and on disk; whoever watches is told why. */
+  /** Forgets everything, in memory and on disk, at once; whoever watches is told why. */
   async drop(why: Error): Promise<void> {
-    await this.close();
+    this.#follower?.stop.abort();
+    this.#record = undefined;
     this.#view?.refuse(why);
     this.#view?.clear();
-    this.#record = undefined;
     this.#options.storage.remove(this.#id);
+    await this.close();
   }
 
   async close(): Promise<void> {
@@ -173,7 +180,7 @@ export class ManagedView {
   }
 
   async #load(view: MemoryView): Promise<void> {
-    const { storage, log } = this.#options;
+    const { storage, log, clock } = this.#options;
     const record = this.#record;
     const stored: StoredItem[] = [];
     try {
@@ -181,6 +188,8 @@ export class ManagedView {
       if (record !== undefined && this.#record === record) view.restore(record, stored);
     } catch (error) {
       log.error({ err: error }, 'a stored view can not be read; it waits for the API server');
+      const why = new Error('it is stored, but can not be read', { cause: error });
+      if (this.#follower === undefined) this.#refusal = { why, at: clock.now() };
     }
     this.#loaded = true;
     this.#hope();
@@ -251,8 +260,8 @@ export class ManagedView {
   /** Those who listen without holding it would not hear of a second one. */
   #unload(): void {
     const view = this.#view;
-    if (view === undefined || !this.#loaded || view.hasListeners) return;
     this.#cancelTimer();
+    if (view === undefined || !this.#loaded || view.hasListeners) return;
     if (view.resourceVersion !== undefined) {
       this.#record = { key: this.key, listKind: view.listKind ?? '', progress: view.progress() };
     }

@@ -43,6 +43,10 @@ export class MemoryView implements View {
   }
 
   /** Whether a watch upstream keeps it current. */
+  get followed(): boolean {
+    return this.#followed;
+  }
+
   set followed(followed: boolean) {
     this.#followed = followed;
     if (followed) for (const listener of [...this.#followingListeners]) this.#tell(listener);
@@ -178,7 +182,13 @@ export class MemoryView implements View {
 
   progress(): ViewProgress {
     const { heardAt, size, bytes } = this;
-    return { resourceVersion: this.#resourceVersion ?? '', heardAt, size, bytes };
+    return {
+      resourceVersion: this.#resourceVersion ?? '',
+      heardAt,
+      size,
+      bytes,
+      overlaid: this.#overlaid.size,
+    };
   }
 
   /** After reconnecting to a server that lags behind, the past may come again. */

@@ -17,6 +17,8 @@ export interface ViewProgress {
   readonly heardAt: number;
   readonly size: number;
   readonly bytes: number;
+  /** How many objects are not as the API server has said. */
+  readonly overlaid: number;
 }
 
 export interface StoredItem {

@@ -68,7 +68,15 @@ export interface ViewDescription {
   refused?: string;
 }
 
-/** All views of this node. */
+/**
+ * All views of this node: which there are, on disk and in memory, who holds them, and which have to go.
+ *
+ * One view: a client lists, and what it got is stored (`pages.ts`, `storage.ts`); it watches, and the view is held
+ * (`managed-view.ts`) and followed (`follow.ts`) from the version of that list; what the API server says changes the
+ * view (`memory-view.ts`), its copy on disk, and whoever listens, in one step. The link goes: the view stays as it is.
+ * The link comes back: the watch goes on from the version of the view; a new list becomes changes (`difference.ts`),
+ * unless it is not to be believed (`wipe-guard.ts`). The client goes, and a while later the view is on disk only.
+ */
 export class Views {
   readonly #options: ViewsOptions;
   readonly #storage: ViewStorage;
