@@ -14,7 +14,7 @@ import { VirtualClock } from '../../kube/testing/virtual-clock.ts';
 import { TestAuthority } from '../certificates/testing/authority.ts';
 import { Authenticator } from '../identity/authenticator.ts';
 import type { RequestHandler, UpgradeHandler } from './listener.ts';
-import { Listeners, type ListenersOptions, type Ports } from './listeners.ts';
+import { Listeners, type ListenersOptions } from './listeners.ts';
 
 const authority = new TestAuthority();
 const newServing = (): KeyPair =>
@@ -24,7 +24,6 @@ const newClient = (commonName: string, organizations = ['system:nodes'], by = au
 
 let directory: string;
 let listeners: Listeners;
-let ports: Ports;
 let clock: VirtualClock;
 let certificate: { current: KeyPair | undefined; onChange(listener: (pair: KeyPair) => void): () => void };
 let rotate: (pair: KeyPair) => void;
@@ -55,7 +54,7 @@ afterEach(async () => {
 
 const socketFile = (): string => join(directory, 'run', 'hub.sock');
 async function open(options: Partial<ListenersOptions> = {}): Promise<void> {
-  ({ listeners, ports } = await Listeners.open(
+  listeners = await Listeners.open(
     {
       bindAddress: '127.0.0.1',
       hubAddress: '127.0.0.2',
@@ -74,7 +73,7 @@ async function open(options: Partial<ListenersOptions> = {}): Promise<void> {
       upgrade: (request, socket, head, entrance) => upgrade(request, socket, head, entrance),
       admin: (_, response) => response.end('admin'),
     },
-  ));
+  );
 }
 
 function get(
@@ -135,7 +134,7 @@ describe('who comes in', () => {
   it.each(['curl/8', 'kubelet/v1.36.4', 'kube-proxy/v1.36.4'])(
     'is nobody without proof, on every listener but the socket, as %s too',
     async (agent) => {
-      const { http, https, hubHttps } = ports;
+      const { http, https, hubHttps } = listeners.ports;
       const headers = { 'user-agent': agent };
       const bodies = [
         await get({ port: http }, { headers }),
@@ -148,7 +147,7 @@ describe('who comes in', () => {
   );
 
   const withCertificate = (pair: KeyPair): Promise<{ code: number; body: string }> =>
-    get({ port: ports.https, secure: true, pair });
+    get({ port: listeners.ports.https, secure: true, pair });
 
   it('is the node by its client certificate', async () => {
     expect(await withCertificate(newClient('system:node:n1'))).toMatchObject({
@@ -185,9 +184,9 @@ describe('https', () => {
   it('waits for a certificate: nothing else is shown', async () => {
     certificate.current = undefined;
     await open();
-    const where = { port: ports.https, secure: true };
+    const where = { port: listeners.ports.https, secure: true };
     await expect(get(where, { rejectUnauthorized: false })).rejects.toThrow(/handshake failure/);
-    expect((await get({ port: ports.http })).body).toBe('ok');
+    expect((await get({ port: listeners.ports.http })).body).toBe('ok');
     rotate(newServing());
     expect((await get(where)).body).toBe('ok');
   });
@@ -195,7 +194,7 @@ describe('https', () => {
   it('changes its certificate while connections go on', async () => {
     await open();
     const agent = new Agent({ keepAlive: true, maxSockets: 1, maxCachedSessions: 0 });
-    const where = { port: ports.https, secure: true };
+    const where = { port: listeners.ports.https, secure: true };
     const shown = (socket: Socket): string => (socket as TLSSocket).getPeerCertificate().serialNumber;
     const first = await get(where, { agent });
     const serial = shown(first.socket);
@@ -208,7 +207,7 @@ describe('https', () => {
 
   it('works on IPv6, and once when hub and bind address are the same', async () => {
     await open({ bindAddress: '::1', hubAddress: '::1' });
-    const { https, hubHttps } = ports;
+    const { https, hubHttps } = listeners.ports;
     expect(hubHttps).toBe(https);
     expect((await get({ host: '::1', port: https, secure: true })).body).toBe('ok');
   });
@@ -217,7 +216,7 @@ describe('https', () => {
 describe('opening', () => {
   it('answers administrators on a port of their own', async () => {
     await open();
-    expect((await get({ port: ports.admin })).body).toBe('admin');
+    expect((await get({ port: listeners.ports.admin })).body).toBe('admin');
   });
 
   it('names the address and the option of a port that is in use, and leaves nothing open', async () => {
@@ -276,10 +275,10 @@ describe('closing', () => {
     });
     await open();
     const agent = new Agent({ keepAlive: true });
-    const late = get({ port: ports.https, secure: true }, { agent });
+    const late = get({ port: listeners.ports.https, secure: true }, { agent });
     await arrived;
     const closed = listeners.close();
-    await expect(get({ port: ports.http })).rejects.toThrow('ECONNREFUSED');
+    await expect(get({ port: listeners.ports.http })).rejects.toThrow('ECONNREFUSED');
     answer();
     expect((await late).body).toBe('late');
     await closed;
@@ -298,8 +297,8 @@ describe('closing', () => {
       };
     });
     await open();
-    const hanging = get({ port: ports.http });
-    const tunnel = connect(ports.http, '127.0.0.1');
+    const hanging = get({ port: listeners.ports.http });
+    const tunnel = connect(listeners.ports.http, '127.0.0.1');
     tunnel.write('GET / HTTP/1.1\r\nhost: x\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n');
     const tunnelEnded = new Promise((resolve) => tunnel.once('close', resolve));
     tunnel.resume().on('error', () => {});

@@ -52,6 +52,7 @@ const SOCKET: NamedEntrance = { name: 'socket', node: true };
 
 /** All that the hub can be reached by. */
 export class Listeners {
+  ports: Ports = { http: 0, https: 0, hubHttps: 0, admin: 0 };
   readonly #options: ListenersOptions;
   readonly #handlers: Handlers;
   readonly #hubInterface: HubInterface;
@@ -65,14 +66,12 @@ export class Listeners {
   }
 
   /** Resolves when all of them listen; when one can not, none does. */
-  static async open(
-    options: ListenersOptions,
-    handlers: Handlers,
-  ): Promise<{ listeners: Listeners; ports: Ports }> {
+  static async open(options: ListenersOptions, handlers: Handlers): Promise<Listeners> {
     const hubInterface = await HubInterface.open({ address: options.hubAddress, log: options.log });
     const listeners = new Listeners(options, handlers, hubInterface);
     try {
-      return { listeners, ports: await listeners.#openAll() };
+      listeners.ports = await listeners.#openAll();
+      return listeners;
     } catch (error) {
       await listeners.close();
       throw error;
