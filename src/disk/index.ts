@@ -8,6 +8,5 @@
  * remembers where each value stands, and the memory is free again. When most of the file is garbage, `map-rewrite.ts`
  * makes a new one beside it.
  */
-export { DurableMap, type DurableMapOptions } from './durable-map.ts';
-export { DiskError } from './errors.ts';
+export { DurableMap } from './durable-map.ts';
 export { lockDirectory } from './lock.ts';

@@ -10,6 +10,7 @@ import {
   type KubeObject,
   LEASES,
   loadConfig,
+  Metrics,
   NODES,
   PODS,
   type Resource,
@@ -20,6 +21,8 @@ import { type Embedded, startEmbedded } from '../support/embedded.ts';
 const EVENTS: Resource = { group: '', version: 'v1', resource: 'events', namespaced: true };
 const STRATEGIC = 'application/strategic-merge-patch+json';
 const signal = new AbortController().signal;
+
+const metrics = new Metrics();
 
 let server: Embedded;
 let client: KubeClient;
@@ -35,6 +38,7 @@ beforeAll(async () => {
   journal = await Journal.open(map, {
     nodeName: 'edge-1',
     decode: (_type, body) => JSON.parse(String(body)),
+    metrics,
   });
 });
 
@@ -136,6 +140,11 @@ it('drops the status of a pod that another one has replaced', async () => {
   for (const name of ['replaced', 'gone']) await client.delete(PODS, target(name), { gracePeriodSeconds: 0 });
   await client.create(PODS, pod('replaced'));
   expect(await journal.replay(client, signal)).toEqual({ sent: 1, dropped: 2 });
+  const drops = (await metrics.scrape()).split('\n').filter((line) => line.includes('dropped_total{'));
+  expect(drops.map((line) => line.replace(/^[^{]*/, '')).sort()).toEqual([
+    '{reason="gone"} 1',
+    '{reason="replaced"} 1',
+  ]);
   expect((await client.get(PODS, target('replaced'))).status?.phase).toBe('Pending');
   expect((await client.get(PODS, target('kept'))).status).toMatchObject({
     phase: 'Running',

@@ -9,6 +9,5 @@
  * The link is back: `replay` sends a patch for each object and then events one by one (send.ts). An entry goes when the
  * API server has answered; one that it will never take is logged, counted and dropped.
  */
-export type { EntrySummary } from './entry.ts';
-export { Journal, type JournalOptions, type ReplayResult } from './journal.ts';
-export type { DecodeBody, WriteRequest } from './journaled-write.ts';
+export { Journal } from './journal.ts';
+export type { WriteRequest } from './journaled-write.ts';

@@ -237,8 +237,15 @@ describe('a status', () => {
     const next = { ...pod, metadata: { ...pod.metadata, uid: 'next-uid' } };
     await expect(world.journal.write(patchPod({ phase: 'Failed' }), next)).rejects.toMatchObject({
       status: {
+        code: 422,
+        message: 'Pod "shop" is invalid: metadata.uid: Invalid value: "pod-uid": field is immutable',
+      },
+    });
+    await expect(
+      world.journal.write(request('PUT', POD, 'application/json', pod), next),
+    ).rejects.toMatchObject({
+      status: {
         code: 409,
-        reason: 'Conflict',
         message:
           'Operation cannot be fulfilled on pods "shop": Precondition failed: UID in precondition: pod-uid, UID in object meta: next-uid',
       },
@@ -436,6 +443,7 @@ describe('telling the API server', () => {
     expect(world.journal.size).toBe(1);
     uid = 'other';
     expect(await world.replay()).toEqual({ sent: 0, dropped: 1 });
+    expect(await world.dropped()).toEqual(['tidegate_hub_journal_dropped_total{reason="replaced"} 1']);
   });
 
   it('keeps and tells what is written meanwhile', async () => {

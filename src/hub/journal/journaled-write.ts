@@ -1,7 +1,8 @@
 /** Which writes of a node are kept while the cloud is away, and what each of them makes of its object. */
 import { PATCH_TYPES } from '../../kube/client/options.ts';
 import type { KubeObject } from '../../kube/index.ts';
-import { ApiError, badRequest, conflict } from '../../kube/serving/api-error.ts';
+import { ApiError, badRequest, conflict, invalid } from '../../kube/serving/api-error.ts';
+import { fieldError } from '../../kube/serving/field-error.ts';
 import type { ResourceRequest } from '../../kube/serving/request-info.ts';
 import { writable } from './difference.ts';
 import { isJsonMap, type JsonMap, mapAt } from './json-map.ts';
@@ -51,13 +52,14 @@ export function written(
   const part = partOf(kind);
   if (request.info.verb === 'patch') {
     const patch = patchOf(request);
-    assertSameObject(request.info, current, mapAt(patch, 'metadata').uid);
+    const { uid = current.metadata.uid } = mapAt(patch, 'metadata');
+    if (uid !== current.metadata.uid) throw otherUid(request.info, current, uid);
     const strategic = mediaType(request.contentType) === PATCH_TYPES.strategic;
     return patched(current, writable(patch, part), strategic);
   }
   const body = decode(request.contentType, request.body);
-  assertSameObject(request.info, current, body.metadata.uid);
-  const { labels, annotations } = body.metadata;
+  const { labels, annotations, uid = current.metadata.uid } = body.metadata;
+  if (uid !== current.metadata.uid) throw otherUid(request.info, current, uid);
   return { ...current, metadata: { ...current.metadata, labels, annotations }, [part]: body[part] };
 }
 
@@ -95,13 +97,14 @@ function parse(body: Buffer): unknown {
 
 const mediaType = (contentType: string): string => (contentType.split(';')[0] ?? '').trim().toLowerCase();
 
-function assertSameObject(info: ResourceRequest, current: KubeObject, uid: unknown): void {
-  if (uid === undefined || uid === current.metadata.uid) return;
-  throw conflict(
-    info,
-    info.name,
-    `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid}`,
-  );
+/** Meant for another object of the same name. The API server refuses a patch and an update with different words. */
+function otherUid(info: ResourceRequest, { kind, metadata }: KubeObject, uid: unknown): ApiError {
+  if (info.verb === 'patch') {
+    const { group, name } = info;
+    return invalid({ group, kind }, name, [fieldError.invalid('metadata.uid', uid, 'field is immutable')]);
+  }
+  const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`;
+  return conflict(info, info.name, why);
 }
 
 export const unavailable = (message: string, cause?: unknown): ApiError =>

@@ -3,6 +3,7 @@ import {
   ApiStatusError,
   isAlreadyExists,
   isConflict,
+  isInvalid,
   isNotFound,
   type KubeClient,
   type KubeObject,
@@ -15,6 +16,8 @@ import { mapAt } from './json-map.ts';
 export type Outcome = 'sent' | { reason: 'gone' | 'replaced' | 'refused'; error?: unknown };
 
 const LEASE_ATTEMPTS = 3;
+/** The API server does not recognise `$retainKeys` in a condition that it has not had before, and says so. */
+const WITHOUT_WARNINGS = 'Ignore';
 
 /** Rejects when the answer is not final: nobody was there, or the server can not take it now. */
 export async function send(entry: Entry, client: KubeClient, signal: AbortSignal): Promise<Outcome> {
@@ -55,14 +58,17 @@ async function sendStatus(
   const { uid } = object.metadata;
   const body = { ...patch, metadata: { ...mapAt(patch, 'metadata'), uid } };
   try {
-    await client.patch(resource, { ...target, subresource: 'status' }, 'strategic', body, { signal });
+    await client.patch(resource, { ...target, subresource: 'status' }, 'strategic', body, {
+      signal,
+      fieldValidation: WITHOUT_WARNINGS,
+    });
     return 'sent';
   } catch (error) {
-    // A conflict may also be one of many writers at once, which passes.
-    if (!isConflict(error)) throw error;
+    if (!isConflict(error) && !isInvalid(error)) throw error;
     const now = await client.get(resource, target, { signal });
     if (now.metadata.uid !== uid) return { reason: 'replaced', error };
-    throw contended(target, error);
+    // Many writers at once: that passes.
+    throw isConflict(error) ? contended(target, error) : error;
   }
 }
 

@@ -4,4 +4,4 @@
  * A pod's token: kubelet asks for it online -> the answer goes through and is remembered -> the link is cut, kubelet or
  * the pod starts again and asks once more -> the same token, from disk -> the hub itself checks it (`identity/`).
  */
-export { type Account, IssuedTokens, type IssuedTokensOptions, type TokenRequest } from './issued-tokens.ts';
+export { IssuedTokens, type TokenRequest } from './issued-tokens.ts';
