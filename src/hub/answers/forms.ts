@@ -2,6 +2,7 @@ import { apiVersionOf, type KubeObject } from '../../kube/index.ts';
 import { ApiError } from '../../kube/serving/api-error.ts';
 import type { Representation } from '../../kube/serving/negotiate.ts';
 import { partialMetadata } from '../../kube/serving/partial-metadata.ts';
+import { objectOf } from '../views/item.ts';
 import type { View, ViewItem } from '../views/view.ts';
 
 /** What is sent of an object: its bytes as they are, or a generic form of it. */
@@ -15,8 +16,6 @@ export function formOf({ as, version }: Representation, what: 'object' | 'list')
   const article = what === 'list' ? 'a list' : 'one object';
   throw new ApiError(406, 'NotAcceptable', `${article} can not be written as ${as}`);
 }
-
-export const objectOf = ({ bytes }: ViewItem): KubeObject => JSON.parse(bytes.toString('utf8'));
 
 export const objectIn = (form: Form, item: ViewItem): KubeObject =>
   form === 'whole' ? objectOf(item) : partialMetadata(objectOf(item), form.partialMetadata);

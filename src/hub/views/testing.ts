@@ -77,6 +77,11 @@ export class FakeView implements View {
     return () => this.#listeners.delete(listener);
   }
 
+  /** It always is. */
+  onFollowing(): () => void {
+    return () => {};
+  }
+
   onRefused(listener: (why: Error) => void): () => void {
     this.#refused.add(listener);
     return () => this.#refused.delete(listener);

@@ -1,12 +1,12 @@
 import type { KubeObject } from '../../../kube/index.ts';
 import { isOlderVersion } from '../../../kube/informer/resource-version.ts';
 import { type ApiError, tooOldResourceVersion } from '../../../kube/serving/api-error.ts';
+import { objectOf } from '../item.ts';
 import type { View, ViewChange, ViewItem } from '../view.ts';
-import { objectOf } from './bytes.ts';
 import { DependencyIndex } from './dependencies.ts';
 import { type EventType, History, type ProjectionEvent } from './history.ts';
 import { atVersion, looksSame, type Sight } from './sight.ts';
-import { following, newest } from './version.ts';
+import { laterThan, newest } from './version.ts';
 
 export interface ProjectionListener {
   /** What happened, in order. Nothing: only the version has moved. All listeners get the same array. */
@@ -26,14 +26,13 @@ export class Projection {
   readonly view: View;
   readonly sight: Sight;
   readonly #shown = new Map<string, ViewItem>();
-  /** Where objects went out of sight that are still in the view. */
-  readonly #hiddenAt = new Map<string, string>();
   readonly #dependencies = new DependencyIndex();
   readonly #listeners = new Set<ProjectionListener>();
   readonly #unsubscribe: () => void;
   #history: History;
   #version: string;
   #viewVersion: string;
+  #ownVersion: string | undefined;
   #sorted: readonly ViewItem[] | undefined;
 
   /** `notBefore`: a version that clients may have seen already, from another projection. The view must not be empty. */
@@ -45,6 +44,7 @@ export class Projection {
     this.#viewVersion = version;
     this.#version = newest(notBefore, version);
     this.#history = new History(this.#version);
+    this.#noteOwnVersion(this.#version);
     this.#lookAtAll();
     this.#unsubscribe = view.subscribe((changes, now) => this.#follow(changes, now));
   }
@@ -52,6 +52,11 @@ export class Projection {
   /** What clients may come back with, and what lists are of. */
   get resourceVersion(): string {
     return this.#version;
+  }
+
+  /** The newest version that clients got from here before the view had one as new. */
+  get ownVersion(): string | undefined {
+    return this.#ownVersion;
   }
 
   get watchers(): number {
@@ -87,7 +92,7 @@ export class Projection {
       const seen = this.#look(item);
       const shown = this.#shown.get(key);
       if (seen !== undefined && shown !== undefined && looksSame(seen, shown)) continue;
-      const version = laterThan(cause, newest(this.#versionSeen(key), item.resourceVersion));
+      const version = this.#versionAfter(shown, laterThan(cause, (shown ?? item).resourceVersion));
       if (seen === undefined) this.#hide(shown, version, events);
       else this.#show(atVersion(seen, version), events);
     }
@@ -113,7 +118,8 @@ export class Projection {
     }
     for (const item of this.items()) {
       const shown = before.get(item.key);
-      if (shown !== undefined && looksSame(item, shown)) continue;
+      const older = isOlderVersion(item.resourceVersion, shown?.resourceVersion);
+      if (shown !== undefined && !older && looksSame(item, shown)) continue;
       if (isOlderVersion(item.resourceVersion, version)) this.#show(atVersion(item, version), restated);
       events.push({ type: shown === undefined ? 'ADDED' : 'MODIFIED', item: this.#shown.get(item.key)! });
     }
@@ -141,15 +147,16 @@ export class Projection {
   #apply(change: ViewChange, events: ProjectionEvent[]): void {
     const { type, item, previous } = change;
     const shown = this.#shown.get(item.key);
-    const versionSeen = this.#versionSeen(item.key);
     // Something else gave the object a version that this change, longer on its way, may not come up to.
-    const ahead = versionSeen !== undefined && versionSeen !== previous?.resourceVersion;
-    const version = ahead ? laterThan(item.resourceVersion, versionSeen) : item.resourceVersion;
+    const overtaken = shown !== undefined && shown.resourceVersion !== previous?.resourceVersion;
+    const version = this.#versionAfter(
+      shown,
+      overtaken ? laterThan(item.resourceVersion, shown.resourceVersion) : item.resourceVersion,
+    );
     if (type === 'delete') {
       // What went through filters goes as it was shown last.
       this.#hide(shown?.bytes === previous.bytes ? item : shown, version, events);
       this.#dependencies.delete(item.key);
-      this.#hiddenAt.delete(item.key);
       return;
     }
     const seen = this.#look(item, () => parseOnce(change));
@@ -157,9 +164,9 @@ export class Projection {
     else this.#show(atVersion(seen, version), events);
   }
 
-  /** The newest version of the object that clients have heard of. */
-  #versionSeen(key: string): string | undefined {
-    return this.#shown.get(key)?.resourceVersion ?? this.#hiddenAt.get(key);
+  /** What is not shown may have gone out of sight at a version that was our own; it must not come back before that. */
+  #versionAfter(shown: ViewItem | undefined, version: string): string {
+    return shown === undefined ? newest(this.#ownVersion, version) : version;
   }
 
   #look(item: ViewItem, parse?: () => KubeObject): ViewItem | undefined {
@@ -171,7 +178,6 @@ export class Projection {
   #show(item: ViewItem, events: ProjectionEvent[]): void {
     const type: EventType = this.#shown.has(item.key) ? 'MODIFIED' : 'ADDED';
     this.#shown.set(item.key, item);
-    this.#hiddenAt.delete(item.key);
     events.push({ type, item });
   }
 
@@ -179,7 +185,7 @@ export class Projection {
   #hide(last: ViewItem | undefined, version: string, events: ProjectionEvent[]): void {
     if (last === undefined) return;
     this.#shown.delete(last.key);
-    this.#hiddenAt.set(last.key, version);
+    this.#noteOwnVersion(version);
     events.push({ type: 'DELETED', item: atVersion(last, version) });
   }
 
@@ -195,12 +201,16 @@ export class Projection {
     version = newest(version, this.#history.oldest);
     if (version !== this.#version) this.#history.mark(version);
     this.#version = version;
+    this.#noteOwnVersion(version);
     for (const listener of [...this.#listeners]) listener.changed(events);
+  }
+
+  #noteOwnVersion(version: string): void {
+    if (isOlderVersion(this.#viewVersion, version)) this.#ownVersion = newest(this.#ownVersion, version);
   }
 
   #lookAtAll(): void {
     this.#shown.clear();
-    this.#hiddenAt.clear();
     this.#dependencies.clear();
     this.#sorted = undefined;
     for (const item of this.view.items()) {
@@ -214,6 +224,7 @@ export class Projection {
     const why = tooOldResourceVersion(this.#version, resourceVersion);
     this.#viewVersion = resourceVersion;
     this.#version = resourceVersion;
+    this.#ownVersion = undefined;
     this.#history = new History(resourceVersion);
     this.#lookAtAll();
     this.#end(why);
@@ -225,10 +236,6 @@ export class Projection {
     for (const listener of listeners) listener.ended(why);
   }
 }
-
-/** The version of the cause, unless the object bears it or a newer one already. */
-const laterThan = (cause: string, shown: string): string =>
-  isOlderVersion(shown, cause) ? cause : following(shown);
 
 const parsed = new WeakMap<ViewChange, KubeObject>();
 

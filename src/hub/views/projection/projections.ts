@@ -2,10 +2,11 @@ import type { Clock } from '../../../kube/index.ts';
 import type { Chain, DependencyListener } from '../../filters/filter.ts';
 import { EVERYTHING, type Selection } from '../../request/index.ts';
 import type { View, ViewItem } from '../view.ts';
+import { Floors } from './floors.ts';
 import { Hold } from './hold.ts';
 import { Projection } from './projection.ts';
 import { type FaultListener, Sight } from './sight.ts';
-import { following, newest } from './version.ts';
+import { following, laterThan, newest } from './version.ts';
 
 export interface ProjectionsOptions {
   clock: Clock;
@@ -37,9 +38,7 @@ export class Projections {
   readonly #idle = new Map<Shared, () => void>();
   readonly #holds = new Set<Hold>();
   readonly #unsubscribe: () => void;
-  /** Clients may have seen versions before these through other filters. */
-  readonly #otherFiltersBefore = new WeakMap<View, string>();
-  #configuredAt: string | undefined;
+  readonly #floors = new Floors();
 
   constructor(options: ProjectionsOptions) {
     this.#options = options;
@@ -73,16 +72,19 @@ export class Projections {
 
   /** Clients may have other chains from now on. `cause` is the version of the configuration, where it is known. */
   reconfigured(cause?: string): void {
-    this.#configuredAt = cause;
-    for (const [view, shared] of this.#byView) {
-      const versions = [...shared.values()].map(({ projection }) => projection.resourceVersion);
-      // Newer than all that was ever handed out.
-      const version = following(versions.reduce(newest, cause ?? NO_VERSION));
-      this.#otherFiltersBefore.set(view, version);
-      for (const { projection } of shared.values()) projection.startOver(version);
+    this.#floors.reconfigured();
+    const versions = new Map<View, string>();
+    for (const [view, ofView] of this.#byView) {
+      const shared = [...ofView.values()];
+      const handedOut = shared.map(({ projection }) => projection.resourceVersion).reduce(newest);
+      const version = laterThan(cause ?? NO_VERSION, handedOut);
+      versions.set(view, version);
+      // Nobody can come back with the version of the differences: who lost the connection has not seen all of them.
+      this.#floors.raise(view, following(version));
+      for (const { projection } of shared) projection.startOver(following(version));
     }
     for (const hold of [...this.#holds]) {
-      const version = this.#otherFiltersBefore.get(hold.projection.view);
+      const version = versions.get(hold.projection.view);
       if (version !== undefined) hold.rejoin(version);
     }
   }
@@ -117,12 +119,8 @@ export class Projections {
 
   /** A client that was away while something else changed must not take the new state for the one that it knows. */
   #notBefore(view: View, chain: Chain): string {
-    const causes = chain.filters.length === 0 ? [] : this.#options.causes;
-    const versions = [
-      this.#otherFiltersBefore.get(view),
-      this.#configuredAt,
-      ...causes.map(({ resourceVersion }) => resourceVersion),
-    ];
+    const causes = chain.filters.some((filter) => filter.dependsOn) ? this.#options.causes : [];
+    const versions = [this.#floors.of(view), ...causes.map(({ resourceVersion }) => resourceVersion)];
     return versions.reduce((a: string, b) => (b === undefined ? a : newest(a, b)), NO_VERSION);
   }
 
@@ -144,7 +142,8 @@ export class Projections {
   #drop(shared: Shared): void {
     this.#idle.get(shared)?.();
     this.#idle.delete(shared);
-    const { view } = shared.projection;
+    const { view, ownVersion } = shared.projection;
+    this.#floors.raise(view, ownVersion && following(ownVersion));
     const ofView = this.#byView.get(view);
     ofView?.delete(shared.id);
     if (ofView?.size === 0) this.#byView.delete(view);

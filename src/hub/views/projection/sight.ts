@@ -1,8 +1,8 @@
 import type { KubeObject } from '../../../kube/index.ts';
 import type { Chain } from '../../filters/filter.ts';
 import { type Selection, selectsByKey, selectsKey, selectsObject } from '../../request/index.ts';
+import { exactBytes, objectOf } from '../item.ts';
 import type { ViewItem } from '../view.ts';
-import { encode, objectOf } from './bytes.ts';
 
 /** Told of an object that could not be decoded or filtered. Clients do not get it. */
 export type FaultListener = (key: string, error: unknown) => void;
@@ -49,7 +49,10 @@ export class Sight {
     const dependencies = this.chain.dependsOn(object);
     const filtered = this.chain.apply(object);
     if (filtered === undefined) return { item: undefined, dependencies };
-    return { item: filtered === object ? item : { ...item, bytes: encode(filtered) }, dependencies };
+    return {
+      item: filtered === object ? item : { ...item, bytes: exactBytes(JSON.stringify(filtered)) },
+      dependencies,
+    };
   }
 }
 
@@ -58,7 +61,7 @@ export function atVersion(item: ViewItem, resourceVersion: string): ViewItem {
   if (item.resourceVersion === resourceVersion) return item;
   const object = objectOf(item);
   const metadata = { ...object.metadata, resourceVersion };
-  return { key: item.key, resourceVersion, bytes: encode({ ...object, metadata }) };
+  return { key: item.key, resourceVersion, bytes: exactBytes(JSON.stringify({ ...object, metadata })) };
 }
 
 /** Whether clients could tell the two apart by anything but the version. */

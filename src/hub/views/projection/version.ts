@@ -7,3 +7,7 @@ export const newest = (a: string | undefined, b: string): string =>
 /** A version that comes after this one. Those that are no numbers have no next: they stay as they are. */
 export const following = (version: string): string =>
   /^\d+$/.test(version) ? String(BigInt(version) + 1n) : version;
+
+/** That of the cause, unless what it changes bears it or a newer one already. */
+export const laterThan = (cause: string, version: string): string =>
+  isOlderVersion(version, cause) ? cause : following(version);
