@@ -206,22 +206,20 @@ export class ManagedView {
   async #follow(view: MemoryView, lend: Lend, signal: AbortSignal): Promise<void> {
     await this.#loading;
     if (signal.aborted) return;
+    const { log, onGone } = this.#options;
     const { client, giveBack } = lend();
     const onFollowing = (): void => {
       this.#refusals = 0;
     };
     const unsubscribe = view.subscribe((changes) => {
-      for (const { type, item } of changes) if (type === 'delete') this.#options.onGone(item.key);
+      for (const { type, item } of changes) if (type === 'delete') onGone(item.key);
     });
-    try {
-      await follow(view, client, { ...this.#options, onFollowing }, signal);
-    } catch (error) {
-      if (!signal.aborted)
-        this.#refused(view, error instanceof Error ? error : new Error(String(error)), lend);
-    } finally {
-      unsubscribe();
-      await giveBack().catch((error) => this.#options.log.error({ err: error }, 'can not close a client'));
-    }
+    const refusal: unknown = await follow(view, client, { ...this.#options, onFollowing }, signal).catch(
+      (error) => error,
+    );
+    unsubscribe();
+    if (refusal !== undefined && !signal.aborted) this.#refused(view, asError(refusal), lend);
+    await giveBack().catch((error) => log.error({ err: error }, 'can not close a client'));
   }
 
   #refused(view: MemoryView, why: Error, lend: Lend): void {
@@ -277,3 +275,5 @@ export class ManagedView {
     if (this.#follower === follower) this.#follower = undefined;
   }
 }
+
+const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
