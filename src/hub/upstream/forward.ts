@@ -65,8 +65,8 @@ export async function forward(
 }
 
 /** A stream whose length the client has told keeps it; others are sent in chunks. */
-function contentLength({ body, headers }: ForwardRequest): Record<string, string[]> {
-  const length = headers['content-length'];
+function contentLength({ body, headers }: ForwardRequest): Record<string, string> {
+  const length = headers['content-length']?.[0];
   return body === undefined || body instanceof Buffer || length === undefined
     ? {}
     : { 'content-length': length };
