@@ -1,6 +1,12 @@
-// Prints the outcome of the last `npm test` in one line, from the report that vitest left behind.
-import { readFileSync } from 'node:fs';
+// Prints the outcome of the last `npm test` and `npm run test:kube` in one line, from the reports that vitest left behind.
+import { existsSync, readFileSync } from 'node:fs';
 
-const report = JSON.parse(readFileSync('node_modules/.vitest/report.json', 'utf8'));
-const { numPassedTests: passed, numFailedTests: failed, numPendingTests: skipped } = report;
-console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
+const reports = ['report.json', 'report.kube.json']
+  .map((name) => `node_modules/.vitest/${name}`)
+  .filter((path) => existsSync(path))
+  .map((path) => JSON.parse(readFileSync(path, 'utf8')));
+const sum = (field) => reports.reduce((total, report) => total + report[field], 0);
+const skipped = sum('numPendingTests');
+console.log(
+  `${sum('numPassedTests')} passed, ${sum('numFailedTests')} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`,
+);

@@ -1,0 +1,212 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { TOPOLOGY_KEY_NODE, TOPOLOGY_KEY_POOL, TOPOLOGY_KEYS_ANNOTATION } from '../../src/api/index.ts';
+import { eventually } from '../support/cluster.ts';
+import { findKubectl } from '../support/kubectl.ts';
+import { ControlPlane, KUBERNETES_CLUSTER_IP, SERVER_ADDRESS, SERVER_URL } from './support/control-plane.ts';
+import { EdgeNode, HUB_ADDRESS } from './support/edge-node.ts';
+import { KubeProxy } from './support/kube-proxy.ts';
+import { connect, Namespace } from './support/namespace.ts';
+import { createNode, createPod, POD_PORT, patchStatus, webService } from './support/objects.ts';
+import { Program } from './support/program.ts';
+
+/** edge-1 is where the hub is; edge-2 is in its pool at first, far-1 never is. */
+const PODS = { 'edge-1': '10.244.1.1', 'edge-2': '10.244.2.1', 'far-1': '10.244.3.1' };
+const POOL = 'shop';
+const WEB = '10.96.0.80';
+const endpoints = (...nodes: (keyof typeof PODS)[]): string[] =>
+  nodes.map((node) => `${PODS[node]}:${POD_PORT}`);
+const EVERYWHERE = endpoints('edge-1', 'edge-2', 'far-1');
+
+let cloud: ControlPlane;
+let edgeNamespace: Namespace;
+let edge: EdgeNode;
+/** In the cloud, without a hub: shows what would be everywhere if there were none. */
+let plainProxy: KubeProxy;
+/** Of a service account that may do everything, and of one that may do nothing in particular. */
+let adminToken: string;
+let guestToken: string;
+
+beforeAll(async () => {
+  cloud = await ControlPlane.create();
+  edgeNamespace = await Namespace.create('edge');
+  await connect(cloud.namespace, SERVER_ADDRESS, edgeNamespace, '10.99.0.2');
+  await cloud.start();
+  await createAccounts();
+  await createWorkload();
+  const kubeProxyToken = await cloud.token('kube-system', 'kube-proxy');
+  edge = new EdgeNode(cloud, edgeNamespace, 'edge-1', kubeProxyToken);
+  await edge.startPods(Object.values(PODS));
+  await edge.startHub(approveCertificates);
+  await edge.kubeProxy.start();
+  const direct = cloud.credentials.kubeconfig('plain-kube-proxy', SERVER_URL, { token: kubeProxyToken });
+  plainProxy = new KubeProxy(cloud, cloud.namespace, 'cloud-1', direct);
+  await plainProxy.start();
+});
+afterAll(async () => {
+  await edgeNamespace?.remove();
+  await cloud?.remove();
+});
+
+async function createAccounts(): Promise<void> {
+  const { kubectl } = cloud;
+  await kubectl.run('apply -f deploy/hub.yaml');
+  for (const [account, role] of [
+    ['kube-system:kube-proxy', 'system:node-proxier'],
+    ['default:admin', 'cluster-admin'],
+  ] as const) {
+    const [namespace, name] = account.split(':');
+    await kubectl.run(`-n ${namespace} create serviceaccount ${name}`);
+    await kubectl.run(
+      `create clusterrolebinding test-${name} --clusterrole=${role} --serviceaccount=${account}`,
+    );
+  }
+  adminToken = await cloud.token('default', 'admin');
+  guestToken = await cloud.token('default', 'default');
+}
+
+/** What a cluster's manager does: this API server is too old for ours. */
+const approveCertificates = async (): Promise<void> => {
+  const requests = (await cloud.kubectl.run('get csr -o name')).split('\n').filter(Boolean);
+  if (requests.length > 0) await cloud.kubectl.run(`certificate approve ${requests.join(' ')}`);
+};
+
+async function createWorkload(): Promise<void> {
+  const { kubectl } = cloud;
+  // It knows no rules in schemas either: without validation they are left out.
+  await kubectl.run('apply --validate=false -f deploy/crds/nodepools.apps.openyurt.io.yaml');
+  await kubectl.run('wait --for=condition=Established crd/nodepools.apps.openyurt.io');
+  await kubectl.apply({
+    apiVersion: 'apps.openyurt.io/v1beta2',
+    kind: 'NodePool',
+    metadata: { name: POOL },
+    spec: {},
+  });
+  await setMembers('edge-1', 'edge-2');
+  for (const node of Object.keys(PODS)) await createNode(kubectl, node);
+  for (const [node, address] of Object.entries(PODS)) await createPod(kubectl, `web-${node}`, node, address);
+  await kubectl.apply(webService('web', WEB));
+}
+
+const setMembers = (...nodes: (keyof typeof PODS)[]): Promise<void> =>
+  patchStatus(cloud.kubectl, `nodepool ${POOL}`, { nodes });
+
+/** Empty takes it away. */
+const setTopology = (keys: string): Promise<string> =>
+  cloud.kubectl.run(
+    `annotate service web --overwrite ${TOPOLOGY_KEYS_ANNOTATION}${keys && '='}${keys || '-'}`,
+  );
+
+/** The pods that answer at the Service's address. So many requests miss one of three once in a hundred million. */
+async function answering(): Promise<string[]> {
+  const urls = Array.from({ length: 50 }, () => `http://${WEB}`);
+  return [
+    ...new Set((await edge.curl('-H', 'Connection: close', ...urls)).split('\n').filter(Boolean)),
+  ].sort();
+}
+
+describe('a node with a hub', () => {
+  it('sends what is meant for the API server to its hub', async () => {
+    await edge.kubeProxy.sends(KUBERNETES_CLUSTER_IP, 443, [`${HUB_ADDRESS}:10268`]);
+    await plainProxy.sends(KUBERNETES_CLUSTER_IP, 443, [`${SERVER_ADDRESS}:6443`]);
+  });
+
+  it('answers a plain curl with a token, at the address that every pod knows', async () => {
+    expect(JSON.parse(await edge.ask('/api', adminToken))).toMatchObject({ kind: 'APIVersions' });
+    expect(JSON.parse(await edge.ask('/version', adminToken))).toMatchObject({ gitVersion: 'v1.20.2' });
+  });
+
+  it('lends nobody a right that is not theirs', async () => {
+    const nobody = JSON.parse(await edge.ask('/api/v1/services'));
+    expect(nobody).toMatchObject({ kind: 'Status', reason: 'Forbidden' });
+    expect(nobody.message).toContain('system:anonymous');
+    const guest = JSON.parse(await edge.ask('/api/v1/services', guestToken));
+    expect(guest).toMatchObject({ kind: 'Status', reason: 'Forbidden' });
+    expect(guest.message).toContain('system:serviceaccount:default:default');
+  });
+});
+
+describe('the scope of a Service', () => {
+  it('is everywhere without an annotation', async () => {
+    await edge.kubeProxy.sends(WEB, 80, EVERYWHERE);
+    expect(await answering()).toEqual(Object.values(PODS));
+  });
+
+  it('follows the annotation: the node', async () => {
+    await setTopology(TOPOLOGY_KEY_NODE);
+    await edge.kubeProxy.sends(WEB, 80, endpoints('edge-1'));
+    expect(await answering()).toEqual([PODS['edge-1']]);
+    await plainProxy.sends(WEB, 80, EVERYWHERE);
+  });
+
+  it('follows the annotation: the pool', async () => {
+    await setTopology(TOPOLOGY_KEY_POOL);
+    await edge.kubeProxy.sends(WEB, 80, endpoints('edge-1', 'edge-2'));
+    expect(await answering()).toEqual([PODS['edge-1'], PODS['edge-2']]);
+  });
+
+  it('follows nodes from pool to pool', async () => {
+    await setMembers('edge-1', 'far-1');
+    await edge.kubeProxy.sends(WEB, 80, endpoints('edge-1', 'far-1'));
+    await setMembers('edge-2', 'far-1');
+    await edge.kubeProxy.sends(WEB, 80, []);
+    await setMembers('edge-1', 'edge-2');
+    await edge.kubeProxy.sends(WEB, 80, endpoints('edge-1', 'edge-2'));
+    await plainProxy.sends(WEB, 80, EVERYWHERE);
+  });
+});
+
+describe('kubectl through a hub', () => {
+  it('reads, writes and watches', async () => {
+    const kubectl = edge.kubectl(adminToken);
+    expect(await kubectl.run('get services')).toContain(WEB);
+    expect(await kubectl.run('api-resources')).toContain('nodepools');
+    const watch = new Program(
+      edgeNamespace,
+      cloud.directory,
+      [findKubectl(), '--kubeconfig', edge.kubeconfig(adminToken), 'get', 'configmaps', '-w', '-o', 'name'],
+      'kubectl-watch',
+    );
+    await watch.start(async () => expect(watch.lastLines()).toContain('kube-root-ca.crt'));
+    const configMap = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'menu' },
+      data: { dish: 'soup' },
+    };
+    expect(await kubectl.apply(configMap)).toContain('configmap/menu created');
+    await eventually('the watch tells', () => watch.lastLines().includes('configmap/menu') || undefined);
+    expect(await kubectl.apply({ ...configMap, data: { dish: 'stew' } })).toContain(
+      'configmap/menu configured',
+    );
+    expect(await kubectl.run('get configmap menu -o jsonpath={.data.dish}')).toBe('stew');
+    await watch.stop();
+  });
+});
+
+describe('without the API server', () => {
+  it('all of it holds, when the hub and kube-proxy have started again too', async () => {
+    await cloud.stopApiServer();
+    await edge.kubeProxy.stop();
+    await edge.hub.stop();
+    await edge.startHub();
+    await edge.kubeProxy.start();
+    await edge.kubeProxy.sends(KUBERNETES_CLUSTER_IP, 443, [`${HUB_ADDRESS}:10268`]);
+    await edge.kubeProxy.sends(WEB, 80, endpoints('edge-1', 'edge-2'));
+    expect(await answering()).toEqual([PODS['edge-1'], PODS['edge-2']]);
+    expect(JSON.parse(await edge.ask('/api', adminToken))).toMatchObject({ kind: 'APIVersions' });
+    expect(JSON.parse(await edge.ask('/api/v1/services', guestToken))).not.toHaveProperty('items');
+  });
+
+  it('kubectl reads what was read before, and hears why it can not write', async () => {
+    const kubectl = edge.kubectl(adminToken);
+    expect(await kubectl.run('get service web -o jsonpath={.spec.clusterIP}')).toBe(WEB);
+    await expect(kubectl.run('create configmap offline')).rejects.toThrow(/ServiceUnavailable|unavailable/i);
+  });
+
+  it('catches up when the API server is back', async () => {
+    await cloud.startApiServer();
+    await setTopology('');
+    await edge.kubeProxy.sends(WEB, 80, EVERYWHERE);
+    expect(await answering()).toEqual(Object.values(PODS));
+  });
+});

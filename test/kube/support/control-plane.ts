@@ -1,0 +1,136 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { Kubectl } from '../../support/kubectl.ts';
+import { Credentials } from './credentials.ts';
+import { Namespace } from './namespace.ts';
+import { Program } from './program.ts';
+
+export const SERVER_ADDRESS = '10.99.0.1';
+export const SERVER_URL = `https://${SERVER_ADDRESS}:6443`;
+/** The first address of the range below: the API server gives it to the Service default/kubernetes. */
+export const KUBERNETES_CLUSTER_IP = '10.96.0.1';
+const SERVICE_RANGE = '10.96.0.0/16';
+const ETCD_URL = 'http://127.0.0.1:2379';
+
+/** Everything but what needs kubelets to answer, or the cloud of a provider. */
+const CONTROLLERS = [
+  'endpointslice',
+  'serviceaccount',
+  'serviceaccount-token',
+  'root-ca-cert-publisher',
+  'csrsigning',
+  'namespace',
+];
+
+/** The directory with the programs. The first call on a machine builds them, which takes ten minutes. */
+export function kubernetesPrograms(): string {
+  const script = resolve(import.meta.dirname, '../../../scripts/build-kubernetes');
+  return execFileSync(script, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim();
+}
+
+/** A real Kubernetes control plane in a network namespace of its own. */
+export class ControlPlane {
+  readonly directory: string;
+  readonly namespace: Namespace;
+  readonly programs: string;
+  readonly credentials: Credentials;
+  /** The administrator's, straight to the API server. */
+  readonly kubectl: Kubectl;
+  readonly adminKubeconfig: string;
+  readonly #etcd: Program;
+  readonly #apiServer: Program;
+  readonly #controllerManager: Program;
+
+  private constructor(directory: string, namespace: Namespace) {
+    this.directory = directory;
+    this.namespace = namespace;
+    this.programs = kubernetesPrograms();
+    this.credentials = new Credentials(directory);
+    this.adminKubeconfig = this.credentials.kubeconfig(
+      'admin',
+      SERVER_URL,
+      this.credentials.client('admin', 'system:masters'),
+    );
+    this.kubectl = new Kubectl(this.adminKubeconfig, namespace.wrapper);
+    this.#etcd = this.program('etcd', {
+      'data-dir': join(directory, 'etcd'),
+      'listen-client-urls': ETCD_URL,
+      'advertise-client-urls': ETCD_URL,
+    });
+    this.#apiServer = this.program('kube-apiserver', this.#apiServerOptions());
+    this.#controllerManager = this.program('kube-controller-manager', this.#controllerManagerOptions());
+  }
+
+  static async create(): Promise<ControlPlane> {
+    await Namespace.removeAbandoned();
+    const directory = await mkdtemp(join(tmpdir(), 'tidegate-kube-'));
+    return new ControlPlane(directory, await Namespace.create('cloud'));
+  }
+
+  async start(): Promise<void> {
+    await this.#etcd.start(() => this.namespace.run('curl', '-sSf', `${ETCD_URL}/health`));
+    await this.startApiServer();
+    await this.#controllerManager.start(() => this.kubectl.run('get serviceaccount default'));
+  }
+
+  startApiServer(): Promise<void> {
+    return this.#apiServer.start(() => this.kubectl.run('get --raw /readyz'));
+  }
+
+  /** At once, as when the machine loses power: no watch is told to end. */
+  stopApiServer(): Promise<void> {
+    return this.#apiServer.stop('SIGKILL');
+  }
+
+  /** A program of Kubernetes, given its options by name, in this namespace or another. */
+  program(name: string, options: Record<string, string>, namespace = this.namespace, log = name): Program {
+    const args = Object.entries(options).map(([option, value]) => `--${option}=${value}`);
+    return new Program(namespace, this.directory, [join(this.programs, name), ...args], log);
+  }
+
+  /** Of a service account, as a pod has it. */
+  async token(namespace: string, serviceAccount: string): Promise<string> {
+    return (await this.kubectl.run(`-n ${namespace} create token ${serviceAccount}`)).trim();
+  }
+
+  async remove(): Promise<void> {
+    await this.namespace.remove();
+    await rm(this.directory, { recursive: true, force: true });
+  }
+
+  #apiServerOptions(): Record<string, string> {
+    const { credentials } = this;
+    const serving = credentials.server('kube-apiserver', SERVER_ADDRESS, KUBERNETES_CLUSTER_IP);
+    return {
+      'etcd-servers': ETCD_URL,
+      'bind-address': SERVER_ADDRESS,
+      'advertise-address': SERVER_ADDRESS,
+      'tls-cert-file': credentials.write('kube-apiserver.crt', serving.certificate),
+      'tls-private-key-file': credentials.write('kube-apiserver.key', serving.key),
+      'client-ca-file': credentials.caFile,
+      'service-account-issuer': 'https://kubernetes.default.svc',
+      'service-account-key-file': credentials.tokenKeyFile,
+      'service-account-signing-key-file': credentials.tokenKeyFile,
+      'service-cluster-ip-range': SERVICE_RANGE,
+      'authorization-mode': 'Node,RBAC',
+      'enable-admission-plugins': 'NodeRestriction',
+    };
+  }
+
+  #controllerManagerOptions(): Record<string, string> {
+    const { credentials } = this;
+    return {
+      kubeconfig: this.adminKubeconfig,
+      controllers: CONTROLLERS.join(','),
+      'service-account-private-key-file': credentials.tokenKeyFile,
+      'root-ca-file': credentials.caFile,
+      'cluster-signing-cert-file': credentials.caFile,
+      'cluster-signing-key-file': credentials.caKeyFile,
+      'leader-elect': 'false',
+      'bind-address': '127.0.0.1',
+      port: '0',
+    };
+  }
+}

@@ -1,0 +1,98 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+const execute = promisify(execFile);
+const PREFIX = 'tidegate-test';
+const SHOWN_OF_COMMAND = 200;
+
+/** Runs a program to its end; rejects with all that it printed. */
+export async function run(program: string, ...args: string[]): Promise<string> {
+  try {
+    const { stdout } = await execute(program, args, { timeout: 60_000, maxBuffer: 64 * 1024 * 1024 });
+    return stdout;
+  } catch (error) {
+    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
+    const command = [program, ...args].join(' ').slice(0, SHOWN_OF_COMMAND);
+    throw new Error(`${command}: ${stdout}${stderr || String(error)}`);
+  }
+}
+
+/** A machine as far as the network goes: own interfaces, own firewall, own ports. */
+export class Namespace {
+  readonly name: string;
+
+  private constructor(name: string) {
+    this.name = name;
+  }
+
+  /** The process's id in the name keeps two runs apart, and tells later which ones nobody will remove any more. */
+  static async create(role: string): Promise<Namespace> {
+    if (process.getuid?.() !== 0) throw new Error('these tests make network namespaces: run them as root');
+    const namespace = new Namespace(`${PREFIX}-${process.pid}-${role}`);
+    await run('ip', 'netns', 'add', namespace.name);
+    await namespace.ip('link', 'set', 'lo', 'up');
+    return namespace;
+  }
+
+  /** What to put before a command to have it run here. The process that it starts becomes the command's. */
+  get wrapper(): string[] {
+    return ['ip', 'netns', 'exec', this.name];
+  }
+
+  run(program: string, ...args: string[]): Promise<string> {
+    return run('ip', 'netns', 'exec', this.name, program, ...args);
+  }
+
+  async ip(...args: string[]): Promise<void> {
+    await run('ip', '-n', this.name, ...args);
+  }
+
+  async addAddress(address: string): Promise<void> {
+    await this.ip('address', 'add', `${address}/32`, 'dev', 'lo');
+  }
+
+  /** Ends whatever still runs here, and takes the interfaces away with it. */
+  async remove(): Promise<void> {
+    const pids = await run('ip', 'netns', 'pids', this.name);
+    for (const pid of pids.split('\n').filter(Boolean)) end(Number(pid));
+    await run('ip', 'netns', 'delete', this.name);
+  }
+
+  /** Removes what runs have left behind that were killed before they could. */
+  static async removeAbandoned(): Promise<void> {
+    for (const [name = ''] of (await run('ip', 'netns', 'list')).split('\n').map((line) => line.split(' '))) {
+      const [, owner] = new RegExp(`^${PREFIX}-(\\d+)-`).exec(name) ?? [];
+      if (owner !== undefined && !isRunning(Number(owner))) await new Namespace(name).remove();
+    }
+  }
+}
+
+/** A cable between two namespaces. What has no route leaves through it: the firewall sees only what has one. */
+export async function connect(a: Namespace, addressA: string, b: Namespace, addressB: string): Promise<void> {
+  await a.ip('link', 'add', 'eth0', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', b.name);
+  for (const [namespace, address] of [
+    [a, addressA],
+    [b, addressB],
+  ] as const) {
+    await namespace.ip('address', 'add', `${address}/24`, 'dev', 'eth0');
+    await namespace.ip('link', 'set', 'eth0', 'up');
+    await namespace.ip('route', 'add', 'default', 'dev', 'eth0');
+  }
+}
+
+function end(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

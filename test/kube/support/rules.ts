@@ -1,0 +1,14 @@
+/** Where kube-proxy's iptables rules send what is meant for an address and port of a Service, sorted. */
+export function destinations(natTable: string, clusterIp: string, port: number): string[] {
+  const rules = natTable.split('\n');
+  const rulesOf = (chain: string): string[] => rules.filter((rule) => rule.startsWith(`-A ${chain} `));
+  const find = (pattern: RegExp) => (rule: string) => pattern.exec(rule)?.[1] ?? [];
+  return rulesOf('KUBE-SERVICES')
+    .filter((rule) => rule.includes(` -d ${clusterIp}/32 `) && rule.includes(` --dport ${port} `))
+    .flatMap(find(/ -j (KUBE-SVC-\S+)/))
+    .flatMap(rulesOf)
+    .flatMap(find(/ -j (KUBE-SEP-\S+)/))
+    .flatMap(rulesOf)
+    .flatMap(find(/ --to-destination (\S+)/))
+    .sort();
+}

@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config';
+
+/** Apart from `npm test`: it needs root, and a Kubernetes that takes minutes to build. */
+export default defineConfig({
+  test: {
+    include: ['test/kube/**/*.test.ts'],
+    fileParallelism: false,
+    testTimeout: 120_000,
+    hookTimeout: 180_000,
+    reporters: ['default', ['json', { outputFile: 'node_modules/.vitest/report.kube.json' }]],
+  },
+});
