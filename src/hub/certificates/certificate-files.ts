@@ -1,7 +1,8 @@
+import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { sleep } from '../../kube/clock.ts';
 import { type Clock, ConfigError, type KeyPair, type Logger } from '../../kube/index.ts';
-import { type CertificateSource, Listeners } from './source.ts';
+import { type CertificateSource, Subscribers } from './source.ts';
 import { mismatch } from './stored-pair.ts';
 
 export interface CertificateFilesOptions {
@@ -17,9 +18,10 @@ const READ_AGAIN_MS = 10_000;
 /** A certificate that somebody else keeps in files, such as cert-manager. */
 export class CertificateFiles implements CertificateSource {
   readonly #options: CertificateFilesOptions;
-  readonly #listeners = new Listeners<KeyPair>();
+  readonly #subscribers = new Subscribers<KeyPair>();
   #current: KeyPair;
-  #waitingFor: string | undefined;
+  /** What was wrong when the files were last read. */
+  #wrong: string | undefined;
 
   private constructor(options: CertificateFilesOptions, first: KeyPair) {
     this.#options = options;
@@ -35,11 +37,13 @@ export class CertificateFiles implements CertificateSource {
   }
 
   get waitingFor(): string | undefined {
-    return this.#waitingFor;
+    const { validTo } = new X509Certificate(this.#current.certificate);
+    if (Date.parse(validTo) > this.#options.clock.now()) return undefined;
+    return `the certificate in --tls-cert-file ${this.#options.certFile} has expired (${validTo})`;
   }
 
   onChange(listener: (pair: KeyPair) => void): () => void {
-    return this.#listeners.add(listener);
+    return this.#subscribers.add(listener);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -53,16 +57,16 @@ export class CertificateFiles implements CertificateSource {
     const { certFile, log } = this.#options;
     try {
       const pair = await read(this.#options);
-      this.#waitingFor = undefined;
+      this.#wrong = undefined;
       if (pair.certificate === this.#current.certificate && pair.key === this.#current.key) return;
       this.#current = pair;
       log.info({ certFile }, 'the serving certificate has changed');
-      this.#listeners.tell(pair);
+      this.#subscribers.tell(pair);
     } catch (err) {
       // Perhaps only one of the two was written so far. What was good remains in use.
       const why = (err as Error).message;
-      if (why !== this.#waitingFor) log.warn({ err }, 'the serving certificate on disk is not usable');
-      this.#waitingFor = why;
+      if (why !== this.#wrong) log.warn({ err }, 'the serving certificate on disk is not usable');
+      this.#wrong = why;
     }
   }
 }

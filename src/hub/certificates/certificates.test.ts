@@ -46,7 +46,7 @@ describe('a certificate that the cluster signs', () => {
       obtain: async () => {
         asked++;
         if (failure !== undefined) throw failure;
-        const [notBefore, notAfter] = [clock.now(), clock.now() + 100 * DAY];
+        const [notBefore, notAfter] = [clock.now(), clock.now() + 10 * DAY];
         return authority.issue({ commonName: NODE, names: [wanted], notBefore, notAfter });
       },
       fits: async (certificate) => certificate.checkHost(wanted) !== undefined,
@@ -92,12 +92,14 @@ describe('a certificate that the cluster signs', () => {
     const certificate = await open();
     await running(certificate, async () => {
       const first = certificate.current;
-      await clock.advance(79 * DAY);
+      await clock.advance(7.9 * DAY);
       expect(asked).toBe(1);
       failure = new Error('the link is away');
-      await clock.advance(2 * DAY);
+      await clock.advance(4 * HOUR);
       expect(asked).toBeGreaterThan(2);
       expect(certificate.current).toBe(first);
+      expect(certificate.waitingFor).toBeUndefined();
+      await clock.advance(2 * DAY);
       expect(certificate.waitingFor).toBe('the serving certificate could not be had: the link is away');
       failure = undefined;
       certificate.look();
@@ -133,7 +135,7 @@ describe('a certificate that the cluster signs', () => {
   it('is not taken from disk when it has expired, is somebody else’s, or damaged', async () => {
     await running(await open(), async () => {});
     expect((await open({ commonName: 'system:node:n2' })).current).toBeUndefined();
-    await clock.advance(101 * DAY);
+    await clock.advance(11 * DAY);
     expect((await open()).current).toBeUndefined();
     clock = new VirtualClock();
     expect((await open()).current).toBeDefined();
@@ -158,12 +160,18 @@ describe('a certificate that the cluster signs', () => {
 });
 
 describe('a certificate in files', () => {
+  const warnings: string[] = [];
+
   const files = (): { certFile: string; keyFile: string } => ({
     certFile: join(directory, 'tls.crt'),
     keyFile: join(directory, 'tls.key'),
   });
   const open = (): Promise<CertificateFiles> =>
-    CertificateFiles.open({ ...files(), clock, log: silentLogger });
+    CertificateFiles.open({
+      ...files(),
+      clock,
+      log: { ...silentLogger, warn: (_, text) => warnings.push(text) },
+    });
   async function write({ certificate, key }: KeyPair): Promise<void> {
     await writeFile(files().certFile, certificate);
     await writeFile(files().keyFile, key);
@@ -181,15 +189,23 @@ describe('a certificate in files', () => {
       while (!until()) await clock.advance(10_000);
     };
     await writeFile(files().certFile, second.certificate);
-    await look(() => certificate.waitingFor !== undefined);
-    expect(certificate.waitingFor).toContain('the private key is not that of the certificate');
+    await look(() => warnings.length > 0);
+    expect(warnings).toEqual(['the serving certificate on disk is not usable']);
     expect(certificate.current).toEqual(first);
     await writeFile(files().keyFile, second.key);
     await look(() => told.length > 0);
     expect(told).toEqual([second]);
-    expect(certificate).toMatchObject({ current: second, waitingFor: undefined });
+    expect(certificate.current).toEqual(second);
     stop.abort();
     await running;
+  });
+
+  it('says that it has expired', async () => {
+    await write(authority.issue({ commonName: 'a', notAfter: clock.now() + DAY }));
+    const certificate = await open();
+    expect(certificate.waitingFor).toBeUndefined();
+    await clock.advance(2 * DAY);
+    expect(certificate.waitingFor).toMatch(/^the certificate in --tls-cert-file .* has expired/);
   });
 
   it('must be there at the start; the flag is named', async () => {

@@ -1,8 +1,9 @@
 import { X509Certificate } from 'node:crypto';
+import { backoffDelay } from '../../kube/backoff.ts';
 import { subjectOf } from '../../kube/certificates/subject.ts';
 import { childController, sleep } from '../../kube/clock.ts';
 import type { Clock, KeyPair, Logger, Random } from '../../kube/index.ts';
-import { type CertificateSource, Listeners } from './source.ts';
+import { type CertificateSource, Subscribers } from './source.ts';
 import { readPair, writePair } from './stored-pair.ts';
 
 export interface RenewedCertificateOptions {
@@ -22,7 +23,7 @@ export interface RenewedCertificateOptions {
 
 /** How often to look whether it is still what is wanted. */
 const LOOK_MS = 3_600_000;
-const RETRY_MS = 10_000;
+const RETRY = { baseMs: 5_000, maxMs: 300_000 };
 /** However wrong the clock is, the cluster is not asked all the time. */
 const LEAST_LIFE_MS = 60_000;
 
@@ -32,15 +33,17 @@ const LEAST_LIFE_MS = 60_000;
  */
 export class RenewedCertificate implements CertificateSource {
   readonly #options: RenewedCertificateOptions;
-  readonly #listeners = new Listeners<KeyPair>();
+  readonly #subscribers = new Subscribers<KeyPair>();
   #current: KeyPair | undefined;
   #renewAt = 0;
   #expiresAt = 0;
-  #waitingFor: string | undefined;
+  #obstacle: string;
+  #failures = 0;
   #wake: () => void = () => {};
 
   private constructor(options: RenewedCertificateOptions) {
     this.#options = options;
+    this.#obstacle = `there is no ${options.what} yet`;
   }
 
   static async open(options: RenewedCertificateOptions): Promise<RenewedCertificate> {
@@ -63,13 +66,11 @@ export class RenewedCertificate implements CertificateSource {
   }
 
   get waitingFor(): string | undefined {
-    return (
-      this.#waitingFor ?? (this.#current === undefined ? `there is no ${this.#options.what} yet` : undefined)
-    );
+    return this.isInDate ? undefined : this.#obstacle;
   }
 
   onChange(listener: (pair: KeyPair) => void): () => void {
-    return this.#listeners.add(listener);
+    return this.#subscribers.add(listener);
   }
 
   /** Looks at once whether another one is wanted, instead of in an hour, or whether it can be had, instead of in a while. */
@@ -97,21 +98,21 @@ export class RenewedCertificate implements CertificateSource {
 
   /** How long to wait then. */
   async #renew(signal: AbortSignal): Promise<number> {
-    const { obtain, file, log, what } = this.#options;
-    this.#waitingFor = `the ${what} was asked for and is not approved yet: see kubectl get certificatesigningrequests`;
+    const { obtain, file, log, what, random } = this.#options;
+    this.#obstacle = `the ${what} was asked for and is not approved yet: see kubectl get certificatesigningrequests`;
     try {
       const pair = await obtain(signal);
       writePair(file, pair);
       this.#use(pair);
-      this.#waitingFor = undefined;
+      this.#failures = 0;
       log.info({ expires: new Date(this.#expiresAt).toISOString() }, `there is a new ${what}`);
-      this.#listeners.tell(pair);
+      this.#subscribers.tell(pair);
       return this.#untilNextLook();
     } catch (err) {
       if (signal.aborted) return 0;
-      this.#waitingFor = `the ${what} could not be had: ${(err as Error).message}`;
+      this.#obstacle = `the ${what} could not be had: ${(err as Error).message}`;
       log.warn({ err }, `no new ${what}; trying again`);
-      return RETRY_MS;
+      return backoffDelay(this.#failures++, RETRY, random);
     }
   }
 

@@ -4,7 +4,7 @@ import type { KeyPair } from '../../kube/index.ts';
 export interface CertificateSource {
   /** Undefined until there is one. */
   readonly current: KeyPair | undefined;
-  /** Why there is none, or not yet the one that is wanted; undefined when all is well. */
+  /** Why there is none that is in date; undefined when there is. */
   readonly waitingFor: string | undefined;
   /** Called with every certificate that comes after `current`. Returns how to stop that. */
   onChange(listener: (pair: KeyPair) => void): () => void;
@@ -12,15 +12,15 @@ export interface CertificateSource {
   run(signal: AbortSignal): Promise<void>;
 }
 
-export class Listeners<V> {
-  readonly #listeners = new Set<(value: V) => void>();
+export class Subscribers<V> {
+  readonly #subscribers = new Set<(value: V) => void>();
 
   add(listener: (value: V) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    this.#subscribers.add(listener);
+    return () => this.#subscribers.delete(listener);
   }
 
   tell(value: V): void {
-    for (const listener of [...this.#listeners]) listener(value);
+    for (const listener of [...this.#subscribers]) listener(value);
   }
 }
