@@ -9,4 +9,5 @@ export { fresh } from './fresh.ts';
 export { type AnswerContext, answerList } from './list.ts';
 export { answerObject } from './object.ts';
 export { answerStatus } from './status.ts';
+export { answerUpstreamList } from './upstream-list.ts';
 export { answerWatch } from './watch.ts';

@@ -103,13 +103,24 @@ describe('access to what the hub has', () => {
     await access.check(WEB, LIST_SERVICES, signal);
     const never = { status: { code: 503, reason: 'ServiceUnavailable', details: { retryAfterSeconds: 5 } } };
     await expect(access.check(OPAQUE, LIST_SERVICES, signal)).rejects.toMatchObject(never);
-    for (const change of [
-      { verb: 'watch' },
-      { namespace: 'shop' },
-      { name: 'a' },
-      { resource: 'endpoints' },
-    ] as const)
+    for (const change of [{ verb: 'create' }, { resource: 'endpoints' }, { group: 'apps' }] as const)
       await expect(access.check(WEB, { ...LIST_SERVICES, ...change }, signal)).rejects.toMatchObject(never);
+  });
+
+  it('to all of a resource is access to less of it while nobody can be asked, and never the other way round', async () => {
+    const inShop = { ...LIST_SERVICES, namespace: 'shop' };
+    await access.check(WEB, inShop, signal);
+    await access.check(OPAQUE, LIST_SERVICES, signal);
+    online = false;
+    const one = { ...inShop, verb: 'get', name: 'a' } as const;
+    for (const action of [{ ...inShop, verb: 'watch' } as const, one]) {
+      await access.check(WEB, action, signal);
+      await access.check(OPAQUE, action, signal);
+    }
+    await expect(access.check(WEB, LIST_SERVICES, signal)).rejects.toMatchObject({ status: { code: 503 } });
+    await expect(access.check(WEB, { ...one, namespace: 'other' }, signal)).rejects.toMatchObject({
+      status: { code: 503 },
+    });
   });
 
   it('is refused in the words of the API server, asked each time, and refused offline too', async () => {

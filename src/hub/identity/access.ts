@@ -71,13 +71,17 @@ export class Access {
     const known = this.#decisions.get(identity.key, action);
     const fresh =
       known?.allowed === true && clock.monotonic() - (known.askedAt ?? -Infinity) < ASKED_AGAIN_MS;
-    if (known !== undefined && (fresh || !online())) return known;
-    if (!online()) throw unknown(action, 'the API server can not be reached');
+    if (known !== undefined && fresh) return known;
+    const otherwise = known ?? this.#decisions.wider(identity.key, action);
+    if (!online()) {
+      if (otherwise !== undefined) return otherwise;
+      throw unknown(action, 'the API server can not be reached');
+    }
     try {
       return await this.#ask(identity, action);
     } catch (error) {
       if (isUnauthorized(error)) throw this.#rejected(identity);
-      if (known !== undefined && !(error instanceof ApiStatusError && error.code < 500)) return known;
+      if (otherwise !== undefined && !(error instanceof ApiStatusError && error.code < 500)) return otherwise;
       this.#options.log.warn({ err: error, identity: identity.key }, 'an access review failed');
       throw unknown(action, (error as Error).message);
     }

@@ -15,6 +15,7 @@ export interface Decision {
 }
 
 const PREFIX = 'access/';
+const READS: Action['verb'][] = ['list', 'watch', 'get'];
 const MOST_REMEMBERED = 10_000;
 
 /** The API server's answers, by identity and question. The oldest go when there are too many. */
@@ -37,6 +38,24 @@ export class Decisions {
 
   get(identityKey: string, action: Action): Decision | undefined {
     return this.#known.get(decisionKey(identityKey, action));
+  }
+
+  /**
+   * What was allowed that shows at least as much: whoever may watch or list a resource sees every object of it, in all
+   * namespaces if it may do that there. For when nobody can be asked.
+   */
+  wider(identityKey: string, action: Action): Decision | undefined {
+    if (!READS.includes(action.verb)) return undefined;
+    for (const verb of READS) {
+      for (const namespace of new Set([action.namespace, ''])) {
+        for (const name of new Set([action.name, ''])) {
+          const isLess = verb === 'get' && (action.verb !== 'get' || name === '');
+          const decision = isLess ? undefined : this.get(identityKey, { ...action, verb, namespace, name });
+          if (decision?.allowed === true) return decision;
+        }
+      }
+    }
+    return undefined;
   }
 
   put(identityKey: string, action: Action, decision: Decision): void {

@@ -50,6 +50,11 @@ const MESSAGES = {
   LoadBalancerIngress: '1=ip 2=hostname 3=ipMode? 4=ports:PortStatus[]',
   PortStatus: '1=port:int! 2=protocol! 3=error?',
 
+  TokenRequest: '1=metadata:ObjectMeta 2=spec:TokenRequestSpec 3=status:TokenRequestStatus',
+  TokenRequestSpec: '1=audiences[]! 3=boundObjectRef:BoundObjectReference? 4=expirationSeconds:int?',
+  TokenRequestStatus: '1=token! 2=expirationTimestamp:time!',
+  BoundObjectReference: '1=kind 2=apiVersion 3=name 4=uid',
+
   Lease: '1=metadata:ObjectMeta 2=spec:LeaseSpec',
   LeaseSpec:
     '1=holderIdentity? 2=leaseDurationSeconds:int? 3=acquireTime:micro? 4=renewTime:micro? 5=leaseTransitions:int? 6=strategy? 7=preferredHolder?',
@@ -71,6 +76,7 @@ const KINDS: Record<string, MessageName> = {
   'v1/Service': 'Service',
   'v1/Status': 'Status',
   'coordination.k8s.io/v1/Lease': 'Lease',
+  'authentication.k8s.io/v1/TokenRequest': 'TokenRequest',
   'v1/Event': 'Event',
   'events.k8s.io/v1/Event': 'EventsEvent',
 };

@@ -63,6 +63,10 @@ export class TestView implements View {
     return Promise.resolve();
   }
 
+  onFollowing(): () => void {
+    return () => {};
+  }
+
   onRefused(): () => void {
     return () => {};
   }

@@ -1,0 +1,40 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DurableMap, lockDirectory } from '../disk/index.ts';
+import type { Logger } from '../kube/index.ts';
+
+/** What the hub keeps on disk. */
+export interface HubState {
+  directory: string;
+  views: DurableMap;
+  /** Who may do what, keys of the cluster, documents of discovery. */
+  memory: DurableMap;
+  journal: DurableMap;
+  tokens: DurableMap;
+  close(): Promise<void>;
+}
+
+/** Held by this process alone. */
+export async function openState(directory: string, log: Logger): Promise<HubState> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const unlock = await lockDirectory(directory);
+  const opened: DurableMap[] = [];
+  const close = async (): Promise<void> => {
+    await Promise.all(opened.map((map) => map.close()));
+    await unlock();
+  };
+  const open = async (name: string): Promise<DurableMap> => {
+    const map = await DurableMap.open(join(directory, name), { log });
+    opened.push(map);
+    return map;
+  };
+  try {
+    const views = await open('views');
+    const memory = await open('memory');
+    const journal = await open('journal');
+    return { directory, views, memory, journal, tokens: await open('tokens'), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

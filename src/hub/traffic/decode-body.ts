@@ -1,0 +1,18 @@
+import { parse as parseYaml } from 'yaml';
+import type { KubeObject } from '../../kube/index.ts';
+import { decodeObject, PROTOBUF } from '../../kube/protobuf/index.ts';
+import { badRequest } from '../../kube/serving/api-error.ts';
+
+/** The body of a write, in whatever way it was written. */
+export function decodeBody(contentType: string, body: Buffer): KubeObject {
+  const type = (contentType.split(';')[0] ?? '').trim().toLowerCase();
+  try {
+    if (type === PROTOBUF) return decodeObject(body);
+    const text = body.toString('utf8');
+    return type === 'application/yaml' ? (parseYaml(text) as KubeObject) : (JSON.parse(text) as KubeObject);
+  } catch (error) {
+    throw badRequest(
+      `the body can not be read as ${type || 'JSON'}: ${error instanceof Error ? error.message : error}`,
+    );
+  }
+}

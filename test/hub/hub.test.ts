@@ -1,0 +1,191 @@
+/** The hub through its listeners, with a real API server behind it. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { NODE_POOLS } from '../../src/api/index.ts';
+import {
+  CONFIG_MAPS,
+  ENDPOINT_SLICES,
+  type EndpointSlice,
+  Informers,
+  type KubeClient,
+  NODES,
+  PODS,
+  SECRETS,
+  SERVICES,
+  silentLogger,
+  systemClock,
+} from '../../src/kube/index.ts';
+import { Edge, NODE } from '../support/edge.ts';
+
+let edge: Edge;
+beforeEach(async () => {
+  edge = await Edge.start();
+});
+afterEach(() => edge.stop());
+
+const soon = (look: () => unknown): Promise<unknown> => vi.waitFor(look, { timeout: 15_000, interval: 20 });
+
+const service = (name: string, annotations: Record<string, string> = {}) => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name, namespace: 'default', annotations },
+  spec: { ports: [{ port: 80 }], selector: { app: name } },
+});
+
+const slice = (name: string, nodes: string[]) => ({
+  apiVersion: 'discovery.k8s.io/v1',
+  kind: 'EndpointSlice',
+  metadata: { name: `${name}-1`, namespace: 'default', labels: { 'kubernetes.io/service-name': name } },
+  addressType: 'IPv4',
+  ports: [{ port: 80 }],
+  endpoints: nodes.map((nodeName, i) => ({
+    addresses: [`10.0.0.${i + 1}`],
+    nodeName,
+    conditions: { ready: true },
+  })),
+});
+
+const nodesSeen = (object: EndpointSlice): (string | undefined)[] =>
+  (object.endpoints ?? []).map(({ nodeName }) => nodeName);
+
+async function pool(client: KubeClient, name: string, nodes: string[]): Promise<void> {
+  const made = await client.create(NODE_POOLS, {
+    apiVersion: 'apps.openyurt.io/v1beta2',
+    kind: 'NodePool',
+    metadata: { name },
+    spec: { type: 'Edge' },
+  });
+  await client.update(NODE_POOLS, { ...made, status: { nodes, readyNodeNum: nodes.length } } as never, {
+    subresource: 'status',
+  });
+}
+
+/** A kube-proxy: an account that may read services and slices. */
+async function kubeProxy(): Promise<KubeClient> {
+  const token = await edge.token('kube-proxy', 'kube-system');
+  await edge.allowReading(
+    'kube-proxy',
+    [
+      { group: '', resource: 'services' },
+      { group: 'discovery.k8s.io', resource: 'endpointslices' },
+    ],
+    'kube-system',
+  );
+  return edge.bearer(token, 'kube-proxy');
+}
+
+const inform = (client: KubeClient) => {
+  const stop = new AbortController();
+  const informers = new Informers(client, { clock: systemClock, log: silentLogger });
+  const slices = informers.for(ENDPOINT_SLICES);
+  const running = informers.run(stop.signal);
+  return {
+    slices,
+    synced: () => informers.synced(),
+    close: async () => {
+      stop.abort();
+      await running;
+    },
+  };
+};
+
+describe('service scope', () => {
+  it('shows kube-proxy the endpoints of its pool, and what changes as it changes, also while the link is cut', async () => {
+    await edge.admin.create(SERVICES, service('web', { 'openyurt.io/topologyKeys': 'openyurt.io/nodepool' }));
+    await edge.admin.create(ENDPOINT_SLICES, slice('web', [NODE, 'near', 'far']));
+    await pool(edge.admin, 'here', [NODE, 'near']);
+    const proxy = await kubeProxy();
+    const informer = inform(proxy);
+    try {
+      await informer.synced();
+      const seen = () => informer.slices.cache.get('default/web-1');
+      await soon(() => expect(nodesSeen(seen()!)).toEqual([NODE, 'near']));
+      const version = seen()!.metadata.resourceVersion;
+
+      // Another node joins the pool: nothing of the slice itself has changed.
+      const here = await edge.admin.get(NODE_POOLS, { name: 'here' });
+      await edge.admin.update(
+        NODE_POOLS,
+        { ...here, status: { ...here.status, nodes: [NODE, 'near', 'far'] } } as never,
+        { subresource: 'status' },
+      );
+      await soon(() => expect(nodesSeen(seen()!)).toEqual([NODE, 'near', 'far']));
+      expect(Number(seen()!.metadata.resourceVersion)).toBeGreaterThan(Number(version));
+
+      await edge.cut();
+      const list = await proxy.list(ENDPOINT_SLICES);
+      expect(list.items.map(nodesSeen)).toContainEqual([NODE, 'near', 'far']);
+      await edge.admin.patch(SERVICES, { name: 'web', namespace: 'default' }, 'merge', {
+        metadata: { annotations: { 'openyurt.io/topologyKeys': 'kubernetes.io/hostname' } },
+      });
+      await edge.mend();
+      await soon(() => expect(nodesSeen(seen()!)).toEqual([NODE]));
+    } finally {
+      await informer.close();
+    }
+  });
+});
+
+describe('a node without a link', () => {
+  it('reads what it has read before, and starts from nothing but the disk of its hub', async () => {
+    const node = edge.node();
+    const pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'p', namespace: 'default' },
+      spec: {
+        nodeName: NODE,
+        containers: [
+          { name: 'c', image: 'i', envFrom: [{ secretRef: { name: 's' } }, { configMapRef: { name: 'c' } }] },
+        ],
+      },
+    };
+    await edge.admin.create(SECRETS, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 's', namespace: 'default' },
+      stringData: { k: 'v' },
+    } as never);
+    await edge.admin.create(CONFIG_MAPS, {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'c', namespace: 'default' },
+      data: { k: 'v' },
+    } as never);
+    await node.create(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name: NODE } });
+    await edge.admin.create(PODS, pod);
+    const pods = { fieldSelector: `spec.nodeName=${NODE}` };
+    await soon(async () => expect((await node.list(PODS, pods)).items).toHaveLength(1));
+    await node.get(SECRETS, { namespace: 'default', name: 's' });
+    await node.get(CONFIG_MAPS, { namespace: 'default', name: 'c' });
+    await node.get(NODES, { name: NODE });
+
+    await edge.cut();
+    await edge.restartHub();
+    const again = edge.node();
+    expect((await again.list(PODS, pods)).items.map(({ metadata }) => metadata.name)).toEqual(['p']);
+    const secret = await again.get(SECRETS, { namespace: 'default', name: 's' });
+    expect(secret).toMatchObject({ data: { k: 'dg==' } });
+    expect((await again.get(NODES, { name: NODE })).metadata.name).toBe(NODE);
+    await expect(
+      again.create(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name: NODE } }),
+    ).rejects.toMatchObject({ reason: 'AlreadyExists' });
+    await expect(again.get(SECRETS, { namespace: 'default', name: 'never' })).rejects.toMatchObject({
+      code: 503,
+    });
+
+    // Its status is taken, shows at once, and reaches the API server when the link is back.
+    const ready = { type: 'Ready', status: 'True', reason: 'Test', message: 'said offline' };
+    await again.patch(NODES, { name: NODE, subresource: 'status' }, 'strategic', {
+      status: { conditions: [ready] },
+    });
+    expect((await again.get(NODES, { name: NODE })) as object).toMatchObject({
+      status: { conditions: [ready] },
+    });
+    await edge.mend();
+    await soon(async () =>
+      expect(await edge.admin.get(NODES, { name: NODE })).toMatchObject({
+        status: { conditions: [ready] },
+      }),
+    );
+  });
+});
