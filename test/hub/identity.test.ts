@@ -1,0 +1,339 @@
+/** Who asks, and what they may, as the API server itself says it: its tokens, its rules, its certificates. */
+import { X509Certificate } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { approvalController } from '../../src/approval/index.ts';
+import { DurableMap } from '../../src/disk/durable-map.ts';
+import { ClientCredentials } from '../../src/hub/certificates/client-credentials.ts';
+import { openServingCertificate } from '../../src/hub/certificates/serving-certificate.ts';
+import { Access } from '../../src/hub/identity/access.ts';
+import { Authenticator } from '../../src/hub/identity/authenticator.ts';
+import type { Action } from '../../src/hub/identity/decisions.ts';
+import type { BearerIdentity, Identity } from '../../src/hub/identity/identity.ts';
+import {
+  CERTIFICATE_SIGNING_REQUESTS,
+  type ClusterConfig,
+  type CredentialSource,
+  EventRecorder,
+  fixedCredential,
+  Informers,
+  KubeClient,
+  type KubeObject,
+  loadConfig,
+  Metrics,
+  NODES,
+  type Resource,
+  SERVICE_ACCOUNTS,
+  SERVICES,
+  silentLogger,
+  systemClock,
+} from '../../src/kube/index.ts';
+import { eventually } from '../manager/support.ts';
+import { type Embedded, startEmbedded } from '../support/embedded.ts';
+import { Kubectl } from '../support/kubectl.ts';
+
+const EVENTS: Resource = { group: '', version: 'v1', resource: 'events', namespaced: true };
+const log = silentLogger;
+const clock = systemClock;
+const random = Math.random;
+const stop = new AbortController();
+
+let directory: string;
+let server: Embedded;
+let config: ClusterConfig;
+let admin: KubeClient;
+let node: KubeClient;
+let kubectl: Kubectl;
+const ends: Promise<void>[] = [];
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'tidegate-hub-'));
+  server = await startEmbedded();
+  config = await loadConfig({ path: server.kubeconfig, env: {} });
+  admin = new KubeClient(config);
+  kubectl = new Kubectl(server.kubeconfig);
+  await kubectl.run('create namespace shop');
+  await kubectl.run('create serviceaccount web -n shop');
+  await kubectl.run('create serviceaccount bootstrap -n kube-system');
+  const bootstrap = '--serviceaccount=kube-system:bootstrap';
+  await kubectl.run(`create clusterrolebinding b1 --clusterrole=system:node-bootstrapper ${bootstrap}`);
+  const approved = 'system:certificates.k8s.io:certificatesigningrequests:nodeclient';
+  await kubectl.run(`create clusterrolebinding b2 --clusterrole=${approved} ${bootstrap}`);
+  node = connect(await nodeCredentials());
+});
+afterAll(async () => {
+  stop.abort();
+  await Promise.all(ends);
+  await Promise.all([admin.close(), node.close()]);
+  await server.stop();
+  await rm(directory, { recursive: true });
+});
+
+const connect = (credentials: CredentialSource): KubeClient => new KubeClient({ ...config, credentials });
+const withToken = (token: string): CredentialSource => fixedCredential({ authorization: `Bearer ${token}` });
+
+async function nodeCredentials(): Promise<ClientCredentials> {
+  const bootstrap = { ...config, credentials: withToken(await newToken('kube-system', 'bootstrap')) };
+  const file = join(directory, 'client.pem');
+  const options = { nodeName: 'n1', bootstrap, file, connect, clock, random, log };
+  const credentials = await ClientCredentials.open(options);
+  ends.push(credentials.run(stop.signal));
+  return credentials;
+}
+
+async function newToken(namespace: string, name: string, audiences?: string[]): Promise<string> {
+  const request = {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
+    metadata: { name, namespace },
+    spec: { audiences },
+  };
+  const { status } = await admin.create<KubeObject>(SERVICE_ACCOUNTS, request, { subresource: 'token' });
+  return (status as { token: string }).token;
+}
+
+describe('a node without credentials', () => {
+  const SELF: Resource = {
+    group: 'authentication.k8s.io',
+    version: 'v1',
+    resource: 'selfsubjectreviews',
+    namespaced: false,
+  };
+
+  it('gets its own by a bootstrap token', async () => {
+    const { status } = await node.create<KubeObject>(SELF, {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'SelfSubjectReview',
+      metadata: {},
+    });
+    expect(status).toMatchObject({
+      userInfo: { username: 'system:node:n1', groups: expect.arrayContaining(['system:nodes']) },
+    });
+  });
+
+  it('has them after a restart, without asking anybody', async () => {
+    const again = await ClientCredentials.open({
+      nodeName: 'n1',
+      bootstrap: config,
+      file: join(directory, 'client.pem'),
+      connect: () => {
+        throw new Error('nobody is to be asked');
+      },
+      clock,
+      random,
+      log,
+    });
+    expect(again.waitingFor).toBeUndefined();
+    expect((await again.current()).cert).toContain('BEGIN CERTIFICATE');
+  });
+
+  it('gives its bootstrap token to no server that it can not verify', async () => {
+    const { ca: _, ...unpinned } = config;
+    for (const bootstrap of [unpinned, { ...config, insecureSkipTlsVerify: true }])
+      await expect(
+        ClientCredentials.open({
+          nodeName: 'n1',
+          bootstrap,
+          file: join(directory, 'x'),
+          connect,
+          clock,
+          random,
+          log,
+        }),
+      ).rejects.toThrow(/^the bootstrap kubeconfig does not say how to verify https:/);
+  });
+});
+
+describe('the serving certificate of a hub', () => {
+  const options = (addresses: string[]) => ({
+    client: node,
+    nodeName: 'n1',
+    addresses,
+    file: join(directory, 'serving.pem'),
+    clock,
+    random,
+    log,
+  });
+
+  it('is signed once the manager has approved it, and not for what is not the node’s', async () => {
+    const metrics = new Metrics();
+    const informers = new Informers(admin);
+    const recorder = new EventRecorder(admin, { component: 'test' });
+    const hubAddresses = ['169.254.2.1'];
+    const controller = approvalController({
+      client: admin,
+      informers,
+      recorder,
+      metrics,
+      log,
+      clock,
+      hubAddresses,
+    });
+    const ended = new AbortController();
+    const running = [informers.run(ended.signal), controller.run(ended.signal)];
+
+    const certificate = await openServingCertificate(options(['169.254.2.1', '127.0.0.1']));
+    running.push(certificate.run(ended.signal));
+    const { certificate: pem } = await eventually(async () => certificate.current);
+    const { clusterIP = '' } =
+      (await admin.get(SERVICES, { namespace: 'default', name: 'kubernetes' })).spec ?? {};
+    const x509 = new X509Certificate(pem);
+    expect(x509.verify(new X509Certificate(config.ca!).publicKey)).toBe(true);
+    for (const address of ['169.254.2.1', '127.0.0.1', clusterIP])
+      expect(x509.checkIP(address)).toBe(address);
+    for (const name of ['localhost', 'kubernetes', 'kubernetes.default.svc.cluster.local'])
+      expect(x509.checkHost(name)).toBe(name);
+
+    const greedy = await openServingCertificate({
+      ...options(['192.0.2.77']),
+      file: join(directory, 'greedy.pem'),
+    });
+    running.push(greedy.run(ended.signal));
+    const undecided = await eventually(async () => {
+      const { items } = await admin.list(CERTIFICATE_SIGNING_REQUESTS);
+      return items.find(
+        ({ spec, status }) => spec.signerName.endsWith('/kubelet-serving') && !status?.certificate,
+      );
+    });
+    // The node registers, with another address: now it is known that this one is not its own.
+    await node.create<KubeObject>(NODES, {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: 'n1' },
+      status: { addresses: [{ type: 'InternalIP', address: '192.0.2.1' }] },
+    });
+    await eventually(async () => {
+      const { items } = await admin.list<KubeObject>(EVENTS, {
+        namespace: 'default',
+        fieldSelector: `involvedObject.name=${undecided.metadata.name}`,
+      });
+      return items.some(({ message }) => String(message).includes('"192.0.2.77"'));
+    });
+    expect(greedy.waitingFor).toMatch(/not approved yet/);
+    // And when it turns out to be its own after all, the request is looked at again.
+    const addresses = [{ type: 'ExternalIP', address: '192.0.2.77' }];
+    await node.patch(NODES, { name: 'n1', subresource: 'status' }, 'merge', { status: { addresses } });
+    await eventually(async () => greedy.current);
+
+    ended.abort();
+    await Promise.all(running);
+    await recorder.close();
+  });
+
+  it('is there after a restart without a link', async () => {
+    const away = new KubeClient({ ...config, server: 'https://127.0.0.1:1' }, { maxRetries: 0 });
+    const certificate = await openServingCertificate({ ...options(['169.254.2.1']), client: away });
+    expect(certificate.waitingFor).toBeUndefined();
+    expect(certificate.current?.certificate).toContain('BEGIN CERTIFICATE');
+    await away.close();
+  });
+});
+
+describe('a pod’s token', () => {
+  let memory: DurableMap;
+  let authenticator: Authenticator;
+  let access: Access;
+  let bare: KubeClient;
+  let online = true;
+  const lastContact = Date.now();
+
+  beforeAll(async () => {
+    memory = await DurableMap.open(join(directory, 'identity'));
+    bare = connect(fixedCredential({}));
+    authenticator = await Authenticator.open({
+      nodeName: 'n1',
+      client: node,
+      memory,
+      online: () => online,
+      lastContact: () => lastContact,
+      clock,
+      log,
+    });
+    access = await Access.open({
+      client: bare,
+      memory,
+      tokens: authenticator,
+      online: () => online,
+      clock,
+      log,
+    });
+  });
+  afterAll(async () => {
+    await bare.close();
+    await memory.close();
+  });
+
+  const by = (token: string): Promise<Identity> => {
+    const request = new IncomingMessage(new Socket());
+    request.headers.authorization = `Bearer ${token}`;
+    return authenticator.authenticate(request, {});
+  };
+  const uid = async (): Promise<string> =>
+    (await admin.get(SERVICE_ACCOUNTS, { namespace: 'shop', name: 'web' })).metadata.uid ?? '';
+  const list: Action = {
+    verb: 'list',
+    group: '',
+    version: 'v1',
+    resource: 'services',
+    namespace: '',
+    name: '',
+  };
+  const mayList = async (identity: Identity, action = list): Promise<void> =>
+    access.check(identity as BearerIdentity, action, stop.signal);
+
+  it('is an opaque one while the node may not read the keys, and the account’s when it may', async () => {
+    const token = await newToken('shop', 'web');
+    expect((await by(token)).key).toMatch(/^token:/);
+    await kubectl.run(
+      'create clusterrolebinding keys --clusterrole=system:service-account-issuer-discovery --group=system:nodes',
+    );
+    const reading = authenticator.run(stop.signal);
+    ends.push(reading);
+    await eventually(async () => (await by(token)).key === `sa:shop:web:${await uid()}`);
+    online = false;
+    expect((await by(await newToken('shop', 'web'))).key).toBe(`sa:shop:web:${await uid()}`);
+    await expect(by(await newToken('shop', 'web', ['vault']))).rejects.toMatchObject({
+      status: { code: 401 },
+    });
+    online = true;
+  });
+
+  it('opens what RBAC says, and is refused in the same words as by the API server itself', async () => {
+    const token = await newToken('shop', 'web');
+    const identity = await by(token);
+    const direct = connect(withToken(token));
+    const inShop = { ...list, namespace: 'shop' };
+    for (const action of [list, inShop]) {
+      const said = await direct
+        .list(SERVICES, { namespace: action.namespace })
+        .catch((error: Error) => error.message);
+      await expect(mayList(identity, action)).rejects.toThrow(said as string);
+    }
+    await direct.close();
+    await kubectl.run('create role read -n shop --verb=list --resource=services');
+    await kubectl.run('create rolebinding read -n shop --role=read --serviceaccount=shop:web');
+    await mayList(identity, inShop);
+    online = false;
+    await mayList(identity, inShop);
+    await expect(mayList(identity)).rejects.toMatchObject({ status: { code: 403 } });
+    await expect(mayList(identity, { ...list, verb: 'watch' })).rejects.toMatchObject({
+      status: { code: 503 },
+    });
+    online = true;
+  });
+
+  it('ends with the account', async () => {
+    const token = await newToken('shop', 'web');
+    const identity = await by(token);
+    await kubectl.run('delete serviceaccount web -n shop');
+    const watch = { ...list, namespace: 'shop', verb: 'watch' as const };
+    await expect(mayList(identity, watch)).rejects.toMatchObject({ status: { code: 401 } });
+    online = false;
+    await expect(by(token)).rejects.toMatchObject({ status: { code: 401 } });
+    online = true;
+  });
+});
