@@ -12,5 +12,5 @@
  * their node anyhow; names and addresses of other nodes it does not get.
  */
 export { approve } from './approve.ts';
-export { type ApprovalContext, approvalController, clusterAddressesOf } from './controller.ts';
+export { approvalController, clusterAddressesOf } from './controller.ts';
 export { judge, KUBELET_SERVING, KUBERNETES_NAMES, LOOPBACK_NAMES, type ServingNames } from './judge.ts';

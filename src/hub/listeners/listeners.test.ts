@@ -166,6 +166,18 @@ describe('who comes in', () => {
     expect(answer.body).toMatch(/can not be passed on .* must use a bearer token/);
   });
 
+  it.each<[string, KeyPair, string]>([
+    ['the node', newClient('system:node:n1'), 'https node'],
+    ['a stranger', newClient('system:node:n1', ['system:nodes'], new TestAuthority()), 'Unauthorized'],
+  ])('is still %s when a client takes up an earlier TLS session', async (_, pair, expected) => {
+    const agent = new Agent({ keepAlive: false });
+    const where = { port: listeners.ports.https, secure: true, pair };
+    const answers = [await get(where, { agent }), await get(where, { agent })];
+    expect(answers.map(({ body }) => body)).toEqual([expected, expected]);
+    expect((answers[1]!.socket as TLSSocket).isSessionReused()).toBe(true);
+    agent.destroy();
+  });
+
   it('is refused with a certificate that proves nothing', async () => {
     const stranger = new TestAuthority();
     const expired = authority.issue({
