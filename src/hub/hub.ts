@@ -24,6 +24,7 @@ import { Listeners, type Ports } from './listeners/listeners.ts';
 import type { HubOptions } from './options.ts';
 import { Replayer } from './replay.ts';
 import { type HubState, openState } from './state.ts';
+import { keepTokensOfPods } from './token-upkeep.ts';
 import { IssuedTokens } from './tokens/index.ts';
 import { decodeBody, openTraffic } from './traffic/index.ts';
 import { Upstream } from './upstream/index.ts';
@@ -120,7 +121,7 @@ async function open(
     clock,
     log,
   });
-  const discovery = await DiscoveryCache.open({ upstream, map: memory, log });
+  const discovery = await DiscoveryCache.open({ upstream, map: memory, tokens: authenticator, clock, log });
   const journal = await Journal.open(state.journal, { nodeName, decode: decodeBody, log, metrics, clock });
   const tokens = await IssuedTokens.open(state.tokens, { clock });
   const replayer = new Replayer({ journal, client, link: upstream, clock, random, log });
@@ -174,6 +175,7 @@ async function open(
     discovery.run(stop.signal),
     replayer.run(stop.signal),
     certificate.run(stop.signal),
+    keepTokensOfPods(tokens, views, nodeName, clock, stop.signal),
   );
   return { ports: listeners.ports, health, ready: untilThere(certificate) };
 }
