@@ -5,8 +5,7 @@
  *   a watch: watch.ts waits until the projection is as new as the client (fresh.ts) -> the state or the history it asks
  *   for, then every event as frames (frames.ts) that all watches share -> outbox.ts, at the pace of the client.
  */
-export { fresh } from './fresh.ts';
-export { type AnswerContext, answerList } from './list.ts';
+export { answerList } from './list.ts';
 export { answerObject } from './object.ts';
 export { answerStatus } from './status.ts';
 export { answerUpstreamList } from './upstream-list.ts';

@@ -10,5 +10,5 @@
  */
 export type { EventType, ProjectionEvent } from './history.ts';
 export type { Hold } from './hold.ts';
-export type { Projection, ProjectionListener } from './projection.ts';
-export { Projections, type ProjectionsOptions } from './projections.ts';
+export type { Projection } from './projection.ts';
+export { Projections } from './projections.ts';

@@ -59,10 +59,6 @@ export class Projection {
     return this.#ownVersion;
   }
 
-  get watchers(): number {
-    return this.#listeners.size;
-  }
-
   get(key: string): ViewItem | undefined {
     return this.#shown.get(key);
   }
