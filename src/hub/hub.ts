@@ -145,7 +145,7 @@ async function open(
     signal: stop.signal,
   });
 
-  const certificate = await servingCertificate(options, client, clock, log);
+  const certificate = await servingCertificate(options, upstream, clock, log, onClose);
   const health = (): { ready: boolean; reasons: string[] } => {
     const reasons = [waitingFor(), certificate.waitingFor].flatMap((reason) => reason ?? []);
     return { ready: reasons.length === 0, reasons };
@@ -253,13 +253,14 @@ function openFilters(
 
 async function servingCertificate(
   { tls, nodeName, hubAddress, bindAddress, stateDirectory }: HubOptions,
-  client: KubeClient,
+  upstream: Upstream,
   clock: Clock,
   log: Logger,
+  onClose: OnClose,
 ): Promise<CertificateSource> {
   if (tls !== undefined) return CertificateFiles.open({ certFile: tls.cert, keyFile: tls.key, clock, log });
-  return openServingCertificate({
-    client,
+  const certificate = await openServingCertificate({
+    client: upstream.node(),
     nodeName,
     addresses: [...new Set([hubAddress, bindAddress])],
     file: join(stateDirectory, 'serving.pem'),
@@ -267,6 +268,9 @@ async function servingCertificate(
     random: Math.random,
     log,
   });
+  // What could not be had without a link may be had now.
+  onClose(upstream.onChange((online) => online && certificate.look()));
+  return certificate;
 }
 
 function untilThere(certificate: CertificateSource): Promise<void> {

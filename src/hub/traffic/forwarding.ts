@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { KubeObject } from '../../kube/index.ts';
 import { ApiError } from '../../kube/serving/api-error.ts';
-import type { Identity } from '../identity/identity.ts';
+import type { BearerIdentity, Identity } from '../identity/identity.ts';
 import {
   type ForwardedAnswer,
   type Upstream,
@@ -16,8 +16,8 @@ import { badAnswer } from './failures.ts';
 
 /** Told what the API server thinks of tokens. */
 export interface TokenListener {
-  accepted(token: string): void;
-  rejected(token: string): void;
+  accepted(identity: BearerIdentity): void;
+  rejected(identity: BearerIdentity): void;
 }
 
 const inflate = promisify(gunzip);
@@ -62,8 +62,8 @@ export class Forwarding {
       signal,
     });
     if (identity.kind === 'bearer') {
-      if (answer.status === 401) this.#tokens.rejected(identity.token);
-      else this.#tokens.accepted(identity.token);
+      if (answer.status === 401) this.#tokens.rejected(identity);
+      else this.#tokens.accepted(identity);
     }
     return answer;
   }

@@ -50,10 +50,16 @@ export interface TrafficOptions {
 }
 
 export function openTraffic(options: TrafficOptions): Handler {
-  const { upstream, filters, clock, authenticator } = options;
+  const { upstream, filters, clock, authenticator, access } = options;
   const chainFor = ({ component, info }: ResourceCall) => filters.chainFor(component, info, info.verb);
   const recentWrites = new RecentWrites(clock);
-  const forwarding = new Forwarding(upstream, authenticator);
+  const forwarding = new Forwarding(upstream, {
+    accepted: ({ token }) => authenticator.accepted(token),
+    rejected: ({ token, key }) => {
+      authenticator.rejected(token);
+      access.forget(key);
+    },
+  });
   const shared = { ...options, recentWrites, forwarding, chainFor, link: upstream };
   const reads = new Reads({
     ...shared,
