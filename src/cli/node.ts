@@ -18,7 +18,6 @@ interface Options {
   advertisePort: number;
   label: Record<string, string>;
   images?: string;
-  apiAddress?: string;
   hollow?: true;
   count?: number;
   logLevel: string;
@@ -28,7 +27,11 @@ export function nodeCommand(): Command {
   return new Command('node')
     .description('run a node of the embedded cluster: its pods are processes of this machine')
     .requiredOption('--name <name>', 'name of the node')
-    .option('--kubeconfig <file>', "the node's own way to the API server", '.tidegate/kubeconfig')
+    .option(
+      '--kubeconfig <file>',
+      "the node's own way to the API server, by its hub if it has one",
+      '.tidegate/kubeconfig',
+    )
     .option('--proxy-kubeconfig <file>', 'what forwards NodePorts uses this one (default: --kubeconfig)')
     .option('--address <address>', 'address of the node', '127.0.0.1')
     .option('--state <dir>', 'where pods, logs and addresses are kept (default: .tidegate/nodes/<name>)')
@@ -40,7 +43,6 @@ export function nodeCommand(): Command {
         .default({}, 'none'),
     )
     .option('--images <file>', 'what images stand for')
-    .option('--api-address <host:port>', "the API server for pods (default: the kubeconfig's)")
     .option('--hollow', 'pods without processes: they are ready at once')
     .option('--count <number>', 'with --hollow: that many nodes, named <name>-1 and on', parseCount)
     .addOption(logLevelOption())
@@ -93,7 +95,6 @@ async function start(options: Options, open: Open, logger: Logger, signal: Abort
     labels: options.label,
     stateDirectory,
     imagesFile: options.images,
-    apiAddress: options.apiAddress ?? hostAndPort(client.config.server),
     program: [process.execPath, ...process.execArgv, process.argv[1] ?? ''],
     path: process.env.PATH ?? '',
     kubernetesVersion: kubernetesVersion(),
@@ -122,11 +123,6 @@ async function startHollow(options: Options, open: Open, logger: Logger, signal:
 function kubernetesVersion(): string {
   const { major, minor, patch } = KUBERNETES_VERSION;
   return `v${major}.${minor}.${patch}`;
-}
-
-function hostAndPort(server: string): string {
-  const { hostname, port, protocol } = new URL(server);
-  return `${hostname}:${port === '' ? (protocol === 'https:' ? 443 : 80) : port}`;
 }
 
 function addLabel(text: string, labels: Record<string, string>): Record<string, string> {

@@ -5,6 +5,7 @@ import { convertCommand } from './convert.ts';
 import { cutCommand } from './cut.ts';
 import { diffCommand } from './diff.ts';
 import { downCommand } from './down.ts';
+import { hubCommand } from './hub.ts';
 import { managerCommand } from './manager.ts';
 import { mendCommand } from './mend.ts';
 import { nodeCommand } from './node.ts';
@@ -31,6 +32,7 @@ export function createProgram(): Command {
     .addCommand(apiserverCommand())
     .addCommand(controllersCommand())
     .addCommand(managerCommand())
+    .addCommand(hubCommand())
     .addCommand(nodeCommand())
     .addCommand(standInCommand(), { hidden: true });
 }

@@ -12,6 +12,7 @@ import { summary } from './cluster-text.ts';
 import { logLevelOption, nodeGraceOption, parsePort } from './options.ts';
 import { fail } from './process.ts';
 import { DEFAULT_STATE, stateOf, stateOption } from './state.ts';
+import { packageFile } from './version.ts';
 
 interface Options extends ClusterWish {
   state: string;
@@ -21,7 +22,9 @@ interface Options extends ClusterWish {
 
 export function upCommand(): Command {
   return new Command('up')
-    .description('run a small Kubernetes cluster on this machine: API server, controllers, nodes')
+    .description(
+      'run a small Kubernetes cluster on this machine: API server, controllers, nodes with their hubs',
+    )
     .addOption(stateOption())
     .option('--port <number>', 'port of the API server; 0 takes any free one (default: 6443)', parsePort)
     .addOption(new Option('--nodes <names>', 'names such as a,b,c, or how many').conflicts(['empty', 'file']))
@@ -65,6 +68,7 @@ async function run(options: Options): Promise<void> {
       relabelled: change?.relabelled ?? new Map(),
       logLevel: options.logLevel,
       nodeGraceMs: options.nodeGrace,
+      hubManifests: packageFile('deploy/hub.yaml'),
       report,
     });
     try {

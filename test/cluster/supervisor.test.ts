@@ -94,7 +94,9 @@ describe('a running cluster', () => {
       'apiserver',
       'controllers',
       'manager',
+      'hub-east',
       'east',
+      'hub-west',
       'west',
     ]);
   });
@@ -162,17 +164,20 @@ describe('a running cluster', () => {
     );
   });
 
-  it.each(['apiserver', 'controllers', 'manager', 'east'])('heals when %s is killed', async (name) => {
-    process.kill(await pidOf(name), 'SIGKILL');
-    await eventually(`${name} is back`, () => cluster.stdout.includes(`${name} is back`) || undefined);
-    expect(cluster.stdout).toContain(`${name} ended: killed by SIGKILL; starting it again in 0.2 s`);
-    const report = await status();
-    expect(report.api.reachable).toBe(true);
-    expect(report.processes.find((process) => process.name === name)).toMatchObject({
-      state: 'running',
-      restarts: 1,
-    });
-  });
+  it.each(['apiserver', 'controllers', 'manager', 'hub-east', 'east'])(
+    'heals when %s is killed',
+    async (name) => {
+      process.kill(await pidOf(name), 'SIGKILL');
+      await eventually(`${name} is back`, () => cluster.stdout.includes(` ${name} is back`) || undefined);
+      expect(cluster.stdout).toContain(` ${name} ended: killed by SIGKILL; starting it again in 0.2 s`);
+      const report = await status();
+      expect(report.api.reachable).toBe(true);
+      expect(report.processes.find((process) => process.name === name)).toMatchObject({
+        state: 'running',
+        restarts: 1,
+      });
+    },
+  );
 });
 
 describe('from one up to the next', () => {
@@ -187,7 +192,9 @@ describe('from one up to the next', () => {
     await kubectl.run('create configmap kept');
     await run('cut', 'a');
     const before = await status();
-    expect((await run('down')).stdout).toMatch(/b stopped\n(.*\n)*apiserver stopped\nStopped\.\n$/);
+    expect((await run('down')).stdout).toMatch(
+      /^b stopped\n(.*\n)*hub-b stopped\n(.*\n)*apiserver stopped\nStopped\.\n$/m,
+    );
     expect(await first.exited).toEqual({ code: 0, signal: null });
     expect((await status()).phase).toBe('stopped');
 

@@ -61,7 +61,6 @@ async function startNode(): Promise<Agent> {
     labels: { location: 'here' },
     stateDirectory: join(cluster.directory, NODE),
     imagesFile: await writeImages(),
-    apiAddress: new URL(cluster.server.url).host,
     program: [],
     path: process.env.PATH ?? '',
     kubernetesVersion: 'v1.36.4',

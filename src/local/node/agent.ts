@@ -38,8 +38,6 @@ export interface AgentOptions {
   /** Everything that is kept: pods' directories, logs, addresses, the serving certificate. */
   stateDirectory: string;
   imagesFile?: string | undefined;
-  /** `HOST:PORT` under which pods reach the API server. */
-  apiAddress: string;
   /** How this very program is run. */
   program: string[];
   /** Where pods' programs are looked for. */
@@ -144,17 +142,7 @@ function runNodePorts(
   const informers = new Informers(proxyClient, { clock, log: logger });
   const services = informers.for(SERVICES);
   const slices = informers.for(ENDPOINT_SLICES);
-  const nodes = informers.for(NODES);
-  const nodePorts = new NodePorts({
-    nodeName: name,
-    address,
-    services,
-    slices,
-    nodes,
-    recorder,
-    logger,
-    clock,
-  });
+  const nodePorts = new NodePorts({ nodeName: name, address, services, slices, recorder, logger, clock });
   const running = Promise.all([informers.run(stop.signal), nodePorts.run(stop.signal)]);
   return async () => {
     stop.abort();

@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import type { ChildSpec } from './child.ts';
 import type { NodeCredentials } from './credentials.ts';
-import { AGENT_PORT, KUBELET_PORT } from './links.ts';
+import { hubOf } from './layout.ts';
+import { AGENT_PORT, HUB_PORTS, KUBELET_PORT } from './links.ts';
 import { addressOf, type ClusterState, type NodeState, type StateDirectory } from './state.ts';
 
 export interface ProgramOptions {
@@ -70,6 +71,34 @@ export function managerSpec({ program, state, logLevel }: ProgramOptions): Child
   };
 }
 
+/** On the node's own address, where its agent and its pods find it. */
+export function hubSpec(
+  { program, state, cluster, logLevel }: ProgramOptions,
+  node: NodeState,
+  credentials: NodeCredentials,
+): ChildSpec {
+  const address = addressOf(cluster, node);
+  return {
+    name: hubOf(node.name),
+    command: [
+      ...program,
+      'hub',
+      ...['--node', node.name],
+      ...['--kubeconfig', credentials.hub],
+      ...['--hub-address', address],
+      ...['--bind-address', address],
+      ...['--port', String(HUB_PORTS.http)],
+      ...['--secure-port', String(HUB_PORTS.https)],
+      ...['--admin-port', String(HUB_PORTS.admin)],
+      ...['--state', state.hub(node.name)],
+      ...['--socket', state.hubSocket(node.number)],
+      ...['--log-level', logLevel],
+    ],
+    log: join(state.logs, `${hubOf(node.name)}.log`),
+    stopMs: 10_000,
+  };
+}
+
 export function nodeSpec(
   { program, state, cluster, logLevel }: ProgramOptions,
   node: NodeState,
@@ -96,5 +125,9 @@ export function nodeSpec(
   };
 }
 
-/** Where a node reaches the API server. */
+/** Where the hub of a node reaches the API server. */
 export const serverOf = (node: NodeState): string => `https://127.0.0.1:${node.apiPort}`;
+
+/** Where everything else on the node does. */
+export const hubServerOf = (cluster: ClusterState, node: NodeState): string =>
+  `https://${addressOf(cluster, node)}:${HUB_PORTS.https}`;

@@ -1,25 +1,25 @@
-/** Who a node is: the kubeconfigs of its kubelet and of its kube-proxy, signed by the cluster. */
+/**
+ * Who a node is. Its hub and its kubelet share the node's certificate; the hub goes to the API server with it, the
+ * kubelet to the hub. What forwards NodePorts has a service account's token, as kube-proxy has elsewhere: a hub can pass
+ * a token on, but not a certificate.
+ */
 import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { writeFileAtomically } from '../../disk/atomic-file.ts';
 import {
   ConfigError,
+  type Credential,
   type KubeClient,
   loadConfig,
   newSigningRequest,
   requestCertificate,
 } from '../../kube/index.ts';
 
+/** Kubeconfigs. */
 export interface NodeCredentials {
+  hub: string;
   kubelet: string;
   proxy: string;
-}
-
-interface Identity {
-  file: string;
-  commonName: string;
-  organizations: string[];
-  signerName: string;
 }
 
 export interface CredentialOptions {
@@ -27,94 +27,85 @@ export interface CredentialOptions {
   client: KubeClient;
   node: string;
   directory: string;
-  /** The way of this node to the API server. */
+  /** The way of the node's hub to the API server. */
   server: string;
+  /** Where everything else on the node finds the hub. */
+  hub: string;
+  /** Where the token of kube-proxy is kept. */
+  proxyTokenFile: string;
   signal: AbortSignal;
 }
 
-/** The kubeconfigs of a node; what is missing, for another server or cluster, or past half its life is made anew. */
+/** The kubeconfigs of a node; its certificate is made anew when it is missing, of another cluster, or past half its life. */
 export async function nodeCredentials(options: CredentialOptions): Promise<NodeCredentials> {
-  const { node, directory } = options;
-  const kubelet: Identity = {
-    file: join(directory, 'kubelet.kubeconfig'),
+  const { node, directory, server, hub, proxyTokenFile } = options;
+  const ca = options.client.config.ca ?? '';
+  const files = {
+    hub: join(directory, 'hub.kubeconfig'),
+    kubelet: join(directory, 'kubelet.kubeconfig'),
+    proxy: join(directory, 'kube-proxy.kubeconfig'),
+  };
+  const { cert = '', key = '' } = (await heldCertificate(files.hub, ca)) ?? (await newCertificate(options));
+  const user = {
+    name: `system:node:${node}`,
+    user: { 'client-certificate-data': base64(cert), 'client-key-data': base64(key) },
+  };
+  write(files.hub, { server, ca, user });
+  write(files.kubelet, { server: hub, ca, user });
+  write(files.proxy, { server: hub, ca, user: { name: 'kube-proxy', user: { tokenFile: proxyTokenFile } } });
+  return files;
+}
+
+async function newCertificate({ client, node, signal }: CredentialOptions): Promise<Credential> {
+  const { key, request } = newSigningRequest({
     commonName: `system:node:${node}`,
     organizations: ['system:nodes'],
-    signerName: 'kubernetes.io/kube-apiserver-client-kubelet',
-  };
-  const proxy: Identity = {
-    file: join(directory, 'kube-proxy.kubeconfig'),
-    commonName: 'system:kube-proxy',
-    organizations: [],
-    signerName: 'kubernetes.io/kube-apiserver-client',
-  };
-  await Promise.all([ensure(kubelet, options), ensure(proxy, options)]);
-  return { kubelet: kubelet.file, proxy: proxy.file };
-}
-
-async function ensure(identity: Identity, options: CredentialOptions): Promise<void> {
-  const ca = options.client.config.ca ?? '';
-  if (await isCurrent(identity.file, options.server, ca)) return;
-  const { commonName, organizations, signerName } = identity;
-  const { key, request } = newSigningRequest({ commonName, organizations });
-  const certificate = await requestCertificate(options.client, {
-    namePrefix: `${options.node}-`,
+  });
+  const cert = await requestCertificate(client, {
+    namePrefix: `${node}-`,
     request,
-    signerName,
+    signerName: 'kubernetes.io/kube-apiserver-client-kubelet',
     usages: ['digital signature', 'client auth'],
     approve: true,
-    signal: options.signal,
+    signal,
   });
-  const text = kubeconfig({ server: options.server, ca, user: commonName, certificate, key });
-  writeFileAtomically(identity.file, text, 0o600);
+  return { cert, key };
 }
 
-async function isCurrent(file: string, server: string, ca: string): Promise<boolean> {
+async function heldCertificate(file: string, ca: string): Promise<Credential | undefined> {
   try {
-    const config = await loadConfig({ path: file, env: {} });
-    const { cert = '' } = await config.credentials.current();
-    const certificate = new X509Certificate(cert);
+    const { credentials } = await loadConfig({ path: file, env: {} });
+    const held = await credentials.current();
+    const certificate = new X509Certificate(held.cert ?? '');
     const from = Date.parse(certificate.validFrom);
     const halfLife = from + (Date.parse(certificate.validTo) - from) / 2;
-    return (
-      config.server === server &&
-      config.ca === ca &&
-      certificate.verify(new X509Certificate(ca).publicKey) &&
-      Date.now() < halfLife
-    );
+    const isGood = certificate.verify(new X509Certificate(ca).publicKey) && Date.now() < halfLife;
+    return isGood ? held : undefined;
   } catch (error) {
     // Not there yet, or damaged: it can always be made anew.
     if (error instanceof ConfigError || (error as NodeJS.ErrnoException).code?.startsWith('ERR_OSSL'))
-      return false;
+      return undefined;
     throw error;
   }
 }
 
-/** JSON is YAML. */
-function kubeconfig(parts: {
+interface Access {
   server: string;
   ca: string;
-  user: string;
-  certificate: string;
-  key: string;
-}): string {
-  const base64 = (text: string): string => Buffer.from(text).toString('base64');
+  user: { name: string; user: object };
+}
+
+/** JSON is YAML. */
+function write(file: string, { server, ca, user }: Access): void {
   const config = {
     apiVersion: 'v1',
     kind: 'Config',
-    clusters: [
-      { name: 'tidegate', cluster: { server: parts.server, 'certificate-authority-data': base64(parts.ca) } },
-    ],
-    users: [
-      {
-        name: parts.user,
-        user: {
-          'client-certificate-data': base64(parts.certificate),
-          'client-key-data': base64(parts.key),
-        },
-      },
-    ],
-    contexts: [{ name: 'tidegate', context: { cluster: 'tidegate', user: parts.user } }],
+    clusters: [{ name: 'tidegate', cluster: { server, 'certificate-authority-data': base64(ca) } }],
+    users: [user],
+    contexts: [{ name: 'tidegate', context: { cluster: 'tidegate', user: user.name } }],
     'current-context': 'tidegate',
   };
-  return `${JSON.stringify(config, undefined, 2)}\n`;
+  writeFileAtomically(file, `${JSON.stringify(config, undefined, 2)}\n`, 0o600);
 }
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');

@@ -6,8 +6,8 @@
  * One `tidegate up`:
  *   openCluster (`open.ts`) takes the lock of the state, waits for what is left of a run that was killed, and settles
  *   layout, addresses and ports -> a Supervisor opens the links, starts the API server, has the nodes' credentials
- *   signed, starts controllers and nodes -> whatever ends is started again -> other commands reach it by the socket
- *   of `control.ts` -> stop ends all in the opposite order.
+ *   signed, starts controllers and nodes, each behind its hub -> whatever ends is started again -> other commands reach
+ *   it by the socket of `control.ts` -> stop ends all in the opposite order.
  */
 export { describeChange } from './change.ts';
 export { askSupervisor, type ControlRequest, ControlServer } from './control.ts';

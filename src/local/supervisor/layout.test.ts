@@ -9,6 +9,7 @@ describe('a layout by names', () => {
     ]);
     expect(layoutFromNames('3', []).map(({ name }) => name)).toEqual(['node-1', 'node-2', 'node-3']);
     expect(layoutFromNames('0', [])).toEqual([]);
+    expect(layoutFromNames('hub-a,b', []).map(({ name }) => name)).toEqual(['hub-a', 'b']);
   });
 
   it('leaves the labels of nodes that exist alone', () => {
@@ -24,6 +25,7 @@ describe('a layout by names', () => {
     ['a,a', '--nodes: the node a stands there twice'],
     ['../x', '--nodes: "../x" can not be'],
     ['a,controllers', '--nodes: a node can not be called controllers'],
+    ['hub-a,a', '--nodes: a node can not be called hub-a, since another process of the cluster is'],
     ['251', '--nodes: a cluster has at most 250 nodes'],
     ['99999999999', '--nodes: a cluster has at most 250 nodes'],
   ])('%s is refused', (text, message) => {

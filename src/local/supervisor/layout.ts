@@ -12,6 +12,8 @@ export interface NodeLayout {
 const MOST_NODES = 250;
 /** Names of other processes of the cluster. */
 const RESERVED = ['apiserver', 'controllers', 'manager', 'supervisor'];
+/** How the hub of a node is called among the processes. */
+export const hubOf = (node: string): string => `hub-${node}`;
 const NODE_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /** Two sites: what the first `up` lays out when nobody says otherwise. */
@@ -71,13 +73,14 @@ function checkNodes(nodes: NodeLayout[], where: string): NodeLayout[] {
     throw new SupervisorError(`${where}: a cluster has at most ${MOST_NODES} nodes`);
   }
   const seen = new Set<string>();
+  const processes = new Set([...RESERVED, ...nodes.map(({ name }) => hubOf(name))]);
   for (const { name } of nodes) {
     if (!NODE_NAME.test(name)) {
       throw new SupervisorError(
         `${where}: ${JSON.stringify(name)} can not be the name of a node: use lower case letters, digits and '-', at most 63 characters`,
       );
     }
-    if (RESERVED.includes(name)) {
+    if (processes.has(name)) {
       throw new SupervisorError(
         `${where}: a node can not be called ${name}, since another process of the cluster is`,
       );

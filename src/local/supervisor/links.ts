@@ -1,4 +1,4 @@
-/** The ways between the API server and the nodes, two relays a node, and cutting them. */
+/** The ways between the API server and the nodes, two relays a node (from its hub, and to its agent), and cutting them. */
 import { randomInt } from 'node:crypto';
 import { codeOf, SupervisorError } from './error.ts';
 import { type Endpoint, Relay } from './relay.ts';
@@ -7,6 +7,8 @@ import { addressOf, type ClusterState, type NodeState } from './state.ts';
 /** Where the API server finds a kubelet, and where the agent really listens. */
 export const KUBELET_PORT = 10250;
 export const AGENT_PORT = 10251;
+/** Where the hub of a node listens, on the address of the node. */
+export const HUB_PORTS = { http: 10261, https: 10268, admin: 10267 };
 
 /** Outside of what operating systems give to outgoing connections, and of NodePorts. */
 const PORTS = { first: 20_000, last: 29_999 };

@@ -27,6 +27,8 @@ function csr(
       request: Buffer.from(request).toString('base64'),
       signerName: 'kubernetes.io/kubelet-serving',
       username: 'system:node:node-a',
+      groups: ['system:nodes', 'system:authenticated'],
+      usages: ['digital signature', 'server auth'],
       ...spec,
     },
     status,
@@ -35,16 +37,20 @@ function csr(
 
 describe('the serving certificate of a node', () => {
   it('is approved for its own name and address', () => {
-    expect(mayBeApproved(csr(['node-a'], ['127.64.0.1']), nodes)).toBe(true);
+    expect(mayBeApproved(csr(['node-a'], ['127.64.0.1']), nodes, ['10.96.0.1'])).toBe(true);
+  });
+
+  it('is approved for what its hub answers as', () => {
+    const request = csr(['kubernetes.default.svc', 'localhost'], ['127.64.0.1', '10.96.0.1']);
+    expect(mayBeApproved(request, nodes, ['10.96.0.1'])).toBe(true);
   });
 
   it.each([
     ['the address of another node', csr(['node-a'], ['127.64.0.2'])],
-    ['an address of the API server', csr(['node-a'], ['127.64.0.1', '127.0.0.1'])],
-    ['the name of the API server', csr(['kubernetes'], ['127.64.0.1'])],
+    ['the name of another node', csr(['node-b'], ['127.64.0.1'])],
     ['no address at all', csr([], [])],
     ['somebody who is no node', csr(['node-a'], ['127.64.0.1'], { username: 'eve' })],
-    ['a node that is not in the layout', csr(['node-a'], ['127.64.0.1'], { username: 'system:node:node-z' })],
+    ['a node that is not in the layout', csr(['kubernetes'], [], { username: 'system:node:node-z' })],
     ['another node', csr(['node-a'], ['127.64.0.1'], { username: 'system:node:node-b' })],
     [
       'another signer',
@@ -55,6 +61,6 @@ describe('the serving certificate of a node', () => {
       csr(['node-a'], ['127.64.0.1'], {}, { conditions: [{ type: 'Denied', status: 'True' }] }),
     ],
   ])('is left to the user for %s', (_, request) => {
-    expect(mayBeApproved(request, nodes)).toBe(false);
+    expect(mayBeApproved(request, nodes, ['10.96.0.1'])).toBe(false);
   });
 });

@@ -1,15 +1,19 @@
-import { parseSigningRequest } from '../../kube/certificates/parse-signing-request.ts';
-import { encodeAltNames } from '../../kube/certificates/x509.ts';
+import {
+  approve,
+  clusterAddressesOf,
+  judge,
+  KUBELET_SERVING,
+  KUBERNETES_NAMES,
+  LOOPBACK_NAMES,
+  type ServingNames,
+} from '../../approval/index.ts';
 import {
   CERTIFICATE_SIGNING_REQUESTS,
   type CertificateSigningRequest,
   Informer,
-  isConflict,
-  isNotFound,
   type KubeClient,
+  SERVICES,
 } from '../../kube/index.ts';
-
-const SIGNER = 'kubernetes.io/kubelet-serving';
 
 /** A node of the layout, and the one address that is its own. */
 export interface KnownNode {
@@ -17,9 +21,12 @@ export interface KnownNode {
   address: string;
 }
 
+const APPROVED = 'The supervisor of this cluster gave the node this address.';
+
 /**
- * Approves the serving certificates of the nodes. Kubernetes leaves that to whoever knows which address belongs to which
- * node: here that is the supervisor. A request for anything else stays for the user to decide.
+ * Approves the serving certificates of the nodes and their hubs. The manager does so too, but knows the address of a node
+ * only when it is registered, and nodes register through their hubs. A request for anything else stays for the user to
+ * decide.
  */
 export class ServingApprover {
   readonly #client: KubeClient;
@@ -34,54 +41,44 @@ export class ServingApprover {
     this.#report = report;
   }
 
-  run(): void {
+  async run(): Promise<void> {
+    const { signal } = this.#ended;
+    const kubernetes = await this.#client.get(
+      SERVICES,
+      { namespace: 'default', name: 'kubernetes' },
+      { signal },
+    );
     const informer = new Informer<CertificateSigningRequest>(this.#client, CERTIFICATE_SIGNING_REQUESTS, {
-      fieldSelector: `spec.signerName=${SIGNER}`,
+      fieldSelector: `spec.signerName=${KUBELET_SERVING}`,
     });
     const look = (csr: CertificateSigningRequest): void => {
-      if (!mayBeApproved(csr, this.#nodes)) return;
-      this.#approve(csr).catch((error: Error) => {
-        if (this.#ended.signal.aborted) return;
+      if (!mayBeApproved(csr, this.#nodes, clusterAddressesOf(kubernetes))) return;
+      approve(this.#client, csr, APPROVED, signal).catch((error: Error) => {
+        if (signal.aborted) return;
         this.#report(`the serving certificate ${csr.metadata.name} could not be approved: ${error.message}`);
       });
     };
     informer.addHandler({ onAdd: look, onUpdate: (_, csr) => look(csr) });
-    this.#running = informer.run(this.#ended.signal);
+    this.#running = informer.run(signal);
   }
 
   async close(): Promise<void> {
     this.#ended.abort();
     await this.#running;
   }
-
-  async #approve(csr: CertificateSigningRequest): Promise<void> {
-    const approval = {
-      type: 'Approved',
-      status: 'True',
-      reason: 'NodeAddressKnown',
-      message: 'The supervisor of this cluster gave the node this address.',
-    };
-    const approved = {
-      ...csr,
-      status: { ...csr.status, conditions: [...(csr.status?.conditions ?? []), approval] },
-    };
-    try {
-      await this.#client.update(CERTIFICATE_SIGNING_REQUESTS, approved, {
-        subresource: 'approval',
-        signal: this.#ended.signal,
-      });
-    } catch (error) {
-      // Somebody else has decided or deleted it; a change of it comes as the next event.
-      if (!isConflict(error) && !isNotFound(error)) throw error;
-    }
-  }
 }
 
-/** A request by a node, for its own name and address and nothing else, that nobody has decided yet. */
-export function mayBeApproved(csr: CertificateSigningRequest, nodes: readonly KnownNode[]): boolean {
-  const { signerName, username, request } = csr.spec;
-  const node = nodes.find(({ name }) => username === `system:node:${name}`);
-  if (signerName !== SIGNER || node === undefined || (csr.status?.conditions ?? []).length > 0) return false;
-  const { rawAltNames } = parseSigningRequest(request);
-  return rawAltNames?.equals(encodeAltNames([node.name, node.address])) === true;
+/** A request by a node of the layout, for names of its own and of hubs, that nobody has decided yet. */
+export function mayBeApproved(
+  csr: CertificateSigningRequest,
+  nodes: readonly KnownNode[],
+  clusterAddresses: readonly string[],
+): boolean {
+  const node = nodes.find(({ name }) => csr.spec.username === `system:node:${name}`);
+  if (node === undefined) return false;
+  const names: ServingNames = {
+    of: () => [node.name, node.address],
+    hubs: [...clusterAddresses, ...KUBERNETES_NAMES, ...LOOPBACK_NAMES],
+  };
+  return judge(csr, names)?.approve === true;
 }

@@ -2,10 +2,11 @@
  * What is kept of a cluster between two `tidegate up`, in one directory:
  *
  *   cluster.json    this file: the layout, the range of addresses, ports, which links are cut
- *   kubeconfig      the administrator's
- *   apiserver/      objects, keys and certificates        nodes/N/   credentials, pods, addresses of a node
+ *   kubeconfig      the administrator's                   kube-proxy.token   of those who forward NodePorts
+ *   apiserver/      objects, keys and certificates        nodes/N/   credentials, pods, addresses and hub of a node
  *   logs/*.log      what the processes printed            children.json   which processes run (see leftovers.ts)
  *   lock-N          who runs it                           supervisor.sock   how to speak to them
+ *   hub-N.sock      how to speak to the hub of node N as that node
  */
 import { access, constants, mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,7 +17,7 @@ import type { NodeLayout } from './layout.ts';
 export interface NodeState extends NodeLayout {
   /** The last number of its address; never given to another node while this one is there. */
   number: number;
-  /** Where on 127.0.0.1 the node reaches the API server; 0 until one was chosen. */
+  /** Where on 127.0.0.1 the node's hub reaches the API server; 0 until one was chosen. */
   apiPort: number;
   cut: boolean;
 }
@@ -59,6 +60,9 @@ export class StateDirectory {
   get images(): string {
     return join(this.path, 'images.yaml');
   }
+  get proxyToken(): string {
+    return join(this.path, 'kube-proxy.token');
+  }
   get socket(): string {
     return join(this.path, 'supervisor.sock');
   }
@@ -68,15 +72,32 @@ export class StateDirectory {
   node(name: string): string {
     return join(this.nodes, name);
   }
+  hub(name: string): string {
+    return join(this.node(name), 'hub');
+  }
+  /** Not below the node's directory: the path of a socket can not be long, and names of nodes may be. */
+  hubSocket(number: number): string {
+    return join(this.path, `hub-${number}.sock`);
+  }
 }
+
+const OURS = [
+  'cluster.json',
+  'children.json',
+  'kubeconfig',
+  'kube-proxy.token',
+  'apiserver',
+  'nodes',
+  'logs',
+  'supervisor.sock',
+];
 
 /** Whether this is a name that we give to a file of the state directory. */
 export const isOurs = (entry: string): boolean =>
-  ['cluster.json', 'children.json', 'kubeconfig', 'apiserver', 'nodes', 'logs', 'supervisor.sock'].includes(
-    entry,
-  ) ||
+  OURS.includes(entry) ||
   /^lock-\d+/.test(entry) ||
-  /^(cluster|children)\.json\.\d+\.tmp$/.test(entry);
+  /^hub-\d+\.sock$/.test(entry) ||
+  /^((cluster|children)\.json|kube-proxy\.token)\.\d+\.tmp$/.test(entry);
 
 /** Makes the directory where there is none, and refuses one that is not ours to write into. */
 export async function prepareState(state: StateDirectory): Promise<void> {

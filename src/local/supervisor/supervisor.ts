@@ -1,38 +1,48 @@
 import { setMaxListeners } from 'node:events';
-import { childController, orAborted } from '../../kube/clock.ts';
+import { childController } from '../../kube/clock.ts';
 import { KubeClient, loadConfig } from '../../kube/index.ts';
-import { Child, type ChildHooks, type ChildSpec } from './child.ts';
+import type { ChildSpec } from './child.ts';
+import { Children } from './children.ts';
 import {
   apiserverSpec,
   controllersSpec,
+  hubServerOf,
+  hubSpec,
   managerSpec,
   nodeSpec,
   type ProgramOptions,
   serverOf,
 } from './commands.ts';
-import { nodeCredentials } from './credentials.ts';
+import { type NodeCredentials, nodeCredentials } from './credentials.ts';
 import { SupervisorError } from './error.ts';
-import { RunningChildren } from './leftovers.ts';
+import { installRights } from './install.ts';
+import { hubOf } from './layout.ts';
 import { isFree, Links } from './links.ts';
 import { rotateLogs } from './logs.ts';
 import { NodeWatch } from './node-watch.ts';
+import { ProxyToken } from './proxy-token.ts';
 import { type ClusterReport, memoryOf, nodeReports, podCounts } from './report.ts';
 import { ServingApprover } from './serving-approver.ts';
 import { type SettleOptions, settleLayout } from './settle.ts';
 import { addressOf, type NodeState, writeCluster } from './state.ts';
 import { resolveTargets } from './targets.ts';
 
-export interface SupervisorOptions extends ProgramOptions, Omit<SettleOptions, 'signal'> {}
+export interface SupervisorOptions extends ProgramOptions, Omit<SettleOptions, 'signal'> {
+  /** The file with the rights of hubs. */
+  hubManifests: string;
+}
 
 /** Long enough for a slow machine; a node that is not Ready by then will be when its trouble is over. */
 const READY_PATIENCE_MS = 60_000;
+
+/** In the order of their start. */
+const SERVERS = ['apiserver', 'controllers', 'manager'];
 
 /** Runs the processes of a cluster and the links between them. Whoever makes one holds the lock of its state. */
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #links: Links;
-  readonly #children: Child[] = [];
-  readonly #running: RunningChildren;
+  readonly #children: Children;
   readonly #since = new Date();
   readonly #stopping = new AbortController();
   readonly #listeners = new Set<(line: string) => void>();
@@ -40,6 +50,7 @@ export class Supervisor {
   #client: KubeClient | undefined;
   #watch: NodeWatch | undefined;
   #approver: ServingApprover | undefined;
+  #proxyToken: ProxyToken | undefined;
   #starting: Promise<string[]> = Promise.resolve([]);
   #stopped: Promise<void> | undefined;
   #changingLinks: Promise<unknown> = Promise.resolve();
@@ -47,7 +58,7 @@ export class Supervisor {
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#links = new Links(options.cluster);
-    this.#running = new RunningChildren(options.state.childrenFile);
+    this.#children = new Children(options.state.childrenFile, (line) => this.#report(line));
     this.#listeners.add(options.report);
     // Every child that starts, and every request, listens for the end.
     setMaxListeners(0, this.#stopping.signal);
@@ -59,8 +70,9 @@ export class Supervisor {
   }
 
   /**
-   * The order of the start: links, API server, credentials, then controllers, manager and nodes together. Resolves to
-   * the names of the nodes that are not Ready yet after a minute. On failure, everything is stopped again.
+   * The order of the start: links, API server, credentials, then controllers, manager and nodes together, each node
+   * behind its hub. Resolves to the names of the nodes that are not Ready yet after a minute. On failure, everything is
+   * stopped again.
    */
   async start(): Promise<string[]> {
     try {
@@ -94,7 +106,7 @@ export class Supervisor {
     return late;
   }
 
-  /** The way back: nodes with their pods, manager, controllers, API server, links. However often it is called, it happens once. */
+  /** The way back: nodes with their pods, hubs, manager, controllers, API server, links. However often it is called, it happens once. */
   stop(progress?: (line: string) => void): Promise<void> {
     if (progress !== undefined) this.#listeners.add(progress);
     this.#stopped ??= this.#stopAll();
@@ -103,16 +115,13 @@ export class Supervisor {
 
   /** Ends the children at once; pods that run are left to the next start. */
   kill(): void {
-    for (const child of this.#children) child.kill();
+    this.#children.kill();
   }
 
   async status(): Promise<ClusterReport> {
     const { state, cluster } = this.#options;
     const pods = this.#client === undefined ? undefined : await podCounts(this.#client);
-    const processes = this.#children.map(async (child) => ({
-      ...child.status,
-      memoryBytes: await memoryOf(child.status.pid),
-    }));
+    const order = [...SERVERS, ...cluster.nodes.flatMap(({ name }) => [hubOf(name), name])];
     return {
       phase: this.#phase,
       state: state.path,
@@ -128,7 +137,7 @@ export class Supervisor {
           restarts: 0,
           memoryBytes: await memoryOf(process.pid),
         },
-        ...(await Promise.all(processes)),
+        ...(await this.#children.reports(order)),
       ],
       nodes: nodeReports(cluster, this.#watch?.nodes ?? new Map(), pods),
     };
@@ -184,30 +193,43 @@ export class Supervisor {
     this.#watch.run();
     const known = cluster.nodes.map((node) => ({ name: node.name, address: addressOf(cluster, node) }));
     this.#approver = new ServingApprover(client, known, (line) => this.#report(line));
-    this.#approver.run();
+    await this.#approver.run();
     return client;
   }
 
   async #startNodes(client: KubeClient): Promise<void> {
-    const { state, cluster } = this.#options;
-    const credentials = await Promise.all(
-      cluster.nodes.map((node) =>
-        nodeCredentials({
-          client,
-          node: node.name,
-          directory: state.node(node.name),
-          server: serverOf(node),
-          signal: this.stopping,
-        }),
-      ),
-    );
+    const { state, cluster, hubManifests } = this.#options;
+    await installRights(client, hubManifests, this.stopping);
+    this.#proxyToken = new ProxyToken(client, state.proxyToken, (line) => this.#report(line));
+    const [credentials] = await Promise.all([
+      Promise.all(cluster.nodes.map((node) => this.#credentialsOf(node, client))),
+      this.#proxyToken.run(),
+    ]);
     if (cluster.nodes.length > 0) this.#report(`credentials of ${cluster.nodes.length} nodes`);
     const started = cluster.nodes.map((node, i) => {
-      const starting = this.#start(nodeSpec(this.#options, node, credentials[i]!));
-      // A node whose link is cut can not register, and is not waited for.
+      const starting = this.#startNode(node, credentials[i]!);
+      // One whose link is cut runs with what its hub has stored; if it was never there before, it has to wait.
       return node.cut ? this.#withoutWaiting(starting) : starting;
     });
     await Promise.all(started);
+  }
+
+  #credentialsOf(node: NodeState, client: KubeClient): Promise<NodeCredentials> {
+    const { state, cluster } = this.#options;
+    return nodeCredentials({
+      client,
+      node: node.name,
+      directory: state.node(node.name),
+      server: serverOf(node),
+      hub: hubServerOf(cluster, node),
+      proxyTokenFile: state.proxyToken,
+      signal: this.stopping,
+    });
+  }
+
+  async #startNode(node: NodeState, credentials: NodeCredentials): Promise<void> {
+    await this.#start(hubSpec(this.#options, node, credentials));
+    await this.#start(nodeSpec(this.#options, node, credentials));
   }
 
   #withoutWaiting(starting: Promise<void>): void {
@@ -240,48 +262,24 @@ export class Supervisor {
   }
 
   #start(spec: ChildSpec): Promise<void> {
-    this.stopping.throwIfAborted();
-    const child = new Child(spec, this.#hooks);
-    this.#children.push(child);
-    return orAborted(child.start(), this.stopping);
+    return this.#children.start(spec, this.stopping);
   }
-
-  readonly #hooks: ChildHooks = {
-    onStart: () => {
-      const pids = this.#children.flatMap(({ status }) => status.pid ?? []);
-      this.#running.record(pids).catch((error) => this.#report(`can not write down its processes: ${error}`));
-    },
-    onExit: ({ spec }, why, delayMs) =>
-      this.#report(`${spec.name} ended: ${why}; starting it again in ${delayMs / 1000} s`),
-    onBack: ({ spec }) => this.#report(`${spec.name} is back`),
-  };
 
   async #stopAll(): Promise<void> {
     this.#phase = 'stopping';
     this.#stopping.abort(new SupervisorError('stopped'));
     // A start under way gives up at its next step; what it has opened by then is closed below.
     await this.#starting.catch(() => undefined);
-    const servers = ['manager', 'controllers', 'apiserver'];
-    await this.#stopChildren(this.#children.filter(({ spec }) => !servers.includes(spec.name)));
-    await Promise.all([this.#watch?.close(), this.#approver?.close()]);
+    const { nodes } = this.#options.cluster;
+    await this.#children.stop(nodes.map(({ name }) => name));
+    await this.#children.stop(nodes.map(({ name }) => hubOf(name)));
+    await Promise.all([this.#watch?.close(), this.#approver?.close(), this.#proxyToken?.close()]);
     // The API server waits for open connections, ours too.
     await this.#client?.close();
-    for (const server of servers)
-      await this.#stopChildren(this.#children.filter(({ spec }) => spec.name === server));
+    for (const server of SERVERS.toReversed()) await this.#children.stop([server]);
     await this.#links.close();
-    await this.#running.clear();
+    await this.#children.close();
     this.#phase = 'stopped';
-  }
-
-  async #stopChildren(children: Child[]): Promise<void> {
-    await Promise.all(
-      children.map(async (child) => {
-        const { pid } = child.status;
-        const willing = await child.stop();
-        if (pid === undefined) return;
-        this.#report(`${child.spec.name} ${willing ? 'stopped' : 'did not end in time and was killed'}`);
-      }),
-    );
   }
 
   #save(): void {

@@ -1,6 +1,6 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CONFIG_MAPS, PODS, type Pod, SECRETS, silentLogger } from '../../../kube/index.ts';
+import { CONFIG_MAPS, PODS, type Pod, SECRETS, type Service, silentLogger } from '../../../kube/index.ts';
 import { type Container, EnvError } from '../contracts.ts';
 import { podReferences, References } from '../references/index.ts';
 import { named, startTestCluster, type TestCluster } from '../testing/cluster.ts';
@@ -9,6 +9,10 @@ import { PodEnvironment } from './environment.ts';
 let cluster: TestCluster;
 let references: References;
 let environment: PodEnvironment;
+/** As a hub shows it. */
+const apiService: Service = named('Service', 'kubernetes', {
+  spec: { clusterIP: '127.64.0.1', ports: [{ name: 'https', port: 10268 }] },
+});
 
 beforeAll(async () => {
   cluster = await startTestCluster();
@@ -18,7 +22,7 @@ beforeAll(async () => {
     references,
     nodeName: 'node-a',
     nodeIP: '127.64.0.1',
-    apiAddress: '127.0.0.1:6443',
+    apiService: () => apiService,
     allocatable: () => ({ cpu: '2', memory: '1Gi' }),
     path: '/usr/bin',
   });
@@ -59,9 +63,9 @@ describe('the environment of a container', () => {
       HOSTNAME: `pod-${pods}`,
       CONTAINER_ROOT: expect.stringMatching(/containers\/main\/root$/),
       KUBECONFIG: expect.stringMatching(/containers\/main\/kubeconfig$/),
-      KUBERNETES_SERVICE_HOST: '127.0.0.1',
-      KUBERNETES_SERVICE_PORT: '6443',
-      KUBERNETES_SERVICE_PORT_HTTPS: '6443',
+      KUBERNETES_SERVICE_HOST: '127.64.0.1',
+      KUBERNETES_SERVICE_PORT: '10268',
+      KUBERNETES_SERVICE_PORT_HTTPS: '10268',
     });
   });
 
@@ -83,7 +87,7 @@ describe('the environment of a container', () => {
       CFG_color: 'blue',
       CFG_size: 'XL',
       password: 'mine',
-      B: 'one blue 127.0.0.1 $(LATER) $(A)',
+      B: 'one blue 127.64.0.1 $(LATER) $(A)',
     });
   });
 
@@ -144,7 +148,7 @@ describe('the environment of a container', () => {
     const pod: Pod = named('Pod', 'with-token', { spec: { containers: [container] } });
     const { KUBECONFIG } = await environment.of(pod, container, place, '127.64.1.2');
     expect(JSON.parse(await readFile(KUBECONFIG!, 'utf8'))).toMatchObject({
-      clusters: [{ cluster: { server: 'https://127.0.0.1:6443' } }],
+      clusters: [{ cluster: { server: 'https://127.64.0.1:10268' } }],
     });
   });
 });

@@ -1,5 +1,5 @@
 import type * as core from 'kubernetes-types/core/v1.d.ts';
-import type { ConfigMap, Pod } from '../../../kube/index.ts';
+import type { ConfigMap, Pod, Service } from '../../../kube/index.ts';
 import { type Container, type ContainerPlace, EnvError, type Environment } from '../contracts.ts';
 import {
   type Referenced,
@@ -7,6 +7,7 @@ import {
   type References,
   ReferenceTimeoutError,
 } from '../references/index.ts';
+import { apiEndpoint, apiServerVariables } from './api-server.ts';
 import { expand } from './expand.ts';
 import { fieldValue } from './fields.ts';
 import { writeKubeconfig } from './kubeconfig.ts';
@@ -16,8 +17,8 @@ export interface PodEnvironmentOptions {
   references: References;
   nodeName: string;
   nodeIP: string;
-  /** `HOST:PORT` under which pods reach the API server. */
-  apiAddress: string;
+  /** `default/kubernetes`, as this node sees it: where pods reach the API server. */
+  apiService: () => Service | undefined;
   allocatable: () => Allocatable;
   /** The agent's own, from which pods get the PATH. */
   path?: string;
@@ -38,7 +39,7 @@ export class PodEnvironment implements Environment {
       const variables = {
         ...(await this.#given(pod, container, place)),
         ...(await this.#fromSources(pod, container)),
-        ...this.#apiServer(),
+        ...apiServerVariables(this.#options.apiService()),
       };
       for (const entry of container.env ?? []) {
         const value = await this.#value(entry, pod, container, podIP, variables);
@@ -52,23 +53,13 @@ export class PodEnvironment implements Environment {
   }
 
   async #given(pod: Pod, container: Container, place: ContainerPlace): Promise<Variables> {
-    const { nodeName, apiAddress, path = '' } = this.#options;
-    const kubeconfig = await writeKubeconfig(pod, container, place, apiAddress);
+    const { nodeName, apiService, path = '' } = this.#options;
+    const kubeconfig = await writeKubeconfig(pod, container, place, apiEndpoint(apiService()));
     return {
       PATH: path,
       HOSTNAME: pod.spec?.hostNetwork === true ? nodeName : (pod.spec?.hostname ?? pod.metadata.name ?? ''),
       CONTAINER_ROOT: place.root,
       ...(kubeconfig === undefined ? {} : { KUBECONFIG: kubeconfig }),
-    };
-  }
-
-  #apiServer(): Variables {
-    const colon = this.#options.apiAddress.lastIndexOf(':');
-    const port = this.#options.apiAddress.slice(colon + 1);
-    return {
-      KUBERNETES_SERVICE_HOST: this.#options.apiAddress.slice(0, colon),
-      KUBERNETES_SERVICE_PORT: port,
-      KUBERNETES_SERVICE_PORT_HTTPS: port,
     };
   }
 

@@ -8,14 +8,15 @@ const TOKEN_MOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
  * The mount is not at its absolute path, since pods here share the machine's file system. A kubeconfig leads programs
- * to it. Returns its path; undefined when the container has no token.
+ * to it. Returns its path; undefined when the container has no token, or there is no API server for pods.
  */
 export async function writeKubeconfig(
   pod: Pod,
   container: Container,
   place: ContainerPlace,
-  apiAddress: string,
+  apiEndpoint: string | undefined,
 ): Promise<string | undefined> {
+  if (apiEndpoint === undefined) return undefined;
   if (!container.volumeMounts?.some(({ mountPath }) => mountPath === TOKEN_MOUNT)) return undefined;
   const mount = join(place.root, TOKEN_MOUNT);
   const config = {
@@ -24,7 +25,7 @@ export async function writeKubeconfig(
     clusters: [
       {
         name: 'cluster',
-        cluster: { server: `https://${apiAddress}`, 'certificate-authority': join(mount, 'ca.crt') },
+        cluster: { server: `https://${apiEndpoint}`, 'certificate-authority': join(mount, 'ca.crt') },
       },
     ],
     users: [{ name: 'pod', user: { tokenFile: join(mount, 'token') } }],

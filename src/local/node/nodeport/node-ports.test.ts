@@ -7,8 +7,6 @@ import {
   EventRecorder,
   Informers,
   type KubeObject,
-  NODES,
-  type Node,
   type Resource,
   SERVICES,
   type Service,
@@ -39,7 +37,6 @@ beforeAll(async () => {
     address: ADDRESS,
     services: informers.for(SERVICES),
     slices: informers.for(ENDPOINT_SLICES),
-    nodes: informers.for(NODES),
     recorder,
     logger: silentLogger,
   });
@@ -76,12 +73,7 @@ async function service(name: string, spec: object = {}): Promise<{ nodePort: num
   return { nodePort: object.spec!.ports![0]!.nodePort!, object };
 }
 
-async function slice(
-  name: string,
-  port: number,
-  addresses: string[],
-  nodeOf: (address: string) => string | undefined = () => undefined,
-): Promise<void> {
+async function slice(name: string, port: number, addresses: string[]): Promise<void> {
   const object: EndpointSlice = {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
@@ -90,7 +82,6 @@ async function slice(
     endpoints: addresses.map((address) => ({
       addresses: [address],
       conditions: { ready: true },
-      nodeName: nodeOf(address),
     })),
     ports: [{ name: 'tcp', port, protocol: 'TCP' }],
   };
@@ -142,32 +133,6 @@ describe('node ports', () => {
     await cluster.admin.delete(SERVICES, { namespace: 'default', name: 'web' });
     await expect.poll(() => whoAnswers(nodePort)).toBe('ECONNREFUSED');
     kept.socket.destroy();
-  });
-
-  test('lead to the endpoints of the own pool only, when the Service asks for it', async () => {
-    const near = await pod('127.99.1.20');
-    const far = createServer((socket) => socket.end('127.99.1.21\n'));
-    far.listen(near.port, '127.99.1.21');
-    pods.push(far);
-    const node = (name: string, group: string): Node =>
-      named('Node', name, { metadata: { name, labels: { 'apps.kubeedge.io/belonging-to': group } } });
-    await cluster.admin.create(NODES, node('node-a', 'hangzhou'));
-    await cluster.admin.create(NODES, node('node-b', 'hangzhou'));
-    await cluster.admin.create(NODES, node('node-c', 'beijing'));
-    const { nodePort } = await service('scoped');
-    await slice('scoped', near.port, ['127.99.1.20', '127.99.1.21'], (address) =>
-      address === '127.99.1.20' ? 'node-b' : 'node-c',
-    );
-    await cluster.admin.patch(SERVICES, { namespace: 'default', name: 'scoped' }, 'merge', {
-      metadata: { labels: { 'groupmanagement.kubeedge.io/edgeapplication-name': 'app' } },
-    });
-    const seen = async (): Promise<string> =>
-      [...new Set([await whoAnswers(nodePort), await whoAnswers(nodePort)])].join();
-    await expect.poll(seen).toBe('127.99.1.20');
-    await cluster.admin.patch(NODES, { name: 'node-a' }, 'merge', {
-      metadata: { labels: { 'apps.kubeedge.io/belonging-to': 'beijing' } },
-    });
-    await expect.poll(seen).toBe('127.99.1.21');
   });
 
   test('a port that another program has is reported on the Service', async () => {

@@ -6,15 +6,13 @@ import {
   type Informer,
   keyOf,
   type Logger,
-  type Node,
   type ReconcileResult,
   type Service,
   systemClock,
 } from '../../../kube/index.ts';
-import { filterEndpointSlice, type PoolLookup, serviceOfSlice } from '../../../scope/index.ts';
+import { serviceOfSlice } from '../../../scope/index.ts';
 import { Balancer } from './balancer.ts';
 import { Forwarder } from './forwarder.ts';
-import { changedPool, poolsByLabel } from './pools-by-label.ts';
 import { type Target, targetsOf } from './targets.ts';
 
 export interface NodePortsOptions {
@@ -23,7 +21,6 @@ export interface NodePortsOptions {
   address: string;
   services: Informer<Service>;
   slices: Informer<EndpointSlice>;
-  nodes: Informer<Node>;
   recorder: EventRecorder;
   logger: Logger;
   clock?: Clock;
@@ -37,11 +34,10 @@ interface Listener {
 
 const RETRY_MS = 5_000;
 
-/** The NodePorts of one node: a listener for each, whose connections go to the endpoints that the node may see now. */
+/** The NodePorts of one node: a listener for each, whose connections go to the endpoints that the hub shows this node. */
 export class NodePorts {
   readonly #options: NodePortsOptions;
   readonly #clock: Clock;
-  readonly #membership: PoolLookup;
   readonly #controller: Controller;
   /** By port. */
   readonly #listeners = new Map<number, Listener>();
@@ -52,7 +48,6 @@ export class NodePorts {
   constructor(options: NodePortsOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#membership = poolsByLabel(options.nodes);
     options.slices.addIndex('service', servicesOf);
     this.#controller = new Controller({
       name: 'node-ports',
@@ -61,8 +56,7 @@ export class NodePorts {
       clock: this.#clock,
     })
       .watch(options.services)
-      .watch(options.slices, servicesOf)
-      .watch(options.nodes, () => this.#portsOf.keys(), changedPool);
+      .watch(options.slices, servicesOf);
   }
 
   /** Works until the signal is aborted; then ends every connection. */
@@ -74,21 +68,14 @@ export class NodePorts {
   }
 
   async #reconcile(key: string): Promise<ReconcileResult | undefined> {
-    const { services, nodeName } = this.#options;
+    const { services, slices, nodeName } = this.#options;
     const service = services.cache.get(key);
     const targets =
-      service === undefined ? [] : targetsOf(service, this.#visibleSlices(key, service), nodeName);
+      service === undefined ? [] : targetsOf(service, slices.cache.byIndex('service', key), nodeName);
     this.#retireOthers(key, new Set(targets.map(({ nodePort }) => nodePort)));
     let complete = true;
     for (const target of targets) complete = (await this.#serve(key, service!, target)) && complete;
     return complete ? undefined : { requeueAfter: RETRY_MS };
-  }
-
-  #visibleSlices(key: string, service: Service): EndpointSlice[] {
-    const view = { membership: this.#membership, service, clientNode: this.#options.nodeName };
-    return this.#options.slices.cache
-      .byIndex('service', key)
-      .map((slice) => filterEndpointSlice(slice, view).object);
   }
 
   #retireOthers(key: string, wanted: ReadonlySet<number>): void {

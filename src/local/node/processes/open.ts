@@ -20,8 +20,6 @@ export interface OpenOptions {
   logs: ContainerLogs;
   stateDirectory: string;
   imagesFile?: string | undefined;
-  /** `HOST:PORT` under which pods reach the API server. */
-  apiAddress: string;
   /** How this very program is run. */
   program: string[];
   /** Where pods' programs are looked for. */
@@ -45,7 +43,7 @@ export async function openProcessRuntime(options: OpenOptions): Promise<ProcessR
     references,
     nodeName,
     nodeIP,
-    apiAddress: options.apiAddress,
+    apiService: () => services.cache.get('default/kubernetes'),
     allocatable,
     path: options.path,
   });

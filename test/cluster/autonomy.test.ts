@@ -1,0 +1,184 @@
+/** A node without a link: whatever is killed there comes back, and what it did meanwhile is told when the link is mended. */
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { get } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { KubeList, Pod, Service } from '../../src/kube/index.ts';
+import { Cluster, eventually } from '../support/cluster.ts';
+import { ask } from '../support/load.ts';
+
+/** A program that is asked to ask the API server, as programs in pods do: address, token and authority as they are given. */
+const CLIENT = `
+const { readFileSync } = require('node:fs');
+const https = require('node:https');
+const mount = process.env.CONTAINER_ROOT + '/var/run/secrets/kubernetes.io/serviceaccount/';
+require('node:http').createServer((request, response) => {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env;
+  const headers = { authorization: 'Bearer ' + readFileSync(mount + 'token', 'utf8') };
+  const options = { host, port, path: request.url, headers, ca: readFileSync(mount + 'ca.crt') };
+  https.get(options, (answer) => {
+    response.writeHead(answer.statusCode);
+    answer.pipe(response);
+  }).on('error', (error) => response.writeHead(599).end(String(error)));
+}).listen(Number(process.argv[1]), process.argv[2]);
+`;
+
+const pod = (name: string, container: object): object => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, labels: { app: name } },
+  spec: {
+    nodeSelector: { 'kubernetes.io/hostname': 'edge' },
+    terminationGracePeriodSeconds: 1,
+    tolerations: [{ operator: 'Exists' }],
+    containers: [{ name: 'main', ports: [{ containerPort: 8080 }], ...container }],
+  },
+});
+
+const OBJECTS = [
+  { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'menu' }, data: { DISH: 'soup' } },
+  pod('web', { image: 'web:1', envFrom: [{ configMapRef: { name: 'menu' } }] }),
+  pod('client', { image: 'client' }),
+  {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'web' },
+    spec: { type: 'NodePort', selector: { app: 'web' }, ports: [{ port: 80, targetPort: 8080 }] },
+  },
+  {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
+    metadata: { name: 'pods-may-look' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
+    subjects: [{ kind: 'ServiceAccount', name: 'default', namespace: 'default' }],
+  },
+];
+
+describe('a node whose link is cut', () => {
+  let state: string;
+  let images: string;
+  let cluster: Cluster;
+  let address: string;
+  let nodePort: number;
+
+  const read = (name: string): Promise<Pod> => cluster.kubectl.json<Pod>(`get pod ${name}`);
+  const restarts = ({ status }: Pod): number => status?.containerStatuses?.[0]?.restartCount ?? 0;
+  const isReady = ({ status }: Pod): boolean => status?.containerStatuses?.[0]?.ready === true;
+  const answers = (): Promise<unknown> => ask(`http://${address}:${nodePort}/hello`);
+
+  /** What the API server says to a pod, by the node's hub. */
+  async function asPod(path: string): Promise<{ code: number; body: string }> {
+    const { status } = await client;
+    return new Promise((resolve, reject) => {
+      const request = get(
+        `http://${status?.podIP}:8080${path}`,
+        { agent: false, timeout: 10_000 },
+        (response) => {
+          let body = '';
+          response.on('data', (chunk) => {
+            body += chunk;
+          });
+          response.on('end', () => resolve({ code: response.statusCode ?? 0, body }));
+          response.on('error', reject);
+        },
+      );
+      request.on('timeout', () => request.destroy(new Error('no answer within 10 s')));
+      request.on('error', reject);
+    });
+  }
+  let client: Promise<Pod>;
+  const services = async (): Promise<(string | undefined)[]> => {
+    const { code, body } = await asPod('/api/v1/namespaces/default/services');
+    if (code !== 200) throw new Error(`${code}: ${body}`);
+    return (JSON.parse(body) as KubeList<Service>).items.map(({ metadata }) => metadata.name).toSorted();
+  };
+
+  /** Ends it the hard way, and waits until another runs in its place. */
+  async function killed(part: string): Promise<void> {
+    const before = await cluster.pidOf(part);
+    process.kill(before, 'SIGKILL');
+    await eventually(`${part} runs again`, async () =>
+      (await cluster.pidOf(part)) !== before && (await stateOf(part)) === 'running' ? true : undefined,
+    );
+  }
+  async function stateOf(part: string): Promise<string | undefined> {
+    const { processes } = JSON.parse(await cluster.tidegate('status', '-o', 'json')) as {
+      processes: { name: string; state: string }[];
+    };
+    return processes.find(({ name }) => name === part)?.state;
+  }
+
+  beforeAll(async () => {
+    state = await mkdtemp(join(tmpdir(), 'tidegate-'));
+    images = `${state}.images.yaml`;
+    const command = [process.execPath, '-e', CLIENT, '{port}', '{podIP}'];
+    await writeFile(images, JSON.stringify({ images: [{ image: 'client', command }] }));
+    cluster = await Cluster.open(state, '--nodes', 'edge,other', '--images', images);
+    await cluster.kubectl.apply(...OBJECTS);
+    await cluster.kubectl.run('wait --for=condition=Ready pod/web pod/client --timeout=60s');
+    client = read('client');
+    address = (await client).status?.hostIP ?? '';
+    nodePort = (await cluster.kubectl.json<Service>('get service web')).spec?.ports?.[0]?.nodePort ?? 0;
+  }, 120_000);
+  afterAll(() => cluster?.stop());
+
+  test('while there is a link, pods reach the API server through the hub of their node', async () => {
+    await eventually('the NodePort answers', answers);
+    expect(await services()).toEqual(['kubernetes', 'web']);
+    expect(await asPod('/api/v1/secrets')).toMatchObject({ code: 403 });
+    expect((await asPod('/version')).code).toBe(200);
+    const { spec } = await cluster.kubectl.json<Service>('get service kubernetes');
+    expect(spec?.clusterIP).not.toBe(address);
+  });
+
+  test('hub, agent and pods that are killed come back without it', async () => {
+    await cluster.tidegate('cut', 'edge');
+    await cluster.kubectl.run('create service clusterip later --tcp=80');
+    const process_ = await cluster.processOf(await read('web'));
+    await killed('hub-edge');
+    await eventually('the NodePort answers', answers);
+    await killed('edge');
+    await eventually('the NodePort answers', answers);
+    process.kill(process_, 'SIGKILL');
+    await eventually('the pod has another process', async () =>
+      (await cluster.processOf(await read('web'))) !== process_ ? true : undefined,
+    );
+    await eventually('the NodePort answers', answers);
+    // The cluster knows nothing of it yet, and the pod nothing of the cluster.
+    expect(restarts(await read('web'))).toBe(0);
+    expect(await services()).toEqual(['kubernetes', 'web']);
+  }, 180_000);
+
+  test('its pods are answered what they were allowed before, and refused what they were not', async () => {
+    expect((await asPod('/api/v1/namespaces/default/secrets')).code).not.toBe(200);
+    expect((await asPod('/version')).code).toBe(200);
+  });
+
+  test('starts with the cluster, from what its hub has stored', async () => {
+    await cluster.tidegate('down');
+    cluster = await Cluster.open(state, '--images', images);
+    expect(cluster.up.stdout).toContain('Cut off from the API server: edge;');
+    await eventually('the agent runs', async () =>
+      (await stateOf('edge')) === 'running' ? true : undefined,
+    );
+    await eventually('the NodePort answers', answers);
+    await eventually('the pod asks again', async () => ((await services()).length === 2 ? true : undefined));
+  }, 180_000);
+
+  test('is in step again when the link is mended', async () => {
+    await cluster.tidegate('mend', 'edge');
+    await cluster.kubectl.run('wait --for=condition=Ready node/edge --timeout=60s');
+    await eventually('the cluster knows of the restarts', async () => {
+      const web = await read('web');
+      return (restarts(web) >= 2 && isReady(web)) || undefined;
+    });
+    await eventually('the pod sees what is new', async () =>
+      (await services()).includes('later') ? true : undefined,
+    );
+    await cluster.kubectl.apply(pod('late', { image: 'web:2' }));
+    await cluster.kubectl.run('wait --for=condition=Ready pod/late --timeout=60s');
+    const { items } = await cluster.kubectl.json<KubeList<Pod>>('get pods');
+    expect(items.map(({ metadata }) => metadata.name).toSorted()).toEqual(['client', 'late', 'web']);
+  }, 120_000);
+});

@@ -1,0 +1,113 @@
+/** `tidegate hub` as a user runs it. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../support/cluster.ts';
+import { type Embedded, startEmbedded } from '../support/embedded.ts';
+import { Tidegate } from '../support/tidegate.ts';
+
+let server: Embedded;
+let directory: string;
+let taken: Server;
+let port: number;
+beforeAll(async () => {
+  server = await startEmbedded();
+  directory = await mkdtemp(join(tmpdir(), 'tidegate-hub-'));
+  taken = createServer();
+  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+  ({ port } = taken.address() as { port: number });
+});
+afterAll(async () => {
+  taken.close();
+  await server.stop();
+  await rm(directory, { recursive: true, force: true });
+});
+
+const withoutAuthority = async (): Promise<string> => {
+  const file = join(directory, 'without-authority');
+  const config = {
+    clusters: [{ name: 'c', cluster: { server: 'https://127.0.0.1:1' } }],
+    users: [{ name: 'u', user: { token: 't' } }],
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'c',
+  };
+  await writeFile(file, JSON.stringify(config));
+  return file;
+};
+
+/** On ports of its own; 0 where nothing else is said. */
+const hub = (...args: string[]): Tidegate =>
+  new Tidegate([
+    'hub',
+    ...['--node', 'shop-1', '--state', join(directory, 'state'), '--hub-address', '127.0.0.1'],
+    ...['--port', '0', '--secure-port', '0', '--admin-port', '0', '--log-level', 'error'],
+    ...args,
+  ]);
+
+async function refusal(run: Tidegate): Promise<string> {
+  expect((await run.exited).code).toBe(1);
+  return run.stderr;
+}
+
+it('listens with and without an API server, says where, and ends in order', async () => {
+  const run = hub('--kubeconfig', server.kubeconfig, '--server', 'https://127.0.0.1:1');
+  const admin = await eventually('the hub says where it is', () => {
+    if (!run.running) throw new Error(run.stderr);
+    return /^The hub of shop-1 is at https:.*; admin at (http:.*)\.$/m.exec(run.stdout)?.[1];
+  });
+  expect(await (await fetch(`${admin}/v1/healthz`)).text()).toBe('ok\n');
+  const upstreams = (await (await fetch(`${admin}/v1/upstreams`)).json()) as { url: string }[];
+  expect(upstreams.map(({ url }) => url)).toEqual([server.url, 'https://127.0.0.1:1']);
+  await run.kill('SIGTERM');
+  expect(await run.exited).toEqual({ code: 0, signal: null });
+  expect(run.stderr).toBe('');
+});
+
+describe('what can not be started is refused with one sentence', () => {
+  it('no way to the API server', async () => {
+    expect(await refusal(hub())).toBe(
+      'tidegate: say how to reach the API server: --kubeconfig, or --bootstrap-kubeconfig for a new node.\n',
+    );
+  });
+
+  it('a kubeconfig that is not there', async () => {
+    expect(await refusal(hub('--kubeconfig', join(directory, 'none')))).toBe(
+      `tidegate: ${join(directory, 'none')}: no such file\n`,
+    );
+  });
+
+  it('nobody who says which certificates are those of nodes', async () => {
+    expect(await refusal(hub('--kubeconfig', await withoutAuthority()))).toBe(
+      'tidegate: the kubeconfig has no certificate-authority, so the hub can not tell who is a node; name it with --client-ca-file.\n',
+    );
+  });
+
+  it('half a serving certificate', async () => {
+    expect(await refusal(hub('--kubeconfig', server.kubeconfig, '--tls-cert-file', 'x'))).toBe(
+      'tidegate: --tls-cert-file and --tls-private-key-file are needed together.\n',
+    );
+  });
+
+  it('a filter that there is not', async () => {
+    expect(await refusal(hub('--kubeconfig', server.kubeconfig, '--disabled-resource-filters', 'x'))).toMatch(
+      /^tidegate: there is no filter "x" to disable: name some of masterservice, .*\n$/,
+    );
+  });
+
+  it.each(['--port', '--admin-port'])('a port that is taken: %s', async (option) => {
+    const stderr = await refusal(hub('--kubeconfig', server.kubeconfig, option, String(port)));
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+    expect(stderr).toContain(String(port));
+    expect(stderr).toContain(option);
+  });
+
+  it.each([
+    [['--server', 'api.example.com'], 'it must begin with https://'],
+    [['--hub-address', 'hub.example.com'], 'it must be an IP address.'],
+    [['--lb-mode', 'random'], 'Allowed choices are rr, priority.'],
+  ])('%j', async (args, message) => {
+    expect(await refusal(hub(...args))).toContain(message);
+  });
+});
