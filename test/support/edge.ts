@@ -1,13 +1,14 @@
 /** A cluster with one node behind a link that can be cut: an embedded API server, a relay, and the hub of the node. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Hub, startHub } from '../../src/hub/index.ts';
 import {
   type ClusterConfig,
-  type CredentialSource,
+  type Credential,
   fixedCredential,
   KubeClient,
+  type Logger,
   newSigningRequest,
   requestCertificate,
   SERVICE_ACCOUNTS,
@@ -18,12 +19,28 @@ import { freePort } from '../../src/local/supervisor/links.ts';
 import { Relay } from '../../src/local/supervisor/relay.ts';
 import { ServingApprover } from '../../src/local/supervisor/serving-approver.ts';
 import { type EmbeddedWithKinds, startEmbeddedWithKinds } from './embedded.ts';
+import { Front } from './front.ts';
+import type { Way } from './wire.ts';
 
 export const NODE = 'edge-1';
+/** Where pods find the hub; all of 127.0.0.0/8 is local. */
+export const HUB_ADDRESS = '127.0.0.2';
 const HUB_MANIFESTS = join(import.meta.dirname, '../../deploy/hub.yaml');
 
 export interface EdgeOptions {
   disabledFilters?: string[];
+  logger?: Logger;
+  /** Something that can be made to lie stands before the API server. */
+  front?: boolean;
+}
+
+interface Parts {
+  server: EmbeddedWithKinds;
+  directory: string;
+  relay: Relay;
+  front: Front | undefined;
+  credential: Credential;
+  ports: { http: number; https: number; admin: number };
 }
 
 export class Edge {
@@ -31,62 +48,81 @@ export class Edge {
   /** The administrator, past the hub. */
   readonly admin: KubeClient;
   readonly directory: string;
+  /** Where the hub keeps what it knows. */
+  readonly state: string;
+  readonly ports: Parts['ports'];
+  /** The node's certificate. */
+  readonly credential: Credential;
   readonly #options: EdgeOptions;
   readonly #relay: Relay;
-  readonly #credentials: CredentialSource;
+  readonly #front: Front | undefined;
   readonly #approver: ServingApprover;
   readonly #clients: KubeClient[] = [];
   hub!: Hub;
 
-  private constructor(
-    server: EmbeddedWithKinds,
-    directory: string,
-    relay: Relay,
-    credentials: CredentialSource,
-    options: EdgeOptions,
-  ) {
+  private constructor({ server, directory, relay, front, credential, ports }: Parts, options: EdgeOptions) {
     this.server = server;
     this.admin = server.client;
     this.directory = directory;
+    this.state = join(directory, 'hub');
+    this.ports = ports;
+    this.credential = credential;
     this.#relay = relay;
-    this.#credentials = credentials;
+    this.#front = front;
     this.#options = options;
-    this.#approver = new ServingApprover(server.client, [{ name: NODE, address: '127.0.0.1' }], () => {});
+    this.#approver = new ServingApprover(server.client, [{ name: NODE, address: HUB_ADDRESS }], () => {});
   }
 
   static async start(options: EdgeOptions = {}): Promise<Edge> {
     const server = await startEmbeddedWithKinds();
-    const { signal } = new AbortController();
-    await installRights(server.client, HUB_MANIFESTS, signal);
+    await installRights(server.client, HUB_MANIFESTS, new AbortController().signal);
     const directory = await mkdtemp(join(tmpdir(), 'tidegate-edge-'));
-    const port = Number(new URL(server.url).port);
-    const relay = new Relay({ host: '127.0.0.1', port: await freePort(0) }, { host: '127.0.0.1', port });
+    const credential = await clientCertificate(server.client, `system:node:${NODE}`);
+    const front = options.front
+      ? new Front(server.url, server.client.config.ca ?? '', credential)
+      : undefined;
+    const port = (await front?.listen()) ?? Number(new URL(server.url).port);
+    const taken = new Set<number>();
+    const free = async (): Promise<number> => {
+      const found = await freePort(0, taken);
+      taken.add(found);
+      return found;
+    };
+    const relay = new Relay({ host: '127.0.0.1', port: await free() }, { host: '127.0.0.1', port });
     await relay.open();
-    const edge = new Edge(server, directory, relay, await nodeCredentials(server.client), options);
-    edge.#approver.run();
+    const ports = { http: await free(), https: await free(), admin: await free() };
+    const edge = new Edge({ server, directory, relay, front, credential, ports }, options);
+    await edge.#approver.run();
     await edge.startHub();
     return edge;
   }
 
+  /** What stands before the API server. */
+  get front(): Front {
+    if (this.#front === undefined) throw new Error('this edge was started without a front');
+    return this.#front;
+  }
+
   async startHub(): Promise<void> {
-    const url = `https://127.0.0.1:${this.#relay.listen.port}`;
-    const config = { ...this.admin.config, server: url, credentials: this.#credentials };
+    const scheme = this.#front === undefined ? 'https' : 'http';
+    const url = `${scheme}://127.0.0.1:${this.#relay.listen.port}`;
+    const config = { ...this.admin.config, server: url, credentials: fixedCredential(this.credential) };
     this.hub = await startHub({
       nodeName: NODE,
       servers: [url],
       config,
       lbMode: 'rr',
-      stateDirectory: join(this.directory, 'hub'),
-      hubAddress: '127.0.0.1',
+      stateDirectory: this.state,
+      hubAddress: HUB_ADDRESS,
       bindAddress: '127.0.0.1',
-      port: 0,
-      securePort: 0,
-      adminPort: 0,
-      socket: join(this.directory, 'hub', 'hub.sock'),
+      port: this.ports.http,
+      securePort: this.ports.https,
+      adminPort: this.ports.admin,
+      socket: join(this.state, 'hub.sock'),
       disabledFilters: this.#options.disabledFilters ?? [],
       clientCa: config.ca ?? '',
       version: 'test',
-      logger: silentLogger,
+      logger: this.#options.logger ?? silentLogger,
     });
     await this.hub.ready;
   }
@@ -94,6 +130,17 @@ export class Edge {
   /** What the hub knows stays on its disk. */
   async restartHub(): Promise<void> {
     await this.hub.close();
+    await this.startHub();
+  }
+
+  /** As when it is killed now: it goes on from what its disk has at this moment. */
+  async killHub(): Promise<void> {
+    const snapshot = join(this.directory, 'snapshot');
+    await cp(this.state, snapshot, { recursive: true, filter: (file) => !/\.sock$|lock/.test(file) });
+    await this.hub.close();
+    await rm(this.state, { recursive: true });
+    await cp(snapshot, this.state, { recursive: true });
+    await rm(snapshot, { recursive: true });
     await this.startHub();
   }
 
@@ -105,23 +152,53 @@ export class Edge {
     return this.#relay.open();
   }
 
+  /** The ways in. */
+  get http(): Way {
+    return { host: '127.0.0.1', port: this.ports.http };
+  }
+
+  get https(): Way {
+    return { host: '127.0.0.1', port: this.ports.https, ca: this.admin.config.ca ?? '' };
+  }
+
+  /** As pods reach it. */
+  get hubHttps(): Way {
+    return { ...this.https, host: HUB_ADDRESS };
+  }
+
+  get socket(): Way {
+    return { socketPath: join(this.state, 'hub.sock') };
+  }
+
+  get administration(): Way {
+    return { host: '127.0.0.1', port: this.ports.admin };
+  }
+
+  /** The node itself, by its certificate. */
+  get asNode(): Way {
+    const { cert = '', key = '' } = this.credential;
+    return { ...this.https, cert, key };
+  }
+
+  asBearer(token: string, program = 'app'): Way {
+    return {
+      ...this.http,
+      headers: { authorization: `Bearer ${token}`, 'user-agent': `${program}/v1.36.4` },
+    };
+  }
+
   /** The node itself, by its certificate. */
   node(program = 'kubelet'): KubeClient {
-    return this.#through('https', this.hub.ports.https, this.#credentials, program);
+    return this.#through('https', this.ports.https, this.credential, program);
   }
 
   /** Whoever has this token. */
   bearer(token: string, program = 'app'): KubeClient {
-    return this.#through(
-      'http',
-      this.hub.ports.http,
-      fixedCredential({ authorization: `Bearer ${token}` }),
-      program,
-    );
+    return this.#through('http', this.ports.http, { authorization: `Bearer ${token}` }, program);
   }
 
   anybody(program = 'curl'): KubeClient {
-    return this.#through('http', this.hub.ports.http, fixedCredential({}), program);
+    return this.#through('http', this.ports.http, {}, program);
   }
 
   /** A token of a service account, made when it is not there. */
@@ -174,15 +251,16 @@ export class Edge {
     await this.hub.close();
     await this.#approver.close();
     await this.#relay.cut();
+    await this.#front?.close();
     await this.server.stop();
     await rm(this.directory, { recursive: true, force: true });
   }
 
-  #through(scheme: string, port: number, credentials: CredentialSource, program: string): KubeClient {
+  #through(scheme: string, port: number, credential: Credential, program: string): KubeClient {
     const config: ClusterConfig = {
       ...this.admin.config,
       server: `${scheme}://127.0.0.1:${port}`,
-      credentials,
+      credentials: fixedCredential(credential),
     };
     const client = new KubeClient(config, { userAgent: `${program}/v1.36.4`, maxRetries: 0 });
     this.#clients.push(client);
@@ -190,18 +268,16 @@ export class Edge {
   }
 }
 
-async function nodeCredentials(client: KubeClient): Promise<CredentialSource> {
-  const { key, request } = newSigningRequest({
-    commonName: `system:node:${NODE}`,
-    organizations: ['system:nodes'],
-  });
+/** Of a node, in the name that its group demands. */
+export async function clientCertificate(client: KubeClient, commonName: string): Promise<Credential> {
+  const { key, request } = newSigningRequest({ commonName, organizations: ['system:nodes'] });
   const cert = await requestCertificate(client, {
-    namePrefix: `${NODE}-`,
+    namePrefix: 'test-',
     request,
     signerName: 'kubernetes.io/kube-apiserver-client-kubelet',
     usages: ['digital signature', 'client auth'],
     approve: true,
     signal: new AbortController().signal,
   });
-  return fixedCredential({ cert, key });
+  return { cert, key };
 }

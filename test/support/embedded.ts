@@ -8,19 +8,41 @@ import { installDefinitions } from '../../src/manager/install.ts';
 export interface Embedded {
   kubeconfig: string;
   url: string;
+  /** Where it keeps everything. */
+  directory: string;
+  /** Writes so much that it forgets what happened before. */
+  forget(): Promise<void>;
+  /** Ends it and starts it again at the same place; `between` may do something to its directory. */
+  restart(between?: (directory: string) => Promise<void>): Promise<void>;
   stop(): Promise<void>;
 }
 
 /** An embedded API server on a free port, with a data directory of its own that goes away with it. */
 export async function startEmbedded(): Promise<Embedded> {
   const directory = await mkdtemp(join(tmpdir(), 'tidegate-test-'));
-  const server = await startApiServer({ directory, port: 0, logger: silentLogger, version: 'test' });
+  const start = (port: number) => startApiServer({ directory, port, logger: silentLogger, version: 'test' });
+  let server = await start(0);
   const kubeconfig = join(directory, 'kubeconfig');
   server.writeAdminKubeconfig(kubeconfig);
   return {
     kubeconfig,
     url: server.url,
-    stop: async () => {
+    directory,
+    async forget() {
+      const key = { resource: 'configmaps', namespace: 'default', name: 'busy' };
+      const value = Buffer.from(
+        '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"busy","namespace":"default"}}',
+      );
+      const put = () => server.core.store.write(key, () => ({ type: 'put', value }));
+      for (let i = 0; i < 21; i++) await Promise.all(Array.from({ length: 1000 }, put));
+    },
+    async restart(between) {
+      const { port } = server;
+      await server.close();
+      await between?.(directory);
+      server = await start(port);
+    },
+    async stop() {
       await server.close();
       await rm(directory, { recursive: true, force: true });
     },

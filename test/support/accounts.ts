@@ -1,0 +1,78 @@
+/** Who programs and nodes are, made for a test by the administrator. */
+import {
+  type CredentialSource,
+  fixedCredential,
+  type KubeClient,
+  newSigningRequest,
+  requestCertificate,
+  SERVICE_ACCOUNTS,
+} from '../../src/kube/index.ts';
+
+/** A token of a service account, made when it is not there. */
+export async function accountToken(admin: KubeClient, name: string, namespace = 'default'): Promise<string> {
+  const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } };
+  await admin.create(SERVICE_ACCOUNTS, account).catch((error) => {
+    if (error.reason !== 'AlreadyExists') throw error;
+  });
+  const request = {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
+    metadata: { name, namespace },
+    spec: { expirationSeconds: 3600 },
+  };
+  const answer = await admin.create(SERVICE_ACCOUNTS, request, { subresource: 'token' });
+  return (answer as unknown as { status: { token: string } }).status.token;
+}
+
+/** Lets an account read all objects of these resources. */
+export async function allowReading(
+  admin: KubeClient,
+  name: string,
+  resources: { group: string; resource: string }[],
+  namespace = 'default',
+): Promise<void> {
+  const rules = resources.map(({ group, resource }) => ({
+    apiGroups: [group],
+    resources: [resource],
+    verbs: ['get', 'list', 'watch'],
+  }));
+  const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1', namespaced: false };
+  const apiVersion = 'rbac.authorization.k8s.io/v1';
+  await admin.create(
+    { ...rbac, resource: 'clusterroles' },
+    { apiVersion, kind: 'ClusterRole', metadata: { name: `test-${name}` }, rules },
+  );
+  await admin.create(
+    { ...rbac, resource: 'clusterrolebindings' },
+    {
+      apiVersion,
+      kind: 'ClusterRoleBinding',
+      metadata: { name: `test-${name}` },
+      roleRef: { apiGroup: rbac.group, kind: 'ClusterRole', name: `test-${name}` },
+      subjects: [{ kind: 'ServiceAccount', name, namespace }],
+    },
+  );
+}
+
+/** The certificate of a node, and its key in PEM. */
+export async function nodeCertificate(
+  admin: KubeClient,
+  node: string,
+): Promise<{ cert: string; key: string }> {
+  const { key, request } = newSigningRequest({
+    commonName: `system:node:${node}`,
+    organizations: ['system:nodes'],
+  });
+  const cert = await requestCertificate(admin, {
+    namePrefix: `${node}-`,
+    request,
+    signerName: 'kubernetes.io/kube-apiserver-client-kubelet',
+    usages: ['digital signature', 'client auth'],
+    approve: true,
+    signal: new AbortController().signal,
+  });
+  return { cert, key };
+}
+
+export const nodeCredentials = async (admin: KubeClient, node: string): Promise<CredentialSource> =>
+  fixedCredential(await nodeCertificate(admin, node));
