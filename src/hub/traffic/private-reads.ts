@@ -141,8 +141,11 @@ export class PrivateReads {
     const stored = read.options.exact
       ? 'stored'
       : await views.store(key, list, read.options.continue === '' ? undefined : read.options.continue);
-    if (stored === 'doubted') return this.#listStored(call, key, read, representation);
     const chain = this.#options.chainFor(call);
+    // What is filtered bears the versions of the view: the watch that follows has to find its place there.
+    const isWhole = read.options.continue === '' && !read.options.exact && stored === 'stored';
+    if (stored === 'doubted' || (isWhole && chain.filters.length > 0))
+      return this.#listStored(call, key, read, representation);
     if (chain.filters.length === 0 && representation.as === undefined && representation.format === 'json')
       return passWhole(call, answer);
     const shown = list.items.flatMap((item) => {
