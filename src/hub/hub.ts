@@ -162,7 +162,8 @@ async function open(
           views: () => views.describe().map((view) => ({ ...view })),
           filters: () => filters.describe(),
           journal: () => journal.entries().map((entry) => ({ ...entry })),
-          upstreams: () => upstream.servers().map((server) => ({ ...server })),
+          upstreams: () =>
+            upstream.servers().map((server) => ({ ...server, since: new Date(server.since).toISOString() })),
         },
         log,
       ),
