@@ -156,9 +156,9 @@ export class Exchange implements Handler, Controller {
       .dispatch({ ...dispatch, origin: server.origin, path: server.prefix + dispatch.path }, this);
   }
 
-  /** A connection that was kept open may be closed by the server at the very moment it is used: that is no failure. */
+  /** A connection that was kept open may be closed at the very moment it is used, and a server come back meanwhile. */
   #again(): UpstreamServer | undefined {
-    if (!this.#sent || !this.#secondChance) return undefined;
+    if (!this.#secondChance) return undefined;
     this.#secondChance = false;
     return this.#options.choose(new Set());
   }

@@ -13,6 +13,11 @@ export interface ServerState {
   readonly since: number;
 }
 
+/** To whoever waited it is as if the other side had broken the connection: they may try again. */
+class ConnectionsBroken extends Error {
+  readonly code = 'ECONNRESET';
+}
+
 /** One API server: the connections to it, and what is known of its health. */
 export class UpstreamServer implements ServerState {
   readonly url: string;
@@ -99,6 +104,7 @@ export class UpstreamServer implements ServerState {
   /** Every request, watch and tunnel over the present connections fails now; new ones get new connections. */
   async breakConnections(): Promise<void> {
     for (const tunnel of this.#tunnels) tunnel.destroy();
-    await Promise.all([this.#certified.close(), this.#plain.close()]);
+    const why = new ConnectionsBroken(`the connections to ${this.url} were given up`);
+    await Promise.all([this.#certified.close(why), this.#plain.close(why)]);
   }
 }

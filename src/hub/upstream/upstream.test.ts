@@ -4,8 +4,10 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fixedCredential, Metrics, silentLogger, systemClock } from '../../kube/index.ts';
+import { VirtualClock } from '../../kube/testing/virtual-clock.ts';
 import { UpstreamUnavailable } from './errors.ts';
 import type { ForwardRequest } from './forward.ts';
+import { HEALTH_TIMINGS } from './health.ts';
 import { SmallApi } from './testing/api.ts';
 import { Relay } from './testing/relay.ts';
 import { Upstream, type UpstreamOptions } from './upstream.ts';
@@ -252,24 +254,33 @@ describe('upstream', () => {
     expect(upstream.online).toBe(true);
   });
 
-  it('does not take a slow server for a dead one, nor ask one that is heard anyway', async () => {
-    const upstream = await open({ servers: [url(0)], timings: TIMINGS });
+  it('does not take a slow server for a dead one', async () => {
+    const upstream = await open({
+      servers: [url(0)],
+      timings: { ...TIMINGS, patienceMs: 400, hungMs: 5_000 },
+    });
     const told: boolean[] = [];
     upstream.onChange((online) => told.push(online));
-    api.ready = (_, response) => void setTimeout(() => response.end('ok'), 400);
+    api.ready = (_, response) => void setTimeout(() => response.end('ok'), 900);
     const before = api.probes;
+    // Asked over an old connection, over a new one, and some time later again.
     await eventually(() => api.probes > before + 2);
     expect(told).toEqual([]);
-    api.answer = (_, response) => void setInterval(() => response.write('event\n'), 20).unref();
-    const watch = await upstream.forward(get('/watch'));
-    let lines = 0;
-    watch.body.on('data', () => lines++);
-    await eventually(() => lines > 5);
-    const asked = api.probes;
-    await eventually(() => lines > 40);
-    expect(api.probes - asked).toBeLessThan(2);
-    expect(told).toEqual([]);
-    watch.body.destroy();
+  });
+
+  it('asks a server that was not heard for a while, and one that is heard only now and then', async () => {
+    const clock = new VirtualClock();
+    const timings = { ...HEALTH_TIMINGS, patienceMs: 60_000, longestPatienceMs: 60_000 };
+    const upstream = await open({ servers: [url(0)], clock, timings, random: () => 0.5 });
+    expect(api.probes).toBe(1);
+    for (let seconds = 0; seconds < 24; seconds += 4) {
+      await clock.advance(4_000);
+      await answeredBy(upstream);
+    }
+    expect(api.probes).toBe(1);
+    await clock.advance(1_000);
+    await eventually(() => api.probes === 2);
+    await expect.poll(() => clock.advance(1_000).then(() => api.probes)).toBe(3);
   });
 
   it('leaves a server that says it is not ready', async () => {

@@ -32,12 +32,12 @@ export class Dispatchers implements Connections {
     return this.#current.dispatcher;
   }
 
-  /** Breaks every connection. Whoever asks for one afterwards gets a new one. */
-  async close(): Promise<void> {
+  /** Breaks every connection, for what goes over it with this error. Whoever asks for one afterwards gets a new one. */
+  async close(why: Error | null = null): Promise<void> {
     const all = [...this.#all];
     this.#all.clear();
     this.#current = undefined;
-    await Promise.all(all.map((dispatcher) => dispatcher.destroy()));
+    await Promise.all(all.map((dispatcher) => dispatcher.destroy(why)));
   }
 
   /** What still runs over the old certificate may end in its own time. */

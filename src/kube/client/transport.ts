@@ -69,9 +69,7 @@ export class Transport {
     const expire = (): void => controller.abort(new DeadlineError(this.#describe(request), deadlineMs));
     const cancelDeadline = this.#clock.after(deadlineMs, expire);
     try {
-      const answer = await this.#send({ ...request, signal: controller.signal });
-      const body = await this.#read(request, answer, controller.signal);
-      return { code: answer.statusCode, headers: answer.headers, body };
+      return await this.#exchange({ ...request, signal: controller.signal });
     } finally {
       cancelDeadline();
       release();
@@ -88,6 +86,18 @@ export class Transport {
     await this.#connections.close();
   }
 
+  async #exchange(request: HttpRequest): Promise<HttpResponse> {
+    for (let attempt = 0; ; attempt++) {
+      const answer = await this.#send(request);
+      try {
+        const body = await this.#read(request, answer);
+        return { code: answer.statusCode, headers: answer.headers, body };
+      } catch (error) {
+        await sleep(this.#clock, this.#repeatAfterMs(request, error, attempt), request.signal);
+      }
+    }
+  }
+
   async *#chunks(request: HttpRequest, answer: Answer): AsyncGenerator<Buffer> {
     try {
       for await (const chunk of answer.body) yield chunk;
@@ -101,11 +111,7 @@ export class Transport {
     let refreshed = false;
     for (let attempt = 0; ; attempt++) {
       const outcome = await this.#attempt(request, credential, options.stream === true).catch(
-        (e: unknown) => {
-          const waitMs = resetRetryMs(request.method, e, attempt, this.#random);
-          if (waitMs === undefined || attempt >= this.#maxRetries) throw e;
-          return { waitMs };
-        },
+        (e: unknown) => ({ waitMs: this.#repeatAfterMs(request, e, attempt) }),
       );
       if ('waitMs' in outcome) {
         await sleep(this.#clock, outcome.waitMs, request.signal);
@@ -128,6 +134,13 @@ export class Transport {
       this.#log.debug({ code: outcome.statusCode, waitMs }, 'the API server asks to retry later');
       await sleep(this.#clock, waitMs, request.signal);
     }
+  }
+
+  /** Throws the error when the request must not be repeated. */
+  #repeatAfterMs({ method }: HttpRequest, error: unknown, attempt: number): number {
+    const waitMs = resetRetryMs(method, error, attempt, this.#random);
+    if (waitMs === undefined || attempt >= this.#maxRetries) throw error;
+    return waitMs;
   }
 
   async #attempt(request: HttpRequest, credential: Credential, stream: boolean): Promise<Answer> {
@@ -155,18 +168,18 @@ export class Transport {
     }
   }
 
-  async #read(request: HttpRequest, answer: Answer, signal?: AbortSignal): Promise<string> {
+  async #read(request: HttpRequest, answer: Answer): Promise<string> {
     try {
       const bytes = Buffer.from(await answer.body.arrayBuffer());
       const gzipped = answer.headers['content-encoding'] === 'gzip';
       return (gzipped ? await inflate(bytes) : bytes).toString('utf8');
     } catch (error) {
-      throw this.#failure({ ...request, signal }, error);
+      throw this.#failure(request, error);
     }
   }
 
   async #refused(request: HttpRequest, answer: Answer): Promise<never> {
-    const body = await this.#read(request, answer, request.signal);
+    const body = await this.#read(request, answer);
     throw new ApiStatusError(statusOf(answer.statusCode, body), this.#describe(request));
   }
 
