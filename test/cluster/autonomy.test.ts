@@ -145,6 +145,10 @@ describe('a node whose link is cut', () => {
       (await cluster.processOf(await read('web'))) !== process_ ? true : undefined,
     );
     await eventually('the NodePort answers', answers);
+    await eventually('the node is still alive to its hub', async () => {
+      const journal = (await (await fetch(`http://${address}:10267/v1/journal`)).json()) as object[];
+      return journal.some((entry) => JSON.stringify(entry).includes('leases')) || undefined;
+    });
     // The cluster knows nothing of it yet, and the pod nothing of the cluster.
     expect(restarts(await read('web'))).toBe(0);
     expect(await services()).toEqual(['kubernetes', 'web']);

@@ -49,6 +49,7 @@ export class Writes {
     if (identity.kind === 'node') {
       if (journal.takes(info)) return this.#journaled(call);
       if (isTokenRequest(call)) return this.#tokenRequest(call);
+      if (link.online && isNewLease(call)) return this.#lease(call);
       if (!link.online && info.verb === 'create' && isNodes(call))
         return this.#registerOffline(call, nodeName);
     }
@@ -78,7 +79,16 @@ export class Writes {
   async #pass(call: ResourceCall, body: Buffer): Promise<void> {
     const { forwarding, chainFor } = this.#options;
     if (chainFor(call).filters.length > 0) return this.#filtered(call, body);
+    if (call.info.resource === 'leases') return this.#lease(call, body);
     await forwarding.pass(call, { body });
+  }
+
+  /** Kubelets never watch their lease, and read it once at most: what they are answered is what is known of it. */
+  async #lease(call: ResourceCall, body?: Buffer): Promise<void> {
+    const answer = await this.#options.forwarding.readJson(call, body);
+    if (answer.status < 300)
+      await this.#options.views.rememberObject('node', resourceOf(call.info), jsonOf(answer));
+    passWhole(call, answer);
   }
 
   async #write(call: ResourceCall, body: Buffer): Promise<void> {
@@ -162,6 +172,9 @@ export class Writes {
 
 const isNodes = ({ info: { group, resource, subresource } }: ResourceCall): boolean =>
   group === '' && resource === 'nodes' && subresource === '';
+
+const isNewLease = ({ info: { group, resource, verb } }: ResourceCall): boolean =>
+  group === 'coordination.k8s.io' && resource === 'leases' && verb === 'create';
 
 const isTokenRequest = ({ info: { group, resource, subresource, verb } }: ResourceCall): boolean =>
   group === '' && resource === 'serviceaccounts' && subresource === 'token' && verb === 'create';
