@@ -56,7 +56,9 @@ async function run(options: Options): Promise<void> {
   const clients: KubeClient[] = [];
   const open = async (path: string, program: string): Promise<KubeClient> => {
     const config = await loadConfig({ path, env: process.env });
-    const client = new KubeClient(config, { userAgent: `${program}/${kubernetesVersion()}`, log: logger });
+    const userAgent = `${program}/${kubernetesVersion()}`;
+    // Each part of a node tries again in its own time; a request that waits for a link would hold others up.
+    const client = new KubeClient(config, { userAgent, maxRetries: 0, log: logger });
     clients.push(client);
     return client;
   };
