@@ -15,6 +15,7 @@ await build({
     'cli/main': 'src/cli/main.ts',
     'node/stand-in': 'src/local/node/standin/main.ts',
     'bench/main': 'bench/main.ts',
+    'chaos/main': 'test/chaos/main.ts',
   },
   outdir: 'dist',
   bundle: true,

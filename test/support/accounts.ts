@@ -1,7 +1,5 @@
 /** Who programs and nodes are, made for a test by the administrator. */
 import {
-  type CredentialSource,
-  fixedCredential,
   type KubeClient,
   newSigningRequest,
   requestCertificate,
@@ -73,6 +71,3 @@ export async function nodeCertificate(
   });
   return { cert, key };
 }
-
-export const nodeCredentials = async (admin: KubeClient, node: string): Promise<CredentialSource> =>
-  fixedCredential(await nodeCertificate(admin, node));

@@ -1,0 +1,104 @@
+/** The programs of a node, each with the informers that the real one has. */
+import {
+  ENDPOINT_SLICES,
+  type EndpointSlice,
+  INGRESSES,
+  Informer,
+  type KubeClient,
+  type KubeObject,
+  NODES,
+  PODS,
+  type Resource,
+  SECRETS,
+  SERVICES,
+} from '../../src/kube/index.ts';
+import type { ChaosNode } from './node.ts';
+import { secretOf, type Tokens } from './world.ts';
+
+export type Program = 'kube-proxy' | 'kubelet' | 'tidegate-router';
+
+/** What a program follows: a resource, and which part of it. */
+export interface Interest {
+  resource: Resource;
+  namespace?: string;
+  fieldSelector?: string;
+}
+
+export const PROGRAMS: Record<Program, (node: string) => Interest[]> = {
+  'kube-proxy': () => [{ resource: SERVICES }, { resource: ENDPOINT_SLICES }],
+  kubelet: (node) => [
+    { resource: PODS, fieldSelector: `spec.nodeName=${node}` },
+    { resource: SECRETS, namespace: 'default', fieldSelector: `metadata.name=${secretOf(node)}` },
+    { resource: NODES, fieldSelector: `metadata.name=${node}` },
+    { resource: SERVICES },
+  ],
+  'tidegate-router': () => [{ resource: INGRESSES }, { resource: ENDPOINT_SLICES }],
+};
+
+/** Of a Service that keeps to the node from its first day: nobody may ever see an endpoint of another node. */
+export const PRIVATE_SERVICE = 'private';
+
+export class ProgramClient {
+  readonly node: ChaosNode;
+  readonly program: Program;
+  readonly #tokens: Tokens;
+  #client: KubeClient | undefined;
+  #stop = new AbortController();
+  #running: Promise<void>[] = [];
+  informers: { interest: Interest; informer: Informer }[] = [];
+  /** What it was shown and must never see. */
+  readonly leaks: string[] = [];
+
+  constructor(node: ChaosNode, program: Program, tokens: Tokens) {
+    this.node = node;
+    this.program = program;
+    this.#tokens = tokens;
+  }
+
+  start(): void {
+    const client = this.#connect();
+    this.#client = client;
+    this.#stop = new AbortController();
+    this.informers = PROGRAMS[this.program](this.node.name).map((interest) => {
+      const { resource, ...select } = interest;
+      const informer = new Informer(client, resource, select);
+      if (resource.resource === ENDPOINT_SLICES.resource) this.#watchForLeaks(informer);
+      return { interest, informer };
+    });
+    this.#running = this.informers.map(({ informer }) => informer.run(this.#stop.signal));
+  }
+
+  get client(): KubeClient {
+    if (this.#client === undefined) throw new Error(`${this.program} does not run`);
+    return this.#client;
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all(this.#running);
+    await this.#client?.close();
+    this.#client = undefined;
+  }
+
+  async restart(): Promise<void> {
+    await this.stop();
+    this.start();
+  }
+
+  #connect(): KubeClient {
+    const { node, program } = this;
+    if (program === 'kubelet') return node.asNode(program);
+    return node.asBearer(this.#tokens[program === 'kube-proxy' ? 'kubeProxy' : 'router'], program);
+  }
+
+  #watchForLeaks(informer: Informer): void {
+    const look = (object: KubeObject): void => {
+      if (object.metadata.labels?.['kubernetes.io/service-name'] !== PRIVATE_SERVICE) return;
+      for (const { nodeName } of (object as EndpointSlice).endpoints ?? []) {
+        if (nodeName !== this.node.name)
+          this.leaks.push(`${this.program} of ${this.node.name} saw ${nodeName}`);
+      }
+    };
+    informer.addHandler({ onAdd: look, onUpdate: (_, object) => look(object) });
+  }
+}

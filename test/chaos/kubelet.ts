@@ -1,0 +1,134 @@
+/** Writes as a kubelet does, all the time, with or without a link: status of its pods and its node, its lease, events. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  ApiStatusError,
+  type KubeObject,
+  LEASES,
+  type Lease,
+  NODES,
+  type Node,
+  PODS,
+  type Pod,
+  type Resource,
+} from '../../src/kube/index.ts';
+import type { ProgramClient } from './clients.ts';
+import type { Ledger } from './ledger.ts';
+import type { Chance } from './random.ts';
+
+const EVENTS: Resource = { group: '', version: 'v1', resource: 'events', namespaced: true };
+const CONDITION = 'Chaos';
+/** The object is gone, is another one, or was written meanwhile: as it would be without a hub. */
+const USUAL = [404, 409, 422];
+
+export class Kubelet {
+  readonly #program: ProgramClient;
+  readonly #ledger: Ledger;
+  readonly #chance: Chance;
+  #number = 0;
+  #stopped = true;
+  #running: Promise<void> = Promise.resolve();
+  /** Answers that a node can not live with. */
+  readonly refusals: string[] = [];
+
+  constructor(program: ProgramClient, ledger: Ledger, chance: Chance) {
+    this.#program = program;
+    this.#ledger = ledger;
+    this.#chance = chance;
+  }
+
+  start(): void {
+    this.#stopped = false;
+    this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped) {
+      await sleep(20 + this.#chance.integer(200));
+      await this.#write();
+    }
+  }
+
+  async #write(): Promise<void> {
+    const write = this.#chance.of([
+      () => this.#podStatus(),
+      () => this.#podStatus(),
+      () => this.#nodeStatus(),
+      () => this.#lease(),
+      () => this.#event(),
+    ]);
+    this.#number += 1;
+    try {
+      await write();
+    } catch (error) {
+      // Others than the hub's own answers: it was killed, or the client was restarted meanwhile.
+      if (!(error instanceof ApiStatusError) || USUAL.includes(error.code)) return;
+      this.refusals.push(
+        `${this.#program.node.name}, link ${this.#program.node.link.state}: ${error.code} ${error.message}`,
+      );
+    }
+  }
+
+  async #podStatus(): Promise<void> {
+    const pods = this.#known<Pod>(PODS);
+    if (pods.length === 0) return;
+    await this.#status(PODS, this.#chance.of(pods));
+  }
+
+  async #nodeStatus(): Promise<void> {
+    const [node] = this.#known<Node>(NODES);
+    if (node !== undefined) await this.#status(NODES, node);
+  }
+
+  async #status(resource: Resource, { metadata: { name = '', namespace, uid } }: KubeObject): Promise<void> {
+    const number = this.#number;
+    const conditions = [{ type: CONDITION, status: 'True', message: String(number) }];
+    const target = { name, namespace };
+    const patch = { metadata: { uid }, status: { conditions } };
+    await this.#program.client.patch(resource, { ...target, subresource: 'status' }, 'strategic', patch);
+    this.#ledger.acknowledged(resource, target, uid, number, numberOfStatus);
+  }
+
+  async #lease(): Promise<void> {
+    const { client, node } = this.#program;
+    const target = { name: node.name, namespace: 'kube-node-lease' };
+    const lease = await client.get(LEASES, target);
+    const now = Date.now();
+    const renewTime = new Date(now).toISOString().replace('Z', '000Z');
+    await client.update(LEASES, { ...lease, spec: { ...lease.spec, renewTime } });
+    this.#ledger.acknowledged(LEASES, target, lease.metadata.uid, now, numberOfLease);
+  }
+
+  async #event(): Promise<void> {
+    const { client, node } = this.#program;
+    const target = { name: `${node.name}.${this.#number}`, namespace: 'default' };
+    await client.create(EVENTS, {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: target,
+      involvedObject: { kind: 'Pod', namespace: 'default', name: 'p' },
+      reason: 'Chaos',
+      message: 'something happened',
+      source: { component: 'kubelet', host: node.name },
+      type: 'Normal',
+      count: 1,
+    });
+    this.#ledger.acknowledged(EVENTS, target, undefined, 1, () => 1);
+  }
+
+  #known<T extends KubeObject>({ resource }: Resource<T>): T[] {
+    const found = this.#program.informers.find(({ interest }) => interest.resource.resource === resource);
+    return (found?.informer.cache.list() ?? []) as T[];
+  }
+}
+
+function numberOfStatus(object: KubeObject): number {
+  const conditions = (object as Pod | Node).status?.conditions ?? [];
+  return Number(conditions.find(({ type }) => type === CONDITION)?.message ?? 0);
+}
+
+const numberOfLease = (object: KubeObject): number => Date.parse(String((object as Lease).spec?.renewTime));

@@ -1,0 +1,128 @@
+/**
+ * What every program shall see, told again from the API server's own lists in the plainest way: the meaning of filters
+ * and scope, without anything of how the hub does it.
+ */
+import { NODE_GROUPS, NODE_POOLS } from '../../src/api/index.ts';
+import {
+  ENDPOINT_SLICES,
+  type EndpointSlice,
+  INGRESSES,
+  type KubeClient,
+  type KubeObject,
+  NODES,
+  PODS,
+  type Resource,
+  SECRETS,
+  SERVICES,
+  type Service,
+} from '../../src/kube/index.ts';
+import type { Interest, Program } from './clients.ts';
+import type { ChaosNode } from './node.ts';
+
+const RESOURCES = [SERVICES, ENDPOINT_SLICES, INGRESSES, PODS, SECRETS, NODES, NODE_POOLS, NODE_GROUPS];
+
+/** Everything that the API server has, by resource. */
+export type Truth = ReadonlyMap<string, readonly KubeObject[]>;
+
+export async function truth(admin: KubeClient): Promise<Truth> {
+  const lists = RESOURCES.map(async (resource: Resource): Promise<[string, KubeObject[]]> => {
+    const { items } = await admin.list(resource);
+    return [resource.resource, items];
+  });
+  return new Map(await Promise.all(lists));
+}
+
+/** By `namespace/name`; without resourceVersions, since what is filtered anew carries that of the cause. */
+export function expected(
+  all: Truth,
+  node: ChaosNode,
+  program: Program,
+  { resource, fieldSelector = '', namespace }: Interest,
+): Map<string, KubeObject> {
+  const [field = '', value = ''] = fieldSelector.split('=');
+  const seen = (all.get(resource.resource) ?? [])
+    .filter((object) => namespace === undefined || object.metadata.namespace === namespace)
+    .filter((object) => field === '' || at(object, field) === value)
+    .flatMap((object) => shown(all, node, program, object) ?? []);
+  return new Map(seen.map((object) => [nameOf(object), withoutVersion(object)]));
+}
+
+export const nameOf = ({ metadata: { namespace, name } }: KubeObject): string => `${namespace ?? ''}/${name}`;
+
+export const withoutVersion = (object: KubeObject): KubeObject => {
+  const { resourceVersion: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+};
+
+const at = (object: KubeObject, path: string): unknown =>
+  path.split('.').reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], object);
+
+function shown(all: Truth, node: ChaosNode, program: Program, object: KubeObject): KubeObject | undefined {
+  if (object.kind === 'Service') return shownService(all, node, program, object as Service);
+  return object.kind === 'EndpointSlice' ? shownSlice(all, node, program, object as EndpointSlice) : object;
+}
+
+function shownService(all: Truth, node: ChaosNode, program: Program, service: Service): Service | undefined {
+  const { metadata, spec } = service;
+  const { annotations = {} } = metadata;
+  if (program === 'kubelet' && nameOf(service) === 'default/kubernetes') {
+    const ports = (spec?.ports ?? []).map((port) => ({ ...port, port: node.ports.https }));
+    return { ...service, spec: { ...spec, clusterIP: '127.0.0.1', clusterIPs: ['127.0.0.1'], ports } };
+  }
+  if (program !== 'kube-proxy') return service;
+  if (spec?.type === 'LoadBalancer' && annotations['svc.openyurt.io/discard'] === 'true') return undefined;
+  const listen = annotations['nodeport.openyurt.io/listen'];
+  const pools = [poolOf(all, 'nodepools', node.name), poolOf(all, 'nodegroups', node.name)].filter((p) => p);
+  if (spec?.type !== 'NodePort' || listen === undefined || pools.length === 0) return service;
+  const words = listen.split(',');
+  if (pools.some((pool) => words.includes(`-${pool}`))) return undefined;
+  return words.includes('*') || pools.some((pool) => words.includes(`${pool}`)) ? service : undefined;
+}
+
+function shownSlice(all: Truth, node: ChaosNode, program: Program, slice: EndpointSlice): EndpointSlice {
+  const name = `${slice.metadata.namespace}/${slice.metadata.labels?.['kubernetes.io/service-name']}`;
+  if (program === 'kube-proxy' && name === 'default/kubernetes') {
+    const endpoints = [{ addresses: ['127.0.0.1'], conditions: { ready: true }, nodeName: node.name }];
+    return {
+      ...slice,
+      endpoints,
+      ports: (slice.ports ?? []).map((port) => ({ ...port, port: node.ports.https })),
+    };
+  }
+  const service = all.get('services')?.find((object) => nameOf(object) === name);
+  const may = (there?: string): boolean => {
+    if (service === undefined) return false;
+    const { labels = {}, annotations = {} } = service.metadata;
+    const keys = annotations['openyurt.io/topologyKeys'];
+    const near = (first: Kind, second: Kind): boolean => isNear(all, node.name, there, first, second);
+    if (program === 'tidegate-router' && !near('nodepools', 'nodegroups')) return false;
+    if (labels['groupmanagement.kubeedge.io/edgeapplication-name'] && !near('nodegroups', 'nodepools'))
+      return false;
+    if (annotations['apps.kubeedge.io/service-topology'] && !near('nodegroups', 'nodepools')) return false;
+    if (keys === 'kubernetes.io/hostname') return there === node.name;
+    return keys === undefined || near('nodepools', 'nodegroups');
+  };
+  return { ...slice, endpoints: (slice.endpoints ?? []).filter(({ nodeName }) => may(nodeName)) };
+}
+
+type Kind = 'nodepools' | 'nodegroups';
+
+/** The first kind of pool that this node is in decides. */
+function isNear(all: Truth, here: string, there: string | undefined, first: Kind, second: Kind): boolean {
+  if (there === undefined || there === here) return there === here;
+  const kind = poolOf(all, first, here) === undefined ? second : first;
+  const pool = poolOf(all, kind, here);
+  return pool !== undefined && pool === poolOf(all, kind, there);
+}
+
+/** Of two pools that claim a node, the one that was written last. */
+function poolOf(all: Truth, kind: Kind, node: string): string | undefined {
+  const nodesOf = ({ status }: KubeObject): string[] => {
+    const { nodes, containedNodes } = (status ?? {}) as { nodes?: string[]; containedNodes?: string[] };
+    return nodes ?? containedNodes ?? [];
+  };
+  return (all.get(kind) ?? [])
+    .filter((pool) => nodesOf(pool).includes(node))
+    .sort((a, b) => Number(b.metadata.resourceVersion) - Number(a.metadata.resourceVersion))[0]?.metadata
+    .name;
+}
