@@ -1,0 +1,10 @@
+import { inspect } from 'node:util';
+import type { Logger } from '../../src/kube/index.ts';
+
+/** A logger that keeps all it is told, as text. */
+export function linesLogger(lines: string[] = []): Logger & { lines: string[] } {
+  const keep = (fields: object, message: string): void => {
+    lines.push(`${message} ${inspect(fields, { depth: 6 })}`);
+  };
+  return { lines, debug: keep, info: keep, warn: keep, error: keep, child: () => linesLogger(lines) };
+}
