@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TOPOLOGY_KEY_NODE, TOPOLOGY_KEY_POOL, TOPOLOGY_KEYS_ANNOTATION } from '../../src/api/index.ts';
 import { eventually } from '../support/cluster.ts';
 import { findKubectl } from '../support/kubectl.ts';
+import { nameOfOurs } from './support/abandoned.ts';
 import { ControlPlane, KUBERNETES_CLUSTER_IP, SERVER_ADDRESS, SERVER_URL } from './support/control-plane.ts';
 import { EdgeNode, HUB_ADDRESS } from './support/edge-node.ts';
 import { KubeProxy } from './support/kube-proxy.ts';
@@ -16,6 +17,8 @@ const WEB = '10.96.0.80';
 const endpoints = (...nodes: (keyof typeof PODS)[]): string[] =>
   nodes.map((node) => `${PODS[node]}:${POD_PORT}`);
 const EVERYWHERE = endpoints('edge-1', 'edge-2', 'far-1');
+const CLUSTER_IPS = 'get services -o jsonpath={.items[*].spec.clusterIP}';
+const OWN_PODS = 'get pods -A --field-selector spec.nodeName=edge-1 -o name';
 
 let cloud: ControlPlane;
 let edgeNamespace: Namespace;
@@ -28,7 +31,7 @@ let guestToken: string;
 
 beforeAll(async () => {
   cloud = await ControlPlane.create();
-  edgeNamespace = await Namespace.create('edge');
+  edgeNamespace = await Namespace.create(nameOfOurs('edge'));
   await connect(cloud.namespace, SERVER_ADDRESS, edgeNamespace, '10.99.0.2');
   await cloud.start();
   await createAccounts();
@@ -125,6 +128,13 @@ describe('a node with a hub', () => {
   });
 });
 
+describe('a kubelet through a hub', () => {
+  it('reads its node and its pods by its certificate', async () => {
+    expect(await edge.kubelet.run('get node edge-1 -o name')).toBe('node/edge-1\n');
+    expect(await edge.kubelet.run(OWN_PODS)).toBe('pod/web-edge-1\n');
+  });
+});
+
 describe('the scope of a Service', () => {
   it('is everywhere without an annotation', async () => {
     await edge.kubeProxy.sends(WEB, 80, EVERYWHERE);
@@ -148,7 +158,7 @@ describe('the scope of a Service', () => {
     await setMembers('edge-1', 'far-1');
     await edge.kubeProxy.sends(WEB, 80, endpoints('edge-1', 'far-1'));
     await setMembers('edge-2', 'far-1');
-    await edge.kubeProxy.sends(WEB, 80, []);
+    await edge.kubeProxy.sends(WEB, 80, endpoints('edge-1'));
     await setMembers('edge-1', 'edge-2');
     await edge.kubeProxy.sends(WEB, 80, endpoints('edge-1', 'edge-2'));
     await plainProxy.sends(WEB, 80, EVERYWHERE);
@@ -159,6 +169,7 @@ describe('kubectl through a hub', () => {
   it('reads, writes and watches', async () => {
     const kubectl = edge.kubectl(adminToken);
     expect(await kubectl.run('get services')).toContain(WEB);
+    expect(await kubectl.run(CLUSTER_IPS)).toContain(WEB);
     expect(await kubectl.run('api-resources')).toContain('nodepools');
     const watch = new Program(
       edgeNamespace,
@@ -197,10 +208,17 @@ describe('without the API server', () => {
     expect(JSON.parse(await edge.ask('/api/v1/services', guestToken))).not.toHaveProperty('items');
   });
 
-  it('kubectl reads what was read before, and hears why it can not write', async () => {
-    const kubectl = edge.kubectl(adminToken);
-    expect(await kubectl.run('get service web -o jsonpath={.spec.clusterIP}')).toBe(WEB);
-    await expect(kubectl.run('create configmap offline')).rejects.toThrow(/ServiceUnavailable|unavailable/i);
+  it('kubectl and the kubelet read what they have read before', async () => {
+    expect(await edge.kubectl(adminToken).run(CLUSTER_IPS)).toContain(WEB);
+    expect(await edge.kubelet.run(OWN_PODS)).toBe('pod/web-edge-1\n');
+  });
+
+  it('a write is refused, and the answer says why', async () => {
+    const options = ['--json', JSON.stringify({ metadata: { name: 'offline' } })];
+    const answer = JSON.parse(
+      await edge.ask('/api/v1/namespaces/default/configmaps', adminToken, ...options),
+    );
+    expect(answer).toMatchObject({ kind: 'Status', reason: 'ServiceUnavailable', code: 503 });
   });
 
   it('catches up when the API server is back', async () => {

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Kubectl } from '../../support/kubectl.ts';
+import { nameOfOurs, removeAbandoned } from './abandoned.ts';
 import { Credentials } from './credentials.ts';
 import { Namespace } from './namespace.ts';
 import { Program } from './program.ts';
@@ -64,9 +65,9 @@ export class ControlPlane {
   }
 
   static async create(): Promise<ControlPlane> {
-    await Namespace.removeAbandoned();
-    const directory = await mkdtemp(join(tmpdir(), 'tidegate-kube-'));
-    return new ControlPlane(directory, await Namespace.create('cloud'));
+    await removeAbandoned();
+    const directory = await mkdtemp(join(tmpdir(), nameOfOurs('')));
+    return new ControlPlane(directory, await Namespace.create(nameOfOurs('cloud')));
   }
 
   async start(): Promise<void> {

@@ -15,6 +15,8 @@ const IN_CLUSTER_URL = `https://${KUBERNETES_CLUSTER_IP}:443`;
 export class EdgeNode {
   readonly hub: Program;
   readonly kubeProxy: KubeProxy;
+  /** With the node's own certificate, as a kubelet asks. */
+  readonly kubelet: Kubectl;
   readonly #cloud: ControlPlane;
   readonly #namespace: Namespace;
 
@@ -33,6 +35,7 @@ export class EdgeNode {
       ],
       'hub',
     );
+    this.kubelet = new Kubectl(credentials.kubeconfig('kubelet', HUB_URL, identity), namespace.wrapper);
     const throughHub = credentials.kubeconfig('kube-proxy', HUB_URL, { token: kubeProxyToken });
     this.kubeProxy = new KubeProxy(cloud, namespace, name, throughHub);
   }
@@ -41,7 +44,7 @@ export class EdgeNode {
   startHub(meanwhile?: () => Promise<void>): Promise<void> {
     return this.hub.start(async () => {
       await meanwhile?.();
-      await this.#namespace.run('curl', '-sSf', 'http://127.0.0.1:10267/v1/readyz');
+      await this.#namespace.run('curl', '-sS', '--fail-with-body', 'http://127.0.0.1:10267/v1/readyz');
     });
   }
 
@@ -58,9 +61,10 @@ export class EdgeNode {
   }
 
   /** What a program in a pod gets from the API server that its environment names. Without a token it is nobody. */
-  ask(path: string, token?: string): Promise<string> {
+  ask(path: string, token?: string, ...options: string[]): Promise<string> {
     const proof = token === undefined ? [] : ['-H', `Authorization: Bearer ${token}`];
-    return this.curl('--cacert', this.#cloud.credentials.caFile, ...proof, `${IN_CLUSTER_URL}${path}`);
+    const { caFile } = this.#cloud.credentials;
+    return this.curl('--cacert', caFile, ...proof, ...options, `${IN_CLUSTER_URL}${path}`);
   }
 
   kubectl(token: string): Kubectl {

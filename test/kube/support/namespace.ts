@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
-const PREFIX = 'tidegate-test';
 const SHOWN_OF_COMMAND = 200;
 
 /** Runs a program to its end; rejects with all that it printed. */
@@ -25,13 +24,17 @@ export class Namespace {
     this.name = name;
   }
 
-  /** The process's id in the name keeps two runs apart, and tells later which ones nobody will remove any more. */
-  static async create(role: string): Promise<Namespace> {
+  static async create(name: string): Promise<Namespace> {
     if (process.getuid?.() !== 0) throw new Error('these tests make network namespaces: run them as root');
-    const namespace = new Namespace(`${PREFIX}-${process.pid}-${role}`);
-    await run('ip', 'netns', 'add', namespace.name);
+    const namespace = new Namespace(name);
+    await run('ip', 'netns', 'add', name);
     await namespace.ip('link', 'set', 'lo', 'up');
     return namespace;
+  }
+
+  static async all(): Promise<Namespace[]> {
+    const lines = (await run('ip', 'netns', 'list')).split('\n').filter(Boolean);
+    return lines.map((line) => new Namespace(line.split(' ')[0]!));
   }
 
   /** What to put before a command to have it run here. The process that it starts becomes the command's. */
@@ -53,16 +56,13 @@ export class Namespace {
 
   /** Ends whatever still runs here, and takes the interfaces away with it. */
   async remove(): Promise<void> {
-    const pids = await run('ip', 'netns', 'pids', this.name);
-    for (const pid of pids.split('\n').filter(Boolean)) end(Number(pid));
-    await run('ip', 'netns', 'delete', this.name);
-  }
-
-  /** Removes what runs have left behind that were killed before they could. */
-  static async removeAbandoned(): Promise<void> {
-    for (const [name = ''] of (await run('ip', 'netns', 'list')).split('\n').map((line) => line.split(' '))) {
-      const [, owner] = new RegExp(`^${PREFIX}-(\\d+)-`).exec(name) ?? [];
-      if (owner !== undefined && !isRunning(Number(owner))) await new Namespace(name).remove();
+    try {
+      const pids = await run('ip', 'netns', 'pids', this.name);
+      for (const pid of pids.split('\n').filter(Boolean)) end(Number(pid));
+      await run('ip', 'netns', 'delete', this.name);
+    } catch (error) {
+      // Another run that tidies up may have been quicker.
+      if (!/No such file/.test(String(error))) throw error;
     }
   }
 }
@@ -85,14 +85,5 @@ function end(pid: number): void {
     process.kill(pid, 'SIGKILL');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

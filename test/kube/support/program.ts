@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { eventually, Stop } from '../../support/cluster.ts';
 import type { Namespace } from './namespace.ts';
 
@@ -10,17 +10,14 @@ const LOG_LINES_SHOWN = 15;
 export class Program {
   readonly #namespace: Namespace;
   readonly #command: readonly string[];
+  readonly #name: string;
   readonly #log: string;
   #child: ChildProcess | undefined;
 
-  constructor(
-    namespace: Namespace,
-    directory: string,
-    command: readonly string[],
-    name = basename(command[0]!),
-  ) {
+  constructor(namespace: Namespace, directory: string, command: readonly string[], name: string) {
     this.#namespace = namespace;
     this.#command = command;
+    this.#name = name;
     this.#log = join(directory, `${name}.log`);
   }
 
@@ -31,13 +28,14 @@ export class Program {
     const child = spawn(program, args, { stdio: ['ignore', log, log] });
     closeSync(log);
     this.#child = child;
-    child.once('error', () => {
-      // Told below: a child that could not be started has no process id.
-    });
-    await eventually(`${this.#command[0]} is ready`, async () => {
-      if (!isAlive(child)) throw new Stop(`${this.#command[0]} ended:\n${this.lastLines()}`);
+    // Told below: a child that could not be started has no process id.
+    child.once('error', () => {});
+    await eventually(`${this.#name} is ready`, async () => {
+      if (!isAlive(child)) throw new Stop('it ended');
       await ready();
       return true;
+    }).catch((error: Error) => {
+      throw new Error(`${this.#name}: ${error.message}\nIts last words:\n${this.lastLines()}`);
     });
   }
 
