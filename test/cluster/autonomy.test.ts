@@ -57,7 +57,6 @@ const OBJECTS = [
 
 describe('a node whose link is cut', () => {
   let state: string;
-  let images: string;
   let cluster: Cluster;
   let address: string;
   let nodePort: number;
@@ -111,10 +110,9 @@ describe('a node whose link is cut', () => {
 
   beforeAll(async () => {
     state = await mkdtemp(join(tmpdir(), 'tidegate-'));
-    images = `${state}.images.yaml`;
     const command = [process.execPath, '-e', CLIENT, '{port}', '{podIP}'];
-    await writeFile(images, JSON.stringify({ images: [{ image: 'client', command }] }));
-    cluster = await Cluster.open(state, '--nodes', 'edge,other', '--images', images);
+    await writeFile(join(state, 'images.yaml'), JSON.stringify({ images: [{ image: 'client', command }] }));
+    cluster = await Cluster.open(state, '--nodes', 'edge,other');
     await cluster.kubectl.apply(...OBJECTS);
     await cluster.kubectl.run('wait --for=condition=Ready pod/web pod/client --timeout=60s');
     client = read('client');
@@ -135,14 +133,14 @@ describe('a node whose link is cut', () => {
   test('hub, agent and pods that are killed come back without it', async () => {
     await cluster.tidegate('cut', 'edge');
     await cluster.kubectl.run('create service clusterip later --tcp=80');
-    const process_ = await cluster.processOf(await read('web'));
+    const container = await cluster.processOf(await read('web'));
     await killed('hub-edge');
     await eventually('the NodePort answers', answers);
     await killed('edge');
     await eventually('the NodePort answers', answers);
-    process.kill(process_, 'SIGKILL');
+    process.kill(container, 'SIGKILL');
     await eventually('the pod has another process', async () =>
-      (await cluster.processOf(await read('web'))) !== process_ ? true : undefined,
+      (await cluster.processOf(await read('web'))) !== container ? true : undefined,
     );
     await eventually('the NodePort answers', answers);
     await eventually('the node is still alive to its hub', async () => {
@@ -161,7 +159,7 @@ describe('a node whose link is cut', () => {
 
   test('starts with the cluster, from what its hub has stored', async () => {
     await cluster.tidegate('down');
-    cluster = await Cluster.open(state, '--images', images);
+    cluster = await Cluster.open(state);
     expect(cluster.up.stdout).toContain('Cut off from the API server: edge;');
     await eventually('the agent runs', async () =>
       (await stateOf('edge')) === 'running' ? true : undefined,
