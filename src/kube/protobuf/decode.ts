@@ -4,27 +4,42 @@ import type { FieldType, MessageType, Scalar } from './types.ts';
 
 export type Json = Record<string, unknown>;
 
-export function decodeMessage(reader: Reader, type: MessageType): Json {
+const NOTHING = Buffer.alloc(0);
+
+/** What to do about fields that are not known here, as those of a newer version: read past them, or give up. */
+export type Unknown = 'drop' | 'refuse';
+
+/** The message that the field last read holds. */
+export function decodeMessage(reader: Reader, type: MessageType, unknown: Unknown): Json {
+  const outer = reader.enter();
+  const object = decodeFields(reader, type, unknown);
+  reader.leave(outer);
+  return object;
+}
+
+/** The message whose first field comes next. */
+export function decodeFields(reader: Reader, type: MessageType, unknown: Unknown): Json {
   const object: Json = {};
   while (reader.next()) {
     const field = type.fields[reader.number];
-    // A newer server may send fields that are not known here.
-    if (field !== undefined) addField(object, field, reader);
+    if (field !== undefined) addField(object, field, reader, unknown);
+    else if (unknown === 'refuse')
+      throw new WireError(`${type.name} has a field ${reader.number}, which is not known here`);
   }
   for (const field of type.always) if (object[field.name] === undefined) object[field.name] = emptyOf(field);
   return object;
 }
 
-function addField(object: Json, field: FieldType, reader: Reader): void {
+function addField(object: Json, field: FieldType, reader: Reader, unknown: Unknown): void {
   const { name } = field;
   if (field.type === 'map') {
-    object[name] = addEntry((object[name] as Json | undefined) ?? {}, reader.message());
+    object[name] = addEntry((object[name] as Json | undefined) ?? {}, reader);
     return;
   }
   const value =
     typeof field.type === 'string'
       ? scalarOf(field.type, reader)
-      : decodeMessage(reader.message(), field.type);
+      : decodeMessage(reader, field.type, unknown);
   if (field.repeated) {
     const list = object[name] as unknown[] | undefined;
     if (list === undefined) object[name] = [value];
@@ -37,7 +52,7 @@ const isZero = (value: unknown): boolean =>
 
 function emptyOf({ type, repeated }: FieldType): unknown {
   if (repeated) return null;
-  if (typeof type !== 'string') return decodeMessage(new Reader(Buffer.alloc(0)), type);
+  if (typeof type !== 'string') return decodeFields(new Reader(NOTHING), type, 'drop');
   switch (type) {
     case 'int':
     case 'intstr':
@@ -59,13 +74,13 @@ function scalarOf(type: Scalar, reader: Reader): unknown {
     case 'bool':
       return reader.scalar !== 0;
     case 'time':
-      return timeOf(reader.message(), false);
+      return timeOf(reader, false);
     case 'micro':
-      return timeOf(reader.message(), true);
+      return timeOf(reader, true);
     case 'intstr':
-      return intOrString(reader.message());
+      return intOrString(reader);
     case 'json':
-      return embeddedJson(reader.message());
+      return embeddedJson(reader);
     case 'map':
       throw new WireError('a map inside a list is not in use');
   }
@@ -75,10 +90,12 @@ function scalarOf(type: Scalar, reader: Reader): unknown {
 function addEntry(map: Json, reader: Reader): Json {
   let key = '';
   let value = '';
+  const outer = reader.enter();
   while (reader.next()) {
     if (reader.number === 1) key = reader.text();
     else if (reader.number === 2) value = reader.text();
   }
+  reader.leave(outer);
   if (key === '__proto__') Object.defineProperty(map, key, { value, enumerable: true, configurable: true });
   else map[key] = value;
   return map;
@@ -86,13 +103,15 @@ function addEntry(map: Json, reader: Reader): Json {
 
 /** Seconds and nanoseconds; an empty message is no time. */
 function timeOf(reader: Reader, fraction: boolean): string | undefined {
-  if (reader.offset === reader.end) return undefined;
+  if (reader.from === reader.to) return undefined;
   let seconds = 0;
   let nanos = 0;
+  const outer = reader.enter();
   while (reader.next()) {
     if (reader.number === 1) seconds = reader.scalar;
     else if (reader.number === 2) nanos = reader.scalar;
   }
+  reader.leave(outer);
   const date = new Date(seconds * 1000);
   if (Number.isNaN(date.getTime())) throw new WireError('a time is out of range');
   const text = date.toISOString().slice(0, 19);
@@ -103,17 +122,21 @@ function intOrString(reader: Reader): number | string {
   let type = 0;
   let number = 0;
   let text = '';
+  const outer = reader.enter();
   while (reader.next()) {
     if (reader.number === 1) type = reader.scalar;
     else if (reader.number === 2) number = reader.scalar;
     else if (reader.number === 3) text = reader.text();
   }
+  reader.leave(outer);
   return type === 0 ? number : text;
 }
 
 function embeddedJson(reader: Reader): unknown {
   let text = '';
+  const outer = reader.enter();
   while (reader.next()) if (reader.number === 1) text = reader.text();
+  reader.leave(outer);
   try {
     return text === '' ? null : JSON.parse(text);
   } catch (cause) {

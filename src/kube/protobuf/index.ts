@@ -6,7 +6,7 @@
  *   a watch: 4 bytes of length + WatchEvent{type, object} each -> decodeWatchEvent
  */
 import type { KubeList, KubeObject } from '../object.ts';
-import { decodeMessage } from './decode.ts';
+import { decodeFields, decodeMessage, type Unknown } from './decode.ts';
 import { Reader, WireError } from './reader.ts';
 import { listMeta, type MessageType, messageOfKind } from './types.ts';
 
@@ -15,50 +15,57 @@ export { readableInProtobuf } from './types.ts';
 
 export const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 const MAGIC = Buffer.from('k8s\0', 'latin1');
+const NOTHING = Buffer.alloc(0);
 
-interface Envelope {
-  apiVersion: string;
-  kind: string;
-  raw: Reader;
-}
+/**
+ * Throws a WireError for what is broken, and for kinds that are not read here. Fields that are not known are dropped, as
+ * API servers do with what newer clients send them.
+ */
+export const decodeObject = (body: Buffer): KubeObject => objectIn(body, 'drop');
 
-/** Throws a WireError for what is broken, and for kinds that are not read here. */
-export function decodeObject(body: Buffer): KubeObject {
-  const { apiVersion, kind, raw } = open(body);
-  return { apiVersion, kind, ...decodeMessage(raw, known(apiVersion, kind)) } as KubeObject;
-}
-
-/** The items get apiVersion and kind, which the list has for all of them. */
+/**
+ * A list as an API server sent it; the items get apiVersion and kind, which the list has for all of them. A field that
+ * is not known would be missing in what is made of it: that is a WireError too.
+ */
 export function decodeList(body: Buffer): KubeList {
-  const { apiVersion, kind, raw } = open(body);
+  const { apiVersion, kind, reader } = open(body);
   const itemKind = kind.replace(/List$/, '');
   const type = known(apiVersion, itemKind);
   const items: KubeObject[] = [];
   let metadata = {};
-  while (raw.next()) {
-    if (raw.number === 1) metadata = decodeMessage(raw.message(), listMeta());
-    else if (raw.number === 2)
-      items.push({ apiVersion, kind: itemKind, ...decodeMessage(raw.message(), type) } as KubeObject);
+  while (reader.next()) {
+    if (reader.number === 1) metadata = decodeMessage(reader, listMeta(), 'refuse');
+    else if (reader.number === 2)
+      items.push({ apiVersion, kind: itemKind, ...decodeMessage(reader, type, 'refuse') } as KubeObject);
   }
   return { apiVersion, kind, metadata, items };
 }
 
-/** One frame of a watch, without its length. A failure's Status comes back as its JSON. */
+/** One frame of a watch, without its length, as strictly as a list. A failure's Status comes back as its JSON. */
 export function decodeWatchEvent(frame: Buffer): { type: string; object: KubeObject } {
-  const raw = new Reader(frame);
+  const reader = new Reader(frame);
   let type = '';
-  let object: KubeObject | undefined;
-  while (raw.next()) {
-    if (raw.number === 1) type = raw.text();
-    else if (raw.number === 2) object = embedded(raw.message());
+  let body: Buffer | undefined;
+  while (reader.next()) {
+    if (reader.number === 1) type = reader.text();
+    else if (reader.number === 2) body = rawExtension(reader);
   }
-  if (object === undefined) throw new WireError('a watch event without an object');
-  return { type, object };
+  if (body === undefined) throw new WireError('a watch event without an object');
+  return { type, object: objectIn(body, 'refuse') };
 }
 
-function embedded(reader: Reader): KubeObject | undefined {
-  while (reader.next()) if (reader.number === 1) return decodeObject(reader.content());
-  return undefined;
+function rawExtension(reader: Reader): Buffer | undefined {
+  let raw: Buffer | undefined;
+  const outer = reader.enter();
+  while (reader.next()) if (reader.number === 1) raw = reader.content();
+  reader.leave(outer);
+  return raw;
+}
+
+function objectIn(body: Buffer, unknown: Unknown): KubeObject {
+  const { apiVersion, kind, reader } = open(body);
+  const type = known(apiVersion, kind);
+  return { apiVersion, kind, ...decodeFields(reader, type, unknown) } as KubeObject;
 }
 
 function known(apiVersion: string, kind: string): MessageType {
@@ -69,20 +76,33 @@ function known(apiVersion: string, kind: string): MessageType {
   );
 }
 
+interface Envelope {
+  apiVersion: string;
+  kind: string;
+  /** Stands before the first field of the object. */
+  reader: Reader;
+}
+
 function open(body: Buffer): Envelope {
   if (!body.subarray(0, MAGIC.length).equals(MAGIC))
     throw new WireError('the body does not begin as protobuf of Kubernetes does');
-  const envelope: Envelope = { apiVersion: '', kind: '', raw: new Reader(Buffer.alloc(0)) };
+  let meta = { apiVersion: '', kind: '' };
+  let raw: Buffer = NOTHING;
   const reader = new Reader(body, MAGIC.length);
   while (reader.next()) {
-    if (reader.number === 2) envelope.raw = reader.message();
-    else if (reader.number === 1) {
-      const meta = reader.message();
-      while (meta.next()) {
-        if (meta.number === 1) envelope.apiVersion = meta.text();
-        else if (meta.number === 2) envelope.kind = meta.text();
-      }
-    }
+    if (reader.number === 1) meta = typeMeta(reader);
+    else if (reader.number === 2) raw = reader.content();
   }
-  return envelope;
+  return { ...meta, reader: new Reader(raw) };
+}
+
+function typeMeta(reader: Reader): { apiVersion: string; kind: string } {
+  const meta = { apiVersion: '', kind: '' };
+  const outer = reader.enter();
+  while (reader.next()) {
+    if (reader.number === 1) meta.apiVersion = reader.text();
+    else if (reader.number === 2) meta.kind = reader.text();
+  }
+  reader.leave(outer);
+  return meta;
 }

@@ -1,54 +1,68 @@
-import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { envelope, field, frame, recordedProtobuf, recordedText } from '../testing/protobuf.ts';
 import { decodeList, decodeObject, decodeWatchEvent, readableInProtobuf, WireError } from './index.ts';
 
-const file = (name: string): string => readFileSync(new URL(`testdata/${name}`, import.meta.url), 'utf8');
-const protobuf = (name: string): Buffer => Buffer.from(file(`${name}.protobuf.txt`), 'base64');
-
-/** What a real API server (1.36) said of the same objects in both encodings. */
-describe('protobuf of a real API server', () => {
-  it.each(['services', 'endpoints', 'endpointslices', 'leases', 'events'])(
-    '%s decode to its JSON',
-    (name) => {
-      const expected = JSON.parse(file(`${name}.json`));
-      const { items, ...list } = decodeList(protobuf(name));
-      expect(list).toEqual({
-        apiVersion: expected.apiVersion,
-        kind: expected.kind,
-        metadata: expected.metadata,
-      });
-      const kind = expected.kind.replace(/List$/, '');
-      const withKind = expected.items.map((item: object) => ({
-        apiVersion: expected.apiVersion,
-        kind,
-        ...item,
-      }));
-      expect(withKind.length).toBeGreaterThan(0);
-      expect(items).toEqual(withKind);
-    },
-  );
-
-  it('decodes a Status', () => {
-    expect(decodeObject(protobuf('status'))).toEqual(JSON.parse(file('status.json')));
+/** What real API servers said of the same objects in both encodings. */
+describe.each([
+  ['v1.36.4', ['services', 'endpoints', 'endpointslices', 'leases', 'events']],
+  ['v1.20.2', ['services', 'endpoints', 'endpointslices']],
+])('protobuf of a real API server, %s', (version, resources) => {
+  it.each(resources)('%s decode to its JSON', (name) => {
+    const expected = JSON.parse(recordedText(`${version}/${name}.json`));
+    const { items, ...list } = decodeList(recordedProtobuf(`${version}/${name}`));
+    const { apiVersion, kind, metadata } = expected;
+    expect(list).toStrictEqual({ apiVersion, kind, metadata });
+    const itemKind = kind.replace(/List$/, '');
+    expect(expected.items.length).toBeGreaterThan(0);
+    expect(items).toStrictEqual(
+      expected.items.map((item: object) => ({ apiVersion, kind: itemKind, ...item })),
+    );
   });
 
-  it('decodes the frames of a watch, its bookmarks too', () => {
-    const stream = protobuf('watch');
-    const events: unknown[] = [];
-    for (let at = 0; at < stream.length; ) {
-      const end = at + 4 + stream.readUInt32BE(at);
-      events.push(decodeWatchEvent(stream.subarray(at + 4, end)));
-      at = end;
-    }
-    const lines = file('watch.jsonl').trim().split('\n');
-    expect(events).toEqual(lines.map((line) => JSON.parse(line)));
+  it('decodes a Status', () => {
+    expect(decodeObject(recordedProtobuf(`${version}/status`))).toStrictEqual(
+      JSON.parse(recordedText(`${version}/status.json`)),
+    );
+  });
+
+  it.each(['watch', 'expired'])(
+    'decodes the frames of a watch, its bookmarks and failures too: %s',
+    (name) => {
+      const stream = recordedProtobuf(`${version}/${name}`);
+      const events: unknown[] = [];
+      for (let at = 0; at < stream.length; ) {
+        const end = at + 4 + stream.readUInt32BE(at);
+        events.push(decodeWatchEvent(stream.subarray(at + 4, end)));
+        at = end;
+      }
+      const lines = recordedText(`${version}/${name}.jsonl`).trim().split('\n');
+      expect(events).toStrictEqual(lines.map((line) => JSON.parse(line)));
+    },
+  );
+});
+
+describe('a field that is not known', () => {
+  const service = [field(1, field(1, 'web')), field(2, field(4, 'ClusterIP'), field(99, 'new'))];
+
+  it('makes answers unreadable: what is made of them would lack it', () => {
+    const complaint = 'ServiceSpec has a field 99, which is not known here';
+    expect(() => decodeList(envelope('v1', 'ServiceList', field(2, ...service)))).toThrow(complaint);
+    const event = frame('ADDED', envelope('v1', 'Service', ...service)).subarray(4);
+    expect(() => decodeWatchEvent(event)).toThrow(complaint);
+  });
+
+  it('is dropped from what is sent to a server', () => {
+    expect(decodeObject(envelope('v1', 'Service', ...service))).toMatchObject({
+      metadata: { name: 'web' },
+      spec: { type: 'ClusterIP' },
+    });
   });
 });
 
 describe('what is no protobuf', () => {
   it('fails with a WireError wherever the body is cut or changed, and never otherwise', () => {
-    const whole = protobuf('endpointslices');
+    const whole = recordedProtobuf('v1.36.4/endpointslices');
     fc.assert(
       fc.property(fc.nat(whole.length - 1), fc.nat(255), fc.boolean(), (at, byte, cut) => {
         const body = Buffer.from(cut ? whole.subarray(0, at) : whole);
@@ -64,14 +78,7 @@ describe('what is no protobuf', () => {
   });
 
   it('says of a kind that is not read that it is not', () => {
-    const body = Buffer.concat([
-      Buffer.from('k8s\0'),
-      Buffer.from([0x0a, 9, 0x0a, 2]),
-      Buffer.from('v1'),
-      Buffer.from([0x12, 3]),
-      Buffer.from('Pod'),
-    ]);
-    expect(() => decodeObject(body)).toThrow('Pod of v1 is not read in protobuf here');
+    expect(() => decodeObject(envelope('v1', 'Pod'))).toThrow('Pod of v1 is not read in protobuf here');
   });
 
   it('knows which resources are worth asking for', () => {

@@ -1,26 +1,26 @@
-/** The body ends in the middle of a field, or is no protobuf at all. */
+/** The body ends in the middle of a field, is no protobuf at all, or says more than is understood here. */
 export class WireError extends Error {
   override readonly name = 'WireError';
 }
 
-/** Reads the fields of one message, which lies in a larger buffer, without copying it. */
+/** Walks through the fields of a message and of those within it, without copying anything. */
 export class Reader {
   readonly bytes: Buffer;
-  readonly end: number;
   offset: number;
+  /** Where the message that is being read ends. */
+  end: number;
   /** Of the field last read by `next`. */
   number = 0;
-  wire = 0;
   /** Where the content of a field with a length begins and ends. */
   from = 0;
   to = 0;
   /** The value of a field without a length. */
   scalar = 0;
 
-  constructor(bytes: Buffer, offset = 0, end = bytes.length) {
+  constructor(bytes: Buffer, offset = 0) {
     this.bytes = bytes;
     this.offset = offset;
-    this.end = end;
+    this.end = bytes.length;
   }
 
   /** Moves on to the next field; false at the end. */
@@ -28,8 +28,10 @@ export class Reader {
     if (this.offset >= this.end) return false;
     const tag = this.#varint();
     this.number = Math.floor(tag / 8);
-    this.wire = tag % 8;
-    switch (this.wire) {
+    // A field with a length may be read as a number only if the two sides differ about it: it is none then.
+    this.scalar = 0;
+    this.from = this.to = this.offset;
+    switch (tag % 8) {
       case 0:
         this.scalar = this.#varint();
         return true;
@@ -45,7 +47,7 @@ export class Reader {
         this.scalar = this.bytes.readFloatLE(this.from);
         return true;
       default:
-        throw new WireError(`wire type ${this.wire} is not in use`);
+        throw new WireError(`wire type ${tag % 8} is not in use`);
     }
   }
 
@@ -57,9 +59,17 @@ export class Reader {
     return this.bytes.subarray(this.from, this.to);
   }
 
-  /** A reader of the message that the field last read holds. */
-  message(): Reader {
-    return new Reader(this.bytes, this.from, this.to);
+  /** Goes into the message that the field last read holds. Returns what `leave` wants. */
+  enter(): number {
+    const outer = this.end;
+    this.offset = this.from;
+    this.end = this.to;
+    return outer;
+  }
+
+  leave(outer: number): void {
+    this.offset = this.end;
+    this.end = outer;
   }
 
   #take(length: number): void {

@@ -3,14 +3,14 @@
  * write. Each line is a message; each word a field, `number=name`:
  *
  *   `3=namespace`       a string, left out when empty, as Go's `omitempty` does
- *   `7=generation:int`  another type: int, bool, time, micro, map (of strings), intstr, json, bytes, or a message
+ *   `7=generation:int`  another type: int, bool, time, micro, map (of strings), intstr, json, or a message
  *   `6=nodeName?`       a pointer in Go: there when it was sent, be it empty
  *   `4=addressType!`    written even when it is empty
  *   `2=endpoints:Endpoint[]`  a list
  */
 const MESSAGES = {
   ObjectMeta:
-    '1=name 2=generateName 3=namespace 4=selfLink 5=uid 6=resourceVersion 7=generation:int 8=creationTimestamp:time 9=deletionTimestamp:time 10=deletionGracePeriodSeconds:int? 11=labels:map 12=annotations:map 13=ownerReferences:OwnerReference[] 14=finalizers[] 17=managedFields:ManagedFieldsEntry[]',
+    '1=name 2=generateName 3=namespace 4=selfLink 5=uid 6=resourceVersion 7=generation:int 8=creationTimestamp:time 9=deletionTimestamp:time 10=deletionGracePeriodSeconds:int? 11=labels:map 12=annotations:map 13=ownerReferences:OwnerReference[] 14=finalizers[] 15=clusterName 17=managedFields:ManagedFieldsEntry[]',
   OwnerReference: '5=apiVersion! 1=kind! 3=name! 4=uid! 6=controller:bool? 7=blockOwnerDeletion:bool?',
   ManagedFieldsEntry:
     '1=manager 2=operation 3=apiVersion 4=time:time 6=fieldsType 7=fieldsV1:json? 8=subresource',
@@ -103,6 +103,7 @@ export interface FieldType {
 }
 
 export interface MessageType {
+  name: string;
   /** By field number. */
   fields: (FieldType | undefined)[];
   /** Those that are written without having been sent: empty lists, strings and messages. */
@@ -122,7 +123,7 @@ export const listMeta = (): MessageType => message('ListMeta');
 function message(name: MessageName): MessageType {
   const known = parsed.get(name);
   if (known !== undefined) return known;
-  const made: MessageType = { fields: [], always: [] };
+  const made: MessageType = { name, fields: [], always: [] };
   parsed.set(name, made);
   for (const word of MESSAGES[name].split(' ')) {
     const [, number = '', field = '', type = 'string', repeated, flag] =
