@@ -9,6 +9,7 @@ import {
   type Metrics,
   NODES,
   type Node,
+  type ReconcileResult,
   SERVICES,
   type Service,
 } from '../kube/index.ts';
@@ -28,6 +29,9 @@ export interface ApprovalContext {
 
 const APPROVED =
   'The node has all the names and addresses that are in the request, or every hub may have them.';
+
+/** A node that is about to register brings its addresses with it, and others may decide too. */
+const PATIENCE_MS = 60_000;
 
 /**
  * Approves the serving certificates of nodes and of their hubs. Whatever it does not know to be right it leaves to
@@ -59,19 +63,21 @@ export function approvalController(context: ApprovalContext): Controller {
     },
   };
 
-  async function reconcile(name: string, signal: AbortSignal): Promise<void> {
+  async function reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const csr = requests.cache.get(name);
     const judgement = csr === undefined ? undefined : judge(csr, names);
-    if (csr === undefined || judgement === undefined) return;
+    if (csr === undefined || judgement === undefined) return undefined;
     if (!judgement.approve) {
       const { username = '' } = csr.spec;
+      const ageMs = context.clock.now() - Date.parse(csr.metadata.creationTimestamp ?? '');
+      if (ageMs < PATIENCE_MS) return { requeueAfter: PATIENCE_MS - ageMs };
       log.warn({ csr: name, username, why: judgement.why }, 'a serving certificate is not approved');
-      // A node that is about to register brings its addresses with it, and the request is looked at again.
       if (nodes.cache.get(username.replace(/^system:node:/, '')) !== undefined)
         recorder.warning(csr, 'NotApproved', `Left to be decided by an administrator: ${judgement.why}.`);
     } else if (await approve(client, csr, APPROVED, signal)) {
       log.info({ csr: name, node: judgement.node }, 'a serving certificate is approved');
     }
+    return undefined;
   }
 
   const addressesDiffer = (old: Node, node: Node): boolean =>

@@ -230,8 +230,13 @@ export class Reflector<T extends KubeObject, Kept = T> {
       isExpired(error) || isTooLargeResourceVersion(error) || error instanceof RolledBackError;
     if (lostPlace || !resumable) this.#resourceVersion = undefined;
     const firstExpiry = lostPlace && this.#failures === 0;
+    // Whoever watches the link says once that it is gone, and need not hear it of every watch that went with it.
+    const isKnown = isUnreached(error) && this.#link !== alwaysOnline;
     if (!lostPlace)
-      log.warn({ err: error, failures: this.#failures + 1 }, 'list and watch failed; trying again');
+      log[isKnown ? 'debug' : 'warn'](
+        { err: error, failures: this.#failures + 1 },
+        'list and watch failed; trying again',
+      );
     const backoff = { baseMs: BASE_MS, maxMs: isUnreached(error) ? LONGEST_UNREACHED_MS : LONGEST_MS };
     const delayMs = firstExpiry ? 0 : backoffDelay(this.#failures, backoff, random);
     this.#failures++;
