@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
-import { type Dispatcher, errors } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { Credential } from '../../kube/index.ts';
+import { errors } from '../../kube/undici.ts';
 import type { Choose } from './choose.ts';
 import { describeError, UpstreamUnavailable } from './errors.ts';
 import type { UpstreamServer } from './server.ts';
@@ -8,7 +9,7 @@ import type { UpstreamServer } from './server.ts';
 type Controller = Dispatcher.DispatchController;
 type Handler = Dispatcher.DispatchHandler;
 
-export interface ExchangeOptions {
+export interface FailoverOptions {
   dispatch: Dispatcher.DispatchOptions;
   /** Whoever asked. */
   handler: Handler;
@@ -19,7 +20,7 @@ export interface ExchangeOptions {
 }
 
 /** What an exchange tells of itself to whoever asked; undici hands it on as `context`. */
-export interface ExchangeContext {
+export interface FailoverContext {
   /** The server that is asked, or has answered. */
   server: string;
 }
@@ -33,9 +34,9 @@ const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS']);
  *
  * To the pools it is the handler of each attempt; to whoever asked it is the one controller of all of them.
  */
-export class Exchange implements Handler, Controller {
-  readonly #options: ExchangeOptions;
-  readonly #context: ExchangeContext = { server: '' };
+export class FailoverExchange implements Handler, Controller {
+  readonly #options: FailoverOptions;
+  readonly #context: FailoverContext = { server: '' };
   readonly #tried = new Set<UpstreamServer>();
   #server: UpstreamServer | undefined;
   #target: Controller | undefined;
@@ -47,7 +48,7 @@ export class Exchange implements Handler, Controller {
   #over = false;
   #reason: Error | null = null;
 
-  constructor(options: ExchangeOptions) {
+  constructor(options: FailoverOptions) {
     this.#options = options;
   }
 

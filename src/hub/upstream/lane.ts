@@ -1,14 +1,14 @@
-import { Dispatcher } from 'undici';
 import type { Connections } from '../../kube/client/dispatchers.ts';
 import type { Credential } from '../../kube/index.ts';
-import { Exchange, type ExchangeOptions } from './failover.ts';
+import { Dispatcher } from '../../kube/undici.ts';
+import { FailoverExchange, type FailoverOptions } from './failover.ts';
 
-type Routing = Pick<ExchangeOptions, 'choose' | 'onFailover'>;
+type Routing = Pick<FailoverOptions, 'choose' | 'onFailover'>;
 
 /** One client's way over the connections that all share. Closing it ends what the client has open, and nothing else. */
 export class Lane implements Connections {
   readonly #routing: Routing;
-  readonly #open = new Set<Exchange>();
+  readonly #open = new Set<FailoverExchange>();
   readonly #dispatchers = new WeakMap<Credential, Dispatcher>();
   #closed = false;
 
@@ -42,7 +42,7 @@ export class Lane implements Connections {
     handler: Dispatcher.DispatchHandler,
     credential: Credential,
   ): void {
-    const exchange: Exchange = new Exchange({
+    const exchange: FailoverExchange = new FailoverExchange({
       ...this.#routing,
       dispatch,
       handler,
