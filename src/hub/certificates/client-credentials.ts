@@ -112,7 +112,8 @@ async function obtain(
       namePrefix: `tidegate-hub-client-${nodeName}-`,
       request,
       signerName: 'kubernetes.io/kube-apiserver-client-kubelet',
-      usages: ['digital signature', 'client auth'],
+      // Signers before 1.27 insist on the second.
+      usages: ['digital signature', 'key encipherment', 'client auth'],
       signal,
     });
     return { key, certificate };

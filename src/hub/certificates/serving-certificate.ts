@@ -72,7 +72,8 @@ async function obtain(
     namePrefix: `tidegate-hub-serving-${nodeName}-`,
     request,
     signerName: KUBELET_SERVING,
-    usages: ['digital signature', 'server auth'],
+    // Signers before 1.27 insist on the second.
+    usages: ['digital signature', 'key encipherment', 'server auth'],
     signal,
   });
   return { key, certificate };
