@@ -1,7 +1,10 @@
 import type { ClusterConfig } from '../config/cluster.ts';
-import { apiVersionOf, type KubeList, type KubeObject, type Status } from '../object.ts';
+import { silentLogger } from '../log.ts';
+import type { KubeList, KubeObject, Status } from '../object.ts';
+import { decodeList, WireError } from '../protobuf/index.ts';
 import { Discovery } from './discovery.ts';
 import { ConnectionError, isExpired } from './errors.ts';
+import { completeList } from './list.ts';
 import {
   type CallOptions,
   type DeleteOptions,
@@ -18,9 +21,16 @@ import {
   watchQuery,
   writeQuery,
 } from './options.ts';
+import { isProtobuf, ProtobufWishes } from './protobuf.ts';
 import { pathOf, type Resource, type Target } from './resource.ts';
 import { type HttpRequest, Transport, type TransportOptions } from './transport.ts';
 import { type WatchEvent, watchEvents } from './watch.ts';
+import { framedEvents } from './watch-frames.ts';
+
+export interface ClientOptions extends TransportOptions {
+  /** Ask for lists and watches in protobuf where it can be read. The objects are the same, in half the bytes of a watch. */
+  protobuf?: boolean;
+}
 
 const PAGE_SIZE = 500;
 
@@ -29,10 +39,12 @@ export class KubeClient {
   readonly config: ClusterConfig;
   readonly discovery: Discovery;
   readonly #transport: Transport;
+  readonly #protobuf: ProtobufWishes;
 
-  constructor(config: ClusterConfig, options: TransportOptions = {}) {
+  constructor(config: ClusterConfig, options: ClientOptions = {}) {
     this.config = config;
     this.#transport = new Transport(config, options);
+    this.#protobuf = new ProtobufWishes(options.protobuf === true, options.log ?? silentLogger);
     this.discovery = new Discovery((path, accept) => this.raw({ method: 'GET', path, headers: { accept } }));
   }
 
@@ -86,12 +98,21 @@ export class KubeClient {
     resource: Resource<T>,
     options: ListOptions = {},
   ): Promise<KubeList<T>> {
+    const { signal, deadlineMs } = options;
     const path = pathOf(resource, { namespace: options.namespace });
-    const list = await this.#json<Omit<KubeList<T>, 'items'> & { items?: T[] | null }>(
-      { method: 'GET', path, query: listQuery(options) },
-      options,
-    );
-    return { ...list, items: (list.items ?? []).map((item) => withKind(item, resource, list.kind)) };
+    const headers = this.#protobuf.headers(resource, 'list');
+    const request: HttpRequest = { method: 'GET', path, query: listQuery(options), headers, signal };
+    const answer = await this.#transport.call(request, deadlineMs);
+    if (!isProtobuf(answer.contentType)) return completeList(parsed(request, answer.body), resource);
+    try {
+      return decodeList(answer.body) as KubeList<T>;
+    } catch (error) {
+      if (!(error instanceof WireError)) throw error;
+      this.#protobuf.giveUp(resource, error);
+      // A server that sends it unasked would send it again.
+      if (headers.accept === undefined) throw new ConnectionError(describe(request), error);
+      return this.listPage(resource, options);
+    }
   }
 
   /** Resolves once the server has accepted the watch; the events follow until it ends or `signal` is aborted. */
@@ -100,8 +121,11 @@ export class KubeClient {
     options: WatchOptions = {},
   ): Promise<AsyncGenerator<WatchEvent<T>>> {
     const path = pathOf(resource, { namespace: options.namespace });
-    const request: HttpRequest = { method: 'GET', path, query: watchQuery(options), signal: options.signal };
-    return watchEvents<T>(await this.#transport.open(request));
+    const headers = this.#protobuf.headers(resource, 'watch');
+    const { signal } = options;
+    const request: HttpRequest = { method: 'GET', path, query: watchQuery(options), headers, signal };
+    const { contentType, chunks } = await this.#transport.open(request);
+    return isProtobuf(contentType) ? this.#framedEvents(resource, request, chunks) : watchEvents<T>(chunks);
   }
 
   /** With a `subresource` (binding, token, eviction), the object's name is that of the one it hangs on. */
@@ -170,7 +194,7 @@ export class KubeClient {
   /** The body as text: logs, metrics, `/healthz`. */
   async text(path: string, options: CallOptions = {}): Promise<string> {
     const request: HttpRequest = { method: 'GET', path, headers: { accept: '*/*' }, signal: options.signal };
-    return (await this.#transport.call(request, options.deadlineMs)).body;
+    return (await this.#transport.call(request, options.deadlineMs)).body.toString('utf8');
   }
 
   /** Ends every request and watch that is still open. */
@@ -202,11 +226,31 @@ export class KubeClient {
 
   async #json<R>(request: HttpRequest, { signal, deadlineMs }: CallOptions): Promise<R> {
     const { body } = await this.#transport.call({ signal, ...request }, deadlineMs);
+    return parsed(request, body);
+  }
+
+  async *#framedEvents<T extends KubeObject>(
+    resource: Resource<T>,
+    request: HttpRequest,
+    chunks: AsyncIterable<Buffer>,
+  ): AsyncGenerator<WatchEvent<T>> {
     try {
-      return JSON.parse(body);
+      yield* framedEvents<T>(chunks);
     } catch (error) {
-      throw new ConnectionError(`${request.method} ${request.path}: the answer is not JSON`, error);
+      if (!(error instanceof WireError)) throw error;
+      this.#protobuf.giveUp(resource, error);
+      throw new ConnectionError(describe(request), error);
     }
+  }
+}
+
+const describe = ({ method, path }: HttpRequest): string => `${method} ${path}`;
+
+function parsed<R>(request: HttpRequest, body: Buffer): R {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch (error) {
+    throw new ConnectionError(`${describe(request)}: the answer is not JSON`, error);
   }
 }
 
@@ -215,10 +259,3 @@ const targetOf = (object: KubeObject, subresource: string | undefined): Partial<
   name: object.metadata.name ?? '',
   subresource,
 });
-
-/** Items of a list come without apiVersion and kind, which would make them differ from the same objects watched. */
-function withKind<T extends KubeObject>(item: T, resource: Resource<T>, listKind: string): T {
-  if (item.kind !== undefined && item.apiVersion !== undefined) return item;
-  const apiVersion = apiVersionOf(resource.group, resource.version);
-  return { ...item, apiVersion, kind: listKind.replace(/List$/, '') };
-}

@@ -6,8 +6,9 @@ import type { ClusterConfig, Credential } from '../config/cluster.ts';
 import { type Logger, silentLogger } from '../log.ts';
 import { request as undiciRequest } from '../undici.ts';
 import { type Connections, Dispatchers } from './dispatchers.ts';
-import { ApiStatusError, ConnectionError, DeadlineError, statusOf } from './errors.ts';
+import { ApiStatusError, ConnectionError, DeadlineError } from './errors.ts';
 import { type Query, queryString } from './options.ts';
+import { statusIn } from './protobuf.ts';
 import { resetRetryMs, retryAfterMs } from './retry.ts';
 
 export interface HttpRequest {
@@ -21,8 +22,15 @@ export interface HttpRequest {
 
 export interface HttpResponse {
   code: number;
-  headers: Record<string, string | string[] | undefined>;
-  body: string;
+  /** Empty when the server did not say. */
+  contentType: string;
+  body: Buffer;
+}
+
+/** An answer whose body is still arriving. */
+export interface HttpStream {
+  contentType: string;
+  chunks: AsyncIterable<Buffer>;
 }
 
 export interface TransportOptions {
@@ -78,9 +86,9 @@ export class Transport {
   }
 
   /** Sends and hands the body over as it arrives. It lives until it ends or `signal` is aborted. */
-  async open(request: HttpRequest): Promise<AsyncIterable<Buffer>> {
+  async open(request: HttpRequest): Promise<HttpStream> {
     const answer = await this.#send(request, { stream: true });
-    return this.#chunks(request, answer);
+    return { contentType: contentTypeOf(answer), chunks: this.#chunks(request, answer) };
   }
 
   async close(): Promise<void> {
@@ -92,7 +100,7 @@ export class Transport {
       const answer = await this.#send(request);
       try {
         const body = await this.#read(request, answer);
-        return { code: answer.statusCode, headers: answer.headers, body };
+        return { code: answer.statusCode, contentType: contentTypeOf(answer), body };
       } catch (error) {
         await sleep(this.#clock, this.#repeatAfterMs(request, error, attempt), request.signal);
       }
@@ -169,11 +177,11 @@ export class Transport {
     }
   }
 
-  async #read(request: HttpRequest, answer: Answer): Promise<string> {
+  async #read(request: HttpRequest, answer: Answer): Promise<Buffer> {
     try {
       const bytes = Buffer.from(await answer.body.arrayBuffer());
       const gzipped = answer.headers['content-encoding'] === 'gzip';
-      return (gzipped ? await inflate(bytes) : bytes).toString('utf8');
+      return gzipped ? await inflate(bytes) : bytes;
     } catch (error) {
       throw this.#failure(request, error);
     }
@@ -181,7 +189,10 @@ export class Transport {
 
   async #refused(request: HttpRequest, answer: Answer): Promise<never> {
     const body = await this.#read(request, answer);
-    throw new ApiStatusError(statusOf(answer.statusCode, body), this.#describe(request));
+    throw new ApiStatusError(
+      statusIn(answer.statusCode, contentTypeOf(answer), body),
+      this.#describe(request),
+    );
   }
 
   #accepted(answer: Answer): Answer {
@@ -217,6 +228,8 @@ function impersonationHeaders({ impersonate }: ClusterConfig): Record<string, st
   }
   return headers;
 }
+
+const contentTypeOf = ({ headers }: Answer): string => single(headers['content-type']) ?? '';
 
 const single = (header: string | string[] | undefined): string | undefined =>
   Array.isArray(header) ? header[0] : header;

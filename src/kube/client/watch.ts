@@ -34,12 +34,15 @@ async function* lines(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
 }
 
 function parseEvent<T extends KubeObject>(line: string): WatchEvent<T> {
-  let event: { type?: unknown; object?: unknown };
   try {
-    event = JSON.parse(line);
+    return eventOf<T>(JSON.parse(line));
   } catch (error) {
-    throw new ConnectionError('watch', error);
+    throw error instanceof SyntaxError ? new ConnectionError('watch', error) : error;
   }
+}
+
+/** What arrived, if it is an event. */
+export function eventOf<T extends KubeObject>(event: { type?: unknown; object?: unknown }): WatchEvent<T> {
   switch (event.type) {
     case 'ADDED':
     case 'MODIFIED':
@@ -47,8 +50,13 @@ function parseEvent<T extends KubeObject>(line: string): WatchEvent<T> {
     case 'BOOKMARK':
       return event as WatchEvent<T>;
     case 'ERROR':
-      throw new ApiStatusError(isStatus(event.object) ? event.object : statusOf(500, line));
+      throw new ApiStatusError(
+        isStatus(event.object) ? event.object : statusOf(500, JSON.stringify(event.object)),
+      );
     default:
-      throw new ConnectionError('watch', new Error(`not a watch event: ${line.slice(0, 200)}`));
+      throw new ConnectionError(
+        'watch',
+        new Error(`not a watch event: ${JSON.stringify(event).slice(0, 200)}`),
+      );
   }
 }
