@@ -99,6 +99,7 @@ class WatchStream {
     }
     if (initialEventsEnd) this.#bookmark({ [INITIAL_EVENTS_END]: 'true' });
     this.#hold.subscribe({
+      seen: resourceVersion,
       changed: (events) => this.#send(events),
       ended: (why) => (why === undefined ? this.#stop() : this.#fail(why)),
     });

@@ -135,7 +135,7 @@ export class MemoryView implements View {
     }
     this.#tombstones.clear();
     this.#overlaid.clear();
-    this.#commit(changes, resourceVersion);
+    this.#commit(changes, resourceVersion, { leap: true });
   }
 
   apply(type: 'ADDED' | 'MODIFIED' | 'DELETED', item: ViewItem): void {
@@ -156,7 +156,7 @@ export class MemoryView implements View {
     const previous = this.#items.get(item.key);
     if (previous === undefined) return;
     this.#overlaid.add(item.key);
-    this.#commit([{ type: 'put', item, previous }], this.#resourceVersion!, this.#heardAt);
+    this.#commit([{ type: 'put', item, previous }], this.#resourceVersion!, { heardAt: this.#heardAt });
   }
 
   /** The API server does not let us have it. Watches end first: to them the objects are not deleted. */
@@ -204,7 +204,11 @@ export class MemoryView implements View {
     return repeated ? undefined : { type: 'put', item, previous };
   }
 
-  #commit(changes: readonly ViewChange[], resourceVersion: string, heardAt = this.#clock.now()): void {
+  #commit(
+    changes: readonly ViewChange[],
+    resourceVersion: string,
+    { heardAt = this.#clock.now(), leap = false } = {},
+  ): void {
     for (const change of changes) this.#place(change);
     for (const { type, item } of changes) {
       const overlaid = this.#overlaid.has(item.key);
@@ -214,7 +218,7 @@ export class MemoryView implements View {
     this.#heardAt = heardAt;
     this.#resourceVersion = resourceVersion;
     this.#storage.putProgress(this.#id, this.progress());
-    this.#announce(changes, resourceVersion);
+    this.#announce(changes, resourceVersion, leap);
     this.#waiters.arrived();
   }
 
@@ -227,8 +231,8 @@ export class MemoryView implements View {
     }
   }
 
-  #announce(changes: readonly ViewChange[], resourceVersion: string): void {
-    for (const listener of [...this.#listeners]) this.#tell(() => listener(changes, resourceVersion));
+  #announce(changes: readonly ViewChange[], resourceVersion: string, leap = false): void {
+    for (const listener of [...this.#listeners]) this.#tell(() => listener(changes, resourceVersion, leap));
   }
 
   #tell(tell: () => void): void {

@@ -59,13 +59,14 @@ export class FakeView implements View {
   change(
     changes: readonly ViewChange[],
     resourceVersion = changes.at(-1)?.item.resourceVersion ?? this.resourceVersion!,
+    leap = false,
   ): void {
     for (const { type, item } of changes) {
       if (type === 'put') this.#items.set(item.key, item);
       else this.#items.delete(item.key);
     }
     this.resourceVersion = resourceVersion;
-    for (const listener of [...this.#listeners]) listener(changes, resourceVersion);
+    for (const listener of [...this.#listeners]) listener(changes, resourceVersion, leap);
   }
 
   refuse(why: Error): void {

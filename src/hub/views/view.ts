@@ -26,8 +26,11 @@ export type ViewChange =
   /** `item` is the last state, its resourceVersion that of the deletion. */
   | { readonly type: 'delete'; readonly item: ViewItem; readonly previous: ViewItem };
 
-/** Changes in their order, and the resourceVersion after them. Without changes it is a bookmark. */
-export type ViewListener = (changes: readonly ViewChange[], resourceVersion: string) => void;
+/**
+ * Changes in their order, and the resourceVersion after them. Without changes it is a bookmark. `leap`: they are the
+ * outcome of a list; what happened in between nobody knows.
+ */
+export type ViewListener = (changes: readonly ViewChange[], resourceVersion: string, leap?: boolean) => void;
 
 /**
  * The objects that one identity sees under one path and selector, as they were when the API server was last heard.

@@ -29,6 +29,8 @@ export class History {
   #bytes = 0;
   /** Whoever has seen this version or a newer one has missed nothing that is forgotten. */
   #oldest: string;
+  /** A version before this one that does not stand here was never ours: others have seen what we have not. */
+  #leaptTo: string | undefined;
 
   constructor(version: string) {
     this.#oldest = version;
@@ -52,6 +54,11 @@ export class History {
     else this.#entries.push({ version });
   }
 
+  /** What happened up to `version` is known by its outcome only. */
+  leap(version: string): void {
+    this.#leaptTo = newest(this.#leaptTo, version);
+  }
+
   /** Forgets what is too much. */
   trim(): void {
     let forgotten = 0;
@@ -73,6 +80,8 @@ export class History {
     const seen = this.#entries.findIndex((entry) => entry.version === version);
     const unknown = seen < 0 && compareResourceVersions(version, this.#oldest) === undefined;
     if (unknown || isOlderVersion(version, this.#oldest)) throw tooOldResourceVersion(version, this.#oldest);
+    const strange = seen < 0 && isOlderVersion(version, this.#leaptTo);
+    if (strange) throw tooOldResourceVersion(version, this.#leaptTo ?? '');
     const first = seen >= 0 ? seen + 1 : this.#entries.findIndex((e) => isOlderVersion(version, e.version));
     if (first < 0) return [];
     return this.#entries.slice(first).flatMap(({ event }) => event ?? []);

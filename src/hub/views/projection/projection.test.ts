@@ -15,7 +15,7 @@ const service = (name: string, resourceVersion: number, more: Record<string, unk
   metadata: { name, namespace: 'a', resourceVersion: `${resourceVersion}`, ...more },
 });
 
-function setup(causes: View[] = []) {
+function setup(causes: View[] = [], random = () => 0) {
   const listeners = new Set<DependencyListener>();
   const faults: string[] = [];
   const clock = new VirtualClock();
@@ -28,6 +28,7 @@ function setup(causes: View[] = []) {
       },
     },
     causes,
+    random,
     onFault: (key) => faults.push(key),
   });
   const dependencyChanged = (dependency: string, version: number): void => {
@@ -37,12 +38,19 @@ function setup(causes: View[] = []) {
 }
 
 /** All that a watch is told, as `TYPE name@version`. */
-function watch(projections: Projections, view: View, chain: Chain | (() => Chain), selection = EVERYTHING) {
+function watch(
+  projections: Projections,
+  view: View,
+  chain: Chain | (() => Chain),
+  selection = EVERYTHING,
+  seen?: string,
+) {
   const chainOf = typeof chain === 'function' ? chain : () => chain;
   const hold = projections.hold(view, chainOf, selection);
   const told: string[] = [];
   const ended: (string | undefined)[] = [];
   hold.subscribe({
+    ...(seen === undefined ? {} : { seen }),
     changed: (events) => told.push(...events.map(textOf)),
     ended: (why) => ended.push(why?.message),
   });
@@ -228,8 +236,40 @@ test('a client that was away while a dependency changed lists again', () => {
   const services = new FakeView('120');
   const { projections } = setup([services]);
   const { hold } = watch(projections, view, hiding(new Set()));
-  expect(hold.projection.resourceVersion).toBe('120');
   expect(() => hold.projection.since('100')).toThrow('too old resource version');
+});
+
+test('a hub that was restarted has heard of a dependency what it had not when the client saw that very version', () => {
+  const view = new FakeView('1');
+  view.put(service('x', 100));
+  const pools = new FakeView('90');
+  const hidden = new Set<string>();
+  const before = watch(setup([pools]).projections, view, hiding(hidden)).hold.projection;
+  const seen = before.resourceVersion;
+  hidden.add('x');
+  pools.change([], '95');
+  const after = watch(setup([pools], () => 0.5).projections, view, hiding(hidden)).hold.projection;
+  for (const version of ['100', seen]) expect(() => after.since(version)).toThrow('too old resource version');
+  // Nor does it know what somebody has seen that it will only come to.
+  expect(() => after.since('2000')).toThrow('too old resource version');
+  expect(after.since(after.resourceVersion)).toEqual([]);
+});
+
+test('a client has seen more than the hub had on its disk when it was killed', () => {
+  const view = new FakeView('95');
+  const { projections } = setup();
+  const { told, ended } = watch(projections, view, NO_FILTERS, EVERYTHING, '98');
+  const late = watch(projections, view, NO_FILTERS, EVERYTHING, '96');
+  view.put(service('y', 96));
+  expect(told).toEqual(['ADDED y@96']);
+  // Of what was made at 98 and has gone since a list says nothing.
+  view.change([], '105', true);
+  expect(ended).toEqual(['too old resource version: 98 (105)']);
+  expect(late.ended).toEqual([]);
+  const { projection } = late.hold;
+  expect(() => projection.since('98')).toThrow('too old resource version: 98 (105)');
+  expect(projection.since('96')).toEqual([]);
+  expect(projection.since('105')).toEqual([]);
 });
 
 test('a right that was taken away ends watches, and the next client gets a projection of its own', () => {

@@ -9,6 +9,8 @@ import { atVersion, looksSame, type Sight } from './sight.ts';
 import { laterThan, newest } from './version.ts';
 
 export interface ProjectionListener {
+  /** The version that the client came with. It may be one that the hub had before it was killed, and not since. */
+  readonly seen?: string;
   /** What happened, in order. Nothing: only the version has moved. All listeners get the same array. */
   changed(events: readonly ProjectionEvent[]): void;
   /** Nothing more will come. With a reason clients have to be told; without, they learn it when they come back. */
@@ -46,7 +48,10 @@ export class Projection {
     this.#history = new History(this.#version);
     this.#noteOwnVersion(this.#version);
     this.#lookAtAll();
-    this.#unsubscribe = view.subscribe((changes, now) => this.#follow(changes, now));
+    this.#unsubscribe = view.subscribe((changes, now, leap) => {
+      if (leap === true) this.#leap(now);
+      this.#follow(changes, now);
+    });
   }
 
   /** What clients may come back with, and what lists are of. */
@@ -69,8 +74,11 @@ export class Projection {
     return this.#sorted;
   }
 
-  /** What happened after `resourceVersion`; throws 410 when that is forgotten. */
+  /** What happened after `resourceVersion`; throws 410 when that is forgotten, or can not be known. */
   since(resourceVersion: string): ProjectionEvent[] {
+    // What a client has seen that comes from our future hangs on states of other views that we may never have.
+    if (this.sight.hasDependencies && isOlderVersion(this.#version, resourceVersion))
+      throw tooOldResourceVersion(resourceVersion, this.#version);
     return this.#history.since(resourceVersion);
   }
 
@@ -127,6 +135,18 @@ export class Projection {
   close(): void {
     this.#unsubscribe();
     this.#end();
+  }
+
+  /** Who has seen more than we had is not told by the outcome alone what has gone since. */
+  #leap(resourceVersion: string): void {
+    this.#history.leap(resourceVersion);
+    for (const listener of [...this.#listeners]) {
+      const { seen } = listener;
+      if (seen === undefined || !isOlderVersion(this.#viewVersion, seen)) continue;
+      if (!isOlderVersion(seen, resourceVersion)) continue;
+      this.#listeners.delete(listener);
+      listener.ended(tooOldResourceVersion(seen, resourceVersion));
+    }
   }
 
   #follow(changes: readonly ViewChange[], resourceVersion: string): void {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../kube/index.ts';
+import type { Clock, Random } from '../../../kube/index.ts';
 import type { Chain, DependencyListener } from '../../filters/filter.ts';
 import { EVERYTHING, type Selection } from '../../request/index.ts';
 import type { View, ViewItem } from '../view.ts';
@@ -10,6 +10,7 @@ import { following, laterThan, newest } from './version.ts';
 
 export interface ProjectionsOptions {
   clock: Clock;
+  random?: Random;
   /** Tells what filters depend on. */
   context: { subscribe(listener: DependencyListener): () => void };
   /** The views that filters look into. */
@@ -20,6 +21,8 @@ export interface ProjectionsOptions {
 /** A client whose watch has ended comes back within moments, and then wants the history. */
 const KEPT_IDLE_MS = 2 * 60_000;
 const MOST_IDLE = 64;
+/** Two processes on the same disk hardly ever begin with the same version of their own. */
+const FURTHEST_START = 1000;
 /** Older than any. */
 const NO_VERSION = '0';
 
@@ -109,7 +112,7 @@ export class Projections {
 
   #make(id: string, view: View, chain: Chain, selection: Selection): Shared {
     const sight = new Sight(chain, selection, this.#options.onFault);
-    const projection = new Projection(view, sight, this.#notBefore(view, chain));
+    const projection = new Projection(view, sight, this.#notBefore(view, sight));
     const stop = view.onRefused(() => this.#drop(shared));
     const shared: Shared = { id, projection, holds: 0, stop };
     const ofView = this.#byView.get(view) ?? new Map<string, Shared>();
@@ -117,11 +120,19 @@ export class Projections {
     return shared;
   }
 
-  /** A client that was away while something else changed must not take the new state for the one that it knows. */
-  #notBefore(view: View, chain: Chain): string {
-    const causes = chain.filters.some((filter) => filter.dependsOn) ? this.#options.causes : [];
-    const versions = [this.#floors.of(view), ...causes.map(({ resourceVersion }) => resourceVersion)];
-    return versions.reduce((a: string, b) => (b === undefined ? a : newest(a, b)), NO_VERSION);
+  /**
+   * A client that was away while something else changed must not take the new state for the one that it knows. Where
+   * several views decide what is shown, the version of the newest does not tell how far the others were when the client
+   * saw it, perhaps from a hub that was killed since. So there a projection begins with a version that is its own.
+   */
+  #notBefore(view: View, { hasDependencies }: Sight): string {
+    const floor = this.#floors.of(view) ?? NO_VERSION;
+    if (!hasDependencies || this.#options.causes.length === 0) return floor;
+    const versions = [view, ...this.#options.causes].map(
+      ({ resourceVersion = NO_VERSION }) => resourceVersion,
+    );
+    const { random = Math.random } = this.#options;
+    return newest(floor, following(versions.reduce(newest), 1 + Math.floor(random() * FURTHEST_START)));
   }
 
   #leave(shared: Shared): void {
