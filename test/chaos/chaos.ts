@@ -109,13 +109,15 @@ class Run {
   }
 
   async #quiet(): Promise<void> {
-    await settle(this.#shaken, this.#ledger);
+    const last = await settle(this.#shaken, this.#ledger);
     const wrong = [
       ...this.#shaken.programs.flatMap(({ leaks }) => leaks),
       ...this.#kubelets.flatMap(({ refusals }) => refusals),
     ];
     if (wrong.length > 0) throw new Error(`it has settled, but on the way:\n${wrong.join('\n')}`);
-    this.#say(`settled; ${this.#ledger.writes} writes answered so far`);
+    this.#say(
+      `settled; ${this.#ledger.writes} writes answered so far; last to come right: ${last.split(':\n', 1)}`,
+    );
   }
 
   #say(line: string): void {

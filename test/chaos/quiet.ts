@@ -17,13 +17,14 @@ const MOST_MEGABYTES = 300;
 /** Views that the hub itself holds: what its filters look at. */
 const OWN_VIEWS = ['services', 'nodepools.apps.openyurt.io', 'nodegroups.apps.kubeedge.io', 'configmaps'];
 
-/** Throws what is still wrong when it has taken too long. */
-export async function settle(shaken: Shaken, ledger: Ledger): Promise<void> {
+/** Returns what was wrong for the longest; throws what is still wrong when it has taken too long. */
+export async function settle(shaken: Shaken, ledger: Ledger): Promise<string> {
   const end = performance.now() + LONGEST_MS;
-  for (;;) {
+  for (let last = 'nothing'; ; ) {
     const wrong = await wrongs(shaken, ledger);
-    if (wrong.length === 0) return;
+    if (wrong.length === 0) return last;
     if (performance.now() > end) throw new Error(`it does not settle:\n${wrong.join('\n')}`);
+    last = wrong[0] ?? last;
     await sleep(LOOK_AGAIN_MS);
   }
 }
