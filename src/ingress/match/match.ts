@@ -1,0 +1,94 @@
+import type { Action, HeaderMatch, HostName, HostRoutes, Route } from '../model.ts';
+import { requestHost, wildcardOf } from './host.ts';
+import { matchesPath, requestPath } from './path.ts';
+import type { RouteTable } from './table.ts';
+
+export interface MatchRequest {
+  /** The Host header or :authority as it came. */
+  readonly host: string | undefined;
+  /** The request target as it came, a query may follow. */
+  readonly path: string;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** It came over TLS. */
+  readonly secure: boolean;
+}
+
+export type Match =
+  /** Without a route it is the fallback of the host. */
+  | { readonly kind: 'route'; readonly host: HostRoutes; readonly route?: Route; readonly action: Action }
+  /** To the same place, by https. */
+  | { readonly kind: 'redirect'; readonly host: HostRoutes; readonly name: HostName }
+  | { readonly kind: 'notFound' }
+  | { readonly kind: 'badRequest'; readonly wrong: 'host' | 'path' };
+
+/** What was looked at on the way, in this order. */
+export type Step =
+  | { readonly kind: 'request'; readonly host: HostName; readonly path: string }
+  | { readonly kind: 'host'; readonly host: HostName; readonly found: boolean }
+  | { readonly kind: 'route'; readonly host: HostName; readonly route: Route; readonly why: RouteVerdict }
+  | { readonly kind: 'fallback'; readonly host: HostName; readonly action: Action | undefined };
+
+export type RouteVerdict = 'matches' | 'otherPath' | 'otherHeaders';
+
+/** Where a request goes. All data planes agree with it. `note` is told of every step. */
+export function match(table: RouteTable, request: MatchRequest, note?: (step: Step) => void): Match {
+  const name = requestHost(request.host);
+  if (name === undefined) return { kind: 'badRequest', wrong: 'host' };
+  const path = requestPath(request.path);
+  if (path === undefined) return { kind: 'badRequest', wrong: 'path' };
+  note?.({ kind: 'request', host: name, path });
+  const host = hostFor(table, name, note);
+  if (host?.redirectToHttps === true && !request.secure) return { kind: 'redirect', host, name };
+  const all = (): HostRoutes | undefined => (name === '' ? undefined : lookUp(table, '', note));
+  return (
+    matchIn(host, path, request.headers, note) ??
+    matchIn(all(), path, request.headers, note) ?? { kind: 'notFound' }
+  );
+}
+
+/** The same with all that was looked at, for people. */
+export function explain(table: RouteTable, request: MatchRequest): { match: Match; steps: Step[] } {
+  const steps: Step[] = [];
+  return { match: match(table, request, (step) => steps.push(step)), steps };
+}
+
+function hostFor(table: RouteTable, name: HostName, note?: (step: Step) => void): HostRoutes | undefined {
+  const exact = lookUp(table, name, note);
+  if (exact !== undefined) return exact;
+  const wildcard = wildcardOf(name);
+  return wildcard === undefined ? undefined : lookUp(table, wildcard, note);
+}
+
+function lookUp({ hosts }: RouteTable, host: HostName, note?: (step: Step) => void): HostRoutes | undefined {
+  const found = hosts.get(host);
+  note?.({ kind: 'host', host, found: found !== undefined });
+  return found;
+}
+
+function matchIn(
+  host: HostRoutes | undefined,
+  path: string,
+  headers: MatchRequest['headers'],
+  note?: (step: Step) => void,
+): Match | undefined {
+  if (host === undefined) return undefined;
+  for (const route of host.routes) {
+    const why = judge(route, path, headers);
+    note?.({ kind: 'route', host: host.host, route, why });
+    if (why === 'matches') return { kind: 'route', host, route, action: route.action };
+  }
+  note?.({ kind: 'fallback', host: host.host, action: host.fallback });
+  return host.fallback && { kind: 'route', host, action: host.fallback };
+}
+
+function judge(route: Route, path: string, headers: MatchRequest['headers']): RouteVerdict {
+  if (!matchesPath(route, path)) return 'otherPath';
+  return route.headers.every((wanted) => hasHeader(headers, wanted)) ? 'matches' : 'otherHeaders';
+}
+
+/** A header that came several times has the value that one gets by joining them, as everywhere in HTTP. */
+function hasHeader(headers: MatchRequest['headers'], { name, value }: HeaderMatch): boolean {
+  const said = headers[name];
+  return (Array.isArray(said) ? said.join(', ') : said) === value;
+}
