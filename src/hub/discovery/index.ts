@@ -6,4 +6,4 @@
  * suits its Accept (documents, variants) -> 304: the copy is the answer; 200: the copy is replaced; anything else goes
  * back as it is -> no API server: the copy, for whoever has proved who they are, or 503.
  */
-export { DiscoveryCache, type DiscoveryOptions } from './cache.ts';
+export { DiscoveryCache } from './cache.ts';

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { Credential } from '../../kube/index.ts';
-import type { ExchangeContext } from './failover.ts';
+import type { FailoverContext } from './failover.ts';
 import {
   forwardedRequestHeaders,
   forwardedResponseHeaders,
@@ -60,7 +60,7 @@ export async function forward(
     status: answer.statusCode,
     headers: forwardedResponseHeaders(answer.headers),
     body: answer.body,
-    server: (answer.context as ExchangeContext).server,
+    server: (answer.context as FailoverContext).server,
   };
 }
 

@@ -4,7 +4,7 @@
  *
  * One request that is passed on:
  *   `Upstream.forward` drops what belongs to the client's connection and adds the credential (forward, headers)
- *   -> an Exchange picks a server (choose), and sends it over the connections for that credential (server)
+ *   -> a FailoverExchange picks a server (choose), and sends it over the connections for that credential (server)
  *   -> the connection can not be made, or breaks under a read: the next server is tried, and the first one suspected
  *   -> its HealthMonitor looks at once (probe); when it is gone, all that waits on it fails, and listeners are told
  *   -> no server is left: UpstreamUnavailable, and the hub answers by what it has.
@@ -12,9 +12,8 @@
  */
 export type { LbMode } from './choose.ts';
 export { UpstreamUnavailable } from './errors.ts';
-export type { ForwardedAnswer, ForwardRequest, UpstreamCredential } from './forward.ts';
-export type { RequestHeaders, ResponseHeaders } from './headers.ts';
-export { HEALTH_TIMINGS, type HealthTimings } from './health.ts';
-export type { ServerState } from './server.ts';
+export type { ForwardedAnswer, UpstreamCredential } from './forward.ts';
+export type { RequestHeaders } from './headers.ts';
+export { HEALTH_TIMINGS } from './health.ts';
 export { writeHead } from './upgrade.ts';
-export { Upstream, type UpstreamListener, type UpstreamOptions } from './upstream.ts';
+export { Upstream } from './upstream.ts';

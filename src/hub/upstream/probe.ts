@@ -1,4 +1,4 @@
-import { type Clock, childController, sleep } from '../../kube/clock.ts';
+import { aborted, type Clock, childController, sleep } from '../../kube/clock.ts';
 import { describeError } from './errors.ts';
 
 export interface ProbeTarget {
@@ -45,11 +45,13 @@ export async function probe(
   const startedAt = clock.monotonic();
   const heard = (): boolean => target.heardAt() > startedAt;
   const asked: Promise<'old' | 'new'>[] = [];
+  const within = (ms: number, answer: Promise<'old' | 'new'>): Promise<Outcome<'old' | 'new'>> =>
+    firstOf(clock, ms, answer, controller.signal);
   try {
     let silent = false;
     if (!doubted) {
       asked.push(target.askOverOld(controller.signal).then(() => 'old'));
-      const first = await within(clock, patienceMs, asked[0]!);
+      const first = await within(patienceMs, asked[0]!);
       if (first.result === 'answer' || (heard() && !saysNo(first))) return { verdict: 'alive' };
       silent = first.result === 'silence';
       if (!silent) await sleep(clock, SECOND_LOOK_MS, signal);
@@ -59,9 +61,9 @@ export async function probe(
       connected = true;
     };
     asked.push(target.askOverNew(controller.signal, onConnected).then(() => 'new'));
-    let second = await within(clock, patienceMs, Promise.any(asked));
+    let second = await within(patienceMs, Promise.any(asked));
     if (second.result === 'silence' && connected && !heard()) {
-      second = await within(clock, hungMs, Promise.any(asked));
+      second = await within(hungMs, Promise.any(asked));
     }
     if (second.result === 'answer') {
       return { verdict: second.value === 'new' && silent && !heard() ? 'stale' : 'alive' };
@@ -91,14 +93,16 @@ function saysNo(outcome: Outcome<unknown>): boolean {
   return errors.some((e) => e instanceof NotReadyError);
 }
 
-function within<V>(clock: Clock, ms: number, promise: Promise<V>): Promise<Outcome<V>> {
+/** What comes of it within `ms`. Whoever still waits for a connection does not hear of an abort: we do. */
+function firstOf<V>(clock: Clock, ms: number, answer: Promise<V>, signal: AbortSignal): Promise<Outcome<V>> {
   return new Promise((resolve) => {
-    const cancel = clock.after(ms, () => resolve({ result: 'silence' }));
     const settle = (outcome: Outcome<V>): void => {
       cancel();
       resolve(outcome);
     };
-    promise.then(
+    const cancel = clock.after(ms, () => resolve({ result: 'silence' }));
+    aborted(signal).then(() => settle({ result: 'silence' }));
+    answer.then(
       (value) => settle({ result: 'answer', value }),
       (error: unknown) => settle({ result: 'failure', error }),
     );
