@@ -4,7 +4,7 @@ import type { Credential } from '../../kube/index.ts';
 import { errors } from '../../kube/undici.ts';
 import type { Choose } from './choose.ts';
 import { describeError, UpstreamUnavailable } from './errors.ts';
-import type { UpstreamServer } from './server.ts';
+import { type Encoding, encodingOf, type UpstreamServer } from './server.ts';
 
 type Controller = Dispatcher.DispatchController;
 type Handler = Dispatcher.DispatchHandler;
@@ -44,6 +44,8 @@ export class FailoverExchange implements Handler, Controller {
   /** The present attempt has a connection, and something may have been sent over it. */
   #sent = false;
   #answering = false;
+  /** Of the answer. */
+  #encoding: Encoding = 'other';
   #secondChance = true;
   #over = false;
   #reason: Error | null = null;
@@ -111,12 +113,13 @@ export class FailoverExchange implements Handler, Controller {
     if (this.#over) return;
     this.#server?.heard(0);
     if (statusCode >= 200) this.#answering = true;
+    this.#encoding = encodingOf(headers['content-type']);
     this.#options.handler.onResponseStart?.(this, statusCode, headers, statusMessage);
   }
 
   onResponseData(_: Controller, chunk: Buffer): void {
     if (this.#over) return;
-    this.#server?.heard(chunk.length);
+    this.#server?.heard(chunk.length, this.#encoding);
     this.#options.handler.onResponseData?.(this, chunk);
   }
 

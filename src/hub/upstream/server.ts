@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { Dispatchers, type Peer } from '../../kube/client/dispatchers.ts';
 import type { Clock, Credential } from '../../kube/index.ts';
+import { PROTOBUF } from '../../kube/protobuf/index.ts';
 
 /** What the rest of the hub may know of an API server. */
 export interface ServerState {
@@ -11,6 +12,20 @@ export interface ServerState {
   readonly lastError: string | undefined;
   /** When it became what it is; milliseconds since the epoch. */
   readonly since: number;
+}
+
+/** How what arrived is written; `other` for text and for tunnels. */
+export type Encoding = 'json' | 'protobuf' | 'other';
+
+export function encodingOf(contentType: string | string[] | undefined): Encoding {
+  switch (String(contentType).split(';')[0]) {
+    case 'application/json':
+      return 'json';
+    case PROTOBUF:
+      return 'protobuf';
+    default:
+      return 'other';
+  }
 }
 
 /** To whoever waited it is as if the other side had broken the connection: they may try again. */
@@ -27,7 +42,7 @@ export class UpstreamServer implements ServerState {
   /** Something went wrong on a connection to it: whoever watches over its health looks at once. */
   onSuspicion: (error: unknown) => void = () => {};
   /** Something of an answer arrived. */
-  onHeard: (bytes: number) => void = () => {};
+  onHeard: (bytes: number, encoding: Encoding) => void = () => {};
   readonly #clock: Clock;
   readonly #peer: Peer;
   /** The node's certificate must never end up under somebody else's request: it has connections of its own. */
@@ -89,9 +104,9 @@ export class UpstreamServer implements ServerState {
     return new Dispatchers(this.#peer);
   }
 
-  heard(bytes: number): void {
+  heard(bytes: number, encoding: Encoding = 'other'): void {
     this.#heardAt = this.#clock.monotonic();
-    this.onHeard(bytes);
+    this.onHeard(bytes, encoding);
   }
 
   /** A connection that has become something else than HTTP, and belongs to no pool any more. */

@@ -359,10 +359,19 @@ describe('upstream', () => {
   it('counts what came, and tells how the servers are', async () => {
     const metrics = new Metrics();
     const upstream = await open({ servers: [url(0)], metrics });
-    api.answer = (_, response) => response.end('12345');
-    await answeredBy(upstream);
+    for (const [type, body] of [
+      ['text/plain', '12345'],
+      ['application/json', '{}'],
+      ['application/vnd.kubernetes.protobuf;stream=watch', 'k8s'],
+    ] as const) {
+      api.answer = (_, response) => response.setHeader('content-type', type).end(body);
+      await answeredBy(upstream);
+    }
     const scraped = await metrics.scrape();
-    expect(scraped).toContain(`tidegate_hub_upstream_received_bytes_total{server="${url(0)}"} 5`);
+    for (const [encoding, bytes] of Object.entries({ other: 5, json: 2, protobuf: 3 })) {
+      const labels = `server="${url(0)}",encoding="${encoding}"`;
+      expect(scraped).toContain(`tidegate_hub_upstream_received_bytes_total{${labels}} ${bytes}`);
+    }
     expect(scraped).toContain(`tidegate_hub_upstream_healthy{server="${url(0)}"} 1`);
   });
 

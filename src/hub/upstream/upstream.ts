@@ -122,6 +122,8 @@ export class Upstream {
       clock,
       log,
       connections: this.#lane(),
+      // Links are thin where hubs are.
+      protobuf: true,
     };
     return new KubeClient(config, options);
   }
@@ -203,7 +205,7 @@ export class Upstream {
     const labels = ['server'];
     const received = metrics.counter('tidegate_hub_upstream_received_bytes_total', {
       help: 'Bytes of answers and tunnels that came from an API server, as they were on the wire.',
-      labels,
+      labels: ['server', 'encoding'],
     });
     const failovers = metrics.counter('tidegate_hub_upstream_failovers_total', {
       help: 'Requests that went on to another API server, or a new connection, after this one failed them.',
@@ -217,8 +219,8 @@ export class Upstream {
       for (const server of this.#servers) healthy.set({ server: server.url }, server.healthy ? 1 : 0);
     });
     for (const server of this.#servers) {
-      server.onHeard = (bytes) => {
-        if (bytes > 0) received.inc({ server: server.url }, bytes);
+      server.onHeard = (bytes, encoding) => {
+        if (bytes > 0) received.inc({ server: server.url, encoding }, bytes);
         this.#heard();
       };
     }
