@@ -140,6 +140,18 @@ describe('a reflector', () => {
     expect(phases.slice(0, 3)).toEqual(['listing', 'waiting', 'listing']);
   });
 
+  it('fetches the state at once when it hears after a long absence that its place is forgotten', async () => {
+    server.current.put('a');
+    start({ initialState: 'list' });
+    await until(() => server.current.watchers === 1);
+    for (let i = 0; i < 8; i++) server.current.failNext({ code: 503 });
+    server.current.put('b');
+    server.current.compact();
+    server.current.drop();
+    await until(() => server.current.requests.length === 11, 1_000);
+    await until(() => story.at(-1) === 'WidgetList 102: a,b');
+  });
+
   it('notices that the server was restored from a backup', async () => {
     for (const name of ['a', 'b', 'c']) server.current.put(name);
     start({ initialState: 'list' });

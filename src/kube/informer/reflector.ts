@@ -77,6 +77,8 @@ export class Reflector<T extends KubeObject, Kept = T> {
   #watchList: boolean;
   /** In a row, without an event in between. */
   #failures = 0;
+  /** One of them was that the server had forgotten our place. */
+  #lostPlace = false;
 
   constructor(
     client: KubeClient,
@@ -178,6 +180,7 @@ export class Reflector<T extends KubeObject, Kept = T> {
     for await (const event of stream) {
       events++;
       this.#failures = 0;
+      this.#lostPlace = false;
       onEvent?.();
       if (initial === undefined) this.#apply(event);
       else if (endsInitialEvents(event)) {
@@ -229,7 +232,10 @@ export class Reflector<T extends KubeObject, Kept = T> {
     const lostPlace =
       isExpired(error) || isTooLargeResourceVersion(error) || error instanceof RolledBackError;
     if (lostPlace || !resumable) this.#resourceVersion = undefined;
-    const firstExpiry = lostPlace && this.#failures === 0;
+    // A server that says so is there, and can tell us the state at once, however long it could not be reached before.
+    const firstExpiry = lostPlace && !this.#lostPlace;
+    if (firstExpiry) this.#failures = 0;
+    this.#lostPlace ||= lostPlace;
     // Whoever watches the link says once that it is gone, and need not hear it of every watch that went with it.
     const isKnown = isUnreached(error) && this.#link !== alwaysOnline;
     if (!lostPlace)
