@@ -3,7 +3,9 @@
  * changes and kubelets write. Now and then all is mended, and then everybody must see what they should and nothing that
  * was answered may be lost.
  */
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import pino from 'pino';
 import { begin, CHANGES } from './changes.ts';
 import { PROGRAMS, type Program, ProgramClient } from './clients.ts';
 import { FAULTS, mendAll, type Shaken } from './faults.ts';
@@ -58,8 +60,11 @@ class Run {
   constructor(world: World, options: ChaosOptions) {
     this.#options = options;
     this.#chance = new Chance(options.seed);
+    const log = pino({ level: 'debug' }, pino.destination(join(world.directory, 'programs.log')));
     const programs = world.nodes.flatMap((node) =>
-      (Object.keys(PROGRAMS) as Program[]).map((program) => new ProgramClient(node, program, world.tokens)),
+      (Object.keys(PROGRAMS) as Program[]).map(
+        (program) => new ProgramClient(node, program, world.tokens, log),
+      ),
     );
     this.#shaken = { world, programs };
     this.#kubelets = programs

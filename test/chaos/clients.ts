@@ -6,6 +6,7 @@ import {
   Informer,
   type KubeClient,
   type KubeObject,
+  type Logger,
   NODES,
   PODS,
   type Resource,
@@ -42,6 +43,7 @@ export class ProgramClient {
   readonly node: ChaosNode;
   readonly program: Program;
   readonly #tokens: Tokens;
+  readonly #log: Logger;
   #client: KubeClient | undefined;
   #stop = new AbortController();
   #running: Promise<void>[] = [];
@@ -49,10 +51,11 @@ export class ProgramClient {
   /** What it was shown and must never see. */
   readonly leaks: string[] = [];
 
-  constructor(node: ChaosNode, program: Program, tokens: Tokens) {
+  constructor(node: ChaosNode, program: Program, tokens: Tokens, log: Logger) {
     this.node = node;
     this.program = program;
     this.#tokens = tokens;
+    this.#log = log.child({ node: node.name, program });
   }
 
   start(): void {
@@ -61,7 +64,7 @@ export class ProgramClient {
     this.#stop = new AbortController();
     this.informers = PROGRAMS[this.program](this.node.name).map((interest) => {
       const { resource, ...select } = interest;
-      const informer = new Informer(client, resource, select);
+      const informer = new Informer(client, resource, { ...select, log: this.#log });
       if (resource.resource === ENDPOINT_SLICES.resource) this.#watchForLeaks(informer);
       return { interest, informer };
     });
