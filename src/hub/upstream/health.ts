@@ -132,21 +132,20 @@ export class HealthMonitor {
     try {
       const outcome = await probe(target, { patienceMs, hungMs: timings.hungMs }, doubted, clock, signal);
       this.#checkedAt = clock.monotonic();
-      if (!signal.aborted) await this.#judge(outcome);
+      if (!signal.aborted) this.#judge(outcome);
     } catch (error) {
       if (!signal.aborted) throw error;
     }
   }
 
-  async #judge(outcome: ProbeOutcome): Promise<void> {
+  #judge(outcome: ProbeOutcome): void {
     const wasHealthy = this.#server.healthy;
     if (outcome.verdict === 'dead') {
       this.#server.mark(false, outcome.error);
       if (!wasHealthy) return;
       this.#log.warn({ error: outcome.error }, 'the API server is out of reach');
-      const broken = this.#server.breakConnections();
+      this.#breakConnections();
       this.#options.onChange();
-      await broken;
       return;
     }
     this.#server.heard(0);
@@ -157,8 +156,15 @@ export class HealthMonitor {
     }
     if (outcome.verdict === 'stale') {
       this.#log.warn({}, 'open connections to the API server are dead, new ones work; breaking the old ones');
-      await this.#server.breakConnections();
+      this.#breakConnections();
     }
+  }
+
+  /** How long the sockets take to close is not waited for: the next look must not hang on it. */
+  #breakConnections(): void {
+    this.#server.breakConnections().catch((error: unknown) => {
+      this.#log.warn({ err: error }, 'connections could not be broken');
+    });
   }
 
   async #askOverOld(signal: AbortSignal): Promise<void> {
@@ -170,13 +176,13 @@ export class HealthMonitor {
     const credential = await this.#credential();
     const connections = this.#server.newConnections();
     // A request that still waits for its connection does not hear of an abort.
-    const end = (): void => void connections.close();
+    const end = (): void => void connections.close().catch(() => {});
     signal.addEventListener('abort', end, { once: true });
     try {
       await this.#ask(connections.for(credential).once('connect', connected), credential, signal);
     } finally {
       signal.removeEventListener('abort', end);
-      await connections.close();
+      end();
     }
   }
 
