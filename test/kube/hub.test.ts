@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TOPOLOGY_KEY_NODE, TOPOLOGY_KEY_POOL, TOPOLOGY_KEYS_ANNOTATION } from '../../src/api/index.ts';
+import type { KubeList } from '../../src/kube/index.ts';
 import { eventually } from '../support/cluster.ts';
 import { findKubectl } from '../support/kubectl.ts';
 import { nameOfOurs } from './support/abandoned.ts';
@@ -164,6 +165,38 @@ describe('the scope of a Service', () => {
     await plainProxy.sends(WEB, 80, EVERYWHERE);
   });
 });
+
+describe('what comes from the cloud in protobuf', () => {
+  it.each(['api/v1/services', 'api/v1/endpoints', 'apis/discovery.k8s.io/v1beta1/endpointslices'])(
+    'is the same as in JSON: %s',
+    async (path) => {
+      await eventually(`the hub has all of ${path}`, async () => {
+        const direct: KubeList = JSON.parse(await cloud.kubectl.run(`get --raw /${path}`));
+        const { items } = JSON.parse(await edge.ask(`/${path}`, adminToken)) as KubeList;
+        expect(items.length).toBeGreaterThan(0);
+        expect(items.map(({ apiVersion, kind, ...item }) => item)).toStrictEqual(direct.items);
+        return true;
+      });
+    },
+  );
+
+  it('is what the hub stays with, since it understands it', async () => {
+    const before = await protobufBytes();
+    expect(before).toBeGreaterThan(0);
+    await cloud.kubectl.run('label service web seen=yes');
+    await eventually(
+      'the change came in protobuf',
+      async () => (await protobufBytes()) > before || undefined,
+    );
+  });
+});
+
+async function protobufBytes(): Promise<number> {
+  const metrics = await edge.curl('http://127.0.0.1:10267/metrics');
+  const [, bytes = '0'] =
+    /^tidegate_hub_upstream_received_bytes_total{.*encoding="protobuf"} (.*)$/m.exec(metrics) ?? [];
+  return Number(bytes);
+}
 
 describe('kubectl through a hub', () => {
   it('reads, writes and watches', async () => {
