@@ -47,6 +47,14 @@ const LISTENS: Marks[] = [
 ];
 const DISCARDS: Marks[] = [{}, { annotations: { 'svc.openyurt.io/discard': 'true' } }];
 
+const SETTINGS: Record<string, string>[] = [
+  {},
+  { servicetopology: '-coredns' },
+  { servicetopology: '-coredns', discardcloudservice: 'coredns' },
+  { masterservice: '-kubelet', nodeportisolation: 'coredns,kubelet' },
+  { ingressendpoints: 'coredns' },
+];
+
 /** More than the embedded API server remembers of the past, in bytes. */
 const BURST = { writes: 40, bytes: 1_000_000 };
 
@@ -68,6 +76,7 @@ export const CHANGES: Record<string, Change> = {
   'a pod': (admin, chance) => pod(admin, chance),
   'a secret': (admin, chance) =>
     patch(admin, SECRETS, secretOf(chance.of(NODE_NAMES)), { stringData: { k: String(chance.next()) } }),
+  'a setting': (admin, chance) => setting(admin, chance),
   'a burst': (admin) => burst(admin),
 };
 
@@ -175,6 +184,16 @@ async function pod(admin: KubeClient, chance: Chance): Promise<void> {
   }
   await admin.create(PODS, podOf(name, node)).catch((error: unknown) => {
     if (!isAlreadyExists(error)) throw error;
+  });
+}
+
+async function setting(admin: KubeClient, chance: Chance): Promise<void> {
+  const target = { name: 'yurt-hub-cfg', namespace: 'kube-system' };
+  const data = chance.of(SETTINGS);
+  const update = { apiVersion: 'v1', kind: 'ConfigMap', metadata: target, data };
+  await admin.update(CONFIG_MAPS, update).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+    return admin.create(CONFIG_MAPS, update);
   });
 }
 

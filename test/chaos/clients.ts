@@ -16,7 +16,7 @@ import {
 import type { ChaosNode } from './node.ts';
 import { secretOf, type Tokens } from './world.ts';
 
-export type Program = 'kube-proxy' | 'kubelet' | 'tidegate-router';
+export type Program = 'kube-proxy' | 'coredns' | 'kubelet' | 'tidegate-router';
 
 /** What a program follows: a resource, and which part of it. */
 export interface Interest {
@@ -27,6 +27,7 @@ export interface Interest {
 
 export const PROGRAMS: Record<Program, (node: string) => Interest[]> = {
   'kube-proxy': () => [{ resource: SERVICES }, { resource: ENDPOINT_SLICES }],
+  coredns: () => [{ resource: SERVICES }, { resource: ENDPOINT_SLICES }],
   kubelet: (node) => [
     { resource: PODS, fieldSelector: `spec.nodeName=${node}` },
     { resource: SECRETS, namespace: 'default', fieldSelector: `metadata.name=${secretOf(node)}` },
@@ -36,7 +37,7 @@ export const PROGRAMS: Record<Program, (node: string) => Interest[]> = {
   'tidegate-router': () => [{ resource: INGRESSES }, { resource: ENDPOINT_SLICES }],
 };
 
-/** Of a Service that keeps to the node from its first day: nobody may ever see an endpoint of another node. */
+/** Keeps to the node from its first day: no endpoint of another node may ever be seen, except where a setting says so. */
 export const PRIVATE_SERVICE = 'private';
 
 export class ProgramClient {
@@ -65,7 +66,8 @@ export class ProgramClient {
     this.informers = PROGRAMS[this.program](this.node.name).map((interest) => {
       const { resource, ...select } = interest;
       const informer = new Informer(client, resource, { ...select, log: this.#log });
-      if (resource.resource === ENDPOINT_SLICES.resource) this.#watchForLeaks(informer);
+      if (resource.resource === ENDPOINT_SLICES.resource && this.program !== 'coredns')
+        this.#watchForLeaks(informer);
       return { interest, informer };
     });
     this.#running = this.informers.map(({ informer }) => informer.run(this.#stop.signal));
@@ -91,7 +93,7 @@ export class ProgramClient {
   #connect(): KubeClient {
     const { node, program } = this;
     if (program === 'kubelet') return node.asNode(program);
-    return node.asBearer(this.#tokens[program === 'kube-proxy' ? 'kubeProxy' : 'router'], program);
+    return node.asBearer(this.#tokens[program === 'tidegate-router' ? 'router' : 'kubeProxy'], program);
   }
 
   #watchForLeaks(informer: Informer): void {

@@ -29,10 +29,11 @@ export const FAULTS: Record<string, Fault> = {
       await node.startHub();
       return `the hub of ${node.name} is back`;
     }
-    await node.killHub();
-    if (chance.percent(40)) return `the hub of ${node.name} is killed`;
+    const how = chance.percent(25) ? 'stopped' : 'killed';
+    await node.killHub(how === 'killed' ? 'SIGKILL' : 'SIGTERM');
+    if (chance.percent(40)) return `the hub of ${node.name} is ${how}`;
     await node.startHub();
-    return `the hub of ${node.name} is killed and back`;
+    return `the hub of ${node.name} is ${how} and back`;
   },
   server: async ({ world }, chance) => {
     if (!world.serverRunning) {

@@ -38,7 +38,14 @@ export class Kubelet {
 
   start(): void {
     this.#stopped = false;
-    this.#running = this.#run();
+    const writers = [
+      () => this.#podStatus(),
+      () => this.#nodeStatus(),
+      () => this.#lease(),
+      () => this.#event(),
+    ];
+    // Each in its own time, as in a kubelet; what concerns one object comes one after the other.
+    this.#running = Promise.all(writers.map((write) => this.#run(write, this.#chance.fork()))).then(() => {});
   }
 
   async stop(): Promise<void> {
@@ -46,30 +53,22 @@ export class Kubelet {
     await this.#running;
   }
 
-  async #run(): Promise<void> {
+  async #run(write: () => Promise<void>, chance: Chance): Promise<void> {
     while (!this.#stopped) {
-      await sleep(20 + this.#chance.integer(200));
-      await this.#write();
+      await sleep(20 + chance.integer(300));
+      await this.#tried(write);
     }
   }
 
-  async #write(): Promise<void> {
-    const write = this.#chance.of([
-      () => this.#podStatus(),
-      () => this.#podStatus(),
-      () => this.#nodeStatus(),
-      () => this.#lease(),
-      () => this.#event(),
-    ]);
+  async #tried(write: () => Promise<void>): Promise<void> {
+    const { node } = this.#program;
     this.#number += 1;
     try {
       await write();
     } catch (error) {
       // Others than the hub's own answers: it was killed, or the client was restarted meanwhile.
       if (!(error instanceof ApiStatusError) || USUAL.includes(error.code)) return;
-      this.refusals.push(
-        `${this.#program.node.name}, link ${this.#program.node.link.state}: ${error.code} ${error.message}`,
-      );
+      this.refusals.push(`${node.name}, link ${node.link.state}: ${error.code} ${error.message}`);
     }
   }
 

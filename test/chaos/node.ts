@@ -87,11 +87,12 @@ export class ChaosNode {
     }
   }
 
-  async killHub(): Promise<void> {
+  /** With SIGTERM it may end as it should. */
+  async killHub(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
     const hub = this.#hub;
     if (hub === undefined) return;
     if (!hub.running) throw new Error(`the hub of ${this.name} died by itself: ${hub.stderr}`);
-    await hub.kill('SIGKILL');
+    await hub.kill(signal);
     this.log += hub.stderr;
     this.#hub = undefined;
   }

@@ -4,6 +4,8 @@
  */
 import { NODE_GROUPS, NODE_POOLS } from '../../src/api/index.ts';
 import {
+  CONFIG_MAPS,
+  type ConfigMap,
   ENDPOINT_SLICES,
   type EndpointSlice,
   INGRESSES,
@@ -19,7 +21,20 @@ import {
 import type { Interest, Program } from './clients.ts';
 import type { ChaosNode } from './node.ts';
 
-const RESOURCES = [SERVICES, ENDPOINT_SLICES, INGRESSES, PODS, SECRETS, NODES, NODE_POOLS, NODE_GROUPS];
+const RESOURCES = [
+  ...[SERVICES, ENDPOINT_SLICES, INGRESSES, PODS, SECRETS, NODES],
+  ...[NODE_POOLS, NODE_GROUPS, CONFIG_MAPS],
+];
+
+/** Whom each filter is for, where no setting says otherwise. */
+const FILTERS: Record<string, Program[]> = {
+  masterservice: ['kubelet'],
+  discardcloudservice: ['kube-proxy'],
+  nodeportisolation: ['kube-proxy'],
+  forwardkubesvctraffic: ['kube-proxy'],
+  servicetopology: ['kube-proxy', 'coredns', 'tidegate-router'],
+  ingressendpoints: ['tidegate-router'],
+};
 
 /** Everything that the API server has, by resource. */
 export type Truth = ReadonlyMap<string, readonly KubeObject[]>;
@@ -54,6 +69,12 @@ export const withoutVersion = (object: KubeObject): KubeObject => {
   return { ...object, metadata };
 };
 
+function isFiltered(all: Truth, filter: string, program: Program): boolean {
+  const settings = all.get('configmaps')?.find(({ metadata }) => metadata.name === 'yurt-hub-cfg');
+  const words = (settings as ConfigMap | undefined)?.data?.[filter]?.split(',') ?? [];
+  return (FILTERS[filter]?.includes(program) || words.includes(program)) && !words.includes(`-${program}`);
+}
+
 const at = (object: KubeObject, path: string): unknown =>
   path.split('.').reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], object);
 
@@ -65,23 +86,26 @@ function shown(all: Truth, node: ChaosNode, program: Program, object: KubeObject
 function shownService(all: Truth, node: ChaosNode, program: Program, service: Service): Service | undefined {
   const { metadata, spec } = service;
   const { annotations = {} } = metadata;
-  if (program === 'kubelet' && nameOf(service) === 'default/kubernetes') {
+  const on = (filter: string): boolean => isFiltered(all, filter, program);
+  if (on('masterservice') && nameOf(service) === 'default/kubernetes') {
     const ports = (spec?.ports ?? []).map((port) => ({ ...port, port: node.ports.https }));
     return { ...service, spec: { ...spec, clusterIP: '127.0.0.1', clusterIPs: ['127.0.0.1'], ports } };
   }
-  if (program !== 'kube-proxy') return service;
-  if (spec?.type === 'LoadBalancer' && annotations['svc.openyurt.io/discard'] === 'true') return undefined;
+  const discarded = spec?.type === 'LoadBalancer' && annotations['svc.openyurt.io/discard'] === 'true';
+  if (on('discardcloudservice') && discarded) return undefined;
   const listen = annotations['nodeport.openyurt.io/listen'];
   const pools = [poolOf(all, 'nodepools', node.name), poolOf(all, 'nodegroups', node.name)].filter((p) => p);
-  if (spec?.type !== 'NodePort' || listen === undefined || pools.length === 0) return service;
+  if (!on('nodeportisolation') || spec?.type !== 'NodePort' || listen === undefined || pools.length === 0)
+    return service;
   const words = listen.split(',');
   if (pools.some((pool) => words.includes(`-${pool}`))) return undefined;
   return words.includes('*') || pools.some((pool) => words.includes(`${pool}`)) ? service : undefined;
 }
 
 function shownSlice(all: Truth, node: ChaosNode, program: Program, slice: EndpointSlice): EndpointSlice {
+  const on = (filter: string): boolean => isFiltered(all, filter, program);
   const name = `${slice.metadata.namespace}/${slice.metadata.labels?.['kubernetes.io/service-name']}`;
-  if (program === 'kube-proxy' && name === 'default/kubernetes') {
+  if (on('forwardkubesvctraffic') && name === 'default/kubernetes') {
     const endpoints = [{ addresses: ['127.0.0.1'], conditions: { ready: true }, nodeName: node.name }];
     return {
       ...slice,
@@ -91,14 +115,16 @@ function shownSlice(all: Truth, node: ChaosNode, program: Program, slice: Endpoi
   }
   const service = all.get('services')?.find((object) => nameOf(object) === name);
   const may = (there?: string): boolean => {
+    const near = (first: Kind, second: Kind): boolean => isNear(all, node.name, there, first, second);
+    if (on('ingressendpoints') && !near('nodepools', 'nodegroups')) return false;
+    if (!on('servicetopology')) return true;
     if (service === undefined) return false;
     const { labels = {}, annotations = {} } = service.metadata;
     const keys = annotations['openyurt.io/topologyKeys'];
-    const near = (first: Kind, second: Kind): boolean => isNear(all, node.name, there, first, second);
-    if (program === 'tidegate-router' && !near('nodepools', 'nodegroups')) return false;
-    if (labels['groupmanagement.kubeedge.io/edgeapplication-name'] && !near('nodegroups', 'nodepools'))
-      return false;
-    if (annotations['apps.kubeedge.io/service-topology'] && !near('nodegroups', 'nodepools')) return false;
+    const byGroup =
+      labels['groupmanagement.kubeedge.io/edgeapplication-name'] ||
+      annotations['apps.kubeedge.io/service-topology'];
+    if (byGroup && !near('nodegroups', 'nodepools')) return false;
     if (keys === 'kubernetes.io/hostname') return there === node.name;
     return keys === undefined || near('nodepools', 'nodegroups');
   };

@@ -109,20 +109,22 @@ export class ManagedView {
     this.#follower = { stop, done: this.#follow(view, lend, stop.signal) };
   }
 
-  /** A list that a client has read. Who follows a view knows better. */
-  async store(list: CompleteList): Promise<void> {
+  /** A list that a client has read. Who follows a view knows better. Whether the view shows now what the list says. */
+  async store(list: CompleteList): Promise<boolean> {
     const { progress } = this;
     const same =
       progress?.resourceVersion === list.resourceVersion &&
       progress.size === list.items.length &&
       progress.overlaid === 0;
-    if (this.#follower !== undefined || same) return;
+    if (same) return true;
+    if (this.#follower !== undefined) return this.isFollowed;
     const { view, release } = this.hold();
     try {
       await this.#loading;
-      if (this.#follower !== undefined || this.#closed) return;
+      if (this.#follower !== undefined || this.#closed) return this.isFollowed;
       this.#refusal = undefined;
       view.replace(list.items, list.resourceVersion, list.listKind);
+      return true;
     } finally {
       release();
     }

@@ -19,8 +19,8 @@ export class FakeView implements View {
   readonly #listeners = new Set<ViewListener>();
   readonly #refused = new Set<(why: Error) => void>();
 
-  constructor(resourceVersion = '1', resource: Resource = SERVICES, kind = 'Service') {
-    this.key = { identity: 'shared', resource, namespace: '', labelSelector: '', fieldSelector: '' };
+  constructor(resourceVersion = '1', resource: Resource = SERVICES, kind = 'Service', identity = 'node') {
+    this.key = { identity, resource, namespace: '', labelSelector: '', fieldSelector: '' };
     this.kind = kind;
     this.listKind = `${kind}List`;
     this.resourceVersion = resourceVersion;

@@ -49,8 +49,11 @@ export interface HeldView {
 /** `absent`: there is no such object, as far as is known. `unknown`: nobody has ever looked. */
 export type Lookup = { result: 'found'; item: ViewItem } | { result: 'absent' | 'unknown' };
 
-/** `doubted`: it is not to be believed, so answer from the view instead. */
-export type Stored = 'stored' | 'incomplete' | 'doubted' | 'too large';
+/**
+ * `doubted`: it is not to be believed, so answer from the view instead. `ahead`: the watch that keeps the view current is
+ * broken off just now, and what came is newer.
+ */
+export type Stored = 'stored' | 'incomplete' | 'doubted' | 'too large' | 'ahead';
 
 export interface ViewDescription {
   identity: string;
@@ -222,9 +225,9 @@ export class Views {
     }
     const size = existing?.progress?.size ?? 0;
     if (!(await this.#guard({ key, size }, list.items, this.#closing.signal))) return 'doubted';
-    await this.#get(key).store(list);
+    const shown = await this.#get(key).store(list);
     await this.#evict();
-    return 'stored';
+    return shown ? 'stored' : 'ahead';
   }
 
   #get(key: ViewKey): ManagedView {

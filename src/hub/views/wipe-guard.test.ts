@@ -18,7 +18,7 @@ describe('the guard of what the node runs on', () => {
     client = new KubeClient(await server.start());
     uid = 'the-uid';
     doubts = 0;
-    answerNode({ metadata: { name: 'edge', uid } });
+    answerNode({ kind: 'Node', metadata: { name: 'edge', uid } });
     guard = wipeGuard({
       client,
       nodeName: 'edge',

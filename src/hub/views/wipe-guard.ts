@@ -35,7 +35,9 @@ export function wipeGuard({ client, nodeName, knownUid, log, onDoubt }: WipeGuar
     const second = await client.listPage(key.resource, { ...selectOf(key), limit: 1, signal });
     if (second.items.length > 0) return 'a second list is not empty';
     try {
-      const { metadata } = await client.get(NODES, { name: nodeName }, { signal });
+      const { kind, metadata } = await client.get(NODES, { name: nodeName }, { signal });
+      if (kind !== 'Node' || metadata.name !== nodeName)
+        return 'the server answers with something else than this node';
       const uid = await knownUid();
       if (uid !== undefined && uid !== metadata.uid) return 'the node of this name is another one';
     } catch (error) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { KubeObject } from '../../../kube/index.ts';
+import { type KubeObject, SERVICES } from '../../../kube/index.ts';
 import { VirtualClock } from '../../../kube/testing/virtual-clock.ts';
 import type { Chain, DependencyListener } from '../../filters/filter.ts';
 import { EVERYTHING, readOptions, type Selection } from '../../request/index.ts';
@@ -236,11 +236,12 @@ test('a client that was away while a dependency changed lists again', () => {
   const services = new FakeView('120');
   const { projections } = setup([services]);
   const { hold } = watch(projections, view, hiding(new Set()));
+  expect(hold.projection.resourceVersion).toBe('120');
   expect(() => hold.projection.since('100')).toThrow('too old resource version');
 });
 
 test('a hub that was restarted has heard of a dependency what it had not when the client saw that very version', () => {
-  const view = new FakeView('1');
+  const view = new FakeView('1', SERVICES, 'Service', 'shared');
   view.put(service('x', 100));
   const pools = new FakeView('90');
   const hidden = new Set<string>();

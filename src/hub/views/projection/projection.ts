@@ -3,6 +3,7 @@ import { isOlderVersion } from '../../../kube/informer/resource-version.ts';
 import { type ApiError, tooOldResourceVersion } from '../../../kube/serving/api-error.ts';
 import { objectOf } from '../item.ts';
 import type { View, ViewChange, ViewItem } from '../view.ts';
+import { SHARED } from '../view-key.ts';
 import { DependencyIndex } from './dependencies.ts';
 import { type EventType, History, type ProjectionEvent } from './history.ts';
 import { atVersion, looksSame, type Sight } from './sight.ts';
@@ -76,8 +77,8 @@ export class Projection {
 
   /** What happened after `resourceVersion`; throws 410 when that is forgotten, or can not be known. */
   since(resourceVersion: string): ProjectionEvent[] {
-    // What a client has seen that comes from our future hangs on states of other views that we may never have.
-    if (this.sight.hasDependencies && isOlderVersion(this.#version, resourceVersion))
+    // Nobody but the hub hands out versions of these, so it must have been one that was killed since.
+    if (this.view.key.identity === SHARED && isOlderVersion(this.#version, resourceVersion))
       throw tooOldResourceVersion(resourceVersion, this.#version);
     return this.#history.since(resourceVersion);
   }

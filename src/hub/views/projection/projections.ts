@@ -2,6 +2,7 @@ import type { Clock, Random } from '../../../kube/index.ts';
 import type { Chain, DependencyListener } from '../../filters/filter.ts';
 import { EVERYTHING, type Selection } from '../../request/index.ts';
 import type { View, ViewItem } from '../view.ts';
+import { SHARED } from '../view-key.ts';
 import { Floors } from './floors.ts';
 import { Hold } from './hold.ts';
 import { Projection } from './projection.ts';
@@ -112,7 +113,7 @@ export class Projections {
 
   #make(id: string, view: View, chain: Chain, selection: Selection): Shared {
     const sight = new Sight(chain, selection, this.#options.onFault);
-    const projection = new Projection(view, sight, this.#notBefore(view, sight));
+    const projection = new Projection(view, sight, this.#notBefore(view, chain));
     const stop = view.onRefused(() => this.#drop(shared));
     const shared: Shared = { id, projection, holds: 0, stop };
     const ofView = this.#byView.get(view) ?? new Map<string, Shared>();
@@ -120,19 +121,23 @@ export class Projections {
     return shared;
   }
 
+  /** A client that was away while something else changed must not take the new state for the one that it knows. */
+  #notBefore(view: View, chain: Chain): string {
+    const causes = chain.filters.some((filter) => filter.dependsOn) ? this.#options.causes : [];
+    const versions = [this.#floors.of(view), ...causes.map(({ resourceVersion }) => resourceVersion)];
+    const floor = versions.reduce((a: string, b) => (b === undefined ? a : newest(a, b)), NO_VERSION);
+    return view.key.identity === SHARED
+      ? this.#startAfter(newest(floor, view.resourceVersion ?? floor))
+      : floor;
+  }
+
   /**
-   * A client that was away while something else changed must not take the new state for the one that it knows. Where
-   * several views decide what is shown, the version of the newest does not tell how far the others were when the client
-   * saw it, perhaps from a hub that was killed since. So there a projection begins with a version that is its own.
+   * What is shown of a shared view hangs on other views and on the configuration of filters too. A version does not tell
+   * how far those were when a client saw it, perhaps from a hub that was killed since: so we begin with one of our own.
    */
-  #notBefore(view: View, { hasDependencies }: Sight): string {
-    const floor = this.#floors.of(view) ?? NO_VERSION;
-    if (!hasDependencies || this.#options.causes.length === 0) return floor;
-    const versions = [view, ...this.#options.causes].map(
-      ({ resourceVersion = NO_VERSION }) => resourceVersion,
-    );
+  #startAfter(version: string): string {
     const { random = Math.random } = this.#options;
-    return newest(floor, following(versions.reduce(newest), 1 + Math.floor(random() * FURTHEST_START)));
+    return following(version, 1 + Math.floor(random() * FURTHEST_START));
   }
 
   #leave(shared: Shared): void {

@@ -20,8 +20,6 @@ const UNSEEN: Seen = { item: undefined, dependencies: [] };
 export class Sight {
   readonly chain: Chain;
   readonly selection: Selection;
-  /** What is shown hangs on more than the object. */
-  readonly hasDependencies: boolean;
   /** False: the key of an object says all, and nothing is ever parsed. */
   readonly #looksInside: boolean;
   readonly #onFault: FaultListener;
@@ -29,7 +27,6 @@ export class Sight {
   constructor(chain: Chain, selection: Selection, onFault: FaultListener) {
     this.chain = chain;
     this.selection = selection;
-    this.hasDependencies = chain.filters.some((filter) => filter.dependsOn);
     this.#looksInside = chain.filters.length > 0 || !selectsByKey(selection);
     this.#onFault = onFault;
   }
