@@ -1,4 +1,5 @@
 /** The hub through its listeners, with a real API server behind it. */
+import { request } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { NODE_POOLS } from '../../src/api/index.ts';
 import {
@@ -187,5 +188,33 @@ describe('a node without a link', () => {
         status: { conditions: [ready] },
       }),
     );
+  });
+});
+
+describe('an Upgrade', () => {
+  it('is no way around the filters: a watch over a websocket is refused', async () => {
+    const token = await edge.token('app');
+    const path = '/apis/discovery.k8s.io/v1/endpointslices?watch=true';
+    const answer = await new Promise<number | undefined>((resolve, reject) => {
+      const headers = {
+        authorization: `Bearer ${token}`,
+        connection: 'Upgrade',
+        upgrade: 'websocket',
+        'sec-websocket-version': '13',
+        'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+      };
+      request({ host: '127.0.0.1', port: edge.hub.ports.http, path, headers })
+        .on('upgrade', (_, socket) => {
+          socket.destroy();
+          resolve(101);
+        })
+        .on('response', (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        })
+        .on('error', reject)
+        .end();
+    });
+    expect(answer).toBe(400);
   });
 });

@@ -147,11 +147,15 @@ export function passWhole({ exchange: { response } }: Call, { status, headers, b
 
 /** What can not be understood is withheld: it might be what the client must not see. */
 export function jsonOf({ body }: WholeAnswer): KubeObject {
+  let json: Partial<KubeObject> | null;
   try {
-    return JSON.parse(body.toString('utf8')) as KubeObject;
+    json = JSON.parse(body.toString('utf8')) as Partial<KubeObject> | null;
   } catch (error) {
     throw badAnswer('the answer of the API server is not JSON, and is withheld', error);
   }
+  if (typeof json?.kind !== 'string' || typeof json.metadata !== 'object')
+    throw badAnswer('the answer of the API server is neither an object nor a list, and is withheld');
+  return json as KubeObject;
 }
 
 const hasBody = (headers: Record<string, unknown>): boolean =>

@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Logger, Metrics } from '../../kube/index.ts';
-import { ApiError } from '../../kube/serving/api-error.ts';
+import { ApiError, badRequest } from '../../kube/serving/api-error.ts';
 import { Exchange } from '../../kube/serving/exchange.ts';
 import { type RequestInfo, requestInfo } from '../../kube/serving/request-info.ts';
 import { answerStatus } from '../answers/index.ts';
 import type { DiscoveryCache } from '../discovery/index.ts';
+import type { Chain } from '../filters/filter.ts';
 import type { Authenticator, Entrance } from '../identity/authenticator.ts';
 import { componentOf } from '../request/index.ts';
 import { type Upstream, writeHead } from '../upstream/index.ts';
@@ -22,6 +23,7 @@ export interface HandlerOptions {
   writes: Writes;
   discovery: DiscoveryCache;
   forwarding: Forwarding;
+  chainFor(call: ResourceCall): Chain;
   metrics: Metrics;
   log: Logger;
   /** Aborted when the hub stops. */
@@ -71,6 +73,7 @@ export class Handler {
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, entrance: Entrance): Promise<void> {
     try {
       const identity = await this.#options.authenticator.authenticate(request, entrance);
+      checkUpgrade(request);
       await this.#options.upstream.upgrade(request, socket, head, credentialOf(identity));
     } catch (error) {
       const refusal = refusalOf(error);
@@ -87,11 +90,15 @@ export class Handler {
   }
 
   async #route(call: Call): Promise<void> {
-    const { reads, writes, discovery, forwarding, upstream } = this.#options;
+    const { reads, writes, discovery, forwarding, upstream, chainFor } = this.#options;
     const { exchange } = call;
     if (impersonates(exchange.request.headers)) {
       if (!upstream.online)
         throw unavailable('the API server can not be reached, and only it can say who may speak for others');
+      if (call.info.type === 'resource' && chainFor(call as ResourceCall).filters.length > 0)
+        throw badRequest(
+          `what ${call.component} sees of ${call.info.resource} is filtered; it can not be read for somebody else`,
+        );
       return forwarding.pass(call);
     }
     if (call.info.type === 'path') {
@@ -123,4 +130,15 @@ export class Handler {
     const resource = info?.type === 'resource' ? info.resource : '';
     this.#requests.inc({ verb, resource, code: String(code) });
   }
+}
+
+const STREAMS = new Set(['exec', 'attach', 'portforward', 'proxy', 'log']);
+
+/** API servers stream watches over websockets too: nothing could be filtered there. */
+function checkUpgrade({ method = 'GET', url = '/' }: IncomingMessage): void {
+  const info = requestInfo(method, new URL(url, 'http://hub'));
+  if (info.type === 'resource' && STREAMS.has(info.subresource)) return;
+  throw badRequest(
+    'the hub upgrades connections for exec, attach, port-forward, log and proxy only; ask for this without an Upgrade header',
+  );
 }

@@ -258,8 +258,8 @@ const isServedFrom = (view: View, { resourceVersion, exact, continue: token }: L
   !isOlderVersion(view.resourceVersion, resourceVersion);
 
 function parseList(answer: WholeAnswer): KubeList {
-  const list = jsonOf(answer) as unknown as KubeList | null;
-  if (typeof list?.kind !== 'string' || list.metadata === undefined)
+  const list = jsonOf(answer) as unknown as KubeList;
+  if (!list.kind.endsWith('List'))
     throw badAnswer('the answer of the API server is not a list, and is withheld');
   return { ...list, items: list.items ?? [] };
 }

@@ -1,6 +1,6 @@
 import { ApiStatusError } from '../../kube/index.ts';
 import type { Link } from '../../kube/informer/link.ts';
-import { isWatch } from '../../kube/serving/request-info.ts';
+import { badRequest } from '../../kube/serving/api-error.ts';
 import type { Chain } from '../filters/filter.ts';
 import type { ResourceCall } from './call.ts';
 import { formFor } from './form.ts';
@@ -27,9 +27,11 @@ export class Reads {
   async serve(call: ResourceCall): Promise<void> {
     const { shared, forwarding, chainFor, link } = this.#options;
     const { identity, exchange } = call;
+    if (call.info.resource === 'watch')
+      throw badRequest('paths that begin with watch are not served here; ask for the list with ?watch=true');
     const unfiltered = chainFor(call).filters.length === 0;
-    // Who is nobody in particular is not worth a view; filters are for programs that have an identity.
-    if (identity.kind === 'anonymous' || isUnusual(call)) return forwarding.pass(call);
+    // Who is nobody in particular is not worth a view, unless something has to be kept from it.
+    if (identity.kind === 'anonymous' && unfiltered) return forwarding.pass(call);
     const form = formFor(exchange.request.headers.accept, unfiltered && link.online);
     if (form.by === 'server') return forwarding.pass(call);
     if (shared.takes(call)) {
@@ -42,10 +44,6 @@ export class Reads {
     await this.#options.private.serve(call, form.representation);
   }
 }
-
-/** Old ways to watch, by the path or by name, that nobody uses any more but that stream all the same. */
-const isUnusual = ({ info, url }: ResourceCall): boolean =>
-  info.resource === 'watch' || (info.verb === 'get' && isWatch(url.searchParams));
 
 /** The node itself may not read what it would share; the client may well be allowed to. */
 const isNodesLack = (error: unknown): boolean => error instanceof ApiStatusError && error.code === 403;

@@ -49,7 +49,8 @@ export class Writes {
     if (identity.kind === 'node') {
       if (journal.takes(info)) return this.#journaled(call);
       if (isTokenRequest(call)) return this.#tokenRequest(call);
-      if (link.online && isNewLease(call)) return this.#lease(call);
+      if (link.online && info.verb === 'create' && (isNodes(call) || isLease(call)))
+        return this.#remembered(call);
       if (!link.online && info.verb === 'create' && isNodes(call))
         return this.#registerOffline(call, nodeName);
     }
@@ -79,12 +80,15 @@ export class Writes {
   async #pass(call: ResourceCall, body: Buffer): Promise<void> {
     const { forwarding, chainFor } = this.#options;
     if (chainFor(call).filters.length > 0) return this.#filtered(call, body);
-    if (call.info.resource === 'leases') return this.#lease(call, body);
+    if (isLease(call)) return this.#remembered(call, body);
     await forwarding.pass(call, { body });
   }
 
-  /** Kubelets never watch their lease, and read it once at most: what they are answered is what is known of it. */
-  async #lease(call: ResourceCall, body?: Buffer): Promise<void> {
+  /**
+   * Kubelets never watch their lease, and read it once at most: what they are answered is what is known of it. And a node
+   * is known from its first moment.
+   */
+  async #remembered(call: ResourceCall, body?: Buffer): Promise<void> {
     const answer = await this.#options.forwarding.readJson(call, body);
     if (answer.status < 300)
       await this.#options.views.rememberObject('node', resourceOf(call.info), jsonOf(answer));
@@ -173,8 +177,8 @@ export class Writes {
 const isNodes = ({ info: { group, resource, subresource } }: ResourceCall): boolean =>
   group === '' && resource === 'nodes' && subresource === '';
 
-const isNewLease = ({ info: { group, resource, verb } }: ResourceCall): boolean =>
-  group === 'coordination.k8s.io' && resource === 'leases' && verb === 'create';
+const isLease = ({ info: { group, resource } }: ResourceCall): boolean =>
+  group === 'coordination.k8s.io' && resource === 'leases';
 
 const isTokenRequest = ({ info: { group, resource, subresource, verb } }: ResourceCall): boolean =>
   group === '' && resource === 'serviceaccounts' && subresource === 'token' && verb === 'create';
