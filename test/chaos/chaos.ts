@@ -11,6 +11,7 @@ import { PROGRAMS, type Program, ProgramClient } from './clients.ts';
 import { FAULTS, mendAll, type Shaken } from './faults.ts';
 import { Kubelet } from './kubelet.ts';
 import { Ledger } from './ledger.ts';
+import type { Weight } from './node.ts';
 import { settle } from './quiet.ts';
 import { Chance } from './random.ts';
 import { World } from './world.ts';
@@ -29,7 +30,8 @@ export interface ChaosResult {
   steps: number;
   /** That hubs have answered. */
   writes: number;
-  megabytes: number[];
+  /** Of the hubs, at the end. */
+  weights: Weight[];
 }
 
 const FAULTS_IN_A_HUNDRED = 35;
@@ -79,8 +81,8 @@ class Run {
     try {
       await this.#quiet();
       while (this.#options.rounds()) await this.#round();
-      const megabytes = await Promise.all(world.nodes.map((node) => node.residentMegabytes()));
-      return { steps: this.#steps, writes: this.#ledger.writes, megabytes: megabytes.map(Math.round) };
+      const weights = await Promise.all(world.nodes.map((node) => node.weight()));
+      return { steps: this.#steps, writes: this.#ledger.writes, weights };
     } finally {
       await Promise.all(this.#kubelets.map((kubelet) => kubelet.stop()));
       await Promise.all(programs.map((program) => program.stop()));

@@ -13,7 +13,7 @@ const seed = Number(values.seed);
 console.log(`seed ${seed}`);
 const end = performance.now() + Number(values.minutes) * 60_000;
 try {
-  const { steps, writes, megabytes } = await chaos({
+  const { steps, writes, weights } = await chaos({
     seed,
     rounds: () => performance.now() < end,
     steps: 30,
@@ -21,7 +21,7 @@ try {
     report: (line) => console.log(line),
   });
   console.log(
-    `seed ${seed}: ${steps} steps, ${writes} writes answered, hubs have ${megabytes.join(', ')} MB`,
+    `seed ${seed}: ${steps} steps, ${writes} writes answered, hubs at the end: ${JSON.stringify(weights)}`,
   );
 } catch (error) {
   console.error(error);

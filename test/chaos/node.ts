@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CredentialSource, fixedCredential, KubeClient } from '../../src/kube/index.ts';
@@ -13,6 +13,13 @@ export interface ViewRow {
   resource: string;
   fieldSelector: string;
   clients: number;
+}
+
+/** What the process of a hub takes. */
+export interface Weight {
+  megabytes: number;
+  /** Files and connections that are open. */
+  descriptors: number;
 }
 
 interface Ports {
@@ -116,9 +123,11 @@ export class ChaosNode {
     return (await fetch(`http://127.0.0.1:${this.ports.admin}/v1/readyz`)).ok;
   }
 
-  async residentMegabytes(): Promise<number> {
-    const status = await readFile(`/proc/${this.#hub?.pid}/status`, 'utf8');
-    return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
+  async weight(): Promise<Weight> {
+    const process = `/proc/${this.#hub?.pid}`;
+    const status = await readFile(`${process}/status`, 'utf8');
+    const megabytes = Math.round(Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024);
+    return { megabytes, descriptors: (await readdir(`${process}/fd`)).length };
   }
 
   async close(): Promise<void> {

@@ -11,8 +11,8 @@ import { expected, nameOf, type Truth, truth, withoutVersion } from './oracle.ts
 /** Backoff of clients, a silent line that has to be noticed, a busy machine. */
 const LONGEST_MS = 120_000;
 const LOOK_AGAIN_MS = 200;
-/** Hubs here know some dozens of objects. */
-const MOST_MEGABYTES = 300;
+/** Hubs here know some dozens of objects, and have a dozen clients. */
+const MOST = { megabytes: 300, descriptors: 150 };
 
 /** Views that the hub itself holds: what its filters look at. */
 const OWN_VIEWS = ['services', 'nodepools.apps.openyurt.io', 'nodegroups.apps.kubeedge.io', 'configmaps'];
@@ -91,8 +91,9 @@ async function wrongsOfHub(
   const waiting = await node.page('journal');
   if (waiting.length > 0) wrong.push(`the journal of ${node.name} has ${waiting.length} entries left`);
   wrong.push(...leaked(node.name, await node.page<ViewRow>('views'), programs));
-  const megabytes = await node.residentMegabytes();
-  if (megabytes > MOST_MEGABYTES) wrong.push(`the hub of ${node.name} has ${Math.round(megabytes)} MB`);
+  const { megabytes, descriptors } = await node.weight();
+  if (megabytes > MOST.megabytes || descriptors > MOST.descriptors)
+    wrong.push(`the hub of ${node.name} has ${megabytes} MB and ${descriptors} open files`);
   return wrong;
 }
 
