@@ -25,6 +25,8 @@ export interface ApprovalContext {
   clock: Clock;
   /** Where hubs answer the pods of their nodes: the same everywhere. */
   hubAddresses: readonly string[];
+  /** How long others may decide before it complains; a minute unless told. */
+  patienceMs?: number;
 }
 
 const APPROVED =
@@ -38,7 +40,7 @@ const PATIENCE_MS = 60_000;
  * people, says why in an event, and looks again when the node's addresses change.
  */
 export function approvalController(context: ApprovalContext): Controller {
-  const { client, informers, recorder } = context;
+  const { client, informers, recorder, patienceMs = PATIENCE_MS } = context;
   const log = context.log.child({ controller: 'serving-certificates' });
   const requests = informers.for(CERTIFICATE_SIGNING_REQUESTS, {
     fieldSelector: `spec.signerName=${KUBELET_SERVING}`,
@@ -70,7 +72,7 @@ export function approvalController(context: ApprovalContext): Controller {
     if (!judgement.approve) {
       const { username = '' } = csr.spec;
       const ageMs = context.clock.now() - Date.parse(csr.metadata.creationTimestamp ?? '');
-      if (ageMs < PATIENCE_MS) return { requeueAfter: PATIENCE_MS - ageMs };
+      if (ageMs < patienceMs) return { requeueAfter: patienceMs - ageMs };
       log.warn({ csr: name, username, why: judgement.why }, 'a serving certificate is not approved');
       if (nodes.cache.get(username.replace(/^system:node:/, '')) !== undefined)
         recorder.warning(csr, 'NotApproved', `Left to be decided by an administrator: ${judgement.why}.`);

@@ -172,6 +172,7 @@ describe('the serving certificate of a hub', () => {
       log,
       clock,
       hubAddresses,
+      patienceMs: 0,
     });
     const ended = new AbortController();
     const running = [informers.run(ended.signal), controller.run(ended.signal)];
