@@ -5,11 +5,13 @@
 
 import { runBareServer } from './apiserver/bare-server.ts';
 import { benchApiServer } from './apiserver/index.ts';
+import { benchHub } from './hub/index.ts';
 import { benchLocal } from './local/index.ts';
 import { benchPools } from './pools/index.ts';
 
 const BENCHMARKS: Record<string, (args: string[]) => Promise<void>> = {
   apiserver: benchApiServer,
+  hub: benchHub,
   local: benchLocal,
   pools: benchPools,
 };

@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +18,7 @@ import {
   systemClock,
 } from '../../src/kube/index.ts';
 import { installDefinitions } from '../../src/manager/install.ts';
-import { residentMiB, startTidegate, stop } from '../apiserver/servers.ts';
+import { cpuMs, residentMiB, startTidegate, stop } from '../apiserver/servers.ts';
 import { type Figure, hammer, millis, printFigures, quantile } from '../report.ts';
 
 const PROGRAM = new URL('../../bin/tidegate', import.meta.url).pathname;
@@ -233,12 +232,6 @@ async function cpuOf(pid: number, count: number, work: () => Promise<void>): Pro
   await work();
   await quiet(pid);
   return ((cpuMs(pid) - before) * 1000) / count;
-}
-
-/** Processor time so far; the kernel counts in hundredths of a second. */
-function cpuMs(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
 /** Waits until a process has nothing more to do. */

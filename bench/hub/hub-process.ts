@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { request } from 'undici';
+import { residentMiB, stop } from '../apiserver/servers.ts';
+import type { Cluster } from './cluster.ts';
+import { NODE } from './objects.ts';
+
+const PROGRAM = new URL('../../bin/tidegate', import.meta.url).pathname;
+
+export interface HubProcess {
+  pid: number;
+  /** http, where programs of the node find it. */
+  url: string;
+  metric(name: string): Promise<number>;
+  residentMiB(): number;
+  /** The most that it ever had. */
+  peakMiB(): number;
+  stop(): Promise<void>;
+}
+
+/** Starts `tidegate hub` as a node does. `state` names its directory: a new name is a node without a memory. */
+export async function startHubProcess(cluster: Cluster, state: string): Promise<HubProcess> {
+  const { directory, kubeconfig } = cluster;
+  // The API server's own certificate is good for this machine.
+  const pki = (file: string): string => join(directory, 'data', 'pki', file);
+  const ports = ['--port', '0', '--secure-port', '0', '--admin-port', '0', '--hub-address', '127.0.0.1'];
+  const tls = ['--tls-cert-file', pki('apiserver.crt'), '--tls-private-key-file', pki('apiserver.key')];
+  const node = ['--node', NODE, '--kubeconfig', kubeconfig, '--state', join(directory, state)];
+  const child = spawn(PROGRAM, ['hub', ...node, ...ports, ...tls, '--log-level', 'warn'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const pid = child.pid ?? 0;
+  const line = await new Promise<string>((resolve, reject) => {
+    child.stdout.once('data', (chunk: Buffer) => resolve(chunk.toString()));
+    child.once('exit', (code) => reject(new Error(`tidegate hub ended with code ${code}`)));
+  });
+  const url = / (http:[^ ;,]+)/.exec(line)?.[1] ?? '';
+  const admin = /admin at (\S+?)\.?$/m.exec(line)?.[1] ?? '';
+  return {
+    pid,
+    url,
+    metric: async (name) => sum(await (await request(`${admin}/metrics`)).body.text(), name),
+    residentMiB: () => residentMiB(pid),
+    peakMiB: () => peakMiB(pid),
+    stop: () => stop(child),
+  };
+}
+
+function sum(metrics: string, name: string): number {
+  const lines = metrics
+    .split('\n')
+    .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
+  return lines.reduce((total, line) => total + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+}
+
+function peakMiB(pid: number): number {
+  const line = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  return Math.round(Number(line?.[1] ?? 0) / 1024);
+}
