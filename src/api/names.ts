@@ -39,6 +39,19 @@ export const NODE_PORT_LISTEN_ANNOTATION = 'nodeport.openyurt.io/listen';
 /** On an EndpointSlice: the Service whose endpoints it lists. */
 export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 
+/** On an Ingress: its class, from before there was a field for it. */
+export const INGRESS_CLASS_ANNOTATION = 'kubernetes.io/ingress.class';
+/** On an Ingress: how it is served. Nothing else that begins so is known. */
+export const INGRESS_ANNOTATION_PREFIX = 'tidegate.io/';
+export const BACKEND_PROTOCOL_ANNOTATION = 'tidegate.io/backend-protocol';
+export const BALANCE_ANNOTATION = 'tidegate.io/balance';
+export const CONNECT_TIMEOUT_ANNOTATION = 'tidegate.io/proxy-connect-timeout';
+export const READ_TIMEOUT_ANNOTATION = 'tidegate.io/proxy-read-timeout';
+export const MAX_BODY_SIZE_ANNOTATION = 'tidegate.io/max-body-size';
+export const SSL_REDIRECT_ANNOTATION = 'tidegate.io/ssl-redirect';
+/** Begins the `spec.controller` of every IngressClass that is ours. */
+export const INGRESS_CONTROLLER_PREFIX = 'tidegate.io/';
+
 export const NODE_POOL_FINALIZER = 'apps.openyurt.io/nodepool-controller';
 export const NODE_GROUP_FINALIZER = 'apps.kubeedge.io/nodegroup-controller';
 

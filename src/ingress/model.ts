@@ -1,6 +1,6 @@
 /**
  * What routers are told: hosts with their routes, pools with their endpoints, certificates. Plain data, never changed
- * once made, without a trace of who carries the bytes. `compile/` makes it of objects; `match.ts` says what it means.
+ * once made, without a trace of who carries the bytes. `compile/` makes it of objects; `match/` says what it means.
  */
 
 /** In lower case, without port and trailing dot: `a.example.com`; `*.example.com` is one label more; `` is all hosts. */
@@ -64,7 +64,10 @@ export interface Source {
   readonly path: number;
 }
 
-/** `<namespace>_<service>_<port>`; the port as the Ingress names it. */
+/**
+ * `<namespace>_<service>_<port>`; the port as the Ingress names it. What is asked for beyond the ordinary follows:
+ * `_https` or `_grpc`, `_leastConnections`. `<namespace>__` is the one of backends that are no Services.
+ */
 export type PoolId = string;
 
 export interface Pool {

@@ -1,0 +1,177 @@
+import { describe, expect, test } from 'vitest';
+import { applyDelta, EMPTY_TABLE, match, type RouteTable } from '../match/index.ts';
+import { CLASS, ingress, service, slice } from '../testing/objects.ts';
+import { Compiler } from './compiler.ts';
+
+const newCompiler = (hosts?: string[]): Compiler =>
+  new Compiler({ classNames: [CLASS], now: () => 0, ...(hosts && { hosts }) });
+
+const KEY = 'shop/web';
+const rules = { 'a.example.com/': 'web:80' };
+const POOL = 'shop_web_80';
+
+const request = (host: string, path = '/') => ({ host, path, headers: {}, secure: false });
+
+function serve(compiler: Compiler, table: RouteTable = EMPTY_TABLE): RouteTable {
+  const { delta } = compiler.flush();
+  return delta === undefined ? table : applyDelta(table, delta);
+}
+
+describe('in any order', () => {
+  const objects = (compiler: Compiler) => [
+    () => compiler.put('Ingress', ingress({ rules })),
+    () => compiler.put('Service', service('web')),
+    () => compiler.put('EndpointSlice', slice('web', { '10.0.0.1': {} })),
+  ];
+  test.each([[[0, 1, 2]], [[0, 2, 1]], [[1, 0, 2]], [[1, 2, 0]], [[2, 0, 1]], [[2, 1, 0]]])(
+    '%j, the pool gets its endpoints',
+    (order) => {
+      const compiler = newCompiler();
+      let table = EMPTY_TABLE;
+      for (const at of order) {
+        objects(compiler)[at]?.();
+        table = serve(compiler, table);
+      }
+      expect(table.pools.get(POOL)).toMatchObject({ endpoints: [{ address: '10.0.0.1', port: 8080 }] });
+      expect(match(table, request('a.example.com'))).toMatchObject({ kind: 'route' });
+    },
+  );
+});
+
+test('a pool goes with the last rule that needs it', () => {
+  const compiler = newCompiler();
+  compiler.put('Ingress', ingress({ rules }));
+  compiler.put('Ingress', ingress({ name: 'other', rules: { 'b.example.com/': 'web:80' } }));
+  let table = serve(compiler);
+  compiler.remove('Ingress', KEY);
+  table = serve(compiler, table);
+  expect(table.pools.has(POOL)).toBe(true);
+  compiler.remove('Ingress', 'shop/other');
+  const { delta } = compiler.flush();
+  expect(delta).toMatchObject({ hosts: { remove: ['b.example.com'] }, pools: { remove: [POOL] } });
+});
+
+describe('a flush', () => {
+  test('is the whole state at first, even of nothing', () => {
+    expect(newCompiler().flush().delta).toMatchObject({ from: 0, to: 1, hosts: { set: [], remove: [] } });
+  });
+
+  test('says nothing when nothing is served otherwise than before', () => {
+    const compiler = newCompiler();
+    compiler.put('Ingress', ingress({ rules }));
+    compiler.flush();
+    compiler.put('Ingress', { ...ingress({ rules }), status: { loadBalancer: {} } });
+    compiler.put('Service', service('unused'));
+    const { delta, outcomes } = compiler.flush();
+    expect(delta).toBeUndefined();
+    expect(outcomes).toEqual({ set: [], remove: [] });
+    expect(compiler.snapshot().to).toBe(1);
+  });
+
+  test('keeps a pool that only moves from one host to another', () => {
+    const compiler = newCompiler();
+    compiler.put('Ingress', ingress({ rules }));
+    compiler.flush();
+    compiler.put('Ingress', ingress({ rules: { 'b.example.com/': 'web:80' } }));
+    expect(compiler.flush().delta).toMatchObject({
+      hosts: { remove: ['a.example.com'] },
+      pools: { set: [], remove: [] },
+    });
+  });
+});
+
+describe('the class', () => {
+  const byAnnotation = (field: string | undefined, annotation: string) => {
+    const object = ingress({ rules, annotations: { 'kubernetes.io/ingress.class': annotation } });
+    return { ...object, spec: { ...object.spec, ingressClassName: field } };
+  };
+
+  test.each([
+    ['by field', ingress({ rules }), true],
+    ['of others', ingress({ rules, className: 'silver' }), false],
+    ['by annotation', byAnnotation(undefined, CLASS), true],
+    ['by field before annotation', byAnnotation('silver', CLASS), false],
+    ['by field against annotation', byAnnotation(CLASS, 'silver'), true],
+    ['without', byAnnotation(undefined, ''), false],
+  ])('%s', (_, object, served) => {
+    const compiler = newCompiler();
+    compiler.put('Ingress', object);
+    const { delta, outcomes } = compiler.flush();
+    expect(delta?.hosts.set.length).toBe(served ? 1 : 0);
+    expect(outcomes.set.length).toBe(served ? 1 : 0);
+  });
+
+  test('may be left', () => {
+    const compiler = newCompiler();
+    compiler.put('Ingress', ingress({ rules }));
+    compiler.flush();
+    compiler.put('Ingress', ingress({ rules, className: 'silver' }));
+    expect(compiler.flush()).toMatchObject({
+      delta: { hosts: { remove: ['a.example.com'] } },
+      outcomes: { remove: [KEY] },
+    });
+  });
+
+  test('of another controller is not ours, whatever its name', () => {
+    const compiler = newCompiler();
+    const ofController = (controller: string) => ({
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'IngressClass',
+      metadata: { name: CLASS },
+      spec: { controller },
+    });
+    compiler.put('Ingress', ingress({ rules }));
+    compiler.put('IngressClass', ofController('tidegate.io/nginx'));
+    expect(compiler.flush().outcomes.set).toHaveLength(1);
+    compiler.put('IngressClass', ofController('k8s.io/ingress-nginx'));
+    expect(compiler.flush().outcomes.remove).toEqual([KEY]);
+    compiler.put('Ingress', ingress({ rules: { 'b.example.com/': 'web:80' } }));
+    expect(compiler.flush().delta).toBeUndefined();
+    compiler.remove('IngressClass', CLASS);
+    expect(compiler.flush().delta?.hosts.set).toMatchObject([{ host: 'b.example.com' }]);
+  });
+});
+
+describe('placement', () => {
+  test('leaves out hosts of other routers, and what is for all hosts is on every one', () => {
+    const compiler = newCompiler(['a.example.com']);
+    compiler.put('Ingress', ingress({ rules: { 'a.example.com/': 'web:80', 'b.example.com/': 'other:80' } }));
+    compiler.put('Ingress', ingress({ name: 'all', defaultBackend: 'all:80' }));
+    compiler.put('Ingress', ingress({ name: 'elsewhere', rules: { 'b.example.com/x': 'web:80' } }));
+    const { delta, outcomes } = compiler.flush();
+    expect(delta?.hosts.set.map(({ host }) => host).sort()).toEqual(['', 'a.example.com']);
+    expect(delta?.pools.set.map(({ id }) => id).sort()).toEqual(['shop_all_80', POOL]);
+    expect(outcomes.set.map(({ ingress: key, hosts }) => ({ key, hosts }))).toEqual([
+      { key: KEY, hosts: ['a.example.com'] },
+      { key: 'shop/all', hosts: [''] },
+    ]);
+  });
+
+  test('changes while it runs', () => {
+    const compiler = newCompiler(['a.example.com']);
+    compiler.put('Ingress', ingress({ rules: { 'a.example.com/': 'web:80', 'b.example.com/': 'other:80' } }));
+    compiler.flush();
+    compiler.place(['a.example.com', 'b.example.com']);
+    expect(compiler.flush().delta).toMatchObject({
+      hosts: { set: [{ host: 'b.example.com' }], remove: [] },
+      pools: { set: [{ id: 'shop_other_80' }], remove: [] },
+    });
+    compiler.place([]);
+    expect(compiler.flush()).toMatchObject({
+      delta: { hosts: { remove: ['a.example.com', 'b.example.com'] } },
+      outcomes: { remove: [KEY] },
+    });
+    compiler.place(undefined);
+    expect(compiler.flush().outcomes.set).toMatchObject([{ hosts: ['a.example.com', 'b.example.com'] }]);
+  });
+
+  test('a host belongs to who named it first, wherever that one is served', () => {
+    const compiler = newCompiler(['a.example.com']);
+    compiler.put('Ingress', ingress({ namespace: 'bank', age: 9, tls: [{ hosts: ['a.example.com'] }] }));
+    compiler.put('Ingress', ingress({ rules }));
+    expect(compiler.flush()).toMatchObject({
+      delta: { hosts: { set: [] } },
+      outcomes: { set: [{}, { ingress: KEY, hosts: [], problems: [{ reason: 'HostConflict' }] }] },
+    });
+  });
+});
