@@ -18,6 +18,8 @@ import { World } from './world.ts';
 
 export interface ChaosOptions {
   seed: number;
+  /** At most three. */
+  nodes: number;
   /** How many times everything is mended. */
   rounds: () => boolean;
   /** Between two of them. */
@@ -39,7 +41,7 @@ const BURSTS_IN_A_HUNDRED = 3;
 
 /** Rejects when something is not as it should be; then the directory of the cluster is kept, and named. */
 export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
-  const world = await World.open();
+  const world = await World.open(options.nodes);
   try {
     const result = await new Run(world, options).run();
     await world.close({ keep: false });

@@ -15,6 +15,7 @@ const end = performance.now() + Number(values.minutes) * 60_000;
 try {
   const { steps, writes, weights } = await chaos({
     seed,
+    nodes: 3,
     rounds: () => performance.now() < end,
     steps: 30,
     longestPauseMs: 1_500,

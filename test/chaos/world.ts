@@ -48,7 +48,8 @@ export class World {
     this.tokens = tokens;
   }
 
-  static async open(): Promise<World> {
+  /** With so many of the nodes; the others are but names. */
+  static async open(nodeCount: number): Promise<World> {
     const directory = await mkdtemp(join(tmpdir(), 'tidegate-chaos-'));
     const port = await freePort(0);
     const { server, kubeconfig } = await startApiServerProcess(directory, port);
@@ -56,7 +57,9 @@ export class World {
     const admin = new KubeClient(await loadConfig({ path: kubeconfig, env: {} }), { maxRetries: 0 });
     await installDefinitions(admin, systemClock, signal);
     await installRights(admin, join(import.meta.dirname, '../../deploy/hub.yaml'), signal);
-    const nodes = await Promise.all(NODE_NAMES.map((name) => ChaosNode.open(name, admin, directory)));
+    const nodes = await Promise.all(
+      NODE_NAMES.slice(0, nodeCount).map((name) => ChaosNode.open(name, admin, directory)),
+    );
     const world = new World(directory, port, server, admin, nodes, await accounts(admin));
     await world.#populate();
     return world;
@@ -87,10 +90,14 @@ export class World {
 
   /** Hubs with certificates, and nodes that have registered through them. */
   async #populate(): Promise<void> {
-    const known = NODE_NAMES.map((name) => ({ name, address: '127.0.0.1' }));
+    const known = this.nodes.map(({ name }) => ({ name, address: '127.0.0.1' }));
     const approver = new ServingApprover(this.admin, known, (line) => {
       this.#log += `${line}\n`;
     });
+    for (const name of NODE_NAMES) {
+      const metadata = { name: secretOf(name), namespace: 'default' };
+      await this.admin.create(SECRETS, { apiVersion: 'v1', kind: 'Secret', metadata });
+    }
     await approver.run();
     try {
       await Promise.all(this.nodes.map((node) => this.#register(node)));
@@ -113,8 +120,6 @@ export class World {
     });
     await kubelet.get(LEASES, { name, namespace: 'kube-node-lease' });
     await kubelet.close();
-    const secret = { name: secretOf(name), namespace: 'default' };
-    await this.admin.create(SECRETS, { apiVersion: 'v1', kind: 'Secret', metadata: secret });
     await this.admin.create(PODS, podOf(lastingPod(name), name));
   }
 }
