@@ -10,7 +10,7 @@ import type { Projections } from '../views/projection/index.ts';
 import type { View } from '../views/view.ts';
 import type { Views } from '../views/views.ts';
 import { namespaceOf, type ResourceCall, resourceOf } from './call.ts';
-import type { Form } from './form.ts';
+import type { HubForm } from './form.ts';
 import { newest } from './newest.ts';
 import type { RecentWrites } from './recent-writes.ts';
 import { isShared } from './shared-resources.ts';
@@ -44,7 +44,11 @@ export class SharedReads {
   }
 
   /** False when it has to come from the API server after all: somebody wants what the view can not know yet. */
-  async serve(call: ResourceCall, { representation }: Extract<Form, { by: 'hub' }>): Promise<boolean> {
+  async serve(
+    call: ResourceCall,
+    { representation }: HubForm,
+    wanted: 'newest' | 'at hand',
+  ): Promise<boolean> {
     const { views, access } = this.#options;
     const { info, identity, signal } = call;
     if (identity.kind === 'anonymous') return false;
@@ -53,7 +57,9 @@ export class SharedReads {
     try {
       await held.view.ready(signal);
       if (this.#options.chainFor(call).filters.length > 0) await this.#contextIsKnown(signal);
-      return await this.#answer(call, held.view, representation);
+      if (wanted === 'newest' && !this.#canAnswer(call, held.view)) return false;
+      await this.#answer(call, held.view, representation);
+      return true;
     } finally {
       held.release();
     }
@@ -66,35 +72,34 @@ export class SharedReads {
     await Promise.all([services.view.ready(signal), Promise.allSettled(pools)]);
   }
 
-  async #answer(
-    call: ResourceCall,
-    view: View,
-    representation: Extract<Form, { by: 'hub' }>['representation'],
-  ): Promise<boolean> {
-    const { projections, clock, chainFor } = this.#options;
+  async #answer(call: ResourceCall, view: View, representation: HubForm['representation']): Promise<void> {
+    const { projections, clock, chainFor, link } = this.#options;
     const { info, url, exchange, signal } = call;
     const chain = (): Chain => chainFor(call);
     if (info.verb === 'get') {
-      if (!this.#isNewest(call, view)) return false;
       const key = info.namespace === '' ? info.name : `${info.namespace}/${info.name}`;
       const item = projections.get(view, chain(), key);
       if (item === undefined) throw notFound(info, info.name);
-      await answerObject(exchange, item, representation);
-      return true;
+      return answerObject(exchange, item, representation);
     }
     const read = readOptions(url.searchParams, namespaceOf(info));
-    if (!read.watch && (read.options.continue !== '' || read.options.exact) && this.#options.link.online)
-      return false;
-    if (!read.watch && read.options.resourceVersion === '' && !this.#isNewest(call, view)) return false;
-    if (read.watch && read.options.resourceVersion === '') await newest(view, this.#options.link, signal);
+    if (read.watch && read.options.resourceVersion === '') await newest(view, link, signal);
     const hold = projections.hold(view, chain, read.selection);
     try {
       if (read.watch) await answerWatch(exchange, hold, read.options, representation, { clock, signal });
       else await answerList(exchange, hold, read.options, representation, { clock, signal });
-      return true;
     } finally {
       hold.release();
     }
+  }
+
+  #canAnswer(call: ResourceCall, view: View): boolean {
+    const { info, url } = call;
+    if (info.verb === 'get') return this.#isNewest(call, view);
+    const read = readOptions(url.searchParams, namespaceOf(info));
+    if (read.watch) return true;
+    if (read.options.continue !== '' || read.options.exact) return !this.#options.link.online;
+    return read.options.resourceVersion !== '' || this.#isNewest(call, view);
   }
 
   /** Whether the view shows what the API server would, as far as this node can know; without a link it is all there is. */

@@ -311,7 +311,7 @@ describe('views', () => {
     let uid: string;
     beforeEach(async () => {
       uid = 'the-uid';
-      const node = (): object => ({ ...widget('edge', '1'), metadata: { name: 'edge', uid } });
+      const node = (): object => ({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'edge', uid } });
       rig.server.intercept = ({ url }, response) =>
         url.pathname === '/api/v1/nodes/edge' && answerJson(response, node());
       const metadata = { name: 'edge', uid, resourceVersion: '1' };

@@ -293,3 +293,13 @@ test('one object is seen through the filters without a projection of all', () =>
   expect(projections.get(view, hiding(new Set(['x'])), 'a/y')).toBe(view.get('a/y'));
   expect(projections.size).toBe(0);
 });
+
+test('a client of a shared view is not sent away when the API server has forgotten what happened', () => {
+  const view = new FakeView('100', SERVICES, 'Service', 'shared');
+  const { projections } = setup([], () => 0.5);
+  const { resourceVersion } = projections.hold(view, () => NO_FILTERS, EVERYTHING).projection;
+  const { hold, ended } = watch(projections, view, NO_FILTERS, EVERYTHING, resourceVersion);
+  view.change([], '5000', true);
+  expect(ended).toEqual([]);
+  expect(hold.projection.since(resourceVersion)).toEqual([]);
+});

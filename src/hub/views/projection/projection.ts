@@ -140,6 +140,8 @@ export class Projection {
 
   /** Who has seen more than we had is not told by the outcome alone what has gone since. */
   #leap(resourceVersion: string): void {
+    // Of these nobody has seen more than we: it was us who gave them versions from the future.
+    if (this.view.key.identity === SHARED) return;
     this.#history.leap(resourceVersion);
     for (const listener of [...this.#listeners]) {
       const { seen } = listener;
