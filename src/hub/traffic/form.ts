@@ -2,9 +2,12 @@ import { ApiError } from '../../kube/serving/api-error.ts';
 import { negotiate, type Representation } from '../../kube/serving/negotiate.ts';
 
 /** Who writes the answer to a read: the hub, in this form, or the API server, as the client has asked for it. */
-export type Form =
-  | { readonly by: 'hub'; readonly representation: Representation }
-  | { readonly by: 'server' };
+export type Form = HubForm | { readonly by: 'server' };
+
+export interface HubForm {
+  readonly by: 'hub';
+  readonly representation: Representation;
+}
 
 const SERVER: Form = { by: 'server' };
 

@@ -55,6 +55,14 @@ export class PrivateReads {
     return read.watch ? this.#watch(call, read, representation) : this.#list(call, read, representation);
   }
 
+  /** What the API server says now to a get or list, without keeping it. Throws UpstreamUnavailable. */
+  async ask(call: ResourceCall, representation: Representation): Promise<void> {
+    const answer = await this.#options.forwarding.readJson(call);
+    if (answer.status !== 200) return passWhole(call, answer);
+    if (call.info.verb === 'get') return this.#answerGet(call, jsonOf(answer), representation);
+    await this.#answerUpstreamList(call, answer, parseList(answer), representation);
+  }
+
   async #watch(call: ResourceCall, read: Watch, representation: Representation): Promise<void> {
     const held = this.#options.views.private(keyOf(call, read.selection), credentialsOf(call.identity));
     try {
@@ -146,6 +154,16 @@ export class PrivateReads {
     const isWhole = read.options.continue === '' && !read.options.exact && stored === 'stored';
     if (stored === 'doubted' || (isWhole && chain.filters.length > 0))
       return this.#listStored(call, key, read, representation);
+    await this.#answerUpstreamList(call, answer, list, representation);
+  }
+
+  async #answerUpstreamList(
+    call: ResourceCall,
+    answer: WholeAnswer,
+    list: KubeList,
+    representation: Representation,
+  ): Promise<void> {
+    const chain = this.#options.chainFor(call);
     if (chain.filters.length === 0 && representation.as === undefined && representation.format === 'json')
       return passWhole(call, answer);
     const shown = list.items.flatMap((item) => {

@@ -2,8 +2,9 @@ import { ApiStatusError } from '../../kube/index.ts';
 import type { Link } from '../../kube/informer/link.ts';
 import { badRequest } from '../../kube/serving/api-error.ts';
 import type { Chain } from '../filters/filter.ts';
+import { UpstreamUnavailable } from '../upstream/index.ts';
 import type { ResourceCall } from './call.ts';
-import { formFor } from './form.ts';
+import { formFor, type HubForm } from './form.ts';
 import type { Forwarding } from './forwarding.ts';
 import type { PrivateReads } from './private-reads.ts';
 import type { SharedReads } from './shared-reads.ts';
@@ -36,12 +37,23 @@ export class Reads {
     if (form.by === 'server') return forwarding.pass(call);
     if (shared.takes(call)) {
       try {
-        if (await shared.serve(call, form)) return;
+        if (await shared.serve(call, form, 'newest')) return;
+        return await this.#askForNewest(call, form);
       } catch (error) {
         if (!isNodesLack(error) || exchange.response.headersSent) throw error;
       }
     }
     await this.#options.private.serve(call, form.representation);
+  }
+
+  /** What the shared view can not know yet. When the link breaks meanwhile, what it knows is all there is. */
+  async #askForNewest(call: ResourceCall, form: HubForm): Promise<void> {
+    try {
+      await this.#options.private.ask(call, form.representation);
+    } catch (error) {
+      if (!(error instanceof UpstreamUnavailable) || call.exchange.response.headersSent) throw error;
+      await this.#options.shared.serve(call, form, 'at hand');
+    }
   }
 }
 
