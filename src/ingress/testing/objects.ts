@@ -61,7 +61,11 @@ function backend(target: string) {
 }
 
 /** Ports as `name:port`, or `:port` for one without a name. */
-export const service = (name: string, ports: string[] = ['http:80'], namespace = 'shop'): Service => ({
+export const service = (
+  name: string,
+  ports: readonly string[] = ['http:80'],
+  namespace = 'shop',
+): Service => ({
   ...metadata('v1', 'Service', name, namespace),
   spec: {
     ports: ports.map((each) => {
