@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { isIP, isIPv6 } from 'node:net';
 import { join, resolve } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import pino from 'pino';
 import type { Hub, HubOptions } from '../hub/index.ts';
@@ -116,6 +117,7 @@ function parseAddress(text: string): string {
 
 async function run(options: Options): Promise<void> {
   const stopped = untilStopped();
+  preferSmall();
   try {
     const { startHub } = await import('../hub/index.ts');
     const hub = await startHub(await hubOptions(options));
@@ -129,6 +131,15 @@ async function run(options: Options): Promise<void> {
   } catch (error) {
     fail(error);
   }
+}
+
+/**
+ * A node has other uses for its memory. Collecting garbage early keeps 10 MB free, and makes filtering a first list take
+ * twice as long; optimizing undici's HTTP parser would take 35 MB for a moment, and no request is faster afterwards.
+ */
+function preferSmall(): void {
+  setFlagsFromString('--optimize-for-size');
+  setFlagsFromString('--liftoff-only');
 }
 
 async function hubOptions(options: Options): Promise<HubOptions> {
