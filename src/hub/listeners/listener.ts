@@ -42,6 +42,8 @@ export class Listener {
       socket.once('close', () => this.#connections.delete(socket));
     });
     server.on('request', (_, response: ServerResponse) => {
+      // Otherwise a client that always has another question would keep us until the grace is over.
+      if (this.#closing) response.setHeader('Connection', 'close');
       response.once('close', () => {
         if (this.#closing) server.closeIdleConnections();
       });

@@ -53,6 +53,7 @@ export class Handler {
     const { signal: stopping } = this.#options;
     response.once('close', leave);
     stopping.addEventListener('abort', leave);
+    if (stopping.aborted) leave();
     let info: RequestInfo | undefined;
     try {
       const url = new URL(request.url ?? '/', 'http://hub');
@@ -114,8 +115,8 @@ export class Handler {
 
   async #fail(exchange: Exchange, error: unknown, signal: AbortSignal): Promise<void> {
     // Nobody is there to be told.
-    if (signal.aborted || exchange.response.destroyed) return;
-    const refusal = refusalOf(error);
+    if (exchange.response.destroyed) return;
+    const refusal = signal.aborted ? unavailable('the hub is stopping') : refusalOf(error);
     if (!(refusal instanceof ApiError)) this.#options.log.error({ err: error }, 'a request failed');
     try {
       await answerStatus(exchange, refusal);

@@ -1,0 +1,35 @@
+/** A hub that is told to stop while clients go on asking. */
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { Edge } from '../support/edge.ts';
+
+let edge: Edge;
+beforeEach(async () => {
+  edge = await Edge.start();
+});
+afterEach(() => edge.stop());
+
+it('tells who waits for an answer that none will come', async () => {
+  const socket = connect(edge.hub.ports.http, '127.0.0.1');
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  let received = '';
+  socket.on('data', (chunk: Buffer) => {
+    received += chunk.toString();
+    if (received.includes('503')) socket.destroy();
+  });
+  const head = [
+    'POST /api/v1/namespaces/default/configmaps HTTP/1.1',
+    'Host: hub',
+    `Authorization: Bearer ${await edge.token('app')}`,
+    'Content-Type: application/json',
+    'Content-Length: 1000',
+    'Expect: 100-continue',
+  ];
+  socket.write(`${head.join('\r\n')}\r\n\r\n`);
+  while (!received.includes('100 Continue')) await sleep(10);
+  await edge.restartHub();
+  await closed;
+  expect(received).toContain('HTTP/1.1 503');
+  expect(received).toContain('the hub is stopping');
+});
