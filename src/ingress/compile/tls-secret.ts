@@ -27,9 +27,9 @@ export function readTlsSecret(secret: Secret): TlsSecret {
   if (!TYPES.includes(secret.type))
     throw new InvalidSecretError(`its type is ${secret.type}, not kubernetes.io/tls`);
   const chain = readChain(field(secret, 'tls.crt'));
-  const key = readKey(field(secret, 'tls.key'));
   const [leaf] = chain;
   if (leaf === undefined) throw new InvalidSecretError('tls.crt has no PEM certificate');
+  const key = readKey(field(secret, 'tls.key'));
   if (!leaf.checkPrivateKey(key)) {
     throw new InvalidSecretError('tls.key is not the key of the first certificate in tls.crt');
   }

@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest';
+import { readAnnotations } from './annotations.ts';
+
+const read = (name: string, value: string) => readAnnotations({ [`tidegate.io/${name}`]: value });
+
+test('without any, the router decides', () => {
+  expect(readAnnotations()).toEqual({
+    protocol: 'http',
+    balance: 'roundRobin',
+    limits: {},
+    redirectToHttps: false,
+    problems: [],
+  });
+});
+
+describe('known values', () => {
+  test.each([
+    ['backend-protocol', 'HTTPS', { protocol: 'https' }],
+    ['backend-protocol', 'grpc', { protocol: 'grpc' }],
+    ['balance', 'leastconnections', { balance: 'leastConnections' }],
+    ['proxy-connect-timeout', '5', { limits: { connectTimeoutMs: 5000 } }],
+    ['proxy-connect-timeout', ' 500ms ', { limits: { connectTimeoutMs: 500 } }],
+    ['proxy-read-timeout', '2m', { limits: { readTimeoutMs: 120_000 } }],
+    ['proxy-read-timeout', '24h', { limits: { readTimeoutMs: 86_400_000 } }],
+    ['max-body-size', '0', { limits: { maxBodyBytes: 0 } }],
+    ['max-body-size', '8m', { limits: { maxBodyBytes: 8 * 1024 ** 2 } }],
+    ['max-body-size', '1Gi', { limits: { maxBodyBytes: 1024 ** 3 } }],
+    ['ssl-redirect', 'true', { redirectToHttps: true }],
+    ['ssl-redirect', 'false', { redirectToHttps: false }],
+  ])('%s: %s', (name, value, expected) => {
+    expect(read(name, value)).toMatchObject({ ...expected, problems: [] });
+  });
+});
+
+describe('other values are as if they were not there', () => {
+  test.each([
+    ['backend-protocol', 'fcgi'],
+    ['balance', ''],
+    ['proxy-connect-timeout', '0'],
+    ['proxy-connect-timeout', '76'],
+    ['proxy-connect-timeout', '1h'],
+    ['proxy-read-timeout', '-1'],
+    ['proxy-read-timeout', '1.5s'],
+    ['proxy-read-timeout', '5s; } server {'],
+    ['max-body-size', '8 m'],
+    ['max-body-size', '999999999999g'],
+    ['max-body-size', 'off'],
+    ['ssl-redirect', 'yes'],
+  ])('%s: %j', (name, value) => {
+    const { problems, ...rest } = read(name, value);
+    const { problems: _, ...nothing } = readAnnotations();
+    expect(rest).toEqual(nothing);
+    expect(problems).toMatchObject([
+      { reason: 'InvalidAnnotation', field: `metadata.annotations[tidegate.io/${name}]` },
+    ]);
+  });
+});
+
+test('unknown names of ours are told of, those of others are not ours to judge', () => {
+  expect(
+    readAnnotations({
+      'tidegate.io/snippet': 'x',
+      'nginx.ingress.kubernetes.io/rewrite-target': '/',
+      'apps.tidegate.io/edition': 'x',
+    }).problems,
+  ).toMatchObject([{ reason: 'UnknownAnnotation', field: 'metadata.annotations[tidegate.io/snippet]' }]);
+});

@@ -1,0 +1,164 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Action, Delta, HeaderMatch, HostRoutes, Route } from '../model.ts';
+import { explain, type MatchRequest, match } from './match.ts';
+import { comparePrecedence } from './path.ts';
+import { applyDelta, EMPTY_TABLE, type RouteTable } from './table.ts';
+
+const action = (name: string): Action => ({
+  backends: [{ pool: name, weight: 1 }],
+  limits: {},
+  source: { kind: 'Ingress', namespace: 'shop', name, rule: 0, path: 0 },
+});
+
+const route = (path: string, kind: Route['match'], headers: HeaderMatch[] = []): Route => ({
+  path,
+  match: kind,
+  headers,
+  action: action(`${kind} ${path}`),
+});
+
+const host = (name: string, routes: Route[], more: Partial<HostRoutes> = {}): HostRoutes => ({
+  host: name,
+  namespace: name === '' ? '' : 'shop',
+  routes,
+  ...more,
+});
+
+const state = (hosts: HostRoutes[]): Delta => ({
+  from: 0,
+  to: 1,
+  hosts: { set: hosts, remove: [] },
+  pools: { set: [], remove: [] },
+  certificates: { set: [], remove: [] },
+});
+
+const tableOf = (...hosts: HostRoutes[]): RouteTable => applyDelta(EMPTY_TABLE, state(hosts));
+
+const request = (at: string | undefined, path = '/', more: Partial<MatchRequest> = {}): MatchRequest => ({
+  host: at,
+  path,
+  headers: {},
+  secure: false,
+  ...more,
+});
+
+const poolOf = (table: RouteTable, asked: MatchRequest): string => {
+  const found = match(table, asked);
+  return found.kind === 'route' ? `${found.host.host}: ${found.action.source.name}` : found.kind;
+};
+
+describe('hosts', () => {
+  const table = tableOf(
+    host('a.example.com', [route('/only', 'Exact')]),
+    host('*.example.com', [route('/', 'Prefix')]),
+    host('b.example.com', [], { fallback: action('fallback of b') }),
+    host('', [route('/all', 'Prefix')], { fallback: action('fallback of all') }),
+  );
+
+  test.each([
+    ['A.example.com:80', '/only', 'a.example.com: Exact /only'],
+    // An exact host is not helped out by its wildcard.
+    ['a.example.com', '/', ': fallback of all'],
+    ['c.example.com', '/x', '*.example.com: Prefix /'],
+    ['c.d.example.com', '/x', ': fallback of all'],
+    ['example.com', '/all/x', ': Prefix /all'],
+    ['b.example.com', '/all', 'b.example.com: fallback of b'],
+    [undefined, '/all', ': Prefix /all'],
+    ['10.0.0.1', '/', ': fallback of all'],
+    ['a..b', '/', 'badRequest'],
+    ['a.example.com', '/x/../only', 'badRequest'],
+  ])('%s %s -> %s', (at, path, expected) => expect(poolOf(table, request(at, path))).toBe(expected));
+
+  test('nothing is found where there is nothing', () => {
+    expect(match(EMPTY_TABLE, request('a.example.com'))).toEqual({ kind: 'notFound' });
+  });
+});
+
+test('https where the host wants it', () => {
+  const table = tableOf(host('a.example.com', [route('/', 'Prefix')], { redirectToHttps: true }));
+  expect(match(table, request('A.example.com:80'))).toMatchObject({
+    kind: 'redirect',
+    name: 'a.example.com',
+  });
+  expect(match(table, request('a.example.com', '/', { secure: true }))).toMatchObject({ kind: 'route' });
+});
+
+test('headers', () => {
+  const canary = { name: 'x-canary', value: 'yes' };
+  const table = tableOf(host('', [route('/a', 'Prefix', [canary]), route('/', 'Prefix')]));
+  const by = (headers: MatchRequest['headers']): string => poolOf(table, request('x', '/a', { headers }));
+  expect(by({ 'x-canary': 'yes' })).toBe(': Prefix /a');
+  expect(by({ 'x-canary': ['yes'] })).toBe(': Prefix /a');
+  expect(by({ 'x-canary': ['yes', 'no'] })).toBe(': Prefix /');
+  expect(by({ 'x-canary': 'Yes' })).toBe(': Prefix /');
+  expect(by({})).toBe(': Prefix /');
+});
+
+test('every step is explained', () => {
+  const table = tableOf(
+    host('*.example.com', [route('/b', 'Exact'), route('/a', 'Prefix', [{ name: 'x', value: 'y' }])]),
+    host('', [], { fallback: action('all') }),
+  );
+  const { match: found, steps } = explain(table, request('c.example.com', '/a?b'));
+  expect(found).toMatchObject({ kind: 'route', action: { source: { name: 'all' } } });
+  expect(steps).toMatchObject([
+    { kind: 'request', host: 'c.example.com', path: '/a' },
+    { kind: 'host', host: 'c.example.com', found: false },
+    { kind: 'host', host: '*.example.com', found: true },
+    { kind: 'route', host: '*.example.com', route: { path: '/b' }, why: 'otherPath' },
+    { kind: 'route', host: '*.example.com', route: { path: '/a' }, why: 'otherHeaders' },
+    { kind: 'fallback', host: '*.example.com', action: undefined },
+    { kind: 'host', host: '', found: true },
+    { kind: 'fallback', host: '', action: { source: { name: 'all' } } },
+  ]);
+});
+
+/** The rules as the documentation of Ingress tells them, without any thought of speed. */
+function naive(hosts: HostRoutes[], name: string, path: string): string {
+  const [, ...parent] = name.split('.');
+  const find = (wanted: string) => hosts.find((each) => each.host === wanted);
+  const own = find(name) ?? find(['*', ...parent].join('.'));
+  for (const each of [own, find('')]) {
+    if (each === undefined) continue;
+    const exact = each.routes.find((route) => route.match === 'Exact' && route.path === path);
+    const prefixes = each.routes
+      .filter((route) => route.match === 'Prefix' && isPrefix(elements(route.path), path.split('/').slice(1)))
+      .sort((a, b) => elements(b.path).length - elements(a.path).length);
+    const found = exact?.action ?? prefixes[0]?.action ?? each.fallback;
+    if (found !== undefined) return `${each.host}: ${found.source.name}`;
+  }
+  return 'notFound';
+}
+
+const elements = (path: string): string[] => (path === '/' ? [] : path.split('/').slice(1));
+const isPrefix = (prefix: string[], path: string[]): boolean => prefix.every((each, at) => each === path[at]);
+
+const anyPath = fc
+  .array(fc.constantFrom('a', 'b', 'aa', 'A', '%2F', ''), { maxLength: 3 })
+  .map((parts) => `/${parts.join('/')}`);
+const anyRoute = fc
+  .tuple(anyPath, fc.constantFrom('Exact' as const, 'Prefix' as const))
+  .map(([path, kind]) => route(kind === 'Prefix' ? path.replace(/\/+$/, '') || '/' : path, kind));
+const anyHosts = fc.uniqueArray(
+  fc
+    .tuple(
+      fc.constantFrom('', 'x.io', 'a.x.io', '*.x.io', '*.a.x.io'),
+      fc.uniqueArray(anyRoute, { selector: ({ path, match: kind }) => `${kind} ${path}` }),
+      fc.boolean(),
+    )
+    .map(([name, routes, hasFallback]) =>
+      host(name, [...routes].sort(comparePrecedence), hasFallback ? { fallback: action('fallback') } : {}),
+    ),
+  { selector: (each) => each.host },
+);
+const anyHost = fc.constantFrom('x.io', 'a.x.io', 'b.x.io', 'b.a.x.io', 'y.io');
+
+test('it matches as the documentation says', () => {
+  fc.assert(
+    fc.property(anyHosts, anyHost, anyPath, (hosts, name, path) => {
+      expect(poolOf(tableOf(...hosts), request(name, path))).toBe(naive(hosts, name, path));
+    }),
+    { numRuns: 3000 },
+  );
+});
