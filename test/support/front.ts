@@ -27,6 +27,12 @@ export class Front {
     this.#ca = ca;
     this.#node = node;
     this.#server = createServer((incoming, response) => this.#answer(incoming, response));
+    // As if an echo were run in a pod.
+    this.#server.on('upgrade', (_, socket) => {
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n');
+      socket.on('error', () => socket.destroy());
+      socket.pipe(socket);
+    });
   }
 
   async listen(): Promise<number> {

@@ -1,5 +1,4 @@
 import type { Clock } from '../../kube/index.ts';
-import { isOlderVersion } from '../../kube/informer/resource-version.ts';
 import { tooLargeResourceVersion } from '../../kube/serving/api-error.ts';
 import type { Hold } from '../views/projection/index.ts';
 
@@ -8,7 +7,7 @@ const LONGEST_WAIT_MS = 3_000;
 
 /** Resolves when the projection is not older than what the client has seen; rejects as an API server refuses that. */
 export async function fresh(hold: Hold, version: string, clock: Clock, signal: AbortSignal): Promise<void> {
-  const isFresh = (): boolean => !isOlderVersion(hold.projection.resourceVersion, version);
+  const isFresh = (): boolean => hold.projection.reaches(version);
   if (isFresh()) return;
   await new Promise<void>((resolve, reject) => {
     const settle = (then: () => void): void => {

@@ -1,7 +1,6 @@
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
+import { createGunzip } from 'node:zlib';
 import type { KubeObject } from '../../kube/index.ts';
 import { ApiError } from '../../kube/serving/api-error.ts';
 import type { BearerIdentity, Identity } from '../identity/identity.ts';
@@ -20,9 +19,8 @@ export interface TokenListener {
   rejected(identity: BearerIdentity): void;
 }
 
-const inflate = promisify(gunzip);
 /** More than this is not held in memory to be looked at. */
-export const MOST_BUFFERED = 64 * 1024 * 1024;
+const MOST_BUFFERED = 64 * 1024 * 1024;
 
 export const credentialOf = (identity: Identity): UpstreamCredential => {
   if (identity.kind === 'node') return 'node';
@@ -75,12 +73,35 @@ export class Forwarding {
 
   /** In JSON, read to its end. */
   async readJson(call: Call, body?: Buffer): Promise<WholeAnswer> {
-    const headers = { accept: ['application/json'], 'accept-encoding': ['gzip'] };
-    const answer = await this.send(call, { headers, ...(body === undefined ? {} : { body }) });
-    const bytes = await readAll(answer.body);
-    const { 'content-encoding': encoding, 'content-length': _, ...rest } = answer.headers;
-    return { status: answer.status, headers: rest, body: encoding === 'gzip' ? await unzip(bytes) : bytes };
+    const answer = await this.#openJson(call, body);
+    return { ...answer, body: await readAll(answer.body) };
   }
+
+  /** The same, but what is too much to be held goes to the client as it comes. Undefined then. */
+  async readJsonOrPass(call: Call): Promise<WholeAnswer | undefined> {
+    const answer = await this.#openJson(call);
+    const { chunks, ended } = await readMost(answer.body);
+    if (ended) return { ...answer, body: Buffer.concat(chunks) };
+    const all = Readable.from(inTurn(chunks, answer.body), { objectMode: false });
+    await passBack(call, { ...answer, body: all });
+    return undefined;
+  }
+
+  /** In JSON, unzipped, as it comes. */
+  async #openJson(call: Call, body?: Buffer): Promise<ForwardedAnswer> {
+    const asked = { accept: ['application/json'], 'accept-encoding': ['gzip'] };
+    const answer = await this.send(call, { headers: asked, ...(body === undefined ? {} : { body }) });
+    const { 'content-encoding': encoding, 'content-length': _, ...headers } = answer.headers;
+    if (encoding !== 'gzip') return { ...answer, headers };
+    const plain = createGunzip();
+    pipeline(answer.body, plain).catch(() => {}); // Whoever reads `plain` hears of it.
+    return { ...answer, headers, body: plain };
+  }
+}
+
+async function* inTurn(chunks: Buffer[], rest: Readable): AsyncGenerator<Buffer> {
+  yield* chunks;
+  yield* rest as AsyncIterable<Buffer>;
 }
 
 export async function passBack(
@@ -100,31 +121,32 @@ export async function passBack(
 
 /** An answer to its end; throws UpstreamUnavailable when the link breaks meanwhile. */
 export async function readAll(body: Readable): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  try {
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size > MOST_BUFFERED) break;
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    throw new UpstreamUnavailable('the connection broke in the middle of the answer', {
-      sent: false,
-      cause: error,
-    });
-  }
-  if (size <= MOST_BUFFERED) return Buffer.concat(chunks, size);
+  const { chunks, ended } = await readMost(body);
+  if (ended) return Buffer.concat(chunks);
+  body.destroy();
   throw badAnswer(
     `the answer of the API server has more than the ${MOST_BUFFERED} bytes that the hub looks through; ask for it in pages`,
   );
 }
 
-async function unzip(bytes: Buffer): Promise<Buffer> {
+/** Up to the end of the body, or to where it becomes too much. */
+async function readMost(body: Readable): Promise<{ chunks: Buffer[]; ended: boolean }> {
+  const chunks: Buffer[] = [];
+  let size = 0;
   try {
-    return await inflate(bytes, { maxOutputLength: 8 * MOST_BUFFERED });
+    for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size > MOST_BUFFERED) return { chunks, ended: false };
+    }
+    return { chunks, ended: true };
   } catch (error) {
-    throw badAnswer('the answer of the API server can not be unzipped', error);
+    if (/^Z_/.test(`${(error as NodeJS.ErrnoException).code}`))
+      throw badAnswer('the answer of the API server can not be unzipped', error);
+    throw new UpstreamUnavailable('the connection broke in the middle of the answer', {
+      sent: false,
+      cause: error,
+    });
   }
 }
 

@@ -142,7 +142,10 @@ export class PrivateReads {
     representation: Representation,
   ): Promise<void> {
     const { forwarding, views } = this.#options;
-    const answer = await forwarding.readJson(call);
+    const answer = this.#isPassed(call, representation)
+      ? await forwarding.readJsonOrPass(call)
+      : await forwarding.readJson(call);
+    if (answer === undefined) return;
     if (answer.status !== 200) return passWhole(call, answer);
     const list = parseList(answer);
     // A list at one old version says nothing of how things are now.
@@ -157,15 +160,19 @@ export class PrivateReads {
     await this.#answerUpstreamList(call, answer, list, representation);
   }
 
+  /** Whether the client gets what the API server says as it is. */
+  #isPassed(call: ResourceCall, { as, format }: Representation): boolean {
+    return this.#options.chainFor(call).filters.length === 0 && as === undefined && format === 'json';
+  }
+
   async #answerUpstreamList(
     call: ResourceCall,
     answer: WholeAnswer,
     list: KubeList,
     representation: Representation,
   ): Promise<void> {
+    if (this.#isPassed(call, representation)) return passWhole(call, answer);
     const chain = this.#options.chainFor(call);
-    if (chain.filters.length === 0 && representation.as === undefined && representation.format === 'json')
-      return passWhole(call, answer);
     const shown = list.items.flatMap((item) => {
       const { kind, apiVersion } = list;
       return chain.apply({ ...item, apiVersion, kind: kind.replace(/List$/, '') }) ?? [];

@@ -57,7 +57,7 @@ export class SharedReads {
     try {
       await held.view.ready(signal);
       if (this.#options.chainFor(call).filters.length > 0) await this.#contextIsKnown(signal);
-      if (wanted === 'newest' && !this.#canAnswer(call, held.view)) return false;
+      if (wanted === 'newest' && !(await this.#canAnswer(call, held.view))) return false;
       await this.#answer(call, held.view, representation);
       return true;
     } finally {
@@ -93,13 +93,23 @@ export class SharedReads {
     }
   }
 
-  #canAnswer(call: ResourceCall, view: View): boolean {
-    const { info, url } = call;
+  async #canAnswer(call: ResourceCall, view: View): Promise<boolean> {
+    const { projections, chainFor, link } = this.#options;
+    const { info, url, signal } = call;
     if (info.verb === 'get') return this.#isNewest(call, view);
-    const read = readOptions(url.searchParams, namespaceOf(info));
-    if (read.watch) return true;
-    if (read.options.continue !== '' || read.options.exact) return !this.#options.link.online;
-    return read.options.resourceVersion !== '' || this.#isNewest(call, view);
+    const { watch, options, selection } = readOptions(url.searchParams, namespaceOf(info));
+    if (watch || !link.online) return true;
+    if (options.continue !== '') return false;
+    if (options.exact) {
+      // The version of now may be the hub's own, which no API server knows.
+      const hold = projections.hold(view, () => chainFor(call), selection);
+      hold.release();
+      return options.resourceVersion === hold.projection.resourceVersion;
+    }
+    if (options.resourceVersion !== '') return true;
+    // A version of the API server's own would lead nowhere: the watch that follows begins here.
+    await newest(view, link, signal);
+    return this.#isNewest(call, view);
   }
 
   /** Whether the view shows what the API server would, as far as this node can know; without a link it is all there is. */

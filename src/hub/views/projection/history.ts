@@ -54,6 +54,11 @@ export class History {
     else this.#entries.push({ version });
   }
 
+  /** Whether the version stands here. */
+  has(version: string): boolean {
+    return this.#entries.some((entry) => entry.version === version);
+  }
+
   /** What happened up to `version` is known by its outcome only. */
   leap(version: string): void {
     this.#leaptTo = newest(this.#leaptTo, version);

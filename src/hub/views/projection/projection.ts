@@ -65,6 +65,11 @@ export class Projection {
     return this.#ownVersion;
   }
 
+  /** Whether it shows what was at that version: because it has come that far, or because the version is its own. */
+  reaches(resourceVersion: string): boolean {
+    return !isOlderVersion(this.#viewVersion, resourceVersion) || this.#history.has(resourceVersion);
+  }
+
   get(key: string): ViewItem | undefined {
     return this.#shown.get(key);
   }
