@@ -1,21 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
-import { INGRESS_CONTROLLER_PREFIX } from '../../api/index.ts';
-import {
-  type EndpointSlice,
-  type Ingress,
-  type IngressClass,
-  keyOf,
-  type Secret,
-  type Service,
-} from '../../kube/index.ts';
+import type { EndpointSlice, Ingress, IngressClass, Secret, Service } from '../../kube/index.ts';
 import { wildcardOf } from '../match/index.ts';
 import type { Changes, Delta, HostName } from '../model.ts';
 import type { PoolReference } from './backend.ts';
 import { CertificateTable } from './certificate-table.ts';
-import { classNameOf } from './class-name.ts';
 import type { CompiledHost } from './host-routes.ts';
 import { HostTable } from './host-table.ts';
-import { type IngressFacts, readIngress } from './ingress-facts.ts';
+import type { IngressFacts } from './ingress-facts.ts';
+import { IngressSet } from './ingress-set.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import { Placement } from './placement.ts';
 import { PoolTable } from './pool-table.ts';
@@ -50,7 +42,6 @@ export interface Flushed {
 
 /** How often something was worked out: what a change has cost. */
 export interface Work {
-  ingresses: number;
   hosts: number;
   pools: number;
   certificates: number;
@@ -64,17 +55,14 @@ interface Input<T> {
 
 /** Takes objects as they come, in any order, and says what changes by them. What it costs depends on the change only. */
 export class Compiler {
-  readonly work: Work = { ingresses: 0, hosts: 0, pools: 0, certificates: 0, outcomes: 0 };
+  readonly work: Work = { hosts: 0, pools: 0, certificates: 0, outcomes: 0 };
   readonly #options: CompilerOptions;
   readonly #placement: Placement;
   readonly #hosts: HostTable;
   readonly #pools = new PoolTable();
   readonly #certificates: CertificateTable;
   readonly #secrets = new WantedSecrets();
-  /** Of our classes, by key. */
-  readonly #ingresses = new Map<string, { className: string; facts: IngressFacts }>();
-  /** Classes that bear one of our names, but are somebody else's. */
-  readonly #foreign = new Set<string>();
+  readonly #ingresses: IngressSet;
   /** Ingresses that may have to be told something new. */
   readonly #touched = new Set<string>();
   readonly #outcomes = new Map<string, Outcome>();
@@ -86,11 +74,18 @@ export class Compiler {
     this.#placement = new Placement(options.hosts);
     this.#hosts = new HostTable(this.#placement);
     this.#certificates = new CertificateTable(this.#hosts, this.#placement);
+    this.#ingresses = new IngressSet(options.classNames, {
+      came: (ingress) => this.#came(ingress),
+      left: (ingress) => this.#left(ingress),
+    });
     this.#inputs = {
-      Ingress: { put: (object) => this.#putIngress(object), remove: (key) => this.#removeIngress(key) },
+      Ingress: {
+        put: (object) => this.#ingresses.put(object),
+        remove: (key) => this.#ingresses.remove(key),
+      },
       IngressClass: {
-        put: (object) => this.#setForeign(keyOf(object), isForeign(object)),
-        remove: (key) => this.#setForeign(key, false),
+        put: (object) => this.#ingresses.putClass(object),
+        remove: (key) => this.#ingresses.removeClass(key),
       },
       Service: {
         put: (object) => this.#pools.putService(object),
@@ -119,7 +114,7 @@ export class Compiler {
   /** From now on these are the hosts of this router; undefined: all. */
   place(hosts: Iterable<HostName> | undefined): void {
     const changed = this.#placement.set(hosts);
-    if (changed === undefined) this.#touch(this.#ingresses.keys());
+    if (changed === undefined) for (const { key } of this.#ingresses.values()) this.#touched.add(key);
     for (const host of changed ?? this.#hosts.names()) {
       this.#hosts.markDirty(host);
       const wildcard = wildcardOf(host);
@@ -131,7 +126,7 @@ export class Compiler {
 
   /** Time alone changes what is to be said about certificates: call it now and then. */
   recheckCertificates(): void {
-    for (const { facts } of this.#ingresses.values()) if (facts.tls.length > 0) this.#touched.add(facts.key);
+    for (const { key, tls } of this.#ingresses.values()) if (tls.length > 0) this.#touched.add(key);
   }
 
   /** Works out all that has come since the last time. */
@@ -165,48 +160,13 @@ export class Compiler {
     };
   }
 
-  #putIngress(ingress: Ingress): void {
-    const key = keyOf(ingress);
-    const className = classNameOf(ingress);
-    if (className === undefined || !this.#options.classNames.includes(className)) {
-      this.#removeIngress(key);
-      return;
-    }
-    this.work.ingresses++;
-    const facts = readIngress(ingress);
-    // Most updates of an Ingress are of its status.
-    const known = this.#ingresses.get(key);
-    if (known?.className === className && isDeepStrictEqual(known.facts, facts)) return;
-    this.#removeIngress(key);
-    this.#ingresses.set(key, { className, facts });
-    if (!this.#foreign.has(className)) this.#claim(facts);
-  }
-
-  #removeIngress(key: string): void {
-    const known = this.#ingresses.get(key);
-    if (known === undefined) return;
-    this.#ingresses.delete(key);
-    if (!this.#foreign.has(known.className)) this.#release(known.facts);
-  }
-
-  #setForeign(name: string, foreign: boolean): void {
-    if (this.#foreign.has(name) === foreign) return;
-    if (foreign) this.#foreign.add(name);
-    else this.#foreign.delete(name);
-    for (const { className, facts } of this.#ingresses.values()) {
-      if (className !== name) continue;
-      if (foreign) this.#release(facts);
-      else this.#claim(facts);
-    }
-  }
-
-  #claim(facts: IngressFacts): void {
+  #came(facts: IngressFacts): void {
     this.#hosts.claim(facts);
     this.#certificates.claim(facts);
     this.#touched.add(facts.key);
   }
 
-  #release(facts: IngressFacts): void {
+  #left(facts: IngressFacts): void {
     this.#hosts.release(facts);
     this.#certificates.release(facts);
     this.#touched.add(facts.key);
@@ -231,7 +191,7 @@ export class Compiler {
 
   #flushSecrets(): Changes<string, string> {
     for (const key of this.#touched) {
-      const ingress = this.#servedHere(key);
+      const ingress = this.#ingresses.get(key);
       this.#secrets.set(key, ingress === undefined ? new Set() : this.#secretsOf(ingress));
     }
     return this.#secrets.flush();
@@ -252,7 +212,7 @@ export class Compiler {
     const tables = { hosts: this.#hosts, pools: this.#pools, certificates: this.#certificates };
     for (const key of this.#touched) {
       this.work.outcomes++;
-      const ingress = this.#servedHere(key);
+      const ingress = this.#ingresses.get(key);
       if (ingress === undefined || !this.#concerns(ingress)) {
         if (this.#outcomes.delete(key)) remove.push(key);
         continue;
@@ -266,19 +226,11 @@ export class Compiler {
     return { set, remove };
   }
 
-  #servedHere(key: string): IngressFacts | undefined {
-    const known = this.#ingresses.get(key);
-    return known === undefined || this.#foreign.has(known.className) ? undefined : known.facts;
-  }
-
   /** Whether something of it is on this router. */
   #concerns({ claims }: IngressFacts): boolean {
     return !this.#placement.isLimited() || [...claims.keys()].some((host) => this.#placement.hasRoutes(host));
   }
 }
-
-const isForeign = ({ spec }: IngressClass): boolean =>
-  !(spec?.controller ?? INGRESS_CONTROLLER_PREFIX).startsWith(INGRESS_CONTROLLER_PREFIX);
 
 function eachUse(
   host: CompiledHost | undefined,

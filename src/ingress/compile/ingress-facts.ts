@@ -28,11 +28,12 @@ export interface HostClaim {
   readonly redirectToHttps: boolean;
 }
 
-/** Something to be served, the pool it needs, and where it is written. */
+/** Something to be served, and the pool it needs; and where both are written. */
 export interface Wanted<T> {
   readonly value: T;
-  readonly pool: PoolReference;
   readonly field: string;
+  readonly pool: PoolReference;
+  readonly backendField: string;
 }
 
 export interface TlsEntry {
@@ -99,7 +100,7 @@ class Reading {
     if (host === undefined) return;
     const claim = this.#claim(host, `${field}.host`);
     claim.byRule = true;
-    rule.http?.paths.forEach((path, at) => {
+    rule.http?.paths?.forEach((path, at) => {
       const route = this.#readPath(path, { rule: index, path: at }, `${field}.http.paths[${at}]`);
       if (route !== undefined) claim.routes.push(route);
     });
@@ -119,7 +120,7 @@ class Reading {
       return undefined;
     }
     const { value: action, ...rest } = this.#readBackend(backend, at, `${field}.backend`);
-    return { ...rest, value: { path: written, match, headers: [], action } };
+    return { ...rest, field: `${field}.path`, value: { path: written, match, headers: [], action } };
   }
 
   #readBackend(
@@ -127,15 +128,15 @@ class Reading {
     at: Pick<Source, 'rule' | 'path'>,
     field: string,
   ): Wanted<Action> {
-    const { namespace, metadata } = { namespace: this.#identity.namespace, metadata: this.#ingress.metadata };
+    const { namespace } = this.#identity;
     if (backend?.service === undefined) {
       const message = `Only Services can be backends${backend?.resource ? `, a ${backend.resource.kind} can not` : ''}; requests are answered 503.`;
       this.#problems.push(problem('ResourceBackend', field, message));
     }
     const pool = poolReference(namespace, backend, this.#wishes);
-    const source: Source = { kind: 'Ingress', namespace, name: metadata.name ?? '', ...at };
+    const source: Source = { kind: 'Ingress', namespace, name: `${this.#ingress.metadata.name}`, ...at };
     const value = { backends: [{ pool: pool.id, weight: 1 }], limits: this.#wishes.limits, source };
-    return { value, pool, field };
+    return { value, field, pool, backendField: field };
   }
 
   /** Of the hosts that the rules name; of an Ingress without rules, of all hosts. */

@@ -34,7 +34,7 @@ export function outcomeOf(ingress: IngressFacts, tables: Tables, now: number): O
     rules += share.served.length;
     if (share.served.length > 0) hosts.push(host);
     problems.push(...share.problems);
-    for (const { pool, field } of share.served) {
+    for (const { pool, backendField: field } of share.served) {
       const trouble = tables.pools.troubleOf(pool.id);
       // The default backend is served for several hosts, and told once.
       if (trouble !== undefined) troubles.set(field, problem(trouble.reason, field, trouble.message));
