@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CredentialSource, fixedCredential, KubeClient } from '../../src/kube/index.ts';
 import { freePort } from '../../src/local/supervisor/links.ts';
-import { nodeCertificate } from '../support/accounts.ts';
+import { clientCertificate } from '../support/accounts.ts';
 import { Tidegate } from '../support/tidegate.ts';
 import { Link } from './link.ts';
 
@@ -68,7 +68,7 @@ export class ChaosNode {
     const link = new Link(await port(), Number(new URL(admin.config.server).port));
     await link.set('open');
     const ports = { http: await port(), https: await port(), admin: await port() };
-    const { cert, key } = await nodeCertificate(admin, name);
+    const { cert, key } = await clientCertificate(admin, `system:node:${name}`);
     await writeFile(join(directory, 'kubeconfig'), kubeconfig(link.port, admin.config.ca ?? '', cert, key));
     return new ChaosNode(name, link, ports, admin, directory, fixedCredential({ cert, key }));
   }

@@ -2,7 +2,8 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NODES, PODS, SECRETS, SERVICES } from '../../src/kube/index.ts';
-import { clientCertificate, Edge, NODE } from '../support/edge.ts';
+import { clientCertificate } from '../support/accounts.ts';
+import { Edge, NODE } from '../support/edge.ts';
 import { configMap, goOffline, goOnline, pod, service, soon, viewsOf } from '../support/edge-objects.ts';
 import { linesLogger } from '../support/lines-logger.ts';
 import { say, type Way } from '../support/wire.ts';
@@ -85,7 +86,7 @@ describe('the node', () => {
   });
 
   it('is not who has the certificate of another node: that can not be passed on', async () => {
-    const { cert = '', key = '' } = await clientCertificate(edge.admin, 'system:node:edge-2');
+    const { cert, key } = await clientCertificate(edge.admin, 'system:node:edge-2');
     const said = await say({ ...edge.https, cert, key }, SECRET);
     expect(said.status).toBe(403);
     expect(said.json()).toMatchObject({

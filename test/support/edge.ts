@@ -3,6 +3,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Hub, startHub } from '../../src/hub/index.ts';
+import { HEALTH_TIMINGS } from '../../src/hub/upstream/index.ts';
 import {
   type Clock,
   type ClusterConfig,
@@ -10,9 +11,6 @@ import {
   fixedCredential,
   KubeClient,
   type Logger,
-  newSigningRequest,
-  requestCertificate,
-  SERVICE_ACCOUNTS,
   silentLogger,
   systemClock,
 } from '../../src/kube/index.ts';
@@ -20,6 +18,7 @@ import { installRights } from '../../src/local/supervisor/install.ts';
 import { freePort } from '../../src/local/supervisor/links.ts';
 import { Relay } from '../../src/local/supervisor/relay.ts';
 import { ServingApprover } from '../../src/local/supervisor/serving-approver.ts';
+import { accountToken, allowReading, clientCertificate } from './accounts.ts';
 import { type EmbeddedWithKinds, startEmbeddedWithKinds } from './embedded.ts';
 import { Front } from './front.ts';
 import type { Way } from './wire.ts';
@@ -121,6 +120,7 @@ export class Edge {
       servers: [url],
       config,
       lbMode: 'rr',
+      healthTimings: { ...HEALTH_TIMINGS, downIntervalMs: 100 },
       stateDirectory: this.state,
       hubAddress: HUB_ADDRESS,
       bindAddress: '127.0.0.1',
@@ -212,48 +212,17 @@ export class Edge {
   }
 
   /** A token of a service account, made when it is not there. */
-  async token(name: string, namespace = 'default'): Promise<string> {
-    const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } };
-    await this.admin.create(SERVICE_ACCOUNTS, account).catch((error) => {
-      if (error.reason !== 'AlreadyExists') throw error;
-    });
-    const request = {
-      apiVersion: 'authentication.k8s.io/v1',
-      kind: 'TokenRequest',
-      metadata: { name, namespace },
-      spec: { expirationSeconds: 3600 },
-    };
-    const answer = await this.admin.create(SERVICE_ACCOUNTS, request, { subresource: 'token' });
-    return (answer as unknown as { status: { token: string } }).status.token;
+  token(name: string, namespace = 'default'): Promise<string> {
+    return accountToken(this.admin, name, namespace);
   }
 
   /** Lets an account read everything. */
-  async allowReading(
+  allowReading(
     name: string,
     resources: { group: string; resource: string }[],
     namespace = 'default',
   ): Promise<void> {
-    const rules = resources.map(({ group, resource }) => ({
-      apiGroups: [group],
-      resources: [resource],
-      verbs: ['get', 'list', 'watch'],
-    }));
-    const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1', namespaced: false };
-    const apiVersion = 'rbac.authorization.k8s.io/v1';
-    await this.admin.create(
-      { ...rbac, resource: 'clusterroles' },
-      { apiVersion, kind: 'ClusterRole', metadata: { name: `test-${name}` }, rules },
-    );
-    await this.admin.create(
-      { ...rbac, resource: 'clusterrolebindings' },
-      {
-        apiVersion,
-        kind: 'ClusterRoleBinding',
-        metadata: { name: `test-${name}` },
-        roleRef: { apiGroup: rbac.group, kind: 'ClusterRole', name: `test-${name}` },
-        subjects: [{ kind: 'ServiceAccount', name, namespace }],
-      },
-    );
+    return allowReading(this.admin, name, resources, namespace);
   }
 
   async stop(): Promise<void> {
@@ -276,18 +245,4 @@ export class Edge {
     this.#clients.push(client);
     return client;
   }
-}
-
-/** Of a node, in the name that its group demands. */
-export async function clientCertificate(client: KubeClient, commonName: string): Promise<Credential> {
-  const { key, request } = newSigningRequest({ commonName, organizations: ['system:nodes'] });
-  const cert = await requestCertificate(client, {
-    namePrefix: 'test-',
-    request,
-    signerName: 'kubernetes.io/kube-apiserver-client-kubelet',
-    usages: ['digital signature', 'client auth'],
-    approve: true,
-    signal: new AbortController().signal,
-  });
-  return { cert, key };
 }
