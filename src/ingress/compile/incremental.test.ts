@@ -3,8 +3,9 @@ import { expect, test } from 'vitest';
 import type { KubeObject } from '../../kube/index.ts';
 import { applyDelta, EMPTY_TABLE } from '../match/index.ts';
 import type { Changes, Delta } from '../model.ts';
+import { anyIngress, HOSTS, NAMESPACES, SECRETS, SERVICES } from '../testing/any-ingress.ts';
 import { TestAuthority } from '../testing/certificates.ts';
-import { CLASS, ingress, secret, service, slice } from '../testing/objects.ts';
+import { CLASS, secret, service, slice } from '../testing/objects.ts';
 import { Compiler, type Inputs } from './compiler.ts';
 import { InvalidSecretError, readTlsSecret } from './tls-secret.ts';
 
@@ -16,42 +17,15 @@ const PAIRS = [
   { certificate: 'none', key: 'none' },
 ];
 
-const namespace = fc.constantFrom('red', 'blue');
-const host = fc.constantFrom('', 'a.x.io', 'b.x.io', '*.x.io', 'b.y.io', 'not a host');
-const path = fc.constantFrom('/', '/p', '/p/', '/p/q', '/../p');
-const backend = fc.constantFrom('one:80', 'one:http', 'two:81', 'two:none', 'gone:80');
-const secretName = fc.constantFrom('s1', 's2');
-const few = { maxLength: 3 };
-
-const anyIngress = fc
-  .record({
-    name: fc.constantFrom('i1', 'i2', 'i3'),
-    namespace,
-    age: fc.integer({ min: 0, max: 3 }),
-    className: fc.constantFrom(CLASS, CLASS, CLASS, 'silver'),
-    rules: fc.dictionary(
-      fc.tuple(fc.constantFrom('', '='), host, path).map((parts) => parts.join('')),
-      backend,
-      { maxKeys: 3 },
-    ),
-    defaultBackend: fc.option(backend, { nil: undefined, freq: 3 }),
-    tls: fc.array(fc.record({ hosts: fc.array(host, few), secretName }), { maxLength: 2 }),
-    annotations: fc.constantFrom<Record<string, string>[]>(
-      {},
-      { 'tidegate.io/balance': 'leastConnections' },
-      { 'tidegate.io/ssl-redirect': 'true', 'tidegate.io/unknown': '' },
-      { 'tidegate.io/backend-protocol': 'what' },
-    ),
-  })
-  .map(ingress);
+const namespace = fc.constantFrom(...NAMESPACES);
 
 const anyService = fc
-  .tuple(fc.constantFrom('one', 'two'), namespace, fc.constantFrom(['http:80'], ['http:80', 'more:81'], []))
+  .tuple(fc.constantFrom(...SERVICES), namespace, fc.constantFrom(['http:80'], ['http:80', 'more:81'], []))
   .map(([name, where, ports]) => service(name, ports, where));
 
 const anySlice = fc
   .tuple(
-    fc.constantFrom('one', 'two'),
+    fc.constantFrom(...SERVICES),
     namespace,
     fc.constantFrom('slice-1', 'slice-2'),
     fc.dictionary(
@@ -64,7 +38,7 @@ const anySlice = fc
   );
 
 const anySecret = fc
-  .tuple(secretName, namespace, fc.nat(PAIRS.length - 1))
+  .tuple(fc.constantFrom(...SECRETS), namespace, fc.nat(PAIRS.length - 1))
   .map(([name, where, pair]) => secret(name, PAIRS[pair]!, { namespace: where }));
 
 const anyClass = fc.constantFrom('tidegate.io/nginx', 'other.io/nginx').map((controller) => ({
@@ -99,7 +73,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
     weight: 1,
     arbitrary: fc.record({
       do: fc.constant('place' as const),
-      hosts: fc.option(fc.uniqueArray(fc.constantFrom('a.x.io', 'b.x.io', '*.x.io', 'b.y.io')), {
+      hosts: fc.option(fc.uniqueArray(fc.constantFrom(...HOSTS)), {
         nil: undefined,
       }),
     }),
@@ -108,12 +82,12 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
 );
 
 /** So that what comes after has something to change. */
-const EVERYTHING: readonly Step[] = ['red', 'blue'].flatMap((where) => [
-  ...['one', 'two'].flatMap((name): Step[] => [
+const EVERYTHING: readonly Step[] = NAMESPACES.flatMap((where) => [
+  ...SERVICES.flatMap((name): Step[] => [
     { do: 'put', kind: 'Service', object: service(name, ['http:80', 'more:81'], where) },
     { do: 'put', kind: 'EndpointSlice', object: slice(name, { '10.0.0.1': {} }, { namespace: where }) },
   ]),
-  ...['s1', 's2'].map(
+  ...SECRETS.map(
     (name, at): Step => ({
       do: 'put',
       kind: 'Secret',
