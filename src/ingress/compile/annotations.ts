@@ -27,7 +27,7 @@ interface Grammar<V> {
 
 const oneOf = <V extends string>(...values: V[]): Grammar<V> => ({
   read: (value) => values.find((each) => each.toLowerCase() === value.toLowerCase()),
-  expected: values.join(', '),
+  expected: `one of ${values.join(', ')}`,
 });
 
 const MILLISECONDS: Record<string, number> = { ms: 1, s: 1000, '': 1000, m: 60_000, h: 3_600_000 };

@@ -2,21 +2,25 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Ingress, keyOf } from '../../kube/index.ts';
 import { applyDelta, EMPTY_TABLE, match, type RouteTable } from '../match/index.ts';
-import { anyIngress, HOSTS, SECRETS } from '../testing/any-ingress.ts';
+import { anyIngress, HOSTS, NAMESPACES, SECRETS } from '../testing/any-ingress.ts';
 import { TestAuthority } from '../testing/certificates.ts';
 import { CLASS, secret } from '../testing/objects.ts';
 import { Compiler } from './compiler.ts';
 
 const pair = new TestAuthority().issue([...HOSTS]);
 
+const compiler = new Compiler({ classNames: [CLASS], now: Date.now });
+for (const namespace of [...NAMESPACES, 'thieves']) {
+  for (const name of SECRETS) compiler.put('Secret', secret(name, pair, { namespace }));
+}
+
+/** Certificates take long to read: they stay, Ingresses come and go. */
 function tableOf(ingresses: Ingress[]): RouteTable {
-  const compiler = new Compiler({ classNames: [CLASS], now: Date.now });
-  for (const namespace of ['red', 'blue', 'thieves']) {
-    for (const name of SECRETS) compiler.put('Secret', secret(name, pair, { namespace }));
-  }
   for (const ingress of ingresses) compiler.put('Ingress', ingress);
-  const { delta } = compiler.flush();
-  return delta === undefined ? EMPTY_TABLE : applyDelta(EMPTY_TABLE, delta);
+  compiler.flush();
+  const table = applyDelta(EMPTY_TABLE, compiler.snapshot());
+  for (const ingress of ingresses) compiler.remove('Ingress', keyOf(ingress));
+  return table;
 }
 
 const owned = (ingress: Ingress, namespace: string, creationTimestamp: string): Ingress => ({
