@@ -123,6 +123,8 @@ async function open(
   });
   const discovery = await DiscoveryCache.open({ upstream, map: memory, tokens: authenticator, clock, log });
   const journal = await Journal.open(state.journal, { nodeName, decode: decodeBody, log, metrics, clock });
+  // A hub that was killed has answered what its views, which are written in batches, do not have.
+  for await (const { resource, object } of journal.states()) await views.overlay('node', resource, object);
   const tokens = await IssuedTokens.open(state.tokens, { clock });
   const replayer = new Replayer({ journal, client, link: upstream, clock, random, log });
 
@@ -203,7 +205,7 @@ async function nodeCredentials(
 }
 
 async function openUpstream(
-  { servers, lbMode, config, version, logger: log }: HubOptions,
+  { servers, lbMode, healthTimings, config, version, logger: log }: HubOptions,
   { memory }: HubState,
   nodeCredentials: CredentialSource,
   metrics: Metrics,
@@ -213,6 +215,7 @@ async function openUpstream(
   return Upstream.open({
     servers,
     mode: lbMode,
+    ...(healthTimings === undefined ? {} : { timings: healthTimings }),
     ...(ca === undefined ? {} : { ca }),
     ...(tlsServerName === undefined ? {} : { tlsServerName }),
     ...(insecureSkipTlsVerify === undefined ? {} : { insecureSkipTlsVerify }),

@@ -1,5 +1,5 @@
 import type { Clock, ClusterConfig, Logger } from '../kube/index.ts';
-import type { LbMode } from './upstream/index.ts';
+import type { HealthTimings, LbMode } from './upstream/index.ts';
 
 export interface HubOptions {
   /** The node that it stands on. */
@@ -11,6 +11,8 @@ export interface HubOptions {
   /** With whose credentials a new node asks for its own; then those of `config` are not used. */
   bootstrap?: ClusterConfig | undefined;
   lbMode: LbMode;
+  /** How closely the API servers are watched. */
+  healthTimings?: HealthTimings;
   /** Where all is kept that it needs without a link. */
   stateDirectory: string;
   /** Where pods and kube-proxy find it, by https. */

@@ -134,13 +134,13 @@ describe('without a link', () => {
       const [who, method, path] = request;
       const said = await sayAs(...request);
       expect([who, method, path, said.status]).toEqual([who, method, path, 503]);
-      expect(said.headers['retry-after']).toBe('10');
+      expect(said.headers['retry-after']).toBe('1');
       expect(said.json()).toMatchObject({
         kind: 'Status',
         status: 'Failure',
         reason: 'ServiceUnavailable',
         message: expect.stringContaining('the API server can not be reached'),
-        details: { retryAfterSeconds: 10 },
+        details: { retryAfterSeconds: 1 },
       });
     }
     expect(

@@ -3,10 +3,11 @@ import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { sleep } from '../../kube/clock.ts';
 import { type Clock, type Logger, systemClock } from '../../kube/index.ts';
-import { ApiError, unauthorized } from '../../kube/serving/api-error.ts';
+import { unauthorized } from '../../kube/serving/api-error.ts';
 import type { Identity } from '../identity/identity.ts';
 import type { Call } from '../traffic/call.ts';
 import { credentialOf } from '../traffic/forwarding.ts';
+import { unavailable } from '../unavailable.ts';
 import {
   type ForwardedAnswer,
   type RequestHeaders,
@@ -42,7 +43,6 @@ interface Question {
 type Outcome = { document: Document } | { answer: ForwardedAnswer };
 
 const NODE: Identity = { kind: 'node', key: 'node' };
-const RETRY_AFTER_SECONDS = 10;
 /** When the basics could not be fetched although the link is there. */
 const RETRY_MS = 30_000;
 
@@ -136,11 +136,8 @@ export class DiscoveryCache {
     if (identity.kind === 'anonymous') throw unauthorized();
     const document = await this.#documents.find(path, headers.accept?.join());
     if (document !== undefined) return { document };
-    throw new ApiError(
-      503,
-      'ServiceUnavailable',
+    throw unavailable(
       `the API server can not be reached, and ${path} was never asked for in this form: ${cause.message}`,
-      { retryAfterSeconds: RETRY_AFTER_SECONDS },
       cause,
     );
   }

@@ -264,7 +264,7 @@ describe('a status', () => {
   it('is refused when nothing is known of the object, or the patch can not be kept', async () => {
     const { journal, disk } = await World.start();
     const refused = {
-      status: { code: 503, reason: 'ServiceUnavailable', details: { retryAfterSeconds: 10 } },
+      status: { code: 503, reason: 'ServiceUnavailable', details: { retryAfterSeconds: 1 } },
     };
     await expect(journal.write(patchPod({}), undefined)).rejects.toMatchObject(refused);
     for (const type of ['application/json-patch+json', 'application/apply-patch+yaml'])

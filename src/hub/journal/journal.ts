@@ -11,6 +11,7 @@ import {
 } from '../../kube/index.ts';
 import { alreadyExists } from '../../kube/serving/api-error.ts';
 import type { ResourceRequest } from '../../kube/serving/request-info.ts';
+import { unavailable } from '../unavailable.ts';
 import { compose, difference, writable } from './difference.ts';
 import { type EntrySummary, type EventEntry, placeOf, type StateEntry, summaryOf } from './entry.ts';
 import { added, createdEvent, patchedEvent } from './event.ts';
@@ -20,7 +21,6 @@ import {
   partOf,
   patched,
   patchOf,
-  unavailable,
   type WriteRequest,
   written,
 } from './journaled-write.ts';
@@ -100,6 +100,11 @@ export class Journal {
   /** In the order in which they will be sent. */
   entries(): EntrySummary[] {
     return this.#shelf.summaries();
+  }
+
+  /** The objects whose status or lease waits here, as they were answered last. */
+  states(): AsyncIterable<Pick<StateEntry, 'resource' | 'object'>> {
+    return this.#shelf.states();
   }
 
   /**

@@ -1,9 +1,10 @@
 /** Which writes of a node are kept while the cloud is away, and what each of them makes of its object. */
 import { PATCH_TYPES } from '../../kube/client/options.ts';
 import type { KubeObject } from '../../kube/index.ts';
-import { ApiError, badRequest, conflict, invalid } from '../../kube/serving/api-error.ts';
+import { type ApiError, badRequest, conflict, invalid } from '../../kube/serving/api-error.ts';
 import { fieldError } from '../../kube/serving/field-error.ts';
 import type { ResourceRequest } from '../../kube/serving/request-info.ts';
+import { unavailable } from '../unavailable.ts';
 import { writable } from './difference.ts';
 import { isJsonMap, type JsonMap, mapAt } from './json-map.ts';
 import { merge, STATUS_MERGE_KEYS } from './merge.ts';
@@ -21,7 +22,6 @@ export interface WriteRequest {
 export type DecodeBody = (contentType: string, body: Buffer) => KubeObject;
 
 const NODE_LEASES = 'kube-node-lease';
-const RETRY_AFTER_SECONDS = 10;
 
 /** Undefined when the request is none of those that a node may make without the cloud. */
 export function kindOf(info: ResourceRequest, nodeName: string): WriteKind | undefined {
@@ -106,6 +106,3 @@ function otherUid(info: ResourceRequest, { kind, metadata }: KubeObject, uid: un
   const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`;
   return conflict(info, info.name, why);
 }
-
-export const unavailable = (message: string, cause?: unknown): ApiError =>
-  new ApiError(503, 'ServiceUnavailable', message, { retryAfterSeconds: RETRY_AFTER_SECONDS }, cause);

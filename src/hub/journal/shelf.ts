@@ -1,6 +1,13 @@
 import type { DurableMap } from '../../disk/index.ts';
 import type { ResourceRequest } from '../../kube/serving/request-info.ts';
-import { decodeEntry, type Entry, type EntrySummary, encodeEntry, summaryOf } from './entry.ts';
+import {
+  decodeEntry,
+  type Entry,
+  type EntrySummary,
+  encodeEntry,
+  type StateEntry,
+  summaryOf,
+} from './entry.ts';
 
 const STATES = 'state/';
 const EVENTS = 'event/';
@@ -53,6 +60,10 @@ export class Shelf {
 
   summaries(): EntrySummary[] {
     return [...this.#states.values(), ...this.#events.values()];
+  }
+
+  async *states(): AsyncGenerator<StateEntry> {
+    for (const key of [...this.#states.keys()]) yield (await this.get(key)) as StateEntry;
   }
 
   has(key: string): boolean {

@@ -1,12 +1,8 @@
 import { ApiStatusError } from '../../kube/index.ts';
 import { ApiError } from '../../kube/serving/api-error.ts';
+import { unavailable } from '../unavailable.ts';
 import { UpstreamUnavailable } from '../upstream/index.ts';
 import { IdentityDroppedError, NothingStoredError, ViewTooLargeError } from '../views/errors.ts';
-
-const RETRY_AFTER_SECONDS = 10;
-
-export const unavailable = (message: string, cause?: unknown): ApiError =>
-  new ApiError(503, 'ServiceUnavailable', message, { retryAfterSeconds: RETRY_AFTER_SECONDS }, cause);
 
 /** What came from above can not be understood, and must not be passed on as it is. */
 export const badAnswer = (message: string, cause?: unknown): ApiError =>

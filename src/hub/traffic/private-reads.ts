@@ -14,6 +14,7 @@ import { answerList, answerObject, answerUpstreamList, answerWatch } from '../an
 import type { Chain } from '../filters/filter.ts';
 import type { Identity } from '../identity/identity.ts';
 import { EVERYTHING, type ReadOptions, readOptions, type Selection, selectable } from '../request/index.ts';
+import { unavailable } from '../unavailable.ts';
 import { UpstreamUnavailable } from '../upstream/index.ts';
 import { NothingStoredError, ViewTooLargeError } from '../views/errors.ts';
 import { itemOf, objectOf } from '../views/item.ts';
@@ -21,7 +22,7 @@ import type { Projections } from '../views/projection/index.ts';
 import type { View, ViewKey } from '../views/view.ts';
 import type { HeldView, Views } from '../views/views.ts';
 import { namespaceOf, type ResourceCall, resourceOf } from './call.ts';
-import { badAnswer, unavailable } from './failures.ts';
+import { badAnswer } from './failures.ts';
 import { type Forwarding, jsonOf, passWhole, type WholeAnswer } from './forwarding.ts';
 import { newest } from './newest.ts';
 

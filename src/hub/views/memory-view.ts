@@ -154,7 +154,7 @@ export class MemoryView implements View {
   /** Shows what the node has written while the link is away, until the API server says something of the object. */
   overlay(item: ViewItem): void {
     const previous = this.#items.get(item.key);
-    if (previous === undefined) return;
+    if (previous === undefined || isOlderVersion(item.resourceVersion, previous.resourceVersion)) return;
     this.#overlaid.add(item.key);
     this.#commit([{ type: 'put', item, previous }], this.#resourceVersion!, { heardAt: this.#heardAt });
   }
