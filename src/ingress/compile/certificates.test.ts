@@ -214,6 +214,18 @@ describe('on a router with some of the hosts', () => {
     expect(shown(compiler).certificates).toHaveProperty(['*.example.com'], 'shop/wildcard');
   });
 
+  test('a Secret that nobody has seen yet is asked for as soon as a host below its wildcard is placed', () => {
+    const compiler = newCompiler([]);
+    const wildcard = {
+      rules: { '*.example.com/': 'web:80' },
+      tls: [{ hosts: ['*.example.com'], secretName: 'cert' }],
+    };
+    compiler.put('Ingress', ingress(wildcard));
+    expect(compiler.flush().secrets).toEqual({ set: [], remove: [] });
+    compiler.place(['a.example.com']);
+    expect(compiler.flush().secrets).toEqual({ set: ['shop/cert'], remove: [] });
+  });
+
   test('only the Secrets that are needed are asked for', () => {
     const compiler = newCompiler(['a.example.com']);
     compiler.put('Ingress', ingress({ rules, tls }));
