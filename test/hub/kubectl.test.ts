@@ -117,7 +117,7 @@ describe('kubectl', () => {
 
   it('watches', async () => {
     await edge.admin.create(CONFIG_MAPS, configMap('seen', { k: '1' }));
-    const watching = run('get cm seen -w -o name --request-timeout=4s').catch(
+    const watching = run('get cm seen -w -o name --request-timeout=2s').catch(
       (error: Error) => error.message,
     );
     await soon(async () => {

@@ -86,31 +86,51 @@ describe('what is passed on', () => {
     edge.front.lie = () => false;
   });
 
-  it('a list that is larger than anything the hub would keep goes through too', async () => {
-    const item = { metadata: { name: 'n', namespace: 'default' }, data: { value: 'x'.repeat(1 << 20) } };
-    const text = JSON.stringify(item);
-    edge.front.lie = (request, response) => {
-      if (request.method !== 'GET' || !request.url?.startsWith('/api/v1/configmaps')) return false;
+  const ALL_MAPS = '/api/v1/configmaps';
+  /** A list of this many ConfigMaps of one MiB each. */
+  const lieOf = (count: number): void => {
+    const text = JSON.stringify({
+      metadata: { name: 'n', namespace: 'default' },
+      data: { value: 'x'.repeat(1 << 20) },
+    });
+    edge.front.lie = ({ method, url = '' }, response) => {
+      if (method !== 'GET' || !url.startsWith(ALL_MAPS) || url.includes('watch=')) return false;
       response.writeHead(200, { 'content-type': 'application/json' });
       response.write(
         '{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"5"},"items":[',
       );
-      for (let i = 0; i < 70; i++) response.write(i === 0 ? text : `,${text}`);
+      for (let i = 0; i < count; i++) response.write(i === 0 ? text : `,${text}`);
       response.end(']}');
       return true;
     };
-    const answer = await open(app, '/api/v1/configmaps');
+  };
+  const listSize = async (): Promise<number> => {
+    const answer = await open(app, ALL_MAPS);
     expect(answer.statusCode).toBe(200);
     let got = 0;
     for await (const chunk of answer as AsyncIterable<Buffer>) got += chunk.length;
-    expect(got).toBeGreaterThan(70 * text.length);
-    expect(
-      (await viewsOf(edge)).filter(
-        ({ resource, namespace }) => resource === 'configmaps/v1' && namespace === '',
-      ),
-    ).toEqual([]);
-    edge.front.lie = () => false;
-  });
+    return got;
+  };
+
+  it.each([40, 70])(
+    'a list of %i MiB, more than the hub keeps, goes through, and so does its watch',
+    async (count) => {
+      lieOf(count);
+      expect(await listSize()).toBeGreaterThan(count << 20);
+      const watch = await Watching.open(app, `${ALL_MAPS}?watch=1&timeoutSeconds=${count}`);
+      expect(watch.status).toBe(200);
+      expect(edge.front.requests).toContain(`GET ${ALL_MAPS}?watch=1&timeoutSeconds=${count}`);
+      watch.close();
+      edge.front.lie = () => false;
+      const kept = (await viewsOf(edge)).filter(
+        (view) => view.resource === 'configmaps/v1' && view.objects > 1,
+      );
+      expect(kept).toEqual([]);
+      expect((await say(edge.administration, '/metrics')).text).toMatch(
+        /too_large_total\{resource="configmaps"\} [1-9]/,
+      );
+    },
+  );
 
   it('an upgrade becomes a connection of its own, and is refused in plain words without a link', async () => {
     const exec = await upgrade(edge.ports.http, app);
@@ -171,7 +191,7 @@ describe('what does not pile up', () => {
     expect((await settledWatches()).length).toBeLessThanOrEqual(upstreamBefore.length + 1);
     const metrics = (await say(edge.administration, '/metrics')).text;
     expect(metrics).toMatch(
-      /tidegate_hub_requests_total\{verb="watch",resource="configmaps",code="200"\} 100/,
+      /tidegate_hub_requests_total\{verb="watch",resource="services",code="200"\} 100/,
     );
   });
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { applyDelta, certificateFor, EMPTY_TABLE } from '../match/index.ts';
 import { TestAuthority } from '../testing/certificates.ts';
 import { CLASS, ingress, secret } from '../testing/objects.ts';
-import { Compiler } from './compiler.ts';
+import { Compiler } from './index.ts';
 import { readTlsSecret } from './tls-secret.ts';
 
 const NOW = Date.parse('2026-06-01T00:00:00Z');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { applyDelta, EMPTY_TABLE, match, type RouteTable } from '../match/index.ts';
 import { CLASS, ingress, service, slice } from '../testing/objects.ts';
-import { Compiler } from './compiler.ts';
+import { Compiler } from './index.ts';
 
 const newCompiler = (hosts?: string[]): Compiler =>
   new Compiler({ classNames: [CLASS], now: () => 0, ...(hosts && { hosts }) });

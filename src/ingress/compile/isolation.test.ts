@@ -5,7 +5,7 @@ import { applyDelta, EMPTY_TABLE, match, type RouteTable } from '../match/index.
 import { anyIngress, HOSTS, NAMESPACES, SECRETS } from '../testing/any-ingress.ts';
 import { TestAuthority } from '../testing/certificates.ts';
 import { CLASS, secret } from '../testing/objects.ts';
-import { Compiler } from './compiler.ts';
+import { Compiler } from './index.ts';
 
 const pair = new TestAuthority().issue([...HOSTS]);
 
