@@ -190,9 +190,7 @@ describe('what does not pile up', () => {
     // One for the ConfigMaps, which is kept for a while.
     expect((await settledWatches()).length).toBeLessThanOrEqual(upstreamBefore.length + 1);
     const metrics = (await say(edge.administration, '/metrics')).text;
-    expect(metrics).toMatch(
-      /tidegate_hub_requests_total\{verb="watch",resource="services",code="200"\} 100/,
-    );
+    expect(metrics).toMatch(/tidegate_hub_requests_total\{verb="watch",resource="services",code="200"\} 100/);
   });
 
   const settledWatches = async (): Promise<string[]> =>
