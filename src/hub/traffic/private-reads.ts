@@ -246,6 +246,7 @@ export class PrivateReads {
     if (answer.status !== 200) return passWhole(call, answer);
     const object = jsonOf(answer);
     await views.rememberObject(identity.key, resourceOf(info), object);
+    if (this.#isPassed(call, representation)) return passWhole(call, answer);
     await this.#answerGet(call, object, representation);
   }
 
