@@ -14,6 +14,7 @@
  *   -> the write comes back as a watch event, and the next reconcile finds nothing to do.
  */
 export { Applier } from './apply.ts';
+export { approveRequest } from './certificates/approve-request.ts';
 export { issueCertificate, type KeyPair, selfSignedCa } from './certificates/certificate.ts';
 export { type CertificateRequest, requestCertificate } from './certificates/request-certificate.ts';
 export {

@@ -1,7 +1,7 @@
 import { DESIRED_NODE_POOL_LABEL, NODE_POOL_LABEL, type PoolKind } from '../api/index.ts';
 import type { LabelMatcher } from '../kube/index.ts';
+import { SetsByKey } from '../kube/sets-by-key.ts';
 import type { NodeFacts, PoolFacts } from './facts.ts';
-import { SetsByKey } from './sets-by-key.ts';
 
 const pair = (key: string, value: string): string => `${key}=${value}`;
 

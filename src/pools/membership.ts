@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { NodeGroup, NodePool, PoolKind } from '../api/index.ts';
 import type { Node } from '../kube/index.ts';
+import { SetsByKey } from '../kube/sets-by-key.ts';
 import { NodesByLabel, PoolCandidates } from './candidates.ts';
 import { nodeFacts, nodeGroupFacts, nodePoolFacts, type PoolFacts } from './facts.ts';
 import { decideOwner, NOBODY, type Outcome } from './owner.ts';
-import { SetsByKey } from './sets-by-key.ts';
 
 /** An object as it is now; undefined when it is gone. */
 export type Change =

@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NODES, PODS, SECRETS, SERVICES } from '../../src/kube/index.ts';
-import { clientCertificate } from '../support/accounts.ts';
+import { administratorToken, clientCertificate } from '../support/accounts.ts';
 import { Edge, NODE } from '../support/edge.ts';
 import { configMap, goOffline, goOnline, pod, service, soon, viewsOf } from '../support/edge-objects.ts';
 import { linesLogger } from '../support/lines-logger.ts';
@@ -136,7 +136,7 @@ describe('who speaks for somebody else', () => {
   const impersonating = { 'impersonate-user': 'system:serviceaccount:default:app' };
 
   it('is passed on, and nothing of it is kept', async () => {
-    const root = await administrator();
+    const root = edge.asBearer(await administratorToken(edge.admin), 'kubectl');
     const before = await viewsOf(edge);
     const caller = { ...root, headers: { ...root.headers, ...impersonating } };
     expect(await whoIs(caller)).toBe('system:serviceaccount:default:app');
@@ -156,22 +156,6 @@ describe('who speaks for somebody else', () => {
     expect(said.status).toBe(403);
     expect(said.json()).toMatchObject({ message: expect.stringContaining('cannot impersonate') });
   });
-
-  /** A token that may do everything: the administrator's certificate could not be passed on. */
-  async function administrator(): Promise<Way> {
-    const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1', namespaced: false };
-    await edge.admin.create(
-      { ...rbac, resource: 'clusterrolebindings' },
-      {
-        apiVersion: 'rbac.authorization.k8s.io/v1',
-        kind: 'ClusterRoleBinding',
-        metadata: { name: 'root' },
-        roleRef: { apiGroup: rbac.group, kind: 'ClusterRole', name: 'cluster-admin' },
-        subjects: [{ kind: 'ServiceAccount', name: 'root', namespace: 'default' }],
-      },
-    );
-    return edge.asBearer(await edge.token('root'), 'kubectl');
-  }
 });
 
 describe('without a link', () => {

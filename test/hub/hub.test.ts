@@ -1,11 +1,10 @@
 /** The hub through its listeners, with a real API server behind it. */
 import { request } from 'node:http';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { NODE_POOLS } from '../../src/api/index.ts';
 import {
   CONFIG_MAPS,
   ENDPOINT_SLICES,
-  type EndpointSlice,
   Informers,
   type KubeClient,
   NODES,
@@ -16,37 +15,13 @@ import {
   systemClock,
 } from '../../src/kube/index.ts';
 import { Edge, NODE } from '../support/edge.ts';
+import { nodesIn, service, slice, soon } from '../support/edge-objects.ts';
 
 let edge: Edge;
 beforeEach(async () => {
   edge = await Edge.start();
 });
 afterEach(() => edge.stop());
-
-const soon = (look: () => unknown): Promise<unknown> => vi.waitFor(look, { timeout: 15_000, interval: 20 });
-
-const service = (name: string, annotations: Record<string, string> = {}) => ({
-  apiVersion: 'v1',
-  kind: 'Service',
-  metadata: { name, namespace: 'default', annotations },
-  spec: { ports: [{ port: 80 }], selector: { app: name } },
-});
-
-const slice = (name: string, nodes: string[]) => ({
-  apiVersion: 'discovery.k8s.io/v1',
-  kind: 'EndpointSlice',
-  metadata: { name: `${name}-1`, namespace: 'default', labels: { 'kubernetes.io/service-name': name } },
-  addressType: 'IPv4',
-  ports: [{ port: 80 }],
-  endpoints: nodes.map((nodeName, i) => ({
-    addresses: [`10.0.0.${i + 1}`],
-    nodeName,
-    conditions: { ready: true },
-  })),
-});
-
-const nodesSeen = (object: EndpointSlice): (string | undefined)[] =>
-  (object.endpoints ?? []).map(({ nodeName }) => nodeName);
 
 async function pool(client: KubeClient, name: string, nodes: string[]): Promise<void> {
   const made = await client.create(NODE_POOLS, {
@@ -91,7 +66,10 @@ const inform = (client: KubeClient) => {
 
 describe('service scope', () => {
   it('shows kube-proxy the endpoints of its pool, and what changes as it changes, also while the link is cut', async () => {
-    await edge.admin.create(SERVICES, service('web', { 'openyurt.io/topologyKeys': 'openyurt.io/nodepool' }));
+    await edge.admin.create(
+      SERVICES,
+      service('web', { annotations: { 'openyurt.io/topologyKeys': 'openyurt.io/nodepool' } }),
+    );
     await edge.admin.create(ENDPOINT_SLICES, slice('web', [NODE, 'near', 'far']));
     await pool(edge.admin, 'here', [NODE, 'near']);
     const proxy = await kubeProxy();
@@ -99,7 +77,7 @@ describe('service scope', () => {
     try {
       await informer.synced();
       const seen = () => informer.slices.cache.get('default/web-1');
-      await soon(() => expect(nodesSeen(seen()!)).toEqual([NODE, 'near']));
+      await soon(() => expect(nodesIn(seen()!)).toEqual([NODE, 'near']));
       const version = seen()!.metadata.resourceVersion;
 
       // Another node joins the pool: nothing of the slice itself has changed.
@@ -109,17 +87,17 @@ describe('service scope', () => {
         { ...here, status: { ...here.status, nodes: [NODE, 'near', 'far'] } } as never,
         { subresource: 'status' },
       );
-      await soon(() => expect(nodesSeen(seen()!)).toEqual([NODE, 'near', 'far']));
+      await soon(() => expect(nodesIn(seen()!)).toEqual([NODE, 'near', 'far']));
       expect(Number(seen()!.metadata.resourceVersion)).toBeGreaterThan(Number(version));
 
       await edge.cut();
       const list = await proxy.list(ENDPOINT_SLICES);
-      expect(list.items.map(nodesSeen)).toContainEqual([NODE, 'near', 'far']);
+      expect(list.items.map(nodesIn)).toContainEqual([NODE, 'near', 'far']);
       await edge.admin.patch(SERVICES, { name: 'web', namespace: 'default' }, 'merge', {
         metadata: { annotations: { 'openyurt.io/topologyKeys': 'kubernetes.io/hostname' } },
       });
       await edge.mend();
-      await soon(() => expect(nodesSeen(seen()!)).toEqual([NODE]));
+      await soon(() => expect(nodesIn(seen()!)).toEqual([NODE]));
     } finally {
       await informer.close();
     }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { CONFIG_MAPS, type KubeList, type KubeObject, type Resource } from '../../src/kube/index.ts';
+import { administratorToken } from '../support/accounts.ts';
 import { Edge } from '../support/edge.ts';
 import { configMap, goOffline, goOnline, soon } from '../support/edge-objects.ts';
 import { Kubectl } from '../support/kubectl.ts';
@@ -18,18 +19,7 @@ let root: Way;
 
 beforeAll(async () => {
   edge = await Edge.start();
-  const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1', namespaced: false };
-  await edge.admin.create(
-    { ...rbac, resource: 'clusterrolebindings' },
-    {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRoleBinding',
-      metadata: { name: 'root' },
-      roleRef: { apiGroup: rbac.group, kind: 'ClusterRole', name: 'cluster-admin' },
-      subjects: [{ kind: 'ServiceAccount', name: 'root', namespace: 'default' }],
-    },
-  );
-  const token = await edge.token('root');
+  const token = await administratorToken(edge.admin);
   root = edge.asBearer(token);
   kubectl = new Kubectl(await kubeconfig(token));
   await edge.admin.create(

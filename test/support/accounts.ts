@@ -52,6 +52,22 @@ export async function allowReading(
   );
 }
 
+/** The token of an account that may do everything: the administrator's certificate could not be passed on by a hub. */
+export async function administratorToken(admin: KubeClient): Promise<string> {
+  const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1', namespaced: false };
+  await admin.create(
+    { ...rbac, resource: 'clusterrolebindings' },
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name: 'root' },
+      roleRef: { apiGroup: rbac.group, kind: 'ClusterRole', name: 'cluster-admin' },
+      subjects: [{ kind: 'ServiceAccount', name: 'root', namespace: 'default' }],
+    },
+  );
+  return accountToken(admin, 'root');
+}
+
 /** Of a node, in the name that its group demands; both in PEM. */
 export async function clientCertificate(
   admin: KubeClient,

@@ -4,9 +4,9 @@ import { pipeline } from 'node:stream/promises';
 import { sleep } from '../../kube/clock.ts';
 import { type Clock, type Logger, systemClock } from '../../kube/index.ts';
 import { unauthorized } from '../../kube/serving/api-error.ts';
+import { credentialOf } from '../identity/credential.ts';
 import type { Identity } from '../identity/identity.ts';
 import type { Call } from '../traffic/call.ts';
-import { credentialOf } from '../traffic/forwarding.ts';
 import { unavailable } from '../unavailable.ts';
 import {
   type ForwardedAnswer,

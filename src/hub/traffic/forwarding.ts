@@ -3,13 +3,9 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type { KubeObject } from '../../kube/index.ts';
 import { ApiError } from '../../kube/serving/api-error.ts';
-import type { BearerIdentity, Identity } from '../identity/identity.ts';
-import {
-  type ForwardedAnswer,
-  type Upstream,
-  type UpstreamCredential,
-  UpstreamUnavailable,
-} from '../upstream/index.ts';
+import { credentialOf } from '../identity/credential.ts';
+import type { BearerIdentity } from '../identity/identity.ts';
+import { type ForwardedAnswer, type Upstream, UpstreamUnavailable } from '../upstream/index.ts';
 import type { Call } from './call.ts';
 import { badAnswer } from './failures.ts';
 
@@ -21,11 +17,6 @@ export interface TokenListener {
 
 /** More than this is not held in memory to be looked at. */
 const MOST_BUFFERED = 64 * 1024 * 1024;
-
-export const credentialOf = (identity: Identity): UpstreamCredential => {
-  if (identity.kind === 'node') return 'node';
-  return identity.kind === 'bearer' ? { token: identity.token } : 'none';
-};
 
 /** An answer that was read to its end. */
 export interface WholeAnswer {

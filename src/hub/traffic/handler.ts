@@ -8,12 +8,13 @@ import { answerStatus } from '../answers/index.ts';
 import type { DiscoveryCache } from '../discovery/index.ts';
 import type { Chain } from '../filters/filter.ts';
 import type { Authenticator, Entrance } from '../identity/authenticator.ts';
+import { credentialOf } from '../identity/credential.ts';
 import { componentOf } from '../request/index.ts';
 import { unavailable } from '../unavailable.ts';
 import { type Upstream, writeHead } from '../upstream/index.ts';
 import { type Call, impersonates, type ResourceCall } from './call.ts';
 import { refusalOf } from './failures.ts';
-import { credentialOf, type Forwarding } from './forwarding.ts';
+import type { Forwarding } from './forwarding.ts';
 import type { Reads } from './reads.ts';
 import type { Writes } from './writes.ts';
 

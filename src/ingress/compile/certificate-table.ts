@@ -1,5 +1,5 @@
 import { keyOf, type Secret } from '../../kube/index.ts';
-import { SetsByKey } from '../../pools/sets-by-key.ts';
+import { SetsByKey } from '../../kube/sets-by-key.ts';
 import type { Certificate, Changes, HostName } from '../model.ts';
 import type { HostTable } from './host-table.ts';
 import { compareAge, type IngressFacts, type TlsEntry } from './ingress-facts.ts';

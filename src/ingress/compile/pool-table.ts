@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type EndpointSlice, keyOf, type Service } from '../../kube/index.ts';
-import { SetsByKey } from '../../pools/sets-by-key.ts';
+import { SetsByKey } from '../../kube/sets-by-key.ts';
 import { serviceOfSlice } from '../../scope/index.ts';
 import type { Changes, Pool, PoolId } from '../model.ts';
 import type { PoolReference } from './backend.ts';

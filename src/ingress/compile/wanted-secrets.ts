@@ -1,4 +1,4 @@
-import { SetsByKey } from '../../pools/sets-by-key.ts';
+import { SetsByKey } from '../../kube/sets-by-key.ts';
 import type { Changes } from '../model.ts';
 
 /** Which Secrets are needed, so that nobody has to be allowed to read all of them. */

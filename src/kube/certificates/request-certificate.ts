@@ -1,8 +1,8 @@
 import type { KubeClient } from '../client/client.ts';
-import { isConflict } from '../client/errors.ts';
 import { childController } from '../clock.ts';
 import { Informer } from '../informer/informer.ts';
 import { CERTIFICATE_SIGNING_REQUESTS, type CertificateSigningRequest } from '../kinds.ts';
+import { approveRequest } from './approve-request.ts';
 
 export interface CertificateRequest {
   /** The object's name begins with it; the server adds the rest. */
@@ -74,34 +74,16 @@ async function settle(
     throw new Error(`${describe(csr)} was ${bad.type === 'Denied' ? 'denied' : 'not signed'}: ${why}`);
   }
   if (approve === true && !conditions.some(({ type }) => type === 'Approved')) {
-    await approveRequest(client, csr, signal);
+    // Whoever was quicker, perhaps the cluster's own approver: what they did arrives as the next event.
+    await approveRequest(client, csr, BY_REQUESTER, signal);
   }
   return undefined;
 }
 
-async function approveRequest(
-  client: KubeClient,
-  csr: CertificateSigningRequest,
-  signal: AbortSignal,
-): Promise<void> {
-  const approval = {
-    type: 'Approved',
-    status: 'True',
-    reason: 'ApprovedByRequester',
-    message: 'Approved by the administrator who asked for it.',
-  };
-  const conditions = [...(csr.status?.conditions ?? []), approval];
-  try {
-    await client.update(
-      CERTIFICATE_SIGNING_REQUESTS,
-      { ...csr, status: { ...csr.status, conditions } },
-      { subresource: 'approval', signal },
-    );
-  } catch (error) {
-    // Somebody was quicker, perhaps the cluster's own approver; what they did arrives as the next event.
-    if (!isConflict(error)) throw error;
-  }
-}
+const BY_REQUESTER = {
+  reason: 'ApprovedByRequester',
+  message: 'Approved by the administrator who asked for it.',
+};
 
 const describe = ({ metadata, spec }: CertificateSigningRequest): string =>
   `CertificateSigningRequest ${metadata.name} (${spec.signerName})`;
