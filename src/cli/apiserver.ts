@@ -1,7 +1,7 @@
-import { mkdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Command } from 'commander';
 import pino from 'pino';
+import { makeDirectory } from '../disk/index.ts';
 import { logLevelOption, parsePort } from './options.ts';
 import { CommandError, fail, untilStopped } from './process.ts';
 import { packageVersion } from './version.ts';
@@ -65,7 +65,7 @@ async function writeKubeconfig(
   path: string,
 ): Promise<void> {
   try {
-    await mkdir(dirname(path), { recursive: true });
+    makeDirectory(dirname(path));
     server.writeAdminKubeconfig(path);
   } catch (cause) {
     throw new CommandError(`can not write the kubeconfig ${path}: ${(cause as Error).message}`, { cause });

@@ -1,7 +1,7 @@
-import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import pino from 'pino';
+import { makeDirectory } from '../disk/index.ts';
 import { KubeClient, type Logger, loadConfig, systemClock } from '../kube/index.ts';
 import { KUBERNETES_VERSION } from '../local/apiserver/version.ts';
 import { logLevelOption, parsePort } from './options.ts';
@@ -86,7 +86,7 @@ async function start(options: Options, open: Open, logger: Logger, signal: Abort
   const { startAgent } = await import('../local/node/index.ts');
   const client = await open(options.kubeconfig, 'kubelet');
   const stateDirectory = resolve(options.state ?? `.tidegate/nodes/${options.name}`);
-  await mkdir(stateDirectory, { recursive: true, mode: 0o700 });
+  makeDirectory(stateDirectory);
   return startAgent({
     name: options.name,
     client,

@@ -1,7 +1,8 @@
-import { mkdir, rm, stat } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isErrno } from './errors.ts';
 import type { DiskLogger } from './logger.ts';
+import { makeDirectory } from './make-directory.ts';
 import { draftOf, MapFile } from './map-file.ts';
 import { encodeMapFrame, type MapChange, type Place, type PlacedChange, recordSize } from './map-frame.ts';
 import { MapRewrite } from './map-rewrite.ts';
@@ -38,7 +39,7 @@ export class MapStorage {
   /** Opens the file, and makes it when it is not there. */
   static async open(options: MapStorageOptions): Promise<MapStorage> {
     const { path, openOutput, log } = options;
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    makeDirectory(dirname(path));
     await rm(draftOf(path), { force: true });
     if (!(await exists(path))) return new MapStorage(options, await createFile(path, openOutput), []);
     const content = new Map<string, Place | undefined>();

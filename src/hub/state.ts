@@ -1,7 +1,6 @@
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DurableMap, lockDirectory } from '../disk/index.ts';
-import type { Logger } from '../kube/index.ts';
+import { DurableMap, lockDirectory, makeDirectory } from '../disk/index.ts';
+import { ConfigError, type Logger } from '../kube/index.ts';
 
 /** What the hub keeps on disk. */
 export interface HubState {
@@ -16,8 +15,7 @@ export interface HubState {
 
 /** Held by this process alone. */
 export async function openState(directory: string, log: Logger): Promise<HubState> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  const unlock = await lockDirectory(directory);
+  const unlock = await lockState(directory);
   const opened: DurableMap[] = [];
   const close = async (): Promise<void> => {
     await Promise.all(opened.map((map) => map.close()));
@@ -37,4 +35,16 @@ export async function openState(directory: string, log: Logger): Promise<HubStat
     await close();
     throw error;
   }
+}
+
+async function lockState(directory: string): Promise<() => Promise<void>> {
+  try {
+    makeDirectory(directory);
+  } catch (cause) {
+    throw new ConfigError(
+      `can not make the state directory ${directory}: ${(cause as Error).message}; choose another with --state`,
+      { cause },
+    );
+  }
+  return lockDirectory(directory);
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { Informers, isExpired, KubeClient, loadConfig } from '../../src/kube/index.ts';
+import { Applier, Informers, isExpired, KubeClient, loadConfig } from '../../src/kube/index.ts';
 import { silentLogger } from '../../src/kube/log.ts';
 import { startApiServer } from '../../src/local/apiserver/index.ts';
 
@@ -165,5 +165,30 @@ test('nobody gets in with a certificate of another authority, and anonymous user
     await token.body.dump();
   } finally {
     await dispatcher.close();
+  }
+});
+
+test('of many who apply an object at once, one makes it and all have it', async () => {
+  for (let round = 0; round < 10; round++) {
+    const applied = await Promise.all(
+      ['a', 'b', 'c', 'd'].map((manager) => {
+        const object = configMap(`contended-${round}`, { [manager]: 'yes' });
+        object.metadata = { ...object.metadata, namespace: 'default' } as typeof object.metadata;
+        return new Applier(client, manager).apply(object, { resource: CONFIGMAPS });
+      }),
+    );
+    expect(new Set(applied.map(({ metadata }) => (metadata as { uid?: string }).uid)).size).toBe(1);
+  }
+});
+
+test('who applies while others delete gets the object back, never the answer that there is none', async () => {
+  const target = { namespace: 'default', name: 'flapping' };
+  for (let round = 0; round < 20; round++) {
+    const object = { ...configMap('flapping', { round: String(round) }), metadata: target };
+    await Promise.all([
+      new Applier(client, 'a').apply(object, { resource: CONFIGMAPS }),
+      client.delete(CONFIGMAPS, target).catch(() => {}), // Often it is not there yet.
+      new Applier(client, 'b').apply(object, { resource: CONFIGMAPS }),
+    ]);
   }
 });

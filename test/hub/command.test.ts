@@ -90,6 +90,13 @@ describe('what can not be started is refused with one sentence', () => {
     );
   });
 
+  it('a state directory that can not be made', async () => {
+    const run = hub('--kubeconfig', server.kubeconfig, '--state', '/proc/hub');
+    expect(await refusal(run)).toMatch(
+      /^tidegate: can not make the state directory \/proc\/hub: .*; choose another with --state\n$/,
+    );
+  });
+
   it('a filter that there is not', async () => {
     expect(await refusal(hub('--kubeconfig', server.kubeconfig, '--disabled-resource-filters', 'x'))).toMatch(
       /^tidegate: there is no filter "x" to disable: name some of masterservice, .*\n$/,

@@ -34,7 +34,7 @@ it('waits for the kinds where it may not install them, and ends in order', async
   const kubectl = new Kubectl(server.kubeconfig);
   expect(await kubectl.run('get nodepools')).toBe('No resources found\n');
   await waiting.kill('SIGTERM');
-  expect(await waiting.exited).toEqual({ code: 0, signal: null });
+  expect(await waiting.exited, waiting.stderr).toEqual({ code: 0, signal: null });
   await installing.stop();
   await client.close();
 });

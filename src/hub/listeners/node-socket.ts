@@ -1,7 +1,8 @@
-import { chmod, lstat, mkdir, stat, unlink } from 'node:fs/promises';
+import { chmod, lstat, stat, unlink } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
+import { makeDirectory } from '../../disk/index.ts';
 import { ConfigError } from '../../kube/index.ts';
 
 /**
@@ -24,7 +25,7 @@ export async function listenOnSocket(server: Server, path: string): Promise<void
 }
 
 async function makePrivateDirectory(directory: string): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  makeDirectory(directory);
   const { mode, uid } = await stat(directory);
   if ((mode & 0o077) === 0 && uid === process.getuid?.()) return;
   throw new ConfigError(

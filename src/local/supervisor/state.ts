@@ -8,9 +8,10 @@
  *   lock-N          who runs it                           supervisor.sock   how to speak to them
  *   hub-N.sock      how to speak to the hub of node N as that node
  */
-import { access, constants, mkdir, readdir, readFile, stat } from 'node:fs/promises';
+import { access, constants, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeFileAtomically } from '../../disk/atomic-file.ts';
+import { makeDirectory } from '../../disk/make-directory.ts';
 import { codeOf, SupervisorError } from './error.ts';
 import type { NodeLayout } from './layout.ts';
 
@@ -103,7 +104,7 @@ export const isOurs = (entry: string): boolean =>
 export async function prepareState(state: StateDirectory): Promise<void> {
   const { path } = state;
   try {
-    await mkdir(path, { recursive: true, mode: 0o700 });
+    makeDirectory(path);
     await access(path, constants.W_OK | constants.X_OK);
   } catch (error) {
     if (codeOf(error) === 'EEXIST' || codeOf(error) === 'ENOTDIR') throw notADirectory(path);

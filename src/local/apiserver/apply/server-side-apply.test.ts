@@ -29,6 +29,14 @@ function expectContains(object: KubeObject, configuration: KubeObject): void {
   expect(compare(object, merged, TYPE)).toEqual({ changed: {}, removed: {} });
 }
 
+/** These lists are owned item by item: an empty one is nobody's. */
+const LISTS_OF_ITEMS = ['tags', 'ports'];
+
+const withoutEmptyLists = (fields: object): object =>
+  Object.fromEntries(
+    Object.entries(fields).filter(([name, value]) => !LISTS_OF_ITEMS.includes(name) || value.length > 0),
+  );
+
 describe('applyConfiguration', () => {
   it('a second time changes nothing', () => {
     fc.assert(
@@ -63,7 +71,7 @@ describe('applyConfiguration', () => {
             expect(error).toBeInstanceOf(ApiError);
             expect((error as ApiError).status.reason).toBe('Conflict');
           }
-          expectContains(object, widget(mine));
+          expectContains(object, widget(withoutEmptyLists(mine)));
         }
       }),
     );

@@ -4,7 +4,7 @@ import { applyConfiguration } from '../apply/server-side-apply.ts';
 import { fromStorage, toStorage } from '../codec.ts';
 import { ApiError, badRequest, invalid, unsupportedMediaType } from '../errors.ts';
 import { fieldError, printJson } from '../field-error.ts';
-import { keyOf, type WriteOptions } from '../operations/core.ts';
+import { keyOf, type WriteOptions, type Written } from '../operations/core.ts';
 import { createObject } from '../operations/create.ts';
 import { managedApiVersion, resetFields, trackedForm, trackedSchema } from '../operations/field-managers.ts';
 import { updateObject } from '../operations/update.ts';
@@ -25,6 +25,8 @@ const JSON_PATCH = 'application/json-patch+json';
 const MERGE_PATCH = 'application/merge-patch+json';
 const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
 const APPLY_PATCH = 'application/apply-patch+yaml';
+/** To apply what others make and delete in the same moment. */
+const APPLY_ATTEMPTS = 6;
 
 export async function servePatch(call: Call): Promise<void> {
   const type = mediaType(call.exchange.request);
@@ -131,26 +133,34 @@ async function serveApply(call: Call, body: Buffer): Promise<void> {
     ]);
   }
   const applied = readApplied(call, body);
-  const existing = core.store.get(keyOf(definition, info.namespace, info.name));
-  if (existing === undefined && info.subresource === '') {
+  const creates = info.subresource === '';
+  for (let attempt = 1; ; attempt++) {
+    const exists = core.store.get(keyOf(definition, info.namespace, info.name)) !== undefined;
     try {
+      if (exists || !creates) return await answer(call, 200, await applyToExisting(call, applied, options));
       const object = applyTo(call, undefined, applied, options);
       const request = { served, object, namespace: info.namespace, options, managed: true };
       return await answer(call, 201, await createObject(core, request));
     } catch (error) {
-      // Created by somebody else meanwhile: apply to that.
-      if (!(error instanceof ApiError) || error.status.reason !== 'AlreadyExists') throw error;
+      // Somebody else made or deleted it meanwhile: what that left is known when it is durable.
+      const raced = isReason(error, exists ? 'NotFound' : 'AlreadyExists');
+      if (!raced || !creates || attempt === APPLY_ATTEMPTS) throw error;
+      await core.store.flushed();
     }
   }
-  const updated = await updateObject(core, {
+}
+
+const isReason = (error: unknown, reason: string): boolean =>
+  error instanceof ApiError && error.status.reason === reason;
+
+const applyToExisting = (call: Call, applied: KubeObject, options: WriteOptions): Promise<Written> =>
+  updateObject(call.core, {
     ...targetOf(call),
     options,
     retries: true,
     managed: true,
     change: (current) => applyTo(call, current, applied, options),
   });
-  await answer(call, 200, updated);
-}
 
 /** Only the fields that the client has an opinion about: nothing is filled in, and nothing unknown is taken out. */
 function readApplied(call: Call, bytes: Buffer): KubeObject {

@@ -1,8 +1,8 @@
 /** Opens a data directory as a Store: wires memory, log, snapshots and watchers together. */
-import { mkdir } from 'node:fs/promises';
 import { DiskError, diskFailure } from '../../../disk/errors.ts';
 import { lockDirectory } from '../../../disk/lock.ts';
 import { type DiskLogger, processLogger } from '../../../disk/logger.ts';
+import { makeDirectory } from '../../../disk/make-directory.ts';
 import { type OpenOutput, openFile } from '../../../disk/output-file.ts';
 import { CommitQueue } from './commit-queue.ts';
 import { Compactor } from './compactor.ts';
@@ -31,7 +31,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   let unlock = async () => {};
   try {
     // What is stored holds Secrets: nobody else on the machine may read it.
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    makeDirectory(directory);
     unlock = await lockDirectory(directory);
     return await assemble(options, unlock);
   } catch (error) {
