@@ -10,6 +10,8 @@ export default defineConfig({
     maxWorkers: Math.max(2, availableParallelism() - 1),
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // Its second of patience is not enough for a busy machine; who waits for what never comes waits longer.
+    expect: { poll: { timeout: 30_000 } },
     reporters: ['default', ['json', { outputFile: 'node_modules/.vitest/report.json' }]],
   },
 });

@@ -127,15 +127,15 @@ test('a log that is followed comes line by line, and ends when the container doe
   const path = '/api/v1/namespaces/default/pods/web/log?follow=true';
   const lines: string[] = [];
   const following = follow(path, (text) => lines.push(text));
-  await vi.waitFor(() => expect(lines.join('')).toBe('first\n'), 5000);
+  await vi.waitFor(() => expect(lines.join('')).toBe('first\n'), 30_000);
   write('second\n');
-  await vi.waitFor(() => expect(lines.join('')).toBe('first\nsecond\n'), 5000);
+  await vi.waitFor(() => expect(lines.join('')).toBe('first\nsecond\n'), 30_000);
   end();
   await following.ended;
 
   asked.length = 0;
   const output = kubectl.run('logs -f web');
-  await vi.waitFor(() => expect(asked).toHaveLength(1), 5000);
+  await vi.waitFor(() => expect(asked).toHaveLength(1), 30_000);
   write('last\n');
   end();
   expect(await output).toBe('first\nlast\n');
