@@ -51,5 +51,5 @@ test('is made again when somebody breaks it', async () => {
     expect((await client.get(SERVICES, kubernetes)).spec?.clusterIP).toBe('10.96.0.1');
     expect((await client.get(ENDPOINTS, kubernetes)).subsets).toHaveLength(1);
     expect((await client.get(ENDPOINT_SLICES, kubernetes)).endpoints).toHaveLength(1);
-  }, 5000);
+  }, 30_000);
 });

@@ -7,6 +7,7 @@ export default defineConfig({
     fileParallelism: false,
     testTimeout: 120_000,
     hookTimeout: 180_000,
+    expect: { poll: { timeout: 30_000 } },
     reporters: ['default', ['json', { outputFile: 'node_modules/.vitest/report.kube.json' }]],
   },
 });
