@@ -41,7 +41,7 @@ async function run(options: Options): Promise<void> {
       version: packageVersion(),
     });
     try {
-      await writeKubeconfig(server, kubeconfig);
+      writeKubeconfig(server, kubeconfig);
       const seconds = ((performance.now() - started) / 1000).toFixed(2);
       console.log(`Kubernetes API at ${server.url}, ready in ${seconds} s; data in ${options.data}.
 
@@ -60,10 +60,7 @@ Ctrl-C stops it; the next start goes on with the same data.`);
   }
 }
 
-async function writeKubeconfig(
-  server: { writeAdminKubeconfig(path: string): void },
-  path: string,
-): Promise<void> {
+function writeKubeconfig(server: { writeAdminKubeconfig(path: string): void }, path: string): void {
   try {
     makeDirectory(dirname(path));
     server.writeAdminKubeconfig(path);

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import pino from 'pino';
-import { makeDirectory } from '../disk/index.ts';
+import { makeChosenDirectory } from '../disk/index.ts';
 import { KubeClient, type Logger, loadConfig, systemClock } from '../kube/index.ts';
 import { KUBERNETES_VERSION } from '../local/apiserver/version.ts';
 import { logLevelOption, parsePort } from './options.ts';
@@ -86,7 +86,7 @@ async function start(options: Options, open: Open, logger: Logger, signal: Abort
   const { startAgent } = await import('../local/node/index.ts');
   const client = await open(options.kubeconfig, 'kubelet');
   const stateDirectory = resolve(options.state ?? `.tidegate/nodes/${options.name}`);
-  makeDirectory(stateDirectory);
+  makeChosenDirectory(stateDirectory, '--state');
   return startAgent({
     name: options.name,
     client,

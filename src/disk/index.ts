@@ -10,4 +10,4 @@
  */
 export { DurableMap } from './durable-map.ts';
 export { lockDirectory } from './lock.ts';
-export { makeDirectory } from './make-directory.ts';
+export { makeChosenDirectory, makeDirectory } from './make-directory.ts';

@@ -1,6 +1,22 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { isErrno } from './errors.ts';
+import { DiskError, isErrno } from './errors.ts';
+
+/** Makes the directory that the user chose with an option. */
+export function makeChosenDirectory(path: string, option: string): void {
+  try {
+    makeDirectory(path);
+  } catch (cause) {
+    const reason = (cause as Error).message;
+    throw new DiskError(
+      'io',
+      `can not make the directory ${path}: ${reason}; choose another with ${option}`,
+      {
+        cause,
+      },
+    );
+  }
+}
 
 /**
  * Makes a directory that only we may enter, and those above it. Node's own way of doing so never ends where a parent is

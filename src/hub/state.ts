@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { DurableMap, lockDirectory, makeDirectory } from '../disk/index.ts';
-import { ConfigError, type Logger } from '../kube/index.ts';
+import { DurableMap, lockDirectory, makeChosenDirectory } from '../disk/index.ts';
+import type { Logger } from '../kube/index.ts';
 
 /** What the hub keeps on disk. */
 export interface HubState {
@@ -15,7 +15,8 @@ export interface HubState {
 
 /** Held by this process alone. */
 export async function openState(directory: string, log: Logger): Promise<HubState> {
-  const unlock = await lockState(directory);
+  makeChosenDirectory(directory, '--state');
+  const unlock = await lockDirectory(directory);
   const opened: DurableMap[] = [];
   const close = async (): Promise<void> => {
     await Promise.all(opened.map((map) => map.close()));
@@ -35,16 +36,4 @@ export async function openState(directory: string, log: Logger): Promise<HubStat
     await close();
     throw error;
   }
-}
-
-async function lockState(directory: string): Promise<() => Promise<void>> {
-  try {
-    makeDirectory(directory);
-  } catch (cause) {
-    throw new ConfigError(
-      `can not make the state directory ${directory}: ${(cause as Error).message}; choose another with --state`,
-      { cause },
-    );
-  }
-  return lockDirectory(directory);
 }

@@ -90,10 +90,12 @@ describe('what can not be started is refused with one sentence', () => {
     );
   });
 
-  it('a state directory that can not be made', async () => {
-    const run = hub('--kubeconfig', server.kubeconfig, '--state', '/proc/hub');
-    expect(await refusal(run)).toMatch(
-      /^tidegate: can not make the state directory \/proc\/hub: .*; choose another with --state\n$/,
+  it.each([
+    ['--state', '/proc/hub'],
+    ['--socket', '/proc/hub/hub.sock'],
+  ])('a directory that can not be made: %s', async (option, path) => {
+    expect(await refusal(hub('--kubeconfig', server.kubeconfig, option, path))).toBe(
+      `tidegate: can not make the directory /proc/hub: ENOENT: no such file or directory, mkdir '/proc/hub'; choose another with ${option}\n`,
     );
   });
 

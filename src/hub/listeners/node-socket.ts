@@ -2,7 +2,7 @@ import { chmod, lstat, stat, unlink } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
-import { makeDirectory } from '../../disk/index.ts';
+import { makeChosenDirectory } from '../../disk/index.ts';
 import { ConfigError } from '../../kube/index.ts';
 
 /**
@@ -25,7 +25,7 @@ export async function listenOnSocket(server: Server, path: string): Promise<void
 }
 
 async function makePrivateDirectory(directory: string): Promise<void> {
-  makeDirectory(directory);
+  makeChosenDirectory(directory, '--socket');
   const { mode, uid } = await stat(directory);
   if ((mode & 0o077) === 0 && uid === process.getuid?.()) return;
   throw new ConfigError(

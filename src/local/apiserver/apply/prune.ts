@@ -42,10 +42,8 @@ const leaveNull: Remainder = () => null;
  * It disappears, unless somebody owns the map itself: who applied `emptyDir: {}` keeps it when another owner takes back
  * what was in it. (The real server loses it there.)
  */
-const leaveToOwner: Remainder = (owned, shape) => {
-  if (owned === undefined || !isMember(owned)) return undefined;
-  return shape === 'map' ? {} : [];
-};
+const leaveToOwner: Remainder = (owned, shape) =>
+  shape === 'map' && owned !== undefined && isMember(owned) ? {} : undefined;
 
 /** The set with every named field above a member as a member too: `spec.replicas` brings `spec`. */
 function withNamedFields(set: FieldSet, type: FieldType | undefined): FieldSet {
