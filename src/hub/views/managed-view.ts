@@ -229,7 +229,9 @@ export class ManagedView {
     this.#follower = undefined;
     this.#refusal = { why, at: clock.now() };
     this.#refusals++;
-    log.warn({ err: why }, 'the API server refuses a view; it is no longer followed');
+    const again = this.key.identity === SHARED && this.#holders > 0;
+    const next = again ? 'it is asked again' : 'it is no longer followed';
+    log.warn({ err: why }, `the API server refuses a view; ${next}`);
     view.refuse(why);
     const tooLarge = why instanceof ViewTooLargeError;
     if (tooLarge) onTooLarge();
@@ -237,9 +239,7 @@ export class ManagedView {
       this.#record = undefined;
       view.clear();
     }
-    if (this.key.identity === SHARED && this.#holders > 0) {
-      this.#cancelTimer = clock.after(RETRY_SHARED_MS, () => this.follow(lend));
-    }
+    if (again) this.#cancelTimer = clock.after(RETRY_SHARED_MS, () => this.follow(lend));
     this.#rest();
   }
 
