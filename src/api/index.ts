@@ -6,11 +6,15 @@
  * to a controller as the type here.
  */
 import { edgeApplicationDefinition } from './edge-application.ts';
+import { ingressClassParametersDefinition } from './ingress-class-parameters.ts';
+import { l7RouterDefinition } from './l7-router.ts';
 import { nodeGroupDefinition } from './node-group.ts';
 import { nodePoolDefinition } from './node-pool.ts';
 import type { CustomResourceDefinition } from './schema.ts';
 
 export * from './edge-application.ts';
+export * from './ingress-class-parameters.ts';
+export * from './l7-router.ts';
 export * from './names.ts';
 export * from './node-group.ts';
 export * from './node-pool.ts';
@@ -24,4 +28,6 @@ export const customResourceDefinitions = (): CustomResourceDefinition[] => [
   nodePoolDefinition(),
   nodeGroupDefinition(),
   edgeApplicationDefinition(),
+  ingressClassParametersDefinition(),
+  l7RouterDefinition(),
 ];

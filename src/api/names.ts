@@ -51,21 +51,31 @@ export const MAX_BODY_SIZE_ANNOTATION = 'tidegate.io/max-body-size';
 export const SSL_REDIRECT_ANNOTATION = 'tidegate.io/ssl-redirect';
 /** Begins the `spec.controller` of every IngressClass that is ours. */
 export const INGRESS_CONTROLLER_PREFIX = 'tidegate.io/';
+/** On an IngressClass: `true` makes it the class of Ingresses that name none. */
+export const DEFAULT_CLASS_ANNOTATION = 'ingressclass.kubernetes.io/is-default-class';
+/** On all that was made for an L7Router, its pods too: the name of the router. */
+export const ROUTER_LABEL = 'networking.tidegate.io/router';
+/** On a node, when a class asks for it: where its routers are reached, as Kuryr tells it. */
+export const ROUTER_STATE_ANNOTATION = 'openstack.org/kuryr-l7-router-state';
 
 export const NODE_POOL_FINALIZER = 'apps.openyurt.io/nodepool-controller';
 export const NODE_GROUP_FINALIZER = 'apps.kubeedge.io/nodegroup-controller';
 
 export const EDGE_APPLICATION_FINALIZER = 'apps.kubeedge.io/edgeapplication-controller';
 
+export const ROUTER_FINALIZER = 'networking.tidegate.io/l7router-controller';
+
 export const POOLS_FIELD_MANAGER = 'tidegate-pools';
 export const APPS_FIELD_MANAGER = 'tidegate-apps';
+export const INGRESS_FIELD_MANAGER = 'tidegate-ingress';
 
 /** Programs, by the part of their user agent before the slash. */
 export const KUBELET_USER_AGENT = 'kubelet';
 export const KUBE_PROXY_USER_AGENT = 'kube-proxy';
+export const ROUTER_USER_AGENT = 'tidegate-router';
 /** Ingress controllers: whoever says to be one of these sees only the endpoints of its pool. */
 export const INGRESS_CONTROLLER_USER_AGENTS: readonly string[] = [
-  'tidegate-router',
+  ROUTER_USER_AGENT,
   'nginx-ingress-controller',
 ];
 /** All who carry traffic to the endpoints of Services, or tell others where they are. EdgeMesh is KubeEdge's. */
@@ -77,5 +87,7 @@ export const SERVICE_CLIENT_USER_AGENTS: readonly string[] = [
   ...INGRESS_CONTROLLER_USER_AGENTS,
 ];
 
+/** What Tidegate has for itself in a cluster is here; only who governs the cluster writes to it. */
+export const SYSTEM_NAMESPACE = 'tidegate-system';
 /** What the hubs of the cluster are told: OpenYurt's name for it, so that what is there goes on working. */
 export const HUB_CONFIG_MAP = { namespace: 'kube-system', name: 'yurt-hub-cfg' } as const;

@@ -18,6 +18,7 @@ export interface Schema {
   required?: readonly string[];
   items?: Schema;
   minimum?: number;
+  maximum?: number;
   minLength?: number;
   maxLength?: number;
   maxItems?: number;

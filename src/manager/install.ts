@@ -1,5 +1,5 @@
 /** What must be in the cluster before the manager can work: its namespace and its kinds. */
-import { customResourceDefinitions } from '../api/index.ts';
+import { customResourceDefinitions, SYSTEM_NAMESPACE } from '../api/index.ts';
 import { sleep } from '../kube/clock.ts';
 import {
   Applier,
@@ -11,7 +11,7 @@ import {
   NAMESPACES,
   type Resource,
 } from '../kube/index.ts';
-import { MANAGER, SYSTEM_NAMESPACE } from './names.ts';
+import { MANAGER } from './names.ts';
 
 const DEFINITIONS: Resource = {
   group: 'apiextensions.k8s.io',

@@ -44,6 +44,8 @@ describe('the kinds, as an API server holds people to them', () => {
       'nodepools.apps.openyurt.io',
       'nodegroups.apps.kubeedge.io',
       'edgeapplications.apps.kubeedge.io',
+      'ingressclassparameters.networking.tidegate.io',
+      'l7routers.networking.tidegate.io',
     ]);
   });
 
