@@ -3,9 +3,6 @@ import { configDefaults, defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-    // By `npm run test:kube`.
-    exclude: [...configDefaults.exclude, 'test/kube/**'],
     // Most tests wait for processes more than they compute; the default would be one less than there are cores.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     testTimeout: 60_000,
@@ -13,5 +10,18 @@ export default defineConfig({
     // Its second of patience is not enough for a busy machine; who waits for what never comes waits longer.
     expect: { poll: { timeout: 30_000 } },
     reporters: ['default', ['json', { outputFile: 'node_modules/.vitest/report.json' }]],
+    projects: [
+      // Nothing happens at import time in src, so its tests can share what was imported: half the time.
+      { extends: true, test: { name: 'src', include: ['src/**/*.test.ts'], isolate: false } },
+      {
+        extends: true,
+        // test/kube is run by `npm run test:kube`.
+        test: {
+          name: 'end to end',
+          include: ['test/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, 'test/kube/**'],
+        },
+      },
+    ],
   },
 });

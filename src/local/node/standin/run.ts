@@ -17,6 +17,8 @@ export async function runStandIn(file: string): Promise<void> {
     console.log(`stand-in for ${config.image}: nothing to do, done.`);
     return;
   }
+  // Before anything is said: whoever reads that it serves may tell it to stop.
+  const told = terminated();
   const server = new StandInServer({
     config,
     log: (line) => process.stdout.write(line),
@@ -26,7 +28,7 @@ export async function runStandIn(file: string): Promise<void> {
   const unwatch = followFile(file, () => reconfigure(server, file));
   // Without ports nothing else keeps the process alive.
   const alive = setInterval(() => {}, 2 ** 30);
-  await terminated();
+  await told;
   unwatch();
   server.drain();
   if (server.ports.length > 0) await sleep(DRAIN_MS);
