@@ -1,0 +1,186 @@
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
+import type { Endpoint, Pool } from '../../ingress/model.ts';
+import { breakOff, writeHead } from './answer.ts';
+import { BodyTooLarge, BodyTooSlow } from './body.ts';
+import type { Call, Connector } from './connector.ts';
+import type { Exchange } from './exchange.ts';
+import { UpstreamFailure } from './failure.ts';
+import { type FlatHeaders, requestHeaders, responseHeaders, toObject } from './headers.ts';
+import { writeWithPatience } from './patience.ts';
+
+/** HTTP/2 without TLS to an endpoint: one connection that all requests share. */
+export class GrpcConnector implements Connector {
+  readonly #url: string;
+  readonly #connectTimeoutMs: number;
+  #session: ClientHttp2Session | undefined;
+
+  constructor({ address, port }: Endpoint, _: Pool, connectTimeoutMs: number) {
+    this.#url = `http://${address.includes(':') ? `[${address}]` : address}:${port}`;
+    this.#connectTimeoutMs = connectTimeoutMs;
+  }
+
+  send(exchange: Exchange, call: Call): Promise<void> {
+    const session = this.#connected();
+    return new Promise((resolve, reject) => new Relay(exchange, call, session, resolve, reject).start());
+  }
+
+  async close(): Promise<void> {
+    const session = this.#session;
+    if (session === undefined || session.destroyed) return;
+    await new Promise<void>((resolve) => {
+      session.once('close', resolve);
+      session.close();
+    });
+  }
+
+  async destroy(): Promise<void> {
+    this.#session?.destroy();
+  }
+
+  /** One that is ending takes no more requests, and the next one gets another. */
+  #connected(): ClientHttp2Session {
+    if (this.#session !== undefined && !this.#session.closed && !this.#session.destroyed)
+      return this.#session;
+    const session = connect(this.#url);
+    const giveUp = setTimeout(
+      () => session.destroy(new ConnectTimeout('no connection')),
+      this.#connectTimeoutMs,
+    );
+    session.once('connect', () => clearTimeout(giveUp));
+    session.once('close', () => clearTimeout(giveUp));
+    // Each of its streams hears of it too, and tells.
+    session.on('error', () => {});
+    session.on('goaway', () => session.close());
+    this.#session = session;
+    return session;
+  }
+}
+
+class ConnectTimeout extends Error {
+  override readonly name = 'ConnectTimeout';
+}
+
+class ReadTimeout extends Error {
+  override readonly name = 'ReadTimeout';
+}
+
+class Relay {
+  readonly #exchange: Exchange;
+  readonly #call: Call;
+  readonly #session: ClientHttp2Session;
+  readonly #resolve: () => void;
+  readonly #reject: (error: Error) => void;
+  #answering = false;
+  #failure: Error | undefined;
+  #trailers: FlatHeaders = [];
+
+  constructor(
+    exchange: Exchange,
+    call: Call,
+    session: ClientHttp2Session,
+    resolve: () => void,
+    reject: (error: Error) => void,
+  ) {
+    this.#exchange = exchange;
+    this.#call = call;
+    this.#session = session;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  start(): void {
+    const { response } = this.#exchange;
+    const { body, readTimeoutMs } = this.#call;
+    const stream = this.#session.request(this.#headers(), { endStream: body === undefined });
+    const onGone = (): void => {
+      if (!response.writableFinished) stream.close(constants.NGHTTP2_CANCEL);
+    };
+    response.once('close', onGone);
+    stream.setTimeout(readTimeoutMs, () => stream.destroy(new ReadTimeout('no answer')));
+    stream.once('response', (_headers: unknown, _flags: unknown, raw: FlatHeaders) => this.#onHead(raw));
+    stream.on('trailers', (_headers: unknown, _flags: unknown, raw: FlatHeaders) => {
+      this.#trailers = raw;
+    });
+    stream.on('data', (chunk: Buffer) => writeWithPatience(this.#exchange, chunk, stream));
+    stream.once('error', (error: Error) => {
+      this.#failure ??= error;
+    });
+    stream.once('close', () => {
+      response.off('close', onGone);
+      this.#onClose(stream);
+    });
+    if (body !== undefined) this.#pump(body.read(), stream);
+  }
+
+  #headers(): Record<string, string | string[]> {
+    const { method, target, host = '' } = this.#exchange;
+    const { host: _, ...others } = toObject(requestHeaders(this.#exchange));
+    return {
+      ':method': method,
+      ':path': target,
+      ':scheme': 'http',
+      ':authority': host,
+      ...others,
+      te: 'trailers',
+    };
+  }
+
+  #pump(body: AsyncGenerator<Buffer>, stream: ClientHttp2Stream): void {
+    const send = async (): Promise<void> => {
+      for await (const chunk of body) {
+        if (stream.destroyed) return;
+        if (!stream.write(chunk)) await untilDrained(stream);
+      }
+      stream.end();
+    };
+    send().catch((error: Error) => {
+      this.#failure ??= error;
+      stream.close(constants.NGHTTP2_CANCEL);
+    });
+  }
+
+  #onHead(raw: FlatHeaders): void {
+    this.#answering = true;
+    const status = Number(raw[raw.indexOf(':status') + 1]);
+    this.#call.onHead(status);
+    const headers = raw.filter((_, at) => !raw[at - (at % 2)]!.startsWith(':'));
+    writeHead(this.#exchange, status, responseHeaders(headers));
+  }
+
+  #onClose(stream: ClientHttp2Stream): void {
+    const whole = this.#answering && stream.readableEnded && stream.rstCode === constants.NGHTTP2_NO_ERROR;
+    if (whole) {
+      if (this.#trailers.length > 0) this.#exchange.response.addTrailers(toObject(this.#trailers));
+      this.#exchange.response.end();
+      this.#resolve();
+    } else if (this.#answering || this.#exchange.gone) {
+      breakOff(this.#exchange);
+      this.#resolve();
+    } else {
+      this.#reject(this.#why());
+    }
+  }
+
+  #why(): Error {
+    const error = this.#failure ?? new Error('the endpoint gave no answer');
+    if (error instanceof BodyTooLarge || error instanceof BodyTooSlow) return error;
+    const timedOut = error instanceof ReadTimeout || error instanceof ConnectTimeout;
+    const sent = !(error instanceof ConnectTimeout) && !this.#session.connecting && this.#wasConnected;
+    return new UpstreamFailure(timedOut ? 'timeout' : 'broken', sent, error);
+  }
+
+  get #wasConnected(): boolean {
+    return this.#session.alpnProtocol !== undefined;
+  }
+}
+
+const untilDrained = (stream: ClientHttp2Stream): Promise<void> =>
+  new Promise((resolve) => {
+    const goOn = (): void => {
+      stream.off('drain', goOn);
+      stream.off('close', goOn);
+      resolve();
+    };
+    stream.once('drain', goOn);
+    stream.once('close', goOn);
+  });

@@ -1,0 +1,159 @@
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  ServerResponse,
+} from 'node:http';
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type Http2Session,
+  type SecureServerOptions,
+} from 'node:http2';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { SecureContext } from 'node:tls';
+import type { KeyPair } from '../../kube/index.ts';
+import type { Listening } from '../driver.ts';
+import { type ClientRequest, type ClientResponse, Exchange } from './exchange.ts';
+
+/** As long as nginx keeps connections of clients that nobody uses. */
+const KEEP_ALIVE_MS = 75_000;
+const MAX_HEADER_BYTES = 32 * 1024;
+/** Before a client has sent that much, it need not wait for us. */
+const WINDOW_BYTES = 1024 * 1024;
+
+export interface ListenerOptions {
+  address: string;
+  httpPort: number;
+  httpsPort: number;
+  defaultCertificate: KeyPair;
+  contextFor: (serverName: string) => SecureContext | undefined;
+  handle: (exchange: Exchange) => void;
+}
+
+/** Both ports, with all connections to them. */
+export class Listeners {
+  readonly #options: ListenerOptions;
+  readonly #http: Server;
+  readonly #https: Http2SecureServer;
+  readonly #sockets = new Set<Socket>();
+  readonly #sessions = new Set<Http2Session>();
+  readonly #open = new Set<Exchange>();
+  #draining = false;
+  #onIdle: (() => void) | undefined;
+
+  constructor(options: ListenerOptions) {
+    this.#options = options;
+    this.#http = createServer({ maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: 0 });
+    const secure: SecureServerOptions & Pick<ServerOptions, 'maxHeaderSize'> = {
+      allowHTTP1: true,
+      cert: options.defaultCertificate.certificate,
+      key: options.defaultCertificate.key,
+      settings: { initialWindowSize: WINDOW_BYTES },
+      SNICallback: (name, done) => done(null, options.contextFor(name)),
+      maxHeaderSize: MAX_HEADER_BYTES,
+    };
+    this.#https = createSecureServer(secure);
+    this.#serve(this.#http, false);
+    this.#serve(this.#https, true);
+    this.#https.on('session', (session: Http2Session) => {
+      session.setLocalWindowSize(WINDOW_BYTES);
+      this.#sessions.add(session);
+      session.once('close', () => this.#sessions.delete(session));
+    });
+  }
+
+  async listen(): Promise<Listening> {
+    const { address, httpPort, httpsPort } = this.#options;
+    await listen(this.#http, httpPort, address);
+    await listen(this.#https, httpsPort, address);
+    return { http: portOf(this.#http), https: portOf(this.#https) };
+  }
+
+  /** For clients that say no name. */
+  setDefault({ certificate, key }: KeyPair): void {
+    this.#https.setSecureContext({ cert: certificate, key });
+  }
+
+  /** Takes no new connections; resolves when no request is left, or after so long. */
+  async drain(ms: number): Promise<void> {
+    this.#draining = true;
+    this.#http.close();
+    this.#https.close();
+    this.#http.closeIdleConnections();
+    for (const session of this.#sessions) session.close();
+    if (this.#open.size === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#onIdle = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  async close(): Promise<void> {
+    const closed = [this.#http, this.#https].map(
+      (server) =>
+        new Promise<void>((resolve) => (server.listening ? server.close(() => resolve()) : resolve())),
+    );
+    for (const session of this.#sessions) session.destroy();
+    for (const socket of this.#sockets) socket.destroy();
+    await Promise.all(closed);
+  }
+
+  #serve(server: Server | Http2SecureServer, secure: boolean): void {
+    (server as Server).keepAliveTimeout = KEEP_ALIVE_MS;
+    server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
+    server.on('request', (request: ClientRequest, response: ClientResponse) => {
+      this.#take(new Exchange(request, response, { secure, port: portOf(server) }));
+    });
+    server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      this.#upgrade(request, socket as Socket, { secure, port: portOf(server), head });
+    });
+  }
+
+  #upgrade(
+    request: IncomingMessage,
+    socket: Socket,
+    { secure, port, head }: { secure: boolean; port: number; head: Buffer },
+  ): void {
+    socket.on('error', () => {});
+    // Node's server has let go of the connection: it is closed after an answer that is no change of protocols.
+    const response = new ServerResponse(request);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket);
+    response.once('finish', () => socket.end());
+    const upgrade = { protocol: request.headers.upgrade ?? '', head };
+    this.#take(new Exchange(request, response, { secure, port, upgrade }));
+  }
+
+  #take(exchange: Exchange): void {
+    const { response } = exchange;
+    this.#open.add(exchange);
+    if (this.#draining && !('stream' in response)) response.shouldKeepAlive = false;
+    response.once('close', () => {
+      this.#open.delete(exchange);
+      if (this.#open.size === 0) this.#onIdle?.();
+    });
+    this.#options.handle(exchange);
+  }
+}
+
+const portOf = (server: Server | Http2SecureServer): number =>
+  (server.address() as AddressInfo | null)?.port ?? 0;
+
+function listen(server: Server | Http2SecureServer, port: number, address: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, address, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,107 @@
+import type { Endpoint, Pool, PoolId } from '../../ingress/model.ts';
+import type { Connector } from './connector.ts';
+import { GrpcConnector } from './grpc-connector.ts';
+import { HttpConnector } from './http-connector.ts';
+
+/** How long an endpoint that gave no answer is left out, while others have some. */
+const DOWN_MS = 10_000;
+
+/** An endpoint of a pool, with what is known of it from the requests that it got. */
+export class Member {
+  readonly endpoint: Endpoint;
+  readonly name: string;
+  inFlight = 0;
+  downUntil = 0;
+  readonly #pool: Pool;
+  /** Routes differ in how long they wait for a connection, and it is the connections that wait. */
+  readonly #connectors = new Map<number, Connector>();
+
+  constructor(endpoint: Endpoint, pool: Pool) {
+    this.endpoint = endpoint;
+    this.name = nameOf(endpoint);
+    this.#pool = pool;
+  }
+
+  connector(connectTimeoutMs: number): Connector {
+    let connector = this.#connectors.get(connectTimeoutMs);
+    if (connector === undefined) {
+      const Kind = this.#pool.protocol === 'grpc' ? GrpcConnector : HttpConnector;
+      connector = new Kind(this.endpoint, this.#pool, connectTimeoutMs);
+      this.#connectors.set(connectTimeoutMs, connector);
+    }
+    return connector;
+  }
+
+  failed(now: number): void {
+    this.downUntil = now + DOWN_MS;
+  }
+
+  answered(): void {
+    this.downUntil = 0;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#connectors.values()].map((connector) => connector.close()));
+  }
+
+  async destroy(): Promise<void> {
+    await Promise.all([...this.#connectors.values()].map((connector) => connector.destroy()));
+  }
+}
+
+const nameOf = ({ address, port }: Endpoint): string =>
+  address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+
+/** A pool as it is now, with the members that it has kept through changes. */
+export class Members {
+  #pool: Pool;
+  #members: readonly Member[];
+  #next = 0;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+    this.#members = pool.endpoints.map((endpoint) => new Member(endpoint, pool));
+  }
+
+  get pool(): Pool {
+    return this.#pool;
+  }
+
+  get size(): number {
+    return this.#members.length;
+  }
+
+  /** Those that are gone finish what they have. Returns them. */
+  update(pool: Pool): Member[] {
+    const kept = new Map(
+      pool.protocol === this.#pool.protocol ? this.#members.map((each) => [each.name, each]) : [],
+    );
+    const before = this.#members;
+    this.#members = pool.endpoints.map(
+      (endpoint) => kept.get(nameOf(endpoint)) ?? new Member(endpoint, pool),
+    );
+    this.#pool = pool;
+    const now = new Set(this.#members);
+    return before.filter((each) => !now.has(each));
+  }
+
+  /** Undefined when all were tried. */
+  pick(tried: ReadonlySet<Member>, now: number): Member | undefined {
+    const untried = tried.size === 0 ? this.#members : this.#members.filter((each) => !tried.has(each));
+    // One that may be down is better than none.
+    const up = untried.filter((each) => each.downUntil <= now);
+    const choice = up.length > 0 ? up : untried;
+    if (choice.length === 0) return undefined;
+    const first = this.#next++ % choice.length;
+    if (this.#pool.balance === 'roundRobin') return choice[first];
+    return [...choice.slice(first), ...choice.slice(0, first)].reduce((least, each) =>
+      each.inFlight < least.inFlight ? each : least,
+    );
+  }
+
+  all(): readonly Member[] {
+    return this.#members;
+  }
+}
+
+export type MembersOf = (pool: PoolId) => Members | undefined;
