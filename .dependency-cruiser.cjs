@@ -8,6 +8,7 @@ const LAYERS = [
   'apps',
   'ingress',
   'dataplane',
+  'router',
   'yurtingress',
   'admission',
   'approval',

@@ -9,4 +9,4 @@
  * the Ingress -> the differences leave as a Delta and as outcomes.
  * One endpoint: `put` -> the pools of its Service, at the next `flush` -> the Delta. No host is touched.
  */
-export { Compiler } from './compiler.ts';
+export { Compiler, type Inputs } from './compiler.ts';

@@ -1,0 +1,43 @@
+import { lookup, resolve4, resolve6 } from 'node:dns/promises';
+import { BlockList, isIP } from 'node:net';
+
+/** The addresses of a name, in a stable order, and for how long they hold. */
+export type Resolve = (name: string) => Promise<{ addresses: string[]; ttlSeconds: number }>;
+
+/** Of names that only this machine knows, as by /etc/hosts, nobody says how long they hold. */
+const UNKNOWN_TTL_SECONDS = 30;
+
+export const resolveByDns: Resolve = async (name) => {
+  const records = await resolve4(name, { ttl: true }).catch(() =>
+    resolve6(name, { ttl: true }).catch(() => []),
+  );
+  if (records.length > 0) {
+    const ttlSeconds = Math.min(...records.map(({ ttl }) => ttl));
+    return { addresses: records.map(({ address }) => address).sort(), ttlSeconds };
+  }
+  const found = await lookup(name, { all: true });
+  return { addresses: found.map(({ address }) => address).sort(), ttlSeconds: UNKNOWN_TTL_SECONDS };
+};
+
+const OWN = new BlockList();
+for (const [net, prefix] of [
+  ['0.0.0.0', 8],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['224.0.0.0', 3],
+] as const)
+  OWN.addSubnet(net, prefix, 'ipv4');
+for (const [net, prefix] of [
+  ['::', 127],
+  ['fe80::', 10],
+  ['ff00::', 8],
+] as const)
+  OWN.addSubnet(net, prefix, 'ipv6');
+
+/** Somewhere else: not this machine itself, its link, or everybody. */
+export function isForeignAddress(address: string): boolean {
+  const [, mapped] = /^::ffff:([0-9.]+)$/i.exec(address) ?? [];
+  if (mapped !== undefined) return isForeignAddress(mapped);
+  const family = isIP(address);
+  return family !== 0 && !OWN.check(address, family === 4 ? 'ipv4' : 'ipv6');
+}

@@ -1,0 +1,100 @@
+import { setMaxListeners } from 'node:events';
+import type { Driver, Listening } from '../dataplane/driver.ts';
+import { lockDirectory, makeChosenDirectory } from '../disk/index.ts';
+import { aborted } from '../kube/clock.ts';
+import {
+  type Clock,
+  type KubeClient,
+  type Logger,
+  type Metrics,
+  type Random,
+  systemClock,
+} from '../kube/index.ts';
+import { AdminServer } from './admin-server.ts';
+import { Agent } from './agent.ts';
+import { type Resolve, resolveByDns } from './resolve.ts';
+import { Snapshot } from './snapshot.ts';
+
+export interface RouterOptions {
+  client: KubeClient;
+  /** Not started yet: the router starts and closes it. */
+  driver: Driver;
+  classNames: readonly string[];
+  /** The L7Router that says which hosts are ours; without it, all of the classes. */
+  router?: string;
+  /** Only endpoints on nodes of this pool are used. */
+  pool?: string;
+  /** Ours among all who run for the same L7Router: the name of the pod. */
+  agentName: string;
+  stateDirectory: string;
+  admin: { host: string; port: number };
+  /** How long requests may take to end, once it is to stop. */
+  drainMs: number;
+  logger: Logger;
+  metrics: Metrics;
+  resolve?: Resolve;
+  clock?: Clock;
+  random?: Random;
+  signal: AbortSignal;
+  /** Called when it listens; what it serves then is what it served last. */
+  onListening?: (ports: Listening & { admin: number }) => void;
+}
+
+/**
+ * Runs until the signal is aborted and all requests have ended.
+ * A start: state -> driver -> what was served last -> admin port -> caches -> current routes. A stop the same way back.
+ */
+export async function runRouter(options: RouterOptions): Promise<void> {
+  const { stateDirectory: directory, classNames, router, pool, clock = systemClock, logger: log } = options;
+  makeChosenDirectory(directory, '--state');
+  const unlock = await lockDirectory(directory);
+  try {
+    const snapshot = await Snapshot.open({ directory, owner: { classNames, router, pool }, clock, log });
+    try {
+      await serve(options, snapshot);
+    } finally {
+      await snapshot.close();
+    }
+  } finally {
+    await unlock();
+  }
+}
+
+async function serve(options: RouterOptions, snapshot: Snapshot): Promise<void> {
+  const { driver, metrics, signal, logger: log } = options;
+  const { clock = systemClock, random = Math.random, resolve = resolveByDns } = options;
+  const listening = await driver.start();
+  try {
+    const agent = new Agent({ ...options, clock, random, resolve, snapshot });
+    await agent.resume();
+    const admin = await AdminServer.listen({
+      ...options.admin,
+      reasons: () =>
+        signal.aborted ? ['it is about to stop'] : [...driver.health().reasons, ...agent.reasons()],
+      metrics: async () => `${await metrics.scrape()}${await driver.metrics()}`,
+      log,
+    });
+    try {
+      options.onListening?.({ ...listening, admin: admin.port });
+      await follow(agent, options);
+    } finally {
+      await admin.close();
+    }
+  } finally {
+    await driver.close();
+  }
+}
+
+/** Endpoints may change while the last requests end: routes are kept current until then. */
+async function follow(agent: Agent, { driver, drainMs, signal }: RouterOptions): Promise<void> {
+  const caches = new AbortController();
+  setMaxListeners(0, caches.signal);
+  const running = agent.run(caches.signal);
+  try {
+    await Promise.race([running, aborted(signal)]);
+    await driver.drain(drainMs);
+  } finally {
+    caches.abort();
+    await running;
+  }
+}

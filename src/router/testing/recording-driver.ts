@@ -1,0 +1,58 @@
+import { type Driver, type Listening, NeedsFullState } from '../../dataplane/driver.ts';
+import { applyDelta, DeltaGapError, EMPTY_TABLE, type RouteTable } from '../../ingress/match/index.ts';
+import type { Delta } from '../../ingress/model.ts';
+
+/** Carries no bytes, and remembers what it was told. */
+export class RecordingDriver implements Driver {
+  readonly deltas: Delta[] = [];
+  readonly calls: string[] = [];
+  table: RouteTable = EMPTY_TABLE;
+  /** What the next deltas are refused with. */
+  readonly refusals: Error[] = [];
+
+  async start(): Promise<Listening> {
+    this.calls.push('start');
+    return { http: 80, https: 443 };
+  }
+
+  async apply(delta: Delta): Promise<void> {
+    const refusal = this.refusals.shift();
+    if (refusal !== undefined) throw refusal;
+    try {
+      this.table = applyDelta(this.table, delta);
+    } catch (error) {
+      if (error instanceof DeltaGapError) throw new NeedsFullState(error.message);
+      throw error;
+    }
+    this.deltas.push(delta);
+  }
+
+  health(): { ready: boolean; reasons: string[] } {
+    return { ready: true, reasons: [] };
+  }
+
+  async metrics(): Promise<string> {
+    return '# of the driver\n';
+  }
+
+  async drain(ms: number): Promise<void> {
+    this.calls.push(`drain ${ms}`);
+  }
+
+  async close(): Promise<void> {
+    this.calls.push('close');
+  }
+
+  /** `address:port` of all pools, by their id. */
+  endpoints(): Record<string, string[]> {
+    const entries = [...this.table.pools.values()].map(({ id, endpoints }) => [
+      id,
+      endpoints.map(({ address, port }) => `${address}:${port}`),
+    ]);
+    return Object.fromEntries(entries);
+  }
+
+  hosts(): string[] {
+    return [...this.table.hosts.values()].map(({ host }) => host).sort();
+  }
+}

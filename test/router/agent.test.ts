@@ -1,0 +1,302 @@
+/** The agent against a real API server, with a data plane that only remembers what it is told. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { L7_ROUTERS } from '../../src/api/index.ts';
+import { TestAuthority } from '../../src/ingress/testing/certificates.ts';
+import { ingress, secret, service, slice } from '../../src/ingress/testing/objects.ts';
+import {
+  ENDPOINT_SLICES,
+  fixedCredential,
+  INGRESS_CLASSES,
+  INGRESSES,
+  KubeClient,
+  type KubeObject,
+  loadConfig,
+  Metrics,
+  NAMESPACES,
+  NODES,
+  type Resource,
+  SECRETS,
+  SERVICES,
+  silentLogger,
+} from '../../src/kube/index.ts';
+import { type RouterOptions, runRouter } from '../../src/router/index.ts';
+import { RecordingDriver } from '../../src/router/testing/recording-driver.ts';
+import { accountToken, allowReading } from '../support/accounts.ts';
+import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';
+
+const authority = new TestAuthority();
+let cluster: EmbeddedWithKinds;
+let directory: string;
+let namespace: string;
+let count = 0;
+
+beforeAll(async () => {
+  cluster = await startEmbeddedWithKinds();
+});
+afterAll(() => cluster.stop());
+
+/** A router that runs until `stop`. */
+class Running {
+  readonly driver = new RecordingDriver();
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+  admin = 0;
+
+  constructor(options: Partial<RouterOptions> = {}) {
+    this.#running = runRouter({
+      client: cluster.client,
+      driver: this.driver,
+      classNames: ['gold'],
+      agentName: 'agent-1',
+      stateDirectory: directory,
+      admin: { host: '127.0.0.1', port: 0 },
+      drainMs: 1_000,
+      logger: silentLogger,
+      metrics: new Metrics(),
+      signal: this.#stop.signal,
+      onListening: ({ admin }) => {
+        this.admin = admin;
+      },
+      ...options,
+    });
+  }
+
+  async ready(): Promise<this> {
+    await expect.poll(() => this.ask('/readyz').catch(() => undefined)).toMatchObject({ code: 200 });
+    return this;
+  }
+
+  async ask(path: string): Promise<{ code: number; body: string }> {
+    const answer = await fetch(`http://127.0.0.1:${this.admin}${path}`);
+    return { code: answer.status, body: await answer.text() };
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+}
+
+let routers: Running[] = [];
+const run = (options?: Partial<RouterOptions>): Running => {
+  const router = new Running(options);
+  routers.push(router);
+  return router;
+};
+
+const create = (resource: Resource, object: KubeObject): Promise<KubeObject> =>
+  cluster.client.create(resource, { ...object, metadata: { ...object.metadata, namespace } });
+const update = (resource: Resource, object: KubeObject): Promise<KubeObject> =>
+  cluster.client.update(resource, { ...object, metadata: { ...object.metadata, namespace } });
+const host = (name: string): string => `${name}.${namespace}.example`;
+const web = (rules: Record<string, string>, rest: object = {}) => ingress({ ...rest, rules });
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'tidegate-test-'));
+  namespace = `shop-${++count}`;
+  routers = [];
+  await cluster.client.create(NAMESPACES, {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: namespace },
+  });
+  await create(SERVICES, service('web'));
+  await create(ENDPOINT_SLICES, slice('web', { '10.0.0.1': {} }));
+});
+afterEach(async () => {
+  await Promise.all(routers.map((router) => router.stop()));
+  await cluster.client.deleteCollection(INGRESSES, { namespace });
+  await rm(directory, { recursive: true, force: true });
+});
+
+describe('what is served', () => {
+  it('follows Ingresses and endpoints', async () => {
+    await create(INGRESSES, web({ [`${host('a')}/`]: 'web:http' }));
+    const { driver } = await run().ready();
+    const pool = `${namespace}_web_http`;
+    expect(driver.hosts()).toEqual([host('a')]);
+    expect(driver.endpoints()).toEqual({ [pool]: ['10.0.0.1:8080'] });
+    await update(ENDPOINT_SLICES, slice('web', { '10.0.0.1': {}, '10.0.0.2': {} }));
+    await expect.poll(() => driver.endpoints()[pool]).toEqual(['10.0.0.1:8080', '10.0.0.2:8080']);
+    await create(INGRESSES, web({ [`${host('b')}/`]: 'web:http' }, { name: 'b' }));
+    await expect.poll(() => driver.hosts()).toEqual([host('a'), host('b')]);
+    expect(driver.deltas.slice(1).map(({ hosts }) => hosts.set.length)).toEqual([0, 1]);
+    await cluster.client.delete(INGRESSES, { name: 'b', namespace });
+    await expect.poll(() => driver.hosts()).toEqual([host('a')]);
+  });
+
+  it('is its own class only', async () => {
+    await create(INGRESSES, web({ [`${host('a')}/`]: 'web:http' }, { className: 'silver' }));
+    const { driver } = await run().ready();
+    expect(driver.hosts()).toEqual([]);
+  });
+
+  it('is what its L7Router says, which hears what is served', async () => {
+    const routerName = `gold-${count}`;
+    const of = (hosts: string[]): KubeObject => ({
+      apiVersion: 'networking.tidegate.io/v1alpha1',
+      kind: 'L7Router',
+      metadata: { name: routerName },
+      spec: { ingressClassName: 'gold', driver: 'embedded', hosts },
+    });
+    await create(INGRESSES, web({ [`${host('a')}/`]: 'web:http', [`${host('b')}/`]: 'web:http' }));
+    const router = run({ router: routerName });
+    await expect
+      .poll(() => router.ask('/readyz').catch(() => undefined))
+      .toEqual({ code: 503, body: `not ready\nthere is no L7Router ${routerName} yet\n` });
+    const { metadata } = await cluster.client.create(L7_ROUTERS, of([host('a')]));
+    await expect.poll(() => router.driver.hosts()).toEqual([host('a')]);
+    const agents = async () => (await cluster.client.get(L7_ROUTERS, { name: routerName })).status?.agents;
+    await expect.poll(agents).toMatchObject([{ name: 'agent-1', appliedGeneration: metadata.generation }]);
+    await cluster.client.patch(L7_ROUTERS, { name: routerName }, 'merge', {
+      spec: { hosts: [host('a'), host('b')] },
+    });
+    await expect.poll(() => router.driver.hosts()).toEqual([host('a'), host('b')]);
+    await expect.poll(agents).toMatchObject([{ name: 'agent-1', appliedGeneration: 2 }]);
+    await cluster.client.delete(L7_ROUTERS, { name: routerName });
+  });
+
+  it('has the endpoints of its pool only', async () => {
+    const nodes = { here: `here-${count}`, there: `there-${count}` };
+    for (const [place, name] of Object.entries(nodes)) {
+      const labels = { 'apps.openyurt.io/nodepool': `${place}-${count}` };
+      await cluster.client.create(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name, labels } });
+    }
+    const on = (node: string, address: string) => ({ addresses: [address], conditions: {}, nodeName: node });
+    const endpoints = [on(nodes.here, '10.0.0.1'), on(nodes.there, '10.0.0.2'), on('', '10.0.0.3')];
+    endpoints[2] = { addresses: ['10.0.0.3'], conditions: {} } as never;
+    await update(ENDPOINT_SLICES, { ...slice('web', {}), addressType: 'IPv4', endpoints });
+    await create(INGRESSES, web({ [`${host('a')}/`]: 'web:http' }));
+    const { driver } = await run({ pool: `here-${count}` }).ready();
+    const addresses = () => driver.endpoints()[`${namespace}_web_http`];
+    expect(addresses()).toEqual(['10.0.0.1:8080']);
+    await cluster.client.patch(NODES, { name: nodes.there }, 'merge', {
+      metadata: { labels: { 'apps.openyurt.io/nodepool': `here-${count}` } },
+    });
+    await expect.poll(addresses).toEqual(['10.0.0.1:8080', '10.0.0.2:8080']);
+  });
+
+  it('has addresses for ExternalNames', async () => {
+    await create(SERVICES, {
+      ...service('far'),
+      spec: { type: 'ExternalName', externalName: 'far.example' },
+    });
+    await create(INGRESSES, web({ [`${host('a')}/`]: 'far:80' }));
+    const resolve = async () => ({ addresses: ['192.0.2.7'], ttlSeconds: 60 });
+    const { driver } = await run({ resolve }).ready();
+    expect(driver.endpoints()).toEqual({ [`${namespace}_far_80`]: ['192.0.2.7:80'] });
+  });
+});
+
+describe('certificates', () => {
+  const tls = [{ secretName: 'cert' }];
+  const shown = (driver: RecordingDriver) => driver.table.certificates.get(host('a'))?.certificate;
+
+  it('follow their Secret, and go with it', async () => {
+    const [first, second] = [authority.issue([host('a')]), authority.issue([host('a')])];
+    await create(
+      INGRESSES,
+      web({ [`${host('a')}/`]: 'web:http' }, { tls: [{ ...tls[0], hosts: [host('a')] }] }),
+    );
+    const { driver } = await run().ready();
+    expect(shown(driver)).toBeUndefined();
+    await create(SECRETS, secret('cert', first));
+    await expect.poll(() => shown(driver)).toBe(first.certificate);
+    await update(SECRETS, secret('cert', second));
+    await expect.poll(() => shown(driver)).toBe(second.certificate);
+    await cluster.client.delete(SECRETS, { name: 'cert', namespace });
+    await expect.poll(() => shown(driver)).toBeUndefined();
+  });
+
+  it('are read by name, as soon as it is allowed', async () => {
+    const pair = authority.issue([host('a')]);
+    await create(SECRETS, secret('cert', pair));
+    await create(
+      INGRESSES,
+      web({ [`${host('a')}/`]: 'web:http' }, { tls: [{ ...tls[0], hosts: [host('a')] }] }),
+    );
+    const name = `router-${count}`;
+    await allowReading(cluster.client, name, [SERVICES, INGRESSES, INGRESS_CLASSES, ENDPOINT_SLICES]);
+    const token = await accountToken(cluster.client, name);
+    const { server, ca } = cluster.client.config;
+    const client = new KubeClient({ server, ca, namespace, credentials: fixedCredential({ authorization: `Bearer ${token}` }) });
+    const router = await run({ client }).ready();
+    expect(router.driver.hosts()).toEqual([host('a')]);
+    expect(shown(router.driver)).toBeUndefined();
+    await allowSecret(name);
+    await expect.poll(() => shown(router.driver)).toBe(pair.certificate);
+    await router.stop();
+    await client.close();
+  });
+
+  /** This one, and no other. */
+  async function allowSecret(account: string): Promise<void> {
+    const apiGroup = 'rbac.authorization.k8s.io';
+    const named = { apiVersion: `${apiGroup}/v1`, metadata: { name: account } };
+    const rules = [
+      { apiGroups: [''], resources: ['secrets'], resourceNames: ['cert'], verbs: ['get', 'list', 'watch'] },
+    ];
+    const rbac = { group: apiGroup, version: 'v1', namespaced: true };
+    await create({ ...rbac, resource: 'roles' }, { ...named, kind: 'Role', rules });
+    await create(
+      { ...rbac, resource: 'rolebindings' },
+      {
+        ...named,
+        kind: 'RoleBinding',
+        roleRef: { apiGroup, kind: 'Role', name: account },
+        subjects: [{ kind: 'ServiceAccount', name: account, namespace: 'default' }],
+      },
+    );
+  }
+});
+
+describe('starting and stopping', () => {
+  it('serves what it served last while nobody answers, keys included', async () => {
+    const pair = authority.issue([host('a')]);
+    await create(SECRETS, secret('cert', pair));
+    await create(
+      INGRESSES,
+      web({ [`${host('a')}/`]: 'web:http' }, { tls: [{ secretName: 'cert', hosts: [host('a')] }] }),
+    );
+    const first = await run().ready();
+    const { table } = first.driver;
+    await first.stop();
+    const nowhere = new KubeClient({
+      ...(await loadConfig({ path: cluster.kubeconfig, env: {} })),
+      server: 'https://127.0.0.1:1',
+    });
+    const second = await run({ client: nowhere }).ready();
+    expect(second.driver.deltas).toHaveLength(1);
+    for (const part of ['hosts', 'pools', 'certificates'] as const)
+      expect([...second.driver.table[part].values()]).toEqual([...table[part].values()]);
+    await second.stop();
+    await nowhere.close();
+    const other = run({ classNames: ['silver'], client: cluster.client });
+    await other.ready();
+    expect(other.driver.hosts()).toEqual([]);
+  });
+
+  it('says why it is not ready, how it does, and ends what runs before it goes', async () => {
+    const nowhere = new KubeClient({
+      ...(await loadConfig({ path: cluster.kubeconfig, env: {} })),
+      server: 'https://127.0.0.1:1',
+    });
+    const router = run({ client: nowhere });
+    await expect.poll(() => router.admin).not.toBe(0);
+    expect(await router.ask('/healthz')).toEqual({ code: 200, body: 'ok\n' });
+    expect(await router.ask('/readyz')).toEqual({
+      code: 503,
+      body: 'not ready\nthe routes are not known yet\n',
+    });
+    expect((await router.ask('/metrics')).body).toMatch(
+      /tidegate_router_generation 0\n(.*\n)*# of the driver/,
+    );
+    expect((await router.ask('/')).code).toBe(404);
+    await router.stop();
+    await nowhere.close();
+    expect(router.driver.calls).toEqual(['start', 'drain 1000', 'close']);
+  });
+});
