@@ -1,6 +1,6 @@
 // Builds dist/ with esbuild: one bundle per entry point, shared code in chunks, npm packages left external.
 // One bundle instead of hundreds of files keeps the start of the program short.
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { cp, mkdir, readdir, rm } from 'node:fs/promises';
 import { build } from 'esbuild';
 import { generateSchemas } from './generate-schemas.js';
 
@@ -10,6 +10,8 @@ for (const name of await readdir('dist')) {
   if (name !== 'schemas') await rm(`dist/${name}`, { recursive: true, force: true });
 }
 generateSchemas();
+// nginx reads them itself.
+await cp('src/dataplane/nginx/lua', 'dist/nginx/lua', { recursive: true });
 await build({
   entryPoints: {
     'cli/main': 'src/cli/main.ts',

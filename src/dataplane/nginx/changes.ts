@@ -1,0 +1,117 @@
+import { EMPTY_TABLE, type RouteTable } from '../../ingress/match/index.ts';
+import type { Certificate, Delta } from '../../ingress/model.ts';
+import type { Dictionary } from './config.ts';
+
+/** A key of a dictionary that gets another value, or none. */
+export interface Change {
+  dictionary: Dictionary;
+  key: string;
+  value: string | undefined;
+}
+
+/**
+ * What has to be written to get from one table to the next, in an order in which no route ever names a pool that is not
+ * there: pools come before the hosts that name them, and go after them.
+ */
+export function changesOf(before: RouteTable, after: RouteTable, delta: Delta): Change[] {
+  const whole = delta.from === 0;
+  const pools = changed(before.pools, after.pools, whole ? undefined : touched(delta.pools, 'id'));
+  const hosts = changed(before.hosts, after.hosts, whole ? undefined : touched(delta.hosts, 'host'));
+  const certificates = changed(
+    before.certificates,
+    after.certificates,
+    whole ? undefined : touched(delta.certificates, 'host'),
+  );
+  const [set, gone] = partition(toChanges('pools', pools, JSON.stringify));
+  return [
+    ...set,
+    ...toChanges('certificates', certificates, certificateText),
+    ...toChanges('hosts', hosts, JSON.stringify),
+    ...gone,
+  ];
+}
+
+/** Everything, for an nginx that knows nothing. */
+export const changesOfAll = (table: RouteTable): Change[] =>
+  changesOf(EMPTY_TABLE, table, { ...NOTHING, to: table.generation });
+
+const NOTHING: Delta = {
+  from: 0,
+  to: 0,
+  hosts: { set: [], remove: [] },
+  pools: { set: [], remove: [] },
+  certificates: { set: [], remove: [] },
+};
+
+/** What takes changes back, after some of them were written. Those that take room away come first. */
+export function inverseOf(changes: readonly Change[], { hosts, pools, certificates }: RouteTable): Change[] {
+  const before = {
+    hosts: (key: string) => textOf(hosts.get(key), JSON.stringify),
+    pools: (key: string) => textOf(pools.get(key), JSON.stringify),
+    certificates: (key: string) => textOf(certificates.get(key), certificateText),
+  };
+  const back = changes.map(({ dictionary, key }) => ({
+    dictionary,
+    key,
+    value: before[dictionary](key === ANY ? '' : key),
+  }));
+  const [set, gone] = partition(back);
+  return [...gone, ...set];
+}
+
+interface Values<V> {
+  get(key: string): V | undefined;
+  entries(): Iterable<[string, V]>;
+}
+
+function touched<K extends string>(
+  { set, remove }: { set: readonly Record<K, string>[]; remove: readonly string[] },
+  key: K,
+): Iterable<string> {
+  return new Set([...set.map((value) => value[key]), ...remove]);
+}
+
+/** Of these keys, or of all, those whose value is another one now. */
+function changed<V>(before: Values<V>, after: Values<V>, keys?: Iterable<string>): [string, V | undefined][] {
+  const result: [string, V | undefined][] = [];
+  for (const key of keys ?? keysOf(before, after)) {
+    const value = after.get(key);
+    if (!isSame(before.get(key), value)) result.push([key, value]);
+  }
+  return result;
+}
+
+const keysOf = <V>(...maps: Values<V>[]): Set<string> =>
+  new Set(maps.flatMap((map) => Array.from(map.entries(), ([key]) => key)));
+
+const isSame = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);
+
+const toChanges = <V>(
+  dictionary: Dictionary,
+  values: [string, V | undefined][],
+  encode: (value: V) => string,
+): Change[] =>
+  values.map(([key, value]) => ({
+    dictionary,
+    key: key === '' ? ANY : key,
+    value: textOf(value, encode),
+  }));
+
+/** Of all hosts: dictionaries have no empty keys. */
+const ANY = '*';
+
+const textOf = <V>(value: V | undefined, encode: (value: V) => string): string | undefined =>
+  value === undefined ? undefined : encode(value);
+
+const certificateText = ({ certificate, key }: Certificate): string => JSON.stringify({ certificate, key });
+
+const partition = (changes: Change[]): [Change[], Change[]] => [
+  changes.filter(({ value }) => value !== undefined),
+  changes.filter(({ value }) => value === undefined),
+];
+
+/** As `control.lua` reads it. JSON has no tabs and line ends; keys that have are nobody's host or Service. */
+export function lineOf({ dictionary, key, value }: Change): string {
+  if (/[\t\r\n]/.test(key)) throw new Error(`${JSON.stringify(key)} can be no key of ${dictionary}`);
+  return value === undefined ? `-\t${dictionary}\t${key}\n` : `=\t${dictionary}\t${key}\t${value}\n`;
+}

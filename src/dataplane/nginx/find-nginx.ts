@@ -1,0 +1,60 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+/** An nginx that can be used. */
+export interface NginxBinary {
+  path: string;
+  /** Its modules that have to be loaded, in this order. */
+  modules: readonly string[];
+}
+
+export type NginxSearch = { readonly nginx: NginxBinary } | { readonly missing: string };
+
+const PLACES = ['/usr/sbin/nginx', '/usr/bin/nginx'];
+const MODULES = ['ndk_http_module.so', 'ngx_http_lua_module.so'];
+const PACKAGES = 'nginx-light, libnginx-mod-http-lua, lua-resty-core and lua-cjson';
+
+/** Looks for what Debian's packages install, and tries it. Without all of it: one sentence that says what is missing. */
+export async function findNginx(): Promise<NginxSearch> {
+  const path = PLACES.find((place) => existsSync(place));
+  if (path === undefined) return missing('nginx is not installed');
+  const { stderr } = await promisify(execFile)(path, ['-V']);
+  const folder = /--modules-path=(\S+)/.exec(stderr)?.[1] ?? '/usr/lib/nginx/modules';
+  const nginx = { path, modules: MODULES.map((name) => join(folder, name)) };
+  if (!nginx.modules.every((module) => existsSync(module))) return missing('nginx has no Lua module');
+  const wrong = await tryLua(nginx);
+  return wrong === undefined ? { nginx } : missing(`nginx can not run Lua (${wrong})`);
+}
+
+const missing = (what: string): { missing: string } => ({
+  missing: `${what}: install the packages ${PACKAGES}, or use the embedded data plane`,
+});
+
+/** Undefined when all parts are there and fit each other. */
+async function tryLua({ path, modules }: NginxBinary): Promise<string | undefined> {
+  const directory = mkdtempSync(join(tmpdir(), 'tidegate-nginx-'));
+  const config = join(directory, 'nginx.conf');
+  try {
+    writeFileSync(
+      config,
+      `${modules.map((module) => `load_module ${module};`).join('\n')}
+pid ${directory}/pid;
+error_log stderr;
+events {}
+http {
+  access_log off;
+  init_by_lua_block { require "cjson" require "ngx.balancer" require "ngx.ssl" }
+}
+`,
+    );
+    await promisify(execFile)(path, ['-t', '-q', '-c', config]);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message.split('\n').find((line) => line.includes('[e')) ?? String(error);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}

@@ -1,0 +1,22 @@
+-- Answers of our own. They name nothing of what is behind.
+local TEXTS = {
+  [400] = "bad request\n",
+  [404] = "not found\n",
+  [413] = "request body too large\n",
+  [502] = "bad gateway\n",
+  [503] = "service unavailable\n",
+  [504] = "gateway timeout\n",
+}
+
+return function(status, location)
+  local text = TEXTS[status] or "\n"
+  local header = ngx.header
+  ngx.status = status
+  header["Content-Type"] = "text/plain; charset=utf-8"
+  header["Content-Length"] = #text
+  header["Server"] = "tidegate"
+  header["X-Content-Type-Options"] = "nosniff"
+  header["Location"] = location
+  ngx.print(text)
+  return ngx.exit(ngx.OK)
+end

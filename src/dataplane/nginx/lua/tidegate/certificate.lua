@@ -1,0 +1,47 @@
+-- Which certificate a client is shown: for the host that it asks for, else its wildcard, else for nobody in particular;
+-- without any it is the one of the configuration.
+local cjson = require "cjson"
+local ssl = require "ngx.ssl"
+local entries = require "tidegate.entries"
+local request = require "tidegate.request"
+local tables = require "tidegate.tables"
+
+local function decode(text, before, host)
+  local pair = cjson.decode(text)
+  local certificate, why = ssl.parse_pem_cert(pair.certificate)
+  local key
+  if certificate then
+    key, why = ssl.parse_pem_priv_key(pair.key)
+  end
+  if not key then
+    ngx.log(ngx.ERR, "the certificate for ", host, " can not be read: ", why)
+    return before or false
+  end
+  return { certificate = certificate, key = key }
+end
+
+local certificate_of = entries.new(ngx.shared.tidegate_certificates, decode)
+
+-- Who asks for no host, and for one that has none; dictionaries have no empty keys.
+local ANY = "*"
+
+local function find(host)
+  local generation = tables.generation()
+  local wildcard = request.wildcard(host)
+  return host ~= "" and certificate_of(host, generation)
+    or wildcard and certificate_of(wildcard, generation)
+    or certificate_of(ANY, generation)
+end
+
+local function show(pair)
+  assert(ssl.clear_certs())
+  assert(ssl.set_cert(pair.certificate))
+  assert(ssl.set_priv_key(pair.key))
+end
+
+return function()
+  local found = find(request.host(ssl.server_name()) or "")
+  if found then
+    show(found)
+  end
+end

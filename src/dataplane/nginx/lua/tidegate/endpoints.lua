@@ -1,0 +1,79 @@
+-- Which endpoint of a pool is next, and which are left out for a while because they gave no answer. Each worker goes by
+-- what it has seen itself.
+local now = ngx.now
+
+local DOWN_SECONDS = 10
+
+local endpoints = {}
+
+-- By name: what is known of an endpoint outlives changes of its pool, and is the same in all pools.
+local down_until, in_flight = {}, {}
+
+local function is_tried(tried, name)
+  for i = 1, #tried do
+    if tried[i] == name then
+      return true
+    end
+  end
+  return false
+end
+
+local function is_up(name)
+  local till = down_until[name]
+  if till == nil then
+    return true
+  end
+  if till > now() then
+    return false
+  end
+  down_until[name] = nil
+  return true
+end
+
+-- The first in turn, or the one with the fewest requests. `tried` may be nil.
+local function pick(pool, tried, even_down)
+  local list = pool.endpoints
+  local least = pool.balance == "leastConnections"
+  local best, fewest
+  local turn = pool.turn
+  for i = 0, #list - 1 do
+    local at = (turn + i) % #list
+    local endpoint = list[at + 1]
+    if (even_down or is_up(endpoint.name)) and not (tried and is_tried(tried, endpoint.name)) then
+      if not least then
+        pool.turn = at + 1
+        return endpoint
+      end
+      local busy = in_flight[endpoint.name] or 0
+      if best == nil or busy < fewest then
+        best, fewest = endpoint, busy
+      end
+    end
+  end
+  pool.turn = turn + 1
+  return best
+end
+
+-- One that may be down is better than none. Nil: all were tried.
+function endpoints.pick(pool, tried)
+  return pick(pool, tried, false) or pick(pool, tried, true)
+end
+
+function endpoints.failed(name)
+  down_until[name] = now() + DOWN_SECONDS
+end
+
+function endpoints.answered(name)
+  down_until[name] = nil
+end
+
+function endpoints.began(name)
+  in_flight[name] = (in_flight[name] or 0) + 1
+end
+
+function endpoints.ended(name)
+  local count = (in_flight[name] or 0) - 1
+  in_flight[name] = count > 0 and count or nil
+end
+
+return endpoints

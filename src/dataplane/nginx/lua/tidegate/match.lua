@@ -1,0 +1,65 @@
+-- Where a request goes. Agrees with src/ingress/match/match.ts. Pure: the tables come as functions.
+local request = require "tidegate.request"
+
+local byte, sub = string.byte, string.sub
+local SLASH = 47
+
+-- The table of all hosts; dictionaries have no empty keys.
+local ALL = "*"
+
+local match = {}
+
+local function matches_path(route, path)
+  local wanted = route.path
+  if route.exact or #path == #wanted then
+    return path == wanted
+  end
+  return wanted == "/" or (byte(path, #wanted + 1) == SLASH and sub(path, 1, #wanted) == wanted)
+end
+
+local function matches_headers(wanted, header_of)
+  for i = 1, #wanted do
+    if header_of(wanted[i].name) ~= wanted[i].value then
+      return false
+    end
+  end
+  return true
+end
+
+local function match_in(host, path, header_of)
+  local routes = host.routes
+  for i = 1, #routes do
+    local route = routes[i]
+    if matches_path(route, path) and (route.headers == nil or matches_headers(route.headers, header_of)) then
+      return route.action
+    end
+  end
+  return host.fallback
+end
+
+-- host_of(name, generation) -> entry or nil. Returns the action with the host that it is of; or nil and the status that
+-- is the answer, with the host when it is a redirect.
+function match.match(name, path, secure, header_of, host_of, generation)
+  local host = host_of(name == "" and ALL or name, generation)
+  if host == nil then
+    local wildcard = request.wildcard(name)
+    host = wildcard and host_of(wildcard, generation)
+  end
+  if host then
+    if host.redirect and not secure then
+      return nil, 308, host
+    end
+    local action = match_in(host, path, header_of)
+    if action then
+      return action, nil, host
+    end
+  end
+  host = name ~= "" and host_of(ALL, generation)
+  local action = host and match_in(host, path, header_of)
+  if action then
+    return action, nil, host
+  end
+  return nil, 404
+end
+
+return match

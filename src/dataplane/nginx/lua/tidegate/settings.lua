@@ -1,0 +1,2 @@
+-- Numbers that the configuration sets before anything else runs.
+return {}

@@ -1,0 +1,64 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import type { Logger } from '../../kube/index.ts';
+
+/** As nginx writes them: date, time, [level] pid#thread: what happened. */
+const LINE = /^\S+ \S+ \[(\w+)\] (\d+)#\d+: (.*)$/;
+
+/** The master process of nginx. It holds the ports, and puts another worker in the place of one that is gone. */
+export class Master {
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<string>;
+  #lastError = '';
+
+  constructor(binary: string, config: string, logger: Logger) {
+    this.#child = spawn(binary, ['-c', config], {
+      stdio: ['ignore', 'inherit', 'pipe'],
+      // Nothing of what the agent knows.
+      env: {},
+    });
+    createInterface({ input: this.#child.stderr! }).on('line', (line) => this.#log(line, logger));
+    this.#ended = new Promise((resolve) => {
+      this.#child.once('error', (error) => resolve(error.message));
+      // Not `exit`: what it said last is still on its way then.
+      this.#child.once('close', (code, signal) =>
+        resolve(
+          signal === null ? this.#lastError || `it ended with code ${code}` : `it was ended by ${signal}`,
+        ),
+      );
+    });
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** Resolves with the reason. */
+  get ended(): Promise<string> {
+    return this.#ended;
+  }
+
+  /** Takes no new connections, and ends when the last request has. */
+  quit(): void {
+    this.#child.kill('SIGQUIT');
+  }
+
+  /** Ends at once. */
+  async stop(): Promise<void> {
+    this.#child.kill('SIGTERM');
+    await this.#ended;
+  }
+
+  #log(line: string, logger: Logger): void {
+    const [, level = 'error', pid = this.pid, message = line] = LINE.exec(line) ?? [];
+    if (LEVELS[level] === undefined) this.#lastError = message;
+    logger[LEVELS[level] ?? 'error']({ process: Number(pid) }, message);
+  }
+}
+
+const LEVELS: Readonly<Record<string, 'debug' | 'info' | 'warn' | 'error'>> = {
+  debug: 'debug',
+  info: 'debug',
+  notice: 'info',
+  warn: 'warn',
+};

@@ -1,0 +1,141 @@
+import { applyDelta, DeltaGapError, EMPTY_TABLE, type RouteTable } from '../../ingress/match/index.ts';
+import type { Delta } from '../../ingress/model.ts';
+import { type Logger, Serial } from '../../kube/index.ts';
+import { CapacityError, type Driver, type Listening, NeedsFullState } from '../driver.ts';
+import { type Change, changesOf, changesOfAll, inverseOf } from './changes.ts';
+import { Nginx, type NginxOptions } from './nginx.ts';
+
+const RESTART_MS = 1000;
+
+/** Has nginx carry the bytes. What it is to go by is kept here too, for a next nginx if this one ends. */
+export class NginxDriver implements Driver {
+  #options: NginxOptions;
+  readonly #logger: Logger;
+  readonly #serial = new Serial();
+  #table: RouteTable = EMPTY_TABLE;
+  #nginx: Nginx | undefined;
+  #restart: NodeJS.Timeout | undefined;
+  #why = 'nginx is not started';
+  #closing = false;
+
+  constructor(options: NginxOptions, { logger }: { logger: Logger }) {
+    this.#options = options;
+    this.#logger = logger;
+  }
+
+  start(): Promise<Listening> {
+    return this.#serial.run(async () => {
+      const { listening } = await this.#launch();
+      // Another nginx takes the same.
+      this.#options = { ...this.#options, httpPort: listening.http, httpsPort: listening.https };
+      return listening;
+    });
+  }
+
+  apply(delta: Delta): Promise<void> {
+    return this.#serial.run(async () => {
+      const after = this.#next(delta);
+      await this.#write(changesOf(this.#table, after, delta), after);
+      this.#table = after;
+    });
+  }
+
+  /** The processes that carry the bytes. They stay the same, whatever is applied. */
+  async processes(): Promise<{ master: number; workers: number[] }> {
+    const nginx = this.#running();
+    const { workers } = await nginx.state();
+    return { master: nginx.pid ?? 0, workers };
+  }
+
+  health(): { ready: boolean; reasons: string[] } {
+    return this.#nginx === undefined ? { ready: false, reasons: [this.#why] } : { ready: true, reasons: [] };
+  }
+
+  async metrics(): Promise<string> {
+    return this.#running().metrics();
+  }
+
+  async drain(ms: number): Promise<void> {
+    this.#closing = true;
+    const nginx = this.#nginx;
+    if (nginx === undefined) return;
+    let timer: NodeJS.Timeout | undefined;
+    const enough = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, ms);
+    });
+    await Promise.race([nginx.quit(), enough]);
+    clearTimeout(timer);
+  }
+
+  async close(): Promise<void> {
+    this.#closing = true;
+    clearTimeout(this.#restart);
+    await this.#serial.idle();
+    await this.#nginx?.stop();
+    this.#nginx = undefined;
+  }
+
+  #next(delta: Delta): RouteTable {
+    try {
+      return applyDelta(this.#table, delta);
+    } catch (error) {
+      if (error instanceof DeltaGapError) throw new NeedsFullState(error.message, { cause: error });
+      throw error;
+    }
+  }
+
+  async #write(changes: readonly Change[], after: RouteTable): Promise<void> {
+    const nginx = this.#running();
+    try {
+      await nginx.push(changes);
+    } catch (error) {
+      if (!(error instanceof CapacityError)) return this.#replace(nginx, after, error);
+      // What was written of it before the room ran out.
+      await nginx.push(inverseOf(changes, this.#table));
+      throw error;
+    }
+  }
+
+  /** Whatever it knows now is not what it should: another one begins anew. */
+  async #replace(nginx: Nginx, table: RouteTable, cause: unknown): Promise<void> {
+    this.#logger.warn({ error: cause }, 'nginx did not take a change: another one takes its place');
+    this.#nginx = undefined;
+    await nginx.stop();
+    await this.#launch(table);
+  }
+
+  async #launch(table = this.#table): Promise<Nginx> {
+    const nginx = await Nginx.start(this.#options, this.#logger);
+    await nginx.push(changesOfAll(table));
+    this.#nginx = nginx;
+    void nginx.ended.then((reason) => this.#onEnd(nginx, reason));
+    return nginx;
+  }
+
+  #onEnd(nginx: Nginx, reason: string): void {
+    if (this.#closing || this.#nginx !== nginx) return;
+    this.#logger.error({ reason }, 'nginx has ended: another one is started');
+    this.#nginx = undefined;
+    this.#why = `nginx has ended: ${reason}`;
+    this.#relaunch(0);
+  }
+
+  #relaunch(ms: number): void {
+    this.#restart = setTimeout(() => {
+      this.#serial
+        .run(async () => {
+          if (this.#nginx === undefined && !this.#closing) await this.#launch();
+        })
+        .catch((error: unknown) => {
+          this.#why = `nginx can not be started: ${(error as Error).message}`;
+          this.#logger.error({ error }, this.#why);
+          this.#relaunch(RESTART_MS);
+        });
+    }, ms);
+  }
+
+  #running(): Nginx {
+    if (this.#nginx === undefined) throw new NeedsFullState(this.#why);
+    return this.#nginx;
+  }
+}

@@ -1,0 +1,167 @@
+import { writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { makeDirectory } from '../../disk/index.ts';
+import type { Logger } from '../../kube/index.ts';
+import { defaultCertificate } from '../default-certificate.ts';
+import type { DriverOptions, Listening } from '../driver.ts';
+import { type Change, lineOf } from './changes.ts';
+import { CONTROL_SOCKET, type Dictionary, nginxConfig } from './config.ts';
+import { Control, type NginxState } from './control.ts';
+import { findNginx } from './find-nginx.ts';
+import { luaDirectory } from './lua-files.ts';
+import { Master } from './master.ts';
+import { freePort } from './ports.ts';
+import { endFormer, makeRuntimeDirectory, removeRuntimeDirectory } from './runtime-directory.ts';
+
+const MIB = 1024 * 1024;
+/** Reserved, not used: memory that nothing was written to costs nothing. */
+const MEMORY: Readonly<Record<Dictionary, number>> = {
+  hosts: 128 * MIB,
+  pools: 64 * MIB,
+  certificates: 128 * MIB,
+};
+const MOST_WORKERS = 8;
+/** Small enough that the worker that reads it does not keep its clients waiting. */
+const MESSAGE_CHARACTERS = 256 * 1024;
+const START_POLL_MS = 10;
+/** Somebody else may take a free port before nginx does. */
+const MOST_STARTS = 5;
+
+export interface NginxOptions extends DriverOptions {
+  /** Default: one for each core, up to eight. */
+  workers?: number;
+  /** A file to write a line of JSON for each request to; `/dev/stdout` is the agent's own. Default: none. */
+  accessLog?: string;
+  /** In bytes, where the usual is not to be. */
+  memory?: Partial<Record<Dictionary, number>>;
+}
+
+/** One nginx, from its start to its end. It knows nothing at first. */
+export class Nginx {
+  readonly listening: Listening;
+  readonly #options: NginxOptions;
+  readonly #runtime: string;
+  readonly #master: Master;
+  readonly #control: Control;
+  /** Grows with each message, so that no key ever has the same version with another value. */
+  #version = 0;
+
+  /** Resolves when all workers are there. */
+  static async start(options: NginxOptions, logger: Logger): Promise<Nginx> {
+    const found = await findNginx();
+    if ('missing' in found) throw new Error(found.missing);
+    makeDirectory(options.directory);
+    await endFormer(options.directory);
+    for (let attempt = 1; ; attempt++) {
+      const listening = {
+        http: options.httpPort || (await freePort(options.address)),
+        https: options.httpsPort || (await freePort(options.address)),
+      };
+      const nginx = new Nginx(options, found.nginx, listening, logger);
+      const wrong = await nginx.#ready();
+      if (wrong === undefined) return nginx;
+      await nginx.stop();
+      const mayChoose = options.httpPort === 0 || options.httpsPort === 0;
+      if (!mayChoose || !wrong.includes('bind()') || attempt === MOST_STARTS) {
+        throw new Error(`nginx did not start: ${wrong}`);
+      }
+    }
+  }
+
+  private constructor(
+    options: NginxOptions,
+    binary: { path: string; modules: readonly string[] },
+    listening: Listening,
+    logger: Logger,
+  ) {
+    const { directory, defaults, accessLog } = options;
+    this.#options = options;
+    this.listening = listening;
+    this.#runtime = makeRuntimeDirectory(directory);
+    const config = nginxConfig({
+      modules: binary.modules,
+      lua: luaDirectory(),
+      runtime: this.#runtime,
+      defaultCertificate: defaultCertificate(directory).path,
+      address: options.address,
+      httpPort: listening.http,
+      httpsPort: listening.https,
+      workers: this.#workers,
+      ...defaults,
+      memory: { ...MEMORY, ...options.memory },
+      accessLog,
+    });
+    const path = join(this.#runtime, 'nginx.conf');
+    writeFileSync(path, config, { mode: 0o600 });
+    this.#control = new Control(join(this.#runtime, CONTROL_SOCKET));
+    this.#master = new Master(binary.path, path, logger);
+  }
+
+  get #workers(): number {
+    return this.#options.workers ?? Math.min(availableParallelism(), MOST_WORKERS);
+  }
+
+  get pid(): number | undefined {
+    return this.#master.pid;
+  }
+
+  get ended(): Promise<string> {
+    return this.#master.ended;
+  }
+
+  state(): Promise<NginxState> {
+    return this.#control.state();
+  }
+
+  metrics(): Promise<string> {
+    return this.#control.metrics();
+  }
+
+  /** Resolves when all workers go by it. */
+  async push(changes: readonly Change[]): Promise<NginxState> {
+    const version = ++this.#version;
+    let message = '';
+    for (const change of changes) {
+      const line = lineOf(change);
+      if (message !== '' && message.length + line.length > MESSAGE_CHARACTERS) {
+        await this.#control.change(message, version, false);
+        message = '';
+      }
+      message += line;
+    }
+    return this.#control.change(message, version, true);
+  }
+
+  /** No new connections; resolves when the last request has ended. */
+  async quit(): Promise<void> {
+    this.#master.quit();
+    await this.ended;
+  }
+
+  async stop(): Promise<void> {
+    await this.#master.stop();
+    removeRuntimeDirectory(this.#runtime, this.#options.directory);
+  }
+
+  /** Undefined when it is; else what went wrong. */
+  async #ready(): Promise<string | undefined> {
+    let wrong: string | undefined;
+    void this.ended.then((reason) => {
+      wrong = reason;
+    });
+    while (wrong === undefined && !(await this.#hasAllWorkers())) {
+      await new Promise((resolve) => setTimeout(resolve, START_POLL_MS));
+    }
+    return wrong;
+  }
+
+  async #hasAllWorkers(): Promise<boolean> {
+    try {
+      return (await this.state()).workers.length === this.#workers;
+    } catch {
+      // It does not listen yet.
+      return false;
+    }
+  }
+}
