@@ -44,6 +44,8 @@ export type L7RouterSpec = {
   capacity?: RouterCapacity;
   /** Absent: all hosts of its classes. Otherwise those that were placed here. Lower case, sorted. */
   hosts?: string[];
+  /** Of the hosts those that another router has been given too: they go from here as soon as that one serves them. */
+  leaving?: string[];
   workload?: RouterWorkload;
 };
 
@@ -131,15 +133,16 @@ const spec = object(
       { type: 'string', minLength: 1, maxLength: 253 },
       { maxItems: MOST_ROUTER_HOSTS, 'x-kubernetes-list-type': 'atomic' },
     ),
+    leaving: list(
+      'Of the hosts those that another router has been given too: they go from here as soon as that one serves them.',
+      { type: 'string', minLength: 1, maxLength: 253 },
+      { maxItems: MOST_ROUTER_HOSTS, 'x-kubernetes-list-type': 'atomic' },
+    ),
     workload,
   },
   {
     required: ['ingressClassName', 'driver'],
     'x-kubernetes-validations': [
-      {
-        rule: 'self.ingressClassName == oldSelf.ingressClassName',
-        message: 'a router stays with its class: make another router for the other class',
-      },
       {
         rule: '!has(self.sharedWith) || !(self.ingressClassName in self.sharedWith)',
         message: 'sharedWith is for further classes: remove ingressClassName from it',

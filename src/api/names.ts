@@ -55,6 +55,10 @@ export const INGRESS_CONTROLLER_PREFIX = 'tidegate.io/';
 export const DEFAULT_CLASS_ANNOTATION = 'ingressclass.kubernetes.io/is-default-class';
 /** On all that was made for an L7Router, its pods too: the name of the router. */
 export const ROUTER_LABEL = 'networking.tidegate.io/router';
+/** On an L7Router: the address that several classes share. */
+export const SHARED_ADDRESS_LABEL = 'networking.tidegate.io/shared-address';
+/** On all that was made for an L7Router: what it was made from, so that it is made again when that changes. */
+export const MADE_FROM_ANNOTATION = 'networking.tidegate.io/made-from';
 /** On a node, when a class asks for it: where its routers are reached, as Kuryr tells it. */
 export const ROUTER_STATE_ANNOTATION = 'openstack.org/kuryr-l7-router-state';
 

@@ -9,4 +9,7 @@
  * the Ingress -> the differences leave as a Delta and as outcomes.
  * One endpoint: `put` -> the pools of its Service, at the next `flush` -> the Delta. No host is touched.
  */
+export { classNameOf } from './class-name.ts';
 export { Compiler, type Inputs } from './compiler.ts';
+export type { Outcome } from './outcome.ts';
+export type { Problem } from './problem.ts';
