@@ -10,6 +10,7 @@ import { managerCommand } from './manager.ts';
 import { mendCommand } from './mend.ts';
 import { nodeCommand } from './node.ts';
 import { renderCommand } from './render.ts';
+import { routerCommand } from './router.ts';
 import { standInCommand } from './stand-in.ts';
 import { statusCommand } from './status.ts';
 import { upCommand } from './up.ts';
@@ -33,6 +34,7 @@ export function createProgram(): Command {
     .addCommand(controllersCommand())
     .addCommand(managerCommand())
     .addCommand(hubCommand())
+    .addCommand(routerCommand())
     .addCommand(nodeCommand())
     .addCommand(standInCommand(), { hidden: true });
 }

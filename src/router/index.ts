@@ -9,4 +9,6 @@
  * endpoints of other pools; `admin-server.ts` tells how we do.
  * `trace/` explains one request by the same tables, with no data plane at all.
  */
+
+export { chooseDriver, type DataPlane } from './choose-driver.ts';
 export { type RouterOptions, runRouter } from './router.ts';

@@ -71,7 +71,7 @@ async function serve(options: RouterOptions, snapshot: Snapshot): Promise<void> 
       ...options.admin,
       reasons: () =>
         signal.aborted ? ['it is about to stop'] : [...driver.health().reasons, ...agent.reasons()],
-      metrics: async () => `${await metrics.scrape()}${await driver.metrics()}`,
+      metrics: async () => `${await metrics.scrape()}${driver.health().ready ? await driver.metrics() : ''}`,
       log,
     });
     try {
