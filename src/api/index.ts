@@ -11,6 +11,7 @@ import { l7RouterDefinition } from './l7-router.ts';
 import { nodeGroupDefinition } from './node-group.ts';
 import { nodePoolDefinition } from './node-pool.ts';
 import type { CustomResourceDefinition } from './schema.ts';
+import { yurtIngressDefinition } from './yurt-ingress.ts';
 
 export * from './edge-application.ts';
 export * from './ingress-class-parameters.ts';
@@ -22,6 +23,7 @@ export { convertNodePool } from './node-pool-conversion.ts';
 export type * from './object.ts';
 export type * from './overriders.ts';
 export type { CustomResourceDefinition } from './schema.ts';
+export * from './yurt-ingress.ts';
 
 /** Everything that a cluster must know before Tidegate's objects can be written to it. */
 export const customResourceDefinitions = (): CustomResourceDefinition[] => [
@@ -30,4 +32,5 @@ export const customResourceDefinitions = (): CustomResourceDefinition[] => [
   edgeApplicationDefinition(),
   ingressClassParametersDefinition(),
   l7RouterDefinition(),
+  yurtIngressDefinition(),
 ];

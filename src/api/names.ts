@@ -61,6 +61,10 @@ export const SHARED_ADDRESS_LABEL = 'networking.tidegate.io/shared-address';
 export const MADE_FROM_ANNOTATION = 'networking.tidegate.io/made-from';
 /** On a node, when a class asks for it: where its routers are reached, as Kuryr tells it. */
 export const ROUTER_STATE_ANNOTATION = 'openstack.org/kuryr-l7-router-state';
+/** On the IngressClass and the L7Router of a front door: the YurtIngress that it is for. */
+export const YURT_INGRESS_LABEL = 'apps.openyurt.io/yurtingress';
+/** Begins the `spec.controller` of classes that an ingress-nginx of a pool serves: each its own, as it serves all that have it. */
+export const INGRESS_NGINX_CONTROLLER_PREFIX = 'ingress-nginx.tidegate.io/';
 
 export const NODE_POOL_FINALIZER = 'apps.openyurt.io/nodepool-controller';
 export const NODE_GROUP_FINALIZER = 'apps.kubeedge.io/nodegroup-controller';
@@ -69,9 +73,12 @@ export const EDGE_APPLICATION_FINALIZER = 'apps.kubeedge.io/edgeapplication-cont
 
 export const ROUTER_FINALIZER = 'networking.tidegate.io/l7router-controller';
 
+export const YURT_INGRESS_FINALIZER = 'apps.openyurt.io/yurtingress-controller';
+
 export const POOLS_FIELD_MANAGER = 'tidegate-pools';
 export const APPS_FIELD_MANAGER = 'tidegate-apps';
 export const INGRESS_FIELD_MANAGER = 'tidegate-ingress';
+export const YURT_INGRESS_FIELD_MANAGER = 'tidegate-yurtingress';
 
 /** Programs, by the part of their user agent before the slash. */
 export const KUBELET_USER_AGENT = 'kubelet';
@@ -93,5 +100,7 @@ export const SERVICE_CLIENT_USER_AGENTS: readonly string[] = [
 
 /** What Tidegate has for itself in a cluster is here; only who governs the cluster writes to it. */
 export const SYSTEM_NAMESPACE = 'tidegate-system';
+/** The routers of front doors are here: OpenYurt's name for it. */
+export const FRONT_DOOR_NAMESPACE = 'ingress-nginx';
 /** What the hubs of the cluster are told: OpenYurt's name for it, so that what is there goes on working. */
 export const HUB_CONFIG_MAP = { namespace: 'kube-system', name: 'yurt-hub-cfg' } as const;
