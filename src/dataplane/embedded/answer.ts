@@ -31,6 +31,11 @@ export function writeHead(exchange: Exchange, status: number, headers: FlatHeade
   else response.writeHead(status, headers);
 }
 
+/** HTTP/2 sends it without being told. */
+export function flushHead({ response, sentBytes }: Exchange): void {
+  if (sentBytes === 0 && !response.writableEnded && !('stream' in response)) response.flushHeaders();
+}
+
 /** The client has to see that it is not all. */
 export function breakOff({ response }: Exchange): void {
   if ('stream' in response) response.stream.close(INTERNAL_ERROR);

@@ -13,6 +13,7 @@ export class GrpcConnector implements Connector {
   readonly #url: string;
   readonly #connectTimeoutMs: number;
   #session: ClientHttp2Session | undefined;
+  readonly #established = new WeakSet<ClientHttp2Session>();
 
   constructor({ address, port }: Endpoint, _: Pool, connectTimeoutMs: number) {
     this.#url = `http://${address.includes(':') ? `[${address}]` : address}:${port}`;
@@ -21,7 +22,10 @@ export class GrpcConnector implements Connector {
 
   send(exchange: Exchange, call: Call): Promise<void> {
     const session = this.#connected();
-    return new Promise((resolve, reject) => new Relay(exchange, call, session, resolve, reject).start());
+    const isEstablished = (): boolean => this.#established.has(session);
+    return new Promise((resolve, reject) => {
+      new Relay(exchange, call, { session, isEstablished }, { resolve, reject }).start();
+    });
   }
 
   async close(): Promise<void> {
@@ -46,7 +50,10 @@ export class GrpcConnector implements Connector {
       () => session.destroy(new ConnectTimeout('no connection')),
       this.#connectTimeoutMs,
     );
-    session.once('connect', () => clearTimeout(giveUp));
+    session.once('connect', () => {
+      clearTimeout(giveUp);
+      this.#established.add(session);
+    });
     session.once('close', () => clearTimeout(giveUp));
     // Each of its streams hears of it too, and tells.
     session.on('error', () => {});
@@ -64,34 +71,36 @@ class ReadTimeout extends Error {
   override readonly name = 'ReadTimeout';
 }
 
+interface Connection {
+  readonly session: ClientHttp2Session;
+  isEstablished(): boolean;
+}
+
+interface Outcome {
+  resolve(): void;
+  reject(error: Error): void;
+}
+
 class Relay {
   readonly #exchange: Exchange;
   readonly #call: Call;
-  readonly #session: ClientHttp2Session;
-  readonly #resolve: () => void;
-  readonly #reject: (error: Error) => void;
+  readonly #connection: Connection;
+  readonly #outcome: Outcome;
   #answering = false;
   #failure: Error | undefined;
   #trailers: FlatHeaders = [];
 
-  constructor(
-    exchange: Exchange,
-    call: Call,
-    session: ClientHttp2Session,
-    resolve: () => void,
-    reject: (error: Error) => void,
-  ) {
+  constructor(exchange: Exchange, call: Call, connection: Connection, outcome: Outcome) {
     this.#exchange = exchange;
     this.#call = call;
-    this.#session = session;
-    this.#resolve = resolve;
-    this.#reject = reject;
+    this.#connection = connection;
+    this.#outcome = outcome;
   }
 
   start(): void {
     const { response } = this.#exchange;
     const { body, readTimeoutMs } = this.#call;
-    const stream = this.#session.request(this.#headers(), { endStream: body === undefined });
+    const stream = this.#connection.session.request(this.#headers(), { endStream: body === undefined });
     const onGone = (): void => {
       if (!response.writableFinished) stream.close(constants.NGHTTP2_CANCEL);
     };
@@ -109,7 +118,14 @@ class Relay {
       response.off('close', onGone);
       this.#onClose(stream);
     });
-    if (body !== undefined) this.#pump(body.read(), stream);
+    if (body !== undefined) this.#whenEstablished(() => this.#pump(body.read(), stream));
+  }
+
+  /** Until then the body is nobody's, and another endpoint can have it. */
+  #whenEstablished(then: () => void): void {
+    const { session, isEstablished } = this.#connection;
+    if (isEstablished()) then();
+    else session.once('connect', then);
   }
 
   #headers(): Record<string, string | string[]> {
@@ -152,12 +168,12 @@ class Relay {
     if (whole) {
       if (this.#trailers.length > 0) this.#exchange.response.addTrailers(toObject(this.#trailers));
       this.#exchange.response.end();
-      this.#resolve();
+      this.#outcome.resolve();
     } else if (this.#answering || this.#exchange.gone) {
       breakOff(this.#exchange);
-      this.#resolve();
+      this.#outcome.resolve();
     } else {
-      this.#reject(this.#why());
+      this.#outcome.reject(this.#why());
     }
   }
 
@@ -165,12 +181,7 @@ class Relay {
     const error = this.#failure ?? new Error('the endpoint gave no answer');
     if (error instanceof BodyTooLarge || error instanceof BodyTooSlow) return error;
     const timedOut = error instanceof ReadTimeout || error instanceof ConnectTimeout;
-    const sent = !(error instanceof ConnectTimeout) && !this.#session.connecting && this.#wasConnected;
-    return new UpstreamFailure(timedOut ? 'timeout' : 'broken', sent, error);
-  }
-
-  get #wasConnected(): boolean {
-    return this.#session.alpnProtocol !== undefined;
+    return new UpstreamFailure(timedOut ? 'timeout' : 'broken', this.#connection.isEstablished(), error);
   }
 }
 

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { Endpoint, Pool } from '../../ingress/model.ts';
 import { Pool as Connections, errors } from '../../kube/undici.ts';
-import { breakOff, writeHead } from './answer.ts';
+import { breakOff, flushHead, writeHead } from './answer.ts';
 import { BodyTooLarge, BodyTooSlow } from './body.ts';
 import type { Call, Connector } from './connector.ts';
 import type { Exchange } from './exchange.ts';
@@ -99,6 +99,8 @@ class Relay implements Dispatcher.DispatchHandler {
     this.#answering = true;
     this.#call.onHead(status);
     writeHead(this.#exchange, status, responseHeaders(toFlat(controller.rawHeaders)));
+    // What has come together leaves together; a body that comes later is not waited for.
+    process.nextTick(() => flushHead(this.#exchange));
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {

@@ -24,6 +24,9 @@ const MAX_HEADER_BYTES = 32 * 1024;
 /** Before a client has sent that much, it need not wait for us. */
 const WINDOW_BYTES = 1024 * 1024;
 
+/** Other protocols could carry requests past the routes. */
+const WEBSOCKET = /^websocket$/i;
+
 export interface ListenerOptions {
   address: string;
   httpPort: number;
@@ -129,7 +132,9 @@ export class Listeners {
     response.shouldKeepAlive = false;
     response.assignSocket(socket);
     response.once('finish', () => socket.end());
-    const upgrade = { protocol: request.headers.upgrade ?? '', head };
+    const upgrade = WEBSOCKET.test(request.headers.upgrade ?? '')
+      ? { protocol: 'websocket', head }
+      : undefined;
     this.#take(new Exchange(request, response, { secure, port, upgrade }));
   }
 

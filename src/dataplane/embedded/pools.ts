@@ -32,7 +32,7 @@ export class Pools {
   /** By weight; undefined when nobody is to get anything. */
   choose(backends: readonly WeightedPool[]): Members | undefined {
     const [only] = backends;
-    if (backends.length === 1 && only !== undefined) return this.#pools.get(only.pool);
+    if (backends.length === 1 && only !== undefined && only.weight > 0) return this.#pools.get(only.pool);
     let left = this.#random() * backends.reduce((sum, { weight }) => sum + weight, 0);
     const chosen = backends.find(({ weight }) => {
       left -= weight;

@@ -1,0 +1,155 @@
+import { Agent } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NeedsFullState } from '../../../src/dataplane/driver.ts';
+import type { Backend } from '../support/backend.ts';
+import { delta, host, pool, route } from '../support/words.ts';
+import { type MakeDriver, World } from '../support/world.ts';
+
+/** What deltas do, and when. */
+export function changes(make: MakeDriver): void {
+  describe('changes', () => {
+    let world: World;
+    let backends: Backend[];
+
+    beforeAll(async () => {
+      world = await World.start(make);
+      backends = await Promise.all(['b0', 'b1', 'b2', 'b3'].map((name) => world.backend(name)));
+    });
+    afterAll(() => world.stop());
+    const port = (index: number): number => backends[index]!.port;
+
+    test('before the first there is nothing, and it is not ready', async () => {
+      const empty = await World.start(make);
+      expect(empty.driver.health().ready).toBe(false);
+      expect(empty.driver.health().reasons).not.toEqual([]);
+      expect(await empty.whoAnswers('a.io/')).toBe(404);
+      await empty.change({});
+      expect(empty.driver.health()).toEqual({ ready: true, reasons: [] });
+      await empty.stop();
+    });
+
+    test('all workers go by a delta when it is said to be applied', async () => {
+      await world.change({ hosts: [host('a.io', 'p')], pools: [pool('p', [port(0)])] });
+      for (let i = 0; i < 40; i++) {
+        await world.change({ pools: [pool('p', [port(i % 4)])] });
+        // By connections of their own, so that any worker may get them.
+        const who = await Promise.all([1, 2, 3, 4].map(() => world.whoAnswers('a.io/')));
+        expect(new Set(who)).toEqual(new Set([`b${i % 4}`]));
+      }
+    });
+
+    test('routes come, change and go', async () => {
+      await world.change({ hosts: [host('b.io', 'p1'), host('c.io', 'p1')], pools: [pool('p1', [port(1)])] });
+      expect(await world.whoAnswers('b.io/x')).toBe('b1');
+      await world.change({ hosts: [host('b.io', [route('/x', 'p2')])], pools: [pool('p2', [port(2)])] });
+      expect(await world.whoAnswers('b.io/x')).toBe('b2');
+      expect(await world.whoAnswers('b.io/')).toBe(404);
+      expect(await world.whoAnswers('c.io/')).toBe('b1');
+      await world.change({ without: { hosts: ['b.io'], pools: ['p2'] } });
+      expect(await world.whoAnswers('b.io/x')).toBe(404);
+      expect(await world.whoAnswers('c.io/')).toBe('b1');
+    });
+
+    test('the same connection sees each change', async () => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      for (const index of [0, 1, 2, 3]) {
+        await world.change({ hosts: [host('keep.io', 'keep')], pools: [pool('keep', [port(index)])] });
+        expect(await world.whoAnswers('keep.io/', { agent })).toBe(`b${index}`);
+      }
+      agent.destroy();
+    });
+
+    test('from 0 it is everything', async () => {
+      await world.replace({ hosts: [host('only.io', 'only')], pools: [pool('only', [port(3)])] });
+      expect(await world.whoAnswers('only.io/')).toBe('b3');
+      expect(await world.whoAnswers('c.io/')).toBe(404);
+      expect(await world.whoAnswers('a.io/')).toBe(404);
+    });
+
+    test('one that is missing is asked for, and nothing of what follows is taken', async () => {
+      const { driver, generation } = world;
+      const late = { hosts: [host('late.io', 'late')], pools: [pool('late', [port(1)])] };
+      await expect(driver.apply(delta(generation + 1, generation + 2, late))).rejects.toThrow(NeedsFullState);
+      await expect(driver.apply(delta(generation + 7, generation + 8, late))).rejects.toThrow(NeedsFullState);
+      expect(await world.whoAnswers('late.io/')).toBe(404);
+      expect(await world.whoAnswers('only.io/')).toBe('b3');
+      await world.change(late);
+      expect(await world.whoAnswers('late.io/')).toBe('b1');
+    });
+
+    test('deltas that are handed over without waiting are taken in order', async () => {
+      const from = world.generation;
+      await world.change({ hosts: [host('order.io', 'order')], pools: [pool('order', [port(0)])] });
+      await Promise.all(
+        Array.from({ length: 20 }, (_, i) => world.change({ pools: [pool('order', [port((i + 1) % 4)])] })),
+      );
+      expect(world.generation).toBe(from + 21);
+      expect(await world.whoAnswers('order.io/')).toBe('b0');
+    });
+
+    test('endpoints: each in turn; those that leave get nothing new', async () => {
+      const ports = [0, 1, 2, 3].map(port);
+      await world.change({ hosts: [host('turn.io', 'turn')], pools: [pool('turn', ports)] });
+      const ask = async (times: number) => {
+        const who: (string | number)[] = [];
+        for (let i = 0; i < times; i++) who.push(await world.whoAnswers('turn.io/'));
+        return [...new Set(who)].sort();
+      };
+      expect(await ask(40)).toEqual(['b0', 'b1', 'b2', 'b3']);
+      await world.change({ pools: [pool('turn', ports.slice(2))] });
+      expect(await ask(20)).toEqual(['b2', 'b3']);
+      await world.change({ pools: [pool('turn', [])] });
+      expect(await ask(2)).toEqual([503]);
+      await world.change({ pools: [pool('turn', ports.slice(0, 1))] });
+      expect(await ask(5)).toEqual(['b0']);
+    });
+
+    test('least connections: who is busy gets less', async () => {
+      const busy = await world.backend('busy', {
+        handle: (_, response) => {
+          setTimeout(() => response.end(JSON.stringify({ backend: 'busy' })), 1000);
+        },
+      });
+      const balance = 'leastConnections' as const;
+      await world.change({
+        hosts: [host('least.io', 'least')],
+        pools: [pool('least', [busy.port, port(0)], { balance })],
+      });
+      const asked: Promise<string | number>[] = [];
+      for (let i = 0; i < 30; i++) {
+        const next = world.whoAnswers('least.io/');
+        asked.push(next);
+        await Promise.race([next, new Promise((resolve) => setTimeout(resolve, 100))]);
+      }
+      const who = await Promise.all(asked);
+      // Each worker counts for itself.
+      expect(who.filter((each) => each === 'busy').length).toBeLessThanOrEqual(8);
+    });
+
+    test('a request that is on its way ends well, whatever changes', async () => {
+      let finish = (): void => {};
+      const slow = await world.backend('slow', {
+        handle: (_, response) => {
+          finish = () => response.end(JSON.stringify({ backend: 'slow' }));
+        },
+      });
+      await world.change({ hosts: [host('slow.io', 'slow')], pools: [pool('slow', [slow.port])] });
+      const asked = world.whoAnswers('slow.io/');
+      await expect.poll(() => slow.requests).toBe(1);
+      await world.change({ pools: [pool('slow', [port(0)])] });
+      await world.change({ without: { hosts: ['slow.io'], pools: ['slow'] } });
+      finish();
+      expect(await asked).toBe('slow');
+    });
+
+    test('an endpoint is reached by IPv6', async () => {
+      const six = await world.backend('six', { address: '::1' });
+      const endpoints = [{ address: '::1', port: six.port }];
+      await world.change({
+        hosts: [host('six.io', 'six')],
+        pools: [pool('six', [], { endpoints, problem: undefined })],
+      });
+      expect(await world.whoAnswers('six.io/')).toBe('six');
+    });
+  });
+}

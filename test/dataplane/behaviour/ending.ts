@@ -1,0 +1,57 @@
+import { Agent } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import { askHttp2, http2Session } from '../support/client.ts';
+import { host, pool } from '../support/words.ts';
+import { type MakeDriver, World } from '../support/world.ts';
+
+/** How it stops. */
+export function ending(make: MakeDriver): void {
+  describe('drain and close', () => {
+    test('requests end, new connections are refused', async () => {
+      const world = await World.start(make);
+      const waiting: (() => void)[] = [];
+      const slow = await world.backend('slow', {
+        handle: (_, response) => waiting.push(() => response.end(JSON.stringify({ backend: 'slow' }))),
+      });
+      await world.change({ hosts: [host('slow.io', 'slow')], pools: [pool('slow', [slow.port])] });
+      const agent = new Agent({ keepAlive: true });
+      const session = http2Session(world.ports.https, 'slow.io');
+      session.on('error', () => {});
+      const asked = [
+        world.whoAnswers('slow.io/', { agent }),
+        askHttp2(session, 'slow.io/').then(({ echo }) => echo.backend),
+      ];
+      await expect.poll(() => slow.requests).toBe(2);
+      const drained = world.driver.drain(20_000);
+      expect(world.driver.health().ready).toBe(false);
+      await expect
+        .poll(() =>
+          world.ask('slow.io/').then(
+            () => 'taken',
+            () => 'refused',
+          ),
+        )
+        .toBe('refused');
+      for (const finish of waiting) finish();
+      expect(await Promise.all(asked)).toEqual(['slow', 'slow']);
+      await drained;
+      agent.destroy();
+      session.destroy();
+      await world.stop();
+    });
+
+    test('requests that do not end are not waited for longer than that', async () => {
+      const world = await World.start(make);
+      const silent = await world.backend('silent', { handle: () => {} });
+      await world.change({ hosts: [host('silent.io', 'silent')], pools: [pool('silent', [silent.port])] });
+      const asked = world.ask('silent.io/').then(
+        () => 'answered',
+        () => 'broken',
+      );
+      await expect.poll(() => silent.requests).toBe(1);
+      await world.driver.drain(100);
+      await world.stop();
+      expect(await asked).toBe('broken');
+    });
+  });
+}

@@ -1,0 +1,123 @@
+import type { ClientHttp2Session } from 'node:http2';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from '../support/backend.ts';
+import { askHttp2, http2Session } from '../support/client.ts';
+import { GrpcBackend, grpcFrame } from '../support/grpc-backend.ts';
+import { host, pool, route } from '../support/words.ts';
+import { type MakeDriver, World } from '../support/world.ts';
+
+/** HTTP/2 to clients, and gRPC all the way. */
+export function http2(make: MakeDriver): void {
+  describe('http2', () => {
+    let world: World;
+    let session: ClientHttp2Session;
+    const grpc = new GrpcBackend();
+
+    beforeAll(async () => {
+      world = await World.start(make);
+      const one = await world.backend('one');
+      await grpc.start();
+      await world.change({
+        hosts: [
+          host('one.io', 'one'),
+          host('grpc.io', [route('/slow', 'grpc', { limits: { readTimeoutMs: 300 } }), route('/', 'grpc')]),
+          host('gone.io', 'gone'),
+          host('next.io', 'next'),
+        ],
+        pools: [
+          pool('one', [one.port]),
+          pool('grpc', [grpc.port], { protocol: 'grpc' }),
+          pool('gone', [await freePort()], { protocol: 'grpc' }),
+          pool('next', [await freePort(), grpc.port], { protocol: 'grpc' }),
+        ],
+      });
+      session = http2Session(world.ports.https, 'one.io');
+    });
+    afterAll(async () => {
+      session.destroy();
+      await world.stop();
+      await grpc.stop();
+    });
+
+    test('requests side by side on one connection', async () => {
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, (_, i) =>
+          askHttp2(session, `one.io/${i}?x`, { method: 'POST', body: 'abc' }),
+        ),
+      );
+      expect(answers.map(({ echo }) => echo.url)).toEqual(answers.map((_, i) => `/${i}?x`));
+      expect(answers.every(({ echo }) => echo.bodyBytes === 3)).toBe(true);
+      expect(answers[0]!.echo.headers).toMatchObject({ host: 'one.io', 'x-forwarded-proto': 'https' });
+      expect(answers[0]!.echo.raw.some((each) => each.startsWith(':'))).toBe(false);
+    });
+
+    test('cookies come in pieces and go on in one', async () => {
+      const { echo } = await askHttp2(session, 'one.io/', { headers: { cookie: ['a=1', 'b=2'] } });
+      expect(echo.raw.filter((each) => each.toLowerCase() === 'cookie')).toHaveLength(1);
+      expect(echo.headers.cookie).toBe('a=1; b=2');
+    });
+
+    test.each([
+      ['elsewhere.io/', 404],
+      ['one.io/a/../b', 400],
+      ['a..b/', 400],
+    ])('%s: %i', async (where, status) => expect((await askHttp2(session, where)).status).toBe(status));
+
+    const call = (where: string, body: Buffer = grpcFrame('hello')) =>
+      askHttp2(session, where, {
+        method: 'POST',
+        headers: { 'content-type': 'application/grpc', te: 'trailers', 'x-custom': 'mine' },
+        body,
+      });
+
+    test('gRPC: message, headers and trailers in both directions', async () => {
+      const { status, headers, body, trailers } = await call('grpc.io/echo.Echo/Say');
+      expect(status).toBe(200);
+      expect(headers).toMatchObject({
+        'content-type': 'application/grpc',
+        'x-seen': 'mine',
+        'x-te': 'trailers',
+      });
+      expect(headers['x-path']).toBe('/echo.Echo/Say');
+      expect(headers['x-authority']).toBe('grpc.io');
+      expect(body).toBe(grpcFrame('hello').toString());
+      expect(trailers).toMatchObject({ 'grpc-status': '0', 'grpc-message': 'fine' });
+    });
+
+    test('gRPC: an answer that is all trailers', async () => {
+      const { status, headers, body } = await call('grpc.io/echo.Echo/Refuse');
+      expect({ status, body }).toEqual({ status: 200, body: '' });
+      expect(headers).toMatchObject({ 'grpc-status': '7' });
+    });
+
+    test('gRPC: both sides talk at the same time', async () => {
+      const stream = session.request({
+        ':method': 'POST',
+        ':path': '/echo.Echo/Chat',
+        ':authority': 'grpc.io',
+        'content-type': 'application/grpc',
+        te: 'trailers',
+      });
+      const pieces = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+      for (const word of ['one', 'two', 'three']) {
+        stream.write(grpcFrame(word));
+        expect(String((await pieces.next()).value)).toContain(word);
+      }
+      const trailers = new Promise((resolve) => stream.once('trailers', resolve));
+      stream.end();
+      expect((await pieces.next()).done).toBe(true);
+      expect(await trailers).toMatchObject({ 'grpc-status': '0' });
+    });
+
+    test('gRPC: large messages', async () => {
+      const message = grpcFrame('x'.repeat(2_000_000));
+      expect((await call('grpc.io/echo.Echo/Say', message)).body.length).toBe(message.length);
+    });
+
+    test('gRPC: endpoints that are not there, and one that does not answer', async () => {
+      expect((await call('gone.io/echo.Echo/Say')).status).toBe(502);
+      for (let i = 0; i < 4; i++) expect((await call('next.io/echo.Echo/Say')).status).toBe(200);
+      expect((await call('grpc.io/slow')).status).toBe(504);
+    });
+  });
+}

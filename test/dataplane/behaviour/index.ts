@@ -1,0 +1,16 @@
+/** What every data plane does alike. Each topic is a function over how a driver is made. */
+import type { MakeDriver } from '../support/world.ts';
+import { changes } from './changes.ts';
+import { ending } from './ending.ts';
+import { forwarding } from './forwarding.ts';
+import { http2 } from './http2.ts';
+import { limits } from './limits.ts';
+import { observed } from './observed.ts';
+import { routing } from './routing.ts';
+import { streams } from './streams.ts';
+import { tls } from './tls.ts';
+
+export function behaviour(make: MakeDriver): void {
+  for (const topic of [routing, forwarding, tls, limits, streams, http2, changes, observed, ending])
+    topic(make);
+}

@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { askRaw, statusOf } from '../support/client.ts';
+import { action, host, pool, route } from '../support/words.ts';
+import { type MakeDriver, World } from '../support/world.ts';
+
+/** Which route a request takes, and what is answered where there is none. */
+export function routing(make: MakeDriver): void {
+  describe('routing', () => {
+    let world: World;
+
+    beforeAll(async () => {
+      world = await World.start(make);
+      const one = await world.backend('one');
+      const two = await world.backend('two');
+      await world.change({
+        hosts: [
+          host('a.example.com', [
+            route('/foo/bar', 'two'),
+            route('/foo', 'one', { match: 'Exact' }),
+            route('/foo', 'two'),
+            route('/v', 'two', { headers: [{ name: 'x-version', value: '2' }] }),
+            route('/v', 'one'),
+          ]),
+          host('*.example.com', 'one'),
+          host('b.example.com', [route('/x', 'one')], { fallback: action('two') }),
+          host('missing.example.com', [route('/service', 'none'), route('/weightless', { one: 0 })]),
+          host('secure.example.com', 'one', { redirectToHttps: true }),
+          host('', [route('/everywhere', 'two')]),
+        ],
+        pools: [pool('one', [one.port]), pool('two', [two.port]), pool('none', [], { problem: 'noService' })],
+      });
+    });
+    afterAll(() => world.stop());
+
+    test.each([
+      ['a.example.com/foo', 'one'],
+      ['a.example.com/foo/', 'two'],
+      ['a.example.com/foo?x=/bar', 'one'],
+      ['a.example.com/foo/bar/baz', 'two'],
+      ['a.example.com/foobar', 404],
+      ['a.example.com/FOO', 404],
+      ['a.example.com/foo%2Fbar', 404],
+      ['a.example.com//foo', 404],
+      ['A.Example.Com/foo', 'one'],
+      ['a.example.com./foo', 'one'],
+      ['a.example.com:8080/foo', 'one'],
+      ['c.example.com/anything', 'one'],
+      ['c.d.example.com/anything', 404],
+      ['example.com/', 404],
+      ['b.example.com/x', 'one'],
+      ['b.example.com/y', 'two'],
+      ['a.example.com/everywhere', 'two'],
+      ['else.where/everywhere/x', 'two'],
+      ['10.0.0.1/everywhere', 'two'],
+      ['else.where/', 404],
+      ['missing.example.com/service', 503],
+      ['missing.example.com/weightless', 503],
+      ['a..b/', 400],
+      ['a_b!/', 400],
+      ['a.example.com/foo/../bar', 400],
+      ['a.example.com/foo/%2e%2e/bar', 400],
+      ['a.example.com/foo/..;/bar', 400],
+      ['a.example.com/foo%5c..%5cbar', 400],
+    ])('%s: %s', async (where, expected) => expect(await world.whoAnswers(where)).toBe(expected));
+
+    test('by headers', async () => {
+      expect(await world.whoAnswers('a.example.com/v', { headers: { 'X-Version': '2' } })).toBe('two');
+      expect(await world.whoAnswers('a.example.com/v', { headers: { 'X-Version': '3' } })).toBe('one');
+      expect(await world.whoAnswers('a.example.com/v')).toBe('one');
+    });
+
+    test('answers of its own name nothing of what is behind', async () => {
+      for (const where of ['else.where/', 'missing.example.com/service', 'a..b/']) {
+        const { body, headers } = await world.ask(where);
+        expect(body).toMatch(/^[a-z ]+\n$/);
+        expect(headers['content-type']).toBe('text/plain; charset=utf-8');
+        expect(headers.server).toBe('tidegate');
+      }
+    });
+
+    test('to https where the host wants it', async () => {
+      const { status, headers } = await world.ask('secure.example.com:80/a%2Fb?c=d', { method: 'POST' });
+      expect(status).toBe(308);
+      expect(headers.location).toBe('https://secure.example.com/a%2Fb?c=d');
+      expect((await world.askSecurely('secure.example.com/')).echo.backend).toBe('one');
+    });
+
+    test('without a host there are the routes of all hosts', async () => {
+      expect(statusOf(await askRaw(world.ports.http, 'GET /everywhere HTTP/1.0\r\n\r\n'))).toBe(200);
+      expect(statusOf(await askRaw(world.ports.http, 'GET /foo HTTP/1.0\r\n\r\n'))).toBe(404);
+    });
+
+    test.each([
+      [
+        'two hosts',
+        'GET / HTTP/1.1\r\nHost: a.example.com\r\nHost: b.example.com\r\nConnection: close\r\n\r\n',
+      ],
+      ['no host', 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n'],
+      ['a control character', 'GET /a\x01b HTTP/1.1\r\nHost: a.example.com\r\nConnection: close\r\n\r\n'],
+      ['a fragment', 'GET /foo#bar HTTP/1.1\r\nHost: a.example.com\r\nConnection: close\r\n\r\n'],
+      ['no path', 'OPTIONS * HTTP/1.1\r\nHost: a.example.com\r\nConnection: close\r\n\r\n'],
+      [
+        'two lengths',
+        'POST /foo HTTP/1.1\r\nHost: a.example.com\r\nConnection: close\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
+      ],
+      [
+        'a length and chunks',
+        'POST /foo HTTP/1.1\r\nHost: a.example.com\r\nConnection: close\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      ],
+    ])('a request with %s is refused', async (_, bytes) =>
+      expect(statusOf(await askRaw(world.ports.http, bytes))).toBe(400),
+    );
+  });
+}

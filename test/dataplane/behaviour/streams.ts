@@ -1,0 +1,208 @@
+import { createHash } from 'node:crypto';
+import { type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Backend } from '../support/backend.ts';
+import { host, pool } from '../support/words.ts';
+import { type MakeDriver, World } from '../support/world.ts';
+
+/** Bytes that come and go over time. */
+export function streams(make: MakeDriver): void {
+  describe('streams', () => {
+    let world: World;
+    let ticker: Backend;
+    const open: ServerResponse[] = [];
+    const sockets: Duplex[] = [];
+
+    beforeAll(async () => {
+      world = await World.start(make);
+      ticker = await world.backend('ticker', {
+        handle: (message, response) => {
+          if (message.url === '/endless') endless(response);
+          else {
+            response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+            response.flushHeaders();
+            open.push(response);
+          }
+        },
+        upgrade: (message, socket, head) => {
+          sockets.push(socket);
+          socket.on('error', () => {});
+          if (message.url === '/refused') {
+            socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\nX-Why: no\r\n\r\nno');
+            return;
+          }
+          const key = String(message.headers['sec-websocket-key']);
+          socket.write(
+            `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${key}!\r\n\r\n`,
+          );
+          socket.write(head);
+          socket.pipe(socket);
+        },
+      });
+      const echo = await world.backend('echo');
+      const digest = await world.backend('digest', { handle: sendBackDigest });
+      await world.change({
+        hosts: [host('ticker.io', 'ticker'), host('echo.io', 'echo'), host('digest.io', 'digest')],
+        pools: [pool('ticker', [ticker.port]), pool('echo', [echo.port]), pool('digest', [digest.port])],
+      });
+    });
+    afterAll(async () => {
+      for (const response of open) response.destroy();
+      for (const socket of sockets) socket.destroy();
+      await world.stop();
+    });
+
+    const begin = (path: string): Promise<IncomingMessage> =>
+      new Promise((resolve, reject) => {
+        request({ port: world.ports.http, path, headers: { host: 'ticker.io' }, agent: false }, resolve)
+          .on('error', reject)
+          .end();
+      });
+
+    test('each piece of an answer comes when it is sent', async () => {
+      const answer = await begin('/events');
+      const pieces = answer[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+      const response = open.at(-1)!;
+      for (const word of ['one', 'two', 'three']) {
+        response.write(word);
+        expect(String((await pieces.next()).value)).toBe(word);
+      }
+      response.end();
+      expect((await pieces.next()).done).toBe(true);
+    });
+
+    test('an answer that breaks off does not look like a whole one', async () => {
+      const answer = await begin('/events');
+      open.at(-1)!.write('half');
+      const reading = (async () => {
+        for await (const _ of answer);
+      })();
+      await new Promise((resolve) => answer.once('readable', resolve));
+      open.at(-1)!.destroy();
+      await expect(reading).rejects.toThrow();
+    });
+
+    test('a client that goes away takes its request with it', async () => {
+      const answer = await begin('/events');
+      const response = open.at(-1)!;
+      const closed = new Promise((resolve) => response.once('close', resolve));
+      answer.destroy();
+      await closed;
+    });
+
+    test('an endpoint waits for a client that does not read', async () => {
+      const answer = await begin('/endless');
+      answer.pause();
+      let last = -1;
+      // It goes on until all buffers on the way are full.
+      await expect
+        .poll(
+          () => {
+            const stands = endlessBytes === last;
+            last = endlessBytes;
+            return stands;
+          },
+          { interval: 300 },
+        )
+        .toBe(true);
+      expect(endlessBytes).toBeLessThan(64 * 1024 * 1024);
+      answer.destroy();
+    });
+
+    test('large bodies arrive whole, in both directions', async () => {
+      const body = Buffer.alloc(5_000_000);
+      for (let at = 0; at < body.length; at += 4) body.writeUInt32LE(at, at);
+      const { body: said, headers } = await world.ask('digest.io/', { method: 'PUT', body });
+      expect(headers['x-digest']).toBe(sha(body));
+      expect(said.length).toBe(2_000_000);
+    });
+
+    const upgrade = (path: string): Promise<{ status: number; message: IncomingMessage; socket?: Socket }> =>
+      new Promise((resolve, reject) => {
+        const headers = {
+          ...{ host: 'ticker.io', Connection: 'Upgrade', Upgrade: 'websocket' },
+          ...{ 'Sec-WebSocket-Key': 'key', 'Sec-WebSocket-Version': '13' },
+        };
+        request({ port: world.ports.http, path, headers, agent: false })
+          .on('upgrade', (message, socket: Socket) => resolve({ status: 101, message, socket }))
+          .on('response', (message) => resolve({ status: message.statusCode ?? 0, message }))
+          .on('error', reject)
+          .end();
+      });
+
+    test('websockets', async () => {
+      const { message, socket } = await upgrade('/');
+      expect(message.headers).toMatchObject({ upgrade: 'websocket', 'sec-websocket-accept': 'key!' });
+      for (const word of ['hello', '\x81\x05again']) {
+        socket!.write(word, 'latin1');
+        expect(String(await new Promise((resolve) => socket!.once('data', resolve)))).toBe(
+          Buffer.from(word, 'latin1').toString(),
+        );
+      }
+      const closed = new Promise((resolve) => sockets.at(-1)!.once('close', resolve));
+      socket!.destroy();
+      await closed;
+    });
+
+    test('a websocket outlives a change of its route', async () => {
+      const { socket } = await upgrade('/');
+      await world.change({ without: { hosts: ['ticker.io'], pools: ['ticker'] } });
+      expect(await world.whoAnswers('ticker.io/')).toBe(404);
+      socket!.write('still here');
+      expect(String(await new Promise((resolve) => socket!.once('data', resolve)))).toBe('still here');
+      socket!.destroy();
+      await world.change({ hosts: [host('ticker.io', 'ticker')], pools: [pool('ticker', [ticker.port])] });
+    });
+
+    test('a websocket that is refused, and one to nowhere', async () => {
+      const refused = await upgrade('/refused');
+      expect(refused).toMatchObject({ status: 403 });
+      expect(refused.message.headers['x-why']).toBe('no');
+      refused.message.resume();
+      const nowhere = await upgrade('/x/../y');
+      expect(nowhere.status).toBe(400);
+      nowhere.message.resume();
+    });
+
+    test('no other protocol than a websocket gets through', async () => {
+      const { echo } = await world.ask('echo.io/', {
+        headers: {
+          Connection: 'Upgrade, HTTP2-Settings',
+          Upgrade: 'h2c',
+          'HTTP2-Settings': 'AAMAAABkAAQAAP__',
+        },
+      });
+      expect(echo.headers).not.toHaveProperty('upgrade');
+      expect(echo.headers).not.toHaveProperty('http2-settings');
+    });
+  });
+}
+
+let endlessBytes = 0;
+
+function endless(response: ServerResponse): void {
+  const piece = Buffer.alloc(64 * 1024);
+  endlessBytes = 0;
+  const more = (): void => {
+    while (!response.destroyed) {
+      endlessBytes += piece.length;
+      if (!response.write(piece)) break;
+    }
+  };
+  response.on('drain', more);
+  response.on('error', () => {});
+  more();
+}
+
+const sha = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
+
+function sendBackDigest(message: IncomingMessage, response: ServerResponse): void {
+  const hash = createHash('sha256');
+  message.on('data', (chunk: Buffer) => hash.update(chunk));
+  message.on('end', () => {
+    response.setHeader('X-Digest', hash.digest('hex'));
+    response.end(Buffer.alloc(2_000_000, 'y'));
+  });
+}

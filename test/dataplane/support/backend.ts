@@ -1,0 +1,96 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { KeyPair } from '../../../src/kube/index.ts';
+
+/** What an endpoint was asked, as it tells in its answer. */
+export interface Echo {
+  backend: string;
+  method: string;
+  url: string;
+  /** Names as they came, and values, in turn. */
+  raw: string[];
+  headers: Record<string, string | undefined>;
+  bodyBytes: number;
+  /** How many requests came on this connection before. */
+  before: number;
+}
+
+type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+
+interface BackendOptions {
+  handle?: RequestListener;
+  upgrade?: Upgrade;
+  tls?: KeyPair;
+  address?: string;
+}
+
+/** An endpoint: it echoes, unless it is told to do something else. */
+export class Backend {
+  readonly name: string;
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  requests = 0;
+  connections = 0;
+
+  static async start(
+    name: string,
+    { handle, upgrade, tls, address = '127.0.0.1' }: BackendOptions = {},
+  ): Promise<Backend> {
+    const backend = new Backend(name, handle, upgrade, tls);
+    await new Promise<void>((resolve) => backend.#server.listen(0, address, resolve));
+    return backend;
+  }
+
+  private constructor(name: string, handle?: RequestListener, upgrade?: Upgrade, tls?: KeyPair) {
+    this.name = name;
+    const seen = new WeakMap<Socket, number>();
+    const listener: RequestListener = (request, response) => {
+      this.requests++;
+      const before = seen.get(request.socket) ?? 0;
+      seen.set(request.socket, before + 1);
+      if (handle) handle(request, response);
+      else
+        echo(name, before, request).then(
+          (body) => response.end(body),
+          () => response.destroy(),
+        );
+    };
+    this.#server = tls
+      ? createSecureServer({ cert: tls.certificate, key: tls.key }, listener)
+      : createServer(listener);
+    this.#server.keepAliveTimeout = 60_000;
+    if (upgrade) this.#server.on('upgrade', upgrade);
+    this.#server.on('connection', (socket: Socket) => {
+      this.connections++;
+      this.#sockets.add(socket);
+      socket.on('error', () => {});
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  async stop(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    if (this.#server.listening) await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+async function echo(backend: string, before: number, request: IncomingMessage): Promise<string> {
+  let bodyBytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) bodyBytes += chunk.length;
+  const { method = '', url = '', rawHeaders: raw, headers } = request;
+  return JSON.stringify({ backend, method, url, raw, headers, bodyBytes, before });
+}
+
+/** A port where nobody listens. */
+export async function freePort(): Promise<number> {
+  const backend = await Backend.start('nobody');
+  const { port } = backend;
+  await backend.stop();
+  return port;
+}

@@ -1,0 +1,74 @@
+/** Tables in few words. */
+import type {
+  Action,
+  Certificate,
+  Delta,
+  HeaderMatch,
+  HostRoutes,
+  Limits,
+  Pool,
+  Route,
+} from '../../../src/ingress/model.ts';
+import type { KeyPair } from '../../../src/kube/index.ts';
+
+export const action = (pools: string | Record<string, number>, limits: Limits = {}): Action => ({
+  backends:
+    typeof pools === 'string'
+      ? [{ pool: pools, weight: 1 }]
+      : Object.entries(pools).map(([pool, weight]) => ({ pool, weight })),
+  limits,
+  source: { kind: 'Ingress', namespace: 'shop', name: 'web', rule: 0, path: 0 },
+});
+
+export const route = (
+  path: string,
+  pools: string | Record<string, number>,
+  more: { match?: Route['match']; headers?: HeaderMatch[]; limits?: Limits } = {},
+): Route => ({
+  path,
+  match: more.match ?? 'Prefix',
+  headers: more.headers ?? [],
+  action: action(pools, more.limits),
+});
+
+export const host = (name: string, routes: string | Route[], more: Partial<HostRoutes> = {}): HostRoutes => ({
+  host: name,
+  namespace: name === '' ? '' : 'shop',
+  routes: typeof routes === 'string' ? [route('/', routes)] : routes,
+  ...more,
+});
+
+/** Endpoints by their port at loopback. */
+export const pool = (id: string, ports: readonly number[], more: Partial<Pool> = {}): Pool => ({
+  id,
+  namespace: 'shop',
+  service: id,
+  protocol: 'http',
+  balance: 'roundRobin',
+  endpoints: ports.map((port) => ({ address: '127.0.0.1', port })),
+  ...(ports.length === 0 && { problem: 'noEndpoints' as const }),
+  ...more,
+});
+
+let made = 0;
+export const certificate = (name: string, pair: KeyPair): Certificate => ({
+  host: name,
+  secret: 'shop/tls',
+  ...pair,
+  fingerprint: `fingerprint-${++made}`,
+});
+
+export interface Change {
+  hosts?: HostRoutes[];
+  pools?: Pool[];
+  certificates?: Certificate[];
+  without?: { hosts?: string[]; pools?: string[]; certificates?: string[] };
+}
+
+export const delta = (from: number, to: number, change: Change): Delta => ({
+  from,
+  to,
+  hosts: { set: change.hosts ?? [], remove: change.without?.hosts ?? [] },
+  pools: { set: change.pools ?? [], remove: change.without?.pools ?? [] },
+  certificates: { set: change.certificates ?? [], remove: change.without?.certificates ?? [] },
+});

@@ -1,0 +1,99 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Driver, DriverOptions, Listening } from '../../../src/dataplane/driver.ts';
+import { type Logger, silentLogger } from '../../../src/kube/index.ts';
+import { Backend } from './backend.ts';
+import { type Answer, type Ask, ask, askSecurely } from './client.ts';
+import { type Change, delta } from './words.ts';
+
+/** What a data plane is made of, whichever it is. */
+export type MakeDriver = (
+  options: DriverOptions,
+  dependencies: { logger: Logger; accessLog?: string },
+) => Driver | Promise<Driver>;
+
+/** A data plane with endpoints behind it. */
+export class World {
+  readonly driver: Driver;
+  readonly directory: string;
+  readonly ports: Listening;
+  readonly #backends: Backend[] = [];
+  #generation = 0;
+
+  static async start(make: MakeDriver, defaults: Partial<DriverOptions['defaults']> = {}): Promise<World> {
+    const directory = await mkdtemp(join(tmpdir(), 'tidegate-dataplane-'));
+    const driver = await make(
+      {
+        address: '127.0.0.1',
+        httpPort: 0,
+        httpsPort: 0,
+        directory,
+        className: 'gold',
+        defaults: { connectTimeoutMs: 5_000, readTimeoutMs: 20_000, maxBodyBytes: 0, ...defaults },
+      },
+      { logger: silentLogger, accessLog: join(directory, 'access.log') },
+    );
+    return new World(driver, directory, await driver.start());
+  }
+
+  private constructor(driver: Driver, directory: string, ports: Listening) {
+    this.driver = driver;
+    this.directory = directory;
+    this.ports = ports;
+  }
+
+  get generation(): number {
+    return this.#generation;
+  }
+
+  async backend(name: string, options: Parameters<typeof Backend.start>[1] = {}): Promise<Backend> {
+    const backend = await Backend.start(name, options);
+    this.#backends.push(backend);
+    return backend;
+  }
+
+  /** The next delta. */
+  async change(change: Change): Promise<void> {
+    const from = this.#generation++;
+    await this.driver.apply(delta(from, from + 1, change));
+  }
+
+  /** All of it, and nothing else. */
+  async replace(change: Change): Promise<void> {
+    await this.driver.apply(delta(0, ++this.#generation, change));
+  }
+
+  ask(where: string, options?: Ask): Promise<Answer> {
+    return ask(this.ports.http, where, options);
+  }
+
+  askSecurely(where: string, options?: Ask): Promise<Answer> {
+    return askSecurely(this.ports.https, where, options);
+  }
+
+  /** Who answered, or with which status nobody did. */
+  async whoAnswers(where: string, options?: Ask): Promise<string | number> {
+    const { status, echo } = await lazily(this.ask(where, options));
+    return status === 200 ? echo().backend : status;
+  }
+
+  async accessLog(): Promise<Record<string, unknown>[]> {
+    const text = await readFile(join(this.directory, 'access.log'), 'utf8');
+    return text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
+
+  async stop(): Promise<void> {
+    await this.driver.close();
+    await Promise.all(this.#backends.map((backend) => backend.stop()));
+    await rm(this.directory, { recursive: true, force: true });
+  }
+}
+
+const lazily = async (asked: Promise<Answer>) => {
+  const answer = await asked;
+  return { status: answer.status, echo: () => answer.echo };
+};
