@@ -1,4 +1,7 @@
-/** All that the configuration depends on: numbers and paths of the agent. Nothing that tenants write gets in here. */
+import type { AccessLogEntry } from '../access-log.ts';
+import { location, UPSTREAMS } from './config-locations.ts';
+
+/** All that the configuration depends on, said by the agent. Nothing that tenants write gets in here. */
 export interface ConfigInputs {
   modules: readonly string[];
   lua: string;
@@ -8,6 +11,7 @@ export interface ConfigInputs {
   httpPort: number;
   httpsPort: number;
   workers: number;
+  className: string;
   connectTimeoutMs: number;
   readTimeoutMs: number;
   maxBodyBytes: number;
@@ -22,13 +26,8 @@ export type Dictionary = 'hosts' | 'pools' | 'certificates';
 export const CONTROL_SOCKET = 'control/socket';
 export const PID_FILE = 'nginx.pid';
 
-/**
- * Idle connections are given up before the usual servers do so (Node: 5 s). The other way round, a request that must
- * not be sent twice may meet an end that is already closed.
- */
-const UPSTREAM_IDLE_SECONDS = 4;
-/** For each worker. */
-const UPSTREAM_CONNECTIONS = 512;
+/** Bodies whose length is not said beforehand are counted against the next of these; see `body.lua`. */
+const BODY_SIZES = [20, 25, 30].map((power) => 2 ** power);
 
 /** The one nginx.conf. It never changes while nginx runs. */
 export function nginxConfig(inputs: ConfigInputs): string {
@@ -42,31 +41,32 @@ events {
   worker_connections 8192;
 }
 http {
-  lua_package_path ${quoted(`${inputs.lua}/?.lua;;`)};
+  lua_package_path ${quoted(`${inputs.lua}/?.lua`, ';;')};
   lua_shared_dict tidegate_hosts ${memory.hosts};
   lua_shared_dict tidegate_pools ${memory.pools};
   lua_shared_dict tidegate_certificates ${memory.certificates};
+  lua_shared_dict tidegate_metrics 32m;
   lua_shared_dict tidegate_state 1m;
   init_by_lua_block {
     local settings = require "tidegate.settings"
     settings.connect_timeout_ms = ${inputs.connectTimeoutMs}
     settings.read_timeout_ms = ${inputs.readTimeoutMs}
     settings.max_body_bytes = ${inputs.maxBodyBytes}
+    settings.body_sizes = { ${BODY_SIZES.join(', ')} }
+    settings.access_log = ${inputs.accessLog !== undefined}
     require "tidegate.init"
   }
   init_worker_by_lua_block { require "tidegate.worker" () }
 
 ${temporaryPaths(runtime)}
-${accessLog(inputs.accessLog)}
+${accessLog(inputs)}
   server_tokens off;
-  tcp_nodelay on;
   keepalive_timeout 75s;
-  keepalive_requests 100000;
+  keepalive_requests 1000000;
   client_max_body_size 0;
+  client_body_buffer_size 64k;
   large_client_header_buffers 4 16k;
-  # Names as clients spell them; which of them mean anything is the backends' affair.
   underscores_in_headers on;
-  ignore_invalid_headers on;
   merge_slashes off;
 
   # Nothing but a WebSocket: other protocols could carry requests past the routes.
@@ -83,21 +83,19 @@ ${accessLog(inputs.accessLog)}
     "~^[A-Za-z0-9_-]{1,64}$" $http_x_request_id;
   }
 
-${['http', 'https', 'grpc'].map(upstream).join('\n')}
+${UPSTREAMS}
 
   server {
-    listen ${listen(inputs.address, inputs.httpPort)} default_server;
-    set $tidegate_handed "";
+    listen ${listen(inputs.address, inputs.httpPort)};
 ${locations('false')}
   }
   server {
-    listen ${listen(inputs.address, inputs.httpsPort)} ssl http2 default_server;
+    listen ${listen(inputs.address, inputs.httpsPort)} ssl http2;
     ssl_certificate ${quoted(inputs.defaultCertificate)};
     ssl_certificate_key ${quoted(inputs.defaultCertificate)};
     ssl_protocols TLSv1.2 TLSv1.3;
     ssl_session_cache shared:tidegate:10m;
     ssl_certificate_by_lua_block { require "tidegate.certificate" () }
-    set $tidegate_handed "";
 ${locations('true')}
   }
   server {
@@ -107,70 +105,33 @@ ${locations('true')}
     client_body_in_single_buffer on;
     location = /change { content_by_lua_block { require "tidegate.control".change() } }
     location = /state { content_by_lua_block { require "tidegate.control".state() } }
+    location = /metrics { content_by_lua_block { require "tidegate.metrics".print() } }
   }
 }
 `;
 }
 
-/** Whoever answers: where it goes is decided by what \`route\` has found. */
+/** Each request begins in the first; where it goes on is said by what the Lua there finds. */
 function locations(secure: 'true' | 'false'): string {
-  return `    location / {
-      access_by_lua_block { require "tidegate.serve".route(${secure}) }
-${PROXY}
-      proxy_pass http://tidegate_http;
-    }
-    location @https {
-      access_by_lua_block { require "tidegate.serve".take_over() }
-${PROXY}
-      proxy_ssl_server_name on;
-      proxy_ssl_name $host;
-      proxy_ssl_protocols TLSv1.2 TLSv1.3;
-      proxy_pass https://tidegate_https;
-    }
-    location @grpc {
-      access_by_lua_block { require "tidegate.serve".take_over() }
-${GRPC}
-      grpc_pass grpc://tidegate_grpc;
+  const measured = BODY_SIZES.map((size, index) =>
+    location(`@measured${index + 1}`, 'require "tidegate.body".measured()', {
+      pass: 'proxy_pass $tidegate_protocol://tidegate_$tidegate_protocol;',
+      more: `client_max_body_size ${size};`,
+    }),
+  );
+  return `    set $tidegate_protocol "";
+    set $tidegate_ingress "";
+    set $tidegate_service "";
+    log_by_lua_block { require "tidegate.ended" () }
+    error_page 400 408 413 414 494 500 502 503 504 @failed;
+${location('/', `require "tidegate.serve" (${secure})`, { pass: 'proxy_pass http://tidegate_http;' })}
+${location('@https', undefined, { pass: 'proxy_pass https://tidegate_https;' })}
+${location('@grpc', undefined, { pass: 'grpc_pass grpc://tidegate_grpc;' })}
+${measured.join('\n')}
+    location @failed {
+      content_by_lua_block { require "tidegate.answer" (ngx.status) }
     }`;
 }
-
-const HEADERS = {
-  Host: '$http_host',
-  'X-Request-Id': '$tidegate_request_id',
-  'X-Real-IP': '$remote_addr',
-  'X-Forwarded-For': '$remote_addr',
-  'X-Forwarded-Host': '$http_host',
-  'X-Forwarded-Port': '$server_port',
-  'X-Forwarded-Proto': '$scheme',
-  Forwarded: '""',
-  // Becomes HTTP_PROXY in CGI.
-  Proxy: '""',
-};
-
-const headers = (directive: string, more: Record<string, string> = {}): string =>
-  Object.entries({ ...HEADERS, ...more })
-    .map(([name, value]) => `      ${directive} ${name} ${value};`)
-    .join('\n');
-
-const PROXY = `${headers('proxy_set_header', { Connection: '$tidegate_connection', Upgrade: '$tidegate_upgrade' })}
-      proxy_http_version 1.1;
-      proxy_request_buffering off;
-      proxy_buffering off;
-      proxy_redirect off;
-      proxy_next_upstream error timeout;
-      log_by_lua_block { require "tidegate.ended" () }`;
-
-const GRPC = `${headers('grpc_set_header')}
-      grpc_next_upstream error timeout;
-      log_by_lua_block { require "tidegate.ended" () }`;
-
-const upstream = (kind: string): string => `  upstream tidegate_${kind} {
-    server 0.0.0.1;
-    balancer_by_lua_block { require "tidegate.balance" () }
-    keepalive ${UPSTREAM_CONNECTIONS};
-    keepalive_timeout ${UPSTREAM_IDLE_SECONDS}s;
-    keepalive_requests 100000;
-  }`;
 
 /** nginx makes all of them, used or not. */
 const temporaryPaths = (runtime: string): string =>
@@ -178,17 +139,42 @@ const temporaryPaths = (runtime: string): string =>
     .map((name) => `  ${name}_temp_path ${quoted(`${runtime}/temporary/${name}`)};`)
     .join('\n');
 
-function accessLog(path: string | undefined): string {
-  return path === undefined ? '  access_log off;' : `  access_log ${quoted(path)};`;
+/** An AccessLogEntry. */
+function accessLog({ accessLog: path, className }: ConfigInputs): string {
+  if (path === undefined) return '  access_log off;';
+  if (!/^[a-z0-9.-]+$/.test(className))
+    throw new Error(`${JSON.stringify(className)} can be no IngressClass`);
+  const values: Record<keyof AccessLogEntry, string> = {
+    time: '"$time_iso8601"',
+    requestId: '"$tidegate_request_id"',
+    client: '"$remote_addr"',
+    class: `"${className}"`,
+    scheme: '"$scheme"',
+    method: '"$request_method"',
+    host: '"$http_host"',
+    target: '"$request_uri"',
+    protocol: '"$server_protocol"',
+    status: '$status',
+    bytes: '$body_bytes_sent',
+    seconds: '$request_time',
+    ingress: '"$tidegate_ingress"',
+    service: '"$tidegate_service"',
+    endpoints: '"$upstream_addr"',
+    userAgent: '"$http_user_agent"',
+  };
+  const fields = Object.entries(values).map(([name, value]) => `"${name}":${value}`);
+  return `  uninitialized_variable_warn off;
+  log_format tidegate escape=json '{${fields.join()}}';
+  access_log ${quoted(path)} tidegate buffer=64k flush=200ms;`;
 }
 
 const listen = (address: string, port: number): string =>
   address.includes(':') ? `[${address}]:${port} ipv6only=off` : `${address}:${port}`;
 
 /** Paths are ours, but a quote or a variable in one would still be read as syntax. */
-function quoted(path: string): string {
-  if (/["$\\\n;{}]/.test(path.replace(/\?\.lua;;$/, ''))) {
+function quoted(path: string, more = ''): string {
+  if (/["$\\\n;{}]/.test(path)) {
     throw new Error(`nginx can not use the path ${JSON.stringify(path)}: choose one without quotes and $;{}`);
   }
-  return `"${path}"`;
+  return `"${path}${more}"`;
 }

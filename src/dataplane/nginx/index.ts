@@ -10,5 +10,4 @@
  * carries the bytes -> `ended.lua` counts it.
  */
 export { findNginx, type NginxSearch } from './find-nginx.ts';
-export type { NginxOptions } from './nginx.ts';
 export { NginxDriver } from './nginx-driver.ts';

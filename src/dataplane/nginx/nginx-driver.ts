@@ -1,15 +1,17 @@
 import { applyDelta, DeltaGapError, EMPTY_TABLE, type RouteTable } from '../../ingress/match/index.ts';
 import type { Delta } from '../../ingress/model.ts';
 import { type Logger, Serial } from '../../kube/index.ts';
-import { CapacityError, type Driver, type Listening, NeedsFullState } from '../driver.ts';
+import { CapacityError, type Driver, type DriverOptions, type Listening, NeedsFullState } from '../driver.ts';
 import { type Change, changesOf, changesOfAll, inverseOf } from './changes.ts';
-import { Nginx, type NginxOptions } from './nginx.ts';
+import { Nginx, type NginxDependencies } from './nginx.ts';
+import { trafficMetrics } from './traffic.ts';
 
 const RESTART_MS = 1000;
 
 /** Has nginx carry the bytes. What it is to go by is kept here too, for a next nginx if this one ends. */
 export class NginxDriver implements Driver {
-  #options: NginxOptions;
+  #options: DriverOptions;
+  readonly #dependencies: NginxDependencies;
   readonly #logger: Logger;
   readonly #serial = new Serial();
   #table: RouteTable = EMPTY_TABLE;
@@ -18,9 +20,10 @@ export class NginxDriver implements Driver {
   #why = 'nginx is not started';
   #closing = false;
 
-  constructor(options: NginxOptions, { logger }: { logger: Logger }) {
+  constructor(options: DriverOptions, dependencies: NginxDependencies) {
     this.#options = options;
-    this.#logger = logger;
+    this.#dependencies = dependencies;
+    this.#logger = dependencies.logger;
   }
 
   start(): Promise<Listening> {
@@ -48,11 +51,15 @@ export class NginxDriver implements Driver {
   }
 
   health(): { ready: boolean; reasons: string[] } {
-    return this.#nginx === undefined ? { ready: false, reasons: [this.#why] } : { ready: true, reasons: [] };
+    const reasons: string[] = [];
+    if (this.#closing) reasons.push('nginx takes no new connections.');
+    else if (this.#nginx === undefined) reasons.push(this.#why);
+    if (this.#table.generation === 0) reasons.push('No routes have come yet.');
+    return { ready: reasons.length === 0, reasons };
   }
 
   async metrics(): Promise<string> {
-    return this.#running().metrics();
+    return trafficMetrics(await this.#running().counts(), this.#options.className);
   }
 
   async drain(ms: number): Promise<void> {
@@ -105,7 +112,7 @@ export class NginxDriver implements Driver {
   }
 
   async #launch(table = this.#table): Promise<Nginx> {
-    const nginx = await Nginx.start(this.#options, this.#logger);
+    const nginx = await Nginx.start(this.#options, this.#dependencies);
     await nginx.push(changesOfAll(table));
     this.#nginx = nginx;
     void nginx.ended.then((reason) => this.#onEnd(nginx, reason));

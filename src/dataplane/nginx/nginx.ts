@@ -8,7 +8,7 @@ import type { DriverOptions, Listening } from '../driver.ts';
 import { type Change, lineOf } from './changes.ts';
 import { CONTROL_SOCKET, type Dictionary, nginxConfig } from './config.ts';
 import { Control, type NginxState } from './control.ts';
-import { findNginx } from './find-nginx.ts';
+import { findNginx, type NginxBinary } from './find-nginx.ts';
 import { luaDirectory } from './lua-files.ts';
 import { Master } from './master.ts';
 import { freePort } from './ports.ts';
@@ -28,11 +28,12 @@ const START_POLL_MS = 10;
 /** Somebody else may take a free port before nginx does. */
 const MOST_STARTS = 5;
 
-export interface NginxOptions extends DriverOptions {
+export interface NginxDependencies {
+  logger: Logger;
+  /** A file to write a line for each request to; `/dev/stdout` is the agent's own. Default: none is written. */
+  accessLog?: string;
   /** Default: one for each core, up to eight. */
   workers?: number;
-  /** A file to write a line of JSON for each request to; `/dev/stdout` is the agent's own. Default: none. */
-  accessLog?: string;
   /** In bytes, where the usual is not to be. */
   memory?: Partial<Record<Dictionary, number>>;
 }
@@ -40,7 +41,8 @@ export interface NginxOptions extends DriverOptions {
 /** One nginx, from its start to its end. It knows nothing at first. */
 export class Nginx {
   readonly listening: Listening;
-  readonly #options: NginxOptions;
+  readonly #directory: string;
+  readonly #workers: number;
   readonly #runtime: string;
   readonly #master: Master;
   readonly #control: Control;
@@ -48,7 +50,7 @@ export class Nginx {
   #version = 0;
 
   /** Resolves when all workers are there. */
-  static async start(options: NginxOptions, logger: Logger): Promise<Nginx> {
+  static async start(options: DriverOptions, deps: NginxDependencies): Promise<Nginx> {
     const found = await findNginx();
     if ('missing' in found) throw new Error(found.missing);
     makeDirectory(options.directory);
@@ -58,7 +60,7 @@ export class Nginx {
         http: options.httpPort || (await freePort(options.address)),
         https: options.httpsPort || (await freePort(options.address)),
       };
-      const nginx = new Nginx(options, found.nginx, listening, logger);
+      const nginx = new Nginx(options, found.nginx, listening, deps);
       const wrong = await nginx.#ready();
       if (wrong === undefined) return nginx;
       await nginx.stop();
@@ -70,13 +72,18 @@ export class Nginx {
   }
 
   private constructor(
-    options: NginxOptions,
-    binary: { path: string; modules: readonly string[] },
+    { directory, address, className, defaults }: DriverOptions,
+    binary: NginxBinary,
     listening: Listening,
-    logger: Logger,
+    {
+      logger,
+      accessLog,
+      workers = Math.min(availableParallelism(), MOST_WORKERS),
+      memory,
+    }: NginxDependencies,
   ) {
-    const { directory, defaults, accessLog } = options;
-    this.#options = options;
+    this.#directory = directory;
+    this.#workers = workers;
     this.listening = listening;
     this.#runtime = makeRuntimeDirectory(directory);
     const config = nginxConfig({
@@ -84,22 +91,19 @@ export class Nginx {
       lua: luaDirectory(),
       runtime: this.#runtime,
       defaultCertificate: defaultCertificate(directory).path,
-      address: options.address,
+      address,
       httpPort: listening.http,
       httpsPort: listening.https,
-      workers: this.#workers,
+      workers,
+      className,
       ...defaults,
-      memory: { ...MEMORY, ...options.memory },
+      memory: { ...MEMORY, ...memory },
       accessLog,
     });
     const path = join(this.#runtime, 'nginx.conf');
     writeFileSync(path, config, { mode: 0o600 });
     this.#control = new Control(join(this.#runtime, CONTROL_SOCKET));
     this.#master = new Master(binary.path, path, logger);
-  }
-
-  get #workers(): number {
-    return this.#options.workers ?? Math.min(availableParallelism(), MOST_WORKERS);
   }
 
   get pid(): number | undefined {
@@ -114,7 +118,8 @@ export class Nginx {
     return this.#control.state();
   }
 
-  metrics(): Promise<string> {
+  /** What its workers have counted, for `trafficMetrics`. */
+  counts(): Promise<string> {
     return this.#control.metrics();
   }
 
@@ -141,7 +146,7 @@ export class Nginx {
 
   async stop(): Promise<void> {
     await this.#master.stop();
-    removeRuntimeDirectory(this.#runtime, this.#options.directory);
+    removeRuntimeDirectory(this.#runtime, this.#directory);
   }
 
   /** Undefined when it is; else what went wrong. */

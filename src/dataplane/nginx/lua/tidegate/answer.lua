@@ -1,15 +1,18 @@
 -- Answers of our own. They name nothing of what is behind.
 local TEXTS = {
-  [400] = "bad request\n",
   [404] = "not found\n",
+  [408] = "request timeout\n",
   [413] = "request body too large\n",
+  [500] = "internal error\n",
   [502] = "bad gateway\n",
   [503] = "service unavailable\n",
   [504] = "gateway timeout\n",
 }
 
 return function(status, location)
-  local text = TEXTS[status] or "\n"
+  local text = TEXTS[status] or location and "\n" or "bad request\n"
+  -- What the client still sends is not its next request.
+  ngx.req.discard_body()
   local header = ngx.header
   ngx.status = status
   header["Content-Type"] = "text/plain; charset=utf-8"

@@ -1,6 +1,8 @@
 -- Which endpoint gets the request. Called again when one gave no answer and another may be asked.
 local balancer = require "ngx.balancer"
+local context = require "tidegate.context"
 local endpoints = require "tidegate.endpoints"
+local failure = require "tidegate.failure"
 local settings = require "tidegate.settings"
 
 -- More endpoints than these are not asked for one request: what they all refuse is at fault itself.
@@ -12,41 +14,44 @@ for method in string.gmatch("GET HEAD OPTIONS PUT DELETE TRACE POST PATCH", "%S+
   KNOWN[method] = true
 end
 
-local function more_tries(pool)
+local function allow_more_tries(pool)
   local most = math.min(MOST_TRIES, #pool.endpoints) - 1
   if most > 0 and KNOWN[ngx.req.get_method()] then
     balancer.set_more_tries(most)
   end
 end
 
+local function leave(ctx)
+  local name = ctx.endpoint
+  failure.note(ctx)
+  endpoints.ended(name)
+  ctx.endpoint = false
+  ctx.tried = ctx.tried or {}
+  table.insert(ctx.tried, name)
+end
+
+-- A connection that was kept may have been closed at the other end just now: then the only endpoint is asked again.
+local function pick(ctx)
+  return endpoints.pick(ctx.pool, ctx.tried) or endpoints.pick(ctx.pool)
+end
+
 return function()
-  local ctx = ngx.ctx
-  local pool = ctx.pool
+  local ctx = context.get()
   if ctx.endpoint then
-    local name = ctx.endpoint
-    endpoints.failed(name)
-    endpoints.ended(name)
-    ctx.endpoint = nil
-    ctx.tried = ctx.tried or {}
-    table.insert(ctx.tried, name)
+    leave(ctx)
   else
-    more_tries(pool)
+    allow_more_tries(ctx.pool)
   end
-  local endpoint = endpoints.pick(pool, ctx.tried)
-  if endpoint == nil then
-    return ngx.exit(502)
-  end
+  local endpoint = pick(ctx)
   ctx.endpoint = endpoint.name
   endpoints.began(endpoint.name)
   local limits = ctx.action.limits
-  balancer.set_timeouts(
-    (limits.connectTimeoutMs or settings.connect_timeout_ms) / 1000,
-    (limits.readTimeoutMs or settings.read_timeout_ms) / 1000,
-    (limits.readTimeoutMs or settings.read_timeout_ms) / 1000
-  )
-  local ok, err = balancer.set_current_peer(endpoint.address, endpoint.port)
+  local read = (limits.readTimeoutMs or settings.read_timeout_ms) / 1000
+  local connect = (limits.connectTimeoutMs or settings.connect_timeout_ms) / 1000
+  balancer.set_timeouts(connect, read, read)
+  local ok, why = balancer.set_current_peer(endpoint.address, endpoint.port)
   if not ok then
-    ngx.log(ngx.ERR, "endpoint ", endpoint.name, " can not be used: ", err)
+    ngx.log(ngx.ERR, "endpoint ", endpoint.name, " can not be used: ", why)
     return ngx.exit(502)
   end
 end

@@ -1,21 +1,40 @@
 -- A request is over, however it went.
+local context = require "tidegate.context"
 local endpoints = require "tidegate.endpoints"
+local failure = require "tidegate.failure"
+local metrics = require "tidegate.metrics"
+local settings = require "tidegate.settings"
 
-return function()
-  local ctx = ngx.ctx
+local var, now, start_time = ngx.var, ngx.now, ngx.req.start_time
+
+local function end_at_endpoint(ctx, status)
   local name = ctx.endpoint
-  if name == nil then
-    return
-  end
   endpoints.ended(name)
-  local status = ngx.status
-  if status >= 502 and status <= 504 then
-    local last = string.match(ngx.var.upstream_status or "", "(%d+)%s*$")
-    -- What the endpoint itself has answered has a header, and took a time to come.
-    if (last == "502" or last == "504") and string.match(ngx.var.upstream_header_time or "", "%-%s*$") then
-      endpoints.failed(name)
-    end
-  else
+  if (status == 502 or status == 504) and failure.is_ours() then
+    failure.note(ctx)
+  elseif status ~= 499 then
     endpoints.answered(name)
   end
+end
+
+local function name_for_log(ctx)
+  local source = ctx.action.source
+  var.tidegate_ingress = source.namespace .. "/" .. source.name
+  var.tidegate_service = ctx.pool and ctx.pool.label or ""
+end
+
+return function()
+  local status, seconds = ngx.status, now() - start_time()
+  local ctx = context.finish()
+  if ctx == nil then
+    return metrics.ended(nil, nil, status, seconds)
+  end
+  if ctx.endpoint then
+    end_at_endpoint(ctx, status)
+  end
+  metrics.ended(ctx.host, ctx.pool, status, seconds)
+  if settings.access_log then
+    name_for_log(ctx)
+  end
+  context.give_back(ctx)
 end

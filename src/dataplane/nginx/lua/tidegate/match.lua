@@ -38,7 +38,7 @@ local function match_in(host, path, header_of)
 end
 
 -- host_of(name, generation) -> entry or nil. Returns the action with the host that it is of; or nil and the status that
--- is the answer, with the host when it is a redirect.
+-- is the answer, with the host when that is a redirect.
 function match.match(name, path, secure, header_of, host_of, generation)
   local host = host_of(name == "" and ALL or name, generation)
   if host == nil then

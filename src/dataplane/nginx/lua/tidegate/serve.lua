@@ -1,5 +1,7 @@
 -- Each request of a client: which route, which pool, may it pass.
 local answer = require "tidegate.answer"
+local body = require "tidegate.body"
+local context = require "tidegate.context"
 local match = require "tidegate.match"
 local request = require "tidegate.request"
 local tables = require "tidegate.tables"
@@ -8,15 +10,18 @@ local var = ngx.var
 local find_match = match.match
 local host_of, pool_of, generation_of = tables.host, tables.pool, tables.generation
 
-local serve = {}
-
+-- What came several times has the value that one gets by joining it.
 local function header_of(name)
-  return var["http_" .. string.gsub(name, "-", "_")]
+  local value = ngx.req.get_headers(0)[name]
+  return type(value) == "table" and table.concat(value, ", ") or value
 end
 
 local function choose(action)
   local backends = action.backends
-  if #backends < 2 then
+  if action.weight == 0 then
+    return nil
+  end
+  if #backends == 1 then
     return backends[1]
   end
   local left = math.random() * action.weight
@@ -28,7 +33,7 @@ local function choose(action)
   end
 end
 
-function serve.route(secure)
+return function(secure)
   local name = request.host(var.http_host)
   if not name then
     return answer(400)
@@ -43,36 +48,14 @@ function serve.route(secure)
   if action == nil then
     return answer(status, host and "https://" .. name .. target)
   end
-
   local backend = choose(action)
   local pool = backend and pool_of(backend.pool, generation)
-  local ctx = { host = host, action = action, pool = pool }
-  ngx.ctx = ctx
-  if pool == nil or pool.endpoints[1] == nil then
+  context.begin(host, action, pool)
+  if not pool or pool.endpoints[1] == nil then
     return answer(503)
   end
   if pool.protocol == "grpc" then
-    return serve.hand_over(ctx, "@grpc")
+    return ngx.exec("@grpc")
   end
-  if pool.protocol == "https" then
-    return serve.hand_over(ctx, "@https")
-  end
+  return body.check(action, pool)
 end
-
--- What is known of a request is lost on its way to another location; there it is taken up again.
-local handed, last = {}, 0
-
-function serve.hand_over(ctx, location)
-  last = last + 1
-  handed[last] = ctx
-  var.tidegate_handed = last
-  return ngx.exec(location)
-end
-
-function serve.take_over()
-  local number = tonumber(var.tidegate_handed)
-  ngx.ctx = handed[number]
-  handed[number] = nil
-end
-
-return serve

@@ -30,6 +30,7 @@ end
 
 local function decode_pool(text, before)
   local pool = cjson.decode(text)
+  pool.label = pool.namespace .. "/" .. pool.service
   for _, endpoint in ipairs(pool.endpoints) do
     if string.find(endpoint.address, ":", 1, true) then
       endpoint.address = "[" .. endpoint.address .. "]"
