@@ -17,13 +17,16 @@ interface Options {
   healthHost: string;
   healthPort: number;
   hubAddress: string[];
+  routerImage: string;
   leaderElect: boolean;
   logLevel: string;
 }
 
 export function managerCommand(): Command {
   return new Command('manager')
-    .description('run what a cluster needs once: the controllers of pools and applications, and admission')
+    .description(
+      'run what a cluster needs once: the controllers of pools, applications and routers, and admission',
+    )
     .option('--kubeconfig <file>', 'how to reach the API server (default: as kubectl; in a pod, its account)')
     .option('--install-crds', 'install the kinds or bring them up to date; otherwise wait for them')
     .option('--webhook-host <address>', 'address to answer API servers on', '127.0.0.1')
@@ -41,6 +44,11 @@ export function managerCommand(): Command {
     .option('--health-host <address>', 'address of /healthz, /readyz and /metrics', '127.0.0.1')
     .option('--health-port <number>', 'port of them; 0 takes any free one', parsePort, 8081)
     .option('--hub-address <address...>', 'where the hubs of all nodes answer', ['169.254.2.1'])
+    .option(
+      '--router-image <image>',
+      'the image of routers for which nobody names another',
+      `tidegate:${packageVersion()}`,
+    )
     .option('--leader-elect <boolean>', 'of several managers only one works', parseBoolean, true)
     .addOption(logLevelOption('how much is logged', 'info'))
     .addHelpText(
@@ -87,6 +95,7 @@ async function run(options: Options): Promise<void> {
         },
         health: { host: options.healthHost, port: options.healthPort },
         hubAddresses: options.hubAddress,
+        routerImage: options.routerImage,
         leaderElection: options.leaderElect,
         installDefinitions: options.installCrds === true,
         logger: pino({ level: options.logLevel }, pino.destination(2)),

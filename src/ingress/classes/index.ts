@@ -6,3 +6,4 @@
 export { ClassTable, classesOf } from './class-table.ts';
 export { isWorkloadDriver } from './drivers.ts';
 export { classFamilyKey, type Family, sharedFamilyKey } from './families.ts';
+export { referenceOf } from './resolve.ts';

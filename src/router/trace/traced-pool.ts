@@ -1,0 +1,60 @@
+import type { RouteTable } from '../../ingress/match/index.ts';
+import type { Action, Pool } from '../../ingress/model.ts';
+import type { SlicesOfPool } from './pool-sight.ts';
+
+export interface TracedPool extends Omit<Pool, 'endpoints'> {
+  weight: number;
+  endpoints: readonly TracedEndpoint[];
+}
+
+export interface TracedEndpoint {
+  address: string;
+  port: number | undefined;
+  node: string | undefined;
+  /** Requests go there. */
+  used: boolean;
+  /** Why not, in a word or two. */
+  why: string | undefined;
+}
+
+/** The pools of an action, with all endpoints of their Services, also those that are not used. */
+export const tracePools = ({ backends }: Action, table: RouteTable, slices: SlicesOfPool): TracedPool[] =>
+  backends.flatMap(({ pool: id, weight }) => {
+    const pool = table.pools.get(id);
+    if (pool === undefined) return [];
+    const { endpoints, ...rest } = pool;
+    return [{ ...rest, weight, endpoints: [...usedOf(pool, slices), ...unusedOf(pool, slices)] }];
+  });
+
+function usedOf({ endpoints, namespace, service }: Pool, slices: SlicesOfPool): TracedEndpoint[] {
+  const judged = slices.judged(`${namespace}/${service}`);
+  return endpoints.map(({ address, port }) => ({
+    address,
+    port,
+    node: judged.find(({ endpoint }) => endpoint.addresses.includes(address))?.endpoint.nodeName,
+    used: true,
+    why: undefined,
+  }));
+}
+
+function unusedOf({ endpoints, namespace, service }: Pool, slices: SlicesOfPool): TracedEndpoint[] {
+  const used = new Set(endpoints.map(({ address }) => address));
+  return slices
+    .judged(`${namespace}/${service}`)
+    .filter(({ endpoint }) => !endpoint.addresses.some((address) => used.has(address)))
+    .map(({ endpoint, ports, verdict }) => ({
+      address: endpoint.addresses[0] ?? '',
+      port: ports?.length === 1 ? ports[0]?.port : undefined,
+      node: endpoint.nodeName,
+      used: false,
+      why:
+        verdict?.visible === false
+          ? `${verdict.reason}, by ${verdict.asked ?? 'nobody'}`
+          : stateOf(endpoint.conditions),
+    }));
+}
+
+function stateOf(conditions: { ready?: boolean; terminating?: boolean } = {}): string {
+  if (conditions.terminating === true) return 'terminating';
+  return conditions.ready === false ? 'not ready' : 'others are used';
+}
