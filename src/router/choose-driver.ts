@@ -13,13 +13,13 @@ export class MissingDataPlaneError extends Error {
 /** `auto` is nginx where it is installed. */
 export async function chooseDriver(
   dataPlane: DataPlane,
-  { accessLog, ...options }: DriverOptions & { accessLog?: string },
+  options: DriverOptions & { accessLog?: string },
   logger: Logger,
 ): Promise<Driver> {
-  const embedded = (): Driver => new EmbeddedDriver(options, { logger, accessLog });
+  const embedded = (): Driver => new EmbeddedDriver(options, { logger });
   if (dataPlane === 'embedded') return embedded();
   const found = await findNginx();
-  if ('nginx' in found) return new NginxDriver(options, { logger, accessLog });
+  if ('nginx' in found) return new NginxDriver(options, { logger, accessLog: options.accessLog });
   if (dataPlane === 'nginx') throw new MissingDataPlaneError(found.missing);
   logger.info({ reason: found.missing }, 'the embedded data plane carries the traffic');
   return embedded();
