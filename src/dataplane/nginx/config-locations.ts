@@ -34,7 +34,6 @@ export function location(
 
 /** What clients say of themselves does not count. */
 const HEADERS = {
-  Host: '$http_host',
   'X-Request-Id': '$tidegate_request_id',
   'X-Real-IP': '$remote_addr',
   'X-Forwarded-For': '$remote_addr',
@@ -55,8 +54,11 @@ const CONNECTION = {
   'HTTP2-Settings': '""',
 };
 
+/** nginx would say the name of its upstream. Pseudo-headers are the first, so this is. */
+const AUTHORITY = { ':authority': '$tidegate_host', Host: '""' };
+
 const PROXY = [
-  ...headers('proxy_set_header', { ...HEADERS, ...CONNECTION }),
+  ...headers('proxy_set_header', { Host: '$tidegate_host', ...HEADERS, ...CONNECTION }),
   'proxy_http_version 1.1;',
   // Bytes go on as they come, in both directions.
   'proxy_request_buffering off;',
@@ -73,7 +75,7 @@ const PROXY = [
 ];
 
 const GRPC = [
-  ...headers('grpc_set_header', HEADERS),
+  ...headers('grpc_set_header', { ...AUTHORITY, ...HEADERS }),
   'grpc_pass_header Server;',
   'grpc_next_upstream error timeout;',
 ];

@@ -29,6 +29,9 @@ export const PID_FILE = 'nginx.pid';
 /** Bodies whose length is not said beforehand are counted against the next of these; see `body.lua`. */
 const BODY_SIZES = [20, 25, 30].map((power) => 2 ** power);
 
+/** Requests without a path that nginx could read can go to no location but one with a path. Nobody's, for all we know. */
+const UNREADABLE = '/ unreadable request #';
+
 /** The one nginx.conf. It never changes while nginx runs. */
 export function nginxConfig(inputs: ConfigInputs): string {
   const { runtime, memory } = inputs;
@@ -78,6 +81,11 @@ ${accessLog(inputs)}
     default "";
     websocket websocket;
   }
+  # HTTP/1.0 has requests without a host, and HTTP/1.1, which endpoints are asked by, has not.
+  map $http_host $tidegate_host {
+    default $http_host;
+    "" $server_addr;
+  }
   map $http_x_request_id $tidegate_request_id {
     default $request_id;
     "~^[A-Za-z0-9_-]{1,64}$" $http_x_request_id;
@@ -123,13 +131,18 @@ function locations(secure: 'true' | 'false'): string {
     set $tidegate_ingress "";
     set $tidegate_service "";
     log_by_lua_block { require "tidegate.ended" () }
-    error_page 400 408 413 414 494 500 502 503 504 @failed;
+    error_page 408 413 500 502 503 504 @failed;
+    error_page 400 414 494 "${UNREADABLE}";
 ${location('/', `require "tidegate.serve" (${secure})`, { pass: 'proxy_pass http://tidegate_http;' })}
 ${location('@https', undefined, { pass: 'proxy_pass https://tidegate_https;' })}
 ${location('@grpc', undefined, { pass: 'grpc_pass grpc://tidegate_grpc;' })}
 ${measured.join('\n')}
     location @failed {
       content_by_lua_block { require "tidegate.answer" (ngx.status) }
+    }
+    location = "${UNREADABLE}" {
+      internal;
+      content_by_lua_block { require "tidegate.answer" (400) }
     }`;
 }
 
@@ -165,7 +178,7 @@ function accessLog({ accessLog: path, className }: ConfigInputs): string {
   const fields = Object.entries(values).map(([name, value]) => `"${name}":${value}`);
   return `  uninitialized_variable_warn off;
   log_format tidegate escape=json '{${fields.join()}}';
-  access_log ${quoted(path)} tidegate buffer=64k flush=200ms;`;
+  access_log ${quoted(path)} tidegate;`;
 }
 
 const listen = (address: string, port: number): string =>

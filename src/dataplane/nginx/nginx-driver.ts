@@ -1,17 +1,16 @@
 import { applyDelta, DeltaGapError, EMPTY_TABLE, type RouteTable } from '../../ingress/match/index.ts';
 import type { Delta } from '../../ingress/model.ts';
 import { type Logger, Serial } from '../../kube/index.ts';
-import { CapacityError, type Driver, type DriverOptions, type Listening, NeedsFullState } from '../driver.ts';
+import { CapacityError, type Driver, type Listening, NeedsFullState } from '../driver.ts';
 import { type Change, changesOf, changesOfAll, inverseOf } from './changes.ts';
-import { Nginx, type NginxDependencies } from './nginx.ts';
+import { Nginx, type NginxOptions } from './nginx.ts';
 import { trafficMetrics } from './traffic.ts';
 
 const RESTART_MS = 1000;
 
 /** Has nginx carry the bytes. What it is to go by is kept here too, for a next nginx if this one ends. */
 export class NginxDriver implements Driver {
-  #options: DriverOptions;
-  readonly #dependencies: NginxDependencies;
+  #options: NginxOptions;
   readonly #logger: Logger;
   readonly #serial = new Serial();
   #table: RouteTable = EMPTY_TABLE;
@@ -20,10 +19,9 @@ export class NginxDriver implements Driver {
   #why = 'nginx is not started';
   #closing = false;
 
-  constructor(options: DriverOptions, dependencies: NginxDependencies) {
+  constructor(options: NginxOptions, { logger }: { logger: Logger }) {
     this.#options = options;
-    this.#dependencies = dependencies;
-    this.#logger = dependencies.logger;
+    this.#logger = logger;
   }
 
   start(): Promise<Listening> {
@@ -112,7 +110,7 @@ export class NginxDriver implements Driver {
   }
 
   async #launch(table = this.#table): Promise<Nginx> {
-    const nginx = await Nginx.start(this.#options, this.#dependencies);
+    const nginx = await Nginx.start(this.#options, this.#logger);
     await nginx.push(changesOfAll(table));
     this.#nginx = nginx;
     void nginx.ended.then((reason) => this.#onEnd(nginx, reason));

@@ -28,8 +28,7 @@ const START_POLL_MS = 10;
 /** Somebody else may take a free port before nginx does. */
 const MOST_STARTS = 5;
 
-export interface NginxDependencies {
-  logger: Logger;
+export interface NginxOptions extends DriverOptions {
   /** A file to write a line for each request to; `/dev/stdout` is the agent's own. Default: none is written. */
   accessLog?: string;
   /** Default: one for each core, up to eight. */
@@ -50,7 +49,7 @@ export class Nginx {
   #version = 0;
 
   /** Resolves when all workers are there. */
-  static async start(options: DriverOptions, deps: NginxDependencies): Promise<Nginx> {
+  static async start(options: NginxOptions, logger: Logger): Promise<Nginx> {
     const found = await findNginx();
     if ('missing' in found) throw new Error(found.missing);
     makeDirectory(options.directory);
@@ -60,7 +59,7 @@ export class Nginx {
         http: options.httpPort || (await freePort(options.address)),
         https: options.httpsPort || (await freePort(options.address)),
       };
-      const nginx = new Nginx(options, found.nginx, listening, deps);
+      const nginx = new Nginx(options, found.nginx, listening, logger);
       const wrong = await nginx.#ready();
       if (wrong === undefined) return nginx;
       await nginx.stop();
@@ -71,17 +70,9 @@ export class Nginx {
     }
   }
 
-  private constructor(
-    { directory, address, className, defaults }: DriverOptions,
-    binary: NginxBinary,
-    listening: Listening,
-    {
-      logger,
-      accessLog,
-      workers = Math.min(availableParallelism(), MOST_WORKERS),
-      memory,
-    }: NginxDependencies,
-  ) {
+  private constructor(options: NginxOptions, binary: NginxBinary, listening: Listening, logger: Logger) {
+    const { directory, address, className, defaults, memory, accessLog } = options;
+    const workers = options.workers ?? Math.min(availableParallelism(), MOST_WORKERS);
     this.#directory = directory;
     this.#workers = workers;
     this.listening = listening;
