@@ -1,4 +1,12 @@
 import { EmbeddedDriver } from '../../src/dataplane/embedded/index.ts';
 import { behaviour } from './behaviour/index.ts';
+import { conformance } from './conformance.ts';
+import { differential } from './differential.ts';
+import { injection } from './injection.ts';
 
-behaviour((options, dependencies) => new EmbeddedDriver(options, dependencies));
+const make = (...args: ConstructorParameters<typeof EmbeddedDriver>) => new EmbeddedDriver(...args);
+
+behaviour(make);
+conformance(make);
+injection(make, async () => process.pid);
+differential(make, 60);

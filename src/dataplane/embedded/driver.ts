@@ -10,15 +10,18 @@ import { Pools } from './pools.ts';
 import { SecureContexts } from './secure-contexts.ts';
 import { Traffic } from './traffic.ts';
 
+export interface EmbeddedOptions extends DriverOptions {
+  /** A file to write a line of JSON for each request to. Default: none. */
+  accessLog?: string;
+}
+
 interface Dependencies {
   logger: Logger;
-  /** A file, or none is written. */
-  accessLog?: string;
   random?: () => number;
 }
 
 export class EmbeddedDriver implements Driver {
-  readonly #options: DriverOptions;
+  readonly #options: EmbeddedOptions;
   readonly #pools: Pools;
   readonly #contexts: SecureContexts;
   readonly #log: AccessLog | undefined;
@@ -31,13 +34,13 @@ export class EmbeddedDriver implements Driver {
   #shown: KeyPair | undefined;
   #state: 'new' | 'listening' | 'draining' | 'closed' = 'new';
 
-  constructor(options: DriverOptions, { logger, accessLog, random = Math.random }: Dependencies) {
+  constructor(options: EmbeddedOptions, { logger, random = Math.random }: Dependencies) {
     this.#options = options;
     this.#pools = new Pools(random, (error) => logger.warn({ error }, 'connections did not end well'));
     this.#contexts = new SecureContexts(logger);
+    const { accessLog, defaults } = options;
     this.#log = accessLog === undefined ? undefined : new AccessLog(accessLog, logger);
     this.#traffic = new Traffic(options.className, this.#log);
-    const { defaults } = options;
     this.#handler = new Handler(() => this.#table, this.#pools, { defaults, traffic: this.#traffic, logger });
   }
 

@@ -68,7 +68,7 @@ export const SERVER = 'tidegate';
 
 /** For HTTP/2: names in lower case, each once. */
 export function toObject(flat: FlatHeaders): Record<string, string | string[]> {
-  const result: Record<string, string | string[]> = {};
+  const result: Record<string, string | string[]> = Object.create(null);
   eachHeader(flat, (_, value, lower) => {
     const before = result[lower];
     result[lower] = before === undefined ? value : [before, value].flat();

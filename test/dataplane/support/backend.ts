@@ -9,6 +9,8 @@ export interface Echo {
   backend: string;
   method: string;
   url: string;
+  /** Of HTTP. */
+  version: string;
   /** Names as they came, and values, in turn. */
   raw: string[];
   headers: Record<string, string | undefined>;
@@ -53,7 +55,7 @@ export class Backend {
       if (handle) handle(request, response);
       else
         echo(name, before, request).then(
-          (body) => response.end(body),
+          (body) => response.setHeader('Content-Type', 'application/json').end(body),
           () => response.destroy(),
         );
     };
@@ -83,8 +85,8 @@ export class Backend {
 async function echo(backend: string, before: number, request: IncomingMessage): Promise<string> {
   let bodyBytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) bodyBytes += chunk.length;
-  const { method = '', url = '', rawHeaders: raw, headers } = request;
-  return JSON.stringify({ backend, method, url, raw, headers, bodyBytes, before });
+  const { method = '', url = '', httpVersion: version, rawHeaders: raw, headers } = request;
+  return JSON.stringify({ backend, method, url, version, raw, headers, bodyBytes, before });
 }
 
 /** A port where nobody listens. */

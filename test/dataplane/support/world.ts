@@ -9,8 +9,8 @@ import { type Change, delta } from './words.ts';
 
 /** What a data plane is made of, whichever it is. */
 export type MakeDriver = (
-  options: DriverOptions,
-  dependencies: { logger: Logger; accessLog?: string },
+  options: DriverOptions & { accessLog: string },
+  dependencies: { logger: Logger },
 ) => Driver | Promise<Driver>;
 
 /** A data plane with endpoints behind it. */
@@ -30,9 +30,10 @@ export class World {
         httpsPort: 0,
         directory,
         className: 'gold',
+        accessLog: join(directory, 'access.log'),
         defaults: { connectTimeoutMs: 5_000, readTimeoutMs: 20_000, maxBodyBytes: 0, ...defaults },
       },
-      { logger: silentLogger, accessLog: join(directory, 'access.log') },
+      { logger: silentLogger },
     );
     return new World(driver, directory, await driver.start());
   }
