@@ -7,6 +7,7 @@ import type * as core from 'kubernetes-types/core/v1.d.ts';
 import type * as discovery from 'kubernetes-types/discovery/v1.d.ts';
 import type * as networking from 'kubernetes-types/networking/v1.d.ts';
 import type * as policy from 'kubernetes-types/policy/v1.d.ts';
+import type * as rbac from 'kubernetes-types/rbac/v1.d.ts';
 import type { Resource } from './client/resource.ts';
 import type { KubeObject } from './object.ts';
 
@@ -33,6 +34,10 @@ export type Ingress = Served<networking.Ingress>;
 export type IngressClass = Served<networking.IngressClass>;
 export type Lease = Served<coordination.Lease>;
 export type PodDisruptionBudget = Served<policy.PodDisruptionBudget>;
+export type Role = Served<rbac.Role>;
+export type RoleBinding = Served<rbac.RoleBinding>;
+export type ClusterRole = Served<rbac.ClusterRole>;
+export type ClusterRoleBinding = Served<rbac.ClusterRoleBinding>;
 export type CertificateSigningRequest = Served<certificates.CertificateSigningRequest>;
 
 const namespaced = <T extends KubeObject>(group: string, resource: string): Resource<T> => ({
@@ -69,6 +74,13 @@ export const INGRESSES = namespaced<Ingress>('networking.k8s.io', 'ingresses');
 export const INGRESS_CLASSES = cluster<IngressClass>('networking.k8s.io', 'ingressclasses');
 export const LEASES = namespaced<Lease>('coordination.k8s.io', 'leases');
 export const POD_DISRUPTION_BUDGETS = namespaced<PodDisruptionBudget>('policy', 'poddisruptionbudgets');
+export const ROLES = namespaced<Role>('rbac.authorization.k8s.io', 'roles');
+export const ROLE_BINDINGS = namespaced<RoleBinding>('rbac.authorization.k8s.io', 'rolebindings');
+export const CLUSTER_ROLES = cluster<ClusterRole>('rbac.authorization.k8s.io', 'clusterroles');
+export const CLUSTER_ROLE_BINDINGS = cluster<ClusterRoleBinding>(
+  'rbac.authorization.k8s.io',
+  'clusterrolebindings',
+);
 export const CERTIFICATE_SIGNING_REQUESTS = cluster<CertificateSigningRequest>(
   'certificates.k8s.io',
   'certificatesigningrequests',

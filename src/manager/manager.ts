@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import { accessReviews, admissionRules, type Endpoint, runWebhook } from '../admission/index.ts';
-import { EDGE_APPLICATION_NAMESPACE_LABEL } from '../api/index.ts';
+import { EDGE_APPLICATION_NAMESPACE_LABEL, INGRESS_FIELD_MANAGER } from '../api/index.ts';
 import { approvalController } from '../approval/index.ts';
 import { applicationController } from '../apps/index.ts';
+import { runIngressControllers } from '../ingress/index.ts';
 import { childController, orAborted } from '../kube/clock.ts';
 import {
   type Clock,
@@ -29,6 +30,8 @@ export interface ManagerOptions {
   health: { host: string; port: number };
   /** Where the hubs of nodes answer, besides the addresses of their nodes. */
   hubAddresses: readonly string[];
+  /** The image of routers for which nobody names another. */
+  routerImage: string;
   /** Without it the manager leads at once: for a cluster that has only one. */
   leaderElection: boolean;
   /** Whether to install our kinds; otherwise somebody else does, and the manager waits for them. */
@@ -117,7 +120,10 @@ async function lead(options: ManagerOptions, context: PoolsContext, signal: Abor
       applicationController(context),
       approvalController({ ...context, hubAddresses: options.hubAddresses }),
     ];
-    await Promise.all(controllers.map((controller) => controller.run(leading)));
+    await Promise.all([
+      ...controllers.map((controller) => controller.run(leading)),
+      runIngressControllers({ ...context, routerImage: options.routerImage }, leading),
+    ]);
   };
   if (!options.leaderElection) return runControllers(signal);
   const { client, clock, identity, metrics, logger: log } = options;
@@ -139,8 +145,15 @@ async function untilOneEnds(
   if (failed !== undefined) throw failed.reason;
 }
 
-/** They are half of an object. What applications made keeps them: they say that it was us who made it. */
+/**
+ * They are half of an object. What applications made keeps them: they say that it was us who made it. Ingresses keep
+ * those that say whether the address in their status is from us.
+ */
 function withoutManagedFields(object: KubeObject): KubeObject {
-  const { managedFields: _, ...metadata } = object.metadata;
-  return metadata.labels?.[EDGE_APPLICATION_NAMESPACE_LABEL] === undefined ? { ...object, metadata } : object;
+  const { managedFields = [], ...metadata } = object.metadata;
+  if (metadata.labels?.[EDGE_APPLICATION_NAMESPACE_LABEL] !== undefined) return object;
+  const ours = object.kind === 'Ingress' ? managedFields.filter(isOfIngress) : [];
+  return { ...object, metadata: ours.length === 0 ? metadata : { ...metadata, managedFields: ours } };
 }
+
+const isOfIngress = ({ manager }: { manager?: string }): boolean => manager === INGRESS_FIELD_MANAGER;

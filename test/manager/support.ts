@@ -24,6 +24,7 @@ export async function startManager(
       webhook: { host: '127.0.0.1', port: 0 },
       health: { host: '127.0.0.1', port: 0 },
       hubAddresses: ['169.254.2.1'],
+      routerImage: 'tidegate',
       leaderElection: false,
       installDefinitions: true,
       logger: silentLogger,

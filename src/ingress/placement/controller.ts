@@ -18,15 +18,20 @@ import { planPlacement } from './plan.ts';
 import { compareNames, isServing, placedFamilyOf, routerName, routerObject } from './router-object.ts';
 import type { RoutesByFamily } from './routes-by-family.ts';
 
-/** Who wants to know that something else is to be told of an Ingress. */
-export type IngressListener = (ingress: string) => void;
+/** Who tells people about it. */
+export interface RouteListener {
+  /** Something else is to be told of the Ingress than before. */
+  ingress(key: string): void;
+  /** Something else is to be told of the routers of the family. */
+  family(key: string): void;
+}
 
 /** Compiles what is new of a family, and keeps its L7Routers as its hosts need them. */
 export function placementController(
   context: IngressContext,
   classes: ClassTable,
   routesByFamily: RoutesByFamily,
-  onIngress: IngressListener,
+  listener: RouteListener,
 ): Controller {
   const { client, informers, recorder } = context;
   const ingresses = informers.for(INGRESSES);
@@ -38,7 +43,7 @@ export function placementController(
 
   async function reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const routes = routesByFamily.get(key);
-    if (routes !== undefined && flush(routes)) toPlan.add(key);
+    if (routes !== undefined && flush(key, routes)) toPlan.add(key);
     if (!toPlan.delete(key)) return;
     try {
       await place(key, routes, signal);
@@ -49,14 +54,15 @@ export function placementController(
   }
 
   /** Tells of what is new. True when there are other hosts than before. */
-  function flush(routes: FamilyRoutes): boolean {
+  function flush(key: string, routes: FamilyRoutes): boolean {
     const changes = routes.flush();
     for (const { ingress, problem } of changes.problems) {
       const subject = ingresses.cache.get(ingress);
       if (subject !== undefined)
         recorder.warning(subject, problem.reason, `${problem.field}: ${problem.message}`);
     }
-    for (const ingress of changes.ingresses) onIngress(ingress);
+    for (const ingress of changes.ingresses) listener.ingress(ingress);
+    if (changes.hosts || changes.ingresses.size > 0) listener.family(key);
     return changes.hosts;
   }
 
@@ -153,7 +159,10 @@ export function placementController(
       isServing(old) !== isServing(router),
   );
   classes.onChange(plan);
-  routesByFamily.listen({ touched: (key) => controller.enqueue(key), forgot: onIngress });
+  routesByFamily.listen({
+    touched: (key) => controller.enqueue(key),
+    forgot: (ingress) => listener.ingress(ingress),
+  });
   return controller;
 }
 
