@@ -8,19 +8,24 @@ import { benchApiServer } from './apiserver/index.ts';
 import { benchHub } from './hub/index.ts';
 import { benchLocal } from './local/index.ts';
 import { benchPools } from './pools/index.ts';
+import { EMBEDDED_PROCESS, runEmbeddedRouter } from './router/contenders.ts';
+import { benchRouter } from './router/index.ts';
 
 const BENCHMARKS: Record<string, (args: string[]) => Promise<void>> = {
   apiserver: benchApiServer,
   hub: benchHub,
   local: benchLocal,
   pools: benchPools,
+  router: benchRouter,
 };
 
 const [name = '', ...args] = process.argv.slice(2);
 const benchmark = BENCHMARKS[name];
 if (name === 'bare-server') {
-  // The reference runs in a process of its own, as the server under test does.
+  // A reference runs in a process of its own, as the server under test does.
   await runBareServer();
+} else if (name === EMBEDDED_PROCESS) {
+  await runEmbeddedRouter(args);
 } else if (benchmark === undefined) {
   console.error(`usage: npm run bench -- NAME, where NAME is one of: ${Object.keys(BENCHMARKS).join(', ')}`);
   process.exitCode = 1;

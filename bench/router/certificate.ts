@@ -1,0 +1,21 @@
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
+import { type KeyPair, selfSignedCa } from '../../src/kube/index.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+/** Nobody checks it: it is only told from the next one. */
+export function newCertificate(): KeyPair {
+  const { privateKey } = generateKeyPairSync('ec', {
+    namedCurve: 'P-256',
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  });
+  const now = Date.now();
+  const validity = { notBefore: new Date(now - DAY_MS), notAfter: new Date(now + DAY_MS) };
+  const certificate = selfSignedCa(
+    { commonName: 'bench', organizations: [] },
+    createPrivateKey(privateKey),
+    validity,
+  );
+  return { certificate, key: privateKey };
+}

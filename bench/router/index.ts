@@ -1,0 +1,41 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Figure, printFigures } from '../report.ts';
+import { startBackend } from './backend.ts';
+import { benchPropagation } from './propagation.ts';
+import { benchThroughput } from './throughput.ts';
+
+const HOSTS = [1_000, 20_000];
+const INGRESSES = [10, 1_000, 10_000];
+
+/** What the router costs, and how long a change takes from the API server to the first right answer. */
+export async function benchRouter(): Promise<void> {
+  await inDirectory(async (directory) => {
+    const backend = await startBackend(directory);
+    try {
+      const figures: Figure[] = [];
+      for (const hosts of HOSTS)
+        figures.push(...(await benchThroughput(directory, { hosts, endpoints: backend.endpoints })));
+      printFigures('Router, nginx with Lua, beside others with the same routes', figures);
+    } finally {
+      await backend.stop();
+    }
+  });
+  const figures: Figure[] = [];
+  for (const ingresses of INGRESSES)
+    await inDirectory(async (directory) => figures.push(...(await benchPropagation(directory, ingresses))));
+  printFigures(
+    'From the API write to the first right answer: nginx with Lua, beside the embedded one',
+    figures,
+  );
+}
+
+async function inDirectory(work: (directory: string) => Promise<unknown>): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), 'tidegate-bench-'));
+  try {
+    await work(directory);
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}

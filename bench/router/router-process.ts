@@ -1,0 +1,43 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { request } from 'undici';
+import { stop } from '../apiserver/servers.ts';
+import { proportionalMiB } from './programs.ts';
+
+const PROGRAM = new URL('../../bin/tidegate', import.meta.url).pathname;
+
+export interface RouterProcess {
+  http: string;
+  https: string;
+  /** From its start until it served all routes. */
+  startMs: number;
+  memoryMiB(): number;
+  stop(): Promise<void>;
+}
+
+/** Starts `tidegate router` as a pod does; resolves when it is ready. */
+export async function startRouterProcess(
+  directory: string,
+  kubeconfig: string,
+  dataPlane: string,
+): Promise<RouterProcess> {
+  const ports = ['--http-port', '0', '--https-port', '0', '--admin-port', '0', '--address', '127.0.0.1'];
+  const state = ['--state', join(directory, dataPlane), '--drain', '1s', '--log-level', 'warn'];
+  const args = ['router', '--class', 'bench', '--kubeconfig', kubeconfig, '--dataplane', dataPlane];
+  const started = performance.now();
+  const child = spawn(PROGRAM, [...args, ...ports, ...state], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const line = await new Promise<string>((resolve, reject) => {
+    child.stdout.once('data', (chunk: Buffer) => resolve(chunk.toString()));
+    child.once('exit', (code) => reject(new Error(`tidegate router ended with code ${code}`)));
+  });
+  const [http = '', https = '', admin = ''] = line.match(/https?:\/\/[\d.:]+/g) ?? [];
+  while ((await request(`${admin.replace(/\.$/, '')}/readyz`)).statusCode !== 200) await sleep(10);
+  return {
+    http,
+    https,
+    startMs: performance.now() - started,
+    memoryMiB: () => proportionalMiB(child.pid ?? 0),
+    stop: () => stop(child),
+  };
+}

@@ -1,0 +1,55 @@
+import type { Action, Delta, HostRoutes, Pool } from '../../src/ingress/model.ts';
+
+/** So many Services share the hosts, as where tenants have more names than programs. */
+const SERVICES = 100;
+export const PATHS = ['/static', '/api', '/'] as const;
+
+/** The same routes for every contender: hosts with three paths each, Services with two endpoints each. */
+export interface Routes {
+  hosts: number;
+  /** Where backends listen, `address:port`. */
+  endpoints: readonly string[];
+}
+
+export const hostName = (index: number): string => `host-${index}.bench.example`;
+export const serviceOf = (host: number, path: number): number => (host * PATHS.length + path) % SERVICES;
+export const services = (): number[] => Array.from({ length: SERVICES }, (_, index) => index);
+export const hosts = ({ hosts: count }: Routes): number[] =>
+  Array.from({ length: count }, (_, index) => index);
+
+/** As a Driver takes them. */
+export function deltaOf(routes: Routes): Delta {
+  return {
+    from: 0,
+    to: 1,
+    hosts: { set: hosts(routes).map(hostRoutes), remove: [] },
+    pools: { set: services().map((index) => pool(index, routes)), remove: [] },
+    certificates: { set: [], remove: [] },
+  };
+}
+
+const hostRoutes = (index: number): HostRoutes => ({
+  host: hostName(index),
+  namespace: 'bench',
+  routes: PATHS.map((path, at) => ({ path, match: 'Prefix', headers: [], action: action(index, at) })),
+});
+
+const action = (host: number, path: number): Action => ({
+  backends: [{ pool: poolId(serviceOf(host, path)), weight: 1 }],
+  limits: {},
+  source: { kind: 'Ingress', namespace: 'bench', name: `ingress-${host}`, rule: 0, path },
+});
+
+const poolId = (index: number): string => `bench_service-${index}_80`;
+
+const pool = (index: number, { endpoints }: Routes): Pool => ({
+  id: poolId(index),
+  namespace: 'bench',
+  service: `service-${index}`,
+  protocol: 'http',
+  balance: 'roundRobin',
+  endpoints: endpoints.map((endpoint) => {
+    const [address = '', port] = endpoint.split(':');
+    return { address, port: Number(port) };
+  }),
+});

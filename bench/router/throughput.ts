@@ -1,0 +1,65 @@
+import { type Figure, millis, quantile } from '../report.ts';
+import { startEmbeddedRouter, startHaproxy, startLuaRouter, startStaticNginx } from './contenders.ts';
+import type { Contender } from './programs.ts';
+import type { Routes } from './routes.ts';
+import { type Measured, runWrk, wrkScript } from './wrk.ts';
+
+/** They take turns, so that what else happens on the machine hits all of them. */
+const TURNS = 5;
+const SECONDS = 3;
+
+/** Requests per second and latency of our nginx, beside each of the others with the same routes. */
+export async function benchThroughput(directory: string, routes: Routes): Promise<Figure[]> {
+  const contenders: Contender[] = [];
+  try {
+    for (const start of [startLuaRouter, startStaticNginx, startHaproxy, startEmbeddedRouter])
+      contenders.push(await start(directory, routes));
+    const script = await wrkScript(directory, routes.hosts);
+    const results = contenders.map((): Measured[] => []);
+    for (const { url } of contenders) await runWrk(url, script, 1);
+    for (let turn = 0; turn < TURNS; turn++)
+      for (const [index, { url }] of contenders.entries())
+        results[index]?.push(await runWrk(url, script, SECONDS));
+    return figures(routes.hosts, contenders, results.map(median));
+  } finally {
+    await Promise.all(contenders.map((contender) => contender.stop()));
+  }
+}
+
+function median(samples: Measured[]): Measured {
+  const of = (field: keyof Measured): number =>
+    quantile(
+      samples.map((each) => each[field]),
+      0.5,
+    );
+  return { perSecond: of('perSecond'), p50: of('p50'), p99: of('p99') };
+}
+
+function figures(hosts: number, contenders: Contender[], results: Measured[]): Figure[] {
+  const [ours, ...others] = contenders.map((contender, index) => ({ contender, result: results[index]! }));
+  const rows = (
+    what: string,
+    read: (each: { contender: Contender; result: Measured }) => number,
+    show: (value: number) => string,
+  ): Figure[] =>
+    others.map((other) => ({
+      what: `${hosts} hosts, ${what}`,
+      value: show(read(ours!)),
+      reference: `${other.contender.name} ${show(read(other))}`,
+      ratio: (read(ours!) / read(other)).toFixed(2),
+    }));
+  return [
+    ...rows(
+      'requests/s',
+      ({ result }) => result.perSecond,
+      (value) => value.toFixed(0),
+    ),
+    ...rows('p50', ({ result }) => result.p50, millis),
+    ...rows('p99', ({ result }) => result.p99, millis),
+    ...rows(
+      'memory',
+      ({ contender }) => contender.memoryMiB(),
+      (value) => `${value.toFixed(0)} MiB`,
+    ),
+  ];
+}
