@@ -10,6 +10,7 @@
  *   -> the objects are watched: a rollout that goes on, a hand that meddles, a deletion bring the same key again.
  */
 export { applicationController } from './controller/application-controller.ts';
+export { availabilityOf } from './controller/availability.ts';
 export { type PreviewedChange, preview } from './controller/preview.ts';
 export { decodeManifests, type Manifest, manifestPath } from './render/decode.ts';
 export { render } from './render/render.ts';

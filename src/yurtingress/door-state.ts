@@ -1,4 +1,5 @@
 import { type L7Router, type UnreadyType, YURT_INGRESS_LABEL } from '../api/index.ts';
+import { isFailure } from '../ingress/status/rollout.ts';
 import { getCondition, isBeingDeleted, type KubeObject } from '../kube/index.ts';
 import { inTheWay, type Observed, ownerOf } from './observed.ts';
 
@@ -36,21 +37,25 @@ export function doorState(observed: Observed, name: string): DoorState {
   return routerState(router, observed.nodes);
 }
 
-function routerState(router: L7Router, nodes: number): DoorState {
-  const { metadata, spec, status } = router;
+function routerState({ metadata, spec, status }: L7Router, nodes: number): DoorState {
   const ready = getCondition(status?.conditions, 'Ready');
   // Until then it speaks of something else than what is asked for now.
   if (ready === undefined || (ready.observedGeneration ?? 0) < (metadata.generation ?? 0)) {
     return pending('Progressing', `L7Router ${metadata.name} waits for the provisioner of ${spec.driver}`);
   }
-  if (ready.status === 'True') return 'ready';
-  if (nodes === 0) return pending('NoNodes', `no node is in pool ${spec.pool}`);
-  const { reason, message } = ready;
-  return FAILURES.has(reason) ? failure(reason, message) : pending(reason, message);
+  // To be ready a router needs one replica that serves; a front door needs all that were asked for.
+  const rolledOut = getCondition(status?.conditions, 'RolledOut');
+  const open = [rolledOut, ready].flatMap((each) =>
+    each === undefined || each.status === 'True' ? [] : [each],
+  );
+  const failed = open.find(({ reason }) => isFailure(reason));
+  if (failed !== undefined) return failure(failed.reason, failed.message);
+  const [first] = open;
+  if (first === undefined) return 'ready';
+  return nodes === 0
+    ? pending('NoNodes', `no node is in pool ${spec.pool}`)
+    : pending(first.reason, first.message);
 }
-
-/** Reasons of a router that do not pass by themselves. */
-const FAILURES: ReadonlySet<string> = new Set([]);
 
 const nameOf = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.name}`;
 

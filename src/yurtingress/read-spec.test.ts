@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import { readSpec } from './read-spec.ts';
+
+describe('the spec of a YurtIngress', () => {
+  it('is read as it was proposed', () => {
+    expect(
+      readSpec({
+        ingress_controller_replicas_per_pool: 2,
+        ingress_controller_image: 'a',
+        ingress_webhook_certgen_image: 'b',
+        pools: [{ name: 'x', ingress_ips: ['192.0.2.1'] }, { name: 'y' }],
+      }),
+    ).toEqual({
+      replicas: 2,
+      image: 'a',
+      certgenImage: 'b',
+      pools: new Map([
+        ['x', ['192.0.2.1']],
+        ['y', []],
+      ]),
+    });
+  });
+
+  it('is read as it was shipped', () => {
+    expect(
+      readSpec({
+        ingressControllerReplicasPerPool: 2,
+        ingressControllerImage: 'a',
+        ingressWebhookCertGenImage: 'b',
+        pools: [{ name: 'x', ingressIPs: ['192.0.2.1'] }],
+      }),
+    ).toEqual({ replicas: 2, image: 'a', certgenImage: 'b', pools: new Map([['x', ['192.0.2.1']]]) });
+  });
+
+  it('asks for one router in each pool when it says nothing', () => {
+    expect(readSpec()).toEqual({ replicas: 1, pools: new Map() });
+  });
+});
