@@ -71,15 +71,19 @@ export class Exchange {
   }
 }
 
-/** Whoever says two hosts means to be read differently by two readers: `,` is no host, and is refused. */
+/** Whoever says two hosts means to be read differently by two readers, and an empty one is none: both are refused. */
 function saidHost(request: ClientRequest): string | undefined {
   if ('stream' in request) {
     const { host, ':authority': authority } = request.headers;
-    return authority !== undefined && host !== undefined && host !== authority ? ',' : (authority ?? host);
+    return authority !== undefined && host !== undefined && host !== authority
+      ? NO_HOST
+      : (authority ?? host);
   }
   const all = request.headersDistinct.host ?? [];
-  return all.length > 1 ? ',' : all[0];
+  return all.length > 1 || all[0] === '' ? NO_HOST : all[0];
 }
+
+const NO_HOST = ',';
 
 const TOKEN = /^[A-Za-z0-9_-]{1,64}$/;
 

@@ -110,8 +110,10 @@ const partition = (changes: Change[]): [Change[], Change[]] => [
   changes.filter(({ value }) => value === undefined),
 ];
 
-/** As `control.lua` reads it. JSON has no tabs and line ends; keys that have are nobody's host or Service. */
+/** As `control.lua` reads it. JSON has no tabs and line ends; in keys they are written otherwise. */
 export function lineOf({ dictionary, key, value }: Change): string {
-  if (/[\t\r\n]/.test(key)) throw new Error(`${JSON.stringify(key)} can be no key of ${dictionary}`);
-  return value === undefined ? `-\t${dictionary}\t${key}\n` : `=\t${dictionary}\t${key}\t${value}\n`;
+  const written = key.replace(/[\t\r\n\\]/g, (character) => ESCAPES[character]!);
+  return value === undefined ? `-\t${dictionary}\t${written}\n` : `=\t${dictionary}\t${written}\t${value}\n`;
 }
+
+const ESCAPES: Record<string, string> = { '\t': '\\t', '\r': '\\r', '\n': '\\n', '\\': '\\\\' };

@@ -38,6 +38,10 @@ describe('the path of a request', () => {
     '/a b',
     '/a#b',
     '/a\0',
+    '/a%00',
+    '/a%',
+    '/a%4',
+    '/%zz',
     '/a\nb',
   ])('%j is refused', (target) => expect(requestPath(target)).toBeUndefined());
 });

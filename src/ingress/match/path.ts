@@ -1,7 +1,7 @@
 import type { Route } from '../model.ts';
 
-/** Spaces, control characters and fragments have no place in a request line. */
-const SENT = /^\/[^\0-\x20#\x7f]*$/;
+/** Spaces, control characters and fragments have no place in a request line; nor has a % that encodes nothing. */
+const SENT = /^\/(?:[^\0-\x20#%\x7f]|%(?!00)[0-9a-f]{2})*$/i;
 /** What is beyond ASCII comes percent-encoded, and has to be written so. */
 const WRITTEN = /^[\x21-\x7e]+$/;
 /**

@@ -1,6 +1,6 @@
 -- The agent's own entrance, behind a socket that nobody else can open. One change a line, fields separated by tabs:
 --   = <dictionary> <key> <value>     - <dictionary> <key>
--- Keys and values are taken as they are.
+-- Values are taken as they are. In keys, tabs, line ends and backslashes come with a backslash.
 local shared = ngx.shared
 local state = shared.tidegate_state
 
@@ -18,6 +18,12 @@ local function refuse(status, text)
   return ngx.exit(ngx.OK)
 end
 
+local ESCAPES = { ["\\t"] = "\t", ["\\r"] = "\r", ["\\n"] = "\n", ["\\\\"] = "\\" }
+
+local function unescaped(key)
+  return (string.gsub(key, "\\[trn\\]", ESCAPES))
+end
+
 local function change(line, version)
   local verb, name, rest = string.match(line, "^([=-])\t(%l+)\t(.*)$")
   local dict = DICTIONARIES[name]
@@ -25,11 +31,11 @@ local function change(line, version)
     return nil, "no such change"
   end
   if verb == "-" then
-    dict:delete(rest)
+    dict:delete(unescaped(rest))
     return true
   end
   local key, value = string.match(rest, "^([^\t]*)\t(.*)$")
-  return dict:safe_set(key, value, 0, version)
+  return dict:safe_set(unescaped(key), value, 0, version)
 end
 
 -- The generation is the last to change: until then workers go by what they have read.
