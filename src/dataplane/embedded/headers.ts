@@ -50,17 +50,13 @@ export function requestHeaders(exchange: Exchange): FlatHeaders {
   return result;
 }
 
-/** What goes back to the client of an endpoint's headers. */
+/** What goes back to the client of an endpoint's headers. Which server runs behind us is nobody's business. */
 export function responseHeaders(raw: FlatHeaders): FlatHeaders {
-  const result: FlatHeaders = [];
-  let hasServer = false;
+  const result: FlatHeaders = ['Server', SERVER];
   const named = namedByConnection(headerOf(raw, 'connection'));
   eachHeader(raw, (name, value, lower) => {
-    if (HOP_BY_HOP.has(lower) || named.has(lower)) return;
-    hasServer ||= lower === 'server';
-    result.push(name, value);
+    if (!HOP_BY_HOP.has(lower) && !named.has(lower) && lower !== 'server') result.push(name, value);
   });
-  if (!hasServer) result.push('Server', SERVER);
   return result;
 }
 

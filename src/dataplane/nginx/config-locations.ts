@@ -66,7 +66,6 @@ const PROXY = [
   'proxy_buffer_size 16k;',
   'proxy_buffers 8 16k;',
   'proxy_redirect off;',
-  'proxy_pass_header Server;',
   // Never what may have been done already: nginx knows the methods.
   'proxy_next_upstream error timeout;',
   'proxy_ssl_server_name on;',
@@ -76,6 +75,5 @@ const PROXY = [
 
 const GRPC = [
   ...headers('grpc_set_header', { ...AUTHORITY, ...HEADERS }),
-  'grpc_pass_header Server;',
   'grpc_next_upstream error timeout;',
 ];

@@ -94,7 +94,8 @@ export function forwarding(make: MakeDriver): void {
       expect({ status, body }).toEqual({ status: 418, body: 'short and stout' });
       expect(headers['set-cookie']).toEqual(['a=1', 'b=2']);
       expect(headers['x-latin']).toBe('caf\xe9');
-      expect(headers.server).toBe('odd/1');
+      // Which server runs behind is nobody's business.
+      expect(headers.server).toMatch(/^(tidegate|nginx)$/);
     });
 
     test.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND'])(

@@ -1,0 +1,16 @@
+import type { Driver } from '../../src/dataplane/driver.ts';
+import { NginxDriver } from '../../src/dataplane/nginx/index.ts';
+import { behaviour } from './behaviour/index.ts';
+import { conformance } from './conformance.ts';
+import { differential } from './differential.ts';
+import { injection } from './injection.ts';
+
+const make = (...args: ConstructorParameters<typeof NginxDriver>) => new NginxDriver(...args);
+
+const processesOf = async (driver: Driver): Promise<unknown> =>
+  driver instanceof NginxDriver ? driver.processes() : undefined;
+
+behaviour(make);
+conformance(make);
+injection(make, processesOf);
+differential(make, 60);
