@@ -79,19 +79,6 @@ export class World {
     await this.#running;
   }
 
-  /** Takes away whatever a test has left. */
-  async clear(): Promise<void> {
-    const { client } = this;
-    for (const { metadata } of (await client.list(YURT_INGRESSES)).items)
-      await this.deleteYurtIngress(`${metadata.name}`);
-    for (const { metadata } of (await client.list(YURT_INGRESSES)).items)
-      await this.isGone(YURT_INGRESSES, `${metadata.name}`);
-    for (const resource of [INGRESS_CLASSES, L7_ROUTERS, NODES, NODE_POOLS] as Resource[]) {
-      await client.deleteCollection(resource);
-      await eventually(async () => (await client.list(resource)).items.length === 0);
-    }
-  }
-
   async makePool(name: string): Promise<void> {
     const { client } = this;
     await client.create(NODE_POOLS, {
