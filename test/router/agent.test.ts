@@ -222,7 +222,12 @@ describe('certificates', () => {
     await allowReading(cluster.client, name, [SERVICES, INGRESSES, INGRESS_CLASSES, ENDPOINT_SLICES]);
     const token = await accountToken(cluster.client, name);
     const { server, ca } = cluster.client.config;
-    const client = new KubeClient({ server, ca, namespace, credentials: fixedCredential({ authorization: `Bearer ${token}` }) });
+    const client = new KubeClient({
+      server,
+      ca,
+      namespace,
+      credentials: fixedCredential({ authorization: `Bearer ${token}` }),
+    });
     const router = await run({ client }).ready();
     expect(router.driver.hosts()).toEqual([host('a')]);
     expect(shown(router.driver)).toBeUndefined();

@@ -1,0 +1,128 @@
+/** Everything about a host changes while clients of every kind use it: none of them notices. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Driver, DriverOptions, Listening } from '../../src/dataplane/driver.ts';
+import { EmbeddedDriver } from '../../src/dataplane/embedded/index.ts';
+import { NginxDriver } from '../../src/dataplane/nginx/index.ts';
+import { Metrics, silentLogger } from '../../src/kube/index.ts';
+import { runRouter } from '../../src/router/index.ts';
+import { Backend } from '../dataplane/support/backend.ts';
+import { ask } from '../dataplane/support/client.ts';
+import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';
+import { Changes, HOST, SERVICE_NAMES } from './support/changes.ts';
+import { Traffic } from './support/traffic.ts';
+
+const ROUTE_CHANGES = 200;
+const ENDPOINT_CHANGES = 1_000;
+const CERTIFICATE_CHANGES = 50;
+
+let cluster: EmbeddedWithKinds;
+let directory: string;
+let backends: Backend[];
+
+beforeEach(async () => {
+  cluster = await startEmbeddedWithKinds();
+  directory = await mkdtemp(join(tmpdir(), 'tidegate-test-'));
+  backends = await Promise.all(
+    [1, 2, 3, 4].map((number) => Backend.start(`backend-${number}`, { upgrade: echo })),
+  );
+});
+afterEach(async () => {
+  for (const backend of backends) await backend.stop();
+  await cluster.stop();
+  await rm(directory, { recursive: true, force: true });
+});
+
+const echo: NonNullable<Parameters<typeof Backend.start>[1]>['upgrade'] = (_, socket) => {
+  socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+  socket.on('error', () => {});
+  socket.pipe(socket);
+};
+
+const options = (): DriverOptions => ({
+  address: '127.0.0.1',
+  httpPort: 0,
+  httpsPort: 0,
+  directory: join(directory, 'dataplane'),
+  className: 'gold',
+  defaults: { connectTimeoutMs: 5_000, readTimeoutMs: 60_000, maxBodyBytes: 0 },
+});
+
+/** Runs the agent with the driver for as long as `work` takes. */
+async function routing(driver: Driver, work: (ports: Listening) => Promise<void>): Promise<void> {
+  const stop = new AbortController();
+  let running: Promise<void> = Promise.resolve();
+  const ports = await new Promise<Listening>((resolve, reject) => {
+    running = runRouter({
+      client: cluster.client,
+      driver,
+      classNames: ['gold'],
+      agentName: 'churn',
+      stateDirectory: directory,
+      admin: { host: '127.0.0.1', port: 0 },
+      drainMs: 1_000,
+      logger: silentLogger,
+      metrics: new Metrics(),
+      signal: stop.signal,
+      onListening: resolve,
+    });
+    running.catch(reject);
+  });
+  try {
+    await work(ports);
+  } finally {
+    stop.abort();
+    await running;
+  }
+}
+
+async function churn(ports: Listening): Promise<void> {
+  const changes = new Changes(
+    cluster.client,
+    backends.map(({ port }) => port),
+  );
+  await changes.create();
+  const status = (where: string) => ask(ports.http, where).then((answer) => answer.status);
+  await expect.poll(() => status(HOST)).toBe(200);
+  const traffic = new Traffic({ ports, host: HOST, ca: changes.authority.certificate });
+  const times = async (count: number, change: (index: number) => Promise<void>): Promise<void> => {
+    for (let index = 1; index <= count; index++) await change(index);
+  };
+  await Promise.all([
+    times(ROUTE_CHANGES, (index) => changes.changeRoute(index)),
+    ...SERVICE_NAMES.map((name) =>
+      times(ENDPOINT_CHANGES / SERVICE_NAMES.length, (index) => changes.changeEndpoint(name, index)),
+    ),
+    times(CERTIFICATE_CHANGES, () => changes.changeCertificate()),
+  ]);
+  const left = backends.filter(({ port }) => changes.ready.includes(port)).map(({ name }) => name);
+  await expect.poll(() => askedBackends(ports, 3 * backends.length)).toEqual(left);
+  await traffic.stop();
+  expect(traffic.failures).toEqual([]);
+  expect([...traffic.answered.keys()].sort()).toEqual(
+    ['HTTP/2', 'WebSocket', 'kept', 'kept TLS', 'new', 'new HTTP/2', 'new TLS'].sort(),
+  );
+}
+
+async function askedBackends(ports: Listening, count: number): Promise<string[]> {
+  const names = new Set<string>();
+  for (let i = 0; i < count; i++) names.add((await ask(ports.http, HOST)).echo.backend);
+  return [...names].sort();
+}
+
+describe('200 routes, 1,000 endpoints and 50 certificates change', () => {
+  it('while nginx serves every request, in the same processes', async () => {
+    const driver = new NginxDriver(options(), { logger: silentLogger });
+    await routing(driver, async (ports) => {
+      const before = await driver.processes();
+      await churn(ports);
+      expect(await driver.processes()).toEqual(before);
+    });
+  });
+
+  it('while the embedded data plane serves every request', async () => {
+    await routing(new EmbeddedDriver(options(), { logger: silentLogger }), churn);
+  });
+});
