@@ -69,7 +69,8 @@ export function placementController(
   async function place(key: string, routes: FamilyRoutes | undefined, signal: AbortSignal): Promise<void> {
     const family = classes.families.get(key);
     const own = newest.list().filter((router) => placedFamilyOf(router) === key);
-    if (family === undefined) {
+    // Without hosts nobody needs a router, whatever the class asks for.
+    if (family === undefined || routes?.rules.size === 0) {
       for (const router of own) await remove(router, signal);
     } else if (family.settings !== undefined && routes !== undefined && !isLedByOthers(family)) {
       await write(family, family.settings, routes, own, signal);

@@ -1,0 +1,219 @@
+/** The controllers of classes and routers against an embedded API server. The pods of routers are played by the test. */
+import { setMaxListeners } from 'node:events';
+import { inspect } from 'node:util';
+import { L7_ROUTERS, type L7Router, ROUTER_LABEL, SYSTEM_NAMESPACE } from '../../src/api/index.ts';
+import { runIngressControllers } from '../../src/ingress/index.ts';
+import {
+  Applier,
+  EventRecorder,
+  INGRESSES,
+  Informers,
+  type Ingress,
+  isNotFound,
+  type KubeClient,
+  type KubeObject,
+  type Logger,
+  Metrics,
+  NODES,
+  PODS,
+  type Resource,
+  silentLogger,
+  systemClock,
+} from '../../src/kube/index.ts';
+import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';
+
+const EVENTS: Resource = { group: '', version: 'v1', resource: 'events', namespaced: true };
+
+export class IngressWorld {
+  readonly client: KubeClient;
+  /** What the controllers complained about. */
+  readonly errors: string[] = [];
+  readonly #server: EmbeddedWithKinds;
+  readonly #applier: Applier;
+  #stop = new AbortController();
+  #running: Promise<unknown> = Promise.resolve();
+
+  private constructor(server: EmbeddedWithKinds) {
+    this.#server = server;
+    this.client = server.client;
+    this.#applier = new Applier(server.client, 'test');
+  }
+
+  static async start(): Promise<IngressWorld> {
+    const world = new IngressWorld(await startEmbeddedWithKinds());
+    for (const name of [SYSTEM_NAMESPACE, 'shop', 'rival'])
+      await world.make({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+    await world.make({
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: { name: 'default', namespace: SYSTEM_NAMESPACE },
+    });
+    world.startControllers();
+    return world;
+  }
+
+  startControllers(): void {
+    const { client } = this;
+    this.#stop = new AbortController();
+    const { signal } = this.#stop;
+    setMaxListeners(0, signal);
+    const informers = new Informers(client);
+    const recorder = new EventRecorder(client, { component: 'tidegate-manager' });
+    const log = complaints(this.errors);
+    const context = { client, informers, recorder, metrics: new Metrics(), log, clock: systemClock };
+    this.#running = Promise.all([
+      informers.run(signal),
+      runIngressControllers({ ...context, routerImage: 'tidegate' }, signal),
+    ]).finally(() => recorder.close());
+  }
+
+  async stopControllers(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async stop(): Promise<void> {
+    await this.stopControllers();
+    await this.#server.stop();
+  }
+
+  async make(...objects: KubeObject[]): Promise<void> {
+    for (const object of objects) await this.#applier.apply(object);
+  }
+
+  /** A class with its parameters beside it in the system's namespace, if it has some. */
+  async makeClass(name: string, parameters?: Record<string, string>, controller = 'tidegate.io/embedded') {
+    if (parameters !== undefined) await this.make(parametersObject(name, parameters));
+    await this.make(classObject(name, parameters === undefined ? undefined : name, controller));
+  }
+
+  async router(name: string): Promise<L7Router | undefined> {
+    return this.client.get(L7_ROUTERS, { name }).catch(undefinedIfGone);
+  }
+
+  /** `gold: a.example b.example`, sorted; hosts that are leaving in brackets. */
+  async routers(): Promise<string[]> {
+    const { items } = await this.client.list(L7_ROUTERS);
+    return items
+      .map(({ metadata, spec }) => {
+        const hosts = spec.hosts?.map((host) => (spec.leaving?.includes(host) ? `(${host})` : host));
+        return `${metadata.name}: ${hosts?.join(' ') ?? 'all'}`;
+      })
+      .sort();
+  }
+
+  /** Plays a pod of the router that carries traffic, on a node of its own. Returns how to end it. */
+  async run(router: string, number = 1): Promise<void> {
+    const node = `node-${router}-${number}`;
+    await this.make({ apiVersion: 'v1', kind: 'Node', metadata: { name: node } });
+    const addresses = [{ type: 'InternalIP', address: `192.0.2.${lastOctet(node)}` }];
+    await this.client.patch(NODES, { name: node, subresource: 'status' }, 'merge', { status: { addresses } });
+    const name = `${router}-pod-${number}`;
+    await this.make({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name, namespace: SYSTEM_NAMESPACE, labels: { [ROUTER_LABEL]: router } },
+      spec: { nodeName: node, containers: [{ name: 'router', image: 'tidegate' }] },
+    });
+    const conditions = [{ type: 'Ready', status: 'True' }];
+    const target = { name, namespace: SYSTEM_NAMESPACE, subresource: 'status' };
+    await this.client.patch(PODS, target, 'strategic', { status: { phase: 'Running', conditions } });
+  }
+
+  /** Says as the pod that it goes by what the L7Router is now. */
+  async serve(router: string, number = 1): Promise<void> {
+    const { metadata, apiVersion, kind } = (await this.router(router))!;
+    const name = `${router}-pod-${number}`;
+    const agent = { name, appliedGeneration: metadata.generation, time: '2026-01-01T00:00:00Z' };
+    const object = { apiVersion, kind, metadata: { name: router }, status: { agents: [agent] } };
+    await new Applier(this.client, name).applyStatus(object as KubeObject, { resource: L7_ROUTERS });
+  }
+
+  async ingress(name: string, namespace = 'shop'): Promise<Ingress> {
+    return this.client.get(INGRESSES, { name, namespace });
+  }
+
+  async remove<T extends KubeObject>(resource: Resource<T>, name: string, namespace?: string): Promise<void> {
+    await this.client.delete(resource, { name, namespace });
+  }
+
+  /** Reasons and messages of all events on the object. */
+  async eventsOf(kind: string, name: string): Promise<string[]> {
+    const { items } = await this.client.list(EVENTS);
+    return items
+      .filter(({ involvedObject }) => {
+        const about = involvedObject as { kind: string; name: string };
+        return about.kind === kind && about.name === name;
+      })
+      .map(({ reason, message }) => `${reason}: ${message}`);
+  }
+}
+
+export const classObject = (name: string, parameters?: string, controller = 'tidegate.io/embedded') => ({
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'IngressClass',
+  metadata: { name },
+  spec: {
+    controller,
+    ...(parameters !== undefined && {
+      parameters: {
+        apiGroup: 'networking.tidegate.io',
+        kind: 'IngressClassParameters',
+        name: parameters,
+        scope: 'Cluster',
+      },
+    }),
+  },
+});
+
+export const parametersObject = (
+  name: string,
+  parameters: Record<string, string>,
+  namespace = SYSTEM_NAMESPACE,
+) => ({
+  apiVersion: 'networking.tidegate.io/v1alpha1',
+  kind: 'IngressClassParameters',
+  metadata: { name, namespace },
+  parameters,
+});
+
+/** Hosts of which each has so many paths. */
+export const ingressObject = (
+  name: string,
+  className: string,
+  hosts: readonly string[],
+  { namespace = 'shop', paths = 1, secretName = undefined as string | undefined } = {},
+): KubeObject => ({
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'Ingress',
+  metadata: { name, namespace },
+  spec: {
+    ingressClassName: className,
+    ...(secretName !== undefined && { tls: [{ hosts, secretName }] }),
+    rules: hosts.map((host) => ({
+      ...(host !== '' && { host }),
+      http: {
+        paths: Array.from({ length: paths }, (_, index) => ({
+          path: index === 0 ? '/' : `/${index}`,
+          pathType: 'Prefix',
+          backend: { service: { name: 'web', port: { number: 80 } } },
+        })),
+      },
+    })),
+  },
+});
+
+const undefinedIfGone = (error: unknown): undefined => {
+  if (!isNotFound(error)) throw error;
+};
+
+/** Different for different names, well enough. */
+const lastOctet = (text: string): number =>
+  [...text].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 250, 0) + 1;
+
+function complaints(errors: string[]): Logger {
+  const keep = (fields: object, message: string): void => {
+    errors.push(`${message} ${inspect(fields)}`);
+  };
+  return { ...silentLogger, warn: keep, error: keep, child: () => complaints(errors) };
+}
