@@ -6,6 +6,7 @@ const TEXTS: Record<number, string> = {
   404: 'not found',
   408: 'request timeout',
   413: 'request body too large',
+  500: 'internal server error',
   502: 'bad gateway',
   503: 'service unavailable',
   504: 'gateway timeout',

@@ -16,5 +16,5 @@ export interface Connector {
 export interface Call {
   readonly body: RequestBody | undefined;
   readonly readTimeoutMs: number;
-  readonly onHead: (status: number) => void;
+  readonly onHead: () => void;
 }

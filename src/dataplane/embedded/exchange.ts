@@ -56,8 +56,11 @@ export class Exchange {
     return this.request.httpVersionMajor === 2;
   }
 
+  /** The client does not wait for an answer any more. */
   get gone(): boolean {
-    return this.response.destroyed || this.response.socket?.destroyed === true;
+    const { response } = this;
+    if ('stream' in response) return response.stream.destroyed;
+    return response.destroyed || response.socket?.destroyed === true;
   }
 
   /** Something follows the head of the request. */

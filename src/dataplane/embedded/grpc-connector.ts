@@ -101,12 +101,16 @@ class Relay {
     const { response } = this.#exchange;
     const { body, readTimeoutMs } = this.#call;
     const stream = this.#connection.session.request(this.#headers(), { endStream: body === undefined });
-    const onGone = (): void => {
-      if (!response.writableFinished) stream.close(constants.NGHTTP2_CANCEL);
-    };
+    const onGone = (): void => stream.close(constants.NGHTTP2_CANCEL);
     response.once('close', onGone);
-    stream.setTimeout(readTimeoutMs, () => stream.destroy(new ReadTimeout('no answer')));
-    stream.once('response', (_headers: unknown, _flags: unknown, raw: FlatHeaders) => this.#onHead(raw));
+    stream.setTimeout(readTimeoutMs, () => {
+      stream.destroy(new ReadTimeout('no answer'));
+      // Perhaps there is nobody at its other end any more.
+      this.#connection.session.close();
+    });
+    stream.once('response', (_headers: unknown, _flags: unknown, raw: FlatHeaders) =>
+      this.#onHead(raw, stream),
+    );
     stream.on('trailers', (_headers: unknown, _flags: unknown, raw: FlatHeaders) => {
       this.#trailers = raw;
     });
@@ -155,12 +159,16 @@ class Relay {
     });
   }
 
-  #onHead(raw: FlatHeaders): void {
-    this.#answering = true;
+  #onHead(raw: FlatHeaders, stream: ClientHttp2Stream): void {
     const status = Number(raw[raw.indexOf(':status') + 1]);
-    this.#call.onHead(status);
     const headers = raw.filter((_, at) => !raw[at - (at % 2)]!.startsWith(':'));
-    writeHead(this.#exchange, status, responseHeaders(headers));
+    this.#call.onHead();
+    try {
+      writeHead(this.#exchange, status, responseHeaders(headers));
+      this.#answering = true;
+    } catch (error) {
+      stream.destroy(error as Error);
+    }
   }
 
   #onClose(stream: ClientHttp2Stream): void {

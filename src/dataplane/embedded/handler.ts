@@ -40,7 +40,8 @@ export class Handler {
     exchange.response.on('error', () => {});
     this.#route(exchange).catch((error: unknown) => {
       this.#logger.error({ error, requestId: exchange.id }, 'a request could not be handled');
-      breakOff(exchange);
+      if (exchange.response.headersSent) breakOff(exchange);
+      else answer(exchange, 500);
     });
   }
 

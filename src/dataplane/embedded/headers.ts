@@ -45,7 +45,8 @@ export function requestHeaders(exchange: Exchange): FlatHeaders {
   if (cookies.length > 0) result.push('Cookie', cookies.join('; '));
   result.push('X-Request-Id', exchange.id);
   result.push('X-Real-IP', client, 'X-Forwarded-For', client);
-  result.push('X-Forwarded-Host', host, 'X-Forwarded-Port', String(exchange.port));
+  if (host !== '') result.push('X-Forwarded-Host', host);
+  result.push('X-Forwarded-Port', String(exchange.port));
   result.push('X-Forwarded-Proto', exchange.secure ? 'https' : 'http');
   return result;
 }
@@ -67,10 +68,21 @@ export function toObject(flat: FlatHeaders): Record<string, string | string[]> {
   const result: Record<string, string | string[]> = Object.create(null);
   eachHeader(flat, (_, value, lower) => {
     const before = result[lower];
-    result[lower] = before === undefined ? value : [before, value].flat();
+    if (before === undefined) result[lower] = value;
+    else if (!SAID_ONCE.has(lower)) result[lower] = [before, value].flat();
   });
   return result;
 }
+
+/** Where HTTP/1.1 servers say them twice, the first counts: Node's HTTP/2 throws. */
+const SAID_ONCE = new Set([
+  ...['access-control-allow-credentials', 'access-control-max-age', 'access-control-request-method', 'age'],
+  ...['authorization', 'content-encoding', 'content-language', 'content-length', 'content-location'],
+  ...['content-md5', 'content-range', 'content-type', 'date', 'dnt', 'etag', 'expires', 'from', 'host'],
+  ...['if-match', 'if-modified-since', 'if-none-match', 'if-range', 'if-unmodified-since', 'last-modified'],
+  ...['location', 'max-forwards', 'proxy-authorization', 'range', 'referer', 'retry-after', 'tk'],
+  ...['upgrade-insecure-requests', 'user-agent', 'x-content-type-options'],
+]);
 
 /** Bytes are characters in the headers of HTTP/1.1, and leave as they came. */
 export const toFlat = (raw: unknown): FlatHeaders =>

@@ -75,7 +75,7 @@ class Relay implements Dispatcher.DispatchHandler {
   }
 
   readonly #onClose = (): void => {
-    if (!this.#exchange.response.writableFinished) this.#controller?.abort(new Error('the client is gone'));
+    this.#controller?.abort(new Error('the client is gone'));
   };
 
   onRequestStart(controller: Controller): void {
@@ -83,9 +83,9 @@ class Relay implements Dispatcher.DispatchHandler {
     if (this.#exchange.gone) this.#onClose();
   }
 
-  onRequestUpgrade(controller: Controller, status: number, _: unknown, server: Duplex): void {
+  onRequestUpgrade(controller: Controller, _: number, __: unknown, server: Duplex): void {
     this.#exchange.response.off('close', this.#onClose);
-    this.#call.onHead(status);
+    this.#call.onHead();
     const headers = toFlat(controller.rawHeaders);
     switchProtocols(this.#exchange, server, {
       headers: responseHeaders(headers),
@@ -96,9 +96,9 @@ class Relay implements Dispatcher.DispatchHandler {
 
   onResponseStart(controller: Controller, status: number): void {
     if (status < 200) return;
-    this.#answering = true;
-    this.#call.onHead(status);
+    this.#call.onHead();
     writeHead(this.#exchange, status, responseHeaders(toFlat(controller.rawHeaders)));
+    this.#answering = true;
     // What has come together leaves together; a body that comes later is not waited for.
     process.nextTick(() => flushHead(this.#exchange));
   }

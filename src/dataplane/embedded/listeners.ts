@@ -16,10 +16,13 @@ import type { Duplex } from 'node:stream';
 import type { SecureContext } from 'node:tls';
 import type { KeyPair } from '../../kube/index.ts';
 import type { Listening } from '../driver.ts';
+import { answer } from './answer.ts';
 import { type ClientRequest, type ClientResponse, Exchange } from './exchange.ts';
 
 /** As long as nginx keeps connections of clients that nobody uses. */
 const KEEP_ALIVE_MS = 75_000;
+/** How long a client may take to say what it wants. */
+const HEADERS_MS = 60_000;
 const MAX_HEADER_BYTES = 32 * 1024;
 /** Before a client has sent that much, it need not wait for us. */
 const WINDOW_BYTES = 1024 * 1024;
@@ -49,7 +52,7 @@ export class Listeners {
 
   constructor(options: ListenerOptions) {
     this.#options = options;
-    this.#http = createServer({ maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: 0 });
+    this.#http = createServer({ maxHeaderSize: MAX_HEADER_BYTES });
     const secure: SecureServerOptions & Pick<ServerOptions, 'maxHeaderSize'> = {
       allowHTTP1: true,
       cert: options.defaultCertificate.certificate,
@@ -63,6 +66,7 @@ export class Listeners {
     this.#serve(this.#https, true);
     this.#https.on('session', (session: Http2Session) => {
       session.setLocalWindowSize(WINDOW_BYTES);
+      session.setTimeout(KEEP_ALIVE_MS, () => session.close());
       this.#sessions.add(session);
       session.once('close', () => this.#sessions.delete(session));
     });
@@ -70,8 +74,13 @@ export class Listeners {
 
   async listen(): Promise<Listening> {
     const { address, httpPort, httpsPort } = this.#options;
-    await listen(this.#http, httpPort, address);
-    await listen(this.#https, httpsPort, address);
+    try {
+      await listen(this.#http, httpPort, address);
+      await listen(this.#https, httpsPort, address);
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
     return { http: portOf(this.#http), https: portOf(this.#https) };
   }
 
@@ -108,16 +117,24 @@ export class Listeners {
   }
 
   #serve(server: Server | Http2SecureServer, secure: boolean): void {
-    (server as Server).keepAliveTimeout = KEEP_ALIVE_MS;
+    const timeouts = server as Pick<Server, 'keepAliveTimeout' | 'headersTimeout' | 'requestTimeout'>;
+    timeouts.keepAliveTimeout = KEEP_ALIVE_MS;
+    timeouts.headersTimeout = HEADERS_MS;
+    // A body may take as long as it moves: see RequestBody.
+    timeouts.requestTimeout = 0;
     server.on('connection', (socket: Socket) => {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
     });
+    let port = 0;
+    server.once('listening', () => {
+      port = portOf(server);
+    });
     server.on('request', (request: ClientRequest, response: ClientResponse) => {
-      this.#take(new Exchange(request, response, { secure, port: portOf(server) }));
+      this.#take(new Exchange(request, response, { secure, port }));
     });
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-      this.#upgrade(request, socket as Socket, { secure, port: portOf(server), head });
+      this.#upgrade(request, socket as Socket, { secure, port, head });
     });
   }
 
@@ -132,10 +149,12 @@ export class Listeners {
     response.shouldKeepAlive = false;
     response.assignSocket(socket);
     response.once('finish', () => socket.end());
-    const upgrade = WEBSOCKET.test(request.headers.upgrade ?? '')
-      ? { protocol: 'websocket', head }
-      : undefined;
-    this.#take(new Exchange(request, response, { secure, port, upgrade }));
+    const isWebSocket = WEBSOCKET.test(request.headers.upgrade ?? '');
+    const upgrade = isWebSocket ? { protocol: 'websocket', head } : undefined;
+    const exchange = new Exchange(request, response, { secure, port, upgrade });
+    // Nobody reads bodies on such a connection any more.
+    if (exchange.hasBody) answer(exchange, 400);
+    else this.#take(exchange);
   }
 
   #take(exchange: Exchange): void {

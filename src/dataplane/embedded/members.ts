@@ -1,4 +1,4 @@
-import type { Endpoint, Pool, PoolId } from '../../ingress/model.ts';
+import type { Endpoint, Pool } from '../../ingress/model.ts';
 import type { Connector } from './connector.ts';
 import { GrpcConnector } from './grpc-connector.ts';
 import { HttpConnector } from './http-connector.ts';
@@ -103,5 +103,3 @@ export class Members {
     return this.#members;
   }
 }
-
-export type MembersOf = (pool: PoolId) => Members | undefined;

@@ -5,10 +5,16 @@ import type { UpstreamFailure } from './failure.ts';
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
+/** Pairs of host and Service. Those that come later are counted together. */
+const MOST_SERIES = 2000;
+
+type Labels = { class: string; host: string; service: string };
+
 /** What became of requests: counted, and told to the access log. */
 export class Traffic {
   readonly #metrics = new Metrics();
   readonly #className: string;
+  readonly #series = new Map<string, Labels>();
   readonly #log: AccessLog | undefined;
   readonly #requests = this.#metrics.counter('tidegate_router_requests_total', {
     help: 'Requests by what the client was told.',
@@ -45,11 +51,15 @@ export class Traffic {
     return this.#metrics.scrape();
   }
 
-  #labels({ matched, pool }: Exchange): { class: string; host: string; service: string } {
-    return {
-      class: this.#className,
-      host: matched?.host.host ?? '',
-      service: pool === undefined ? '' : `${pool.namespace}/${pool.service}`,
-    };
+  #labels({ matched, pool }: Exchange): Labels {
+    const host = matched?.host.host ?? '';
+    const service = pool === undefined ? '' : `${pool.namespace}/${pool.service}`;
+    const key = `${host} ${service}`;
+    const known = this.#series.get(key);
+    if (known !== undefined) return known;
+    if (this.#series.size >= MOST_SERIES) return { class: this.#className, host: 'other', service: 'other' };
+    const labels = { class: this.#className, host, service };
+    this.#series.set(key, labels);
+    return labels;
   }
 }

@@ -57,6 +57,35 @@ export function http2(make: MakeDriver): void {
       expect(echo.headers.cookie).toBe('a=1; b=2');
     });
 
+    test('headers with names that mean something to programs, and some that come twice', async () => {
+      const twice = await world.backend('twice', {
+        handle: (message, response) => {
+          const names = ['Content-Type', 'a/b', 'Content-Type', 'c/d', 'X-Twice', '1', 'X-Twice', '2'];
+          response.writeHead(200, [
+            ...names,
+            'constructor',
+            'x',
+            '__proto__',
+            'y',
+            'Set-Cookie',
+            'a',
+            'Set-Cookie',
+            'b',
+          ]);
+          response.end(JSON.stringify(message.rawHeaders));
+        },
+      });
+      await world.change({ hosts: [host('twice.io', 'twice')], pools: [pool('twice', [twice.port])] });
+      const { status, headers, body } = await askHttp2(session, 'twice.io/', {
+        headers: { constructor: 'z', tostring: 'w' },
+      });
+      expect(status).toBe(200);
+      expect(headers).toMatchObject({ constructor: 'x', 'x-twice': '1, 2', 'set-cookie': ['a', 'b'] });
+      expect(headers['content-type']).toMatch(/^(a\/b|c\/d)$/);
+      const seen = JSON.parse(body) as string[];
+      expect(seen).toEqual(expect.arrayContaining(['constructor', 'z', 'tostring', 'w']));
+    });
+
     test.each([
       ['elsewhere.io/', 404],
       ['one.io/a/../b', 400],

@@ -119,6 +119,25 @@ export function streams(make: MakeDriver): void {
       expect(said.length).toBe(2_000_000);
     });
 
+    test('an answer that comes before the whole request', async () => {
+      const hasty = await world.backend('hasty', {
+        handle: (_, response) => response.writeHead(401, { 'X-Hasty': 'yes' }).end('no'),
+      });
+      await world.change({ hosts: [host('hasty.io', 'hasty')], pools: [pool('hasty', [hasty.port])] });
+      const asked = request({
+        ...{ port: world.ports.http, method: 'POST', agent: false },
+        headers: { host: 'hasty.io', 'Transfer-Encoding': 'chunked' },
+      });
+      asked.on('error', () => {});
+      asked.write('begins');
+      const answer = await new Promise<IncomingMessage>((resolve) => asked.once('response', resolve));
+      expect(answer.statusCode).toBe(401);
+      expect(answer.headers['x-hasty']).toBe('yes');
+      answer.resume();
+      await new Promise((resolve) => answer.once('end', resolve));
+      asked.destroy();
+    });
+
     const upgrade = (path: string): Promise<{ status: number; message: IncomingMessage; socket?: Socket }> =>
       new Promise((resolve, reject) => {
         const headers = {

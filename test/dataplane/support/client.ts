@@ -6,7 +6,7 @@ import {
 } from 'node:http2';
 import { Agent as SecureAgent, request as secureRequest } from 'node:https';
 import { connect } from 'node:net';
-import { connect as connectTls, type PeerCertificate, type TLSSocket } from 'node:tls';
+import { connect as connectTls, type PeerCertificate } from 'node:tls';
 import type { Echo } from './backend.ts';
 
 export interface Ask {
@@ -141,5 +141,3 @@ export function askHttp2(
     stream.end(body);
   });
 }
-
-export type { TLSSocket };
