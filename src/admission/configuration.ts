@@ -1,15 +1,15 @@
 import { type KubeObject, qualifiedName, type Resource } from '../kube/index.ts';
-import type { AdmissionRule } from './rule.ts';
-import { VALIDATE_PATH } from './server.ts';
+import type { AdmissionRule, MatchCondition } from './rule.ts';
+import { MUTATE_PATH, VALIDATE_PATH } from './server.ts';
 
 const CONFIGURATION_NAME = 'tidegate';
 
-export const VALIDATING_CONFIGURATIONS: Resource = {
+const configurationsOf = (kind: 'validating' | 'mutating'): Resource => ({
   group: 'admissionregistration.k8s.io',
   version: 'v1',
-  resource: 'validatingwebhookconfigurations',
+  resource: `${kind}webhookconfigurations`,
   namespaced: false,
-};
+});
 
 /** Where the API server finds us: a Service in the cluster, or an address when we run beside it. */
 export type Endpoint = { service: { namespace: string; name: string; port: number } } | { url: string };
@@ -24,27 +24,47 @@ const SPEC_IS_WRITTEN = {
     'oldObject == null || !has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec',
 };
 
+function matchConditionsOf({ failurePolicy, matchConditions }: AdmissionRule): {
+  matchConditions?: MatchCondition[];
+} {
+  const conditions = [...(failurePolicy === 'Fail' ? [SPEC_IS_WRITTEN] : []), ...(matchConditions?.() ?? [])];
+  return conditions.length === 0 ? {} : { matchConditions: conditions };
+}
+
 /** What makes the API server ask: one webhook a rule, so that a rule's resources are all that it can hold up. */
-export const validatingConfiguration = (
+export const configurations = (
   rules: readonly AdmissionRule[],
   endpoint: Endpoint,
   caBundle: string,
-): KubeObject => ({
-  apiVersion: 'admissionregistration.k8s.io/v1',
-  kind: 'ValidatingWebhookConfiguration',
-  metadata: { name: CONFIGURATION_NAME },
-  webhooks: rules.map((rule) => ({
+): { resource: Resource; object: KubeObject }[] => {
+  const of = (kind: 'Validating' | 'Mutating', webhooks: object[]): KubeObject => ({
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: `${kind}WebhookConfiguration`,
+    metadata: { name: CONFIGURATION_NAME },
+    webhooks,
+  });
+  const webhooks = (mutates: boolean): object[] =>
+    rules
+      .filter((rule) => (rule.mutates ?? false) === mutates)
+      .map((rule) => webhookFor(rule, endpoint, caBundle));
+  return [
+    { resource: configurationsOf('validating'), object: of('Validating', webhooks(false)) },
+    { resource: configurationsOf('mutating'), object: of('Mutating', webhooks(true)) },
+  ];
+};
+
+function webhookFor(rule: AdmissionRule, endpoint: Endpoint, caBundle: string): object {
+  const path = rule.mutates ? MUTATE_PATH : VALIDATE_PATH;
+  return {
     name: `${qualifiedName(rule)}.tidegate.io`,
     admissionReviewVersions: ['v1'],
     sideEffects: 'None',
     failurePolicy: rule.failurePolicy,
-    ...(rule.failurePolicy === 'Fail' && { matchConditions: [SPEC_IS_WRITTEN] }),
+    ...matchConditionsOf(rule),
     matchPolicy: 'Equivalent',
     timeoutSeconds: 5,
     clientConfig: {
-      ...('url' in endpoint
-        ? { url: `${endpoint.url}${VALIDATE_PATH}` }
-        : { service: { ...endpoint.service, path: VALIDATE_PATH } }),
+      ...('url' in endpoint ? { url: `${endpoint.url}${path}` } : { service: { ...endpoint.service, path } }),
       caBundle: Buffer.from(caBundle).toString('base64'),
     },
     rules: [
@@ -56,5 +76,5 @@ export const validatingConfiguration = (
         scope: rule.scope,
       },
     ],
-  })),
-});
+  };
+}

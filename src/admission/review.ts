@@ -31,6 +31,13 @@ export interface Problem {
   message: string;
 }
 
+/** JSON Patch, RFC 6902. */
+export interface PatchOperation {
+  op: 'add' | 'replace' | 'remove';
+  path: string;
+  value?: unknown;
+}
+
 export interface Verdict {
   /** The object can not be as it is: the answer is "invalid", with every field. */
   problems?: Problem[];
@@ -38,6 +45,8 @@ export interface Verdict {
   forbidden?: string;
   /** Shown to the user; the request goes on. */
   warnings?: string[];
+  /** What to change in the object, of a rule that may. */
+  patch?: PatchOperation[];
 }
 
 interface AdmissionResponse {
@@ -45,6 +54,9 @@ interface AdmissionResponse {
   allowed: boolean;
   status?: Partial<Status>;
   warnings?: string[];
+  patchType?: 'JSONPatch';
+  /** In base64. */
+  patch?: string;
 }
 
 /** The whole body that answers a review. */
@@ -55,13 +67,15 @@ export const answer = (apiVersion: string, request: AdmissionRequest, verdict: V
 });
 
 function responseTo(request: AdmissionRequest, verdict: Verdict): AdmissionResponse {
-  const { problems = [], forbidden, warnings = [] } = verdict;
+  const { problems = [], forbidden, warnings = [], patch } = verdict;
   const base = { uid: request.uid, ...(warnings.length > 0 ? { warnings } : {}) };
   if (forbidden !== undefined) {
     return { ...base, allowed: false, status: { code: 403, reason: 'Forbidden', message: forbidden } };
   }
   if (problems.length > 0) return { ...base, allowed: false, status: invalid(request, problems) };
-  return { ...base, allowed: true };
+  if (patch === undefined) return { ...base, allowed: true };
+  const encoded = Buffer.from(JSON.stringify(patch)).toString('base64');
+  return { ...base, allowed: true, patchType: 'JSONPatch', patch: encoded };
 }
 
 /** In the words that an API server has for its own kinds, so that users need to know one form only. */

@@ -1,5 +1,11 @@
 import type { AdmissionRequest, Operation, Verdict } from './review.ts';
 
+/** In CEL: what must hold of a request for us to be asked. */
+export interface MatchCondition {
+  name: string;
+  expression: string;
+}
+
 /** What is asked about one resource before it may be written. */
 export interface AdmissionRule {
   group: string;
@@ -13,15 +19,21 @@ export interface AdmissionRule {
    * would be free to do what we forbid.
    */
   failurePolicy: 'Fail' | 'Ignore';
+  /** It changes what is written, instead of judging it. */
+  mutates?: true;
+  /** May change with what is in the cluster. */
+  matchConditions?(): readonly MatchCondition[];
   judge(request: AdmissionRequest): Promise<Verdict> | Verdict;
 }
 
 export const ruleFor = (
   rules: readonly AdmissionRule[],
   request: AdmissionRequest,
+  mutating = false,
 ): AdmissionRule | undefined =>
   rules.find(
-    ({ group, resource, operations }) =>
+    ({ group, resource, operations, mutates = false }) =>
+      mutates === mutating &&
       group === request.resource.group &&
       resource === request.resource.resource &&
       operations.includes(request.operation),

@@ -9,6 +9,7 @@ import { type AdmissionRule, ruleFor } from './rule.ts';
 const MOST_BODY_BYTES = 8 * 1024 * 1024;
 
 export const VALIDATE_PATH = '/validate';
+export const MUTATE_PATH = '/mutate';
 
 export interface ServerOptions {
   host: string;
@@ -78,8 +79,8 @@ export class AdmissionServer {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url?.split('?')[0];
     if (path === '/healthz' || path === '/readyz') return end(response, 200, 'ok');
-    if (path !== VALIDATE_PATH)
-      return end(response, 404, `nothing is at ${path}; reviews go to ${VALIDATE_PATH}`);
+    if (path !== VALIDATE_PATH && path !== MUTATE_PATH)
+      return end(response, 404, `nothing is at ${path}; reviews go to ${VALIDATE_PATH} and ${MUTATE_PATH}`);
     if (request.method !== 'POST') return end(response, 405, 'a review is a POST');
     const body = await read(request);
     if (body === undefined) return end(response, 413, `a review may have ${MOST_BODY_BYTES} bytes at most`);
@@ -89,7 +90,8 @@ export class AdmissionServer {
     } catch (error) {
       return end(response, 400, (error as Error).message);
     }
-    const verdict = (await ruleFor(this.#rules, review.request)?.judge(review.request)) ?? {};
+    const verdict =
+      (await ruleFor(this.#rules, review.request, path === MUTATE_PATH)?.judge(review.request)) ?? {};
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(JSON.stringify(answer(review.apiVersion, review.request, verdict)));
   }

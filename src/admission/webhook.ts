@@ -3,7 +3,7 @@ import { orAborted, sleep } from '../kube/clock.ts';
 import { Applier, type Clock, type KeyPair, type KubeClient, type Logger } from '../kube/index.ts';
 import { bundleOf, isGoodServing, newServing, signerOf } from './authorities.ts';
 import { type SecretName, sharedAuthorities } from './authority-secret.ts';
-import { type Endpoint, VALIDATING_CONFIGURATIONS, validatingConfiguration } from './configuration.ts';
+import { configurations, type Endpoint } from './configuration.ts';
 import type { AdmissionRule } from './rule.ts';
 import { AdmissionServer } from './server.ts';
 
@@ -87,8 +87,8 @@ async function configure(
   signal: AbortSignal,
 ): Promise<void> {
   const applier = new Applier(client, fieldManager);
-  const configuration = validatingConfiguration(rules, endpoint, bundle);
-  await orAborted(applier.apply(configuration, { resource: VALIDATING_CONFIGURATIONS, signal }), signal);
+  for (const { resource, object } of configurations(rules, endpoint, bundle))
+    await orAborted(applier.apply(object, { resource, signal }), signal);
 }
 
 /** All names and addresses that an API server may reach us by. */

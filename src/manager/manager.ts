@@ -8,6 +8,7 @@ import { childController, orAborted } from '../kube/clock.ts';
 import {
   type Clock,
   EventRecorder,
+  INGRESS_CLASSES,
   Informers,
   type KubeClient,
   type KubeObject,
@@ -71,7 +72,7 @@ async function work(options: ManagerOptions & { clock: Clock }, health: HealthSe
   try {
     await orAborted(synced, signal);
     await untilOneEnds(signal, [
-      (stop) => serveAdmission(options, membership, health, stop),
+      (stop) => serveAdmission(options, { membership, informers }, health, stop),
       (stop) => lead(options, { client, informers, membership, recorder, metrics, log, clock }, stop),
     ]);
   } finally {
@@ -83,7 +84,7 @@ async function work(options: ManagerOptions & { clock: Clock }, health: HealthSe
 
 async function serveAdmission(
   { client, clock = systemClock, webhook, logger, onReady }: ManagerOptions,
-  membership: PoolsContext['membership'],
+  { membership, informers }: Pick<PoolsContext, 'membership' | 'informers'>,
   health: HealthServer,
   signal: AbortSignal,
 ): Promise<void> {
@@ -91,14 +92,17 @@ async function serveAdmission(
   signal.addEventListener('abort', () => {
     health.ready = false;
   });
+  const ingressClasses = informers.for(INGRESS_CLASSES);
+  await orAborted(ingressClasses.synced, signal);
   await runWebhook(
     {
       client,
       ...webhook,
-      rules: admissionRules(membership, {
-        access: accessReviews(client, clock),
-        discovery: client.discovery,
-      }),
+      rules: admissionRules(
+        membership,
+        { access: accessReviews(client, clock), discovery: client.discovery },
+        ingressClasses.cache,
+      ),
       secret: WEBHOOK_SECRET,
       fieldManager: MANAGER,
       clock,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type KubeObject, UnknownKindError } from '../../kube/index.ts';
+import { type IngressClass, type KubeObject, UnknownKindError } from '../../kube/index.ts';
+import { Store } from '../../kube/informer/store.ts';
 import { Membership } from '../../pools/index.ts';
 import { type AdmissionRequest, answer, type Operation, type Verdict } from '../review.ts';
 import { ruleFor } from '../rule.ts';
@@ -11,6 +12,8 @@ const KINDS = {
   nodegroups: { group: 'apps.kubeedge.io', version: 'v1alpha1', kind: 'NodeGroup' },
   edgeapplications: { group: 'apps.kubeedge.io', version: 'v1alpha1', kind: 'EdgeApplication' },
 };
+
+const ingressClasses = new Store<IngressClass>(() => {});
 
 const membership = new Membership();
 membership.apply({
@@ -59,7 +62,7 @@ async function judge(resource: keyof typeof KINDS, asked: Asked): Promise<Verdic
     object: operation === 'DELETE' ? null : object(asked.spec),
     oldObject: operation === 'CREATE' ? null : object(asked.oldSpec),
   };
-  const rule = ruleFor(admissionRules(membership, rights), request);
+  const rule = ruleFor(admissionRules(membership, rights, ingressClasses), request);
   return (await rule?.judge(request)) ?? {};
 }
 
