@@ -11,5 +11,6 @@
  */
 export { classNameOf } from './class-name.ts';
 export { Compiler, type Inputs } from './compiler.ts';
+export { readIngress } from './ingress-facts.ts';
 export type { Outcome } from './outcome.ts';
 export type { Problem } from './problem.ts';
