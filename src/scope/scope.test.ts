@@ -107,6 +107,12 @@ describe('visible', () => {
     expect(see(plain, 'p1', 'a1', true)).toBe('hidden OtherPool');
     expect(see(undefined, 'p1', 'p2', true)).toBe('hidden UnknownService');
   });
+
+  it('shows an ingress controller in no pool what the Service lets everybody see', () => {
+    expect(see(plain, 'x', 'a1', true)).toBe('seen NotScoped');
+    expect(see(plain, 'x', undefined, true)).toBe('seen NotScoped');
+    expect(see(byApplication, 'x', 'a1', true)).toBe('hidden ClientWithoutPool');
+  });
 });
 
 describe('filters', () => {

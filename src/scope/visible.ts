@@ -30,7 +30,7 @@ export interface View {
   /** Undefined when it could not be looked up. */
   service: KubeObject | undefined;
   clientNode: string;
-  /** The client is an ingress controller: it sees its pool only, always. */
+  /** The client is an ingress controller: in a pool it sees that pool only; outside of all it is the door of none. */
   ingressController?: boolean;
 }
 
@@ -46,7 +46,9 @@ export const seesAll: Judge = () => NOT_SCOPED;
 /** The same for many endpoints of one Service: what they share is looked up once. */
 export function judgeFor(view: View): Judge {
   if (view.service === undefined) return () => UNKNOWN_SERVICE;
-  const judges = scopeFor(view, view.service).map((rule) => judgeBy(rule, view));
+  const judges = scopeFor(view, view.service)
+    .filter((rule) => rule !== INGRESS_CONTROLLER_RULE || isInPool(rule, view))
+    .map((rule) => judgeBy(rule, view));
   const [first] = judges;
   if (first === undefined) return seesAll;
   return judges.length === 1 ? first : (nodeName) => strictest(judges, nodeName);
@@ -64,6 +66,9 @@ function scopeFor({ ingressController }: View, service: KubeObject): Scope {
   const asked = scopeOf(service.metadata);
   return ingressController === true ? [INGRESS_CONTROLLER_RULE, ...asked] : asked;
 }
+
+const isInPool = ({ kinds }: Rule, { membership, clientNode }: View): boolean =>
+  kinds.some((kind) => membership.poolOf(kind, clientNode) !== undefined);
 
 function strictest(judges: readonly Judge[], nodeName: string | undefined): Verdict {
   let verdict = NOT_SCOPED;
