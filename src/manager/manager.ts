@@ -118,6 +118,8 @@ async function serveAdmission(
 
 async function lead(options: ManagerOptions, context: PoolsContext, signal: AbortSignal): Promise<void> {
   const runControllers = async (leading: AbortSignal): Promise<void> => {
+    // Every controller listens to it.
+    setMaxListeners(0, leading);
     // Made only now: a manager that does not lead needs no cache of all pods.
     const controllers = [
       ...poolControllers(context),

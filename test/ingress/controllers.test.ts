@@ -340,7 +340,7 @@ describe('what is told', () => {
         .catch(() => undefined);
       return found?.rules?.map(({ resources, resourceNames, verbs }) => [resources, resourceNames, verbs]);
     };
-    const rights = (...secrets: string[]) => [[['secrets'], secrets, ['get', 'list', 'watch']]];
+    const rights = (...secrets: string[]) => [[['secrets'], secrets, ['list', 'watch']]];
     await expect.poll(() => names('gold')).toEqual(rights('a-tls'));
     await expect.poll(() => names('gold-2')).toEqual(rights('b-tls'));
     await world.make(ingressObject('a', 'gold', ['a.example']));

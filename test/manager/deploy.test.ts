@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   EDGE_APPLICATIONS,
   type EdgeApplication,
+  L7_ROUTERS,
   NODE_GROUP_LABEL,
   NODE_GROUPS,
   NODE_POOL_LABEL,
@@ -25,8 +26,10 @@ import {
   Metrics,
   NODES,
   newSigningRequest,
+  POD_DISRUPTION_BUDGETS,
   PODS,
   type Resource,
+  ROLE_BINDINGS,
   SECRETS,
   SERVICE_ACCOUNTS,
   SERVICES,
@@ -234,6 +237,52 @@ describe('the manager with nothing but the rights of its ServiceAccount', () => 
       const { status } = await admin.get(CERTIFICATE_SIGNING_REQUESTS, { name: 'hub-n1' });
       return status?.conditions?.some(({ type, reason }) => type === 'Approved' && reason === 'NamesKnown');
     });
+  });
+
+  it('provisions a router, with rights of its own, and takes it away', async () => {
+    const parameters = { apiGroup: 'networking.tidegate.io', kind: 'IngressClassParameters', name: 'gold' };
+    await kubectl.apply(
+      {
+        apiVersion: 'networking.tidegate.io/v1alpha1',
+        kind: 'IngressClassParameters',
+        metadata: { name: 'gold', namespace: 'tidegate-system' },
+        parameters: { replicas: '2', pool: 'rome' },
+      },
+      {
+        apiVersion: 'networking.k8s.io/v1',
+        kind: 'IngressClass',
+        metadata: { name: 'gold' },
+        spec: { controller: 'tidegate.io/nginx', parameters },
+      },
+    );
+    await kubectl.apply({
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'Ingress',
+      metadata: { name: 'shop', namespace: 'default' },
+      spec: {
+        ingressClassName: 'gold',
+        tls: [{ hosts: ['shop.example'], secretName: 'shop-tls' }],
+        defaultBackend: { service: { name: 'web', port: { number: 80 } } },
+        rules: [{ host: 'shop.example' }],
+      },
+    });
+    const router = 'tidegate-router-gold';
+    await eventually(async () => !(await isGone(DEPLOYMENTS, router, 'tidegate-system')));
+    await eventually(async () => !(await isGone(POD_DISRUPTION_BUDGETS, router, 'tidegate-system')));
+    await eventually(async () => !(await isGone(ROLE_BINDINGS, router, 'default')));
+    // kubectl ends with 1 when the answer is no.
+    const may = (what: string): Promise<boolean> =>
+      kubectl.run(`auth can-i ${what} --as system:serviceaccount:tidegate-system:${router}`).then(
+        () => true,
+        () => false,
+      );
+    expect(await may('watch secrets/shop-tls -n default')).toBe(true);
+    expect(await may('watch secrets/other -n default')).toBe(false);
+    expect(await may('patch l7routers/gold --subresource status')).toBe(true);
+    expect(await may('patch l7routers/silver --subresource status')).toBe(false);
+    await kubectl.run('delete ingress shop -n default');
+    await eventually(() => isGone(L7_ROUTERS, 'gold'));
+    expect(await isGone(DEPLOYMENTS, router, 'tidegate-system')).toBe(true);
   });
 
   it('was refused nothing', () => {

@@ -148,7 +148,7 @@ function accessTo(router: L7Router, namespace: string, resourceNames: string[]):
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'Role',
       metadata,
-      rules: [{ apiGroups: [''], resources: ['secrets'], resourceNames, verbs: ['get', 'list', 'watch'] }],
+      rules: [{ apiGroups: [''], resources: ['secrets'], resourceNames, verbs: ['list', 'watch'] }],
     },
     {
       apiVersion: 'rbac.authorization.k8s.io/v1',
