@@ -9,4 +9,4 @@ const make = (...args: ConstructorParameters<typeof EmbeddedDriver>) => new Embe
 behaviour(make);
 conformance(make);
 injection(make, async () => process.pid);
-differential(make, 60);
+differential(make, 30);

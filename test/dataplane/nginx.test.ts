@@ -13,4 +13,4 @@ const processesOf = async (driver: Driver): Promise<unknown> =>
 behaviour(make);
 conformance(make);
 injection(make, processesOf);
-differential(make, 60);
+differential(make, 30);

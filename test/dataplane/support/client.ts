@@ -80,9 +80,10 @@ const answer = (status: number, headers: IncomingHttpHeaders, body: string): Ans
 });
 
 /** Bytes to the port, and all that comes back until the other side is done. */
-export function askRaw(port: number, bytes: string): Promise<string> {
+export function askRaw(port: number, bytes: string, { secure = false } = {}): Promise<string> {
   return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1');
+    const where = { port, host: '127.0.0.1' };
+    const socket = secure ? connectTls({ ...where, rejectUnauthorized: false }) : connect(where);
     let said = '';
     socket.setEncoding('latin1');
     socket.on('data', (text: string) => {

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { headerOf, responseHeaders, toFlat, toObject } from './headers.ts';
+
+test('what belongs to the connection stays behind', () => {
+  const raw = [
+    ...[
+      'Connection',
+      'Keep-Alive, X-Mine',
+      'Keep-Alive',
+      'timeout=5',
+      'x-mine',
+      '1',
+      'Transfer-Encoding',
+      'chunked',
+    ],
+    ...['Server', 'secret/1', 'Content-Type', 'a/b', 'Trailer', 'X-End'],
+  ];
+  expect(responseHeaders(raw)).toEqual(['Server', 'tidegate', 'Content-Type', 'a/b', 'Trailer', 'X-End']);
+});
+
+test('bytes leave as they came', () => {
+  const value = Buffer.from([0x63, 0xe9, 0xff]);
+  const [, read] = toFlat([Buffer.from('X-Latin'), value]);
+  expect(Buffer.from(read!, 'latin1')).toEqual(value);
+  expect(toFlat(undefined)).toEqual([]);
+});
+
+test('for HTTP/2 each name comes once', () => {
+  const flat = [
+    'Set-Cookie',
+    'a',
+    'set-cookie',
+    'b',
+    'SET-COOKIE',
+    'c',
+    'ETag',
+    '1',
+    'etag',
+    '2',
+    '__proto__',
+    'x',
+  ];
+  const object = toObject(flat);
+  expect(Object.entries(object)).toEqual([
+    ['set-cookie', ['a', 'b', 'c']],
+    ['etag', '1'],
+    ['__proto__', 'x'],
+  ]);
+});
+
+test('values of a name that came several times are one list', () => {
+  expect(headerOf(['Connection', 'a', 'connection', 'b'], 'connection')).toBe('a, b');
+  expect(headerOf([], 'connection')).toBeUndefined();
+});

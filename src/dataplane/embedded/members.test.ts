@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest';
+import type { Pool } from '../../ingress/model.ts';
+import { type Member, Members } from './members.ts';
+
+const pool = (ports: number[], balance: Pool['balance'] = 'roundRobin'): Pool => ({
+  ...{ id: 'shop_web_80', namespace: 'shop', service: 'web', protocol: 'http', balance },
+  endpoints: ports.map((port) => ({ address: '10.0.0.1', port })),
+});
+
+const NOW = 1_000_000;
+const NONE: ReadonlySet<Member> = new Set();
+const portsOf = (members: Members, times: number): (number | undefined)[] =>
+  Array.from({ length: times }, () => members.pick(NONE, NOW)?.endpoint.port);
+
+describe('who is next', () => {
+  test('each in turn', () => {
+    expect(portsOf(new Members(pool([1, 2, 3])), 7)).toEqual([1, 2, 3, 1, 2, 3, 1]);
+  });
+
+  test('nobody twice for one request', () => {
+    const members = new Members(pool([1, 2]));
+    const tried = new Set<Member>();
+    for (const port of [1, 2]) {
+      const member = members.pick(tried, NOW)!;
+      expect(member.endpoint.port).toBe(port);
+      tried.add(member);
+    }
+    expect(members.pick(tried, NOW)).toBeUndefined();
+  });
+
+  test('who failed is left out for a while, unless there is nobody else', () => {
+    const members = new Members(pool([1, 2]));
+    members.pick(NONE, NOW)!.failed(NOW);
+    expect(portsOf(members, 3)).toEqual([2, 2, 2]);
+    members.pick(NONE, NOW)!.failed(NOW);
+    expect(new Set(portsOf(members, 4))).toEqual(new Set([1, 2]));
+    const later = Array.from({ length: 4 }, () => members.pick(NONE, NOW + 60_000)!);
+    expect(new Set(later.map(({ endpoint }) => endpoint.port))).toEqual(new Set([1, 2]));
+  });
+
+  test('who answers is back at once', () => {
+    const members = new Members(pool([1, 2]));
+    const first = members.pick(NONE, NOW)!;
+    first.failed(NOW);
+    first.answered();
+    expect(new Set(portsOf(members, 4))).toEqual(new Set([1, 2]));
+  });
+
+  test('the fewest requests', () => {
+    const members = new Members(pool([1, 2, 3], 'leastConnections'));
+    const counts = new Map<number, number>();
+    for (let i = 0; i < 9; i++) {
+      const member = members.pick(NONE, NOW)!;
+      member.inFlight++;
+      counts.set(member.endpoint.port, member.inFlight);
+    }
+    expect([...counts.values()]).toEqual([3, 3, 3]);
+    members.all()[1]!.inFlight = 0;
+    expect(portsOf(members, 2)).toEqual([2, 2]);
+  });
+
+  test('nobody in an empty pool', () => {
+    expect(new Members(pool([])).pick(NONE, NOW)).toBeUndefined();
+  });
+});
+
+describe('a pool that changes', () => {
+  test('who stays keeps what is known of it; who goes is told of', () => {
+    const members = new Members(pool([1, 2]));
+    const [one, two] = members.all();
+    one!.failed(NOW);
+    expect(members.update(pool([1, 3]))).toEqual([two]);
+    expect(members.all()[0]).toBe(one);
+    expect(portsOf(members, 2)).toEqual([3, 3]);
+  });
+
+  test('another protocol is another way to everybody', () => {
+    const members = new Members(pool([1]));
+    const before = [...members.all()];
+    expect(members.update({ ...pool([1]), protocol: 'https' })).toEqual(before);
+    expect(members.all()[0]).not.toBe(before[0]);
+  });
+});
