@@ -71,6 +71,7 @@ ${accessLog(inputs)}
   large_client_header_buffers 4 16k;
   underscores_in_headers on;
   merge_slashes off;
+${timeouts(inputs)}
 
   # Nothing but a WebSocket: other protocols could carry requests past the routes.
   map $http_upgrade $tidegate_connection {
@@ -145,6 +146,15 @@ ${measured.join('\n')}
       content_by_lua_block { require "tidegate.answer" (400) }
     }`;
 }
+
+const timeouts = ({ connectTimeoutMs, readTimeoutMs }: ConfigInputs): string =>
+  ['proxy', 'grpc']
+    .map(
+      (kind) => `  ${kind}_connect_timeout ${connectTimeoutMs}ms;
+  ${kind}_read_timeout ${readTimeoutMs}ms;
+  ${kind}_send_timeout ${readTimeoutMs}ms;`,
+    )
+    .join('\n');
 
 /** nginx makes all of them, used or not. */
 const temporaryPaths = (runtime: string): string =>

@@ -43,14 +43,15 @@ async function tryLua({ path, modules }: NginxBinary): Promise<string | undefine
       `${modules.map((module) => `load_module ${module};`).join('\n')}
 pid ${directory}/pid;
 error_log stderr;
+daemon off;
 events {}
 http {
   access_log off;
-  init_by_lua_block { require "cjson" require "ngx.balancer" require "ngx.ssl" }
+  init_by_lua_block { require "cjson" require "ngx.balancer" require "ngx.ssl" os.exit(0) }
 }
 `,
     );
-    await promisify(execFile)(path, ['-t', '-q', '-c', config]);
+    await promisify(execFile)(path, ['-c', config]);
     return undefined;
   } catch (error) {
     return (error as Error).message.split('\n').find((line) => line.includes('[e')) ?? String(error);

@@ -5,11 +5,14 @@ import type { Logger } from '../../kube/index.ts';
 /** As nginx writes them: date, time, [level] pid#thread: what happened. */
 const LINE = /^\S+ \S+ \[(\w+)\] (\d+)#\d+: (.*)$/;
 
+const LAST_WORDS_MS = 200;
+
 /** The master process of nginx. It holds the ports, and puts another worker in the place of one that is gone. */
 export class Master {
   readonly #child: ChildProcess;
   readonly #ended: Promise<string>;
-  #lastError = '';
+  /** The first thing; what follows from it says less. */
+  #wrong: string | undefined;
 
   constructor(binary: string, config: string, logger: Logger) {
     this.#child = spawn(binary, ['-c', config], {
@@ -18,15 +21,7 @@ export class Master {
       env: {},
     });
     createInterface({ input: this.#child.stderr! }).on('line', (line) => this.#log(line, logger));
-    this.#ended = new Promise((resolve) => {
-      this.#child.once('error', (error) => resolve(error.message));
-      // Not `exit`: what it said last is still on its way then.
-      this.#child.once('close', (code, signal) =>
-        resolve(
-          signal === null ? this.#lastError || `it ended with code ${code}` : `it was ended by ${signal}`,
-        ),
-      );
-    });
+    this.#ended = this.#end();
   }
 
   get pid(): number | undefined {
@@ -49,9 +44,27 @@ export class Master {
     await this.#ended;
   }
 
+  async #end(): Promise<string> {
+    const child = this.#child;
+    const closed = new Promise((resolve) => child.once('close', resolve));
+    const reason = await new Promise<() => string>((resolve) => {
+      child.once('error', (error) => resolve(() => error.message));
+      child.once('exit', (code, signal) =>
+        resolve(() =>
+          signal === null ? (this.#wrong ?? `it ended with code ${code}`) : `it was ended by ${signal}`,
+        ),
+      );
+    });
+    // What it said last is still on its way. Workers that outlive it keep the line open.
+    let timer: NodeJS.Timeout | undefined;
+    await Promise.race([closed, new Promise((resolve) => (timer = setTimeout(resolve, LAST_WORDS_MS)))]);
+    clearTimeout(timer);
+    return reason();
+  }
+
   #log(line: string, logger: Logger): void {
     const [, level = 'error', pid = this.pid, message = line] = LINE.exec(line) ?? [];
-    if (LEVELS[level] === undefined) this.#lastError = message;
+    if (LEVELS[level] === undefined) this.#wrong ??= message;
     logger[LEVELS[level] ?? 'error']({ process: Number(pid) }, message);
   }
 }

@@ -95,9 +95,17 @@ export class NginxDriver implements Driver {
       await nginx.push(changes);
     } catch (error) {
       if (!(error instanceof CapacityError)) return this.#replace(nginx, after, error);
-      // What was written of it before the room ran out.
-      await nginx.push(inverseOf(changes, this.#table));
+      await this.#takeBack(nginx, changes);
       throw error;
+    }
+  }
+
+  /** What was written of it before the room ran out. */
+  async #takeBack(nginx: Nginx, changes: readonly Change[]): Promise<void> {
+    try {
+      await nginx.push(inverseOf(changes, this.#table));
+    } catch (error) {
+      await this.#replace(nginx, this.#table, error);
     }
   }
 
@@ -122,19 +130,21 @@ export class NginxDriver implements Driver {
     this.#logger.error({ reason }, 'nginx has ended: another one is started');
     this.#nginx = undefined;
     this.#why = `nginx has ended: ${reason}`;
-    this.#relaunch(0);
+    this.#relaunch(nginx, 0);
   }
 
-  #relaunch(ms: number): void {
+  #relaunch(former: Nginx, ms: number): void {
     this.#restart = setTimeout(() => {
       this.#serial
         .run(async () => {
-          if (this.#nginx === undefined && !this.#closing) await this.#launch();
+          if (this.#nginx !== undefined || this.#closing) return;
+          await former.stop();
+          await this.#launch();
         })
         .catch((error: unknown) => {
           this.#why = `nginx can not be started: ${(error as Error).message}`;
           this.#logger.error({ error }, this.#why);
-          this.#relaunch(RESTART_MS);
+          this.#relaunch(former, RESTART_MS);
         });
     }, ms);
   }

@@ -12,7 +12,7 @@ import { findNginx, type NginxBinary } from './find-nginx.ts';
 import { luaDirectory } from './lua-files.ts';
 import { Master } from './master.ts';
 import { freePort } from './ports.ts';
-import { endFormer, makeRuntimeDirectory, removeRuntimeDirectory } from './runtime-directory.ts';
+import { endFormer, isNginx, makeRuntimeDirectory, removeRuntimeDirectory } from './runtime-directory.ts';
 
 const MIB = 1024 * 1024;
 /** Reserved, not used: memory that nothing was written to costs nothing. */
@@ -63,8 +63,7 @@ export class Nginx {
       const wrong = await nginx.#ready();
       if (wrong === undefined) return nginx;
       await nginx.stop();
-      const mayChoose = options.httpPort === 0 || options.httpsPort === 0;
-      if (!mayChoose || !wrong.includes('bind()') || attempt === MOST_STARTS) {
+      if (attempt === MOST_STARTS || !isTaken(wrong, options, listening)) {
         throw new Error(`nginx did not start: ${wrong}`);
       }
     }
@@ -137,7 +136,18 @@ export class Nginx {
 
   async stop(): Promise<void> {
     await this.#master.stop();
+    await this.#endOrphans();
     removeRuntimeDirectory(this.#runtime, this.#directory);
+  }
+
+  /** Workers outlive a master that was killed, with its ports. They finish what they have. */
+  async #endOrphans(): Promise<void> {
+    const workers = await this.state().then(
+      (state) => state.workers,
+      // Nobody answers: there are none.
+      () => [],
+    );
+    for (const pid of workers) if (await isNginx('worker', pid)) process.kill(pid, 'SIGQUIT');
   }
 
   /** Undefined when it is; else what went wrong. */
@@ -161,3 +171,9 @@ export class Nginx {
     }
   }
 }
+
+/** Whether it failed for a port that could as well be another one. */
+const isTaken = (wrong: string, options: NginxOptions, listening: Listening): boolean =>
+  wrong.startsWith('bind()') &&
+  ((options.httpPort === 0 && wrong.includes(`:${listening.http} `)) ||
+    (options.httpsPort === 0 && wrong.includes(`:${listening.https} `)));

@@ -25,9 +25,9 @@ export async function endFormer(directory: string): Promise<void> {
   const runtime = read(noteIn(directory));
   if (runtime === undefined) return;
   const pid = Number(read(join(runtime, PID_FILE)));
-  if (pid > 0 && (await isNginxOf(pid, runtime))) {
+  if (pid > 0 && (await isNginx('master', pid))) {
     process.kill(pid, 'SIGTERM');
-    while (await isNginxOf(pid, runtime)) await new Promise((resolve) => setTimeout(resolve, 20));
+    while (await isNginx('master', pid)) await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
   removeRuntimeDirectory(runtime, directory);
 }
@@ -39,12 +39,18 @@ export function removeRuntimeDirectory(runtime: string, directory: string): void
 
 const noteIn = (directory: string): string => join(directory, 'nginx.runtime');
 
-/** The pid may have been given to somebody else since. */
-async function isNginxOf(pid: number, runtime: string): Promise<boolean> {
+/** The pid may have been given to somebody else since. nginx writes what a process is where its arguments were. */
+export const isNginx = async (role: 'master' | 'worker', pid: number): Promise<boolean> =>
+  (await commandLine(pid)).startsWith(`nginx: ${role} process`);
+
+const POLL_MS = 20;
+
+/** Empty when there is no such process. */
+async function commandLine(pid: number): Promise<string> {
   try {
-    return (await readFile(`/proc/${pid}/cmdline`, 'utf8')).includes(runtime);
+    return await readFile(`/proc/${pid}/cmdline`, 'utf8');
   } catch (error) {
-    if (isErrno(error, 'ENOENT') || isErrno(error, 'ESRCH')) return false;
+    if (isErrno(error, 'ENOENT') || isErrno(error, 'ESRCH')) return '';
     throw error;
   }
 }

@@ -24,7 +24,9 @@ end
 local function leave(ctx)
   local name = ctx.endpoint
   failure.note(ctx)
-  endpoints.ended(name)
+  if ctx.pool.counted then
+    endpoints.ended(name)
+  end
   ctx.endpoint = false
   ctx.tried = ctx.tried or {}
   table.insert(ctx.tried, name)
@@ -33,6 +35,13 @@ end
 -- A connection that was kept may have been closed at the other end just now: then the only endpoint is asked again.
 local function pick(ctx)
   return endpoints.pick(ctx.pool, ctx.tried) or endpoints.pick(ctx.pool)
+end
+
+-- Those of the configuration, but for what the route says.
+local function set_timeouts(limits)
+  local read = (limits.readTimeoutMs or settings.read_timeout_ms) / 1000
+  local connect = (limits.connectTimeoutMs or settings.connect_timeout_ms) / 1000
+  balancer.set_timeouts(connect, read, read)
 end
 
 return function()
@@ -44,11 +53,12 @@ return function()
   end
   local endpoint = pick(ctx)
   ctx.endpoint = endpoint.name
-  endpoints.began(endpoint.name)
-  local limits = ctx.action.limits
-  local read = (limits.readTimeoutMs or settings.read_timeout_ms) / 1000
-  local connect = (limits.connectTimeoutMs or settings.connect_timeout_ms) / 1000
-  balancer.set_timeouts(connect, read, read)
+  if ctx.pool.counted then
+    endpoints.began(endpoint.name)
+  end
+  if ctx.action.timed then
+    set_timeouts(ctx.action.limits)
+  end
   local ok, why = balancer.set_current_peer(endpoint.address, endpoint.port)
   if not ok then
     ngx.log(ngx.ERR, "endpoint ", endpoint.name, " can not be used: ", why)

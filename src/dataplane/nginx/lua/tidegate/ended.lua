@@ -9,7 +9,9 @@ local var, now, start_time = ngx.var, ngx.now, ngx.req.start_time
 
 local function end_at_endpoint(ctx, status)
   local name = ctx.endpoint
-  endpoints.ended(name)
+  if ctx.pool.counted then
+    endpoints.ended(name)
+  end
   if (status == 502 or status == 504) and failure.is_ours() then
     failure.note(ctx)
   elseif status ~= 499 then

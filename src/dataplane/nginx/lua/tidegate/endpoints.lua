@@ -33,7 +33,7 @@ end
 -- The first in turn, or the one with the fewest requests. `tried` may be nil.
 local function pick(pool, tried, even_down)
   local list = pool.endpoints
-  local least = pool.balance == "leastConnections"
+  local least = pool.counted
   local best, fewest
   local turn = pool.turn
   for i = 0, #list - 1 do
@@ -50,12 +50,18 @@ local function pick(pool, tried, even_down)
       end
     end
   end
-  pool.turn = turn + 1
+  if best then
+    pool.turn = turn + 1
+  end
   return best
 end
 
 -- One that may be down is better than none. Nil: all were tried.
 function endpoints.pick(pool, tried)
+  local list = pool.endpoints
+  if list[2] == nil and not tried then
+    return list[1]
+  end
   return pick(pool, tried, false) or pick(pool, tried, true)
 end
 
@@ -64,7 +70,9 @@ function endpoints.failed(name)
 end
 
 function endpoints.answered(name)
-  down_until[name] = nil
+  if down_until[name] then
+    down_until[name] = nil
+  end
 end
 
 function endpoints.began(name)

@@ -9,11 +9,11 @@ local IPV6 = [[\A\[[0-9a-f:.]{2,45}\]\z]]
 local PORT = [[:[0-9]{0,5}\z]]
 local LONGEST = 253
 
-local NOT_SENT = [=[[\x00-\x20#\x7f]]=]
+local NOT_SENT = [=[[\x00-\x20#\x7f]|%(?:00|(?![0-9a-f]{2}))]=]
 local DOT_SEGMENT = [[(?:/|\\|%2f|%5c)(?:\.|%2e){1,2}(?:;|%3b|/|\\|%2f|%5c|\z)]]
 
 -- What both of them need to match at all, and hardly any path has.
-local SUSPICIOUS = NOT_SENT .. [=[|[/\\fFcC][.%]]=]
+local SUSPICIOUS = [=[[\x00-\x20#%\x7f]|[/\\]\.]=]
 
 local DOT, BRACKET, SLASH, QUERY = 46, 91, 47, "?"
 
@@ -70,7 +70,7 @@ function request.path(target)
     return nil
   end
   -- Nearly all paths are beyond doubt at the first look.
-  if find(path, SUSPICIOUS, "jo") and (find(path, NOT_SENT, "jo") or find(path, DOT_SEGMENT, "ijo")) then
+  if find(path, SUSPICIOUS, "jo") and (find(path, NOT_SENT, "ijo") or find(path, DOT_SEGMENT, "ijo")) then
     return nil
   end
   return path

@@ -11,6 +11,7 @@ local function decode_action(action)
     total = total + backend.weight
   end
   action.weight = total
+  action.timed = action.limits.connectTimeoutMs ~= nil or action.limits.readTimeoutMs ~= nil
   return action
 end
 
@@ -30,6 +31,7 @@ end
 
 local function decode_pool(text, before)
   local pool = cjson.decode(text)
+  pool.counted = pool.balance == "leastConnections"
   pool.label = pool.namespace .. "/" .. pool.service
   for _, endpoint in ipairs(pool.endpoints) do
     if string.find(endpoint.address, ":", 1, true) then

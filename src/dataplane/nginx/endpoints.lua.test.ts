@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { runLua } from './testing/run-lua.ts';
+
+const BEGIN = `
+  local now = 100
+  ngx.now = function() return now end
+  local endpoints = require "tidegate.endpoints"
+  local function pool(balance, ...)
+    local list = {}
+    for i, name in ipairs { ... } do list[i] = { name = name } end
+    return { turn = 0, endpoints = list, counted = balance == "leastConnections" }
+  end
+  local function picks(pool, times, tried)
+    local names = {}
+    for i = 1, times do
+      local found = endpoints.pick(pool, tried)
+      names[i] = found and found.name or "none"
+    end
+    return table.concat(names, " ")
+  end`;
+
+describe('endpoints.lua', () => {
+  it('takes them in turn', async () => {
+    const script = `${BEGIN} return { picks(pool("roundRobin", "a", "b", "c"), 7), picks(pool("roundRobin", "a"), 2) }`;
+    expect(await runLua(script)).toEqual(['a b c a b c a', 'a a']);
+  });
+
+  it('leaves out who failed for a while, and nobody when all did', async () => {
+    const script = `${BEGIN}
+      local p = pool("roundRobin", "a", "b", "c")
+      endpoints.failed("b")
+      local without = picks(p, 4)
+      endpoints.failed("a")
+      endpoints.failed("c")
+      local all = picks(p, 3)
+      endpoints.answered("c")
+      local only = picks(p, 3)
+      now = now + 11
+      return { without, all, only, picks(p, 3) }`;
+    expect(await runLua(script)).toEqual(['a c a c', 'a b c', 'c c c', 'a b c']);
+  });
+
+  it('asks nobody twice for one request', async () => {
+    const script = `${BEGIN}
+      local p = pool("roundRobin", "a", "b", "c")
+      endpoints.failed("c")
+      return { picks(p, 2, { "a" }), picks(p, 1, { "a", "b" }), picks(p, 1, { "a", "b", "c" }) }`;
+    expect(await runLua(script)).toEqual(['b b', 'c', 'none']);
+  });
+
+  it('takes the one with the fewest requests, and in turn among equals', async () => {
+    const script = `${BEGIN}
+      local p = pool("leastConnections", "a", "b", "c")
+      local equal = picks(p, 3)
+      endpoints.began("a")
+      endpoints.began("a")
+      endpoints.began("b")
+      local least = picks(p, 2)
+      endpoints.ended("a")
+      endpoints.ended("a")
+      endpoints.began("c")
+      return { equal, least, picks(p, 2) }`;
+    expect(await runLua(script)).toEqual(['a b c', 'c c', 'a a']);
+  });
+});

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { runLua } from './testing/run-lua.ts';
+import { trafficMetrics } from './traffic.ts';
+
+const PRINT = `
+  local text
+  ngx.say = function(said) text = said end
+  metrics.print()
+  return text`;
+
+describe('metrics.lua', () => {
+  it('counts by host, Service and code; times in buckets', async () => {
+    const counts = await runLua(`
+      local metrics = require "tidegate.metrics"
+      local host, pool = { host = "*.io" }, { label = "shop/web" }
+      metrics.ended(host, pool, 200, 0.005)
+      metrics.ended(host, pool, 200, 0.006)
+      metrics.flush()
+      metrics.ended(host, pool, 502, 11)
+      metrics.failed(host, pool, "connect")
+      metrics.ended(nil, nil, 404, 0)
+      ${PRINT}`);
+    const lines = trafficMetrics(String(counts), 'gold').split('\n');
+    const of = 'class="gold",host="*.io",service="shop/web"';
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        `tidegate_router_requests_total{${of},code="200"} 2`,
+        `tidegate_router_requests_total{${of},code="502"} 1`,
+        `tidegate_router_requests_total{class="gold",host="",service="",code="404"} 1`,
+        `tidegate_router_request_duration_seconds_bucket{${of},le="0.005"} 1`,
+        `tidegate_router_request_duration_seconds_bucket{${of},le="0.01"} 2`,
+        `tidegate_router_request_duration_seconds_bucket{${of},le="10"} 2`,
+        `tidegate_router_request_duration_seconds_bucket{${of},le="+Inf"} 3`,
+        `tidegate_router_request_duration_seconds_sum{${of}} 11.011`,
+        `tidegate_router_request_duration_seconds_count{${of}} 3`,
+        `tidegate_router_upstream_errors_total{${of},kind="connect"} 1`,
+      ]),
+    );
+  });
+
+  it('has an end: hosts beyond it are counted together', async () => {
+    const counts = await runLua(`
+      local metrics = require "tidegate.metrics"
+      for i = 1, 2500 do
+        metrics.ended({ host = "h" .. i }, { label = "n/s" }, 200, 0)
+      end
+      ${PRINT}`);
+    const lines = String(counts).split('\n');
+    expect(lines.filter((line) => line.startsWith('code\t'))).toHaveLength(2001);
+    expect(lines).toContain('code\tother\tother\t200\t500');
+  });
+});

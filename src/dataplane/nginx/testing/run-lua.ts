@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { findNginx } from '../find-nginx.ts';
+import { luaDirectory } from '../lua-files.ts';
+
+/**
+ * Runs Lua in a real nginx that ends before it listens. The script is the body of a function of `input`, and what it
+ * returns comes back.
+ */
+export async function runLua(script: string, input: unknown = {}): Promise<unknown> {
+  const found = await findNginx();
+  if ('missing' in found) throw new Error(found.missing);
+  const directory = mkdtempSync(join(tmpdir(), 'tidegate-lua-'));
+  const file = (name: string): string => join(directory, name);
+  try {
+    writeFileSync(file('input.json'), JSON.stringify(input));
+    writeFileSync(file('script.lua'), script);
+    writeFileSync(file('nginx.conf'), config(found.nginx.modules, directory));
+    await promisify(execFile)(found.nginx.path, ['-c', file('nginx.conf')]);
+    return JSON.parse(readFileSync(file('output.json'), 'utf8'));
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+const config = (modules: readonly string[], directory: string): string => `
+${modules.map((module) => `load_module ${module};`).join('\n')}
+pid ${directory}/pid;
+error_log stderr warn;
+daemon off;
+events {}
+http {
+  access_log off;
+  lua_package_path "${luaDirectory()}/?.lua;;";
+  ${['hosts', 'pools', 'certificates', 'metrics', 'state'].map((name) => `lua_shared_dict tidegate_${name} 4m;`).join(' ')}
+  init_by_lua_block {
+    local cjson = require "cjson"
+    local function file(name, mode) return assert(io.open("${directory}/" .. name, mode)) end
+    local input = cjson.decode(file("input.json"):read("*a"))
+    local script = setfenv(assert(loadfile("${directory}/script.lua")), setmetatable({ input = input }, { __index = _G }))
+    local output = file("output.json", "w")
+    output:write(cjson.encode(script()))
+    output:close()
+    os.exit(0)
+  }
+}
+`;
