@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
-import { orAborted, sleep } from '../kube/clock.ts';
+import { orAborted } from '../kube/clock.ts';
 import { Applier, type Clock, type KeyPair, type KubeClient, type Logger } from '../kube/index.ts';
+import { Alarm } from './alarm.ts';
 import { bundleOf, isGoodServing, newServing, signerOf } from './authorities.ts';
 import { type SecretName, sharedAuthorities } from './authority-secret.ts';
 import { configurations, type Endpoint } from './configuration.ts';
@@ -22,6 +23,8 @@ export interface WebhookOptions {
   fieldManager: string;
   clock: Clock;
   log: Logger;
+  /** Calls back when rules may want to be asked about something else than before. Returns how to end that. */
+  onChange?: (changed: () => void) => () => void;
   /** Called once, when API servers ask us. */
   onReady?: () => void;
 }
@@ -29,6 +32,7 @@ export interface WebhookOptions {
 /** Answers API servers, and has them ask, until the signal is aborted. */
 export async function runWebhook(options: WebhookOptions, signal: AbortSignal): Promise<void> {
   const { host, port, rules, log, clock } = options;
+  const alarm = new Alarm(clock);
   let current = await certificatesAfter(undefined, options, signal);
   const server = await AdmissionServer.listen({
     host,
@@ -37,11 +41,12 @@ export async function runWebhook(options: WebhookOptions, signal: AbortSignal): 
     rules,
     logger: log,
   });
+  const forget = options.onChange?.(() => alarm.ring());
   try {
     const endpoint = options.endpoint ?? { url: `https://${authorityOf(host, server.port)}` };
     await configure(options, endpoint, current, signal);
     options.onReady?.();
-    while (await slept(clock, signal)) {
+    while (await alarm.slept(PERIOD_MS, signal)) {
       try {
         const next = await certificatesAfter(current, options, signal);
         if (next.serving !== current.serving) server.renew(next.serving);
@@ -54,6 +59,7 @@ export async function runWebhook(options: WebhookOptions, signal: AbortSignal): 
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
+    forget?.();
     await server.close();
   }
 }
@@ -101,10 +107,3 @@ function hostsOf(host: string, endpoint: Endpoint | undefined): string[] {
 
 const authorityOf = (host: string, port: number): string =>
   isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
-
-/** False when the signal ended it. */
-const slept = (clock: Clock, signal: AbortSignal): Promise<boolean> =>
-  sleep(clock, PERIOD_MS, signal).then(
-    () => true,
-    () => false,
-  );
