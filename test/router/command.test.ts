@@ -1,0 +1,146 @@
+/** `tidegate router`, `trace`, `get` and `describe` as users run them. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { INGRESS_CLASS_PARAMETERS } from '../../src/api/index.ts';
+import { ingress, service, slice } from '../../src/ingress/testing/objects.ts';
+import { ENDPOINT_SLICES, INGRESS_CLASSES, INGRESSES, NAMESPACES, SERVICES } from '../../src/kube/index.ts';
+import { Backend } from '../dataplane/support/backend.ts';
+import { ask } from '../dataplane/support/client.ts';
+import { eventually } from '../support/cluster.ts';
+import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';
+import { findKubectl } from '../support/kubectl.ts';
+import { Tidegate } from '../support/tidegate.ts';
+
+const BIN = join(import.meta.dirname, '../../bin');
+const HOST = 'shop.example';
+let cluster: EmbeddedWithKinds;
+let directory: string;
+let backend: Backend;
+/** Ends the answer that is under way. */
+let finish: () => void = () => {};
+
+beforeAll(async () => {
+  cluster = await startEmbeddedWithKinds();
+  directory = await mkdtemp(join(tmpdir(), 'tidegate-test-'));
+  backend = await Backend.start('slow', {
+    handle: (request, response) => {
+      if (request.url !== '/slow') return void response.end('at once');
+      response.write('begun, ');
+      finish = () => response.end('ended');
+    },
+  });
+  const { client } = cluster;
+  const meta = (apiVersion: string, kind: string, name: string, namespace?: string) => ({
+    apiVersion,
+    kind,
+    metadata: { name, namespace },
+  });
+  await client.create(NAMESPACES, meta('v1', 'Namespace', 'shop'));
+  await client.create(NAMESPACES, meta('v1', 'Namespace', 'tidegate-system'));
+  await client.create(INGRESS_CLASS_PARAMETERS, {
+    ...meta('networking.tidegate.io/v1alpha1', 'IngressClassParameters', 'gold', 'tidegate-system'),
+    parameters: { maxHosts: '20' },
+  });
+  await client.create(INGRESS_CLASSES, {
+    ...meta('networking.k8s.io/v1', 'IngressClass', 'gold'),
+    spec: {
+      controller: 'tidegate.io/embedded',
+      parameters: { apiGroup: 'networking.tidegate.io', kind: 'IngressClassParameters', name: 'gold' },
+    },
+  });
+  await client.create(SERVICES, service('web'));
+  await client.create(ENDPOINT_SLICES, slice('web', { '127.0.0.1': {} }, { ports: { http: backend.port } }));
+  await client.create(INGRESSES, ingress({ rules: { [`${HOST}/`]: 'web:http' } }));
+});
+afterAll(async () => {
+  await backend.stop();
+  await cluster.stop();
+  await rm(directory, { recursive: true, force: true });
+});
+
+const router = (...args: string[]): Tidegate =>
+  new Tidegate([
+    'router',
+    ...['--kubeconfig', cluster.kubeconfig, '--state', join(directory, 'router'), '--address', '127.0.0.1'],
+    ...['--http-port', '0', '--https-port', '0', '--admin-port', '0', '--dataplane', 'embedded'],
+    ...args,
+  ]);
+
+/** Its ports, once it is ready. */
+async function ready(run: Tidegate): Promise<{ http: number; admin: string }> {
+  const [, http, admin = ''] = await eventually('the router says where it is', () => {
+    if (!run.running) throw new Error(run.stderr);
+    return (
+      /^The router of gold is at http:.*:(\d+) and https:.*; admin at (http:.*)\.$/m.exec(run.stdout) ??
+      undefined
+    );
+  });
+  await expect.poll(async () => (await fetch(`${admin}/readyz`)).status).toBe(200);
+  return { http: Number(http), admin };
+}
+
+describe('commands that ask the cluster', () => {
+  it('list and show classes, and trace requests', async () => {
+    const said = async (...args: string[]): Promise<string> => {
+      const run = new Tidegate([...args, '--kubeconfig', cluster.kubeconfig]);
+      expect(await run.exited).toEqual({ code: 0, signal: null });
+      return run.stdout;
+    };
+    expect(await said('get', 'ingressclass')).toBe('NAME   TYPE\ngold   tidegate.io/embedded\n');
+    expect(await said('describe', 'ingressclass', 'gold')).toMatch(/^Parameters: +maxHosts=20$/m);
+    expect(await said('trace', `http://${HOST}/x`)).toMatch(
+      /^=> the endpoint above, by Ingress shop\/web \(spec\.rules\[0\]\.http\.paths\[0\]\)$/m,
+    );
+  });
+
+  it('are a plugin of kubectl', async () => {
+    const kubectl = findKubectl();
+    const path = [BIN, dirname(process.execPath), process.env.PATH].join(delimiter);
+    const env = { ...process.env, PATH: path, KUBECONFIG: cluster.kubeconfig };
+    const run = (...args: string[]) => promisify(execFile)(kubectl, ['tidegate', ...args], { env });
+    expect((await run('get', 'ingressclass', 'gold')).stdout).toContain('gold   tidegate.io/embedded');
+    expect((await run('trace', '--help')).stdout).toMatch(/^Usage: kubectl tidegate trace /);
+  });
+});
+
+describe('tidegate router', () => {
+  it('lets requests end before it does, and starts again without an API server', async () => {
+    const first = router('--class', 'gold');
+    const { http } = await ready(first);
+    const answer = ask(http, `${HOST}/slow`);
+    await expect.poll(() => backend.requests).toBeGreaterThan(0);
+    const ended = first.kill('SIGTERM');
+    await expect.poll(() => ask(http, HOST).catch(() => 'refused')).toBe('refused');
+    finish();
+    expect(await answer).toMatchObject({ status: 200, body: 'begun, ended' });
+    await ended;
+    expect(await first.exited).toEqual({ code: 0, signal: null });
+
+    const nowhere = join(directory, 'nowhere');
+    const kubeconfig = await readFile(cluster.kubeconfig, 'utf8');
+    await writeFile(nowhere, kubeconfig.replace(cluster.url, 'https://127.0.0.1:1'));
+    const second = router('--class', 'gold', '--kubeconfig', nowhere, '--log-level', 'error');
+    expect(await ask((await ready(second)).http, HOST)).toMatchObject({ status: 200, body: 'at once' });
+    await second.kill('SIGTERM');
+    expect(await second.exited).toEqual({ code: 0, signal: null });
+  });
+
+  it('says what is wrong in a sentence', async () => {
+    const refusal = async (run: Tidegate): Promise<string> => {
+      expect((await run.exited).code).toBe(1);
+      return run.stderr;
+    };
+    expect(await refusal(router())).toContain("required option '--class <name>' not specified");
+    const port = String(backend.port);
+    expect(await refusal(router('--class', 'gold', '--http-port', port))).toBe(
+      `tidegate: port ${port} is in use by another program; choose another with --http-port (0 takes any free one).\n`,
+    );
+    expect(await refusal(router('--class', 'gold', '--state', '/proc/x'))).toMatch(
+      /^tidegate: can not make the directory \/proc\/x: .* choose another with --state\n$/,
+    );
+  });
+});
