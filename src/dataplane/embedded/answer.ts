@@ -4,12 +4,15 @@ import { type FlatHeaders, SERVER, toObject } from './headers.ts';
 const TEXTS: Record<number, string> = {
   400: 'bad request',
   404: 'not found',
+  405: 'method not allowed',
   408: 'request timeout',
   413: 'request body too large',
   500: 'internal server error',
+  501: 'not implemented',
   502: 'bad gateway',
   503: 'service unavailable',
   504: 'gateway timeout',
+  505: 'HTTP version not supported',
 };
 
 /** An answer of our own. It names nothing of what is behind. */

@@ -8,6 +8,7 @@ import type { Exchange } from './exchange.ts';
 import { mayBeSentAgain, UpstreamFailure } from './failure.ts';
 import type { Member, Members } from './members.ts';
 import type { Pools } from './pools.ts';
+import { refusalOf } from './refusal.ts';
 import type { Traffic } from './traffic.ts';
 
 /** More endpoints than these are not asked for one request: what they all refuse is at fault itself. */
@@ -46,6 +47,8 @@ export class Handler {
   }
 
   async #route(exchange: Exchange): Promise<void> {
+    const refusal = refusalOf(exchange);
+    if (refusal !== undefined) return answer(exchange, refusal, ['Connection', 'close']);
     const { host, target: path, secure, request } = exchange;
     const found = match(this.#table(), { host, path, headers: request.headers, secure });
     switch (found.kind) {

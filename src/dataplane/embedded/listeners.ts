@@ -8,6 +8,7 @@ import {
 import {
   createSecureServer,
   type Http2SecureServer,
+  type Http2ServerResponse,
   type Http2Session,
   type SecureServerOptions,
 } from 'node:http2';
@@ -29,6 +30,8 @@ const WINDOW_BYTES = 1024 * 1024;
 
 /** Other protocols could carry requests past the routes. */
 const WEBSOCKET = /^websocket$/i;
+
+const NO_CONNECT = 'HTTP/1.1 405 Method Not Allowed\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
 
 export interface ListenerOptions {
   address: string;
@@ -132,6 +135,11 @@ export class Listeners {
     });
     server.on('request', (request: ClientRequest, response: ClientResponse) => {
       this.#take(new Exchange(request, response, { secure, port }));
+    });
+    // Without it Node would hang up on HTTP/1.1; HTTP/2 has its answer.
+    server.on('connect', (request: ClientRequest, client: Socket | Http2ServerResponse) => {
+      if ('stream' in request) (client as Http2ServerResponse).writeHead(405).end();
+      else client.end(NO_CONNECT);
     });
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       this.#upgrade(request, socket as Socket, { secure, port, head });

@@ -113,5 +113,29 @@ export function routing(make: MakeDriver): void {
     ])('a request with %s is refused', async (_, bytes) =>
       expect(statusOf(await askRaw(world.ports.http, bytes))).toBe(400),
     );
+
+    const head = (line: string, more = '') =>
+      `${line}\r\nHost: a.example.com\r\nConnection: close\r\n${more}\r\n`;
+
+    test.each([
+      [405, 'a method that shows headers', head('TRACE /foo HTTP/1.1')],
+      [400, 'chunks before there were any', head('POST /foo HTTP/1.0', 'Transfer-Encoding: chunked\r\n')],
+      [
+        501,
+        'a coding that nobody knows here',
+        head('POST /foo HTTP/1.1', 'Transfer-Encoding: gzip, chunked\r\n'),
+      ],
+      [505, 'another protocol', head('GET /foo HTTP/2.0')],
+      [400, 'a folded header', head('GET /foo HTTP/1.1', 'X-Folded: a\r\n b\r\n')],
+      [400, 'a space before the colon', head('GET /foo HTTP/1.1', 'X-Space : a\r\n')],
+      [400, 'a method in lower case', head('get /foo HTTP/1.1')],
+    ])('%i for %s', async (status, _, bytes) =>
+      expect(statusOf(await askRaw(world.ports.http, bytes))).toBe(status),
+    );
+
+    test('nobody gets a tunnel', async () => {
+      const said = await askRaw(world.ports.http, head('CONNECT a.example.com:443 HTTP/1.1'));
+      expect([400, 405]).toContain(statusOf(said));
+    });
   });
 }
