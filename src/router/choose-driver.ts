@@ -19,7 +19,7 @@ export async function chooseDriver(
   const embedded = (): Driver => new EmbeddedDriver(options, { logger });
   if (dataPlane === 'embedded') return embedded();
   const found = await findNginx();
-  if ('nginx' in found) return new NginxDriver(options, { logger, accessLog: options.accessLog });
+  if ('nginx' in found) return new NginxDriver(options, { logger });
   if (dataPlane === 'nginx') throw new MissingDataPlaneError(found.missing);
   logger.info({ reason: found.missing }, 'the embedded data plane carries the traffic');
   return embedded();

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { DurableMap } from '../disk/index.ts';
 import type { Certificate, Delta, HostRoutes, Pool } from '../ingress/model.ts';
@@ -17,7 +16,7 @@ type Pending = Map<string, unknown>;
 
 /** A route changes seldom, and an endpoint often: nobody needs the latest of them on disk at once. */
 const DELAY_MS = 2_000;
-/** So many at a time are written out, and requests in between are not held up. */
+/** So many at a time are written out: what else is to be done is not held up. */
 const PIECE = 200;
 const OWNER_KEY = 'owner';
 
@@ -116,7 +115,8 @@ export class Snapshot {
       for (const [index, [key, value]] of changes.entries()) {
         if (value === undefined) this.#map.delete(key);
         else this.#map.put(key, encode(value));
-        if (index % PIECE === PIECE - 1) await yieldToOthers();
+        // A disk that refuses is told of by the map, which tries again.
+        if (index % PIECE === PIECE - 1) await this.#map.flush().catch(() => {});
       }
     });
   }
