@@ -22,6 +22,7 @@ interface Dependencies {
 
 export class EmbeddedDriver implements Driver {
   readonly #options: EmbeddedOptions;
+  readonly #logger: Logger;
   readonly #pools: Pools;
   readonly #contexts: SecureContexts;
   readonly #log: AccessLog | undefined;
@@ -36,6 +37,7 @@ export class EmbeddedDriver implements Driver {
 
   constructor(options: EmbeddedOptions, { logger, random = Math.random }: Dependencies) {
     this.#options = options;
+    this.#logger = logger;
     this.#pools = new Pools(random, (error) => logger.warn({ error }, 'connections did not end well'));
     this.#contexts = new SecureContexts(logger);
     const { accessLog, defaults } = options;
@@ -96,6 +98,10 @@ export class EmbeddedDriver implements Driver {
     const wanted = this.#table.certificates.get('') ?? this.#ownCertificate;
     if (wanted === undefined || wanted === this.#shown) return;
     this.#shown = wanted;
-    this.#listeners?.setDefault(wanted);
+    try {
+      this.#listeners?.setDefault(wanted);
+    } catch (error) {
+      this.#logger.warn({ error }, 'the default certificate can not be used; the one before is shown');
+    }
   }
 }

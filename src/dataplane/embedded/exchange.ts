@@ -52,10 +52,6 @@ export class Exchange {
     this.id = requestId(request.headers['x-request-id']);
   }
 
-  get isHttp2(): boolean {
-    return this.request.httpVersionMajor === 2;
-  }
-
   /** The client does not wait for an answer any more. */
   get gone(): boolean {
     const { response } = this;

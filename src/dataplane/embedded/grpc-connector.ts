@@ -189,7 +189,8 @@ class Relay {
     const error = this.#failure ?? new Error('the endpoint gave no answer');
     if (error instanceof BodyTooLarge || error instanceof BodyTooSlow) return error;
     const timedOut = error instanceof ReadTimeout || error instanceof ConnectTimeout;
-    return new UpstreamFailure(timedOut ? 'timeout' : 'broken', this.#connection.isEstablished(), error);
+    const sent = this.#connection.isEstablished();
+    return new UpstreamFailure(timedOut ? 'timeout' : sent ? 'broken' : 'connect', sent, error);
   }
 }
 

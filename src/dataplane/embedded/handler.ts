@@ -14,6 +14,12 @@ import type { Traffic } from './traffic.ts';
 /** More endpoints than these are not asked for one request: what they all refuse is at fault itself. */
 const MOST_TRIES = 3;
 
+interface Terms {
+  readonly body: RequestBody | undefined;
+  readonly connectTimeoutMs: number;
+  readonly readTimeoutMs: number;
+}
+
 /** What is done with each request. */
 export class Handler {
   readonly #table: () => RouteTable;
@@ -48,7 +54,7 @@ export class Handler {
 
   async #route(exchange: Exchange): Promise<void> {
     const refusal = refusalOf(exchange);
-    if (refusal !== undefined) return answer(exchange, refusal, ['Connection', 'close']);
+    if (refusal !== undefined) return answer(exchange, refusal);
     const { host, target: path, secure, request } = exchange;
     const found = match(this.#table(), { host, path, headers: request.headers, secure });
     switch (found.kind) {
@@ -65,47 +71,42 @@ export class Handler {
   }
 
   async #forward(exchange: Exchange, { backends, limits }: Action): Promise<void> {
-    const { connectTimeoutMs, readTimeoutMs, maxBodyBytes } = { ...this.#defaults, ...limits };
+    const maxBodyBytes = limits.maxBodyBytes ?? this.#defaults.maxBodyBytes;
     const members = this.#pools.choose(backends);
     exchange.pool = members?.pool;
     if (members === undefined || members.size === 0) return answer(exchange, 503);
     if (maxBodyBytes > 0 && Number(exchange.request.headers['content-length'] ?? 0) > maxBodyBytes) {
       return answer(exchange, 413);
     }
-    const body = exchange.hasBody ? new RequestBody(exchange.request, maxBodyBytes) : undefined;
-    const status = await this.#tryEach(exchange, members, { body, connectTimeoutMs, readTimeoutMs });
+    const status = await this.#tryEach(exchange, members, {
+      body: exchange.hasBody ? new RequestBody(exchange.request, maxBodyBytes) : undefined,
+      connectTimeoutMs: limits.connectTimeoutMs ?? this.#defaults.connectTimeoutMs,
+      readTimeoutMs: limits.readTimeoutMs ?? this.#defaults.readTimeoutMs,
+    });
     if (status !== undefined) answer(exchange, status);
   }
 
   /** What to answer when nobody did. */
-  async #tryEach(
-    exchange: Exchange,
-    members: Members,
-    call: { body: RequestBody | undefined; connectTimeoutMs: number; readTimeoutMs: number },
-  ): Promise<number | undefined> {
+  async #tryEach(exchange: Exchange, members: Members, terms: Terms): Promise<number | undefined> {
     const tried = new Set<Member>();
     for (let status = 503; ; ) {
-      const member = tried.size < MOST_TRIES ? members.pick(tried, Date.now()) : undefined;
+      const member = tried.size < MOST_TRIES ? members.pick(tried, performance.now()) : undefined;
       if (member === undefined) return status;
       tried.add(member);
       exchange.endpoints.push(member.name);
-      const failure = await this.#send(exchange, member, call);
+      const failure = await this.#send(exchange, member, terms);
       if (failure === undefined || exchange.gone) return undefined;
       if (failure instanceof BodyTooLarge) return 413;
       if (failure instanceof BodyTooSlow) return 408;
       status = failure.kind === 'timeout' ? 504 : 502;
-      if (!mayBeSentAgain(exchange.method, failure, call.body?.begun === true)) return status;
+      if (!mayBeSentAgain(exchange.method, failure, terms.body?.begun === true)) return status;
     }
   }
 
   async #send(
     exchange: Exchange,
     member: Member,
-    {
-      body,
-      connectTimeoutMs,
-      readTimeoutMs,
-    }: { body: RequestBody | undefined; connectTimeoutMs: number; readTimeoutMs: number },
+    { body, connectTimeoutMs, readTimeoutMs }: Terms,
   ): Promise<UpstreamFailure | BodyTooLarge | BodyTooSlow | undefined> {
     member.inFlight++;
     try {
@@ -116,7 +117,7 @@ export class Handler {
       if (error instanceof BodyTooLarge || error instanceof BodyTooSlow) return error;
       if (!(error instanceof UpstreamFailure)) throw error;
       if (!exchange.gone) {
-        member.failed(Date.now());
+        member.failed(performance.now());
         this.#traffic.failed(exchange, error.kind);
         this.#logger.warn(
           { endpoint: member.name, pool: exchange.pool?.id, requestId: exchange.id, why: error.message },

@@ -129,14 +129,19 @@ class Relay implements Dispatcher.DispatchHandler {
   #fail(error: Error): void {
     this.#exchange.response.off('close', this.#onClose);
     if (error instanceof BodyTooLarge || error instanceof BodyTooSlow) this.#reject(error);
-    else this.#reject(new UpstreamFailure(kindOf(error), this.#controller !== undefined, error));
+    else this.#reject(new UpstreamFailure(kindOf(error, this.#sent), this.#sent, error));
+  }
+
+  get #sent(): boolean {
+    return this.#controller !== undefined;
   }
 }
 
-function kindOf(error: Error): UpstreamFailure['kind'] {
-  if (error instanceof errors.ConnectTimeoutError || error instanceof errors.HeadersTimeoutError)
+function kindOf(error: Error, sent: boolean): UpstreamFailure['kind'] {
+  if (error instanceof errors.ConnectTimeoutError || error instanceof errors.HeadersTimeoutError) {
     return 'timeout';
-  return 'broken';
+  }
+  return sent ? 'broken' : 'connect';
 }
 
 function addTrailers({ response }: Exchange, trailers: string[]): void {

@@ -87,7 +87,7 @@ export class Listeners {
     return { http: portOf(this.#http), https: portOf(this.#https) };
   }
 
-  /** For clients that say no name. */
+  /** For clients that say no name. Throws when it can not be read. */
   setDefault({ certificate, key }: KeyPair): void {
     this.#https.setSecureContext({ cert: certificate, key });
   }

@@ -92,6 +92,10 @@ export function http2(make: MakeDriver): void {
       ['a..b/', 400],
     ])('%s: %i', async (where, status) => expect((await askHttp2(session, where)).status).toBe(status));
 
+    test('a method that shows headers is refused', async () => {
+      expect((await askHttp2(session, 'one.io/', { method: 'TRACE' })).status).toBe(405);
+    });
+
     const call = (where: string, body: Buffer = grpcFrame('hello')) =>
       askHttp2(session, where, {
         method: 'POST',

@@ -57,10 +57,13 @@ export function tls(make: MakeDriver): void {
 
     test('one that can not be read hurts nobody else', async () => {
       const broken = { certificate: 'not a certificate', key: 'nor a key' };
-      await world.change({ certificates: [certificate('broken.x.io', broken)] });
+      await world.change({
+        certificates: [certificate('broken.x.io', broken), certificate('', broken)],
+      });
+      expect(await shown(undefined)).toBe('default-certificate.tidegate.invalid');
       expect(await shown('b.x.io')).toBe('wildcard');
       expect((await world.askSecurely('broken.x.io/')).status).toBe(200);
-      await world.change({ without: { certificates: ['broken.x.io'] } });
+      await world.change({ without: { certificates: ['broken.x.io', ''] } });
     });
 
     test('the name of the handshake does not choose the route', async () => {
