@@ -357,3 +357,41 @@ describe('what is told', () => {
     await eventually(async () => !(await isGone(SERVICES, target.name, target.namespace)));
   });
 });
+
+describe('the kinds, as an API server holds people to them', () => {
+  const refusal = (...objects: KubeObject[]): Promise<string> =>
+    world.make(...objects).then(
+      () => expect.unreachable('it was accepted'),
+      (error: Error) => error.message,
+    );
+  const router = (name: string, spec: object): KubeObject => ({
+    apiVersion: 'networking.tidegate.io/v1alpha1',
+    kind: 'L7Router',
+    metadata: { name },
+    spec,
+  });
+
+  it('parameters have names, and are not too many', async () => {
+    expect(await refusal(parametersObject('p', { '': 'x' }))).toContain('a parameter needs a name');
+    const many = Object.fromEntries(Array.from({ length: 513 }, (_, index) => [`p${index}`, '']));
+    expect(await refusal(parametersObject('p', many))).toContain('512');
+  });
+
+  it('a router has a class and a driver, and a name that fits a label', async () => {
+    expect(await refusal(router('r', { driver: 'octavia' }))).toContain('spec.ingressClassName');
+    const spec = { ingressClassName: 'gold', driver: 'octavia' };
+    expect(await refusal(router('r', { ...spec, sharedWith: ['gold'] }))).toContain(
+      'sharedWith is for further classes',
+    );
+    expect(await refusal(router('r'.repeat(64), spec))).toContain('at most 63 characters');
+    expect(await refusal(router('r', { ...spec, workload: { httpPort: 70_000 } }))).toContain('65535');
+  });
+
+  it('a router of a driver that is not ours is left to its own provisioner', async () => {
+    await world.make(router('cloud', { ingressClassName: 'gold', driver: 'octavia' }), classObject('gold'));
+    await world.make(router('ours', { ingressClassName: 'gold', driver: 'embedded' }));
+    await eventually(async () => !(await isGone(DEPLOYMENTS, 'tidegate-router-ours', SYSTEM_NAMESPACE)));
+    expect(await isGone(DEPLOYMENTS, 'tidegate-router-cloud', SYSTEM_NAMESPACE)).toBe(true);
+    expect((await world.router('cloud'))?.metadata.finalizers).toBeUndefined();
+  });
+});

@@ -91,7 +91,7 @@ export class FamilyRoutes {
   /** Returns the problems that are new. */
   #setOutcome(outcome: Outcome): { ingress: string; problem: Problem }[] {
     const key = outcome.ingress;
-    const seen = { ...outcome, problems: outcome.problems.filter(isSeenHere) };
+    const seen = { ...outcome, problems: outcome.problems.filter(isSeenHere).map(asSeenHere) };
     const known = new Set(this.#outcomes.get(key)?.problems.map(textOf));
     this.#removeOutcome(key);
     this.#outcomes.set(key, seen);
@@ -109,6 +109,12 @@ export class FamilyRoutes {
 
 const keyOfOutcome = ({ ingress }: Outcome): string => ingress;
 const textOf = ({ reason, field, message }: Problem): string => [reason, field, message].join('\n');
+
+/** Secrets of other types are not looked at here. */
+const asSeenHere = (problem: Problem): Problem =>
+  problem.reason === 'SecretNotFound'
+    ? { ...problem, message: `${problem.message} Only those of type kubernetes.io/tls are looked for.` }
+    : problem;
 
 /** No endpoints are looked at here. */
 const isSeenHere = ({ reason }: Problem): boolean => reason !== 'NoEndpoints';
