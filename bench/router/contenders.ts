@@ -9,7 +9,7 @@ import { silentLogger } from '../../src/kube/index.ts';
 import { freePort } from '../../src/local/supervisor/links.ts';
 import { stop } from '../apiserver/servers.ts';
 import { nginxArguments } from './nginx-files.ts';
-import { type Contender, program, proportionalMiB, startServer } from './programs.ts';
+import { type Contender, program, startServer } from './programs.ts';
 import { deltaOf, hostName, hosts, PATHS, type Routes, serviceOf, services } from './routes.ts';
 
 const workers = Math.min(availableParallelism(), 8);
@@ -32,7 +32,7 @@ export async function startLuaRouter(directory: string, routes: Routes): Promise
   return {
     name: 'nginx with Lua',
     url: `http://127.0.0.1:${http}`,
-    memoryMiB: () => proportionalMiB(master),
+    pid: master,
     stop: () => driver.close(),
   };
 }
@@ -47,7 +47,7 @@ export async function startEmbeddedRouter(directory: string, routes: Routes): Pr
   return {
     name: 'embedded',
     url: `http://127.0.0.1:${port}`,
-    memoryMiB: () => proportionalMiB(child.pid ?? 0),
+    pid: child.pid ?? 0,
     stop: () => stop(child),
   };
 }

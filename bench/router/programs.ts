@@ -3,14 +3,14 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
-import { stop } from '../apiserver/servers.ts';
+import { cpuMs, stop } from '../apiserver/servers.ts';
 
 /** One of those that are compared. */
 export interface Contender {
   name: string;
   url: string;
-  /** Of all processes that carry it, together. */
-  memoryMiB(): number;
+  /** The first of its processes: what it costs is that of all below it, too. */
+  pid: number;
   stop(): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export async function startServer(
 ): Promise<Contender> {
   const child = spawn(path, args, { stdio: ['ignore', 'ignore', 'inherit'] });
   await untilAnswering(child, name, url);
-  return { name, url, memoryMiB: () => proportionalMiB(child.pid ?? 0), stop: () => stop(child) };
+  return { name, url, pid: child.pid ?? 0, stop: () => stop(child) };
 }
 
 export async function untilAnswering(child: ChildProcess, name: string, url: string): Promise<void> {
@@ -51,11 +51,16 @@ async function answers(url: string): Promise<boolean> {
 }
 
 /** Memory of a process and its children, in MiB; what they share is counted once. */
-export function proportionalMiB(pid: number): number {
-  const own =
-    Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0) / 1024;
-  return childrenOf(pid).reduce((sum, child) => sum + proportionalMiB(child), own);
-}
+export const memoryMiB = (pid: number): number => sumOfTree(pid, proportionalMiB);
+
+/** Processor time of a process and its children so far. */
+export const processorMs = (pid: number): number => sumOfTree(pid, cpuMs);
+
+const proportionalMiB = (pid: number): number =>
+  Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0) / 1024;
+
+const sumOfTree = (pid: number, measure: (pid: number) => number): number =>
+  childrenOf(pid).reduce((sum, child) => sum + sumOfTree(child, measure), measure(pid));
 
 function childrenOf(pid: number): number[] {
   const tasks = readdirSync(`/proc/${pid}/task`);

@@ -8,6 +8,7 @@ import { startTidegate } from '../apiserver/servers.ts';
 import { type Figure, millis, quantile } from '../report.ts';
 import { newCertificate } from './certificate.ts';
 import { createObjects, hostOf, ingress, MOVING, secret, slice } from './objects.ts';
+import { memoryMiB } from './programs.ts';
 import { type RouterProcess, startRouterProcess } from './router-process.ts';
 
 const CHANGES = 100;
@@ -35,7 +36,7 @@ export async function benchPropagation(directory: string, ingresses: number): Pr
       try {
         samples.push({
           startMs: router.startMs,
-          memoryMiB: router.memoryMiB(),
+          memoryMiB: memoryMiB(router.pid),
           route: await routeChanges(client, router),
           endpoint: await endpointChanges(client, router, backends.map(portOf)),
           certificate: await certificateChanges(client, router, pairs),
@@ -170,7 +171,7 @@ function figures(ingresses: number, [nginx, embedded]: Samples[]): Figure[] {
     row('start until all is served', ({ startMs }) => startMs, millis),
     row(
       'memory with the agent',
-      ({ memoryMiB }) => memoryMiB,
+      (samples) => samples.memoryMiB,
       (value) => `${value.toFixed(0)} MiB`,
     ),
   ];

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 import { stop } from '../apiserver/servers.ts';
-import { proportionalMiB } from './programs.ts';
 
 const PROGRAM = new URL('../../bin/tidegate', import.meta.url).pathname;
 
@@ -12,7 +11,7 @@ export interface RouterProcess {
   https: string;
   /** From its start until it served all routes. */
   startMs: number;
-  memoryMiB(): number;
+  pid: number;
   stop(): Promise<void>;
 }
 
@@ -37,7 +36,7 @@ export async function startRouterProcess(
     http,
     https,
     startMs: performance.now() - started,
-    memoryMiB: () => proportionalMiB(child.pid ?? 0),
+    pid: child.pid ?? 0,
     stop: () => stop(child),
   };
 }

@@ -1,12 +1,17 @@
 import { type Figure, millis, quantile } from '../report.ts';
 import { startEmbeddedRouter, startHaproxy, startLuaRouter, startStaticNginx } from './contenders.ts';
-import type { Contender } from './programs.ts';
+import { type Contender, memoryMiB, processorMs } from './programs.ts';
 import type { Routes } from './routes.ts';
-import { type Measured, runWrk, wrkScript } from './wrk.ts';
+import { type Load, runWrk, wrkScript } from './wrk.ts';
 
 /** They take turns, so that what else happens on the machine hits all of them. */
 const TURNS = 5;
 const SECONDS = 3;
+
+interface Measured extends Load {
+  /** Of the processor, for one request: it does not depend on who else has use for it. */
+  microseconds: number;
+}
 
 /** Requests per second and latency of our nginx, beside each of the others with the same routes. */
 export async function benchThroughput(directory: string, routes: Routes): Promise<Figure[]> {
@@ -18,12 +23,18 @@ export async function benchThroughput(directory: string, routes: Routes): Promis
     const results = contenders.map((): Measured[] => []);
     for (const { url } of contenders) await runWrk(url, script, 1);
     for (let turn = 0; turn < TURNS; turn++)
-      for (const [index, { url }] of contenders.entries())
-        results[index]?.push(await runWrk(url, script, SECONDS));
+      for (const [index, contender] of contenders.entries())
+        results[index]?.push(await measure(contender, script));
     return figures(routes.hosts, contenders, results.map(median));
   } finally {
     await Promise.all(contenders.map((contender) => contender.stop()));
   }
+}
+
+async function measure({ url, pid }: Contender, script: string): Promise<Measured> {
+  const before = processorMs(pid);
+  const load = await runWrk(url, script, SECONDS);
+  return { ...load, microseconds: (1000 * (processorMs(pid) - before)) / load.requests };
 }
 
 function median(samples: Measured[]): Measured {
@@ -32,7 +43,13 @@ function median(samples: Measured[]): Measured {
       samples.map((each) => each[field]),
       0.5,
     );
-  return { perSecond: of('perSecond'), p50: of('p50'), p99: of('p99') };
+  return {
+    requests: of('requests'),
+    perSecond: of('perSecond'),
+    p50: of('p50'),
+    p99: of('p99'),
+    microseconds: of('microseconds'),
+  };
 }
 
 function figures(hosts: number, contenders: Contender[], results: Measured[]): Figure[] {
@@ -57,8 +74,13 @@ function figures(hosts: number, contenders: Contender[], results: Measured[]): F
     ...rows('p50', ({ result }) => result.p50, millis),
     ...rows('p99', ({ result }) => result.p99, millis),
     ...rows(
+      'processor time of a request',
+      ({ result }) => result.microseconds,
+      (value) => `${value.toFixed(0)} µs`,
+    ),
+    ...rows(
       'memory',
-      ({ contender }) => contender.memoryMiB(),
+      ({ contender }) => memoryMiB(contender.pid),
       (value) => `${value.toFixed(0)} MiB`,
     ),
   ];

@@ -5,7 +5,9 @@ import { promisify } from 'node:util';
 import { program } from './programs.ts';
 import { hostName, PATHS } from './routes.ts';
 
-export interface Measured {
+/** What a load generator has seen. */
+export interface Load {
+  requests: number;
   perSecond: number;
   p50: number;
   p99: number;
@@ -36,12 +38,13 @@ end
   return file;
 }
 
-export async function runWrk(url: string, script: string, seconds: number): Promise<Measured> {
+export async function runWrk(url: string, script: string, seconds: number): Promise<Load> {
   const args = ['-t2', `-c${CONNECTIONS}`, `-d${seconds}s`, '--latency', '-s', script, url];
   const { stdout } = await promisify(execFile)(program('wrk', 'wrk'), args);
   const bad = /Non-2xx or 3xx responses: \d+|Socket errors: .*/.exec(stdout)?.[0];
   if (bad !== undefined) throw new Error(`${url} was asked in vain: ${bad}`);
   return {
+    requests: Number(/(\d+) requests in/.exec(stdout)?.[1]),
     perSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]),
     p50: milliseconds(stdout, '50%'),
     p99: milliseconds(stdout, '99%'),
