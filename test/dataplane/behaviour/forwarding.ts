@@ -1,4 +1,5 @@
 import { Agent } from 'node:http';
+import { Agent as SecureAgent } from 'node:https';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TestAuthority } from '../../../src/ingress/testing/certificates.ts';
 import type { Backend } from '../support/backend.ts';
@@ -123,10 +124,14 @@ export function forwarding(make: MakeDriver): void {
       expect(seen).toMatchObject({ backend: 'secure', url: '/x', bodyBytes: 3 });
     });
 
-    test('connections are kept on both sides', async () => {
-      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    test.each([false, true])('connections are kept on both sides, by TLS: %s', async (secure) => {
+      const agent = new (secure ? SecureAgent : Agent)({ keepAlive: true, maxSockets: 1 });
       const answers = [];
-      for (let i = 0; i < 20; i++) answers.push(await world.ask('echo.io/', { agent }));
+      for (let i = 0; i < 20; i++) {
+        answers.push(
+          await (secure ? world.askSecurely('echo.io/', { agent }) : world.ask('echo.io/', { agent })),
+        );
+      }
       const [first] = Object.values(agent.freeSockets);
       expect(first).toHaveLength(1);
       expect(Math.max(...answers.map((each) => each.echo.before))).toBeGreaterThan(5);

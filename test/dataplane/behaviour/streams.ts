@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { request as secureRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -138,21 +139,28 @@ export function streams(make: MakeDriver): void {
       asked.destroy();
     });
 
-    const upgrade = (path: string): Promise<{ status: number; message: IncomingMessage; socket?: Socket }> =>
+    const upgrade = (
+      path: string,
+      { secure = false } = {},
+    ): Promise<{ status: number; message: IncomingMessage; socket?: Socket }> =>
       new Promise((resolve, reject) => {
         const headers = {
           ...{ host: 'ticker.io', Connection: 'Upgrade', Upgrade: 'websocket' },
           ...{ 'Sec-WebSocket-Key': 'key', 'Sec-WebSocket-Version': '13' },
         };
-        request({ port: world.ports.http, path, headers, agent: false })
+        const { http, https } = world.ports;
+        const asked = secure
+          ? secureRequest({ port: https, path, headers, agent: false, rejectUnauthorized: false })
+          : request({ port: http, path, headers, agent: false });
+        asked
           .on('upgrade', (message, socket: Socket) => resolve({ status: 101, message, socket }))
           .on('response', (message) => resolve({ status: message.statusCode ?? 0, message }))
           .on('error', reject)
           .end();
       });
 
-    test('websockets', async () => {
-      const { message, socket } = await upgrade('/');
+    test.each([false, true])('websockets, by TLS: %s', async (secure) => {
+      const { message, socket } = await upgrade('/', { secure });
       expect(message.headers).toMatchObject({ upgrade: 'websocket', 'sec-websocket-accept': 'key!' });
       for (const word of ['hello', '\x81\x05again']) {
         socket!.write(word, 'latin1');
