@@ -22,7 +22,16 @@ export async function startRouterProcess(
   dataPlane: string,
 ): Promise<RouterProcess> {
   const ports = ['--http-port', '0', '--https-port', '0', '--admin-port', '0', '--address', '127.0.0.1'];
-  const state = ['--state', join(directory, dataPlane), '--drain', '1s', '--log-level', 'warn'];
+  const state = [
+    '--state',
+    join(directory, dataPlane),
+    '--notice',
+    '1ms',
+    '--drain',
+    '1s',
+    '--log-level',
+    'warn',
+  ];
   const args = ['router', '--class', 'bench', '--kubeconfig', kubeconfig, '--dataplane', dataPlane];
   const started = performance.now();
   const child = spawn(PROGRAM, [...args, ...ports, ...state], { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -7,6 +7,8 @@ import { type Load, runWrk, wrkScript } from './wrk.ts';
 /** They take turns, so that what else happens on the machine hits all of them. */
 const TURNS = 5;
 const SECONDS = 3;
+/** All hosts have been asked for by then, from every worker. */
+const WARM_UP_SECONDS = 6;
 
 interface Measured extends Load {
   /** Of the processor, for one request: it does not depend on who else has use for it. */
@@ -21,7 +23,7 @@ export async function benchThroughput(directory: string, routes: Routes): Promis
       contenders.push(await start(directory, routes));
     const script = await wrkScript(directory, routes.hosts);
     const results = contenders.map((): Measured[] => []);
-    for (const { url } of contenders) await runWrk(url, script, 1);
+    for (const { url } of contenders) await runWrk(url, script, WARM_UP_SECONDS);
     for (let turn = 0; turn < TURNS; turn++)
       for (const [index, contender] of contenders.entries())
         results[index]?.push(await measure(contender, script));

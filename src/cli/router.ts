@@ -22,6 +22,7 @@ interface Options {
   adminPort: number;
   state: string;
   accessLog?: string;
+  notice: number;
   drain: number;
   logLevel: string;
 }
@@ -56,7 +57,15 @@ export function routerCommand(): Command {
     )
     .option('--access-log <file>', 'a line of JSON for each request, such as to /dev/stdout (default: none)')
     .addOption(
-      new Option('--drain <duration>', 'how long requests may take to end, once it is to stop')
+      new Option(
+        '--notice <duration>',
+        'how long others may take to notice that it stops, before it takes no more',
+      )
+        .argParser(parseDuration)
+        .default(5_000, '5s'),
+    )
+    .addOption(
+      new Option('--drain <duration>', 'how long requests may take to end then')
         .argParser(parseDuration)
         .default(20_000, '20s'),
     )
@@ -109,6 +118,7 @@ async function run(options: Options): Promise<void> {
         agentName: process.env.POD_NAME ?? hostname(),
         stateDirectory,
         admin: { host: address, port: options.adminPort },
+        noticeMs: options.notice,
         drainMs: options.drain,
         logger,
         metrics: new Metrics(),

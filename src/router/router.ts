@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Driver, Listening } from '../dataplane/driver.ts';
 import { lockDirectory, makeChosenDirectory } from '../disk/index.ts';
-import { aborted } from '../kube/clock.ts';
+import { aborted, sleep } from '../kube/clock.ts';
 import {
   type Clock,
   type KubeClient,
@@ -28,7 +28,9 @@ export interface RouterOptions {
   agentName: string;
   stateDirectory: string;
   admin: { host: string; port: number };
-  /** How long requests may take to end, once it is to stop. */
+  /** How long those who send traffic have to notice that it is about to stop, before it takes no more. */
+  noticeMs: number;
+  /** How long requests may take to end then. */
   drainMs: number;
   logger: Logger;
   metrics: Metrics;
@@ -86,12 +88,14 @@ async function serve(options: RouterOptions, snapshot: Snapshot): Promise<void> 
 }
 
 /** Endpoints may change while the last requests end: routes are kept current until then. */
-async function follow(agent: Agent, { driver, drainMs, signal }: RouterOptions): Promise<void> {
+async function follow(agent: Agent, options: RouterOptions): Promise<void> {
+  const { driver, noticeMs, drainMs, signal, clock = systemClock } = options;
   const caches = new AbortController();
   setMaxListeners(0, caches.signal);
   const running = agent.run(caches.signal);
   try {
     await Promise.race([running, aborted(signal)]);
+    await sleep(clock, noticeMs);
     await driver.drain(drainMs);
   } finally {
     caches.abort();

@@ -53,6 +53,7 @@ class Running {
       agentName: 'agent-1',
       stateDirectory: directory,
       admin: { host: '127.0.0.1', port: 0 },
+      noticeMs: 0,
       drainMs: 1_000,
       logger: silentLogger,
       metrics: new Metrics(),

@@ -62,6 +62,7 @@ async function routing(driver: Driver, work: (ports: Listening) => Promise<void>
       agentName: 'churn',
       stateDirectory: directory,
       admin: { host: '127.0.0.1', port: 0 },
+      noticeMs: 0,
       drainMs: 1_000,
       logger: silentLogger,
       metrics: new Metrics(),

@@ -67,6 +67,7 @@ const router = (...args: string[]): Tidegate =>
     'router',
     ...['--kubeconfig', cluster.kubeconfig, '--state', join(directory, 'router'), '--address', '127.0.0.1'],
     ...['--http-port', '0', '--https-port', '0', '--admin-port', '0', '--dataplane', 'embedded'],
+    ...['--notice', '100ms'],
     ...args,
   ]);
 
@@ -110,10 +111,11 @@ describe('commands that ask the cluster', () => {
 describe('tidegate router', () => {
   it('lets requests end before it does, and starts again without an API server', async () => {
     const first = router('--class', 'gold');
-    const { http } = await ready(first);
+    const { http, admin } = await ready(first);
     const answer = ask(http, `${HOST}/slow`);
     await expect.poll(() => backend.requests).toBeGreaterThan(0);
     const ended = first.kill('SIGTERM');
+    await expect.poll(async () => (await fetch(`${admin}/readyz`)).status).toBe(503);
     await expect.poll(() => ask(http, HOST).catch(() => 'refused')).toBe('refused');
     finish();
     expect(await answer).toMatchObject({ status: 200, body: 'begun, ended' });
