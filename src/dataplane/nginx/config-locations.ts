@@ -13,7 +13,7 @@ export const UPSTREAMS = ['http', 'https', 'grpc']
   .map(
     (protocol) => `  upstream tidegate_${protocol} {
     server 0.0.0.1;
-    balancer_by_lua_block { require "tidegate.balance" () }
+    balancer_by_lua_block { tidegate.balance() }
     keepalive ${UPSTREAM_CONNECTIONS};
     keepalive_timeout ${UPSTREAM_IDLE_SECONDS}s;
     keepalive_requests 1000000;

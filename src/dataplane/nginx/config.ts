@@ -59,11 +59,12 @@ http {
     settings.access_log = ${inputs.accessLog !== undefined}
     require "tidegate.init"
   }
-  init_worker_by_lua_block { require "tidegate.worker" () }
+  init_worker_by_lua_block { tidegate.worker() }
 
 ${temporaryPaths(runtime)}
 ${accessLog(inputs)}
   server_tokens off;
+  uninitialized_variable_warn off;
   keepalive_timeout 75s;
   keepalive_requests 1000000;
   client_max_body_size 0;
@@ -82,13 +83,14 @@ ${timeouts(inputs)}
     default "";
     websocket websocket;
   }
-  # HTTP/1.0 has requests without a host, and HTTP/1.1, which endpoints are asked by, has not.
+  # HTTP/1.0 has requests without a host, and HTTP/1.1, by which endpoints are asked, has not.
   map $http_host $tidegate_host {
     default $http_host;
     "" $server_addr;
   }
   map $http_x_request_id $tidegate_request_id {
-    default $request_id;
+    default $tidegate_id;
+    "" $tidegate_id;
     "~^[A-Za-z0-9_-]{1,64}$" $http_x_request_id;
   }
 
@@ -104,7 +106,7 @@ ${locations('false')}
     ssl_certificate_key ${quoted(inputs.defaultCertificate)};
     ssl_protocols TLSv1.2 TLSv1.3;
     ssl_session_cache shared:tidegate:10m;
-    ssl_certificate_by_lua_block { require "tidegate.certificate" () }
+    ssl_certificate_by_lua_block { tidegate.certificate() }
 ${locations('true')}
   }
   server {
@@ -112,9 +114,9 @@ ${locations('true')}
     access_log off;
     client_body_buffer_size 32m;
     client_body_in_single_buffer on;
-    location = /change { content_by_lua_block { require "tidegate.control".change() } }
-    location = /state { content_by_lua_block { require "tidegate.control".state() } }
-    location = /metrics { content_by_lua_block { require "tidegate.metrics".print() } }
+    location = /change { content_by_lua_block { tidegate.control.change() } }
+    location = /state { content_by_lua_block { tidegate.control.state() } }
+    location = /metrics { content_by_lua_block { tidegate.metrics.print() } }
   }
 }
 `;
@@ -123,27 +125,29 @@ ${locations('true')}
 /** Each request begins in the first; where it goes on is said by what the Lua there finds. */
 function locations(secure: 'true' | 'false'): string {
   const measured = BODY_SIZES.map((size, index) =>
-    location(`@measured${index + 1}`, 'require "tidegate.body".measured()', {
+    location(`@measured${index + 1}`, 'tidegate.body.measured()', {
       pass: 'proxy_pass $tidegate_protocol://tidegate_$tidegate_protocol;',
       more: `client_max_body_size ${size};`,
     }),
   );
-  return `    set $tidegate_protocol "";
-    set $tidegate_ingress "";
-    set $tidegate_service "";
-    log_by_lua_block { require "tidegate.ended" () }
+  return `    log_by_lua_block { tidegate.ended() }
     error_page 408 413 500 502 503 504 @failed;
     error_page 400 414 494 "${UNREADABLE}";
-${location('/', `require "tidegate.serve" (${secure})`, { pass: 'proxy_pass http://tidegate_http;' })}
+${location('/', `tidegate.serve(${secure})`, { pass: 'proxy_pass http://tidegate_http;' })}
 ${location('@https', undefined, { pass: 'proxy_pass https://tidegate_https;' })}
 ${location('@grpc', undefined, { pass: 'grpc_pass grpc://tidegate_grpc;' })}
 ${measured.join('\n')}
     location @failed {
-      content_by_lua_block { require "tidegate.answer" (ngx.status) }
+      content_by_lua_block { tidegate.answer(ngx.status) }
     }
     location = "${UNREADABLE}" {
       internal;
-      content_by_lua_block { require "tidegate.answer" (400) }
+      # Here they are declared, at no cost for other requests. It is Lua that sets them.
+      set $tidegate_id "";
+      set $tidegate_protocol "";
+      set $tidegate_ingress "";
+      set $tidegate_service "";
+      content_by_lua_block { tidegate.answer(400) }
     }`;
 }
 
@@ -186,8 +190,7 @@ function accessLog({ accessLog: path, className }: ConfigInputs): string {
     userAgent: '"$http_user_agent"',
   };
   const fields = Object.entries(values).map(([name, value]) => `"${name}":${value}`);
-  return `  uninitialized_variable_warn off;
-  log_format tidegate escape=json '{${fields.join()}}';
+  return `  log_format tidegate escape=json '{${fields.join()}}';
   access_log ${quoted(path)} tidegate;`;
 }
 

@@ -12,13 +12,13 @@ describe('metrics.lua', () => {
   it('counts by host, Service and code; times in buckets', async () => {
     const counts = await runLua(`
       local metrics = require "tidegate.metrics"
-      local host, pool = { host = "*.io" }, { label = "shop/web" }
-      metrics.ended(host, pool, 200, 0.005)
-      metrics.ended(host, pool, 200, 0.006)
+      local counts = metrics.counts_of({ host = "*.io" }, { label = "shop/web" })
+      metrics.ended(counts, 200, 0.005)
+      metrics.ended(counts, 200, 0.006)
       metrics.flush()
-      metrics.ended(host, pool, 502, 11)
-      metrics.failed(host, pool, "connect")
-      metrics.ended(nil, nil, 404, 0)
+      metrics.ended(counts, 502, 11)
+      metrics.failed(counts, "connect")
+      metrics.ended(metrics.counts_of(), 404, 0)
       ${PRINT}`);
     const lines = trafficMetrics(String(counts), 'gold').split('\n');
     const of = 'class="gold",host="*.io",service="shop/web"';
@@ -42,7 +42,7 @@ describe('metrics.lua', () => {
     const counts = await runLua(`
       local metrics = require "tidegate.metrics"
       for i = 1, 2500 do
-        metrics.ended({ host = "h" .. i }, { label = "n/s" }, 200, 0)
+        metrics.ended(metrics.counts_of({ host = "h" .. i }, { label = "n/s" }), 200, 0)
       end
       ${PRINT}`);
     const lines = String(counts).split('\n');

@@ -36,7 +36,7 @@ local function measure(limit, protocol)
 end
 
 function body.check(action, pool)
-  local length = tonumber(var.http_content_length)
+  local length = tonumber(var.content_length)
   local limit = limit_of(action)
   if length == nil then
     if limit > 0 and may_be_endless() then

@@ -15,15 +15,15 @@ local function address()
   return tonumber(cast("uintptr_t", get_request()))
 end
 
-function context.begin(host, action, pool)
+function context.begin(action, pool, counts)
   local ctx = spare[spares]
   if ctx then
     spare[spares] = nil
     spares = spares - 1
   else
-    ctx = { host = false, action = false, pool = false, endpoint = false, tried = false }
+    ctx = { action = false, pool = false, counts = false, endpoint = false, tried = false }
   end
-  ctx.host, ctx.action, ctx.pool = host, action, pool
+  ctx.action, ctx.pool, ctx.counts = action, pool, counts
   live[address()] = ctx
   return ctx
 end
@@ -43,7 +43,7 @@ function context.finish()
 end
 
 function context.give_back(ctx)
-  ctx.host, ctx.action, ctx.pool, ctx.endpoint, ctx.tried = false, false, false, false, false
+  ctx.action, ctx.pool, ctx.counts, ctx.endpoint, ctx.tried = false, false, false, false, false
   if spares < MOST_SPARES then
     spares = spares + 1
     spare[spares] = ctx

@@ -29,12 +29,12 @@ return function()
   local status, seconds = ngx.status, now() - start_time()
   local ctx = context.finish()
   if ctx == nil then
-    return metrics.ended(nil, nil, status, seconds)
+    return metrics.ended(metrics.counts_of(), status, seconds)
   end
   if ctx.endpoint then
     end_at_endpoint(ctx, status)
   end
-  metrics.ended(ctx.host, ctx.pool, status, seconds)
+  metrics.ended(ctx.counts, status, seconds)
   if settings.access_log then
     name_for_log(ctx)
   end

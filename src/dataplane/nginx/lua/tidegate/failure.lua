@@ -19,7 +19,7 @@ end
 
 function failure.note(ctx)
   endpoints.failed(ctx.endpoint)
-  metrics.failed(ctx.host, ctx.pool, kind())
+  metrics.failed(ctx.counts, kind())
 end
 
 -- Whether the endpoint itself has said this, or nginx for want of an answer. Answers have a header that took a time.

@@ -24,14 +24,10 @@ do
   end
 end
 
--- host -> Service -> counts
+-- host -> Service -> counts: of buckets by their number, of codes by the code, which is always higher.
 local by_host, changed = {}, {}
 
-local function new_counts(host, service)
-  return { host = host, service = service, dirty = false, codes = {}, buckets = {}, errors = {}, seconds = 0 }
-end
-
-local function counts_of(host, pool)
+function metrics.counts_of(host, pool)
   local name, service = host and host.host or NOBODY, pool and pool.label or NOBODY
   local services = by_host[name]
   if services == nil then
@@ -40,27 +36,29 @@ local function counts_of(host, pool)
   end
   local counts = services[service]
   if counts == nil then
-    counts = new_counts(name, service)
+    counts = { host = name, service = service, seconds = 0, errors = {}, dirty = false, place = false }
     services[service] = counts
-  end
-  if not counts.dirty then
-    counts.dirty = true
-    changed[#changed + 1] = counts
   end
   return counts
 end
 
-function metrics.ended(host, pool, code, seconds)
-  local counts = counts_of(host, pool)
-  local codes, buckets = counts.codes, counts.buckets
-  codes[code] = (codes[code] or 0) + 1
-  local bucket = bucket_of[floor(seconds * 1000 + 0.5)] or #BUCKETS + 1
-  buckets[bucket] = (buckets[bucket] or 0) + 1
-  counts.seconds = counts.seconds + seconds
+local function count(counts, what)
+  counts[what] = (counts[what] or 0) + 1
+  if not counts.dirty then
+    counts.dirty = true
+    changed[#changed + 1] = counts
+  end
 end
 
-function metrics.failed(host, pool, kind)
-  local errors = counts_of(host, pool).errors
+function metrics.ended(counts, code, seconds)
+  local bucket = bucket_of[floor(seconds * 1000 + 0.5)] or #BUCKETS + 1
+  counts.seconds = counts.seconds + seconds
+  count(counts, bucket)
+  count(counts, code)
+end
+
+function metrics.failed(counts, kind)
+  local errors = counts.errors
   errors[kind] = (errors[kind] or 0) + 1
 end
 
@@ -77,10 +75,20 @@ local function place_of(dict, counts)
   return place
 end
 
-local function add_all(dict, prefix, numbers)
+local function add(dict, what, counts, numbers)
   for name, number in pairs(numbers) do
-    dict:incr(prefix .. name, number, 0)
+    dict:incr(what .. counts.place .. name, number, 0)
     numbers[name] = nil
+  end
+end
+
+local function add_numbered(dict, counts)
+  for key, number in pairs(counts) do
+    if type(key) == "number" then
+      local what = key > #BUCKETS + 1 and "code" or "bucket"
+      dict:incr(what .. counts.place .. key, number, 0)
+      counts[key] = nil
+    end
   end
 end
 
@@ -91,9 +99,8 @@ function metrics.flush()
   for i = 1, #list do
     local counts = list[i]
     counts.place = counts.place or place_of(dict, counts)
-    add_all(dict, "code" .. counts.place, counts.codes)
-    add_all(dict, "bucket" .. counts.place, counts.buckets)
-    add_all(dict, "error" .. counts.place, counts.errors)
+    add_numbered(dict, counts)
+    add(dict, "error", counts, counts.errors)
     dict:incr("seconds" .. counts.place, counts.seconds, 0)
     counts.seconds, counts.dirty = 0, false
   end

@@ -3,11 +3,13 @@ local answer = require "tidegate.answer"
 local body = require "tidegate.body"
 local context = require "tidegate.context"
 local match = require "tidegate.match"
+local metrics = require "tidegate.metrics"
 local request = require "tidegate.request"
+local request_id = require "tidegate.request_id"
 local tables = require "tidegate.tables"
 
 local var = ngx.var
-local find_match = match.match
+local find_match, next_id = match.match, request_id.next
 local host_of, pool_of, generation_of = tables.host, tables.pool, tables.generation
 
 -- What came several times has the value that one gets by joining it.
@@ -33,7 +35,21 @@ local function choose(action)
   end
 end
 
+-- Found once for each backend of a route.
+local function counts_for(host, backend, pool)
+  if not pool then
+    return metrics.counts_of(host)
+  end
+  local counts = backend.counts
+  if counts == nil then
+    counts = metrics.counts_of(host, pool)
+    backend.counts = counts
+  end
+  return counts
+end
+
 return function(secure)
+  var.tidegate_id = next_id()
   local name = request.host(var.http_host)
   if not name then
     return answer(400)
@@ -50,7 +66,7 @@ return function(secure)
   end
   local backend = choose(action)
   local pool = backend and pool_of(backend.pool, generation)
-  context.begin(host, action, pool)
+  context.begin(action, pool, counts_for(host, backend, pool))
   if not pool or pool.endpoints[1] == nil then
     return answer(503)
   end
