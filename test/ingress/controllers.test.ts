@@ -236,6 +236,20 @@ describe('parameters', () => {
       data: { httpPort: '9001' },
     } as KubeObject);
     await eventually(async () => (await world.router('two'))?.spec.workload?.httpPort === 9001);
+    // Other parameters are no reason to begin anew.
+    const { uid } = (await world.router('one'))!.metadata;
+    await world.make({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'other', namespace: 'shop' },
+      data: { httpPort: '9100' },
+    } as KubeObject);
+    await world.client.patch(INGRESS_CLASSES, { name: 'one' }, 'merge', {
+      spec: { parameters: { apiGroup: null, kind: 'ConfigMap', name: 'other' } },
+    });
+    await eventually(async () => (await world.router('one'))?.spec.workload?.httpPort === 9100);
+    expect((await world.router('one'))?.metadata).toMatchObject({ uid });
+    expect((await world.router('one'))?.metadata.deletionTimestamp).toBeUndefined();
     await world.remove(CONFIG_MAPS, 'own', 'shop');
     await world.remove(INGRESS_CLASS_PARAMETERS, 'own', 'shop');
   });

@@ -70,8 +70,8 @@ export class ClassTable {
     const resolved: ResolvedClass[] = [];
     for (const object of this.#classes.cache.list()) {
       const reference = referenceOf(object);
-      if (reference !== undefined && 'kind' in reference && !this.#isKnown(reference)) continue;
-      const each = resolveClass(object, { get: (wanted) => this.#get(wanted) });
+      const isKnown = reference === undefined || 'reason' in reference || this.#isKnown(reference);
+      const each = resolveClass(object, isKnown ? { get: (wanted) => this.#get(wanted) } : undefined);
       if (each !== undefined) resolved.push(each);
     }
     const before = this.#families;

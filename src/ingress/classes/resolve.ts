@@ -30,11 +30,15 @@ export interface ParametersSource {
   get(reference: ParametersReference): IngressClassParameters | ConfigMap | undefined;
 }
 
-/** Undefined when it is none of ours. */
-export function resolveClass(object: IngressClass, source: ParametersSource): ResolvedClass | undefined {
+/** Undefined when it is none of ours. Without a source, as one whose parameters nobody has looked at yet. */
+export function resolveClass(
+  object: IngressClass,
+  source: ParametersSource | undefined,
+): ResolvedClass | undefined {
   const driver = driverOf(object.spec?.controller);
   if (driver === undefined) return undefined;
   const known = { name: `${object.metadata.name}`, created: createdOf(object), driver };
+  if (source === undefined) return { ...known, settings: undefined, problems: [] };
   const parameters = parametersOf(object, source);
   if ('reason' in parameters) return { ...known, settings: undefined, problems: [parameters] };
   const { settings, problems, unknown } = readSettings(parameters.words);
