@@ -9,5 +9,5 @@
  * One request: `lua/tidegate/serve.lua` asks `match.lua` for the route -> `balance.lua` picks the endpoint -> nginx
  * carries the bytes -> `ended.lua` counts it.
  */
-export { findNginx, type NginxSearch } from './find-nginx.ts';
+export { findNginx } from './find-nginx.ts';
 export { NginxDriver } from './nginx-driver.ts';

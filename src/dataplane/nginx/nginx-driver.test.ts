@@ -1,5 +1,6 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer, request, type Server } from 'node:http';
+import { connect } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Delta, HostRoutes, Pool } from '../../ingress/model.ts';
 import { TestAuthority } from '../../ingress/testing/certificates.ts';
 import { silentLogger } from '../../kube/index.ts';
-import { CapacityError, NeedsFullState } from '../driver.ts';
+import { CapacityError, type Listening, NeedsFullState } from '../driver.ts';
 import { NginxDriver } from './index.ts';
 import { Nginx, type NginxOptions } from './nginx.ts';
 
@@ -17,7 +18,7 @@ describe('nginx', () => {
   let directory: string;
   let driver: NginxDriver;
   let backend: Server;
-  let port: number;
+  let ports: Listening;
   let generation: number;
 
   beforeAll(async () => {
@@ -38,7 +39,7 @@ describe('nginx', () => {
     new NginxDriver({ ...optionsIn(directory), ...more }, { logger: silentLogger });
   const start = async (more?: Partial<NginxOptions>): Promise<void> => {
     driver = make(more);
-    port = (await driver.start()).http;
+    ports = await driver.start();
   };
   const pool = (): Pool => ({
     id: 'p',
@@ -78,7 +79,7 @@ describe('nginx', () => {
   /** By a connection of its own. */
   const ask = (name: string, path = '/'): Promise<number> =>
     new Promise((resolve, reject) => {
-      request({ port, path, headers: { host: name }, agent: false }, (response) => {
+      request({ port: ports.http, path, headers: { host: name }, agent: false }, (response) => {
         response.resume().on('end', () => resolve(response.statusCode ?? 0));
       })
         .on('error', reject)
@@ -159,6 +160,35 @@ describe('nginx', () => {
     expect(await ask('h0.io', '/1')).toBe(404);
     await change({ hosts: set(host('c.io', '/')) });
     expect(await ask('c.io')).toBe(200);
+  });
+
+  it('tells how much room there is', async () => {
+    await start();
+    const free = async (): Promise<number> => {
+      const text = await driver.metrics();
+      return Number(/memory_free_bytes\{class="gold",dictionary="hosts"\} (\d+)/.exec(text)?.[1]);
+    };
+    const before = await free();
+    await change({ hosts: set(...Array.from({ length: 500 }, (_, i) => host(`h${i}.io`, '/', '/a'))) });
+    expect(await free()).toBeLessThan(before);
+  });
+
+  it('counts a body of HTTP/2 that does not say how long it is', async () => {
+    await start({ defaults: { connectTimeoutMs: 1000, readTimeoutMs: 5000, maxBodyBytes: 1000 } });
+    await change({ hosts: set(host('a.io', '/')), pools: set(pool()) });
+    const session = connect(`https://127.0.0.1:${ports.https}`, { rejectUnauthorized: false });
+    const post = (bytes: number): Promise<unknown> => {
+      const stream = session.request({ ':method': 'POST', ':path': '/', ':authority': 'a.io' });
+      const status = new Promise((resolve) =>
+        stream.once('response', (headers) => resolve(headers[':status'])),
+      );
+      stream.resume().end(Buffer.alloc(bytes));
+      return status;
+    };
+    expect([await post(1000), await post(1001), await post(100_000), await post(0)]).toEqual([
+      200, 413, 413, 200,
+    ]);
+    session.destroy();
   });
 
   it('takes a large state in pieces', async () => {

@@ -119,7 +119,12 @@ export class NginxDriver implements Driver {
 
   async #launch(table = this.#table): Promise<Nginx> {
     const nginx = await Nginx.start(this.#options, this.#logger);
-    await nginx.push(changesOfAll(table));
+    try {
+      await nginx.push(changesOfAll(table));
+    } catch (error) {
+      await nginx.stop();
+      throw error;
+    }
     this.#nginx = nginx;
     void nginx.ended.then((reason) => this.#onEnd(nginx, reason));
     return nginx;

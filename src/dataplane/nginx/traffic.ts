@@ -6,6 +6,7 @@ const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const REQUESTS = 'tidegate_router_requests_total';
 const DURATION = 'tidegate_router_request_duration_seconds';
 const ERRORS = 'tidegate_router_upstream_errors_total';
+const FREE = 'tidegate_router_nginx_memory_free_bytes';
 
 interface Series {
   host: string;
@@ -18,7 +19,7 @@ interface Series {
 
 /** `counts`: what, host, Service, which, number; separated by tabs. */
 export function trafficMetrics(counts: string, className: string): string {
-  const all = read(counts);
+  const { all, free } = read(counts);
   const of = ({ host, service }: Series, more: Record<string, string> = {}): string =>
     labels({ class: className, host, service, ...more });
   return [
@@ -35,15 +36,23 @@ export function trafficMetrics(counts: string, className: string): string {
     ...all.flatMap((series) =>
       [...series.errors].map(([kind, count]) => `${ERRORS}${of(series, { kind })} ${count}`),
     ),
+    `# HELP ${FREE} What is left for what is kept in shared memory. Without room, changes are refused.`,
+    `# TYPE ${FREE} gauge`,
+    ...free.map(([dictionary, bytes]) => `${FREE}${labels({ class: className, dictionary })} ${bytes}`),
     '',
   ].join('\n');
 }
 
-function read(counts: string): Series[] {
+function read(counts: string): { all: Series[]; free: [dictionary: string, bytes: string][] } {
   const found = new Map<string, Series>();
+  const free: [string, string][] = [];
   for (const line of counts.split('\n')) {
     const [what, host, service, which, number] = line.split('\t');
     if (number === undefined) continue;
+    if (what === 'free') {
+      free.push([which!, number]);
+      continue;
+    }
     const key = `${host}\t${service}`;
     const series = found.get(key) ?? empty(host!, service!);
     found.set(key, series);
@@ -52,7 +61,7 @@ function read(counts: string): Series[] {
     else if (what === 'error') series.errors.set(which!, Number(number));
     else if (what === 'seconds') series.seconds = Number(number);
   }
-  return [...found.values()];
+  return { all: [...found.values()], free };
 }
 
 const empty = (host: string, service: string): Series => ({

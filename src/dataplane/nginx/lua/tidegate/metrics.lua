@@ -110,11 +110,14 @@ function metrics.start()
   return ngx.timer.every(FLUSH_SECONDS, metrics.flush)
 end
 
--- One count a line: what, host, Service, which, number; separated by tabs.
+-- One count a line: what, host, Service, which, number; separated by tabs. And how much room there is, by dictionary.
 function metrics.print()
   metrics.flush()
   local dict = shared.tidegate_metrics
   local lines = {}
+  for _, name in ipairs { "hosts", "pools", "certificates" } do
+    lines[#lines + 1] = "free\t\t\t" .. name .. "\t" .. shared["tidegate_" .. name]:free_space()
+  end
   for _, key in ipairs(dict:get_keys(0)) do
     local value = dict:get(key)
     if type(value) == "number" then
