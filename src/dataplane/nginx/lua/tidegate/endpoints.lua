@@ -65,8 +65,24 @@ function endpoints.pick(pool, tried)
   return pick(pool, tried, false) or pick(pool, tried, true)
 end
 
+-- Endpoints that nobody will ask for again: their pods are gone.
+local function forget_old()
+  for name, till in pairs(down_until) do
+    if till <= now() then
+      down_until[name] = nil
+    end
+  end
+end
+
+local FORGET_EVERY = 1000
+local failures = 0
+
 function endpoints.failed(name)
   down_until[name] = now() + DOWN_SECONDS
+  failures = failures + 1
+  if failures % FORGET_EVERY == 0 then
+    forget_old()
+  end
 end
 
 function endpoints.answered(name)

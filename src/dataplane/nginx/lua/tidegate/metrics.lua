@@ -25,14 +25,20 @@ do
 end
 
 -- host -> Service -> counts: of buckets by their number, of codes by the code, which is always higher.
-local by_host, changed = {}, {}
+local by_host, known, changed = {}, 0, {}
+-- Hosts come and go; who still has counts goes on with them when these are forgotten.
+local REMEMBERED = 32768
 
 function metrics.counts_of(host, pool)
   local name, service = host and host.host or NOBODY, pool and pool.label or NOBODY
   local services = by_host[name]
   if services == nil then
+    if known >= REMEMBERED then
+      by_host, known = {}, 0
+    end
     services = {}
     by_host[name] = services
+    known = known + 1
   end
   local counts = services[service]
   if counts == nil then

@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { applyDelta, EMPTY_TABLE } from '../../ingress/match/index.ts';
+import type { Delta, HostRoutes, Pool } from '../../ingress/model.ts';
+import { changesOf, changesOfAll, inverseOf, lineOf } from './changes.ts';
+
+const NONE = { set: [], remove: [] };
+const pool = (id: string, port = 80): Pool => ({
+  id,
+  namespace: 'n',
+  service: id,
+  protocol: 'http',
+  balance: 'roundRobin',
+  endpoints: [{ address: '10.0.0.1', port }],
+});
+const host = (name: string, namespace = 'n'): HostRoutes => ({ host: name, namespace, routes: [] });
+const delta = (from: number, more: Partial<Delta>): Delta => ({
+  from,
+  to: from + 1,
+  hosts: NONE,
+  pools: NONE,
+  certificates: NONE,
+  ...more,
+});
+const certificate = { host: '', secret: 'n/t', certificate: 'C', key: 'K', fingerprint: 'f' };
+
+const first = delta(0, {
+  hosts: { set: [host('a.io'), host('')], remove: [] },
+  pools: { set: [pool('p'), pool('q')], remove: [] },
+  certificates: { set: [certificate], remove: [] },
+});
+const table = applyDelta(EMPTY_TABLE, first);
+const keys = (changes: ReturnType<typeof changesOf>): string[] =>
+  changes.map(({ dictionary, key, value }) => `${value === undefined ? '-' : '='}${dictionary} ${key}`);
+
+describe('changes', () => {
+  it('writes pools before the hosts that name them, and takes them away after', () => {
+    const next = delta(1, {
+      hosts: { set: [host('b.io')], remove: ['a.io'] },
+      pools: { set: [pool('r')], remove: ['p'] },
+    });
+    expect(keys(changesOf(table, applyDelta(table, next), next))).toEqual([
+      '=pools r',
+      '=hosts b.io',
+      '-hosts a.io',
+      '-pools p',
+    ]);
+  });
+
+  it('writes of a whole state only what is another', () => {
+    const whole = delta(0, {
+      hosts: { set: [host('a.io'), host('c.io')], remove: [] },
+      pools: { set: [pool('p'), pool('q', 81)], remove: [] },
+    });
+    expect(keys(changesOf(table, applyDelta(table, whole), whole)).sort()).toEqual([
+      '-certificates *',
+      '-hosts *',
+      '=hosts c.io',
+      '=pools q',
+    ]);
+  });
+
+  it('knows everything, for an nginx that knows nothing', () => {
+    expect(keys(changesOfAll(table)).sort()).toEqual([
+      '=certificates *',
+      '=hosts *',
+      '=hosts a.io',
+      '=pools p',
+      '=pools q',
+    ]);
+  });
+
+  it('takes back what was changed, making room first', () => {
+    const next = delta(1, { hosts: { set: [host('a.io', 'other'), host('b.io')], remove: [''] } });
+    const back = inverseOf(changesOf(table, applyDelta(table, next), next), table);
+    expect(keys(back)).toEqual(['-hosts b.io', '=hosts a.io', '=hosts *']);
+    expect(back[1]?.value).toBe(JSON.stringify(host('a.io')));
+  });
+
+  it('is one line each, whatever a key is', () => {
+    const line = lineOf({ dictionary: 'hosts', key: 'a\tb\nc\\', value: '{}' });
+    expect(line).toBe('=\thosts\ta\\tb\\nc\\\\\t{}\n');
+  });
+});

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { type ConfigInputs, nginxConfig } from './config.ts';
+
+const INPUTS: ConfigInputs = {
+  modules: ['/m/lua.so'],
+  lua: '/lua',
+  runtime: '/run/x',
+  defaultCertificate: '/state/default.pem',
+  address: '0.0.0.0',
+  httpPort: 80,
+  httpsPort: 443,
+  workers: 2,
+  className: 'gold',
+  connectTimeoutMs: 1,
+  readTimeoutMs: 2,
+  maxBodyBytes: 3,
+  memory: { hosts: 4, pools: 5, certificates: 6 },
+  accessLog: '/var/log/access.log',
+};
+
+describe('the configuration', () => {
+  it('listens where it is told', () => {
+    expect(nginxConfig(INPUTS)).toContain('listen 0.0.0.0:443 ssl http2;');
+    expect(nginxConfig({ ...INPUTS, address: '::' })).toContain('listen [::]:80 ipv6only=off;');
+  });
+
+  it.each(['/tmp/a"b', '/tmp/$x', '/tmp/a;b', '/tmp/{', '/tmp/a\nb', '/tmp/a\\'])(
+    'has no path in it that could mean something else: %j',
+    (path) => {
+      expect(() => nginxConfig({ ...INPUTS, runtime: path })).toThrow('nginx can not use the path');
+    },
+  );
+
+  it('has no class in it that is none', () => {
+    expect(() => nginxConfig({ ...INPUTS, className: "gold'; }" })).toThrow('can be no IngressClass');
+  });
+});
