@@ -87,6 +87,7 @@ class Relay {
   readonly #connection: Connection;
   readonly #outcome: Outcome;
   #answering = false;
+  #finished = false;
   #failure: Error | undefined;
   #trailers: FlatHeaders = [];
 
@@ -118,9 +119,10 @@ class Relay {
     stream.once('error', (error: Error) => {
       this.#failure ??= error;
     });
+    stream.once('end', () => this.#onEnd(stream));
     stream.once('close', () => {
       response.off('close', onGone);
-      this.#onClose(stream);
+      this.#onClose();
     });
     if (body !== undefined) this.#whenEstablished(() => this.#pump(body.read(), stream));
   }
@@ -171,18 +173,19 @@ class Relay {
     }
   }
 
-  #onClose(stream: ClientHttp2Stream): void {
-    const whole = this.#answering && stream.readableEnded && stream.rstCode === constants.NGHTTP2_NO_ERROR;
-    if (whole) {
-      if (this.#trailers.length > 0) this.#exchange.response.addTrailers(toObject(this.#trailers));
-      this.#exchange.response.end();
-      this.#outcome.resolve();
-    } else if (this.#answering || this.#exchange.gone) {
-      breakOff(this.#exchange);
-      this.#outcome.resolve();
-    } else {
-      this.#outcome.reject(this.#why());
-    }
+  /** It has said all; what the client still sends is of no use to it any more. A reset ends in the same way. */
+  #onEnd(stream: ClientHttp2Stream): void {
+    if (!this.#answering || stream.rstCode !== constants.NGHTTP2_NO_ERROR) return;
+    this.#finished = true;
+    if (this.#trailers.length > 0) this.#exchange.response.addTrailers(toObject(this.#trailers));
+    this.#exchange.response.end();
+    if (!stream.writableEnded) stream.close(constants.NGHTTP2_CANCEL);
+  }
+
+  #onClose(): void {
+    if (this.#answering && !this.#finished) breakOff(this.#exchange);
+    if (this.#answering || this.#exchange.gone) this.#outcome.resolve();
+    else this.#outcome.reject(this.#why());
   }
 
   #why(): Error {

@@ -6,8 +6,10 @@ import {
   ServerResponse,
 } from 'node:http';
 import {
+  constants,
   createSecureServer,
   type Http2SecureServer,
+  type Http2ServerRequest,
   type Http2ServerResponse,
   type Http2Session,
   type SecureServerOptions,
@@ -134,6 +136,7 @@ export class Listeners {
       port = portOf(server);
     });
     server.on('request', (request: ClientRequest, response: ClientResponse) => {
+      if ('stream' in request) stopWhenAnswered(request);
       this.#take(new Exchange(request, response, { secure, port }));
     });
     // Without it Node would hang up on HTTP/1.1; HTTP/2 has its answer.
@@ -175,6 +178,15 @@ export class Listeners {
     });
     this.#options.handle(exchange);
   }
+}
+
+/** A client that has its answer need not send the rest of its request. Over HTTP/1.1 Node sees to that. */
+function stopWhenAnswered(request: Http2ServerRequest): void {
+  const stop = (): void => {
+    if (!request.complete) request.stream.close(constants.NGHTTP2_NO_ERROR);
+  };
+  // Trailers are the last that is asked for. They have to be on their way: a reset would overtake them.
+  request.stream.once('wantTrailers', () => setImmediate(stop));
 }
 
 const portOf = (server: Server | Http2SecureServer): number =>

@@ -142,6 +142,51 @@ export function http2(make: MakeDriver): void {
       expect(await trailers).toMatchObject({ 'grpc-status': '0' });
     });
 
+    const begin = (path: string) => {
+      const stream = session.request({
+        ...{ ':method': 'POST', ':path': path, ':authority': 'grpc.io' },
+        ...{ 'content-type': 'application/grpc', te: 'trailers' },
+      });
+      stream.write(grpcFrame('more to come'));
+      return stream;
+    };
+
+    test('gRPC: an answer that does not wait for all messages', async () => {
+      const stream = begin('/echo.Echo/Refuse');
+      const headers = await new Promise((resolve) => stream.once('response', resolve));
+      expect(headers).toMatchObject({ 'grpc-status': '7' });
+      stream.resume();
+      await new Promise((resolve) => stream.once('close', resolve));
+    });
+
+    test('a long answer that does not wait for the whole request', async () => {
+      const long = await world.backend('long', {
+        handle: (_, response) => response.writeHead(401).end(Buffer.alloc(2_000_000)),
+      });
+      await world.change({ hosts: [host('long.io', 'long')], pools: [pool('long', [long.port])] });
+      const stream = session.request({ ':method': 'POST', ':path': '/', ':authority': 'long.io' });
+      stream.write('begins');
+      let bytes = 0;
+      stream.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+      });
+      await new Promise((resolve) => stream.once('close', resolve));
+      expect(bytes).toBe(2_000_000);
+    });
+
+    test('gRPC: an answer that breaks off', async () => {
+      const stream = begin('/echo.Echo/Break');
+      let trailers: unknown;
+      stream.once('trailers', (received) => {
+        trailers = received;
+      });
+      stream.resume();
+      await expect(
+        new Promise((resolve, reject) => stream.once('close', resolve).once('error', reject)),
+      ).rejects.toThrow();
+      expect(trailers).toBeUndefined();
+    });
+
     test('gRPC: large messages', async () => {
       const message = grpcFrame('x'.repeat(2_000_000));
       expect((await call('grpc.io/echo.Echo/Say', message)).body.length).toBe(message.length);

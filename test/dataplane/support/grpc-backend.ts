@@ -28,6 +28,11 @@ export class GrpcBackend {
         );
         return;
       }
+      if (headers[':path'] === '/echo.Echo/Break') {
+        stream.respond({ ':status': 200, 'content-type': 'application/grpc' });
+        stream.write(grpcFrame('half'), () => stream.session?.destroy());
+        return;
+      }
       echo(stream, {
         'x-seen': headers['x-custom'],
         'x-te': headers.te,
