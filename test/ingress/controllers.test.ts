@@ -155,6 +155,19 @@ describe('a class', () => {
       .toEqual(expect.arrayContaining(['--class=gold', '--class=silver', '--router=front']));
   });
 
+  it('that comes to share an address keeps its own router until it is served there', async () => {
+    await world.makeClass('gold', {});
+    await world.make(ingressObject('a', 'gold', ['a.example']));
+    await routersAre('gold: a.example');
+    await world.make(parametersObject('gold', { sharedAddress: 'front' }));
+    await routersAre('front: a.example', 'gold: a.example');
+    await eventually(async () => !(await isGone(DEPLOYMENTS, 'tidegate-router-front', SYSTEM_NAMESPACE)));
+    expect((await world.router('gold'))?.metadata.deletionTimestamp).toBeUndefined();
+    await world.run('front');
+    await world.serve('front');
+    await routersAre('front: a.example');
+  });
+
   it('that somebody has made a router of all hosts for is not placed', async () => {
     await world.makeClass('gold');
     await world.make({

@@ -71,11 +71,30 @@ export function placementController(
     const own = newest.list().filter((router) => placedFamilyOf(router) === key);
     // Without hosts nobody needs a router, whatever the class asks for.
     if (family === undefined || routes?.rules.size === 0) {
-      for (const router of own) await remove(router, signal);
+      for (const router of own) if (!isStillNeeded(router)) await remove(router, signal);
     } else if (family.settings !== undefined && routes !== undefined && !isLedByOthers(family)) {
       await write(family, family.settings, routes, own, signal);
     }
   }
+
+  /** Its class shares an address now: it stays until all routers there serve. */
+  function isStillNeeded(router: L7Router): boolean {
+    const family = classes.familyOf(router.spec.ingressClassName);
+    if (family === undefined || family.key === placedFamilyOf(router)) return false;
+    const routes = routesByFamily.get(family.key);
+    // It may not have been looked at yet.
+    if (routes !== undefined && flush(family.key, routes)) toPlan.add(family.key);
+    const successors = newest.list().filter((each) => placedFamilyOf(each) === family.key);
+    const isAwaited = routes !== undefined && routes.rules.size > 0;
+    return isAwaited && (successors.length === 0 || !successors.every(isServing));
+  }
+
+  /** Families that are no more, but have routers. */
+  const bereft = (): string[] =>
+    routers.cache
+      .list()
+      .flatMap((router) => placedFamilyOf(router) ?? [])
+      .filter((key) => !classes.families.has(key));
 
   /** Somebody has made a router for all hosts of the class: then there is nothing to be placed. */
   const isLedByOthers = ({ classNames }: Family): boolean =>
@@ -151,6 +170,7 @@ export function placementController(
       const keys = new Set(classesOf(router).flatMap((name) => classes.familyOf(name)?.key ?? []));
       const placed = placedFamilyOf(router);
       if (placed !== undefined) keys.add(placed);
+      for (const key of bereft()) keys.add(key);
       for (const key of keys) toPlan.add(key);
       return keys;
     },
