@@ -31,7 +31,7 @@ const pools = async (...names: string[]): Promise<{ name: string }[]> => {
   return names.map((name) => ({ name }));
 };
 
-describe('a YurtIngress', () => {
+describe.concurrent('a YurtIngress', () => {
   it('gives each of its pools a class and a router of the same name', async () => {
     await pools('hangzhou', 'beijing');
     await world.make('doors', {
@@ -153,7 +153,7 @@ describe('a YurtIngress', () => {
   });
 });
 
-describe('one pool and the others', () => {
+describe.concurrent('one pool and the others', () => {
   const versions = async (...names: string[]): Promise<unknown[]> =>
     (await Promise.all(names.map((name) => world.door(name)))).flatMap(({ router, ingressClass }) => [
       router.metadata.resourceVersion,
@@ -192,7 +192,7 @@ describe('one pool and the others', () => {
   });
 });
 
-describe('a pool that two YurtIngresses want', () => {
+describe.concurrent('a pool that two YurtIngresses want', () => {
   it('stays with the one that has it, and goes over without an end when that lets it go', async () => {
     const [pool] = await pools('wanted');
     await world.make('holder', { pools: [pool!] });
@@ -226,7 +226,7 @@ describe('a pool that two YurtIngresses want', () => {
   });
 });
 
-describe('what went wrong with YurtIngress elsewhere', () => {
+describe.concurrent('what went wrong with YurtIngress elsewhere', () => {
   it('the finalizer stays until the front doors were seen to be gone', async () => {
     await world.make('ending', { pools: await pools('end') });
     await world.door('end');
