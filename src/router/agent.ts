@@ -2,6 +2,7 @@ import { Compiler } from '../ingress/compile/index.ts';
 import type { Certificate, Changes } from '../ingress/model.ts';
 import { aborted, orAborted, sleep } from '../kube/clock.ts';
 import { type Clock, Informers, type KubeObject, type Random, type Secret, splitKey } from '../kube/index.ts';
+import { endpointSlices } from './endpoint-slices.ts';
 import { ExternalNames } from './external-names.ts';
 import { feed } from './feed.ts';
 import { Placement } from './placement.ts';
@@ -111,7 +112,7 @@ export class Agent {
   async run(signal: AbortSignal): Promise<void> {
     const following = this.#informers.run(signal);
     try {
-      await orAborted(this.#synced(), signal);
+      await orAborted(this.#synced(signal), signal);
       this.#programmer.prepare();
       this.#forgetRest();
       const { clock } = this.#options;
@@ -130,11 +131,14 @@ export class Agent {
     }
   }
 
-  async #synced(): Promise<void> {
+  async #synced(signal: AbortSignal): Promise<void> {
+    const { client, clock, random, logger: log } = this.#options;
+    const slices = await endpointSlices({ client, clock, random, log }, signal);
     await Promise.all([
       feed({
         informers: this.#informers,
         compiler: this.#compiler,
+        slices,
         nodes: this.#nodes,
         touch: (what) => this.#programmer.touch(what),
       }),

@@ -1,6 +1,5 @@
 import type { Compiler, Inputs } from '../ingress/compile/index.ts';
 import {
-  ENDPOINT_SLICES,
   type EndpointSlice,
   INGRESS_CLASSES,
   INGRESSES,
@@ -12,18 +11,27 @@ import {
   SERVICES,
 } from '../kube/index.ts';
 import { nodesOfSlice } from '../scope/index.ts';
+import { nodeOfEndpoint } from './endpoint-slices.ts';
 import type { PoolNodes } from './pool-nodes.ts';
 
 interface FeedOptions {
   informers: Informers;
   compiler: Compiler;
+  /** In the version that the cluster has. */
+  slices: Resource<EndpointSlice>;
   /** Only endpoints on these nodes count; without it, all. */
   nodes: PoolNodes | undefined;
   touch(what: 'endpoints' | 'routes'): void;
 }
 
 /** Brings the compiler all that it makes routes of, but for Secrets. Resolves when it has seen everything once. */
-export async function feed({ informers, compiler, nodes, touch }: FeedOptions): Promise<void> {
+export async function feed({
+  informers,
+  compiler,
+  slices: resource,
+  nodes,
+  touch,
+}: FeedOptions): Promise<void> {
   const follow = <K extends Exclude<keyof Inputs, 'Secret'>>(
     kind: K,
     resource: Resource<Inputs[K]>,
@@ -46,7 +54,7 @@ export async function feed({ informers, compiler, nodes, touch }: FeedOptions): 
     return { informer, put };
   };
 
-  const slices = follow('EndpointSlice', ENDPOINT_SLICES, 'endpoints', (slice) => seenBy(nodes, slice));
+  const slices = follow('EndpointSlice', resource, 'endpoints', (slice) => seenBy(nodes, slice));
   if (nodes !== undefined) {
     slices.informer.addIndex('node', (slice) => [...nodesOfSlice(slice)]);
     nodes.onChange((node) => slices.informer.cache.byIndex('node', node).forEach(slices.put));
@@ -62,8 +70,6 @@ export async function feed({ informers, compiler, nodes, touch }: FeedOptions): 
 /** An endpoint without a node is outside every pool. */
 function seenBy(nodes: PoolNodes | undefined, slice: EndpointSlice): EndpointSlice {
   if (nodes === undefined) return slice;
-  const seen = (slice.endpoints ?? []).filter(
-    ({ nodeName }) => nodeName !== undefined && nodes.has(nodeName),
-  );
+  const seen = (slice.endpoints ?? []).filter((endpoint) => nodes.has(nodeOfEndpoint(endpoint) ?? ''));
   return seen.length === slice.endpoints?.length ? slice : { ...slice, endpoints: seen };
 }
