@@ -46,6 +46,7 @@ describe('the kinds, as an API server holds people to them', () => {
       'edgeapplications.apps.kubeedge.io',
       'ingressclassparameters.networking.tidegate.io',
       'l7routers.networking.tidegate.io',
+      'yurtingresses.apps.openyurt.io',
     ]);
   });
 
