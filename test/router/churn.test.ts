@@ -113,7 +113,8 @@ async function askedBackends(ports: Listening, count: number): Promise<string[]>
   return [...names].sort();
 }
 
-describe('200 routes, 1,000 endpoints and 50 certificates change', () => {
+// Seconds on a machine that has nothing else to do.
+describe('200 routes, 1,000 endpoints and 50 certificates change', { timeout: 240_000 }, () => {
   it('while nginx serves every request, in the same processes', async () => {
     const driver = new NginxDriver(options(), { logger: silentLogger });
     await routing(driver, async (ports) => {
