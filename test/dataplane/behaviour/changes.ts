@@ -1,5 +1,5 @@
 import { Agent } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { NeedsFullState } from '../../../src/dataplane/driver.ts';
 import type { Backend } from '../support/backend.ts';
 import { delta, host, pool, route } from '../support/words.ts';
@@ -20,12 +20,12 @@ export function changes(make: MakeDriver): void {
 
     test('before the first there is nothing, and it is not ready', async () => {
       const empty = await World.start(make);
+      onTestFinished(() => empty.stop());
       expect(empty.driver.health().ready).toBe(false);
       expect(empty.driver.health().reasons).not.toEqual([]);
       expect(await empty.whoAnswers('a.io/')).toBe(404);
       await empty.change({});
       expect(empty.driver.health()).toEqual({ ready: true, reasons: [] });
-      await empty.stop();
     });
 
     test('all workers go by a delta when it is said to be applied', async () => {

@@ -1,5 +1,5 @@
 import { Agent } from 'node:http';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { askHttp2, http2Session } from '../support/client.ts';
 import { host, pool } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
@@ -9,6 +9,7 @@ export function ending(make: MakeDriver): void {
   describe('drain and close', () => {
     test('requests end, new connections are refused', async () => {
       const world = await World.start(make);
+      onTestFinished(() => world.stop());
       const waiting: (() => void)[] = [];
       const slow = await world.backend('slow', {
         handle: (_, response) => waiting.push(() => response.end(JSON.stringify({ backend: 'slow' }))),
@@ -26,7 +27,7 @@ export function ending(make: MakeDriver): void {
       expect(world.driver.health().ready).toBe(false);
       await expect
         .poll(() =>
-          world.ask('slow.io/').then(
+          world.ask('nobody.io/').then(
             () => 'taken',
             () => 'refused',
           ),
@@ -37,11 +38,11 @@ export function ending(make: MakeDriver): void {
       await drained;
       agent.destroy();
       session.destroy();
-      await world.stop();
     });
 
     test('requests that do not end are not waited for longer than that', async () => {
       const world = await World.start(make);
+      onTestFinished(() => world.stop());
       const silent = await world.backend('silent', { handle: () => {} });
       await world.change({ hosts: [host('silent.io', 'silent')], pools: [pool('silent', [silent.port])] });
       const asked = world.ask('silent.io/').then(
@@ -50,7 +51,7 @@ export function ending(make: MakeDriver): void {
       );
       await expect.poll(() => silent.requests).toBe(1);
       await world.driver.drain(100);
-      await world.stop();
+      await world.driver.close();
       expect(await asked).toBe('broken');
     });
   });
