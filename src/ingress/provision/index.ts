@@ -4,6 +4,6 @@
  * router read the Secrets that its Ingresses name.
  */
 export { provisionController } from './controller.ts';
+export { workloadName, workloadOf } from './identity.ts';
 export { Made } from './made.ts';
 export { secretAccessController } from './secret-access.ts';
-export { workloadName, workloadOf } from './workload.ts';

@@ -14,8 +14,8 @@ import { classNameOf } from '../compile/index.ts';
 import type { IngressContext } from '../context.ts';
 import { writtenHost } from '../match/index.ts';
 import type { HostName } from '../model.ts';
+import { metadataFor, workloadName, workloadOf } from './identity.ts';
 import type { Made } from './made.ts';
-import { metadataFor, workloadName, workloadOf } from './workload.ts';
 
 const HOST_INDEX = 'ingress/tls-by-host';
 const NAMESPACE_INDEX = 'ingress/tls-by-namespace';

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { L7Router, L7RouterSpec } from '../../api/index.ts';
 import type { ClusterRole, Deployment, KubeObject, Service } from '../../kube/index.ts';
 import { isAsWanted, noted } from './as-wanted.ts';
-import { objectsFor, workloadName } from './workload.ts';
+import { workloadName } from './identity.ts';
+import { objectsFor } from './workload.ts';
 
 const router = (spec: Partial<L7RouterSpec> = {}, name = 'gold'): L7Router => ({
   apiVersion: 'networking.tidegate.io/v1alpha1',
@@ -68,8 +69,20 @@ describe('the workload of a router', () => {
     ]);
     expect(affinity?.podAntiAffinity).toBeDefined();
     expect(tolerations).toEqual([{ operator: 'Exists' }]);
-    expect(made<Deployment>('Deployment').spec?.template.spec?.affinity).toBeUndefined();
+    const anywhere = made<Deployment>('Deployment').spec?.template.spec?.affinity;
+    expect(anywhere?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution).toBeUndefined();
+    expect(anywhere?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution).toMatchObject([
+      { preference: { matchExpressions: [{ operator: 'DoesNotExist' }, { operator: 'DoesNotExist' }] } },
+    ]);
     expect(made('PodDisruptionBudget', { workload: { replicas: 2 } })).toBeDefined();
+  });
+
+  test('is reached in its pool only', () => {
+    expect(made<Service>('Service', { pool: 'paris' }).metadata.annotations).toEqual({
+      'nodeport.openyurt.io/listen': 'paris',
+      'openyurt.io/topologyKeys': 'openyurt.io/nodepool',
+    });
+    expect(made<Service>('Service').metadata.annotations).toBeUndefined();
   });
 
   test('is reached as it was asked for', () => {
