@@ -190,7 +190,7 @@ const status = object('What became of it.', {
     }),
   ),
   problemCount: count('How many problems there are.'),
-  conditions: conditions('Ready, Provisioned and CapacityReached.'),
+  conditions: conditions('Ready, RolledOut, Provisioned and CapacityReached.'),
 });
 
 const schema = wholeObject('One provisioned load balancer.', spec, status, {

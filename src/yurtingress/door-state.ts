@@ -1,5 +1,5 @@
 import { type L7Router, type UnreadyType, YURT_INGRESS_LABEL } from '../api/index.ts';
-import { isFailure } from '../ingress/status/rollout.ts';
+import { isFailure } from '../ingress/status/index.ts';
 import { getCondition, isBeingDeleted, type KubeObject } from '../kube/index.ts';
 import { inTheWay, type Observed, ownerOf } from './observed.ts';
 

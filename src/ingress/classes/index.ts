@@ -4,6 +4,6 @@
  * share an address. ClassTable follows the cluster and says which family has changed.
  */
 export { ClassTable, classesOf } from './class-table.ts';
-export { isWorkloadDriver } from './drivers.ts';
+export { isOwnProgram, isWorkloadDriver } from './drivers.ts';
 export { classFamilyKey, type Family, sharedFamilyKey } from './families.ts';
 export { referenceOf } from './resolve.ts';

@@ -6,22 +6,25 @@ import {
   isBeingDeleted,
   isConflict,
   isNotFound,
+  type KubeObject,
   keyOf,
   type ReconcileResult,
   removeFinalizer,
 } from '../../kube/index.ts';
 import { isWorkloadDriver } from '../classes/index.ts';
 import type { IngressContext } from '../context.ts';
+import { workloadName } from './identity.ts';
 import type { Made } from './made.ts';
 import { objectsFor } from './workload.ts';
 
 /** Until the cache has what we collided with. */
 const CONFLICT_RETRY_MS = 200;
-/** Roles for Secrets come and go by themselves. */
 const KINDS = [
   'ServiceAccount',
+  'ConfigMap',
   'ClusterRole',
   'ClusterRoleBinding',
+  'RoleBinding',
   'Service',
   'Deployment',
   'PodDisruptionBudget',
@@ -62,7 +65,8 @@ export function provisionController(
     // What it was made of before, such as in another namespace.
     for (const kind of KINDS) {
       for (const object of made.of(`${router.metadata.name}`, kind)) {
-        if (!isWanted.has(`${kind} ${keyOf(object)}`)) await made.remove(object, signal);
+        if (isWanted.has(`${kind} ${keyOf(object)}`) || isSecretAccess(object, router)) continue;
+        await made.remove(object, signal);
       }
     }
   }
@@ -91,6 +95,10 @@ export function provisionController(
     reconcile,
     concurrency: 4,
   }).watch(routers);
-  made.watchedBy(controller, [...KINDS, 'Role', 'RoleBinding']);
+  made.watchedBy(controller, [...KINDS, 'Role']);
   return controller;
 }
+
+/** Those come and go by themselves. */
+const isSecretAccess = ({ kind, metadata }: KubeObject, router: L7Router): boolean =>
+  kind === 'RoleBinding' && metadata.name === workloadName(`${router.metadata.name}`);

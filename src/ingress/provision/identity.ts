@@ -21,6 +21,19 @@ export function workloadName(router: string): string {
   return `${plain.replace(/-+$/, '')}-${digest}`;
 }
 
+/** What its objects are called, and where they are. */
+export interface Identity {
+  readonly name: string;
+  readonly namespace: string;
+  /** Of what has no namespace. */
+  readonly metadata: KubeObject['metadata'];
+}
+
+export function identityOf(router: L7Router): Identity {
+  const name = workloadName(`${router.metadata.name}`);
+  return { name, namespace: workloadOf(router).namespace, metadata: metadataFor(router, name) };
+}
+
 /** The router is the owner: whatever becomes of us, they go with it. */
 export const metadataFor = (
   { apiVersion, kind, metadata }: L7Router,

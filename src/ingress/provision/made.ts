@@ -1,8 +1,9 @@
-import { INGRESS_FIELD_MANAGER, ROUTER_LABEL } from '../../api/index.ts';
+import { INGRESS_FIELD_MANAGER, type L7Router, ROUTER_LABEL } from '../../api/index.ts';
 import {
   Applier,
   CLUSTER_ROLE_BINDINGS,
   CLUSTER_ROLES,
+  CONFIG_MAPS,
   type Controller,
   DEPLOYMENTS,
   type Informer,
@@ -19,12 +20,14 @@ import {
 } from '../../kube/index.ts';
 import type { IngressContext } from '../context.ts';
 import { isAsWanted, noted } from './as-wanted.ts';
+import { objectsFor } from './workload.ts';
 
 /** The kinds that routers have objects of. What carries traffic goes first when a router is taken away. */
 const RESOURCES: Readonly<Record<string, Resource>> = {
   Deployment: DEPLOYMENTS,
   Service: SERVICES,
   PodDisruptionBudget: POD_DISRUPTION_BUDGETS,
+  ConfigMap: CONFIG_MAPS,
   RoleBinding: ROLE_BINDINGS,
   Role: ROLES,
   ClusterRoleBinding: CLUSTER_ROLE_BINDINGS,
@@ -97,4 +100,12 @@ export class Made {
     if (informer === undefined) throw new Error(`routers have no objects of kind ${kind}`);
     return informer;
   }
+}
+
+/** Whether the object is what the router asks for now. */
+export function isMadeFrom(object: KubeObject, router: L7Router, defaultImage: string): boolean {
+  const wanted = objectsFor(router, defaultImage).find(
+    (each) => each.kind === object.kind && keyOf(each) === keyOf(object),
+  );
+  return wanted !== undefined && isAsWanted(object, noted(wanted));
 }

@@ -9,7 +9,7 @@ import {
   type Role,
   type RoleBinding,
 } from '../../kube/index.ts';
-import { classesOf, isWorkloadDriver } from '../classes/index.ts';
+import { classesOf, isOwnProgram, isWorkloadDriver } from '../classes/index.ts';
 import { classNameOf } from '../compile/index.ts';
 import type { IngressContext } from '../context.ts';
 import { writtenHost } from '../match/index.ts';
@@ -37,7 +37,8 @@ export function secretAccessController(context: IngressContext, made: Made): Con
     const [name = '', namespace = ''] = key.split('/');
     const router = routers.cache.get(name);
     if (router === undefined || isBeingDeleted(router) || !isWorkloadDriver(router.spec.driver)) return;
-    const secrets = secretsFor(router, namespace);
+    // Others read all of them anyway.
+    const secrets = isOwnProgram(router.spec.driver) ? secretsFor(router, namespace) : [];
     if (secrets.length === 0) {
       for (const kind of ['RoleBinding', 'Role']) {
         const object = made.get(kind, `${namespace}/${workloadName(name)}`);

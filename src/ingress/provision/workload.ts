@@ -1,71 +1,37 @@
 /** What is made for an L7Router, where a workload in the cluster carries the bytes. Pure. */
 import {
-  INGRESS_CLASS_PARAMETERS,
   type L7Router,
   NODE_PORT_LISTEN_ANNOTATION,
   TOPOLOGY_KEY_POOL,
   TOPOLOGY_KEYS_ANNOTATION,
 } from '../../api/index.ts';
 import type {
-  ClusterRole,
-  ClusterRoleBinding,
+  Deployment,
   KubeObject,
   PodDisruptionBudget,
   Service,
   ServiceAccount,
 } from '../../kube/index.ts';
-import { deployment } from './deployment.ts';
-import { metadataFor, selectorOf, workloadName, workloadOf } from './identity.ts';
+import { isOwnProgram } from '../classes/index.ts';
+import { identityOf, selectorOf, workloadOf } from './identity.ts';
+import { ingressNginx } from './ingress-nginx.ts';
+import { tidegateRouter } from './tidegate-router.ts';
+import { type PodSpec, placement } from './where.ts';
 
 /** In the order in which they are needed. */
 export function objectsFor(router: L7Router, defaultImage: string): KubeObject[] {
-  const { namespace, replicas } = workloadOf(router);
-  const name = workloadName(`${router.metadata.name}`);
-  const metadata = metadataFor(router, name);
-  const local = { ...metadata, namespace };
+  const { replicas, image = defaultImage } = workloadOf(router);
+  const identity = identityOf(router);
+  const metadata = { ...identity.metadata, namespace: identity.namespace };
+  const { needs, pod } = isOwnProgram(router.spec.driver) ? tidegateRouter : ingressNginx;
   return [
-    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: local } satisfies ServiceAccount,
-    clusterRole(router, metadata),
-    clusterRoleBinding(name, namespace, metadata),
-    service(router, local),
-    deployment(router, local, defaultImage),
-    ...(replicas > 1 ? [disruptionBudget(router, local)] : []),
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata } satisfies ServiceAccount,
+    ...needs(router, identity),
+    service(router, metadata),
+    deployment(router, metadata, pod(router, identity, image)),
+    ...(replicas > 1 ? [disruptionBudget(router, metadata)] : []),
   ];
 }
-
-const READ = ['get', 'list', 'watch'];
-
-/** All that it reads but Secrets, and the status of its own L7Router. */
-function clusterRole(router: L7Router, metadata: KubeObject['metadata']): ClusterRole {
-  const { group } = INGRESS_CLASS_PARAMETERS;
-  const resourceNames = [`${router.metadata.name}`];
-  return {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRole',
-    metadata,
-    rules: [
-      { apiGroups: ['networking.k8s.io'], resources: ['ingresses', 'ingressclasses'], verbs: READ },
-      { apiGroups: [''], resources: ['services'], verbs: READ },
-      { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: READ },
-      { apiGroups: [group], resources: ['l7routers'], resourceNames, verbs: READ },
-      { apiGroups: [group], resources: ['l7routers/status'], resourceNames, verbs: ['patch'] },
-      // Which nodes are in the pool.
-      ...(router.spec.pool === undefined ? [] : [{ apiGroups: [''], resources: ['nodes'], verbs: READ }]),
-    ],
-  };
-}
-
-const clusterRoleBinding = (
-  name: string,
-  namespace: string,
-  metadata: KubeObject['metadata'],
-): ClusterRoleBinding => ({
-  apiVersion: 'rbac.authorization.k8s.io/v1',
-  kind: 'ClusterRoleBinding',
-  metadata,
-  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
-  subjects: [{ kind: 'ServiceAccount', name, namespace }],
-});
 
 function service(router: L7Router, metadata: KubeObject['metadata']): Service {
   const {
@@ -99,6 +65,26 @@ function service(router: L7Router, metadata: KubeObject['metadata']): Service {
 const onlyIn = (pool: string): Pick<KubeObject['metadata'], 'annotations'> => ({
   annotations: { [NODE_PORT_LISTEN_ANNOTATION]: pool, [TOPOLOGY_KEYS_ANNOTATION]: TOPOLOGY_KEY_POOL },
 });
+
+function deployment(router: L7Router, metadata: KubeObject['metadata'], pod: PodSpec): Deployment {
+  const { replicas } = workloadOf(router);
+  const labels = metadata.labels ?? {};
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata,
+    spec: {
+      replicas,
+      selector: { matchLabels: selectorOf(router) },
+      // The new one serves before the old one goes.
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+      template: {
+        metadata: { labels },
+        spec: { serviceAccountName: metadata.name, ...placement(router, replicas), ...pod },
+      },
+    },
+  };
+}
 
 function disruptionBudget(router: L7Router, metadata: KubeObject['metadata']): PodDisruptionBudget {
   return {

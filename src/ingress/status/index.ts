@@ -4,4 +4,5 @@
  */
 export { ingressStatusController } from './ingress-controller.ts';
 export { nodeAnnotationController } from './node-annotation.ts';
+export { isFailure } from './rollout.ts';
 export { routerStatusController } from './router-controller.ts';

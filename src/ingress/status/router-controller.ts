@@ -10,19 +10,22 @@ import {
   Applier,
   type Condition,
   Controller,
+  type Deployment,
   getCondition,
   isConflict,
   isNotFound,
   NODES,
   type Node,
+  type Pod,
   type ReconcileResult,
   type Service,
 } from '../../kube/index.ts';
-import { type ClassTable, isWorkloadDriver } from '../classes/index.ts';
+import { type ClassTable, isOwnProgram, isWorkloadDriver } from '../classes/index.ts';
 import type { IngressContext } from '../context.ts';
 import type { FamilyRoutes, RoutesByFamily } from '../placement/index.ts';
-import { type Made, workloadName, workloadOf } from '../provision/index.ts';
+import { isMadeFrom, type Made, workloadName, workloadOf } from '../provision/index.ts';
 import { addressesOf } from './addresses.ts';
+import { type Rollout, rolloutOf } from './rollout.ts';
 import { isReady, RouterPods, routerOf } from './router-pods.ts';
 import { type RouterView, routerStatus } from './router-status.ts';
 
@@ -41,7 +44,7 @@ export interface RouterStatusParts {
 
 /** Tells in the status of each L7Router where it is reached, what it serves, and how it does. */
 export function routerStatusController(context: IngressContext, parts: RouterStatusParts): Controller {
-  const { client, informers, recorder, clock } = context;
+  const { client, informers, recorder, clock, routerImage } = context;
   const { classes, routesByFamily, made, provisionProblems } = parts;
   const routers = informers.for(L7_ROUTERS);
   const nodes = informers.for(NODES);
@@ -89,9 +92,11 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
   function viewOf(router: L7Router): RouterView {
     const name = `${router.metadata.name}`;
     const { namespace, replicas } = workloadOf(router);
-    const ready = pods.of(name).filter(isReady);
+    const all = pods.of(name);
+    const ready = all.filter(isReady);
     const onNodes = ready.flatMap(({ spec }) => nodes.cache.get(spec?.nodeName ?? '') ?? []);
-    const service = made.get<Service>('Service', `${namespace}/${workloadName(name)}`);
+    const key = `${namespace}/${workloadName(name)}`;
+    const service = made.get<Service>('Service', key);
     const family = classes.familyOf(router.spec.ingressClassName);
     const routes = routesByFamily.get(family?.key ?? '');
     const provisionProblem = provisionProblems.get(name);
@@ -101,11 +106,24 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
       ...contentOf(router, routes),
       readyPods: ready.map(({ metadata }) => `${metadata.name}`),
       replicas,
+      rollout: rolloutFor(router, key, all),
       ...(provisionProblem !== undefined && { provisionProblem }),
-      ...(family?.settings === undefined && {
-        classProblem: `IngressClass ${router.spec.ingressClassName} is not there, or can not be understood: the router goes on as it is; kubectl describe ingressclass ${router.spec.ingressClassName} says more`,
-      }),
+      ...(isOwnProgram(router.spec.driver) &&
+        family?.settings === undefined && {
+          classProblem: `IngressClass ${router.spec.ingressClassName} is not there, or can not be understood: the router goes on as it is; kubectl describe ingressclass ${router.spec.ingressClassName} says more`,
+        }),
     };
+  }
+
+  function rolloutFor(router: L7Router, key: string, all: readonly Pod[]): Rollout {
+    const problem = provisionProblems.get(`${router.metadata.name}`);
+    if (problem !== undefined) return { done: false, reason: 'NotProvisioned', message: problem };
+    const deployment = made.get<Deployment>('Deployment', key);
+    // What it says now is about what was asked for before.
+    if (deployment !== undefined && !isMadeFrom(deployment, router, routerImage)) {
+      return { done: false, reason: 'Progressing', message: 'its Deployment is about to be changed' };
+    }
+    return rolloutOf(deployment, all);
   }
 
   /** Undefined when none is to be dropped. */
@@ -136,7 +154,7 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
     .watch(routers)
     .watch(pods.informer, (pod) => [routerOf(pod)])
     .watch(nodes, routersOn, (old, node) => !isDeepStrictEqual(addressesIn(old), addressesIn(node)));
-  made.watchedBy(controller, ['Service']);
+  made.watchedBy(controller, ['Service', 'Deployment']);
   classes.onChange(() => {
     for (const router of routers.cache.list()) controller.enqueue(`${router.metadata.name}`);
   });

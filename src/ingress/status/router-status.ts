@@ -7,6 +7,7 @@ import {
   type RouterProblem,
 } from '../../api/index.ts';
 import { type Condition, type ConditionUpdate, getCondition, setCondition } from '../../kube/index.ts';
+import type { Rollout } from './rollout.ts';
 
 export interface RouterView {
   readonly addresses: readonly RouterAddress[];
@@ -16,6 +17,7 @@ export interface RouterView {
   /** Names of pods that carry traffic, and how many there should be. */
   readonly readyPods: readonly string[];
   readonly replicas: number;
+  readonly rollout: Rollout;
   /** Why the workload could not be made. */
   readonly provisionProblem?: string;
   /** Why the class can not be understood: then the router goes on as it was. */
@@ -28,7 +30,7 @@ type OwnStatus = Omit<L7RouterStatus, 'agents'>;
 export function routerStatus(router: L7Router, view: RouterView, now: number): OwnStatus {
   const { addresses, hosts, rules, problems } = view;
   const applied = appliedGeneration(router, view.readyPods);
-  const updates = [ready(view), provisioned(view), capacityReached(router, view)];
+  const updates = [ready(view), rolledOut(view), provisioned(view), capacityReached(router, view)];
   return {
     observedGeneration: router.metadata.generation,
     addresses: [...addresses],
@@ -72,6 +74,14 @@ function ready({ readyPods, replicas, addresses, provisionProblem }: RouterView)
   const message = `${readyPods.length} of ${replicas} pods carry traffic`;
   return { type: 'Ready', status: 'True', reason: 'Serving', message };
 }
+
+/** Whether all replicas are as they were asked for. One that serves is enough to be ready. */
+const rolledOut = ({ rollout: { done, reason, message } }: RouterView): ConditionUpdate => ({
+  type: 'RolledOut',
+  status: done ? 'True' : 'False',
+  reason,
+  message,
+});
 
 function provisioned({ provisionProblem, classProblem }: RouterView): ConditionUpdate {
   const type = 'Provisioned';

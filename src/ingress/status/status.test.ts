@@ -68,6 +68,7 @@ describe('the status of a router', () => {
     problems: [],
     readyPods: ['a', 'b'],
     replicas: 2,
+    rollout: { done: true, reason: 'RolledOut', message: '2 of 2 pods are available' },
   };
   const agents = (...generations: [string, number][]) =>
     generations.map(([name, appliedGeneration]) => ({ name, appliedGeneration }));
