@@ -11,4 +11,5 @@
 export { accessReviews } from './access.ts';
 export type { Endpoint } from './configuration.ts';
 export { admissionRules } from './rules/index.ts';
+export { ingressSources } from './rules/ingress-sources.ts';
 export { runWebhook } from './webhook.ts';

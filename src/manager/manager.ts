@@ -1,6 +1,12 @@
 import { setMaxListeners } from 'node:events';
-import { accessReviews, admissionRules, type Endpoint, runWebhook } from '../admission/index.ts';
-import { EDGE_APPLICATION_NAMESPACE_LABEL, INGRESS_FIELD_MANAGER } from '../api/index.ts';
+import {
+  accessReviews,
+  admissionRules,
+  type Endpoint,
+  ingressSources,
+  runWebhook,
+} from '../admission/index.ts';
+import { EDGE_APPLICATION_NAMESPACE_LABEL, INGRESS_FIELD_MANAGER, YURT_INGRESSES } from '../api/index.ts';
 import { approvalController } from '../approval/index.ts';
 import { applicationController } from '../apps/index.ts';
 import { runIngressControllers } from '../ingress/index.ts';
@@ -18,6 +24,7 @@ import {
   systemClock,
 } from '../kube/index.ts';
 import { followMembership, type PoolsContext, poolControllers } from '../pools/index.ts';
+import { yurtIngressControllers } from '../yurtingress/index.ts';
 import { HealthServer } from './health-server.ts';
 import { ensureNamespace, installDefinitions } from './install.ts';
 import { LEASE, MANAGER, WEBHOOK_SECRET } from './names.ts';
@@ -92,17 +99,22 @@ async function serveAdmission(
   signal.addEventListener('abort', () => {
     health.ready = false;
   });
-  const ingressClasses = informers.for(INGRESS_CLASSES);
-  await orAborted(ingressClasses.synced, signal);
+  const ingresses = ingressSources(informers);
+  const yurtIngresses = informers.for(YURT_INGRESSES);
+  await orAborted(Promise.all([ingresses.synced, yurtIngresses.synced]), signal);
   await runWebhook(
     {
       client,
       ...webhook,
-      rules: admissionRules(
+      rules: admissionRules({
         membership,
-        { access: accessReviews(client, clock), discovery: client.discovery },
-        ingressClasses.cache,
-      ),
+        rights: { access: accessReviews(client, clock), discovery: client.discovery },
+        ingresses,
+        yurtIngresses: yurtIngresses.cache,
+        now: () => clock.now(),
+      }),
+      // Which classes are ours: we are asked about their Ingresses only.
+      onChange: (changed) => informers.for(INGRESS_CLASSES).addHandler({ onAdd: changed, onDelete: changed }),
       secret: WEBHOOK_SECRET,
       fieldManager: MANAGER,
       clock,
@@ -117,6 +129,7 @@ async function serveAdmission(
 }
 
 async function lead(options: ManagerOptions, context: PoolsContext, signal: AbortSignal): Promise<void> {
+  const { hubAddresses, routerImage } = options;
   const runControllers = async (leading: AbortSignal): Promise<void> => {
     // Every controller listens to it.
     setMaxListeners(0, leading);
@@ -124,11 +137,12 @@ async function lead(options: ManagerOptions, context: PoolsContext, signal: Abor
     const controllers = [
       ...poolControllers(context),
       applicationController(context),
-      approvalController({ ...context, hubAddresses: options.hubAddresses }),
+      approvalController({ ...context, hubAddresses }),
+      ...yurtIngressControllers({ ...context, routerImage }),
     ];
     await Promise.all([
       ...controllers.map((controller) => controller.run(leading)),
-      runIngressControllers({ ...context, routerImage: options.routerImage }, leading),
+      runIngressControllers({ ...context, routerImage }, leading),
     ]);
   };
   if (!options.leaderElection) return runControllers(signal);

@@ -285,6 +285,46 @@ describe('the manager with nothing but the rights of its ServiceAccount', () => 
     expect(await isGone(DEPLOYMENTS, router, 'tidegate-system')).toBe(true);
   });
 
+  it('gives the pools of a YurtIngress their front doors, also with ingress-nginx', async () => {
+    const yurtIngress = (more: object) => ({
+      apiVersion: 'apps.openyurt.io/v1alpha1',
+      kind: 'YurtIngress',
+      metadata: { name: 'doors' },
+      spec: { pools: [{ name: 'lyon' }], ...more },
+    });
+    const router = 'tidegate-router-lyon';
+    const account = `--as system:serviceaccount:ingress-nginx:${router}`;
+    const mayRead = (what: string): Promise<boolean> =>
+      kubectl.run(`auth can-i ${what} ${account}`).then(
+        () => true,
+        () => false,
+      );
+    await kubectl.apply(
+      { apiVersion: 'apps.openyurt.io/v1beta1', kind: 'NodePool', metadata: { name: 'lyon' } },
+      yurtIngress({}),
+    );
+    await eventually(async () => !(await isGone(DEPLOYMENTS, router, 'ingress-nginx')));
+    const { metadata } = await admin.get(SERVICES, { name: router, namespace: 'ingress-nginx' });
+    expect(metadata.annotations?.['nodeport.openyurt.io/listen']).toBe('lyon');
+    expect(await mayRead('list secrets')).toBe(false);
+    await kubectl.apply(yurtIngress({ ingress_controller_image: 'ingress-nginx/controller:v1.11.2' }));
+    await eventually(() => mayRead('list secrets'));
+    await eventually(() => mayRead('update leases -n ingress-nginx'));
+    expect(await mayRead('update leases -n default')).toBe(false);
+    expect(await mayRead('watch endpointslices')).toBe(true);
+    await eventually(async () => {
+      const { spec } = await admin.get(DEPLOYMENTS, { name: router, namespace: 'ingress-nginx' });
+      return spec?.template.spec?.containers[0]?.args?.includes(
+        '--controller-class=ingress-nginx.tidegate.io/lyon',
+      );
+    });
+    await eventually(async () => !(await isGone(CONFIG_MAPS, router, 'ingress-nginx')));
+    await kubectl.run('delete yurtingress doors');
+    expect(await isGone(L7_ROUTERS, 'lyon')).toBe(true);
+    expect(await isGone(DEPLOYMENTS, router, 'ingress-nginx')).toBe(true);
+    expect(await mayRead('list secrets')).toBe(false);
+  });
+
   it('was refused nothing', () => {
     expect(forbidden).toEqual([]);
   });

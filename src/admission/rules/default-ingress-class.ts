@@ -3,8 +3,16 @@ import { type Cache, INGRESSES, type IngressClass } from '../../kube/index.ts';
 import type { Verdict } from '../review.ts';
 import type { AdmissionRule } from '../rule.ts';
 
+/** Who names a class never waits for us. */
+const NO_CLASS_IS_SAID = {
+  name: 'no-class-is-said',
+  expression:
+    '!(has(object.spec) && has(object.spec.ingressClassName)) && ' +
+    `!(has(object.metadata.annotations) && ${JSON.stringify(INGRESS_CLASS_ANNOTATION)} in object.metadata.annotations)`,
+};
+
 /** An Ingress that names no class gets the default one, also in clusters that do not see to it themselves. */
-export const defaultIngressClassRule = (classes: Cache<IngressClass>): AdmissionRule => ({
+export const defaultIngressClassRule = (classes: Pick<Cache<IngressClass>, 'list'>): AdmissionRule => ({
   group: INGRESSES.group,
   versions: [INGRESSES.version],
   resource: INGRESSES.resource,
@@ -13,6 +21,7 @@ export const defaultIngressClassRule = (classes: Cache<IngressClass>): Admission
   // An Ingress without a class is nobody's: that can be mended, a cluster that takes no Ingresses can not.
   failurePolicy: 'Ignore',
   mutates: true,
+  matchConditions: () => [NO_CLASS_IS_SAID],
   judge({ object }): Verdict {
     const spec = object?.spec as { ingressClassName?: string } | undefined;
     if (spec === undefined || spec.ingressClassName !== undefined) return {};

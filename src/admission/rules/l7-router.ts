@@ -9,7 +9,7 @@ import { specToJudge } from './spec-to-judge.ts';
 /** Wrong hosts may be thousands: who has read the first few knows enough. */
 const MOST_PROBLEMS = 10;
 
-export const l7RouterRule = (classes: Cache<IngressClass>): AdmissionRule => ({
+export const l7RouterRule = (classes: Pick<Cache<IngressClass>, 'get'>): AdmissionRule => ({
   group: L7_ROUTERS.group,
   versions: [L7_ROUTERS.version],
   resource: L7_ROUTERS.resource,

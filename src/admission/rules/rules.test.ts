@@ -35,6 +35,8 @@ const rights: Rights = {
   discovery: { forKind: (kind) => Promise.reject(new UnknownKindError(kind)) },
 };
 
+const none = (): undefined => undefined;
+
 interface Asked {
   operation?: Operation;
   name?: string;
@@ -62,7 +64,10 @@ async function judge(resource: keyof typeof KINDS, asked: Asked): Promise<Verdic
     object: operation === 'DELETE' ? null : object(asked.spec),
     oldObject: operation === 'CREATE' ? null : object(asked.oldSpec),
   };
-  const rule = ruleFor(admissionRules(membership, rights, ingressClasses), request);
+  const ingresses = { classes: ingressClasses, ingressesNaming: () => [], service: none, secret: none };
+  const yurtIngresses = { list: () => [] };
+  const rules = admissionRules({ membership, rights, ingresses, yurtIngresses, now: () => 0 });
+  const rule = ruleFor(rules, request);
   return (await rule?.judge(request)) ?? {};
 }
 

@@ -1,0 +1,219 @@
+/** Front doors with the real manager, as a user of kubectl sees them. The test is the kubelet of all nodes. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { NODE_POOL_LABEL, NODE_POOLS, ROUTER_LABEL } from '../../src/api/index.ts';
+import {
+  INGRESSES,
+  isNotFound,
+  KubeClient,
+  type KubeObject,
+  loadConfig,
+  Metrics,
+  NODES,
+  PODS,
+  type Pod,
+  type Resource,
+  silentLogger,
+} from '../../src/kube/index.ts';
+import { runControllers } from '../../src/local/controllers/index.ts';
+import { eventually, type Manager, startManager } from '../manager/support.ts';
+import { type Embedded, startEmbedded } from '../support/embedded.ts';
+import { Kubectl } from '../support/kubectl.ts';
+import { World } from './world.ts';
+
+const CONFIGURATIONS: Resource = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  resource: 'validatingwebhookconfigurations',
+  namespaced: false,
+};
+
+let server: Embedded;
+let client: KubeClient;
+let kubectl: Kubectl;
+let manager: Manager;
+let world: World;
+let controllers: Promise<void>;
+const stop = new AbortController();
+
+beforeAll(async () => {
+  server = await startEmbedded();
+  kubectl = new Kubectl(server.kubeconfig);
+  client = new KubeClient(await loadConfig({ path: server.kubeconfig, env: {} }));
+  world = new World(client);
+  const { signal } = stop;
+  controllers = runControllers({
+    client,
+    clusterCidr: '127.100.0.0/16',
+    nodeGraceMs: 600_000,
+    logger: silentLogger,
+    metrics: new Metrics(),
+    signal,
+  });
+  manager = await startManager(client);
+  for (const pool of ['hangzhou', 'beijing']) await makePool(pool);
+});
+afterAll(async () => {
+  await manager.stop();
+  stop.abort();
+  await controllers;
+  await client.close();
+  await server.stop();
+});
+
+async function makePool(name: string): Promise<void> {
+  await client.create(NODE_POOLS, {
+    apiVersion: 'apps.openyurt.io/v1beta2',
+    kind: 'NodePool',
+    metadata: { name },
+  });
+  await client.create(NODES, {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: `${name}-1`, labels: { [NODE_POOL_LABEL]: name } },
+    status: {
+      allocatable: { cpu: '4', memory: '8Gi', pods: '100' },
+      addresses: [{ type: 'InternalIP', address: '192.0.2.1' }],
+      conditions: [{ type: 'Ready', status: 'True' }],
+    },
+  });
+}
+
+const yurtIngress = (name: string, ...pools: string[]) => ({
+  apiVersion: 'apps.openyurt.io/v1alpha1',
+  kind: 'YurtIngress',
+  metadata: { name },
+  spec: { pools: pools.map((pool) => ({ name: pool })) },
+});
+const ingress = (name: string, ingressClassName: string, host: string, more: object = {}) => ({
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'Ingress',
+  metadata: { name, namespace: 'default', ...more },
+  spec: {
+    ingressClassName,
+    rules: [
+      {
+        host,
+        http: {
+          paths: [
+            { path: '/', pathType: 'Prefix', backend: { service: { name: 'web', port: { number: 80 } } } },
+          ],
+        },
+      },
+    ],
+  },
+});
+
+const podOf = (router: string): Promise<Pod> =>
+  eventually(async () => {
+    const { items } = await client.list(PODS, { labelSelector: `${ROUTER_LABEL}=${router}` });
+    return items.find(({ metadata }) => metadata.deletionTimestamp === undefined);
+  });
+/** What a kubelet would write. */
+async function setPod(router: string, status: object): Promise<void> {
+  const { name = '', namespace } = (await podOf(router)).metadata;
+  await client.patch(PODS, { name, namespace, subresource: 'status' }, 'strategic', { status });
+}
+const running = {
+  phase: 'Running',
+  conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' }],
+  containerStatuses: [
+    { name: 'router', ready: true, restartCount: 0, image: 'tidegate', imageID: '', state: { running: {} } },
+  ],
+};
+const crashing = {
+  phase: 'Running',
+  conditions: [{ type: 'Ready', status: 'False' }],
+  containerStatuses: [
+    {
+      name: 'router',
+      ready: false,
+      restartCount: 3,
+      image: 'tidegate',
+      imageID: '',
+      state: { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 40s restarting failed container' } },
+      lastState: { terminated: { exitCode: 78, reason: 'Error' } },
+    },
+  ],
+};
+
+describe('front doors', () => {
+  it('are ready one by one; the one that fails says why in the words of its pods', async () => {
+    await kubectl.apply(yurtIngress('doors', 'hangzhou', 'beijing'));
+    await setPod('hangzhou', running);
+    await eventually(async () => (await world.summary('doors')).startsWith('hangzhou, beijing Pending '));
+    await setPod('beijing', crashing);
+    const { status } = await world.becomes('doors', 'hangzhou, beijing Failure CrashLoopBackOff');
+    expect(status?.conditions?.unreadypools?.[0]?.unreadyinfo.message).toMatch(
+      /^0 of 1 pods are available; pod \S+, container router: back-off 40s .*; it ended with code 78$/,
+    );
+    expect(await kubectl.run('get ying')).toMatch(/doors +1 +1 +1 +False/);
+    await setPod('beijing', running);
+    await world.becomes('doors', 'hangzhou, beijing');
+    expect(await kubectl.run('get ying doors')).toMatch(/doors +1 +2 +0 +True/);
+  });
+
+  it('are for one YurtIngress each: the API server says whose', async () => {
+    await expect(kubectl.apply(yurtIngress('second', 'hangzhou'))).rejects.toThrow(
+      'spec.pools[0].name: pool hangzhou is in YurtIngress doors already: take it out there first',
+    );
+    const warned = await kubectl.apply(yurtIngress('second', 'atlantis'));
+    expect(warned).toContain('Warning: spec.pools[0].name: there is no NodePool "atlantis" yet');
+    // Its pool is not there, and never was.
+    await kubectl.run('delete ying second');
+  });
+});
+
+describe('Ingresses of front doors', () => {
+  it('are judged before they are written', async () => {
+    const created = await kubectl.apply(ingress('first', 'hangzhou', 'www.example.com'));
+    expect(created).toContain('There is no Service default/web');
+    const asked = kubectl.run(
+      'apply --dry-run=server -f -',
+      JSON.stringify(ingress('second', 'hangzhou', 'www.example.com')),
+    );
+    await expect(asked).rejects.toThrow(
+      'Prefix / of www.example.com is served by Ingress default/first, which is older.',
+    );
+    await kubectl.apply(ingress('second', 'beijing', 'www.example.com'));
+    const annotations = { 'tidegate.io/balance': 'random' };
+    await expect(
+      kubectl.apply(ingress('third', 'beijing', 'b.example.com', { annotations })),
+    ).rejects.toThrow('tidegate.io/balance can not be "random"; write ');
+    await kubectl.apply(ingress('third', 'elsewhere', 'www.example.com', { annotations }));
+  });
+
+  it('are asked about only if the class is ours', async () => {
+    const expression = async (): Promise<string> => {
+      const { webhooks } = (await client.get<KubeObject>(CONFIGURATIONS, {
+        name: 'tidegate',
+      })) as unknown as {
+        webhooks: { name: string; failurePolicy: string; matchConditions?: { expression: string }[] }[];
+      };
+      const webhook = webhooks.find(({ name }) => name.startsWith('ingresses.'));
+      expect(webhook?.failurePolicy).toBe('Ignore');
+      return webhook?.matchConditions?.[0]?.expression ?? '';
+    };
+    await eventually(async () => (await expression()).endsWith('in ["beijing","hangzhou"]'));
+    await makePool('wuhan');
+    await kubectl.apply(yurtIngress('more', 'wuhan'));
+    await eventually(async () => (await expression()).endsWith('in ["beijing","hangzhou","wuhan"]'));
+    await kubectl.run('delete ying more');
+    await eventually(async () => (await expression()).endsWith('in ["beijing","hangzhou"]'));
+  });
+
+  it('can be written while a pool is dead, and while nobody is there to judge', async () => {
+    await client.delete(NODES, { name: 'hangzhou-1' });
+    await kubectl.apply(
+      ingress('while-dead', 'beijing', 'c.example.com'),
+      ingress('to-dead', 'hangzhou', 'c.example.com'),
+    );
+    await manager.stop();
+    await kubectl.apply(
+      ingress('unjudged', 'beijing', 'c.example.com'),
+      ingress('other', 'elsewhere', 'c.example.com'),
+    );
+    for (const name of ['while-dead', 'to-dead', 'unjudged', 'other']) {
+      await expect(client.get(INGRESSES, { name, namespace: 'default' })).resolves.not.toSatisfy(isNotFound);
+    }
+  });
+});
