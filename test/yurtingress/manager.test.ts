@@ -2,7 +2,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NODE_POOL_LABEL, NODE_POOLS, ROUTER_LABEL } from '../../src/api/index.ts';
 import {
+  getCondition,
   INGRESSES,
+  isBeingDeleted,
   isNotFound,
   KubeClient,
   type KubeObject,
@@ -10,7 +12,6 @@ import {
   Metrics,
   NODES,
   PODS,
-  type Pod,
   type Resource,
   silentLogger,
 } from '../../src/kube/index.ts';
@@ -103,14 +104,13 @@ const ingress = (name: string, ingressClassName: string, host: string, more: obj
   },
 });
 
-const podOf = (router: string): Promise<Pod> =>
-  eventually(async () => {
+/** What a kubelet would write of a pod of the router. */
+async function setPod(router: string, status: object, image = 'tidegate'): Promise<void> {
+  const { metadata } = await eventually(async () => {
     const { items } = await client.list(PODS, { labelSelector: `${ROUTER_LABEL}=${router}` });
-    return items.find(({ metadata }) => metadata.deletionTimestamp === undefined);
+    return items.find((pod) => !isBeingDeleted(pod) && pod.spec?.containers[0]?.image === image);
   });
-/** What a kubelet would write. */
-async function setPod(router: string, status: object): Promise<void> {
-  const { name = '', namespace } = (await podOf(router)).metadata;
+  const { name = '', namespace } = metadata;
   await client.patch(PODS, { name, namespace, subresource: 'status' }, 'strategic', { status });
 }
 const running = {
@@ -120,8 +120,8 @@ const running = {
     { name: 'router', ready: true, restartCount: 0, image: 'tidegate', imageID: '', state: { running: {} } },
   ],
 };
-const crashing = {
-  phase: 'Running',
+const waiting = (reason: string, message: string, lastState: object = {}) => ({
+  phase: 'Pending',
   conditions: [{ type: 'Ready', status: 'False' }],
   containerStatuses: [
     {
@@ -130,11 +130,14 @@ const crashing = {
       restartCount: 3,
       image: 'tidegate',
       imageID: '',
-      state: { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 40s restarting failed container' } },
-      lastState: { terminated: { exitCode: 78, reason: 'Error' } },
+      state: { waiting: { reason, message } },
+      lastState,
     },
   ],
-};
+});
+const crashing = waiting('CrashLoopBackOff', 'back-off 40s restarting failed container', {
+  terminated: { exitCode: 78, reason: 'Error' },
+});
 
 describe('front doors', () => {
   it('are ready one by one; the one that fails says why in the words of its pods', async () => {
@@ -150,6 +153,18 @@ describe('front doors', () => {
     await setPod('beijing', running);
     await world.becomes('doors', 'hangzhou, beijing');
     expect(await kubectl.run('get ying doors')).toMatch(/doors +1 +2 +0 +True/);
+  });
+
+  it('tell of an image that can not be had, while the routers of the one before serve on', async () => {
+    await world.change('doors', { ingress_controller_image: 'example/nope:1' });
+    await setPod('hangzhou', waiting('ImagePullBackOff', 'Back-off pulling image'), 'example/nope:1');
+    await eventually(async () =>
+      (await world.summary('doors')).startsWith('hangzhou Failure ImagePullBackOff, '),
+    );
+    const { status } = (await world.door('hangzhou')).router;
+    expect(getCondition(status?.conditions, 'Ready')?.status).toBe('True');
+    await world.change('doors', { ingress_controller_image: null });
+    await world.becomes('doors', 'hangzhou, beijing');
   });
 
   it('are for one YurtIngress each: the API server says whose', async () => {
