@@ -10,7 +10,12 @@ const HOSTS = [1_000, 20_000];
 const INGRESSES = [10, 1_000, 10_000];
 
 /** What the router costs, and how long a change takes from the API server to the first right answer. */
-export async function benchRouter(): Promise<void> {
+export async function benchRouter([part]: string[] = []): Promise<void> {
+  if (part !== 'propagation') await throughput();
+  if (part !== 'throughput') await propagation();
+}
+
+async function throughput(): Promise<void> {
   await inDirectory(async (directory) => {
     const backend = await startBackend(directory);
     try {
@@ -22,6 +27,9 @@ export async function benchRouter(): Promise<void> {
       await backend.stop();
     }
   });
+}
+
+async function propagation(): Promise<void> {
   const figures: Figure[] = [];
   for (const ingresses of INGRESSES)
     await inDirectory(async (directory) => figures.push(...(await benchPropagation(directory, ingresses))));

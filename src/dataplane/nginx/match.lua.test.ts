@@ -15,10 +15,10 @@ const SCRIPT = `
   local host_of = require "tidegate.tables".host
   local result = {}
   for i, each in ipairs(input.requests) do
-    local action, status = match.match(request.host(each.host), each.path, each.secure, function(name)
+    local route, status = match.match(request.host(each.host), each.path, each.secure, function(name)
       return each.headers[name]
     end, host_of, 1)
-    result[i] = action and action.source.name or status
+    result[i] = route and route.ingress or status
   end
   return result`;
 
@@ -87,6 +87,9 @@ const tableOf = (hosts: HostRoutes[]): RouteTable => {
 
 function expected(table: RouteTable, asked: Parameters<typeof match>[1]): string | number {
   const found = match(table, asked);
-  if (found.kind === 'route') return found.action.source.name;
+  if (found.kind === 'route') {
+    const { namespace, name } = found.action.source;
+    return `${namespace}/${name}`;
+  }
   return { redirect: 308, notFound: 404, badRequest: 400 }[found.kind];
 }

@@ -3,7 +3,6 @@ local balancer = require "ngx.balancer"
 local context = require "tidegate.context"
 local endpoints = require "tidegate.endpoints"
 local failure = require "tidegate.failure"
-local settings = require "tidegate.settings"
 
 -- More endpoints than these are not asked for one request: what they all refuse is at fault itself.
 local MOST_TRIES = 3
@@ -37,13 +36,6 @@ local function pick(ctx)
   return endpoints.pick(ctx.pool, ctx.tried) or endpoints.pick(ctx.pool)
 end
 
--- Those of the configuration, but for what the route says.
-local function set_timeouts(limits)
-  local read = (limits.readTimeoutMs or settings.read_timeout_ms) / 1000
-  local connect = (limits.connectTimeoutMs or settings.connect_timeout_ms) / 1000
-  balancer.set_timeouts(connect, read, read)
-end
-
 return function()
   local ctx = context.get()
   if ctx.endpoint then
@@ -56,8 +48,9 @@ return function()
   if ctx.pool.counted then
     endpoints.began(endpoint.name)
   end
-  if ctx.action.timed then
-    set_timeouts(ctx.action.limits)
+  local timeouts = ctx.route.timeouts
+  if timeouts then
+    balancer.set_timeouts(timeouts.connect, timeouts.read, timeouts.read)
   end
   local ok, why = balancer.set_current_peer(endpoint.address, endpoint.port)
   if not ok then

@@ -11,10 +11,6 @@ local body = {}
 local SENT_AGAIN = { PUT = true, DELETE = true }
 local SMALL = 65536
 
-local function limit_of(action)
-  return action.limits.maxBodyBytes or settings.max_body_bytes
-end
-
 -- Whether a body may come whose length is not said. HTTP/2 does not tell by headers alone.
 local function may_be_endless()
   if var.http_transfer_encoding then
@@ -35,9 +31,9 @@ local function measure(limit, protocol)
   end
 end
 
-function body.check(action, pool)
+function body.check(route, pool)
   local length = tonumber(var.content_length)
-  local limit = limit_of(action)
+  local limit = route.max_body_bytes
   if length == nil then
     if limit > 0 and may_be_endless() then
       measure(limit, pool.protocol)
@@ -69,7 +65,7 @@ end
 
 function body.measured()
   ngx.req.read_body()
-  if size_of_body() > limit_of(context.get().action) then
+  if size_of_body() > context.get().route.max_body_bytes then
     return answer(413)
   end
 end

@@ -20,8 +20,7 @@ local function end_at_endpoint(ctx, status)
 end
 
 local function name_for_log(ctx)
-  local source = ctx.action.source
-  var.tidegate_ingress = source.namespace .. "/" .. source.name
+  var.tidegate_ingress = ctx.route.ingress
   var.tidegate_service = ctx.pool and ctx.pool.label or ""
 end
 

@@ -36,13 +36,13 @@ local function match_in(host, path, header_of)
   for i = 1, #routes do
     local route = routes[i]
     if matches_path(route, path) and (route.headers == nil or matches_headers(route.headers, header_of)) then
-      return route.action
+      return route
     end
   end
   return host.fallback
 end
 
--- host_of(name, generation) -> entry or nil. Returns the action with the host that it is of; or nil and the status that
+-- host_of(name, generation) -> entry or nil. Returns the route with the host that it is of; or nil and the status that
 -- is the answer, with the host when that is a redirect.
 function match.match(name, path, secure, header_of, host_of, generation)
   local host = host_of(name == "" and ALL or name, generation)
@@ -54,15 +54,15 @@ function match.match(name, path, secure, header_of, host_of, generation)
     if host.redirect and not secure then
       return nil, 308, host
     end
-    local action = match_in(host, path, header_of)
-    if action then
-      return action, nil, host
+    local route = match_in(host, path, header_of)
+    if route then
+      return route, nil, host
     end
   end
   host = name ~= "" and host_of(ALL, generation)
-  local action = host and match_in(host, path, header_of)
-  if action then
-    return action, nil, host
+  local route = host and match_in(host, path, header_of)
+  if route then
+    return route, nil, host
   end
   return nil, 404
 end

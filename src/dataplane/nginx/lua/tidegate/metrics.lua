@@ -10,6 +10,7 @@ local BUCKETS = { 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000 }
 local FLUSH_SECONDS = 1
 -- Pairs of host and Service. Those that come later are counted together, as `other`.
 local MOST_SERIES = 2000
+local OTHER_PLACE = "\tother\tother\t"
 local NOBODY = ""
 
 -- By milliseconds: looked up instead of searched, for every request has one.
@@ -24,27 +25,33 @@ do
   end
 end
 
+local function new_counts(host, service)
+  return { host = host, service = service, seconds = 0, errors = {}, dirty = false, place = false }
+end
+
 -- host -> Service -> counts: of buckets by their number, of codes by the code, which is always higher.
 local by_host, known, changed = {}, 0, {}
--- Hosts come and go; who still has counts goes on with them when these are forgotten.
-local REMEMBERED = 32768
+local other = new_counts("other", "other")
+other.place = OTHER_PLACE
 
 function metrics.counts_of(host, pool)
   local name, service = host and host.host or NOBODY, pool and pool.label or NOBODY
   local services = by_host[name]
+  local counts = services and services[service]
+  if counts then
+    return counts
+  end
+  -- Not only the room is limited by this, but also what has to be added up each time.
+  if known >= MOST_SERIES then
+    return other
+  end
+  known = known + 1
+  counts = new_counts(name, service)
   if services == nil then
-    if known >= REMEMBERED then
-      by_host, known = {}, 0
-    end
     services = {}
     by_host[name] = services
-    known = known + 1
   end
-  local counts = services[service]
-  if counts == nil then
-    counts = { host = name, service = service, seconds = 0, errors = {}, dirty = false, place = false }
-    services[service] = counts
-  end
+  services[service] = counts
   return counts
 end
 
@@ -75,7 +82,7 @@ local function place_of(dict, counts)
     return place
   end
   if dict:incr("series", 1, 0) > MOST_SERIES then
-    return "\tother\tother\t"
+    return OTHER_PLACE
   end
   dict:safe_add("known" .. place, true)
   return place

@@ -18,21 +18,19 @@ local function header_of(name)
   return type(value) == "table" and table.concat(value, ", ") or value
 end
 
-local function choose(action)
-  local backends = action.backends
-  if action.weight == 0 then
-    return nil
+local function choose(route)
+  local backends = route.backends
+  if backends == nil then
+    return route
   end
-  if #backends == 1 then
-    return backends[1]
-  end
-  local left = math.random() * action.weight
+  local left = math.random() * route.weight
   for i = 1, #backends do
     left = left - backends[i].weight
     if left < 0 then
       return backends[i]
     end
   end
+  return backends[#backends]
 end
 
 -- Found once for each backend of a route.
@@ -60,18 +58,18 @@ return function(secure)
     return answer(400)
   end
   local generation = generation_of()
-  local action, status, host = find_match(name, path, secure, header_of, host_of, generation)
-  if action == nil then
+  local route, status, host = find_match(name, path, secure, header_of, host_of, generation)
+  if route == nil then
     return answer(status, host and "https://" .. name .. target)
   end
-  local backend = choose(action)
-  local pool = backend and pool_of(backend.pool, generation)
-  context.begin(action, pool, counts_for(host, backend, pool))
+  local backend = choose(route)
+  local pool = backend.pool and pool_of(backend.pool, generation)
+  context.begin(route, pool, counts_for(host, backend, pool))
   if not pool or pool.endpoints[1] == nil then
     return answer(503)
   end
   if pool.protocol == "grpc" then
     return ngx.exec("@grpc")
   end
-  return body.check(action, pool)
+  return body.check(route, pool)
 end

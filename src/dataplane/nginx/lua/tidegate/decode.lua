@@ -1,0 +1,72 @@
+-- Hosts and pools as workers keep them. Of a host no more than one table for each route: there may be very many of
+-- them, and all are walked through whenever Lua looks for what it no longer needs.
+local cjson = require "cjson"
+local settings = require "tidegate.settings"
+
+local decode = {}
+
+local function timeouts_of(limits)
+  if limits.connectTimeoutMs == nil and limits.readTimeoutMs == nil then
+    return nil
+  end
+  return {
+    connect = (limits.connectTimeoutMs or settings.connect_timeout_ms) / 1000,
+    read = (limits.readTimeoutMs or settings.read_timeout_ms) / 1000,
+  }
+end
+
+-- With one backend the route is the backend, too. Without any that has a weight it has no pool.
+local function set_backends(route, said)
+  local backends, weight = {}, 0
+  for _, backend in ipairs(said) do
+    if backend.weight > 0 then
+      backends[#backends + 1] = { pool = backend.pool, weight = backend.weight }
+      weight = weight + backend.weight
+    end
+  end
+  if backends[2] then
+    route.backends, route.weight = backends, weight
+  elseif backends[1] then
+    route.pool = backends[1].pool
+  end
+end
+
+local function set_action(route, action)
+  local limits, source = action.limits, action.source
+  set_backends(route, action.backends)
+  route.max_body_bytes = limits.maxBodyBytes or settings.max_body_bytes
+  route.timeouts = timeouts_of(limits)
+  route.ingress = source.namespace .. "/" .. source.name
+  return route
+end
+
+function decode.host(text)
+  local said = cjson.decode(text)
+  local host = { host = said.host, redirect = said.redirectToHttps == true, routes = {} }
+  for i, route in ipairs(said.routes) do
+    local headers = route.headers[1] and route.headers
+    host.routes[i] = set_action(
+      { path = route.path, exact = route.match == "Exact", headers = headers },
+      route.action
+    )
+  end
+  host.fallback = said.fallback and set_action({}, said.fallback)
+  return host
+end
+
+function decode.pool(text, before)
+  local pool = cjson.decode(text)
+  pool.counted = pool.balance == "leastConnections"
+  pool.label = pool.namespace .. "/" .. pool.service
+  for _, endpoint in ipairs(pool.endpoints) do
+    if string.find(endpoint.address, ":", 1, true) then
+      endpoint.address = "[" .. endpoint.address .. "]"
+    end
+    endpoint.name = endpoint.address .. ":" .. endpoint.port
+  end
+  -- Another start in each worker: together they would all begin with the same endpoint.
+  pool.turn = before and before.turn or math.random(0, 1023)
+  return pool
+end
+
+return decode
