@@ -73,8 +73,13 @@ export function yurtIngressController(context: YurtIngressContext, doors: FrontD
     const options = { defaultImage: routerImage, now: clock.now() };
     const status = statusOf(object, statesOf(object, name), options);
     if (isDeepStrictEqual(object.status, status)) return;
+    // What people wait for is told at once.
+    const isAwaited = !isDeepStrictEqual(
+      object.status?.conditions?.readypools ?? [],
+      status.conditions?.readypools,
+    );
     const wait = (writtenAt.get(name) ?? -STATUS_PACE_MS) + STATUS_PACE_MS - clock.monotonic();
-    if (wait > 0) return { requeueAfter: wait };
+    if (wait > 0 && !isAwaited) return { requeueAfter: wait };
     writtenAt.set(name, clock.monotonic());
     const { apiVersion, kind } = object;
     await ignoringGone(

@@ -214,8 +214,7 @@ describe.concurrent('a pool that two YurtIngresses want', () => {
     const [pool] = await pools('moved');
     await world.make('from', { pools: [pool!] });
     const { router } = await world.door('moved');
-    await world.deleteYurtIngress('from');
-    await world.make('to', { pools: [pool!] });
+    await Promise.all([world.deleteYurtIngress('from'), world.make('to', { pools: [pool!] })]);
     await world.isGone(YURT_INGRESSES, 'from');
     const { metadata, spec } = (await world.door('moved')).router;
     expect(metadata).toMatchObject({
