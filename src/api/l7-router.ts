@@ -32,6 +32,8 @@ export type RouterWorkload = {
   httpPort?: number;
   httpsPort?: number;
   nodePorts?: { http?: number; https?: number };
+  /** A line of JSON for each request, in the log of the pod. */
+  accessLog?: boolean;
 };
 
 export type L7RouterSpec = {
@@ -109,6 +111,7 @@ const workload = object('What a provisioner of Deployments makes of it.', {
     http: port('For HTTP.'),
     https: port('For HTTPS.'),
   }),
+  accessLog: { type: 'boolean', description: 'A line of JSON for each request, in the log of the pod.' },
 });
 
 const spec = object(

@@ -64,6 +64,9 @@ const PARAMETERS: Readonly<Record<string, Read>> = {
   httpsNodePort: (value, { workload }) => {
     workload.nodePorts = { ...workload.nodePorts, https: integer(value, 1, MOST_PORT) };
   },
+  accessLog: (value, { workload }) => {
+    workload.accessLog = oneOf(value, ['true', 'false']) === 'true';
+  },
   pool: (value, draft) => {
     draft.pool = label(value);
   },

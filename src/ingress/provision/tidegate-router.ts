@@ -93,5 +93,6 @@ function argumentsFor(router: L7Router): string[] {
     `--https-port=${PORTS.https}`,
     `--admin-port=${PORTS.admin}`,
     '--state=state',
+    ...(workloadOf(router).accessLog === true ? ['--access-log=/dev/stdout'] : []),
   ];
 }
