@@ -80,7 +80,7 @@ const container = (router: L7Router, image: string): Container => ({
 });
 
 function argumentsFor(router: L7Router): string[] {
-  const { driver, pool } = router.spec;
+  const { driver, pool, workload } = router.spec;
   return [
     'router',
     ...classesOf(router).map((name) => `--class=${name}`),
@@ -93,6 +93,6 @@ function argumentsFor(router: L7Router): string[] {
     `--https-port=${PORTS.https}`,
     `--admin-port=${PORTS.admin}`,
     '--state=state',
-    ...(workloadOf(router).accessLog === true ? ['--access-log=/dev/stdout'] : []),
+    ...(workload?.accessLog === true ? ['--access-log=/dev/stdout'] : []),
   ];
 }
