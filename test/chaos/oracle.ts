@@ -114,9 +114,10 @@ function shownSlice(all: Truth, node: ChaosNode, program: Program, slice: Endpoi
     };
   }
   const service = all.get('services')?.find((object) => nameOf(object) === name);
+  const isInPool = [poolOf(all, 'nodepools', node.name), poolOf(all, 'nodegroups', node.name)].some((p) => p);
   const may = (there?: string): boolean => {
     const near = (first: Kind, second: Kind): boolean => isNear(all, node.name, there, first, second);
-    if (on('ingressendpoints') && !near('nodepools', 'nodegroups')) return false;
+    if (on('ingressendpoints') && isInPool && !near('nodepools', 'nodegroups')) return false;
     if (!on('servicetopology')) return true;
     if (service === undefined) return false;
     const { labels = {}, annotations = {} } = service.metadata;

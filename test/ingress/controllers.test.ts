@@ -277,7 +277,7 @@ describe('parameters', () => {
     await world.make(parametersObject('gold', { colour: 'blue' }));
     await expect
       .poll(() => world.eventsOf('IngressClass', 'gold'))
-      .toContainEqual(expect.stringContaining('Nobody knows "colour"; known are addresses'));
+      .toContainEqual(expect.stringContaining('Nobody knows "colour"; known are accessLog, addresses'));
   });
 });
 
