@@ -8,6 +8,7 @@ export function traceText(trace: Trace, request: MatchRequest, pool: string | un
   const steps = [
     classLine(trace),
     ...routerLines(trace, pool),
+    ...standingLines(trace, pool),
     ...(request.secure ? [certificateLine(trace)] : []),
     ...trace.steps.map(stepLine),
     ...trace.pools.flatMap(poolLines),
@@ -39,6 +40,12 @@ function routerLines({ routers }: Trace, pool: string | undefined): string[] {
     const place = spec.pool === undefined ? '' : ` in pool ${spec.pool}`;
     return `Router ${metadata.name}${place}, ${spec.driver}, at ${addresses || 'no address yet'}${ready ? '' : ', not ready'}`;
   });
+}
+
+/** Of a router that was not asked to stand there it is worth a word. */
+function standingLines({ routers, pool }: Trace, asked: string | undefined): string[] {
+  const isSaid = pool === undefined || pool === asked || routers.every(({ spec }) => spec.pool === pool);
+  return isSaid ? [] : [`It is on a node of pool ${pool}, and uses only endpoints there`];
 }
 
 const certificateLine = ({ secret }: Trace): string =>

@@ -109,6 +109,21 @@ it.each([
   expect(ask(path, options)).toContainEqual(expect.stringMatching(line));
 });
 
+it('sees what a router sees where it stands', () => {
+  const elsewhere = { 'apps.openyurt.io/nodepool': 'beijing' };
+  const there = {
+    ...node('there', 'beijing'),
+    metadata: { name: 'there', labels: elsewhere },
+    status: { addresses: [{ type: 'InternalIP', address: '192.0.2.1' }] },
+  };
+  const { pool: _, ...spec } = router.spec;
+  const moved = { ...objects, routers: [{ ...router, spec }], nodes: [node('here', 'hangzhou'), there] };
+  const request = { host: 'shop.example', path: '/cart/1', headers: {}, secure: false };
+  const lines = traceText(trace(moved, { ...request, className: CLASS }, 0), request, undefined).split('\n');
+  expect(lines).toContain('  3. It is on a node of pool beijing, and uses only endpoints there');
+  expect(lines).toContain('  9. Endpoint 10.0.0.2:8080 on node there');
+});
+
 it('does not make up pools', () => {
   expect(() => ask('/', { pool: 'nowhere' })).toThrow('there is no NodePool or NodeGroup nowhere.');
 });

@@ -86,7 +86,8 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
     const is = readyOf(status);
     if (!isTurned(router, status) || is === undefined) return;
     if (is.status === 'True') recorder.normal(router, is.reason, is.message);
-    else recorder.warning(router, is.reason, is.message);
+    // One that has just been made is not ready, and that is nothing to worry about.
+    else if (readyOf(router.status) !== undefined) recorder.warning(router, is.reason, is.message);
   }
 
   function viewOf(router: L7Router): RouterView {

@@ -14,6 +14,7 @@ import {
 } from '../../ingress/match/index.ts';
 import { type Ingress, type IngressClass, keyOf, type Secret, type Service } from '../../kube/index.ts';
 import { type PoolSight, SlicesOfPool } from './pool-sight.ts';
+import { poolOfRouters } from './standing.ts';
 import { type TracedPool, tracePools } from './traced-pool.ts';
 
 /** All that decides about requests. */
@@ -39,6 +40,8 @@ export interface Trace {
   controller: string | undefined;
   /** The routers that the host is placed on. */
   routers: readonly L7Router[];
+  /** What is not in this pool they do not see. */
+  pool: string | undefined;
   steps: readonly Step[];
   match: Match;
   /** Where it may go. */
@@ -54,17 +57,22 @@ export interface Trace {
 /** Works it out as a router does, with the same compiler and the same matching. */
 export function trace(objects: TraceObjects, question: TraceQuestion, now: number): Trace {
   const { className } = question;
-  const slices = new SlicesOfPool(objects, question.pool);
-  const { table, problems } = compile(objects, slices, className, now);
-  const { match, steps } = explain(table, question);
   const names = namesOf(question);
+  // Which rule matches is the same everywhere; which endpoints there are depends on where the router stands.
+  const everywhere = compile(objects, new SlicesOfPool(objects, undefined), className, now);
+  const { match, steps } = explain(everywhere.table, question);
+  const host = 'host' in match ? match.host.host : names[0];
+  const routers = objects.routers.filter((router) => serves(router, question, host ?? ''));
+  const pool = question.pool ?? poolOfRouters(routers, objects.nodes);
+  const slices = new SlicesOfPool(objects, pool);
+  const { table, problems } = pool === undefined ? everywhere : compile(objects, slices, className, now);
   const isAbout = ({ ingress }: { ingress: string }): boolean =>
     objects.ingresses.some((each) => keyOf(each) === ingress && namesHost(each, names));
-  const host = 'host' in match ? match.host.host : names[0];
   return {
     className,
     controller: objects.classes.find(({ metadata }) => metadata.name === className)?.spec?.controller,
-    routers: objects.routers.filter((router) => serves(router, question, host ?? '')),
+    routers,
+    pool,
     steps,
     match,
     pools: match.kind === 'route' ? tracePools(match.action, table, slices) : [],
