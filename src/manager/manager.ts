@@ -23,9 +23,9 @@ import {
   type Metrics,
   systemClock,
 } from '../kube/index.ts';
+import { HealthServer } from '../kube/serving/health-server.ts';
 import { followMembership, type PoolsContext, poolControllers } from '../pools/index.ts';
 import { yurtIngressControllers } from '../yurtingress/index.ts';
-import { HealthServer } from './health-server.ts';
 import { ensureNamespace, installDefinitions } from './install.ts';
 import { LEASE, MANAGER, WEBHOOK_SECRET } from './names.ts';
 
@@ -55,20 +55,35 @@ export interface ManagerOptions {
 /** Runs until the signal is aborted and everything has ended in order. Throws when it can not go on: then start it again. */
 export async function runManager(options: ManagerOptions): Promise<void> {
   const { client, clock = systemClock, signal, metrics, logger: log } = options;
-  const health = await HealthServer.listen({ ...options.health, metrics, log });
+  const health: Health = { reasons: ['admission is not served yet'] };
+  const server = await HealthServer.listen({
+    ...options.health,
+    reasons: () => health.reasons,
+    metrics: () => metrics.scrape(),
+    log,
+  });
   try {
     await ensureNamespace(client, signal);
     if (options.installDefinitions) await installDefinitions(client, clock, signal);
-    await work({ ...options, clock }, health);
+    await work({ ...options, clock }, health, () => options.onReady?.({ healthPort: server.port }));
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
-    await health.close();
+    await server.close();
   }
 }
 
+/** Why API servers should not ask, if so. */
+interface Health {
+  reasons: readonly string[];
+}
+
 /** The caches outlive what reads them. */
-async function work(options: ManagerOptions & { clock: Clock }, health: HealthServer): Promise<void> {
+async function work(
+  options: ManagerOptions & { clock: Clock },
+  health: Health,
+  onReady: () => void,
+): Promise<void> {
   const { client, clock, signal, logger: log, metrics } = options;
   const informers = new Informers(client, { transform: withoutManagedFields, clock, log });
   const { membership, synced } = followMembership(informers);
@@ -79,7 +94,7 @@ async function work(options: ManagerOptions & { clock: Clock }, health: HealthSe
   try {
     await orAborted(synced, signal);
     await untilOneEnds(signal, [
-      (stop) => serveAdmission(options, { membership, informers }, health, stop),
+      (stop) => serveAdmission(options, { membership, informers }, { health, onReady }, stop),
       (stop) => lead(options, { client, informers, membership, recorder, metrics, log, clock }, stop),
     ]);
   } finally {
@@ -90,14 +105,14 @@ async function work(options: ManagerOptions & { clock: Clock }, health: HealthSe
 }
 
 async function serveAdmission(
-  { client, clock = systemClock, webhook, logger, onReady }: ManagerOptions,
+  { client, clock = systemClock, webhook, logger }: ManagerOptions,
   { membership, informers }: Pick<PoolsContext, 'membership' | 'informers'>,
-  health: HealthServer,
+  { health, onReady }: { health: Health; onReady: () => void },
   signal: AbortSignal,
 ): Promise<void> {
   // Whoever is about to stop is sent nothing more.
   signal.addEventListener('abort', () => {
-    health.ready = false;
+    health.reasons = ['it is about to stop'];
   });
   const ingresses = ingressSources(informers);
   const yurtIngresses = informers.for(YURT_INGRESSES);
@@ -120,8 +135,8 @@ async function serveAdmission(
       clock,
       log: logger,
       onReady: () => {
-        health.ready = true;
-        onReady?.({ healthPort: health.port });
+        health.reasons = [];
+        onReady();
       },
     },
     signal,

@@ -10,7 +10,7 @@ import {
   type Random,
   systemClock,
 } from '../kube/index.ts';
-import { AdminServer } from './admin-server.ts';
+import { HealthServer } from '../kube/serving/health-server.ts';
 import { Agent } from './agent.ts';
 import { type Resolve, resolveByDns } from './resolve.ts';
 import { Snapshot } from './snapshot.ts';
@@ -69,7 +69,7 @@ async function serve(options: RouterOptions, snapshot: Snapshot): Promise<void> 
   try {
     const agent = new Agent({ ...options, clock, random, resolve, snapshot });
     await agent.resume();
-    const admin = await AdminServer.listen({
+    const admin = await HealthServer.listen({
       ...options.admin,
       reasons: () =>
         signal.aborted ? ['it is about to stop'] : [...driver.health().reasons, ...agent.reasons()],

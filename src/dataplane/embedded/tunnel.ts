@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream';
+import { untilClosed } from '../../kube/serving/until-closed.ts';
 import type { Exchange } from './exchange.ts';
 import type { FlatHeaders } from './headers.ts';
 
@@ -34,17 +35,4 @@ export async function switchProtocols(exchange: Exchange, server: Duplex, how: S
   server.pipe(client);
   await Promise.all([untilClosed(client, server), untilClosed(server, client)]);
   clearTimeout(idle);
-}
-
-/** A side that breaks, breaks the other one too: a half-dead connection would hang its client. */
-function untilClosed(socket: Duplex, other: Duplex): Promise<void> {
-  return new Promise((resolve) => {
-    const onClose = (): void => {
-      if (!socket.readableEnded || !socket.writableFinished) other.destroy();
-      resolve();
-    };
-    socket.once('error', () => other.destroy());
-    if (socket.destroyed) onClose();
-    else socket.once('close', onClose);
-  });
 }

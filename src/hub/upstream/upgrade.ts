@@ -2,6 +2,7 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { Credential } from '../../kube/index.ts';
+import { untilClosed } from '../../kube/serving/until-closed.ts';
 import { forwardedRequestHeaders, forwardedResponseHeaders, type ResponseHeaders } from './headers.ts';
 
 export interface ClientUpgrade {
@@ -103,17 +104,4 @@ function tunnel({ socket: client, head }: ClientUpgrade, server: Duplex): Promis
   client.pipe(server);
   server.pipe(client);
   return Promise.all([untilClosed(client, server), untilClosed(server, client)]).then(() => {});
-}
-
-/** A side that breaks, breaks the other one too: a half-dead connection would hang its client. */
-function untilClosed(socket: Duplex, other: Duplex): Promise<void> {
-  return new Promise((resolve) => {
-    const onClose = (): void => {
-      if (!socket.readableEnded || !socket.writableFinished) other.destroy();
-      resolve();
-    };
-    socket.once('error', () => other.destroy());
-    if (socket.destroyed) onClose();
-    else socket.once('close', onClose);
-  });
 }

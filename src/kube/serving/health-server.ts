@@ -1,26 +1,28 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Logger, Metrics } from '../kube/index.ts';
+import type { Logger } from '../log.ts';
 
-export interface HealthOptions {
+interface HealthOptions {
   host: string;
   /** 0 takes any free one. */
   port: number;
-  metrics: Metrics;
+  /** Ready without reasons. */
+  reasons(): readonly string[];
+  /** In the text format of Prometheus. */
+  metrics(): Promise<string>;
   log: Logger;
 }
 
-/** Tells a kubelet whether we live (`/healthz`) and can be asked (`/readyz`), and Prometheus how we do (`/metrics`). */
+/** Tells a kubelet whether we live (`/healthz`) and do our work, or why not (`/readyz`), and Prometheus how (`/metrics`). */
 export class HealthServer {
-  ready = false;
   readonly #server: Server;
-  readonly #metrics: Metrics;
+  readonly #options: HealthOptions;
 
-  private constructor({ metrics, log }: HealthOptions) {
-    this.#metrics = metrics;
+  private constructor(options: HealthOptions) {
+    this.#options = options;
     this.#server = createServer((request, response) => {
       this.#answer(request.url ?? '', response).catch((err: unknown) => {
-        log.error({ err, path: request.url }, 'a request to the health server failed');
+        options.log.error({ err, path: request.url }, 'a request about health failed');
         if (response.headersSent) response.destroy();
         else end(response, 500, 'failed; the log says why');
       });
@@ -53,10 +55,13 @@ export class HealthServer {
     switch (url.split('?')[0]) {
       case '/healthz':
         return end(response, 200, 'ok');
-      case '/readyz':
-        return this.ready ? end(response, 200, 'ok') : end(response, 503, 'not ready');
+      case '/readyz': {
+        const reasons = this.#options.reasons();
+        if (reasons.length === 0) return end(response, 200, 'ok');
+        return end(response, 503, ['not ready', ...reasons].join('\n'));
+      }
       case '/metrics':
-        return end(response, 200, await this.#metrics.scrape(), this.#metrics.contentType);
+        return end(response, 200, await this.#options.metrics(), 'text/plain; version=0.0.4; charset=utf-8');
       default:
         return end(response, 404, 'there is /healthz, /readyz and /metrics');
     }
