@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { freePort } from '../../src/local/supervisor/links.ts';
+import { type Contender, program, startServer } from '../programs.ts';
 import { nginxArguments } from './nginx-files.ts';
-import { type Contender, program, startServer } from './programs.ts';
 
 /** What stands behind the routers: it answers at two addresses, and is faster than any of them. */
 export async function startBackend(directory: string): Promise<Contender & { endpoints: string[] }> {

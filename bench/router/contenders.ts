@@ -8,8 +8,8 @@ import { NginxDriver } from '../../src/dataplane/nginx/index.ts';
 import { silentLogger } from '../../src/kube/index.ts';
 import { freePort } from '../../src/local/supervisor/links.ts';
 import { stop } from '../apiserver/servers.ts';
+import { type Contender, program, startServer } from '../programs.ts';
 import { nginxArguments } from './nginx-files.ts';
-import { type Contender, program, startServer } from './programs.ts';
 import { deltaOf, hostName, hosts, PATHS, type Routes, serviceOf, services } from './routes.ts';
 
 const workers = Math.min(availableParallelism(), 8);

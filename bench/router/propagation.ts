@@ -5,10 +5,10 @@ import { connect } from 'node:tls';
 import { Agent, request } from 'undici';
 import { ENDPOINT_SLICES, INGRESSES, KubeClient, loadConfig, SECRETS } from '../../src/kube/index.ts';
 import { startTidegate } from '../apiserver/servers.ts';
+import { memoryMiB } from '../programs.ts';
 import { type Figure, millis, quantile } from '../report.ts';
 import { newCertificate } from './certificate.ts';
 import { createObjects, hostOf, ingress, MOVING, secret, slice } from './objects.ts';
-import { memoryMiB } from './programs.ts';
 import { type RouterProcess, startRouterProcess } from './router-process.ts';
 
 const CHANGES = 100;
@@ -70,13 +70,13 @@ async function routeChanges(client: KubeClient, router: RouterProcess): Promise<
       const write = () => client.create(INGRESSES, object);
       samples.push(await timed(write, async () => (await ask(hostOf(`new-${i}`))).code === 200));
     }
+    await removeNew(client);
     return samples;
-  }).finally(() => removeNew(client));
+  });
 }
 
 async function removeNew(client: KubeClient): Promise<void> {
-  for (let i = 0; i < CHANGES; i++)
-    await client.delete(INGRESSES, { name: `new-${i}`, namespace: 'bench' }).catch(() => undefined);
+  for (let i = 0; i < CHANGES; i++) await client.delete(INGRESSES, { name: `new-${i}`, namespace: 'bench' });
 }
 
 async function endpointChanges(

@@ -1,6 +1,6 @@
+import { type Contender, memoryMiB, processorMs } from '../programs.ts';
 import { type Figure, millis, quantile } from '../report.ts';
 import { startEmbeddedRouter, startHaproxy, startLuaRouter, startStaticNginx } from './contenders.ts';
-import { type Contender, memoryMiB, processorMs } from './programs.ts';
 import type { Routes } from './routes.ts';
 import { type Load, runWrk, wrkScript } from './wrk.ts';
 

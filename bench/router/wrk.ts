@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { program } from './programs.ts';
+import { program } from '../programs.ts';
 import { hostName, PATHS } from './routes.ts';
 
 /** What a load generator has seen. */

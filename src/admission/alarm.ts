@@ -27,7 +27,7 @@ export class Alarm {
     try {
       await sleep(this.#clock, ms, controller.signal);
     } catch {
-      if (!signal.aborted) await sleep(this.#clock, PACE_MS, signal).catch(() => {});
+      if (!signal.aborted) await sleep(this.#clock, PACE_MS, signal).catch(() => {}); // Aborted: the caller is told below.
     } finally {
       release();
     }

@@ -1,12 +1,7 @@
 import {
   CERTIFICATE_SIGNING_REQUESTS,
-  type Clock,
   Controller,
-  type EventRecorder,
-  type Informers,
-  type KubeClient,
-  type Logger,
-  type Metrics,
+  type ControllerContext,
   NODES,
   type Node,
   type ReconcileResult,
@@ -16,13 +11,7 @@ import {
 import { approve } from './approve.ts';
 import { judge, KUBELET_SERVING, KUBERNETES_NAMES, LOOPBACK_NAMES, type ServingNames } from './judge.ts';
 
-export interface ApprovalContext {
-  client: KubeClient;
-  informers: Informers;
-  recorder: EventRecorder;
-  metrics: Metrics;
-  log: Logger;
-  clock: Clock;
+export interface ApprovalContext extends ControllerContext {
   /** Where hubs answer the pods of their nodes: the same everywhere. */
   hubAddresses: readonly string[];
   /** How long others may decide before it complains; a minute unless told. */

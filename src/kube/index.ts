@@ -36,6 +36,7 @@ export { configFromContext } from './config/from-context.ts';
 export { inClusterConfig } from './config/in-cluster.ts';
 export { type Kubeconfig, readKubeconfig } from './config/kubeconfig.ts';
 export { loadConfig } from './config/load.ts';
+export type { ControllerContext } from './controller/context.ts';
 export {
   Controller,
   type ControllerOptions,

@@ -1,11 +1,18 @@
 /** The controllers of classes and routers against an embedded API server. The pods of routers are played by the test. */
 import { setMaxListeners } from 'node:events';
 import { inspect } from 'node:util';
-import { L7_ROUTERS, type L7Router, ROUTER_LABEL, SYSTEM_NAMESPACE } from '../../src/api/index.ts';
+import {
+  INGRESS_CLASS_PARAMETERS,
+  L7_ROUTERS,
+  type L7Router,
+  ROUTER_LABEL,
+  SYSTEM_NAMESPACE,
+} from '../../src/api/index.ts';
 import { runIngressControllers } from '../../src/ingress/index.ts';
 import {
   Applier,
   EventRecorder,
+  INGRESS_CLASSES,
   INGRESSES,
   Informers,
   type Ingress,
@@ -20,6 +27,7 @@ import {
   silentLogger,
   systemClock,
 } from '../../src/kube/index.ts';
+import { eventually } from '../pools/support.ts';
 import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';
 
 const EVENTS: Resource = { group: '', version: 'v1', resource: 'events', namespaced: true };
@@ -75,6 +83,19 @@ export class IngressWorld {
   async stop(): Promise<void> {
     await this.stopControllers();
     await this.#server.stop();
+  }
+
+  /** As it was at the start. Routers go with their Ingresses; the rest is deleted. */
+  async clear(): Promise<void> {
+    const { client } = this;
+    for (const namespace of ['shop', 'rival']) await client.deleteCollection(INGRESSES, { namespace });
+    await eventually(async () => (await this.routers()).every((router) => router.endsWith(': all')));
+    await client.deleteCollection(L7_ROUTERS);
+    await eventually(async () => (await this.routers()).length === 0);
+    await client.deleteCollection(INGRESS_CLASSES);
+    await client.deleteCollection(INGRESS_CLASS_PARAMETERS, { namespace: SYSTEM_NAMESPACE });
+    await client.deleteCollection(PODS, { namespace: SYSTEM_NAMESPACE, gracePeriodSeconds: 0 });
+    await client.deleteCollection(NODES);
   }
 
   async make(...objects: KubeObject[]): Promise<void> {
@@ -203,7 +224,7 @@ export const ingressObject = (
   },
 });
 
-const undefinedIfGone = (error: unknown): undefined => {
+export const undefinedIfGone = (error: unknown): undefined => {
   if (!isNotFound(error)) throw error;
 };
 

@@ -1,4 +1,5 @@
 /** The certificates of the webhook through half a year: at no time does an API server fail to verify it. */
+
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runWebhook } from '../../src/admission/index.ts';
@@ -7,20 +8,13 @@ import {
   KubeClient,
   loadConfig,
   NAMESPACES,
-  type Resource,
   SECRETS,
   silentLogger,
 } from '../../src/kube/index.ts';
 import { VirtualClock } from '../../src/kube/testing/virtual-clock.ts';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
-import { eventually } from './support.ts';
+import { eventually, VALIDATING_CONFIGURATIONS } from './support.ts';
 
-const CONFIGURATIONS: Resource = {
-  group: 'admissionregistration.k8s.io',
-  version: 'v1',
-  resource: 'validatingwebhookconfigurations',
-  namespaced: false,
-};
 const HOUR = 3_600_000;
 const HALF_A_YEAR = 184 * 24 * HOUR;
 const MINUTE = 60_000;
@@ -42,7 +36,9 @@ interface Configuration {
   webhooks: { clientConfig: { caBundle: string; url: string } }[];
 }
 const clientConfig = async (): Promise<{ url: string; bundle: string }> => {
-  const configuration = (await client.get(CONFIGURATIONS, { name: 'tidegate' })) as unknown as Configuration;
+  const configuration = (await client.get(VALIDATING_CONFIGURATIONS, {
+    name: 'tidegate',
+  })) as unknown as Configuration;
   const { url = '', caBundle = '' } = configuration.webhooks[0]?.clientConfig ?? {};
   return { url, bundle: Buffer.from(caBundle, 'base64').toString() };
 };

@@ -1,7 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KubeClient } from '../../src/kube/index.ts';
-import { Metrics, silentLogger } from '../../src/kube/index.ts';
+import { type KubeClient, Metrics, type Resource, silentLogger } from '../../src/kube/index.ts';
 import { type ManagerOptions, runManager } from '../../src/manager/index.ts';
+
+export const VALIDATING_CONFIGURATIONS: Resource = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  resource: 'validatingwebhookconfigurations',
+  namespaced: false,
+};
 
 export interface Manager {
   healthPort: number;

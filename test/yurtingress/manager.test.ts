@@ -1,6 +1,7 @@
 /** Front doors with the real manager, as a user of kubectl sees them. The test is the kubelet of all nodes. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { NODE_POOL_LABEL, NODE_POOLS, ROUTER_LABEL } from '../../src/api/index.ts';
+import { ROUTER_LABEL } from '../../src/api/index.ts';
 import {
   getCondition,
   INGRESSES,
@@ -12,21 +13,13 @@ import {
   Metrics,
   NODES,
   PODS,
-  type Resource,
   silentLogger,
 } from '../../src/kube/index.ts';
 import { runControllers } from '../../src/local/controllers/index.ts';
-import { eventually, type Manager, startManager } from '../manager/support.ts';
+import { eventually, type Manager, startManager, VALIDATING_CONFIGURATIONS } from '../manager/support.ts';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
 import { Kubectl } from '../support/kubectl.ts';
-import { World } from './world.ts';
-
-const CONFIGURATIONS: Resource = {
-  group: 'admissionregistration.k8s.io',
-  version: 'v1',
-  resource: 'validatingwebhookconfigurations',
-  namespaced: false,
-};
+import { makePool, World } from './world.ts';
 
 let server: Embedded;
 let client: KubeClient;
@@ -51,7 +44,7 @@ beforeAll(async () => {
     signal,
   });
   manager = await startManager(client);
-  for (const pool of ['hangzhou', 'beijing']) await makePool(pool);
+  for (const pool of ['hangzhou', 'beijing']) await makePool(client, pool, NODE_STATUS);
 });
 afterAll(async () => {
   await manager.stop();
@@ -61,23 +54,11 @@ afterAll(async () => {
   await server.stop();
 });
 
-async function makePool(name: string): Promise<void> {
-  await client.create(NODE_POOLS, {
-    apiVersion: 'apps.openyurt.io/v1beta2',
-    kind: 'NodePool',
-    metadata: { name },
-  });
-  await client.create(NODES, {
-    apiVersion: 'v1',
-    kind: 'Node',
-    metadata: { name: `${name}-1`, labels: { [NODE_POOL_LABEL]: name } },
-    status: {
-      allocatable: { cpu: '4', memory: '8Gi', pods: '100' },
-      addresses: [{ type: 'InternalIP', address: '192.0.2.1' }],
-      conditions: [{ type: 'Ready', status: 'True' }],
-    },
-  });
-}
+const NODE_STATUS = {
+  allocatable: { cpu: '4', memory: '8Gi', pods: '100' },
+  addresses: [{ type: 'InternalIP', address: '192.0.2.1' }],
+  conditions: [{ type: 'Ready', status: 'True' }],
+};
 
 const yurtIngress = (name: string, ...pools: string[]) => ({
   apiVersion: 'apps.openyurt.io/v1alpha1',
@@ -199,7 +180,7 @@ describe('Ingresses of front doors', () => {
 
   it('are asked about only if the class is ours', async () => {
     const expression = async (): Promise<string> => {
-      const { webhooks } = (await client.get<KubeObject>(CONFIGURATIONS, {
+      const { webhooks } = (await client.get<KubeObject>(VALIDATING_CONFIGURATIONS, {
         name: 'tidegate',
       })) as unknown as {
         webhooks: { name: string; failurePolicy: string; matchConditions?: { expression: string }[] }[];
@@ -209,7 +190,7 @@ describe('Ingresses of front doors', () => {
       return webhook?.matchConditions?.[0]?.expression ?? '';
     };
     await eventually(async () => (await expression()).endsWith('in ["beijing","hangzhou"]'));
-    await makePool('wuhan');
+    await makePool(client, 'wuhan', NODE_STATUS);
     await kubectl.apply(yurtIngress('more', 'wuhan'));
     await eventually(async () => (await expression()).endsWith('in ["beijing","hangzhou","wuhan"]'));
     await kubectl.run('delete ying more');

@@ -20,6 +20,7 @@ import {
   type KubeObject,
   Metrics,
   NODES,
+  type Node,
   type Resource,
   silentLogger,
   systemClock,
@@ -37,6 +38,21 @@ const EVENTS: Resource = { group: '', version: 'v1', resource: 'events', namespa
 export interface Door {
   router: L7Router;
   ingressClass: IngressClass;
+}
+
+/** A pool with one node in it. */
+export async function makePool(client: KubeClient, name: string, status?: Node['status']): Promise<void> {
+  await client.create(NODE_POOLS, {
+    apiVersion: 'apps.openyurt.io/v1beta2',
+    kind: 'NodePool',
+    metadata: { name },
+  });
+  await client.create(NODES, {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: `${name}-1`, labels: { [NODE_POOL_LABEL]: name } },
+    ...(status !== undefined && { status }),
+  });
 }
 
 export class World {
@@ -79,18 +95,8 @@ export class World {
     await this.#running;
   }
 
-  async makePool(name: string): Promise<void> {
-    const { client } = this;
-    await client.create(NODE_POOLS, {
-      apiVersion: 'apps.openyurt.io/v1beta2',
-      kind: 'NodePool',
-      metadata: { name },
-    });
-    await client.create(NODES, {
-      apiVersion: 'v1',
-      kind: 'Node',
-      metadata: { name: `${name}-1`, labels: { [NODE_POOL_LABEL]: name } },
-    });
+  makePool(name: string): Promise<void> {
+    return makePool(this.client, name);
   }
 
   /** Also when it has nodes. */

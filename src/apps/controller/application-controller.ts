@@ -12,6 +12,7 @@ import {
   Applier,
   addFinalizer,
   Controller,
+  type ControllerContext,
   hasFinalizer,
   isBeingDeleted,
   type KubeObject,
@@ -22,7 +23,6 @@ import {
 import type { KindOfPool } from '../render/targets.ts';
 import { bringAbout, type Tools } from './bring-about.ts';
 import { Children } from './children.ts';
-import type { AppsContext } from './context.ts';
 import { finalize, isOrphaning } from './finalize.ts';
 import { Kinds } from './kinds.ts';
 import { ownerOf } from './ownership.ts';
@@ -45,7 +45,7 @@ const targetNames = ({ spec }: EdgeApplication): string[] =>
   (spec.workloadScope?.targetNodeGroups ?? []).map(({ name }) => name);
 
 /** Makes the objects of EdgeApplications, keeps them as they were made, and removes them again. */
-export function applicationController(context: AppsContext): Controller {
+export function applicationController(context: ControllerContext): Controller {
   const { client, informers, recorder, clock } = context;
   const applications = informers.for(EDGE_APPLICATIONS);
   applications.addIndex(TARGETS_INDEX, targetNames);

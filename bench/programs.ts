@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
-import { cpuMs, stop } from '../apiserver/servers.ts';
+import { cpuMs, stop } from './apiserver/servers.ts';
 
 /** One of those that are compared. */
 export interface Contender {

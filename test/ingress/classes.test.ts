@@ -1,11 +1,6 @@
-/** Classes, routers and what is told about them, against an embedded API server. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import {
-  INGRESS_CLASS_PARAMETERS,
-  L7_ROUTERS,
-  ROUTER_STATE_ANNOTATION,
-  SYSTEM_NAMESPACE,
-} from '../../src/api/index.ts';
+/** Classes, their parameters and the routers they get, against an embedded API server. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { INGRESS_CLASS_PARAMETERS, SYSTEM_NAMESPACE } from '../../src/api/index.ts';
 import {
   CLUSTER_ROLES,
   CONFIG_MAPS,
@@ -15,35 +10,22 @@ import {
   INGRESSES,
   isNotFound,
   type KubeObject,
-  NODES,
   POD_DISRUPTION_BUDGETS,
-  PODS,
   type Resource,
-  ROLES,
   SERVICE_ACCOUNTS,
   SERVICES,
 } from '../../src/kube/index.ts';
 import { eventually } from '../pools/support.ts';
-import { classObject, IngressWorld, ingressObject, parametersObject } from './support.ts';
+import { classObject, IngressWorld, ingressObject, parametersObject, undefinedIfGone } from './support.ts';
 
 let world: IngressWorld;
 beforeAll(async () => {
   world = await IngressWorld.start();
 });
+afterEach(() => world.clear());
 afterAll(async () => {
   await world.stop();
   expect(world.errors).toEqual([]);
-});
-afterEach(async () => {
-  const { client } = world;
-  for (const namespace of ['shop', 'rival']) await client.deleteCollection(INGRESSES, { namespace });
-  await eventually(async () => (await world.routers()).every((router) => router.endsWith(': all')));
-  await client.deleteCollection(L7_ROUTERS);
-  await eventually(async () => (await world.routers()).length === 0);
-  await client.deleteCollection(INGRESS_CLASSES);
-  await client.deleteCollection(INGRESS_CLASS_PARAMETERS, { namespace: SYSTEM_NAMESPACE });
-  await client.deleteCollection(PODS, { namespace: SYSTEM_NAMESPACE, gracePeriodSeconds: 0 });
-  await client.deleteCollection(NODES);
 });
 
 const routersAre = (...expected: string[]): Promise<unknown> =>
@@ -147,7 +129,7 @@ describe('a class', () => {
     await eventually(async () => (await world.router('front'))?.spec.sharedWith?.includes('silver'));
     const args = async (): Promise<string[] | undefined> => {
       const target = { name: 'tidegate-router-front', namespace: SYSTEM_NAMESPACE };
-      const found = await world.client.get(DEPLOYMENTS, target).catch(() => undefined);
+      const found = await world.client.get(DEPLOYMENTS, target).catch(undefinedIfGone);
       return found?.spec?.template.spec?.containers[0]?.args;
     };
     await expect
@@ -278,147 +260,5 @@ describe('parameters', () => {
     await expect
       .poll(() => world.eventsOf('IngressClass', 'gold'))
       .toContainEqual(expect.stringContaining('Nobody knows "colour"; known are accessLog, addresses'));
-  });
-});
-
-describe('what is told', () => {
-  beforeEach(async () => {
-    await world.makeClass('gold', { maxHosts: '1', publishNodeAnnotation: 'true' });
-  });
-
-  it('an Ingress has the addresses of its routers, and has them no more when it is not ours', async () => {
-    await world.make(ingressObject('a', 'gold', ['a.example', 'b.example']));
-    await routersAre('gold-2: b.example', 'gold: a.example');
-    await world.run('gold');
-    await eventually(async () => ((await addressesOf('a')) as string[]).length === 1);
-    await world.run('gold-2');
-    await eventually(async () => ((await addressesOf('a')) as string[]).length === 2);
-    const [, { items: services }] = [0, await world.client.list(SERVICES, { namespace: SYSTEM_NAMESPACE })];
-    const ports = services.flatMap(({ spec }) => spec?.ports?.map(({ nodePort }) => nodePort) ?? []);
-    const { status } = await world.ingress('a');
-    expect(
-      status?.loadBalancer?.ingress?.flatMap(({ ports }) => ports?.map(({ port }) => port)).sort(),
-    ).toEqual(ports.sort());
-    await world.make(ingressObject('a', 'unknown', ['a.example', 'b.example']));
-    await routersAre();
-    await eventually(async () => ((await addressesOf('a')) as string[]).length === 0);
-  });
-
-  it('whoever comes second is told, and the router says so too', async () => {
-    // Within one second the name decides who was first.
-    await world.make(ingressObject('first', 'gold', ['a.example'], { namespace: 'rival' }));
-    await routersAre('gold: a.example');
-    await world.make(ingressObject('second', 'gold', ['a.example', 'b.example']));
-    await expect
-      .poll(() => world.eventsOf('Ingress', 'second'))
-      .toContainEqual(
-        expect.stringContaining(
-          'HostConflict: spec.rules[0].host: The host a.example belongs to namespace rival',
-        ),
-      );
-    await routersAre('gold-2: b.example', 'gold: a.example');
-    await eventually(async () =>
-      (await world.router('gold-2'))?.status?.problems?.some(
-        ({ ingress, reason }) => ingress === 'shop/second' && reason === 'HostConflict',
-      ),
-    );
-    const { items } = await world.client.list(L7_ROUTERS);
-    expect(items.map(({ status }) => [status?.hosts, status?.rules])).toEqual([
-      [1, 1],
-      [1, 1],
-    ]);
-    expect((await world.router('gold'))?.status?.problems).toContainEqual(
-      expect.objectContaining({ reason: 'ServiceNotFound', ingress: 'rival/first' }),
-    );
-  });
-
-  it('nodes tell where their router is, as Kuryr has it', async () => {
-    await world.make(ingressObject('a', 'gold', ['a.example']));
-    await routersAre('gold: a.example');
-    await world.run('gold');
-    const annotation = async (): Promise<string | undefined> =>
-      (await world.client.get(NODES, { name: 'node-gold-1' })).metadata.annotations?.[
-        ROUTER_STATE_ANNOTATION
-      ];
-    const state = JSON.parse((await eventually(annotation)) as string) as Record<
-      string,
-      Record<string, unknown>
-    >;
-    expect(state).toMatchObject({
-      'versioned_object.name': 'L7RouterState',
-      'versioned_object.data': {
-        fip: expect.stringMatching(/^192\.0\.2\./),
-        router_lb: { 'versioned_object.data': { name: 'gold' } },
-      },
-    });
-    await world.make(parametersObject('gold', { maxHosts: '1' }));
-    await eventually(async () => (await annotation()) === undefined);
-  });
-
-  it('a router may read the Secrets of its own Ingresses, by name', async () => {
-    await world.make(
-      ingressObject('a', 'gold', ['a.example'], { secretName: 'a-tls' }),
-      ingressObject('b', 'gold', ['b.example'], { secretName: 'b-tls' }),
-    );
-    await eventually(async () => (await world.routers()).length === 2);
-    const names = async (router: string): Promise<unknown> => {
-      const found = await world.client
-        .get(ROLES, { name: `tidegate-router-${router}`, namespace: 'shop' })
-        .catch(() => undefined);
-      return found?.rules?.map(({ resources, resourceNames, verbs }) => [resources, resourceNames, verbs]);
-    };
-    const rights = (...secrets: string[]) => [[['secrets'], secrets, ['list', 'watch']]];
-    await expect.poll(() => names('gold')).toEqual(rights('a-tls'));
-    await expect.poll(() => names('gold-2')).toEqual(rights('b-tls'));
-    await world.make(ingressObject('a', 'gold', ['a.example']));
-    await expect.poll(() => names('gold')).toBeUndefined();
-  });
-
-  it('what somebody changes by hand is put right', async () => {
-    await world.make(ingressObject('a', 'gold', ['a.example']));
-    const target = { name: 'tidegate-router-gold', namespace: SYSTEM_NAMESPACE };
-    await eventually(async () => !(await isGone(DEPLOYMENTS, target.name, target.namespace)));
-    await world.client.patch(DEPLOYMENTS, target, 'merge', { spec: { replicas: 7 } });
-    await eventually(async () => (await world.client.get(DEPLOYMENTS, target)).spec?.replicas === 1);
-    await world.remove(SERVICES, target.name, target.namespace);
-    await eventually(async () => !(await isGone(SERVICES, target.name, target.namespace)));
-  });
-});
-
-describe('the kinds, as an API server holds people to them', () => {
-  const refusal = (...objects: KubeObject[]): Promise<string> =>
-    world.make(...objects).then(
-      () => expect.unreachable('it was accepted'),
-      (error: Error) => error.message,
-    );
-  const router = (name: string, spec: object): KubeObject => ({
-    apiVersion: 'networking.tidegate.io/v1alpha1',
-    kind: 'L7Router',
-    metadata: { name },
-    spec,
-  });
-
-  it('parameters have names, and are not too many', async () => {
-    expect(await refusal(parametersObject('p', { '': 'x' }))).toContain('a parameter needs a name');
-    const many = Object.fromEntries(Array.from({ length: 513 }, (_, index) => [`p${index}`, '']));
-    expect(await refusal(parametersObject('p', many))).toContain('512');
-  });
-
-  it('a router has a class and a driver, and a name that fits a label', async () => {
-    expect(await refusal(router('r', { driver: 'octavia' }))).toContain('spec.ingressClassName');
-    const spec = { ingressClassName: 'gold', driver: 'octavia' };
-    expect(await refusal(router('r', { ...spec, sharedWith: ['gold'] }))).toContain(
-      'sharedWith is for further classes',
-    );
-    expect(await refusal(router('r'.repeat(64), spec))).toContain('at most 63 characters');
-    expect(await refusal(router('r', { ...spec, workload: { httpPort: 70_000 } }))).toContain('65535');
-  });
-
-  it('a router of a driver that is not ours is left to its own provisioner', async () => {
-    await world.make(router('cloud', { ingressClassName: 'gold', driver: 'octavia' }), classObject('gold'));
-    await world.make(router('ours', { ingressClassName: 'gold', driver: 'embedded' }));
-    await eventually(async () => !(await isGone(DEPLOYMENTS, 'tidegate-router-ours', SYSTEM_NAMESPACE)));
-    expect(await isGone(DEPLOYMENTS, 'tidegate-router-cloud', SYSTEM_NAMESPACE)).toBe(true);
-    expect((await world.router('cloud'))?.metadata.finalizers).toBeUndefined();
   });
 });

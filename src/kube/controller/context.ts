@@ -1,0 +1,16 @@
+import type { KubeClient } from '../client/client.ts';
+import type { Clock } from '../clock.ts';
+import type { EventRecorder } from '../events/recorder.ts';
+import type { Informers } from '../informer/informers.ts';
+import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+
+/** What controllers of one process share. */
+export interface ControllerContext {
+  client: KubeClient;
+  informers: Informers;
+  recorder: EventRecorder;
+  metrics: Metrics;
+  log: Logger;
+  clock: Clock;
+}
