@@ -19,6 +19,9 @@ import { fail } from './process.ts';
 export function describeCommand(): Command {
   return new Command('describe')
     .description('show something a cluster offers in detail')
+    .showHelpAfterError(
+      'There is `tidegate describe ingressclass NAME`; for everything else there is kubectl.',
+    )
     .addCommand(
       new Command('ingressclass')
         .aliases(CLASS_WORDS)

@@ -8,6 +8,7 @@ import { fail } from './process.ts';
 export function getCommand(): Command {
   return new Command('get')
     .description('list what a cluster offers')
+    .showHelpAfterError('There is `tidegate get ingressclass`; for everything else there is kubectl.')
     .addCommand(
       new Command('ingressclass')
         .aliases(CLASS_WORDS)

@@ -139,8 +139,12 @@ async function run(options: Options): Promise<void> {
   }
 }
 
-function explained(error: unknown, { httpPort, httpsPort, adminPort }: Options): unknown {
+function explained(error: unknown, { address, httpPort, httpsPort, adminPort }: Options): unknown {
   const { code, port } = error as NodeJS.ErrnoException & { port?: number };
+  if (code === 'EADDRNOTAVAIL')
+    return new CommandError(`this machine has no address ${address}; choose another with --address.`, {
+      cause: error,
+    });
   const options = new Map([
     [httpPort, '--http-port'],
     [httpsPort, '--https-port'],

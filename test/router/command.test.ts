@@ -141,6 +141,13 @@ describe('tidegate router', () => {
     expect(await refusal(router('--class', 'gold', '--http-port', port))).toBe(
       `tidegate: port ${port} is in use by another program; choose another with --http-port (0 takes any free one).\n`,
     );
+    const byNginx = await refusal(router('--class', 'gold', '--http-port', port, '--dataplane', 'nginx'));
+    expect(byNginx.trimEnd().split('\n').at(-1)).toBe(
+      `tidegate: port ${port} is in use by another program; choose another with --http-port (0 takes any free one).`,
+    );
+    expect(await refusal(router('--class', 'gold', '--address', '192.0.2.1'))).toBe(
+      'tidegate: this machine has no address 192.0.2.1; choose another with --address.\n',
+    );
     expect(await refusal(router('--class', 'gold', '--state', '/proc/x'))).toMatch(
       /^tidegate: can not make the directory \/proc\/x: .* choose another with --state\n$/,
     );

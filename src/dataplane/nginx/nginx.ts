@@ -13,6 +13,7 @@ import { luaDirectory } from './lua-files.ts';
 import { Master } from './master.ts';
 import { freePort } from './ports.ts';
 import { endFormer, isNginx, makeRuntimeDirectory, removeRuntimeDirectory } from './runtime-directory.ts';
+import { NginxStartError } from './start-error.ts';
 
 const MIB = 1024 * 1024;
 /** Reserved, not used: memory that nothing was written to costs nothing. */
@@ -64,7 +65,7 @@ export class Nginx {
       if (wrong === undefined) return nginx;
       await nginx.stop();
       if (attempt === MOST_STARTS || !isTaken(wrong, options, listening)) {
-        throw new Error(`nginx did not start: ${wrong}`);
+        throw new NginxStartError(wrong);
       }
     }
   }
