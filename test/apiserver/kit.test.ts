@@ -4,7 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { Applier, Informers, isExpired, KubeClient, loadConfig } from '../../src/kube/index.ts';
+import {
+  Applier,
+  Informers,
+  isExpired,
+  KubeClient,
+  type KubeObject,
+  loadConfig,
+  NAMESPACES,
+} from '../../src/kube/index.ts';
 import { silentLogger } from '../../src/kube/log.ts';
 import { startApiServer } from '../../src/local/apiserver/index.ts';
 
@@ -179,6 +187,37 @@ test('of many who apply an object at once, one makes it and all have it', async 
     );
     expect(new Set(applied.map(({ metadata }) => (metadata as { uid?: string }).uid)).size).toBe(1);
   }
+});
+
+test('an act on an object that names no version holds, whatever others write meanwhile; one that names an old one does not', async () => {
+  const name = 'busy';
+  const made: KubeObject = await client.create(NAMESPACES, {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name },
+  });
+  const finalize = (round: number, resourceVersion?: string) =>
+    client.update(
+      NAMESPACES,
+      {
+        apiVersion: 'v1',
+        kind: 'Namespace',
+        metadata: { name, resourceVersion },
+        spec: { finalizers: ['kubernetes', `example.com/round-${round}`] },
+      },
+      { subresource: 'finalize' },
+    );
+  const label = (key: string, round: number) =>
+    client.patch(NAMESPACES, { name }, 'merge', { metadata: { labels: { [key]: `${round}` } } });
+  for (let round = 0; round < 20; round++)
+    await Promise.all([label('a', round), finalize(round), label('b', round), finalize(round)]);
+  await expect(finalize(0, made.metadata.resourceVersion)).rejects.toThrow('the object has been modified');
+  await client.update(
+    NAMESPACES,
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name }, spec: { finalizers: ['kubernetes'] } },
+    { subresource: 'finalize' },
+  );
+  await client.delete(NAMESPACES, { name });
 });
 
 test('who applies while others delete gets the object back, never the answer that there is none', async () => {

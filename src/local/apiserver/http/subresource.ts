@@ -95,19 +95,28 @@ async function serveHandled(call: Call, subresource: Subresource): Promise<void>
           warn: options.warn,
         });
   const own = subresource.kind === served.definition.kind;
-  const result = await handle({
-    verb: info.verb,
-    parent,
-    body: own ? toStorage(served, body) : body,
-    context: contextOf(core, options),
-  });
+  const act = (on: KubeObject): ReturnType<typeof handle> =>
+    handle({
+      verb: info.verb,
+      parent: on,
+      body: own ? toStorage(served, body) : body,
+      context: contextOf(core, options),
+    });
+  let result = await act(parent);
   const code = result.code ?? (info.verb === 'create' ? 201 : 200);
   if (result.replace !== undefined) {
-    const { replace } = result;
+    // The version that counts is the client's: what we have read ourselves is nobody's condition.
+    const resourceVersion = own ? body.metadata.resourceVersion : undefined;
+    let actedOn = parent.metadata.resourceVersion;
     const updated = await updateObject(core, {
       ...targetOf(call),
       options,
-      change: () => structuredClone(replace),
+      change: async (current) => {
+        if (current.metadata.resourceVersion !== actedOn) result = await act(current);
+        actedOn = current.metadata.resourceVersion;
+        const replace = structuredClone(result.replace ?? current);
+        return { ...replace, metadata: { ...replace.metadata, resourceVersion } };
+      },
     });
     if (result.respond === undefined) return answer(call, code, updated);
   }
