@@ -2,8 +2,11 @@ import type { Delta } from '../ingress/model.ts';
 
 /** What carries the bytes. One agent holds one driver, and tells it of every change in order. */
 export interface Driver {
-  /** Resolves when it listens. Until the first delta every answer is 404. */
-  start(): Promise<Listening>;
+  /**
+   * Resolves when it listens. Whoever asks is answered by the first delta, which is a whole, from the first request on;
+   * while there is none every answer is 503. Rejects with CapacityError when it does not fit: then it has not started.
+   */
+  start(first?: Delta): Promise<Listening>;
   /**
    * Resolves when every worker goes by it. Rejects with NeedsFullState when `from` is not what it has, and with
    * CapacityError when it does not fit: then it goes on with what it had.

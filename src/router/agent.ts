@@ -1,3 +1,4 @@
+import type { Listening } from '../dataplane/driver.ts';
 import { Compiler } from '../ingress/compile/index.ts';
 import type { Certificate, Changes } from '../ingress/model.ts';
 import { aborted, orAborted, sleep } from '../kube/clock.ts';
@@ -94,18 +95,11 @@ export class Agent {
     return ['the routes are not known yet'];
   }
 
-  /** Serves what was served last. */
-  async resume(): Promise<void> {
-    const { snapshot, logger: log } = this.#options;
-    const before = await snapshot.load();
-    if (before === undefined) return;
-    for (const certificate of before.certificates.set) this.#remember(certificate);
-    try {
-      await this.#programmer.resume(before);
-      log.info({ hosts: before.hosts.set.length }, 'serving the routes of last time until more is known');
-    } catch (error) {
-      log.warn({ err: error }, 'the routes of last time can not be served');
-    }
+  /** Has the driver listen, and serves what was served last. */
+  async listen(): Promise<Listening> {
+    const before = await this.#options.snapshot.load();
+    for (const certificate of before?.certificates.set ?? []) this.#remember(certificate);
+    return this.#programmer.listen(before);
   }
 
   /** Keeps the driver up to date until the signal is aborted. */

@@ -77,10 +77,17 @@ describe('a driver that takes everything', () => {
   });
 
   it('goes on with what it served before, until the first routes are known', async () => {
-    await programmer.resume(compiler.flush().delta!);
+    await programmer.listen(compiler.flush().delta);
     expect(driver.hosts()).toEqual(['a.io']);
     await programmer.start();
     expect(numbers()).toEqual(['0-1', '0-2']);
+  });
+
+  it('starts without what it served before when that has no room any more', async () => {
+    driver.refusals.push(new CapacityError('full'));
+    await programmer.listen(compiler.flush().delta);
+    expect(driver.calls).toEqual(['start']);
+    expect(driver.hosts()).toEqual([]);
   });
 
   it('is told nothing before the start and after the end', async () => {

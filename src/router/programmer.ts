@@ -1,4 +1,4 @@
-import { CapacityError, type Driver, NeedsFullState } from '../dataplane/driver.ts';
+import { CapacityError, type Driver, type Listening, NeedsFullState } from '../dataplane/driver.ts';
 import type { Compiler } from '../ingress/compile/index.ts';
 import type { Changes, Delta } from '../ingress/model.ts';
 import { backoffDelay } from '../kube/backoff.ts';
@@ -69,9 +69,21 @@ export class Programmer {
     return this.#trouble;
   }
 
-  /** What was served before the start, until more is known. */
-  async resume(delta: Delta): Promise<void> {
-    await this.#apply({ ...delta, from: 0 });
+  /** Has the driver listen, with what was served before the start, until more is known. */
+  async listen(before?: Delta): Promise<Listening> {
+    const { driver, onServed, log } = this.#options;
+    if (before === undefined) return driver.start();
+    const first = { ...before, from: 0, to: ++this.#generation };
+    try {
+      const listening = await driver.start(first);
+      onServed(first);
+      log.info({ hosts: first.hosts.set.length }, 'serving the routes of last time until more is known');
+      return listening;
+    } catch (error) {
+      if (!(error instanceof CapacityError)) throw error;
+      log.warn({ err: error }, 'the routes of last time can not be served');
+      return driver.start();
+    }
   }
 
   /** Works out what is needed besides, such as Secrets, and sends nothing yet. */

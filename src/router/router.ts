@@ -44,7 +44,7 @@ export interface RouterOptions {
 
 /**
  * Runs until the signal is aborted and all requests have ended.
- * A start: state -> driver -> what was served last -> admin port -> caches -> current routes. A stop the same way back.
+ * A start: state -> driver, with what was served last -> admin port -> caches -> current routes. A stop the same way back.
  */
 export async function runRouter(options: RouterOptions): Promise<void> {
   const { stateDirectory: directory, classNames, router, pool, clock = systemClock, logger: log } = options;
@@ -65,10 +65,9 @@ export async function runRouter(options: RouterOptions): Promise<void> {
 async function serve(options: RouterOptions, snapshot: Snapshot): Promise<void> {
   const { driver, metrics, signal, logger: log } = options;
   const { clock = systemClock, random = Math.random, resolve = resolveByDns } = options;
-  const listening = await driver.start();
+  const agent = new Agent({ ...options, clock, random, resolve, snapshot });
+  const listening = await agent.listen();
   try {
-    const agent = new Agent({ ...options, clock, random, resolve, snapshot });
-    await agent.resume();
     const admin = await HealthServer.listen({
       ...options.admin,
       reasons: () =>

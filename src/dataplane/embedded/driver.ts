@@ -46,7 +46,8 @@ export class EmbeddedDriver implements Driver {
     this.#handler = new Handler(() => this.#table, this.#pools, { defaults, traffic: this.#traffic, logger });
   }
 
-  async start(): Promise<Listening> {
+  async start(first?: Delta): Promise<Listening> {
+    if (first !== undefined) await this.apply(first);
     this.#ownCertificate = defaultCertificate(this.#options.directory);
     this.#listeners = new Listeners({
       ...this.#options,

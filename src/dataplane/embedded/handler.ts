@@ -56,7 +56,10 @@ export class Handler {
     const refusal = refusalOf(exchange);
     if (refusal !== undefined) return answer(exchange, refusal);
     const { host, target: path, secure, request } = exchange;
-    const found = match(this.#table(), { host, path, headers: request.headers, secure });
+    const table = this.#table();
+    // Whether there is such a route is not known.
+    if (table.generation === 0) return answer(exchange, 503);
+    const found = match(table, { host, path, headers: request.headers, secure });
     switch (found.kind) {
       case 'badRequest':
         return answer(exchange, 400);

@@ -16,6 +16,7 @@ const INPUTS: ConfigInputs = {
   maxBodyBytes: 3,
   memory: { hosts: 4, pools: 5, certificates: 6 },
   accessLog: '/var/log/access.log',
+  first: '/run/x/first',
 };
 
 describe('the configuration', () => {

@@ -18,6 +18,8 @@ export interface ConfigInputs {
   memory: Readonly<Record<Dictionary, number>>;
   /** A file, or nothing. */
   accessLog: string | undefined;
+  /** A file with the changes to begin with, or nothing. */
+  first: string | undefined;
 }
 
 /** What is kept in shared memory, by kind. */
@@ -57,6 +59,7 @@ http {
     settings.max_body_bytes = ${inputs.maxBodyBytes}
     settings.body_sizes = { ${BODY_SIZES.join(', ')} }
     settings.access_log = ${inputs.accessLog !== undefined}
+    settings.first = ${inputs.first === undefined ? 'nil' : quoted(inputs.first)}
     require "tidegate.init"
   }
   init_worker_by_lua_block { tidegate.worker() }

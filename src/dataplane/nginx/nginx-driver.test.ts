@@ -162,6 +162,36 @@ describe('nginx', () => {
     expect(await ask('c.io')).toBe(200);
   });
 
+  it('does not start with what does not fit, and starts without it', async () => {
+    driver = make({ memory: { hosts: 256 * 1024 } });
+    const paths = Array.from({ length: 40 }, (_, i) => `/${i}`);
+    const hosts = Array.from({ length: 100 }, (_, i) => host(`h${i}.io`, ...paths));
+    const first = { from: 0, to: 1, hosts: set(...hosts), pools: set(pool()), certificates: NONE };
+    await expect(driver.start(first)).rejects.toThrow(CapacityError);
+    ports = await driver.start();
+    expect(driver.health().ready).toBe(false);
+    expect(await ask('h0.io', '/1')).toBe(503);
+    await change({ hosts: set(host('a.io', '/')), pools: set(pool()) });
+    expect(await ask('a.io')).toBe(200);
+  });
+
+  it('keeps no copy of the keys that it started with', async () => {
+    driver = make();
+    const certificate = {
+      host: 'a.io',
+      secret: 'n/t',
+      fingerprint: '1',
+      ...new TestAuthority().issue(['a.io']),
+    };
+    ports = await driver.start({ from: 0, to: 1, hosts: NONE, pools: NONE, certificates: set(certificate) });
+    expect(readdirSync(runtimeOf(directory)).sort()).toEqual([
+      'control',
+      'nginx.conf',
+      'nginx.pid',
+      'temporary',
+    ]);
+  });
+
   it('tells how much room there is', async () => {
     await start();
     const free = async (): Promise<number> => {

@@ -24,9 +24,11 @@ export class NginxDriver implements Driver {
     this.#logger = logger;
   }
 
-  start(): Promise<Listening> {
+  start(first?: Delta): Promise<Listening> {
     return this.#serial.run(async () => {
-      const { listening } = await this.#launch();
+      const table = first === undefined ? this.#table : this.#next(first);
+      const { listening } = await this.#launch(table);
+      this.#table = table;
       // Another nginx takes the same.
       this.#options = { ...this.#options, httpPort: listening.http, httpsPort: listening.https };
       return listening;
@@ -118,13 +120,8 @@ export class NginxDriver implements Driver {
   }
 
   async #launch(table = this.#table): Promise<Nginx> {
-    const nginx = await Nginx.start(this.#options, this.#logger);
-    try {
-      await nginx.push(changesOfAll(table));
-    } catch (error) {
-      await nginx.stop();
-      throw error;
-    }
+    const known = table.generation > 0 ? changesOfAll(table) : undefined;
+    const nginx = await Nginx.start(this.#options, this.#logger, known);
     this.#nginx = nginx;
     void nginx.ended.then((reason) => this.#onEnd(nginx, reason));
     return nginx;

@@ -1,10 +1,10 @@
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { makeDirectory } from '../../disk/index.ts';
 import type { Logger } from '../../kube/index.ts';
 import { defaultCertificate } from '../default-certificate.ts';
-import type { DriverOptions, Listening } from '../driver.ts';
+import { CapacityError, type DriverOptions, type Listening } from '../driver.ts';
 import { type Change, lineOf } from './changes.ts';
 import { CONTROL_SOCKET, type Dictionary, nginxConfig } from './config.ts';
 import { Control, type NginxState } from './control.ts';
@@ -38,7 +38,7 @@ export interface NginxOptions extends DriverOptions {
   memory?: Partial<Record<Dictionary, number>>;
 }
 
-/** One nginx, from its start to its end. It knows nothing at first. */
+/** One nginx, from its start to its end. */
 export class Nginx {
   readonly listening: Listening;
   readonly #directory: string;
@@ -46,11 +46,11 @@ export class Nginx {
   readonly #runtime: string;
   readonly #master: Master;
   readonly #control: Control;
-  /** Grows with each message, so that no key ever has the same version with another value. */
-  #version = 0;
+  /** Grows with each message, so that no key ever has the same version with another value. The first changes have 1. */
+  #version = 1;
 
-  /** Resolves when all workers are there. */
-  static async start(options: NginxOptions, logger: Logger): Promise<Nginx> {
+  /** Resolves when all workers are there. They go by the first changes from the first request on; without, they know nothing. */
+  static async start(options: NginxOptions, logger: Logger, first?: readonly Change[]): Promise<Nginx> {
     const found = await findNginx();
     if ('missing' in found) throw new Error(found.missing);
     makeDirectory(options.directory);
@@ -60,9 +60,9 @@ export class Nginx {
         http: options.httpPort || (await freePort(options.address)),
         https: options.httpsPort || (await freePort(options.address)),
       };
-      const nginx = new Nginx(options, found.nginx, listening, logger);
+      const nginx = new Nginx(options, found.nginx, { listening, first, logger });
       const wrong = await nginx.#ready();
-      if (wrong === undefined) return nginx;
+      if (wrong === undefined) return nginx.#checked(first !== undefined);
       await nginx.stop();
       if (attempt === MOST_STARTS || !isTaken(wrong, options, listening)) {
         throw new NginxStartError(wrong);
@@ -70,13 +70,18 @@ export class Nginx {
     }
   }
 
-  private constructor(options: NginxOptions, binary: NginxBinary, listening: Listening, logger: Logger) {
+  private constructor(
+    options: NginxOptions,
+    binary: NginxBinary,
+    { listening, first, logger }: { listening: Listening; first?: readonly Change[]; logger: Logger },
+  ) {
     const { directory, address, className, defaults, memory, accessLog } = options;
     const workers = options.workers ?? Math.min(availableParallelism(), MOST_WORKERS);
     this.#directory = directory;
     this.#workers = workers;
     this.listening = listening;
     this.#runtime = makeRuntimeDirectory(directory);
+    if (first !== undefined) writeFileSync(this.#first, first.map(lineOf).join(''), { mode: 0o600 });
     const config = nginxConfig({
       modules: binary.modules,
       lua: luaDirectory(),
@@ -90,6 +95,7 @@ export class Nginx {
       ...defaults,
       memory: { ...MEMORY, ...memory },
       accessLog,
+      first: first && this.#first,
     });
     const path = join(this.#runtime, 'nginx.conf');
     writeFileSync(path, config, { mode: 0o600 });
@@ -127,6 +133,20 @@ export class Nginx {
       message += line;
     }
     return this.#control.change(message, version, true);
+  }
+
+  /** What it reads before it listens. */
+  get #first(): string {
+    return join(this.#runtime, 'first');
+  }
+
+  async #checked(hasFirst: boolean): Promise<this> {
+    if (!hasFirst) return this;
+    // Keys are in it.
+    rmSync(this.#first);
+    if ((await this.state()).generation > 0) return this;
+    await this.stop();
+    throw new CapacityError('nginx has no room for it');
   }
 
   /** No new connections; resolves when the last request has ended. */

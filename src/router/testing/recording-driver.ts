@@ -10,7 +10,8 @@ export class RecordingDriver implements Driver {
   /** What the next deltas are refused with. */
   readonly refusals: Error[] = [];
 
-  async start(): Promise<Listening> {
+  async start(first?: Delta): Promise<Listening> {
+    if (first !== undefined) await this.apply(first);
     this.calls.push('start');
     return { http: 80, https: 443 };
   }

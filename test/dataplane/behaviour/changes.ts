@@ -1,7 +1,9 @@
 import { Agent } from 'node:http';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { NeedsFullState } from '../../../src/dataplane/driver.ts';
+import { freePort } from '../../../src/dataplane/nginx/ports.ts';
 import type { Backend } from '../support/backend.ts';
+import { ask } from '../support/client.ts';
 import { delta, host, pool, route } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
 
@@ -23,9 +25,37 @@ export function changes(make: MakeDriver): void {
       onTestFinished(() => empty.stop());
       expect(empty.driver.health().ready).toBe(false);
       expect(empty.driver.health().reasons).not.toEqual([]);
-      expect(await empty.whoAnswers('a.io/')).toBe(404);
+      expect(await empty.whoAnswers('a.io/')).toBe(503);
       await empty.change({});
       expect(empty.driver.health()).toEqual({ ready: true, reasons: [] });
+      expect(await empty.whoAnswers('a.io/')).toBe(404);
+    });
+
+    test('what it starts with is served from the first request on', async () => {
+      const httpPort = await freePort('127.0.0.1');
+      const hosts = Array.from({ length: 2000 }, (_, i) => host(`h${i}.io`, 'p'));
+      const first = { hosts: [...hosts, host('a.io', 'p')], pools: [pool('p', [port(0)])] };
+      let isUp = false;
+      const starting = World.start(make, {}, { httpPort, first }).finally(() => {
+        isUp = true;
+      });
+      const statuses = new Set<number>();
+      while (!isUp) {
+        const status = await ask(httpPort, 'a.io/').then(
+          (answer) => answer.status,
+          // It does not listen yet.
+          () => undefined,
+        );
+        if (status !== undefined) statuses.add(status);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      const begun = await starting;
+      onTestFinished(() => begun.stop());
+      expect(await begun.whoAnswers('a.io/')).toBe('b0');
+      expect([...statuses].filter((status) => status !== 200)).toEqual([]);
+      expect(begun.driver.health()).toEqual({ ready: true, reasons: [] });
+      await begun.change({ hosts: [host('b.io', 'p')] });
+      expect([await begun.whoAnswers('a.io/'), await begun.whoAnswers('b.io/')]).toEqual(['b0', 'b0']);
     });
 
     test('all workers go by a delta when it is said to be applied', async () => {

@@ -21,12 +21,16 @@ export class World {
   readonly #backends: Backend[] = [];
   #generation = 0;
 
-  static async start(make: MakeDriver, defaults: Partial<DriverOptions['defaults']> = {}): Promise<World> {
+  static async start(
+    make: MakeDriver,
+    defaults: Partial<DriverOptions['defaults']> = {},
+    { httpPort = 0, first }: { httpPort?: number; first?: Change } = {},
+  ): Promise<World> {
     const directory = await mkdtemp(join(tmpdir(), 'tidegate-dataplane-'));
     const driver = await make(
       {
         address: '127.0.0.1',
-        httpPort: 0,
+        httpPort,
         httpsPort: 0,
         directory,
         className: 'gold',
@@ -35,7 +39,9 @@ export class World {
       },
       { logger: silentLogger },
     );
-    return new World(driver, directory, await driver.start());
+    const world = new World(driver, directory, await driver.start(first && delta(0, 1, first)));
+    if (first !== undefined) world.#generation = 1;
+    return world;
   }
 
   private constructor(driver: Driver, directory: string, ports: Listening) {

@@ -1,14 +1,7 @@
--- The agent's own entrance, behind a socket that nobody else can open. One change a line, fields separated by tabs:
---   = <dictionary> <key> <value>     - <dictionary> <key>
--- Values are taken as they are. In keys, tabs, line ends and backslashes come with a backslash.
-local shared = ngx.shared
-local state = shared.tidegate_state
+-- The agent's own entrance, behind a socket that nobody else can open.
+local changes = require "tidegate.changes"
 
-local DICTIONARIES = {
-  hosts = shared.tidegate_hosts,
-  pools = shared.tidegate_pools,
-  certificates = shared.tidegate_certificates,
-}
+local state = ngx.shared.tidegate_state
 
 local control = {}
 
@@ -18,32 +11,12 @@ local function refuse(status, text)
   return ngx.exit(ngx.OK)
 end
 
-local ESCAPES = { ["\\t"] = "\t", ["\\r"] = "\r", ["\\n"] = "\n", ["\\\\"] = "\\" }
-
-local function unescaped(key)
-  return (string.gsub(key, "\\[trn\\]", ESCAPES))
-end
-
-local function change(line, version)
-  local verb, name, rest = string.match(line, "^([=-])\t(%l+)\t(.*)$")
-  local dict = DICTIONARIES[name]
-  if dict == nil then
-    return nil, "no such change"
-  end
-  if verb == "-" then
-    dict:delete(unescaped(rest))
-    return true
-  end
-  local key, value = string.match(rest, "^([^\t]*)\t(.*)$")
-  return dict:safe_set(unescaped(key), value, 0, version)
-end
-
 -- The generation is the last to change: until then workers go by what they have read.
 function control.change()
   local version = tonumber(ngx.var.arg_version)
   ngx.req.read_body()
   for line in string.gmatch(ngx.req.get_body_data() or "", "[^\n]+") do
-    local ok, why = change(line, version)
+    local ok, why = changes.make(line, version)
     if not ok then
       return refuse(why == "no memory" and 507 or 400, why)
     end

@@ -58,6 +58,10 @@ return function(secure)
     return answer(400)
   end
   local generation = generation_of()
+  if generation == 0 then
+    -- Whether there is such a route is not known.
+    return answer(503)
+  end
   local route, status, host = find_match(name, path, secure, header_of, host_of, generation)
   if route == nil then
     return answer(status, host and "https://" .. name .. target)
