@@ -1,6 +1,6 @@
 /** What the commands about the embedded cluster print. */
 import { textTable } from '../kube/text-table.ts';
-import type { ClusterReport } from '../local/supervisor/index.ts';
+import type { ClusterReport, NodeReport } from '../local/supervisor/index.ts';
 
 export function nodesTable({ nodes }: ClusterReport): string {
   if (nodes.length === 0) return 'no nodes; `tidegate up --nodes 3` has three';
@@ -41,9 +41,7 @@ export function summary(
   report: ClusterReport,
   { call, late }: { call: (command: string) => string; late: string[] },
 ): string {
-  const first = report.nodes.find(({ link }) => link === 'up');
-  const site = Object.entries(report.nodes[0]?.labels ?? {}).find(([key]) => !key.includes('kubernetes.io/'));
-  const target = site === undefined ? report.nodes[0]?.name : site.join('=');
+  const target = report.frontDoors[0]?.pool ?? siteOf(report.nodes[0]);
   const cut = report.nodes.filter(({ link }) => link === 'cut').map(({ name }) => name);
   return [
     ...(late.length === 0
@@ -61,7 +59,7 @@ export function summary(
     'Try it:',
     `  export KUBECONFIG=${report.kubeconfig}`,
     '  kubectl get nodes',
-    ...(first === undefined ? [] : trafficHints(first.address)),
+    ...trafficHints(report),
     ...(target === undefined
       ? []
       : [`  ${call('cut')} ${target}    # breaks the link of these nodes; mend repairs it`]),
@@ -71,8 +69,25 @@ export function summary(
   ].join('\n');
 }
 
-const trafficHints = (address: string): string[] => [
-  '  kubectl create deployment hello --image=hello --port=8080 --replicas=3',
-  '  kubectl expose deployment hello --type=NodePort',
-  `  curl "http://${address}:$(kubectl get service hello -o jsonpath='{.spec.ports[0].nodePort}')/"`,
-];
+/** A label that its nodes have in common, or else one node. */
+function siteOf(node: NodeReport | undefined): string | undefined {
+  const label = Object.entries(node?.labels ?? {}).find(([key]) => !key.includes('kubernetes.io/'));
+  return label === undefined ? node?.name : label.join('=');
+}
+
+/** Through the front doors if there are any; else how to make something that answers. */
+function trafficHints({ frontDoors, nodes }: ClusterReport): string[] {
+  const open = frontDoors.flatMap(({ name, urls: [url], hosts: [host] }) =>
+    url === undefined || host === undefined ? [] : [{ name, url, host }],
+  );
+  const first = nodes.find(({ link }) => link === 'up');
+  if (open.length > 0) {
+    return open.map(({ name, url, host }) => `  curl -H 'Host: ${host}' ${url}/    # ${name} answers`);
+  }
+  if (first === undefined) return [];
+  return [
+    '  kubectl create deployment hello --image=hello --port=8080 --replicas=3',
+    '  kubectl expose deployment hello --type=NodePort',
+    `  curl "http://${first.address}:$(kubectl get service hello -o jsonpath='{.spec.ports[0].nodePort}')/"`,
+  ];
+}

@@ -44,6 +44,7 @@ async function reportOfStopped(state: StateDirectory): Promise<ClusterReport | u
     api: { url: `https://127.0.0.1:${cluster.port}`, reachable: false },
     processes: [],
     nodes: nodeReports(cluster, new Map(), undefined),
+    frontDoors: [],
   };
 }
 

@@ -32,6 +32,7 @@ export function upCommand(): Command {
       new Option('-f, --file <file>', 'a layout: nodes with names and labels, as YAML').conflicts('empty'),
     )
     .option('--empty', 'no nodes')
+    .option('--no-story', 'without the example: pools, an application and front doors')
     .option(
       '--images <file>',
       'which commands images stand for (default: images.yaml in the state directory)',
@@ -42,7 +43,7 @@ export function upCommand(): Command {
       'after',
       `
 The first time there are five nodes at two sites: node-a and node-b with location=hangzhou, node-c, node-d and node-e
-with location=beijing. What was said once is kept in the state directory; the next up goes on with it.
+with location=beijing; and an application with a front door at each (examples/story). What was said once is kept in the state directory; the next up goes on with it.
 
 Examples:
   tidegate up
@@ -69,6 +70,7 @@ async function run(options: Options): Promise<void> {
       logLevel: options.logLevel,
       nodeGraceMs: options.nodeGrace,
       hubManifests: packageFile('deploy/hub.yaml'),
+      storyManifests: packageFile('examples/story'),
       report,
     });
     try {

@@ -36,9 +36,9 @@ describe('one application at two sites', () => {
   };
 
   beforeAll(async () => {
-    cluster = await Cluster.start();
-    await cluster.kubectl.run('apply -f examples/node-groups.yaml');
-    await cluster.kubectl.run('apply -f examples/nginx-app.yaml');
+    cluster = await Cluster.start('--no-story');
+    await cluster.kubectl.run('apply -f examples/story/1-pools.yaml');
+    await cluster.kubectl.run('apply -f examples/story/2-application.yaml');
     const { items } = await cluster.kubectl.json<KubeList<Node>>('get nodes');
     addresses = new Map(
       items.map(({ metadata, status }) => [metadata.name ?? '', status?.addresses?.[0]?.address ?? '']),

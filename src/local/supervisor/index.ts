@@ -12,7 +12,7 @@
 export { describeChange } from './change.ts';
 export { askSupervisor, type ControlRequest, ControlServer } from './control.ts';
 export { type ClusterWish, openCluster } from './open.ts';
-export { type ClusterReport, nodeReports } from './report.ts';
+export { type ClusterReport, type NodeReport, nodeReports } from './report.ts';
 export { readCluster, StateDirectory } from './state.ts';
 export { stopCluster } from './stop.ts';
 export { Supervisor } from './supervisor.ts';

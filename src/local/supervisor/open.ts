@@ -21,6 +21,8 @@ export interface ClusterWish {
   nodes?: string;
   file?: string;
   images?: string;
+  /** False: without the example. */
+  story?: boolean;
 }
 
 export interface OpenCluster {
@@ -48,6 +50,7 @@ export async function openCluster(
       range: before?.range ?? (await chooseRange()),
       port: wish.port === 0 ? await freePort(before?.port ?? 0) : (wish.port ?? before?.port ?? DEFAULT_PORT),
       ...(images === undefined ? {} : { images }),
+      ...(wantsStory(wish, before) && { awaitsStory: true }),
       nodes: placeNodes(before, layout),
     };
     writeCluster(state, cluster);
@@ -80,6 +83,17 @@ async function wantedLayout(
   if (file !== undefined) return layoutFromFile(file, await readLayout(file));
   return existing ?? exampleLayout();
 }
+
+/** It plays on the example's nodes, and it is told once, even if the start that should have told it was interrupted. */
+const wantsStory = (
+  { story = true, empty = false, nodes, file }: ClusterWish,
+  before: ClusterState | undefined,
+): boolean =>
+  story &&
+  !empty &&
+  nodes === undefined &&
+  file === undefined &&
+  (before?.awaitsStory ?? before === undefined);
 
 async function existing(images: string): Promise<string> {
   try {

@@ -1,7 +1,19 @@
 /** What there is to tell about a cluster: the same for `tidegate status`, its JSON, and the summary of `tidegate up`. */
 import { readFile } from 'node:fs/promises';
-import { type KubeClient, type Node, PODS, type Pod } from '../../kube/index.ts';
+import { L7_ROUTERS, type L7Router } from '../../api/index.ts';
+import {
+  INGRESSES,
+  type Ingress,
+  isNotFound,
+  type KubeClient,
+  type KubeObject,
+  type Node,
+  PODS,
+  type Pod,
+  type Resource,
+} from '../../kube/index.ts';
 import type { ChildStatus } from './child.ts';
+import type { FrontDoorReport } from './front-doors.ts';
 import { addressOf, type ClusterState } from './state.ts';
 
 export interface ClusterReport {
@@ -14,6 +26,8 @@ export interface ClusterReport {
   api: { url: string; reachable: boolean };
   processes: ProcessReport[];
   nodes: NodeReport[];
+  /** None when the API server can not be asked. */
+  frontDoors: FrontDoorReport[];
 }
 
 export interface ProcessReport extends ChildStatus {
@@ -34,14 +48,15 @@ export interface NodeReport {
 export function nodeReports(
   cluster: ClusterState,
   nodes: ReadonlyMap<string, Node>,
-  pods: ReadonlyMap<string, number> | undefined,
+  pods: readonly Pod[] | undefined,
 ): NodeReport[] {
+  const counts = pods === undefined ? undefined : podCounts(pods);
   return cluster.nodes.map((node) => ({
     name: node.name,
     ready: readinessOf(nodes.get(node.name)),
     address: addressOf(cluster, node),
     link: node.cut ? 'cut' : 'up',
-    pods: pods === undefined ? undefined : (pods.get(node.name) ?? 0),
+    pods: counts === undefined ? undefined : (counts.get(node.name) ?? 0),
     labels: nodes.get(node.name)?.metadata.labels ?? node.labels,
   }));
 }
@@ -51,14 +66,39 @@ export function readinessOf(node: Node | undefined): NodeReport['ready'] {
   return status === 'True' || status === 'False' ? status : 'Unknown';
 }
 
+/** What a report tells of the objects in the cluster. */
+export interface SeenObjects {
+  pods: Pod[];
+  routers: L7Router[];
+  ingresses: Ingress[];
+}
+
 const ANSWER_MS = 2000;
 
-/** How many pods each node has; undefined when the API server does not answer. */
-export async function podCounts(client: KubeClient): Promise<Map<string, number> | undefined> {
-  const pods = await client.list<Pod>(PODS, { deadlineMs: ANSWER_MS }).catch(() => undefined);
-  if (pods === undefined) return undefined;
+/** Undefined when the API server does not answer. */
+export async function readObjects(client: KubeClient): Promise<SeenObjects | undefined> {
+  const list = async <T extends KubeObject>(resource: Resource<T>): Promise<T[]> => {
+    try {
+      return (await client.list(resource, { deadlineMs: ANSWER_MS })).items;
+    } catch (error) {
+      // The manager has yet to say that there are such things.
+      if (isNotFound(error)) return [];
+      throw error;
+    }
+  };
+  try {
+    const [pods, routers, ingresses] = await Promise.all([list(PODS), list(L7_ROUTERS), list(INGRESSES)]);
+    return { pods, routers, ingresses };
+  } catch {
+    // Whatever it is, the report says that it can not be asked; its log says why.
+    return undefined;
+  }
+}
+
+/** How many pods each node has. */
+function podCounts(pods: readonly Pod[]): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const { spec } of pods.items) {
+  for (const { spec } of pods) {
     const name = spec?.nodeName;
     if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + 1);
   }

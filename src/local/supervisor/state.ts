@@ -29,6 +29,8 @@ export interface ClusterState {
   port: number;
   /** The user's table of images. */
   images?: string;
+  /** The example is still to be put into it. */
+  awaitsStory?: boolean;
   nodes: NodeState[];
 }
 
@@ -169,6 +171,7 @@ function checkCluster(value: unknown): ClusterState {
     range: number(cluster.range, 'range', 127),
     port: number(cluster.port, 'port', 65535),
     ...(images === undefined ? {} : { images }),
+    ...(cluster.awaitsStory === true && { awaitsStory: true }),
     nodes: cluster.nodes.map((item: unknown, i) => {
       const node = object(item, `nodes[${i}]`);
       if (typeof node.name !== 'string' || node.name === '') throw new Error(`nodes[${i}].name is missing`);

@@ -15,24 +15,28 @@ import {
 } from './commands.ts';
 import { type NodeCredentials, nodeCredentials } from './credentials.ts';
 import { SupervisorError } from './error.ts';
+import { type FrontDoorReport, frontDoorReports, untilOpen } from './front-doors.ts';
 import { installRights } from './install.ts';
 import { hubOf } from './layout.ts';
 import { isFree, Links } from './links.ts';
 import { rotateLogs } from './logs.ts';
 import { NodeWatch } from './node-watch.ts';
 import { ProxyToken } from './proxy-token.ts';
-import { type ClusterReport, memoryOf, nodeReports, podCounts } from './report.ts';
+import { type ClusterReport, memoryOf, nodeReports, readObjects } from './report.ts';
 import { ServingApprover } from './serving-approver.ts';
 import { type SettleOptions, settleLayout } from './settle.ts';
 import { addressOf, type NodeState, writeCluster } from './state.ts';
+import { tellStory } from './story.ts';
 import { resolveTargets } from './targets.ts';
 
 export interface SupervisorOptions extends ProgramOptions, Omit<SettleOptions, 'signal'> {
   /** The file with the rights of hubs. */
   hubManifests: string;
+  /** The directory with the example. */
+  storyManifests: string;
 }
 
-/** Long enough for a slow machine; a node that is not Ready by then will be when its trouble is over. */
+/** Long enough for a slow machine; what is not ready by then will be when its trouble is over. */
 const READY_PATIENCE_MS = 60_000;
 
 /** In the order of their start. */
@@ -71,8 +75,8 @@ export class Supervisor {
 
   /**
    * The order of the start: links, API server, credentials, then controllers, manager and nodes together, each node
-   * behind its hub. Resolves to the names of the nodes that are not Ready yet after a minute. On failure, everything is
-   * stopped again.
+   * behind its hub; a new cluster is told its story meanwhile. Resolves to the names of the nodes, or else of the front
+   * doors of the story, that are not ready yet after a minute. On failure, everything is stopped again.
    */
   async start(): Promise<string[]> {
     try {
@@ -95,15 +99,27 @@ export class Supervisor {
     await settleLayout(client, { ...this.#options, signal: this.stopping });
     const controllers = this.#start(controllersSpec(this.#options));
     const manager = this.#start(managerSpec(this.#options));
-    await Promise.all([
+    const [doors] = await Promise.all([
+      manager.then(() => this.#report('manager')).then(() => this.#tellStory(client)),
       controllers.then(() => this.#report('controllers')),
-      manager.then(() => this.#report('manager')),
       this.#startNodes(client),
     ]);
     const late = await this.#untilNodesReady();
+    if (late.length === 0) late.push(...(await this.#untilDoorsOpen(client, doors)));
     this.stopping.throwIfAborted();
     this.#phase = 'running';
     return late;
+  }
+
+  /** The names of the front doors in it. */
+  async #tellStory(client: KubeClient): Promise<string[]> {
+    const { cluster, storyManifests } = this.#options;
+    if (cluster.awaitsStory !== true) return [];
+    const doors = await tellStory(client, storyManifests, this.stopping);
+    delete cluster.awaitsStory;
+    this.#save();
+    this.#report('the story: two pools, an application, a front door and an Ingress for each');
+    return doors;
   }
 
   /** The way back: nodes with their pods, hubs, manager, controllers, API server, links. However often it is called, it happens once. */
@@ -120,7 +136,7 @@ export class Supervisor {
 
   async status(): Promise<ClusterReport> {
     const { state, cluster } = this.#options;
-    const pods = this.#client === undefined ? undefined : await podCounts(this.#client);
+    const seen = this.#client === undefined ? undefined : await readObjects(this.#client);
     const order = [...SERVERS, ...cluster.nodes.flatMap(({ name }) => [hubOf(name), name])];
     return {
       phase: this.#phase,
@@ -128,7 +144,7 @@ export class Supervisor {
       kubeconfig: state.kubeconfig,
       pid: process.pid,
       since: this.#since.toISOString(),
-      api: { url: `https://127.0.0.1:${cluster.port}`, reachable: pods !== undefined },
+      api: { url: `https://127.0.0.1:${cluster.port}`, reachable: seen !== undefined },
       processes: [
         {
           name: 'supervisor',
@@ -139,7 +155,8 @@ export class Supervisor {
         },
         ...(await this.#children.reports(order)),
       ],
-      nodes: nodeReports(cluster, this.#watch?.nodes ?? new Map(), pods),
+      nodes: nodeReports(cluster, this.#watch?.nodes ?? new Map(), seen?.pods),
+      frontDoors: frontDoorReports(seen?.routers ?? [], seen?.ingresses ?? []),
     };
   }
 
@@ -238,20 +255,36 @@ export class Supervisor {
     });
   }
 
-  async #untilNodesReady(): Promise<string[]> {
+  #untilNodesReady(): Promise<string[]> {
     const names = this.#options.cluster.nodes.filter(({ cut }) => !cut).map(({ name }) => name);
+    return this.#patiently(names, async (onReady, signal) => {
+      const tell = (name: string): void => onReady(name, `${name} is ready`);
+      await this.#watch?.untilReady(names, tell, signal);
+    });
+  }
+
+  #untilDoorsOpen(client: KubeClient, names: readonly string[]): Promise<string[]> {
+    return this.#patiently(names, (onReady, signal) => {
+      const tell = ({ name, urls }: FrontDoorReport): void =>
+        onReady(name, `the front door of ${name} is open at ${urls.join(', ')}`);
+      return untilOpen(client, names, tell, signal);
+    });
+  }
+
+  /** Waits for all that have these names to be ready, but not for ever; resolves to those that are not. */
+  async #patiently(
+    names: readonly string[],
+    wait: (onReady: (name: string, line: string) => void, signal: AbortSignal) => Promise<void>,
+  ): Promise<string[]> {
     const waiting = new Set(names);
     const { controller, release } = childController(this.stopping);
     const timer = setTimeout(() => controller.abort(), READY_PATIENCE_MS);
+    const onReady = (name: string, line: string): void => {
+      waiting.delete(name);
+      this.#report(line);
+    };
     try {
-      await this.#watch?.untilReady(
-        names,
-        (name) => {
-          waiting.delete(name);
-          this.#report(`${name} is ready`);
-        },
-        controller.signal,
-      );
+      await wait(onReady, controller.signal);
     } catch (error) {
       if (!controller.signal.aborted) throw error;
     } finally {
