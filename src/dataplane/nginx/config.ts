@@ -12,6 +12,8 @@ export interface ConfigInputs {
   httpsPort: number;
   workers: number;
   className: string;
+  /** A name that no other nginx has, for the ids of its requests. */
+  instance: string;
   connectTimeoutMs: number;
   readTimeoutMs: number;
   maxBodyBytes: number;
@@ -91,9 +93,10 @@ ${timeouts(inputs)}
     default $http_host;
     "" $server_addr;
   }
+  # Our own are of no other request of any nginx: $request_id would ask for random bytes each time.
   map $http_x_request_id $tidegate_request_id {
-    default $tidegate_id;
-    "" $tidegate_id;
+    default "${inputs.instance}-$connection-$connection_requests";
+    "" "${inputs.instance}-$connection-$connection_requests";
     "~^[A-Za-z0-9_-]{1,64}$" $http_x_request_id;
   }
 
@@ -146,7 +149,6 @@ ${measured.join('\n')}
     location = "${UNREADABLE}" {
       internal;
       # Here they are declared, at no cost for other requests. It is Lua that sets them.
-      set $tidegate_id "";
       set $tidegate_protocol "";
       set $tidegate_ingress "";
       set $tidegate_service "";

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -92,6 +93,7 @@ export class Nginx {
       httpsPort: listening.https,
       workers,
       className,
+      instance: randomBytes(8).toString('hex'),
       ...defaults,
       memory: { ...MEMORY, ...memory },
       accessLog,

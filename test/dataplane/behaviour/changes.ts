@@ -1,8 +1,7 @@
 import { Agent } from 'node:http';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { NeedsFullState } from '../../../src/dataplane/driver.ts';
-import { freePort } from '../../../src/dataplane/nginx/ports.ts';
-import type { Backend } from '../support/backend.ts';
+import { type Backend, freePort } from '../support/backend.ts';
 import { ask } from '../support/client.ts';
 import { delta, host, pool, route } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
@@ -32,7 +31,7 @@ export function changes(make: MakeDriver): void {
     });
 
     test('what it starts with is served from the first request on', async () => {
-      const httpPort = await freePort('127.0.0.1');
+      const httpPort = await freePort();
       const hosts = Array.from({ length: 2000 }, (_, i) => host(`h${i}.io`, 'p'));
       const first = { hosts: [...hosts, host('a.io', 'p')], pools: [pool('p', [port(0)])] };
       let isUp = false;

@@ -1,9 +1,9 @@
 import { Agent } from 'node:http';
 import { Agent as SecureAgent } from 'node:https';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { TestAuthority } from '../../../src/ingress/testing/certificates.ts';
 import type { Backend } from '../support/backend.ts';
-import { askRaw } from '../support/client.ts';
+import { askHttp2, askRaw, http2Session } from '../support/client.ts';
 import { host, pool, route } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
 
@@ -72,8 +72,23 @@ export function forwarding(make: MakeDriver): void {
           .headers['x-request-id'];
       expect(await idOf('mine_1-2')).toBe('mine_1-2');
       const made = [await idOf(), await idOf('not a word'), await idOf('x'.repeat(65)), await idOf('"}')];
-      for (const id of made) expect(id).toMatch(/^[0-9a-f]{32}$/);
+      for (const id of made) expect(id).toMatch(/^[A-Za-z0-9_-]{16,64}$/);
       expect(new Set(made).size).toBe(made.length);
+    });
+
+    test('no two requests have the same id, be it on one connection', async () => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      onTestFinished(() => agent.destroy());
+      const session = http2Session(world.ports.https, 'echo.io');
+      onTestFinished(() => session.destroy());
+      const ids = await Promise.all(
+        Array.from({ length: 60 }, async (_, i) => {
+          const asked =
+            i % 3 === 0 ? askHttp2(session, 'echo.io/') : world.ask('echo.io/', i % 3 === 1 ? { agent } : {});
+          return (await asked).echo.headers['x-request-id'];
+        }),
+      );
+      expect(new Set(ids).size).toBe(60);
     });
 
     test('headers go on, but for those of the connection', async () => {

@@ -1,4 +1,12 @@
 -- What a request says of host and path, as tables spell it. Agrees with src/ingress/match/{host,path}.ts.
+local ffi = require "ffi"
+local C = ffi.C
+ffi.cdef [[
+  char *strpbrk(const char *text, const char *characters);
+  char *strstr(const char *text, const char *part);
+  size_t strlen(const char *text);
+]]
+
 local find = ngx.re.find
 local lower, sub, byte = string.lower, string.sub, string.byte
 
@@ -12,8 +20,11 @@ local LONGEST = 253
 local NOT_SENT = [=[[\x00-\x20#\x7f]|%(?:00|(?![0-9a-f]{2}))]=]
 local DOT_SEGMENT = [[(?:/|\\|%2f|%5c)(?:\.|%2e){1,2}(?:;|%3b|/|\\|%2f|%5c|\z)]]
 
--- What both of them need to match at all, and hardly any path has.
-local SUSPICIOUS = [=[[\x00-\x20#%\x7f]|[/\\]\.]=]
+-- One of these, or a dot behind a slash, is in all that either of them finds, and in hardly any path.
+local SUSPICIOUS = "#%\\\127"
+for code = 1, 32 do
+  SUSPICIOUS = SUSPICIOUS .. string.char(code)
+end
 
 local DOT, BRACKET, SLASH, QUERY = 46, 91, 47, "?"
 
@@ -33,7 +44,7 @@ local function spell(said)
 end
 
 -- The same few come again and again. Forgotten all at once when they are many: clients may invent as they like.
-local REMEMBERED = 16384
+local REMEMBERED = 65536
 local spelled, count = {}, 0
 
 -- False: it is no host.
@@ -62,6 +73,11 @@ function request.wildcard(host)
   return dot and "*" .. sub(host, dot) or nil
 end
 
+-- Nearly all paths are beyond doubt at this first look, which costs a tenth of the second.
+local function is_suspicious(path)
+  return C.strpbrk(path, SUSPICIOUS) ~= nil or C.strstr(path, "/.") ~= nil or C.strlen(path) ~= #path
+end
+
 -- The path of a request target as the client wrote it. Nil: the answer is 400.
 function request.path(target)
   local query = string.find(target, QUERY, 1, true)
@@ -69,8 +85,7 @@ function request.path(target)
   if byte(path) ~= SLASH then
     return nil
   end
-  -- Nearly all paths are beyond doubt at the first look.
-  if find(path, SUSPICIOUS, "jo") and (find(path, NOT_SENT, "ijo") or find(path, DOT_SEGMENT, "ijo")) then
+  if is_suspicious(path) and (find(path, NOT_SENT, "ijo") or find(path, DOT_SEGMENT, "ijo")) then
     return nil
   end
   return path

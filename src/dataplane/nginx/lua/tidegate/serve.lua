@@ -5,11 +5,10 @@ local context = require "tidegate.context"
 local match = require "tidegate.match"
 local metrics = require "tidegate.metrics"
 local request = require "tidegate.request"
-local request_id = require "tidegate.request_id"
 local tables = require "tidegate.tables"
 
 local var = ngx.var
-local find_match, next_id = match.match, request_id.next
+local find_match = match.match
 local host_of, pool_of, generation_of = tables.host, tables.pool, tables.generation
 
 -- What came several times has the value that one gets by joining it.
@@ -47,7 +46,6 @@ local function counts_for(host, backend, pool)
 end
 
 return function(secure)
-  var.tidegate_id = next_id()
   local name = request.host(var.http_host)
   if not name then
     return answer(400)
