@@ -1,6 +1,21 @@
 /** What the commands about the embedded cluster print. */
+import { humanDuration } from '../kube/duration.ts';
 import { textTable } from '../kube/text-table.ts';
-import type { ClusterReport, NodeReport } from '../local/supervisor/index.ts';
+import { type ClusterReport, type NodeReport, tryOut } from '../local/supervisor/index.ts';
+
+export function poolsTable({ pools }: ClusterReport): string {
+  if (pools.length === 0) return 'no pools; a NodeGroup or NodePool makes one';
+  return textTable([
+    ['POOL', 'KIND', 'READY', 'LINK', 'NODES'],
+    ...pools.map(({ name, kind, nodes, readyNodes, link }) => [
+      name,
+      kind,
+      `${readyNodes}/${nodes.length}`,
+      link,
+      nodes.join(',') || '<none>',
+    ]),
+  ]);
+}
 
 export function nodesTable({ nodes }: ClusterReport): string {
   if (nodes.length === 0) return 'no nodes; `tidegate up --nodes 3` has three';
@@ -15,6 +30,54 @@ export function nodesTable({ nodes }: ClusterReport): string {
       labelsText(labels),
     ]),
   ]);
+}
+
+/** READY is what the API server knows, which is old news while the link is cut; ANSWERING is how many really do. */
+export function frontDoorsTable({ frontDoors }: ClusterReport, now: number): string {
+  if (frontDoors.length === 0) return 'no front doors; a YurtIngress makes one for each of its pools';
+  return textTable([
+    ['FRONT DOOR', 'POOL', 'ADDRESS', 'READY', 'ANSWERING', 'DATA PLANE', 'HOSTS', 'RULES', 'LAST CHANGE'],
+    ...frontDoors.map((door) => [
+      door.name,
+      door.pool ?? '<all>',
+      door.urls.join(',') || '<none>',
+      door.ready === 'True' ? 'True' : `${door.ready} (${door.reason ?? 'nobody has looked yet'})`,
+      `${door.routers.filter(({ answers }) => answers).length}/${door.routers.length}`,
+      [...new Set(door.routers.flatMap(({ dataPlane }) => dataPlane ?? []))].join(',') || '<unknown>',
+      String(door.hosts.length),
+      String(door.rules),
+      agoText(
+        door.routers.flatMap(({ lastChange }) => lastChange ?? []),
+        now,
+      ),
+    ]),
+  ]);
+}
+
+function agoText(times: readonly string[], now: number): string {
+  const last = times.map((time) => Date.parse(time)).sort((a, b) => b - a)[0];
+  return last === undefined ? '<unknown>' : `${humanDuration(now - last)} ago`;
+}
+
+/** More would hide the rest of the picture. */
+const MOST_ROUTES = 20;
+
+export function routesTable({ routes }: ClusterReport): string {
+  if (routes.length === 0) return 'no routes; an Ingress has some';
+  const table = textTable([
+    ['HOST', 'PATH', 'SERVICE', 'INGRESS', 'FRONT DOOR'],
+    ...routes
+      .slice(0, MOST_ROUTES)
+      .map(({ host, path, service, ingress, ingressClass, frontDoors }) => [
+        host,
+        path,
+        service ?? '<none>',
+        ingress,
+        frontDoors.join(',') || `<none of class ${ingressClass ?? '""'}>`,
+      ]),
+  ]);
+  const rest = routes.length - MOST_ROUTES;
+  return rest > 0 ? `${table}\nand ${rest} more; -o json has all` : table;
 }
 
 export function processesTable({ processes }: ClusterReport): string {
@@ -41,7 +104,7 @@ export function summary(
   report: ClusterReport,
   { call, late }: { call: (command: string) => string; late: string[] },
 ): string {
-  const target = report.frontDoors[0]?.pool ?? siteOf(report.nodes[0]);
+  const target = report.pools[0]?.name ?? siteOf(report.nodes[0]);
   const cut = report.nodes.filter(({ link }) => link === 'cut').map(({ name }) => name);
   return [
     ...(late.length === 0
@@ -77,13 +140,13 @@ function siteOf(node: NodeReport | undefined): string | undefined {
 
 /** Through the front doors if there are any; else how to make something that answers. */
 function trafficHints({ frontDoors, nodes }: ClusterReport): string[] {
-  const open = frontDoors.flatMap(({ name, urls: [url], hosts: [host] }) =>
-    url === undefined || host === undefined ? [] : [{ name, url, host }],
-  );
+  const requests = frontDoors.flatMap((door) => {
+    const target = tryOut(door);
+    if (target === undefined) return [];
+    return [`  curl -H 'Host: ${target.host}' ${target.url}/    # answered in ${door.pool ?? 'any pool'}`];
+  });
+  if (requests.length > 0) return requests;
   const first = nodes.find(({ link }) => link === 'up');
-  if (open.length > 0) {
-    return open.map(({ name, url, host }) => `  curl -H 'Host: ${host}' ${url}/    # ${name} answers`);
-  }
   if (first === undefined) return [];
   return [
     '  kubectl create deployment hello --image=hello --port=8080 --replicas=3',

@@ -103,10 +103,11 @@ async function run(options: Options): Promise<void> {
     const stateDirectory = resolve(options.state);
     const className = classNames.join(',');
     const directory = join(stateDirectory, 'dataplane');
+    const metrics = new Metrics();
     const driver = await chooseDriver(
       options.dataplane,
       { address, httpPort, httpsPort, directory, className, defaults: DEFAULTS, accessLog },
-      logger,
+      { logger, metrics },
     );
     try {
       await runRouter({
@@ -121,7 +122,7 @@ async function run(options: Options): Promise<void> {
         noticeMs: options.notice,
         drainMs: options.drain,
         logger,
-        metrics: new Metrics(),
+        metrics,
         signal: stop.signal,
         onListening: (ports) => {
           const at = (scheme: string, port: number): string =>

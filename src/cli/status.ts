@@ -6,13 +6,13 @@ import {
   readCluster,
   type StateDirectory,
 } from '../local/supervisor/index.ts';
-import { nodesTable, processesTable } from './cluster-text.ts';
+import { frontDoorsTable, nodesTable, poolsTable, processesTable, routesTable } from './cluster-text.ts';
 import { fail } from './process.ts';
 import { stateOf, stateOption } from './state.ts';
 
 export function statusCommand(): Command {
   return new Command('status')
-    .description('tell whether the cluster runs, and how its processes and nodes are')
+    .description('tell how the cluster is: pools and their links, nodes, front doors, routes, processes')
     .addOption(stateOption())
     .addOption(new Option('-o, --output <format>', 'for programs').choices(['json']))
     .addHelpText('after', '\nExample:\n  tidegate status -o json')
@@ -44,7 +44,9 @@ async function reportOfStopped(state: StateDirectory): Promise<ClusterReport | u
     api: { url: `https://127.0.0.1:${cluster.port}`, reachable: false },
     processes: [],
     nodes: nodeReports(cluster, new Map(), undefined),
+    pools: [],
     frontDoors: [],
+    routes: [],
   };
 }
 
@@ -57,9 +59,11 @@ function text(report: ClusterReport): string {
   return [
     `${report.phase[0]?.toUpperCase()}${report.phase.slice(1)} since ${report.since}, pid ${report.pid}; state in ${report.state}.`,
     `Kubernetes API at ${report.api.url}${report.api.reachable ? '' : ', which does not answer now: nodes are as last seen'}.`,
-    '',
-    processesTable(report),
-    '',
-    nodesTable(report),
+    ...[
+      poolsTable(report),
+      nodesTable(report),
+      ...(report.api.reachable ? [frontDoorsTable(report, Date.now()), routesTable(report)] : []),
+      processesTable(report),
+    ].map((table) => `\n${table}`),
   ].join('\n');
 }

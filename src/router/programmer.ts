@@ -34,6 +34,7 @@ export class Programmer {
   readonly #options: ProgrammerOptions;
   readonly #seconds;
   readonly #failed;
+  readonly #changed;
   #generation = 0;
   /** The driver does not have what the compiler told last. */
   #whole = true;
@@ -62,6 +63,9 @@ export class Programmer {
       help: 'The number of the last change that is served.',
     });
     metrics.onScrape(() => generation.set({}, this.#generation));
+    this.#changed = metrics.gauge('tidegate_router_last_change_timestamp_seconds', {
+      help: 'When the data plane last took a change, or everything.',
+    });
   }
 
   /** Why the driver does not serve the latest, if so. */
@@ -185,6 +189,7 @@ export class Programmer {
     this.#generation = numbered.to;
     await driver.apply(numbered);
     this.#seconds.observe({ scope: scopeOf(numbered) }, (clock.monotonic() - startedAt) / 1000);
+    this.#changed.set({}, clock.now() / 1000);
     onServed(numbered);
   }
 

@@ -1,35 +1,53 @@
-/** Where requests come in: the routers of the cluster, and what they serve. */
-import { get } from 'node:http';
+/** Where requests come in: the routers of the cluster, and whether they answer. */
 import { isIPv6 } from 'node:net';
-import { L7_ROUTERS, type L7Router, type RouterAddress } from '../../api/index.ts';
-import { classesOf } from '../../ingress/classes/index.ts';
-import { classNameOf } from '../../ingress/compile/index.ts';
+import type { L7Router, RouterAddress } from '../../api/index.ts';
 import { sleep } from '../../kube/clock.ts';
-import { getCondition, INGRESSES, type Ingress, type KubeClient, systemClock } from '../../kube/index.ts';
+import { getCondition, type KubeClient, systemClock } from '../../kube/index.ts';
+import { ask } from './http.ts';
+import { readObjects } from './objects.ts';
+import type { RouterReport } from './routers.ts';
+import { type RouteReport, routeReports } from './routes.ts';
 
-export interface FrontDoorReport {
+export interface FrontDoorReport extends FrontDoor {
+  /** Its pods, asked one by one. */
+  routers: RouterReport[];
+}
+
+export interface FrontDoor {
+  /** That of its L7Router. */
   name: string;
+  ingressClass: string;
   /** Absent when it serves all of the cluster. */
   pool?: string;
+  /** As the API server knows it: of a pool whose link is cut that is not the latest. */
   ready: 'True' | 'False' | 'Unknown';
+  reason?: string;
+  message?: string;
   /** Where it takes http, such as `http://127.64.0.1:30080`. */
   urls: string[];
-  /** The names that Ingresses of its classes have. */
   hosts: string[];
+  rules: number;
+  /** How many things Ingresses of its class get wrong. */
+  problems: number;
 }
 
-export function frontDoorReports(
-  routers: readonly L7Router[],
-  ingresses: readonly Ingress[],
-): FrontDoorReport[] {
-  return routers.map((router) => ({
-    name: `${router.metadata.name}`,
-    pool: router.spec.pool,
-    ready: getCondition(router.status?.conditions, 'Ready')?.status ?? 'Unknown',
-    urls: (router.status?.addresses ?? []).flatMap(urlOf),
-    hosts: hostsOf(router, ingresses),
-  }));
-}
+export const frontDoors = (routers: readonly L7Router[], routes: readonly RouteReport[]): FrontDoor[] =>
+  routers.map(({ metadata: { name = '' }, spec, status }) => {
+    const ready = getCondition(status?.conditions, 'Ready');
+    const served = routes.filter((route) => route.frontDoors.includes(name));
+    return {
+      name,
+      ingressClass: spec.ingressClassName,
+      pool: spec.pool,
+      ready: ready?.status ?? 'Unknown',
+      reason: ready?.reason,
+      message: ready?.message,
+      urls: (status?.addresses ?? []).flatMap(urlOf),
+      hosts: [...new Set(served.map(({ host }) => host))].sort(),
+      rules: served.length,
+      problems: status?.problemCount ?? 0,
+    };
+  });
 
 function urlOf({ ip, hostname, ports }: RouterAddress): string[] {
   const host = ip !== undefined && isIPv6(ip) ? `[${ip}]` : (ip ?? hostname);
@@ -38,21 +56,16 @@ function urlOf({ ip, hostname, ports }: RouterAddress): string[] {
   return host === undefined || port === undefined ? [] : [`http://${host}:${port}`];
 }
 
-function hostsOf(router: L7Router, ingresses: readonly Ingress[]): string[] {
-  const classes = classesOf(router);
-  const named = ingresses
-    .filter((ingress) => classes.includes(classNameOf(ingress) ?? ''))
-    .flatMap(({ spec }) => spec?.rules?.map(({ host = '' }) => host) ?? []);
-  const placed = router.spec.hosts;
-  return [...new Set(named)].filter((host) => placed?.includes(host) ?? true).sort();
+/** One that a request can be tried at. */
+export function tryOut({ urls, hosts }: FrontDoor): { url: string; host: string } | undefined {
+  const [url] = urls;
+  const host = hosts.find((name) => !name.startsWith('*'));
+  return url === undefined || host === undefined ? undefined : { url, host };
 }
 
-export async function readFrontDoors(client: KubeClient, signal: AbortSignal): Promise<FrontDoorReport[]> {
-  const [routers, ingresses] = await Promise.all([
-    client.list(L7_ROUTERS, { signal }),
-    client.list(INGRESSES, { signal }),
-  ]);
-  return frontDoorReports(routers.items, ingresses.items);
+export async function readFrontDoors(client: KubeClient): Promise<FrontDoor[]> {
+  const seen = await readObjects(client);
+  return seen === undefined ? [] : frontDoors(seen.routers, routeReports(seen.ingresses, seen.routers));
 }
 
 const PAUSE_MS = 100;
@@ -61,13 +74,13 @@ const PAUSE_MS = 100;
 export async function untilOpen(
   client: KubeClient,
   names: readonly string[],
-  onOpen: (door: FrontDoorReport) => void,
+  onOpen: (door: FrontDoor) => void,
   signal: AbortSignal,
 ): Promise<void> {
   const waiting = new Set(names);
   while (waiting.size > 0) {
-    for (const door of await readFrontDoors(client, signal)) {
-      if (door.ready !== 'True' || !waiting.has(door.name) || !(await answers(door))) continue;
+    for (const door of await readFrontDoors(client)) {
+      if (!waiting.has(door.name) || !(await isOpen(door))) continue;
       waiting.delete(door.name);
       onOpen(door);
     }
@@ -75,18 +88,9 @@ export async function untilOpen(
   }
 }
 
-const ANSWER_MS = 2000;
-
-/** Whether a request for its first host is answered by somebody behind it. */
-function answers({ urls: [url], hosts: [host] }: FrontDoorReport): Promise<boolean> {
-  if (url === undefined || host === undefined) return Promise.resolve(false);
-  return new Promise((resolve) => {
-    const request = get(url, { agent: false, headers: { host }, timeout: ANSWER_MS }, (response) => {
-      response.resume();
-      resolve((response.statusCode ?? 500) < 500);
-    });
-    request.on('timeout', () => request.destroy());
-    request.on('error', () => resolve(false));
-    request.on('close', () => resolve(false));
-  });
+async function isOpen(door: FrontDoor): Promise<boolean> {
+  const target = tryOut(door);
+  if (target === undefined) return false;
+  const answer = await ask(target.url, target.host);
+  return answer !== undefined && answer.status < 500;
 }

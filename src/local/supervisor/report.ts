@@ -1,19 +1,10 @@
 /** What there is to tell about a cluster: the same for `tidegate status`, its JSON, and the summary of `tidegate up`. */
 import { readFile } from 'node:fs/promises';
-import { L7_ROUTERS, type L7Router } from '../../api/index.ts';
-import {
-  INGRESSES,
-  type Ingress,
-  isNotFound,
-  type KubeClient,
-  type KubeObject,
-  type Node,
-  PODS,
-  type Pod,
-  type Resource,
-} from '../../kube/index.ts';
+import type { Node, Pod } from '../../kube/index.ts';
 import type { ChildStatus } from './child.ts';
 import type { FrontDoorReport } from './front-doors.ts';
+import type { PoolReport } from './pools.ts';
+import type { RouteReport } from './routes.ts';
 import { addressOf, type ClusterState } from './state.ts';
 
 export interface ClusterReport {
@@ -26,8 +17,10 @@ export interface ClusterReport {
   api: { url: string; reachable: boolean };
   processes: ProcessReport[];
   nodes: NodeReport[];
-  /** None when the API server can not be asked. */
+  pools: PoolReport[];
+  /** None while the API server can not be asked, and no routes either. */
   frontDoors: FrontDoorReport[];
+  routes: RouteReport[];
 }
 
 export interface ProcessReport extends ChildStatus {
@@ -64,35 +57,6 @@ export function nodeReports(
 export function readinessOf(node: Node | undefined): NodeReport['ready'] {
   const status = node?.status?.conditions?.find(({ type }) => type === 'Ready')?.status;
   return status === 'True' || status === 'False' ? status : 'Unknown';
-}
-
-/** What a report tells of the objects in the cluster. */
-export interface SeenObjects {
-  pods: Pod[];
-  routers: L7Router[];
-  ingresses: Ingress[];
-}
-
-const ANSWER_MS = 2000;
-
-/** Undefined when the API server does not answer. */
-export async function readObjects(client: KubeClient): Promise<SeenObjects | undefined> {
-  const list = async <T extends KubeObject>(resource: Resource<T>): Promise<T[]> => {
-    try {
-      return (await client.list(resource, { deadlineMs: ANSWER_MS })).items;
-    } catch (error) {
-      // The manager has yet to say that there are such things.
-      if (isNotFound(error)) return [];
-      throw error;
-    }
-  };
-  try {
-    const [pods, routers, ingresses] = await Promise.all([list(PODS), list(L7_ROUTERS), list(INGRESSES)]);
-    return { pods, routers, ingresses };
-  } catch {
-    // Whatever it is, the report says that it can not be asked; its log says why.
-    return undefined;
-  }
 }
 
 /** How many pods each node has. */

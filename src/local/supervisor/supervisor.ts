@@ -15,14 +15,18 @@ import {
 } from './commands.ts';
 import { type NodeCredentials, nodeCredentials } from './credentials.ts';
 import { SupervisorError } from './error.ts';
-import { type FrontDoorReport, frontDoorReports, untilOpen } from './front-doors.ts';
+import { type FrontDoor, frontDoors, readFrontDoors, tryOut, untilOpen } from './front-doors.ts';
 import { installRights } from './install.ts';
 import { hubOf } from './layout.ts';
 import { isFree, Links } from './links.ts';
 import { rotateLogs } from './logs.ts';
 import { NodeWatch } from './node-watch.ts';
+import { readObjects } from './objects.ts';
+import { poolReports } from './pools.ts';
 import { ProxyToken } from './proxy-token.ts';
-import { type ClusterReport, memoryOf, nodeReports, readObjects } from './report.ts';
+import { type ClusterReport, memoryOf, nodeReports } from './report.ts';
+import { askRouters } from './routers.ts';
+import { routeReports } from './routes.ts';
 import { ServingApprover } from './serving-approver.ts';
 import { type SettleOptions, settleLayout } from './settle.ts';
 import { addressOf, type NodeState, writeCluster } from './state.ts';
@@ -76,7 +80,7 @@ export class Supervisor {
   /**
    * The order of the start: links, API server, credentials, then controllers, manager and nodes together, each node
    * behind its hub; a new cluster is told its story meanwhile. Resolves to the names of the nodes, or else of the front
-   * doors of the story, that are not ready yet after a minute. On failure, everything is stopped again.
+   * doors, that are not ready yet after a minute. On failure, everything is stopped again.
    */
   async start(): Promise<string[]> {
     try {
@@ -96,19 +100,31 @@ export class Supervisor {
     await this.#links.open();
     this.#save();
     const client = await this.#startApiServer();
+    const before = await this.#openDoors(client);
     await settleLayout(client, { ...this.#options, signal: this.stopping });
     const controllers = this.#start(controllersSpec(this.#options));
     const manager = this.#start(managerSpec(this.#options));
-    const [doors] = await Promise.all([
+    const [story] = await Promise.all([
       manager.then(() => this.#report('manager')).then(() => this.#tellStory(client)),
       controllers.then(() => this.#report('controllers')),
       this.#startNodes(client),
     ]);
     const late = await this.#untilNodesReady();
-    if (late.length === 0) late.push(...(await this.#untilDoorsOpen(client, doors)));
+    if (late.length === 0) late.push(...(await this.#untilDoorsOpen(client, [...before, ...story])));
     this.stopping.throwIfAborted();
     this.#phase = 'running';
     return late;
+  }
+
+  /** Those that were open at the last stop and should be again, since their nodes start and can reach the API server. */
+  async #openDoors(client: KubeClient): Promise<string[]> {
+    const { cluster } = this.#options;
+    const addresses = cluster.nodes.filter(({ cut }) => !cut).map((node) => addressOf(cluster, node));
+    const doors = await readFrontDoors(client);
+    return doors
+      .filter((door) => door.ready === 'True' && tryOut(door) !== undefined)
+      .filter(({ urls }) => urls.every((url) => addresses.includes(new URL(url).hostname)))
+      .map(({ name }) => name);
   }
 
   /** The names of the front doors in it. */
@@ -137,6 +153,9 @@ export class Supervisor {
   async status(): Promise<ClusterReport> {
     const { state, cluster } = this.#options;
     const seen = this.#client === undefined ? undefined : await readObjects(this.#client);
+    const nodes = nodeReports(cluster, this.#watch?.nodes ?? new Map(), seen?.pods);
+    const routes = routeReports(seen?.ingresses ?? [], seen?.routers ?? []);
+    const doors = frontDoors(seen?.routers ?? [], routes);
     const order = [...SERVERS, ...cluster.nodes.flatMap(({ name }) => [hubOf(name), name])];
     return {
       phase: this.#phase,
@@ -155,8 +174,12 @@ export class Supervisor {
         },
         ...(await this.#children.reports(order)),
       ],
-      nodes: nodeReports(cluster, this.#watch?.nodes ?? new Map(), seen?.pods),
-      frontDoors: frontDoorReports(seen?.routers ?? [], seen?.ingresses ?? []),
+      nodes,
+      pools: poolReports(nodes, seen),
+      frontDoors: await Promise.all(
+        doors.map(async (door) => ({ ...door, routers: await askRouters(door.name, seen?.pods ?? []) })),
+      ),
+      routes,
     };
   }
 
@@ -265,7 +288,7 @@ export class Supervisor {
 
   #untilDoorsOpen(client: KubeClient, names: readonly string[]): Promise<string[]> {
     return this.#patiently(names, (onReady, signal) => {
-      const tell = ({ name, urls }: FrontDoorReport): void =>
+      const tell = ({ name, urls }: FrontDoor): void =>
         onReady(name, `the front door of ${name} is open at ${urls.join(', ')}`);
       return untilOpen(client, names, tell, signal);
     });
