@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { applyDelta, EMPTY_TABLE } from '../../ingress/match/index.ts';
 import type { Delta, HostRoutes, Pool } from '../../ingress/model.ts';
 import { changesOf, changesOfAll, inverseOf, lineOf } from './changes.ts';
+import { hostText } from './host-text.ts';
 
 const NONE = { set: [], remove: [] };
 const pool = (id: string, port = 80): Pool => ({
@@ -73,7 +74,7 @@ describe('changes', () => {
     const next = delta(1, { hosts: { set: [host('a.io', 'other'), host('b.io')], remove: [''] } });
     const back = inverseOf(changesOf(table, applyDelta(table, next), next), table);
     expect(keys(back)).toEqual(['-hosts b.io', '=hosts a.io', '=hosts *']);
-    expect(back[1]?.value).toBe(JSON.stringify(host('a.io')));
+    expect(back[1]?.value).toBe(hostText(host('a.io')));
   });
 
   it('is one line each, whatever a key is', () => {

@@ -1,6 +1,7 @@
 import { EMPTY_TABLE, type RouteTable } from '../../ingress/match/index.ts';
 import type { Certificate, Delta } from '../../ingress/model.ts';
 import type { Dictionary } from './config.ts';
+import { hostText } from './host-text.ts';
 
 /** A key of a dictionary that gets another value, or none. */
 export interface Change {
@@ -26,7 +27,7 @@ export function changesOf(before: RouteTable, after: RouteTable, delta: Delta): 
   return [
     ...set,
     ...toChanges('certificates', certificates, certificateText),
-    ...toChanges('hosts', hosts, JSON.stringify),
+    ...toChanges('hosts', hosts, hostText),
     ...gone,
   ];
 }
@@ -46,7 +47,7 @@ const NOTHING: Delta = {
 /** What takes changes back, after some of them were written. Those that take room away come first. */
 export function inverseOf(changes: readonly Change[], { hosts, pools, certificates }: RouteTable): Change[] {
   const before = {
-    hosts: (key: string) => textOf(hosts.get(key), JSON.stringify),
+    hosts: (key: string) => textOf(hosts.get(key), hostText),
     pools: (key: string) => textOf(pools.get(key), JSON.stringify),
     certificates: (key: string) => textOf(certificates.get(key), certificateText),
   };

@@ -3,22 +3,24 @@ import { describe, expect, it } from 'vitest';
 import { applyDelta, EMPTY_TABLE, match, type RouteTable } from '../../ingress/match/index.ts';
 import { comparePrecedence } from '../../ingress/match/path.ts';
 import type { HostRoutes, Route } from '../../ingress/model.ts';
+import { hostText } from './host-text.ts';
 import { runLua } from './testing/run-lua.ts';
 
 /** Which rule it was, for each request; or with which status there is none. */
 const SCRIPT = `
+  require "tidegate.settings".access_log = true
   local match, request = require "tidegate.match", require "tidegate.request"
   local hosts = ngx.shared.tidegate_hosts
   for _, host in ipairs(input.hosts) do
-    hosts:set(host.key, require "cjson".encode(host.value))
+    hosts:set(host.key, host.text)
   end
   local host_of = require "tidegate.tables".host
   local result = {}
   for i, each in ipairs(input.requests) do
-    local route, status = match.match(request.host(each.host), each.path, each.secure, function(name)
+    local route, status, host = match.match(request.host(each.host), each.path, each.secure, function(name)
       return each.headers[name]
     end, host_of, 1)
-    result[i] = route and route.ingress or status
+    result[i] = route and host.ingresses[route.number] or status
   end
   return result`;
 
@@ -66,7 +68,7 @@ describe('match.lua', () => {
       const requests = fc.sample(request, { seed, numRuns: 400 });
       const table = tableOf(hosts);
       const got = await runLua(SCRIPT, {
-        hosts: [...table.hosts.entries()].map(([key, value]) => ({ key: key || '*', value })),
+        hosts: [...table.hosts.entries()].map(([key, value]) => ({ key: key || '*', text: hostText(value) })),
         requests,
       });
       expect(got).toEqual(requests.map((each) => expected(table, each)));

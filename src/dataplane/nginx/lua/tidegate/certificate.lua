@@ -15,12 +15,18 @@ local function decode(text, before, host)
   end
   if not key then
     ngx.log(ngx.ERR, "the certificate for ", host, " can not be read: ", why)
-    return before or false
+    return before or {}
   end
   return { certificate = certificate, key = key }
 end
 
-local certificate_of = entries.new(ngx.shared.tidegate_certificates, decode)
+local read = entries.new(ngx.shared.tidegate_certificates, decode)
+
+-- One that could not be read is none.
+local function certificate_of(host, generation)
+  local pair = read(host, generation)
+  return pair and pair.key and pair
+end
 
 -- Who asks for no host, and for one that has none; dictionaries have no empty keys.
 local ANY = "*"

@@ -1,5 +1,5 @@
--- Hosts and pools as workers keep them. Of a host no more than one table for each route: there may be very many of
--- them, and all are walked through whenever Lua looks for what it no longer needs.
+-- Hosts and pools as workers keep them. Of a host no more than one table: there may be very many of them, and memory
+-- that a request touches for the first time in a while is what it spends most of its time on.
 local cjson = require "cjson"
 local settings = require "tidegate.settings"
 
@@ -31,27 +31,50 @@ local function set_backends(route, said)
   end
 end
 
-local function set_action(route, action)
-  local limits, source = action.limits, action.source
+-- The number says which Ingress of a host it is of.
+local function set_action(route, action, number)
+  local limits = action.limits
   set_backends(route, action.backends)
   route.max_body_bytes = limits.maxBodyBytes or settings.max_body_bytes
   route.timeouts = timeouts_of(limits)
-  route.ingress = source.namespace .. "/" .. source.name
+  route.number = number
   return route
+end
+
+local function decode_rules(text)
+  local said = cjson.decode(text)
+  local rules = {}
+  for i, route in ipairs(said.routes) do
+    local headers = route.headers[1] and route.headers
+    rules[i] = set_action({ path = route.path, exact = route.match == "Exact", headers = headers }, route.action, i)
+  end
+  rules.fallback = said.fallback and set_action({}, said.fallback, #rules + 1)
+  return rules
+end
+
+-- By a digest of their text. Those that no host has any more are forgotten.
+local known = setmetatable({}, { __mode = "v" })
+
+local function rules_of(text)
+  local digest = ngx.sha1_bin(text)
+  local rules = known[digest]
+  if rules == nil then
+    rules = decode_rules(text)
+    known[digest] = rules
+  end
+  return rules
 end
 
 function decode.host(text)
   local said = cjson.decode(text)
-  local host = { host = said.host, redirect = said.redirectToHttps == true, routes = {} }
-  for i, route in ipairs(said.routes) do
-    local headers = route.headers[1] and route.headers
-    host.routes[i] = set_action(
-      { path = route.path, exact = route.match == "Exact", headers = headers },
-      route.action
-    )
-  end
-  host.fallback = said.fallback and set_action({}, said.fallback)
-  return host
+  return {
+    host = said.host,
+    redirect = said.redirectToHttps == true,
+    rules = rules_of(said.rules),
+    ingresses = settings.access_log and said.ingresses or nil,
+    -- Where requests are counted, by Service; see `metrics.lua`.
+    counts = nil,
+  }
 end
 
 function decode.pool(text, before)

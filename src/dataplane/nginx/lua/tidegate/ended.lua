@@ -20,7 +20,7 @@ local function end_at_endpoint(ctx, status)
 end
 
 local function name_for_log(ctx)
-  var.tidegate_ingress = ctx.route.ingress
+  var.tidegate_ingress = ctx.host.ingresses[ctx.route.number]
   var.tidegate_service = ctx.pool and ctx.pool.label or ""
 end
 

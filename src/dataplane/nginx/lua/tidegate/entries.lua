@@ -6,7 +6,8 @@ local REMEMBERED = 32768
 
 local entries = {}
 
--- decode(text, before, key): `before` is what the former version was decoded to, if it is remembered.
+-- decode(text, before, key) makes a table, in which version and generation are noted; `before` is the one of the former
+-- version, if it is remembered. Returns the way to look up, and to see what is remembered without looking up.
 function entries.new(dict, decode)
   local young, old, count = {}, {}, 0
 
@@ -16,27 +17,36 @@ function entries.new(dict, decode)
     end
     young[key] = entry
     count = count + 1
-    return entry
   end
 
-  local function read(key, entry, generation)
+  local function read(key, before, generation)
     local text, version = dict:get(key)
     if text == nil then
       young[key], old[key] = nil, nil
       return nil
     end
-    if entry == nil then
-      entry = remember(key, {})
-    elseif entry.version == version then
-      entry.generation = generation
-      return entry.value
+    local entry = before
+    if before == nil or before.version ~= version then
+      entry = decode(text, before, key)
+      entry.version = version
+      if before then
+        young[key] = entry
+      else
+        remember(key, entry)
+      end
     end
-    entry.value = decode(text, entry.value, key)
-    entry.version, entry.generation = version, generation
-    return entry.value
+    entry.generation = generation
+    return entry
   end
 
-  return function(key, generation)
+  local function recall(key, generation)
+    local entry = young[key]
+    if entry ~= nil and entry.generation == generation then
+      return entry
+    end
+  end
+
+  local function get(key, generation)
     local entry = young[key]
     if entry == nil then
       entry = old[key]
@@ -46,10 +56,12 @@ function entries.new(dict, decode)
       end
     end
     if entry ~= nil and entry.generation == generation then
-      return entry.value
+      return entry
     end
     return read(key, entry, generation)
   end
+
+  return get, recall
 end
 
 return entries

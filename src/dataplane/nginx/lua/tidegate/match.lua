@@ -32,20 +32,20 @@ local function matches_headers(wanted, header_of)
 end
 
 local function match_in(host, path, header_of)
-  local routes = host.routes
-  for i = 1, #routes do
-    local route = routes[i]
+  local rules = host.rules
+  for i = 1, #rules do
+    local route = rules[i]
     if matches_path(route, path) and (route.headers == nil or matches_headers(route.headers, header_of)) then
       return route
     end
   end
-  return host.fallback
+  return rules.fallback
 end
 
 -- host_of(name, generation) -> entry or nil. Returns the route with the host that it is of; or nil and the status that
--- is the answer, with the host when that is a redirect.
-function match.match(name, path, secure, header_of, host_of, generation)
-  local host = host_of(name == "" and ALL or name, generation)
+-- is the answer, with the host when that is a redirect. `known` is the host of that very name, for who has it at hand.
+function match.match(name, path, secure, header_of, host_of, generation, known)
+  local host = known or host_of(name == "" and ALL or name, generation)
   if host == nil then
     local wildcard = request.wildcard(name)
     host = wildcard and host_of(wildcard, generation)

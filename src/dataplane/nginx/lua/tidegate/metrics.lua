@@ -31,28 +31,50 @@ end
 
 -- host -> Service -> counts: of buckets by their number, of codes by the code, which is always higher.
 local by_host, known, changed = {}, 0, {}
+local NO_ROOM = {}
 local other = new_counts("other", "other")
 other.place = OTHER_PLACE
 
-function metrics.counts_of(host, pool)
-  local name, service = host and host.host or NOBODY, pool and pool.label or NOBODY
-  local services = by_host[name]
-  local counts = services and services[service]
-  if counts then
-    return counts
-  end
-  -- Not only the room is limited by this, but also what has to be added up each time.
+-- Without a host: of those that nobody has.
+local NO_HOST = { host = NOBODY }
+
+-- Not only the room is limited by this, but also what has to be added up each time.
+local function new_series(services, host, service)
   if known >= MOST_SERIES then
     return other
   end
   known = known + 1
-  counts = new_counts(name, service)
+  local counts = new_counts(host, service)
+  services[service] = counts
+  return counts
+end
+
+local function services_of(name)
+  local services = by_host[name]
   if services == nil then
+    -- There is no room for any: they need not have a table each.
+    if known >= MOST_SERIES then
+      return NO_ROOM
+    end
     services = {}
     by_host[name] = services
   end
-  services[service] = counts
-  return counts
+  return services
+end
+
+-- The host remembers where its requests are counted.
+function metrics.counts_of(host, pool)
+  host = host or NO_HOST
+  local services = host.counts
+  if services == nil then
+    services = services_of(host.host)
+    host.counts = services
+  end
+  if services == NO_ROOM then
+    return other
+  end
+  local service = pool and pool.label or NOBODY
+  return services[service] or new_series(services, host.host, service)
 end
 
 local function count(counts, what)

@@ -8,8 +8,10 @@ local request = require "tidegate.request"
 local tables = require "tidegate.tables"
 
 local var = ngx.var
-local find_match = match.match
-local host_of, pool_of, generation_of = tables.host, tables.pool, tables.generation
+local byte = string.byte
+local STAR = 42
+local find_match, counts_of = match.match, metrics.counts_of
+local known_host, host_of, pool_of, generation_of = tables.known_host, tables.host, tables.pool, tables.generation
 
 -- What came several times has the value that one gets by joining it.
 local function header_of(name)
@@ -32,21 +34,17 @@ local function choose(route)
   return backends[#backends]
 end
 
--- Found once for each backend of a route.
-local function counts_for(host, backend, pool)
-  if not pool then
-    return metrics.counts_of(host)
-  end
-  local counts = backend.counts
-  if counts == nil then
-    counts = metrics.counts_of(host, pool)
-    backend.counts = counts
-  end
-  return counts
+-- Nearly all say a host as it is spelled, which is known already: then there is nothing to read. Hosts that begin with a
+-- star are in the dictionary, and nobody's.
+local function known_by(said, generation)
+  return said and byte(said) ~= STAR and known_host(said, generation)
 end
 
 return function(secure)
-  local name = request.host(var.http_host)
+  local generation = generation_of()
+  local said = var.http_host
+  local host = known_by(said, generation)
+  local name = host and said or request.host(said)
   if not name then
     return answer(400)
   end
@@ -55,18 +53,18 @@ return function(secure)
   if not path then
     return answer(400)
   end
-  local generation = generation_of()
   if generation == 0 then
     -- Whether there is such a route is not known.
     return answer(503)
   end
-  local route, status, host = find_match(name, path, secure, header_of, host_of, generation)
+  local route, status
+  route, status, host = find_match(name, path, secure, header_of, host_of, generation, host)
   if route == nil then
     return answer(status, host and "https://" .. name .. target)
   end
   local backend = choose(route)
   local pool = backend.pool and pool_of(backend.pool, generation)
-  context.begin(route, pool, counts_for(host, backend, pool))
+  context.begin(host, route, pool, counts_of(host, pool))
   if not pool or pool.endpoints[1] == nil then
     return answer(503)
   end

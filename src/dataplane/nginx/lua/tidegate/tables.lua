@@ -5,8 +5,11 @@ local entries = require "tidegate.entries"
 local shared = ngx.shared
 local state = shared.tidegate_state
 
+local host, known_host = entries.new(shared.tidegate_hosts, decode.host)
+
 return {
-  host = entries.new(shared.tidegate_hosts, decode.host),
+  host = host,
+  known_host = known_host,
   pool = entries.new(shared.tidegate_pools, decode.pool),
   generation = function()
     return state:get("generation")
