@@ -14,6 +14,8 @@ export type Lend = () => { client: KubeClient; giveBack(): Promise<void> };
 export interface ManagedViewOptions extends Omit<FollowOptions, 'onFollowing'> {
   clock: Clock;
   link: Link;
+  /** By which it is followed. */
+  settledLink: Link;
   log: Logger;
   storage: ViewStorage;
   /** Whoever follows a view sees an object go. */
@@ -208,7 +210,7 @@ export class ManagedView {
   async #follow(view: MemoryView, lend: Lend, signal: AbortSignal): Promise<void> {
     await this.#loading;
     if (signal.aborted) return;
-    const { log, onGone } = this.#options;
+    const { log, onGone, settledLink: link } = this.#options;
     const { client, giveBack } = lend();
     const onFollowing = (): void => {
       this.#refusals = 0;
@@ -216,9 +218,8 @@ export class ManagedView {
     const unsubscribe = view.subscribe((changes) => {
       for (const { type, item } of changes) if (type === 'delete') onGone(item.key);
     });
-    const refusal: unknown = await follow(view, client, { ...this.#options, onFollowing }, signal).catch(
-      (error) => error,
-    );
+    const options = { ...this.#options, link, onFollowing };
+    const refusal: unknown = await follow(view, client, options, signal).catch((error) => error);
     unsubscribe();
     if (refusal !== undefined && !signal.aborted) this.#refused(view, asError(refusal), lend);
     await giveBack().catch((error) => log.error({ err: error }, 'can not close a client'));

@@ -2,6 +2,8 @@ import type { DurableMap } from '../../disk/durable-map.ts';
 import type { Clock, Random } from '../../kube/clock.ts';
 import {
   type CredentialSource,
+  ENDPOINT_SLICES,
+  ENDPOINTS,
   type KubeClient,
   type KubeList,
   type KubeObject,
@@ -21,6 +23,7 @@ import { itemOf, objectOf } from './item.ts';
 import { type Lend, ManagedView, type ManagedViewOptions } from './managed-view.ts';
 import { showViews, type ViewCounters, viewCounters } from './metrics.ts';
 import { type CompleteList, PageAssembler } from './pages.ts';
+import { SettledLink } from './settled-link.ts';
 import { type ViewRecord, ViewStorage } from './storage.ts';
 import type { View, ViewItem, ViewKey } from './view.ts';
 import { groupOf, idOf, isComplete, NODE, reaches, SHARED, sharedKey, singleKey } from './view-key.ts';
@@ -88,6 +91,8 @@ export class Views {
   readonly #guard: WipeGuard;
   readonly #counters: ViewCounters;
   readonly #pages: PageAssembler;
+  /** For those that tell where endpoints are. */
+  readonly #settledLink: SettledLink;
   readonly #views = new Map<string, ManagedView>();
   /** Those that one identity has of one resource. */
   readonly #groups = new Map<string, Set<ManagedView>>();
@@ -105,7 +110,9 @@ export class Views {
     const onDoubt = (key: ViewKey): void => this.#counters.doubted.inc(labelsOf(key));
     const knownUid = (): Promise<string | undefined> => this.#uidOfNode();
     this.#guard = wipeGuard({ client, nodeName, knownUid, log, onDoubt });
+    this.#settledLink = new SettledLink(link, options.clock);
     this.#release = [
+      () => this.#settledLink.close(),
       link.onChange(() => this.#linkChanged()),
       showViews(metrics, () => this.#views.values()),
     ];
@@ -254,6 +261,7 @@ export class Views {
       clock,
       random,
       link,
+      settledLink: isAboutEndpoints(key.resource) ? this.#settledLink : link,
       log: log.child({ ...labels, identity: key.identity, namespace: key.namespace }),
       storage: this.#storage,
       mostBytes: key.identity === SHARED ? Number.POSITIVE_INFINITY : this.#limits.viewBytes,
@@ -314,6 +322,9 @@ export class Views {
     work.catch((error) => this.#options.log.error({ err: error }, 'can not give up a view'));
   }
 }
+
+const isAboutEndpoints = ({ group, resource }: Resource): boolean =>
+  [ENDPOINTS, ENDPOINT_SLICES].some((each) => each.group === group && each.resource === resource);
 
 const labelsOf = ({ resource }: ViewKey): { resource: string } => ({ resource: qualifiedName(resource) });
 
