@@ -18,6 +18,7 @@ await build({
     'node/stand-in': 'src/local/node/standin/main.ts',
     'bench/main': 'bench/main.ts',
     'chaos/main': 'test/chaos/main.ts',
+    'soak/main': 'test/soak/main.ts',
   },
   outdir: 'dist',
   bundle: true,

@@ -15,7 +15,7 @@ import {
   SERVICES,
 } from '../../src/kube/index.ts';
 import { PRIVATE_SERVICE } from './clients.ts';
-import type { Chance } from './random.ts';
+import type { Chance } from '../support/random.ts';
 import { NODE_NAMES, podOf, secretOf } from './world.ts';
 
 const namespace = 'default';

@@ -13,7 +13,7 @@ import { Kubelet } from './kubelet.ts';
 import { Ledger } from './ledger.ts';
 import type { Weight } from './node.ts';
 import { settle } from './quiet.ts';
-import { Chance } from './random.ts';
+import { Chance } from '../support/random.ts';
 import { World } from './world.ts';
 
 export interface ChaosOptions {

@@ -13,7 +13,7 @@ import {
 } from '../../src/kube/index.ts';
 import type { ProgramClient } from './clients.ts';
 import type { Ledger } from './ledger.ts';
-import type { Chance } from './random.ts';
+import type { Chance } from '../support/random.ts';
 
 const EVENTS: Resource = { group: '', version: 'v1', resource: 'events', namespaced: true };
 const CONDITION = 'Chaos';

@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
-import { delimiter, dirname, join, resolve } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
+import { packageFile } from '../../src/cli/version.ts';
 
 /** The texts that kubectl writes itself change from one minor version to the next. */
 const RECORDED_WITH = 'kubectl.1.32';
-const FETCHED = resolve(import.meta.dirname, '../../node_modules/.cache/tidegate/kubectl');
+const FETCHED = packageFile('node_modules/.cache/tidegate/kubectl');
 const COMMAND_TIMEOUT_MS = 120_000;
 
 /** What scripts/setup fetched; else the right one of Google's SDK, which has several beside a dispatcher; else PATH. */

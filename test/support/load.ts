@@ -47,10 +47,10 @@ export class Load {
 }
 
 /** One request; whatever is not a complete answer of a stand-in is an error. */
-export function ask(url: string, agent?: Agent): Promise<Answer> {
+export function ask(url: string, agent?: Agent, headers?: Record<string, string>): Promise<Answer> {
   return new Promise((resolve, reject) => {
     // Without an agent of its own a request takes a connection of its own.
-    const request = get(url, { agent: agent ?? false, timeout: 10_000 }, (response) => {
+    const request = get(url, { agent: agent ?? false, headers, timeout: 10_000 }, (response) => {
       let body = '';
       response.setEncoding('utf8');
       response.on('data', (chunk: string) => {

@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { packageFile } from '../../src/cli/version.ts';
 
-const PROGRAM = join(import.meta.dirname, '../../bin/tidegate');
+const PROGRAM = packageFile('bin/tidegate');
 
 /** `tidegate` as a user runs it: a process of its own, what it printed, and how it ended. */
 export class Tidegate {

@@ -1,0 +1,39 @@
+/** What explains that a front door did not answer, where, and for how long. Whatever is not explained is a violation. */
+
+interface Excuse {
+  addresses: ReadonlySet<string>;
+  from: number;
+  until: number;
+  why: string;
+}
+
+export class Excuses {
+  readonly #excuses: Excuse[] = [];
+  #untilMended: Excuse[] = [];
+
+  /** From now on, for so many seconds. */
+  give(addresses: readonly string[], seconds: number, why: string): Excuse {
+    const now = performance.now();
+    const excuse = { addresses: new Set(addresses), from: now, until: now + seconds * 1000, why };
+    this.#excuses.push(excuse);
+    return excuse;
+  }
+
+  /** From now on, until links are mended. */
+  giveUntilMended(addresses: readonly string[], why: string): void {
+    this.#untilMended.push(this.give(addresses, Number.POSITIVE_INFINITY, why));
+  }
+
+  /** All is well again after so many seconds. */
+  mended(seconds: number): void {
+    for (const excuse of this.#untilMended) excuse.until = performance.now() + seconds * 1000;
+    this.#untilMended = [];
+  }
+
+  /** Whether something explains what failed at this address between these moments. */
+  covers(address: string, started: number, ended: number): boolean {
+    return this.#excuses.some(
+      ({ addresses, from, until }) => addresses.has(address) && started < until && ended >= from,
+    );
+  }
+}

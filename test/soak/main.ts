@@ -1,0 +1,37 @@
+/** `npm run soak -- --minutes 10 --seed 7 --dataplane embedded` */
+import { randomInt } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { lastWorries, summary } from './report.ts';
+import { Soak, Violation } from './soak.ts';
+import { type DataPlane, World } from './world.ts';
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '10' },
+    seed: { type: 'string', default: String(randomInt(2 ** 32)) },
+    dataplane: { type: 'string', default: 'nginx' },
+  },
+});
+const seed = Number(values.seed);
+const print = (line: string): void => console.log(line);
+print(`seed ${seed}, data plane ${values.dataplane}`);
+const directory = await mkdtemp(join(tmpdir(), 'tidegate-soak-'));
+const world = await World.open(directory, values.dataplane as DataPlane);
+const end = performance.now() + Number(values.minutes) * 60_000;
+try {
+  const result = await new Soak(world, { seed, goesOn: () => performance.now() < end, report: print }).run();
+  print(summary(seed, result));
+  if (result.weights.some(({ leaks }) => leaks)) process.exitCode = 1;
+  await world.close();
+  await rm(directory, { recursive: true, force: true });
+} catch (error) {
+  const worries = await lastWorries(directory);
+  await world.close();
+  print(worries);
+  console.error(error instanceof Violation ? error.message : error);
+  print(`seed ${seed}; all logs are in ${directory}`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,112 @@
+/** kill -9 of anything. Whatever the cluster needs is started again; most of it nobody may notice. */
+import type { Pod } from '../../../src/kube/index.ts';
+import { childrenOf } from '../processes.ts';
+import type { World } from '../world.ts';
+import type { Operation } from './operation.ts';
+
+/** Started again by its node, and ready. */
+const ROUTER_START_S = 15;
+const NGINX_START_S = 10;
+/** Requests that were under way. */
+const MOMENT_S = 2;
+/** More than that, and its next start is too long in coming. */
+const MOST_CRASHES = 3;
+
+/** Of those whom nobody needs to answer a request. */
+const hidden =
+  (name: string): Operation =>
+  async (world) => {
+    await killPart(world, name);
+    return `kill -9 ${name}`;
+  };
+
+const hub: Operation = async (world, chance) => {
+  const name = `hub-${chance.of(world.sites.all).name}`;
+  await killPart(world, name);
+  return `kill -9 ${name}`;
+};
+
+/** The node's own address is served by its agent. */
+const agent: Operation = async (world, chance) => {
+  const { name, address } = chance.of(world.sites.all);
+  world.excuses.give([address], ROUTER_START_S, `the agent of ${name} was killed`);
+  await killPart(world, name);
+  return `kill -9 ${name}`;
+};
+
+/** The pool has others, or else nobody until it is back. */
+const appPod: Operation = async (world, chance) => {
+  const pool = chance.of(world.sites.pools);
+  const answering = await world.answering(await world.appPods(pool));
+  const [pod, pid] = (await someProcess(world, answering, chance)) ?? [];
+  if (pod === undefined || pid === undefined) return undefined;
+  const delay = world.processes.killPod(pod, pid);
+  if (answering.length === 1) {
+    const what = `the only pod of ${pool} was killed`;
+    world.excuses.give(world.sites.addressesOf(pool), ROUTER_START_S + delay, what);
+  }
+  return `kill -9 ${pod.metadata.name}, one of ${answering.length}`;
+};
+
+const router: Operation = async (world, chance) => {
+  const pool = chance.of(world.sites.pools);
+  const [pod, pid] = (await someProcess(world, await world.routerPods(pool), chance)) ?? [];
+  if (pod === undefined || pid === undefined) return undefined;
+  const delay = world.processes.killPod(pod, pid);
+  const what = `a router of ${pool} was killed`;
+  world.excuses.give(world.sites.addressesOf(pool), ROUTER_START_S + delay, what);
+  return `kill -9 ${pod.metadata.name}`;
+};
+
+const nginxMaster: Operation = async (world, chance) => {
+  const [pool, masters] = await mastersOf(world, chance.of(world.sites.pools));
+  if (masters.length === 0) return undefined;
+  world.excuses.give(world.sites.addressesOf(pool), NGINX_START_S, `nginx of ${pool} was killed`);
+  process.kill(chance.of(masters), 'SIGKILL');
+  return `kill -9 the nginx master of ${pool}`;
+};
+
+const nginxWorker: Operation = async (world, chance) => {
+  const [pool, masters] = await mastersOf(world, chance.of(world.sites.pools));
+  const workers = (await Promise.all(masters.map(childrenOf))).flat();
+  if (workers.length === 0) return undefined;
+  world.excuses.give(world.sites.addressesOf(pool), MOMENT_S, `a worker of nginx of ${pool} was killed`);
+  process.kill(chance.of(workers), 'SIGKILL');
+  return `kill -9 an nginx worker of ${pool}`;
+};
+
+export const KILLS: Record<string, Operation> = {
+  'kill the API server': hidden('apiserver'),
+  'kill the controllers': hidden('controllers'),
+  'kill the manager': hidden('manager'),
+  'kill a hub': hub,
+  'kill a node': agent,
+  'kill a pod': appPod,
+  'kill a router': router,
+  'kill an nginx master': nginxMaster,
+  'kill an nginx worker': nginxWorker,
+};
+
+async function killPart(world: World, name: string): Promise<void> {
+  const pid = (await world.report()).processes.find((part) => part.name === name)?.pid;
+  if (pid !== undefined) process.kill(pid, 'SIGKILL');
+}
+
+async function someProcess(
+  world: World,
+  pods: readonly Pod[],
+  chance: { of<T>(choices: readonly T[]): T },
+): Promise<[Pod, number] | undefined> {
+  const fresh = pods.filter((pod) => world.processes.crashesOf(pod) < MOST_CRASHES);
+  if (fresh.length === 0) return undefined;
+  const pod = chance.of(fresh);
+  const pid = await world.processes.ofPod(pod);
+  return pid === undefined ? undefined : [pod, pid];
+}
+
+async function mastersOf(world: World, pool: string): Promise<[string, number[]]> {
+  if (world.dataPlane !== 'nginx') return [pool, []];
+  const agents = await Promise.all((await world.routerPods(pool)).map((pod) => world.processes.ofPod(pod)));
+  const masters = await Promise.all(agents.flatMap((pid) => (pid === undefined ? [] : childrenOf(pid))));
+  return [pool, masters.flat()];
+}

@@ -1,0 +1,63 @@
+/** Which processes a cluster consists of, and killing them. */
+import { readdir, readFile } from 'node:fs/promises';
+import type { Pod } from '../../src/kube/index.ts';
+import { crashDelay } from '../../src/local/node/pods/record.ts';
+import type { Cluster } from '../support/cluster.ts';
+
+export class Processes {
+  readonly #cluster: Cluster;
+  /** How often a pod's process was killed: it is started again later each time. */
+  readonly #crashes = new Map<string, number>();
+
+  constructor(cluster: Cluster) {
+    this.#cluster = cluster;
+  }
+
+  /** Undefined while it is not running. */
+  async ofPod(pod: Pod): Promise<number | undefined> {
+    try {
+      const pid = await this.#cluster.processOf(pod);
+      return (await isRunning(pid)) ? pid : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  crashesOf({ metadata }: Pod): number {
+    return this.#crashes.get(metadata.uid ?? '') ?? 0;
+  }
+
+  /** Returns after how many seconds it is started again. */
+  killPod(pod: Pod, pid: number): number {
+    const crashes = this.crashesOf(pod) + 1;
+    this.#crashes.set(pod.metadata.uid ?? '', crashes);
+    process.kill(pid, 'SIGKILL');
+    return crashDelay(crashes) / 1000;
+  }
+}
+
+export async function childrenOf(parent: number): Promise<number[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+  const parents = await Promise.all(pids.map(parentOf));
+  return pids.filter((_, i) => parents[i] === parent);
+}
+
+async function parentOf(pid: number): Promise<number | undefined> {
+  const fields = await statOf(pid);
+  return fields === undefined ? undefined : Number(fields[1]);
+}
+
+export async function isRunning(pid: number): Promise<boolean> {
+  const state = (await statOf(pid))?.[0];
+  return state !== undefined && state !== 'Z';
+}
+
+/** What stands behind the name, which may have blanks: state, parent... */
+async function statOf(pid: number): Promise<string[] | undefined> {
+  try {
+    const text = await readFile(`/proc/${pid}/stat`, 'utf8');
+    return text.slice(text.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return undefined;
+  }
+}
