@@ -7,12 +7,10 @@ const POOL_LABELS = [NODE_POOL_LABEL, NODE_GROUP_LABEL];
 
 /**
  * In its pool, whatever keeps others away from there; without one rather outside of all pools, because in a pool it
- * sees what is in that pool only. Several of them on different nodes, if there are so many.
+ * sees what is in that pool only. Several of them on different nodes, if there are so many; said of a single one too, so
+ * that those that run stay when there are more.
  */
-export function placement(
-  { spec: { pool }, metadata }: L7Router,
-  replicas: number,
-): Pick<PodSpec, 'affinity' | 'tolerations'> {
+export function placement({ spec: { pool }, metadata }: L7Router): Pick<PodSpec, 'affinity' | 'tolerations'> {
   const apart = {
     labelSelector: { matchLabels: { [ROUTER_LABEL]: `${metadata.name}` } },
     topologyKey: 'kubernetes.io/hostname',
@@ -20,11 +18,9 @@ export function placement(
   return {
     affinity: {
       nodeAffinity: pool === undefined ? OUTSIDE_POOLS : inPool(pool),
-      ...(replicas > 1 && {
-        podAntiAffinity: {
-          preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, podAffinityTerm: apart }],
-        },
-      }),
+      podAntiAffinity: {
+        preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, podAffinityTerm: apart }],
+      },
     },
     ...(pool !== undefined && { tolerations: [{ operator: 'Exists' }] }),
   };

@@ -77,6 +77,11 @@ describe('the workload of a router', () => {
     expect(made('PodDisruptionBudget', { workload: { replicas: 2 } })).toBeDefined();
   });
 
+  test('of which there are more is the same: those that run stay', () => {
+    const [one, two] = [1, 2].map((replicas) => made<Deployment>('Deployment', { workload: { replicas } }));
+    expect(one?.spec?.template).toEqual(two?.spec?.template);
+  });
+
   test('is reached in its pool only', () => {
     expect(made<Service>('Service', { pool: 'paris' }).metadata.annotations).toEqual({
       'nodeport.openyurt.io/listen': 'paris',

@@ -80,7 +80,7 @@ function deployment(router: L7Router, metadata: KubeObject['metadata'], pod: Pod
       strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
       template: {
         metadata: { labels },
-        spec: { serviceAccountName: metadata.name, ...placement(router, replicas), ...pod },
+        spec: { serviceAccountName: metadata.name, ...placement(router), ...pod },
       },
     },
   };
