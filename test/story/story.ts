@@ -1,0 +1,169 @@
+/** The walkthrough of the README, and the stories of the users of a front door, while everybody goes on asking. */
+import { Agent } from 'node:http';
+import { get } from 'node:https';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { TestAuthority } from '../../src/ingress/testing/certificates.ts';
+import type { KubeList, Pod } from '../../src/kube/index.ts';
+import { eventually } from '../support/cluster.ts';
+import { ask } from './callers.ts';
+import { application, ingress } from './objects.ts';
+import { type DataPlane, POOLS, World } from './world.ts';
+
+export function story(dataPlane: DataPlane): void {
+  let world: World;
+  beforeAll(async () => {
+    world = await World.open(dataPlane);
+  }, 120_000);
+  afterAll(async () => {
+    await world?.callers.stop();
+    await world?.cluster.stop();
+  }, 60_000);
+
+  const kubectl = (args: string): Promise<string> => world.cluster.kubectl.run(args);
+  const tidegate = (...args: string[]): Promise<string> => world.cluster.tidegate(...args);
+  /** Until it is answered well. */
+  const answered = (url: string, host: string) =>
+    eventually(`${host} is answered at ${url}`, () => ask(url, { host }));
+
+  test('the lines to try name a pod of the pool', async () => {
+    const lines = world.cluster.up.stdout.match(/curl -H .*/g) ?? [];
+    const pools = await Promise.all(lines.map(async (line) => (await world.tried(line)).pool));
+    expect(pools.toSorted()).toEqual(['beijing', 'hangzhou']);
+    for (const [i, line] of lines.entries()) expect(line).toContain(`answered in ${pools[i]}`);
+  });
+
+  test('a front door is open on the nodes of its pool, and on no others', async () => {
+    const [here, there] = POOLS;
+    const port = new URL(world.url(here)).port;
+    for (const url of world.urls(there)) {
+      const elsewhere = new URL(url);
+      elsewhere.port = port;
+      await expect(ask(elsewhere.href)).rejects.toThrow('ECONNREFUSED');
+    }
+  });
+
+  test('Story 1: services in a pool are reached by http and https', async () => {
+    const authority = new TestAuthority();
+    const { certificate, key } = authority.issue(['shop.example.com']);
+    const encode = (text: string): string => Buffer.from(text).toString('base64');
+    const secret = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'shop' },
+      type: 'kubernetes.io/tls',
+      data: { 'tls.crt': encode(certificate), 'tls.key': encode(key) },
+    };
+    await world.cluster.kubectl.apply(secret, ingress('shop', 'hangzhou', { '/': 'nginx-service' }, 'shop'));
+    expect((await answered(world.url('hangzhou'), 'shop.example.com')).pool).toBe('hangzhou');
+    const url = world.secureUrl('hangzhou');
+    const status = await eventually('https is answered', () =>
+      secureStatus(url, 'shop.example.com', authority.certificate),
+    );
+    expect(status).toBe(200);
+  });
+
+  test('Story 2: an app uses several services of a pool, under one name', async () => {
+    const paths = { '/': 'nginx-service', '/cart': 'cart' };
+    await world.cluster.kubectl.apply(
+      application('cart', POOLS),
+      ...POOLS.map((pool) => ingress('app', pool, paths)),
+    );
+    for (const pool of POOLS) {
+      const cart = await answered(world.url(pool, '/cart'), 'app.example.com');
+      expect(cart).toMatchObject({ pool, path: '/cart', pod: expect.stringMatching(`^cart-${pool}-`) });
+      const home = await answered(world.url(pool), 'app.example.com');
+      expect(home).toMatchObject({ pool, pod: expect.stringMatching(`^nginx-${pool}-`) });
+    }
+  });
+
+  test('Story 3: requests are balanced one by one, past any balancing of connections', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    for (const pool of POOLS) {
+      const seen = new Set<string>();
+      for (let i = 0; i < 30; i++) seen.add((await ask(world.url(pool), { agent })).pod);
+      expect([...seen].toSorted()).toEqual(await world.pods(pool));
+    }
+    agent.destroy();
+  });
+
+  test('a new Ingress works within a blink', async () => {
+    await world.cluster.kubectl.apply(ingress('blink', 'beijing', { '/': 'nginx-service' }));
+    expect((await answered(world.url('beijing'), 'blink.example.com')).pool).toBe('beijing');
+  });
+
+  test('cut: everything still answers there; router and hub come back by themselves when they are killed', async () => {
+    await tidegate('cut', 'hangzhou');
+    const pod = await world.routerPod('hangzhou');
+    const node = pod.spec?.nodeName ?? '';
+    const router = await world.cluster.processOf(pod);
+    await world.callers.during('hangzhou', async () => {
+      process.kill(router, 'SIGKILL');
+      await eventually('another router runs', async () =>
+        (await world.cluster.processOf(pod)) !== router ? true : undefined,
+      );
+    });
+    process.kill(await world.cluster.pidOf(`hub-${node}`), 'SIGKILL');
+    await eventually(
+      'another hub runs',
+      () => world.cluster.up.stdout.includes(`hub-${node} is back`) || undefined,
+    );
+    expect((await ask(world.url('hangzhou'))).pool).toBe('hangzhou');
+  }, 120_000);
+
+  test('cut: the other pool goes on, and status tells what is what', async () => {
+    const path = '/spec/workloadScope/targetNodeGroups/1/overriders/replicas';
+    const patch = JSON.stringify([{ op: 'replace', path, value: 4 }]);
+    await kubectl(`patch edgeapplication nginx-app --type=json -p ${patch}`);
+    await world.cluster.kubectl.apply(ingress('late', 'hangzhou', { '/': 'nginx-service' }));
+    await eventually('four pods answer', async () => {
+      const answers = await Promise.all(Array.from({ length: 8 }, () => ask(world.url('beijing'))));
+      return new Set(answers.map(({ pod }) => pod)).size === 4 || undefined;
+    });
+    const { pools, frontDoors } = await world.report();
+    expect(pools.map(({ name, link }) => `${name} ${link}`)).toEqual(['hangzhou cut', 'beijing up']);
+    expect(frontDoors).toMatchObject(
+      ['beijing', 'hangzhou'].map((pool) => ({ pool, routers: [{ answers: true, dataPlane }] })),
+    );
+    await expect(ask(world.url('hangzhou'), { host: 'late.example.com' })).rejects.toThrow('status 404');
+  });
+
+  test('mend: all is in step again', async () => {
+    await tidegate('mend', 'hangzhou');
+    expect((await answered(world.url('hangzhou'), 'late.example.com')).pool).toBe('hangzhou');
+    await eventually('the cluster knows that the router was started again', async () => {
+      const { items } = await world.cluster.kubectl.json<KubeList<Pod>>('-n ingress-nginx get pods');
+      return items.some(({ status }) => status?.containerStatuses?.some((each) => each.restartCount === 1));
+    });
+    await kubectl('wait yurtingress/cities --for=jsonpath={.status.readyNum}=2 --timeout=30s');
+  });
+
+  test('trace and status explain it', async () => {
+    const traced = await world.trace('http://www.example.com/', '--class', 'hangzhou', '--pool', 'hangzhou');
+    expect(traced).toMatch(/^ +\d+\. Endpoint \S+ on node node-a$/m);
+    expect(traced).toMatch(/on node node-c: not used \(OtherPool/);
+    expect(traced).toContain('=> one of 2 endpoints above, by Ingress default/hangzhou');
+    const text = await tidegate('status');
+    expect(text).toMatch(/^hangzhou +NodeGroup +2\/2 +up +node-a,node-b$/m);
+    expect(text).toMatch(
+      new RegExp(`^hangzhou +hangzhou +http://[\\d.:]+ +True +1/1 +${dataPlane} +4 +5 +\\d+s ago$`, 'm'),
+    );
+    expect(text).toMatch(/^late\.example\.com +\/ +nginx-service:80 +default\/late-hangzhou +hangzhou$/m);
+  });
+
+  test('not one request failed that the story does not explain, and none left its pool', async () => {
+    await world.callers.stop();
+    expect(world.callers.failures).toEqual([]);
+    for (const pool of POOLS) expect(world.callers.answered.get(pool)).toBeGreaterThan(100);
+  });
+}
+
+function secureStatus({ hostname, port }: URL, host: string, ca: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const options = { hostname, port, servername: host, headers: { host }, ca, agent: false };
+    const request = get(options, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    request.on('error', reject);
+  });
+}

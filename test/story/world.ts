@@ -1,0 +1,111 @@
+/** The cluster of the story as a user has it after `npm start`. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { packageFile } from '../../src/cli/version.ts';
+import type { KubeList, Pod, Service } from '../../src/kube/index.ts';
+import type { ClusterReport } from '../../src/local/supervisor/index.ts';
+import { Cluster } from '../support/cluster.ts';
+import { Tidegate } from '../support/tidegate.ts';
+import { type Answer, Callers, type Door } from './callers.ts';
+
+export type DataPlane = 'nginx' | 'embedded';
+export const POOLS = ['hangzhou', 'beijing'] as const;
+const ROUTERS = 'ingress-nginx';
+
+/** Routers are told to take nginx where there is one; here they are told otherwise. */
+const EMBEDDED = {
+  images: [
+    {
+      image: 'tidegate:*',
+      command: [
+        ...['/bin/sh', '-c', 'exec "$@" --dataplane=embedded', 'sh'],
+        ...[process.execPath, packageFile('bin/tidegate')],
+      ],
+    },
+  ],
+};
+
+interface SecureDoor extends Door {
+  securePort: number;
+}
+
+export class World {
+  readonly cluster: Cluster;
+  readonly callers: Callers;
+  readonly #doors: ReadonlyMap<string, SecureDoor>;
+
+  private constructor(cluster: Cluster, doors: ReadonlyMap<string, SecureDoor>) {
+    this.cluster = cluster;
+    this.#doors = doors;
+    this.callers = new Callers([...doors.values()]);
+  }
+
+  static async open(dataPlane: DataPlane): Promise<World> {
+    const state = await mkdtemp(join(tmpdir(), 'tidegate-'));
+    if (dataPlane === 'embedded') await writeFile(join(state, 'images.yaml'), JSON.stringify(EMBEDDED));
+    const cluster = await Cluster.open(state);
+    const { nodes, pools } = await report(cluster);
+    const doors = new Map<string, SecureDoor>();
+    for (const pool of POOLS) {
+      const { spec } = await cluster.kubectl.json<Service>(
+        `-n ${ROUTERS} get service tidegate-router-${pool}`,
+      );
+      const [port = 0, securePort = 0] = spec?.ports?.map(({ nodePort }) => nodePort ?? 0) ?? [];
+      const members = pools.find(({ name }) => name === pool)?.nodes ?? [];
+      const addresses = nodes.filter(({ name }) => members.includes(name)).map(({ address }) => address);
+      doors.set(pool, { pool, urls: addresses.map((address) => `http://${address}:${port}/`), securePort });
+    }
+    return new World(cluster, doors);
+  }
+
+  /** Where the front door of a pool is, on its first node. */
+  url(pool: string, path = '/'): string {
+    return new URL(path, this.#doors.get(pool)?.urls[0]).href;
+  }
+
+  urls(pool: string): string[] {
+    return this.#doors.get(pool)?.urls ?? [];
+  }
+
+  secureUrl(pool: string): URL {
+    const url = new URL(this.url(pool));
+    url.protocol = 'https:';
+    url.port = String(this.#doors.get(pool)?.securePort);
+    return url;
+  }
+
+  /** What `tidegate status` tells programs. */
+  report(): Promise<ClusterReport> {
+    return report(this.cluster);
+  }
+
+  async pods(pool: string): Promise<string[]> {
+    const selector = `app=nginx,apps.tidegate.io/edition=${pool}`;
+    const { items } = await this.cluster.kubectl.json<KubeList<Pod>>(`get pods -l ${selector}`);
+    return items.map(({ metadata }) => `${metadata.name}`).toSorted();
+  }
+
+  async routerPod(pool: string): Promise<Pod> {
+    const selector = `networking.tidegate.io/router=${pool}`;
+    const { items } = await this.cluster.kubectl.json<KubeList<Pod>>(`-n ${ROUTERS} get pods -l ${selector}`);
+    return items[0]!;
+  }
+
+  /** What a shell prints for a line that `tidegate up` said to try. */
+  async tried(line: string): Promise<Answer> {
+    const { stdout } = await promisify(execFile)('/bin/sh', ['-c', line]);
+    return JSON.parse(stdout) as Answer;
+  }
+
+  async trace(...args: string[]): Promise<string> {
+    const run = new Tidegate(['trace', ...args, '--kubeconfig', join(this.cluster.state, 'kubeconfig')]);
+    await run.exited;
+    return run.stdout + run.stderr;
+  }
+}
+
+const report = async (cluster: Cluster): Promise<ClusterReport> =>
+  JSON.parse(await cluster.tidegate('status', '-o', 'json')) as ClusterReport;
