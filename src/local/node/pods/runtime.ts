@@ -6,7 +6,7 @@ import type { ContainerRecord, Exit, PodRecord, ProcessHandle } from './record.t
 export interface Process {
   readonly handle: ProcessHandle;
   readonly exited: Promise<Exit>;
-  /** Reaches the container with all its children; one that has ended feels nothing. */
+  /** SIGTERM reaches the container's first process, SIGKILL its children too; one that has ended feels nothing. */
   signal(signal: 'SIGTERM' | 'SIGKILL'): void;
 }
 

@@ -38,6 +38,21 @@ test('a signal reaches the process, and its end takes its children along', async
   await eventually(() => expect(processesBelow(directory)).toEqual([]));
 });
 
+const orderly = `
+const { spawn } = require('node:child_process');
+spawn(process.execPath, ['-e', 'setInterval(()=>{},1e3)']).once('exit', () => process.exit(1));
+process.once('SIGTERM', () => setTimeout(() => process.exit(0), 200));
+console.log('both run');
+`;
+
+test('the request to end is for the process alone, which ends its children as it likes', async () => {
+  const child = await run(orderly, { [CONTAINER_VARIABLE]: `${directory}/y:1` });
+  await eventually(async () => expect(await readFile(join(directory, 'out'), 'utf8')).toContain('both run'));
+  child.signal('SIGTERM');
+  expect(await child.exited).toEqual({ code: 0 });
+  await eventually(() => expect(processesBelow(directory)).toEqual([]));
+});
+
 test('a program that does not exist is an error', async () => {
   const missing = launch({ command: ['/no/such/program'], env: {}, cwd: directory, output });
   await expect(missing).rejects.toThrow('ENOENT');

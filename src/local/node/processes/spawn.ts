@@ -45,7 +45,10 @@ export function follow(handle: ProcessHandle, clock: Clock): (Process & { leave(
   const exited = new Promise<Exit>((resolve) => {
     const look = (): void => {
       if (isAlive(handle)) leave = clock.after(WATCH_MS, look);
-      else resolve({});
+      else {
+        signalGroup(handle.pid, 'SIGKILL');
+        resolve({});
+      }
     };
     look();
   });
@@ -54,9 +57,14 @@ export function follow(handle: ProcessHandle, clock: Clock): (Process & { leave(
 
 const isAlive = ({ pid, startTicks }: ProcessHandle): boolean => startTicksOf(pid) === startTicks;
 
-/** Never reaches a stranger that was given the same number since. */
-function signalProcess(handle: ProcessHandle, signal: NodeJS.Signals): void {
-  if (isAlive(handle)) signalGroup(handle.pid, signal);
+/**
+ * Never reaches a stranger that was given the same number since. As in any container, the request to end is for the first
+ * process, which knows how to end the others; the end by force is for all.
+ */
+function signalProcess(handle: ProcessHandle, signal: 'SIGTERM' | 'SIGKILL'): void {
+  if (!isAlive(handle)) return;
+  if (signal === 'SIGKILL') signalGroup(handle.pid, signal);
+  else signalOne(handle.pid, signal);
 }
 
 const signalGroup = (leader: number, signal: NodeJS.Signals): void => signalOne(-leader, signal);
