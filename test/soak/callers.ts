@@ -51,12 +51,16 @@ export class Callers {
     for (let i = 0; !this.#stopped; i++) {
       const { pool, address } = site;
       const started = performance.now();
+      const agent = i % 2 === 0 ? this.#agent : undefined;
       try {
         const url = `http://${address}:${portOf(pool)}/`;
-        const { pod, node } = await ask(url, i % 2 === 0 ? this.#agent : undefined, { host: STORY_HOST });
+        const { pod, node } = await ask(url, agent, { host: STORY_HOST });
         this.#onAnswer(site, pool, pod, node);
       } catch (error) {
-        this.#onFailure({ at: new Date(), address, pool, what: String(error) }, started);
+        this.#onFailure(
+          { at: new Date(), address, pool, what: `${error}, ${agent ? 'kept' : 'new'} connection` },
+          started,
+        );
       }
       await sleep(PAUSE_MS);
     }

@@ -1,9 +1,10 @@
-/** `npm run soak -- --minutes 10 --seed 7 --dataplane embedded` */
+/** `npm run soak -- --minutes 10 --seed 7 --dataplane embedded --only 'cut a pool' --only mend` */
 import { randomInt } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { OPERATIONS } from './operations/index.ts';
 import { lastWorries, summary } from './report.ts';
 import { Soak, Violation } from './soak.ts';
 import { type DataPlane, World } from './world.ts';
@@ -13,6 +14,7 @@ const { values } = parseArgs({
     minutes: { type: 'string', default: '10' },
     seed: { type: 'string', default: String(randomInt(2 ** 32)) },
     dataplane: { type: 'string', default: 'nginx' },
+    only: { type: 'string', multiple: true, default: Object.keys(OPERATIONS) },
   },
 });
 const seed = Number(values.seed);
@@ -22,7 +24,8 @@ const directory = await mkdtemp(join(tmpdir(), 'tidegate-soak-'));
 const world = await World.open(directory, values.dataplane as DataPlane);
 const end = performance.now() + Number(values.minutes) * 60_000;
 try {
-  const result = await new Soak(world, { seed, goesOn: () => performance.now() < end, report: print }).run();
+  const goesOn = (): boolean => performance.now() < end;
+  const result = await new Soak(world, { seed, only: values.only, goesOn, report: print }).run();
   print(summary(seed, result));
   if (result.weights.some(({ leaks }) => leaks)) process.exitCode = 1;
   await world.close();

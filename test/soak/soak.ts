@@ -7,12 +7,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Chance } from '../support/random.ts';
 import { Callers } from './callers.ts';
 import { Memory, type Weight } from './memory.ts';
-import { mendAll, OPERATIONS } from './operations/index.ts';
+import { mendAll, OPERATIONS, type Operation } from './operations/index.ts';
 import { wrongs } from './truth.ts';
 import type { World } from './world.ts';
 
 export interface SoakOptions {
   seed: number;
+  /** The names of the operations to choose from. */
+  only: readonly string[];
   /** Whether to do another operation. */
   goesOn: () => boolean;
   report(line: string): void;
@@ -44,6 +46,7 @@ export class Soak {
   readonly #chance: Chance;
   readonly #callers: Callers;
   readonly #memory: Memory;
+  readonly #choices: [string, Operation][];
   readonly #operations = new Map<string, number>();
   readonly #startedAt = performance.now();
 
@@ -51,6 +54,7 @@ export class Soak {
     this.#world = world;
     this.#options = options;
     this.#chance = new Chance(options.seed);
+    this.#choices = Object.entries(OPERATIONS).filter(([name]) => options.only.includes(name));
     this.#callers = new Callers(world.sites.all, (pool) => world.portsOf(pool).http, world.excuses);
     this.#memory = new Memory(world);
   }
@@ -71,7 +75,7 @@ export class Soak {
   }
 
   async #step(): Promise<void> {
-    const [name, operation] = this.#chance.of(Object.entries(OPERATIONS));
+    const [name, operation] = this.#chance.of(this.#choices);
     const pause = this.#chance.integer(LONGEST_PAUSE_MS);
     const long = this.#chance.percent(LONG_IN_A_HUNDRED);
     const atOnce = this.#chance.percent(AT_ONCE_IN_A_HUNDRED);
