@@ -53,10 +53,13 @@ export const configurations = (
   ];
 };
 
+const nameOf = ({ subresource, ...rule }: AdmissionRule): string =>
+  subresource === undefined ? qualifiedName(rule) : `${subresource}.${qualifiedName(rule)}`;
+
 function webhookFor(rule: AdmissionRule, endpoint: Endpoint, caBundle: string): object {
   const path = rule.mutates ? MUTATE_PATH : VALIDATE_PATH;
   return {
-    name: `${qualifiedName(rule)}.tidegate.io`,
+    name: `${nameOf(rule)}.tidegate.io`,
     admissionReviewVersions: ['v1'],
     sideEffects: 'None',
     failurePolicy: rule.failurePolicy,
@@ -71,7 +74,7 @@ function webhookFor(rule: AdmissionRule, endpoint: Endpoint, caBundle: string): 
       {
         apiGroups: [rule.group],
         apiVersions: rule.versions,
-        resources: [rule.resource],
+        resources: [rule.subresource === undefined ? rule.resource : `${rule.resource}/${rule.subresource}`],
         operations: rule.operations,
         scope: rule.scope,
       },

@@ -15,6 +15,7 @@ export interface AdmissionRequest {
   uid: string;
   kind: { group: string; version: string; kind: string };
   resource: { group: string; version: string; resource: string };
+  subResource?: string;
   name?: string;
   namespace?: string;
   operation: Operation;

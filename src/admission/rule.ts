@@ -11,6 +11,8 @@ export interface AdmissionRule {
   group: string;
   versions: string[];
   resource: string;
+  /** Such as `status`. Default: the object itself. */
+  subresource?: string;
   scope: 'Cluster' | 'Namespaced';
   operations: Operation[];
   /**
@@ -32,9 +34,10 @@ export const ruleFor = (
   mutating = false,
 ): AdmissionRule | undefined =>
   rules.find(
-    ({ group, resource, operations, mutates = false }) =>
+    ({ group, resource, subresource, operations, mutates = false }) =>
       mutates === mutating &&
       group === request.resource.group &&
       resource === request.resource.resource &&
+      (subresource ?? '') === (request.subResource ?? '') &&
       operations.includes(request.operation),
   );

@@ -16,15 +16,18 @@ import {
   EventRecorder,
   INGRESS_CLASSES,
   Informers,
+  isNotFound,
   type KubeClient,
   type KubeObject,
+  LEASES,
   LeaderElector,
   type Logger,
   type Metrics,
+  NODES,
   systemClock,
 } from '../kube/index.ts';
 import { HealthServer } from '../kube/serving/health-server.ts';
-import { followMembership, type PoolsContext, poolControllers } from '../pools/index.ts';
+import { followMembership, type PoolsContext, poolControllers, type ReachSources } from '../pools/index.ts';
 import { yurtIngressControllers } from '../yurtingress/index.ts';
 import { ensureNamespace, installDefinitions } from './install.ts';
 import { LEASE, MANAGER, WEBHOOK_SECRET } from './names.ts';
@@ -126,6 +129,7 @@ async function serveAdmission(
         rights: { access: accessReviews(client, clock), discovery: client.discovery },
         ingresses,
         yurtIngresses: yurtIngresses.cache,
+        reach: reachOf(client, informers),
         now: () => clock.now(),
       }),
       // Which classes are ours: we are asked about their Ingresses only.
@@ -141,6 +145,16 @@ async function serveAdmission(
     },
     signal,
   );
+}
+
+const reachOf = (client: KubeClient, informers: Informers): Omit<ReachSources, 'membership'> => ({
+  nodes: informers.for(NODES).cache,
+  nodeNow: (name) => client.get(NODES, { name }).catch(undefinedIfGone),
+  leaseOf: (name) => client.get(LEASES, { namespace: 'kube-node-lease', name }).catch(undefinedIfGone),
+});
+
+function undefinedIfGone(error: unknown): undefined {
+  if (!isNotFound(error)) throw error;
 }
 
 async function lead(options: ManagerOptions, context: PoolsContext, signal: AbortSignal): Promise<void> {

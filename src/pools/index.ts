@@ -19,6 +19,7 @@ import { NODE_GROUP_TRAITS, NODE_POOL_TRAITS } from './pool-kinds.ts';
 export type { PoolsContext } from './context.ts';
 export { followMembership } from './follow.ts';
 export { Membership } from './membership.ts';
+export { poolOutOfReach, type ReachSources } from './reach.ts';
 export { validateDelete } from './validate-delete.ts';
 
 /** All controllers of pools, their watches attached and not yet running. */

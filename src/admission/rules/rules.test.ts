@@ -36,6 +36,7 @@ const rights: Rights = {
 };
 
 const none = (): undefined => undefined;
+const reach = { nodes: { get: none }, nodeNow: async () => undefined, leaseOf: async () => undefined };
 
 interface Asked {
   operation?: Operation;
@@ -66,7 +67,7 @@ async function judge(resource: keyof typeof KINDS, asked: Asked): Promise<Verdic
   };
   const ingresses = { classes: ingressClasses, ingressesNaming: () => [], service: none, secret: none };
   const yurtIngresses = { list: () => [] };
-  const rules = admissionRules({ membership, rights, ingresses, yurtIngresses, now: () => 0 });
+  const rules = admissionRules({ membership, rights, ingresses, yurtIngresses, reach, now: () => 0 });
   const rule = ruleFor(rules, request);
   return (await rule?.judge(request)) ?? {};
 }

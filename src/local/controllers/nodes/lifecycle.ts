@@ -1,5 +1,6 @@
 import {
   Controller,
+  isForbidden,
   isNotFound,
   keyOf,
   LEASES,
@@ -110,7 +111,8 @@ function podMarker({ client, informers, recorderFor, clock }: ControllerContext)
   /** The transition for which the pods of a node were marked; a kubelet that then reports otherwise is right. */
   const marked = new Map<string, string | undefined>();
 
-  async function markPod(pod: Pod, signal: AbortSignal): Promise<void> {
+  /** False: somebody who knows more than we do has it stay as it is. */
+  async function markPod(pod: Pod, signal: AbortSignal): Promise<boolean> {
     const { namespace, name = '', uid } = pod.metadata;
     const condition = { type: 'Ready', status: 'False', lastTransitionTime: timestamp(clock.now()) };
     const patch = { metadata: { uid }, status: { conditions: [condition] } };
@@ -118,8 +120,10 @@ function podMarker({ client, informers, recorderFor, clock }: ControllerContext)
       await client.patch(PODS, { namespace, name, subresource: 'status' }, 'strategic', patch, { signal });
       recorder.warning(pod, 'NodeNotReady', 'Node is not ready');
     } catch (error) {
+      if (isForbidden(error)) return false;
       if (!isNotFound(error)) throw error;
     }
+    return true;
   }
 
   return {
@@ -131,12 +135,13 @@ function podMarker({ client, informers, recorderFor, clock }: ControllerContext)
         return;
       }
       if (marked.has(name) && marked.get(name) === ready.lastTransitionTime) return;
-      await Promise.all(
+      const outcomes = await Promise.all(
         podsOn(pods.cache, name)
           .filter(isReady)
           .map((pod) => markPod(pod, signal)),
       );
-      marked.set(name, ready.lastTransitionTime);
+      // What is not allowed now may be at the next look.
+      if (outcomes.every((done) => done)) marked.set(name, ready.lastTransitionTime);
     },
     forget: (name: string): void => void marked.delete(name),
   };

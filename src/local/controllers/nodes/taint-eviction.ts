@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   Controller,
+  isForbidden,
   isNotFound,
   keyOf,
   NODES,
@@ -19,6 +20,7 @@ import type { Uptime } from './uptime.ts';
 const NAME = 'taint-eviction-controller';
 const REASON = 'TaintManagerEviction';
 const CONCURRENCY = 4;
+const REFUSED_MS = 10_000;
 
 /** Deletes pods that do not tolerate the NoExecute taints of their node, or not any longer. */
 export const taintEvictionController =
@@ -64,8 +66,8 @@ export const taintEvictionController =
       }
       const remaining = remainingMs(key, ms);
       if (remaining > 0) return { requeueAfter: remaining };
-      if (node !== undefined && (await isStillTainted(node, signal))) await evict(pod, signal);
-      return undefined;
+      const isOver = node !== undefined && (await isStillTainted(node, signal));
+      return isOver && !(await evict(pod, signal)) ? { requeueAfter: REFUSED_MS } : undefined;
     }
 
     /** After an outage of the API server the time starts anew: the node may be about to say that it is well. */
@@ -87,12 +89,19 @@ export const taintEvictionController =
       }
     }
 
-    async function evict(pod: Pod, signal: AbortSignal): Promise<void> {
+    /** False: somebody who knows more than we do has it stay. */
+    async function evict(pod: Pod, signal: AbortSignal): Promise<boolean> {
       recorder.normal(pod, REASON, `Marking for deletion Pod ${keyOf(pod)}`);
       const cause = {
         reason: 'DeletionByTaintManager',
         message: 'Taint manager: deleting due to NoExecute taint',
       };
-      await removePod(client, pod, { cause, force: false, now: clock.now(), signal });
+      try {
+        await removePod(client, pod, { cause, force: false, now: clock.now(), signal });
+      } catch (error) {
+        if (!isForbidden(error)) throw error;
+        return false;
+      }
+      return true;
     }
   };

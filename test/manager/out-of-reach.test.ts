@@ -1,0 +1,176 @@
+/** What becomes of pods whose node nobody hears: with the real node controllers, and the manager's say. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NODE_POOL_LABEL, NODE_POOLS } from '../../src/api/index.ts';
+import {
+  KubeClient,
+  type KubeObject,
+  LEASES,
+  type Lease,
+  loadConfig,
+  Metrics,
+  NODES,
+  PODS,
+  silentLogger,
+} from '../../src/kube/index.ts';
+import { runControllers } from '../../src/local/controllers/index.ts';
+import { type Embedded, startEmbedded } from '../support/embedded.ts';
+import { eventually, type Manager, startManager } from './support.ts';
+
+const LEASE_SECONDS = 4;
+const RENEW_MS = 500;
+const LEASE_NAMESPACE = 'kube-node-lease';
+
+let server: Embedded;
+let client: KubeClient;
+let manager: Manager;
+let controllers: Promise<void>;
+const stop = new AbortController();
+const hearts = new Map<string, Heart>();
+
+beforeAll(async () => {
+  server = await startEmbedded();
+  client = new KubeClient(await loadConfig({ path: server.kubeconfig, env: {} }));
+  manager = await startManager(client);
+  controllers = runControllers({
+    client,
+    clusterCidr: '127.100.0.0/16',
+    nodeGraceMs: LEASE_SECONDS * 1000,
+    logger: silentLogger,
+    metrics: new Metrics(),
+    signal: stop.signal,
+  });
+  for (const name of ['paris', 'rome'])
+    await client.create(NODE_POOLS, {
+      apiVersion: 'apps.openyurt.io/v1beta2',
+      kind: 'NodePool',
+      metadata: { name },
+    });
+  for (const [pool, node] of [
+    ['paris', 'p1'],
+    ['paris', 'p2'],
+    ['rome', 'r1'],
+    ['rome', 'r2'],
+  ] as const)
+    await join(node, pool);
+});
+afterAll(async () => {
+  await fallSilent(...hearts.keys());
+  stop.abort();
+  await controllers;
+  await manager.stop();
+  await client.close();
+  await server.stop();
+});
+
+/** A node that renews its lease, with a pod of the same name that is ready. */
+async function join(name: string, pool: string): Promise<void> {
+  await client.create(NODES, {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name, labels: { [NODE_POOL_LABEL]: pool } },
+  });
+  hearts.set(name, await Heart.start(name));
+  await setReady(NODES, { name });
+  await client.create(PODS, pod(name));
+  await setReady(PODS, { namespace: 'default', name });
+}
+
+/** Beats until it is stopped. */
+class Heart {
+  readonly #name: string;
+  readonly #beating: Promise<void>;
+  #stopped = false;
+
+  static async start(name: string): Promise<Heart> {
+    await client.create(LEASES, {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name, namespace: LEASE_NAMESPACE },
+      spec: beat(name),
+    });
+    return new Heart(name);
+  }
+
+  private constructor(name: string) {
+    this.#name = name;
+    this.#beating = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#beating;
+  }
+
+  async #run(): Promise<void> {
+    const target = { namespace: LEASE_NAMESPACE, name: this.#name };
+    while (!this.#stopped) {
+      await client.patch(LEASES, target, 'merge', { spec: beat(this.#name) });
+      await sleep(RENEW_MS);
+    }
+  }
+}
+
+const beat = (node: string): Lease['spec'] => ({
+  holderIdentity: node,
+  leaseDurationSeconds: LEASE_SECONDS,
+  renewTime: new Date().toISOString().replace('Z', '000Z'),
+});
+
+const pod = (name: string): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, namespace: 'default' },
+  spec: { nodeName: name, containers: [{ name: 'web', image: 'web' }] },
+});
+
+const setReady = (resource: typeof NODES | typeof PODS, target: { namespace?: string; name: string }) =>
+  client.patch(resource as typeof NODES, { ...target, subresource: 'status' }, 'strategic', {
+    status: { conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: new Date().toISOString() }] },
+  });
+
+const fallSilent = async (...nodes: string[]): Promise<void> => {
+  await Promise.all(nodes.map((node) => hearts.get(node)?.stop()));
+};
+
+const readyOf = async (resource: typeof NODES | typeof PODS, name: string): Promise<string | undefined> => {
+  const target = resource === PODS ? { namespace: 'default', name } : { name };
+  const { status } = await client.get(resource as typeof NODES, target);
+  return status?.conditions?.find(({ type }) => type === 'Ready')?.status;
+};
+
+describe('a node that nobody hears', () => {
+  test('is lost while others of its pool are heard: its pod is not ready', async () => {
+    await fallSilent('r1');
+    await eventually(async () => (await readyOf(PODS, 'r1')) === 'False');
+    expect(await readyOf(NODES, 'r1')).toBe('Unknown');
+    expect(await readyOf(PODS, 'r2')).toBe('True');
+  });
+
+  test('is out of reach with its whole pool: its pods stay as they are, for who is there with them', async () => {
+    await fallSilent('p1', 'p2');
+    for (const node of ['p1', 'p2']) await eventually(async () => (await readyOf(NODES, node)) === 'Unknown');
+    const events = async (): Promise<string> =>
+      JSON.stringify(
+        (await client.list({ group: '', version: 'v1', resource: 'events', namespaced: true })).items,
+      );
+    await eventually(async () => (await events()).includes('Node p2 status is now: NodeNotReady'));
+    // It is tried again every quarter of the grace period.
+    await sleep(LEASE_SECONDS * 500);
+    expect([await readyOf(PODS, 'p1'), await readyOf(PODS, 'p2')]).toEqual(['True', 'True']);
+  });
+
+  test('is not evicted from either, and says why not', async () => {
+    const patch = {
+      status: {
+        conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'DeletionByTaintManager' }],
+      },
+    };
+    const evict = (name: string): Promise<unknown> =>
+      client.patch(PODS, { namespace: 'default', name, subresource: 'status' }, 'strategic', patch);
+    await expect(evict('p1')).rejects.toThrow(
+      'node p1 is not heard, and nor is any other node of pool paris: its pods are left as they are until the link is back',
+    );
+    await evict('r1');
+  });
+});
