@@ -1,7 +1,12 @@
 /** What the commands about the embedded cluster print. */
 import { humanDuration } from '../kube/duration.ts';
 import { textTable } from '../kube/text-table.ts';
-import { type ClusterReport, type NodeReport, tryOut } from '../local/supervisor/index.ts';
+import {
+  type ClusterReport,
+  type FrontDoorReport,
+  type NodeReport,
+  tryOut,
+} from '../local/supervisor/index.ts';
 
 export function poolsTable({ pools }: ClusterReport): string {
   if (pools.length === 0) return 'no pools; a NodeGroup or NodePool makes one';
@@ -33,7 +38,8 @@ export function nodesTable({ nodes }: ClusterReport): string {
 }
 
 /** READY is what the API server knows, which is old news while the link is cut; ANSWERING is how many really do. */
-export function frontDoorsTable({ frontDoors }: ClusterReport, now: number): string {
+export function frontDoorsTable({ frontDoors, pools }: ClusterReport, now: number): string {
+  const cut = new Set(pools.filter(({ link }) => link === 'cut').map(({ name }) => name));
   if (frontDoors.length === 0) return 'no front doors; a YurtIngress makes one for each of its pools';
   return textTable([
     ['FRONT DOOR', 'POOL', 'ADDRESS', 'READY', 'ANSWERING', 'DATA PLANE', 'HOSTS', 'RULES', 'LAST CHANGE'],
@@ -41,7 +47,7 @@ export function frontDoorsTable({ frontDoors }: ClusterReport, now: number): str
       door.name,
       door.pool ?? '<all>',
       door.urls.join(',') || '<none>',
-      door.ready === 'True' ? 'True' : `${door.ready} (${door.reason ?? 'nobody has looked yet'})`,
+      cut.has(door.pool ?? '') ? `${readyText(door)}, as last heard` : readyText(door),
       `${door.routers.filter(({ answers }) => answers).length}/${door.routers.length}`,
       [...new Set(door.routers.flatMap(({ dataPlane }) => dataPlane ?? []))].join(',') || '<unknown>',
       String(door.hosts.length),
@@ -53,6 +59,9 @@ export function frontDoorsTable({ frontDoors }: ClusterReport, now: number): str
     ]),
   ]);
 }
+
+const readyText = ({ ready, reason = 'nobody has looked yet' }: FrontDoorReport): string =>
+  ready === 'True' ? ready : `${ready} (${reason})`;
 
 function agoText(times: readonly string[], now: number): string {
   const last = times.map((time) => Date.parse(time)).sort((a, b) => b - a)[0];

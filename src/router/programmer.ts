@@ -75,12 +75,12 @@ export class Programmer {
 
   /** Has the driver listen, with what was served before the start, until more is known. */
   async listen(before?: Delta): Promise<Listening> {
-    const { driver, onServed, log } = this.#options;
+    const { driver, log } = this.#options;
     if (before === undefined) return driver.start();
     const first = { ...before, from: 0, to: ++this.#generation };
     try {
       const listening = await driver.start(first);
-      onServed(first);
+      this.#served(first);
       log.info({ hosts: first.hosts.set.length }, 'serving the routes of last time until more is known');
       return listening;
     } catch (error) {
@@ -182,15 +182,20 @@ export class Programmer {
   }
 
   async #apply(delta: Delta): Promise<void> {
-    const { driver, clock, onServed } = this.#options;
+    const { driver, clock } = this.#options;
     const numbered = { ...delta, to: this.#generation + 1 };
     const startedAt = clock.monotonic();
     // Also one that failed may have got through to some worker: no two deltas ever have the same number.
     this.#generation = numbered.to;
     await driver.apply(numbered);
     this.#seconds.observe({ scope: scopeOf(numbered) }, (clock.monotonic() - startedAt) / 1000);
+    this.#served(numbered);
+  }
+
+  #served(delta: Delta): void {
+    const { clock, onServed } = this.#options;
     this.#changed.set({}, clock.now() / 1000);
-    onServed(numbered);
+    onServed(delta);
   }
 
   #succeeded(): void {

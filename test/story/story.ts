@@ -138,7 +138,7 @@ export function story(dataPlane: DataPlane): void {
   });
 
   test('trace and status explain it', async () => {
-    const traced = await world.trace('http://www.example.com/', '--class', 'hangzhou', '--pool', 'hangzhou');
+    const traced = await world.trace('http://www.example.com/', '--pool', 'hangzhou');
     expect(traced).toMatch(/^ +\d+\. Endpoint \S+ on node node-a$/m);
     expect(traced).toMatch(/on node node-c: not used \(OtherPool/);
     expect(traced).toContain('=> one of 2 endpoints above, by Ingress default/hangzhou');

@@ -11,7 +11,7 @@
  */
 export { describeChange } from './change.ts';
 export { askSupervisor, type ControlRequest, ControlServer } from './control.ts';
-export { tryOut } from './front-doors.ts';
+export { type FrontDoorReport, tryOut } from './front-doors.ts';
 export { type ClusterWish, openCluster } from './open.ts';
 export { type ClusterReport, type NodeReport, nodeReports } from './report.ts';
 export { readCluster, StateDirectory } from './state.ts';
