@@ -38,6 +38,18 @@ describe('who is next', () => {
     expect(new Set(later.map(({ endpoint }) => endpoint.port))).toEqual(new Set([1, 2]));
   });
 
+  test('who fails again is left out for longer, until there is an answer', () => {
+    const [member] = new Members(pool([1])).all();
+    const seconds = (now: number): number => {
+      member!.failed(now);
+      member!.failed(now);
+      return (member!.downUntil - now) / 1000;
+    };
+    expect([0, 1, 2, 3, 4, 5].map((i) => seconds(NOW + i * 20_000))).toEqual([1, 2, 4, 8, 10, 10]);
+    member!.answered();
+    expect(seconds(NOW)).toBe(1);
+  });
+
   test('who answers is back at once', () => {
     const members = new Members(pool([1, 2]));
     const first = members.pick(NONE, NOW)!;

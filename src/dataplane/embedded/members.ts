@@ -3,8 +3,9 @@ import type { Connector } from './connector.ts';
 import { GrpcConnector } from './grpc-connector.ts';
 import { HttpConnector } from './http-connector.ts';
 
-/** How long an endpoint that gave no answer is left out, while others have some. */
-const DOWN_MS = 10_000;
+/** How long an endpoint that gave no answer is left out, while others have some: at first, and when it goes on so. */
+const FIRST_DOWN_MS = 1_000;
+const LONGEST_DOWN_MS = 10_000;
 
 /** An endpoint of a pool, with what is known of it from the requests that it got. */
 export class Member {
@@ -12,6 +13,7 @@ export class Member {
   readonly name: string;
   inFlight = 0;
   downUntil = 0;
+  #downMs = 0;
   readonly #pool: Pool;
   /** Routes differ in how long they wait for a connection, and it is the connections that wait. */
   readonly #connectors = new Map<number, Connector>();
@@ -33,11 +35,15 @@ export class Member {
   }
 
   failed(now: number): void {
-    this.downUntil = now + DOWN_MS;
+    // Many requests may fail for the same reason: it counts once.
+    if (this.downUntil > now) return;
+    this.#downMs = Math.min(this.#downMs * 2 || FIRST_DOWN_MS, LONGEST_DOWN_MS);
+    this.downUntil = now + this.#downMs;
   }
 
   answered(): void {
     this.downUntil = 0;
+    this.#downMs = 0;
   }
 
   async close(): Promise<void> {

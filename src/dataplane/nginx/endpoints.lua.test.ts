@@ -40,6 +40,23 @@ describe('endpoints.lua', () => {
     expect(await runLua(script)).toEqual(['a c a c', 'a b c', 'c c c', 'a b c']);
   });
 
+  it('leaves out for longer who fails again, until there is an answer', async () => {
+    const script = `${BEGIN}
+      local p = pool("roundRobin", "a", "b")
+      local function seconds()
+        endpoints.failed("b")
+        endpoints.failed("b")
+        local from = now
+        while not picks(p, 2):find("b") do now = now + 1 end
+        return tostring(now - from)
+      end
+      local times = { seconds(), seconds(), seconds(), seconds(), seconds(), seconds() }
+      endpoints.answered("b")
+      times[7] = seconds()
+      return { table.concat(times, " ") }`;
+    expect(await runLua(script)).toEqual(['1 2 4 8 10 10 1']);
+  });
+
   it('asks nobody twice for one request', async () => {
     const script = `${BEGIN}
       local p = pool("roundRobin", "a", "b", "c")

@@ -2,12 +2,13 @@
 -- what it has seen itself.
 local now = ngx.now
 
-local DOWN_SECONDS = 10
+-- A pod that just started may listen in a moment; one that goes on so is left out for longer.
+local FIRST_DOWN_SECONDS, LONGEST_DOWN_SECONDS = 1, 10
 
 local endpoints = {}
 
 -- By name: what is known of an endpoint outlives changes of its pool, and is the same in all pools.
-local down_until, in_flight = {}, {}
+local down_until, down_for, in_flight = {}, {}, {}
 
 local function is_tried(tried, name)
   for i = 1, #tried do
@@ -67,9 +68,9 @@ end
 
 -- Endpoints that nobody will ask for again: their pods are gone.
 local function forget_old()
-  for name, till in pairs(down_until) do
-    if till <= now() then
-      down_until[name] = nil
+  for name in pairs(down_for) do
+    if is_up(name) then
+      down_for[name] = nil
     end
   end
 end
@@ -78,7 +79,12 @@ local FORGET_EVERY = 1000
 local failures = 0
 
 function endpoints.failed(name)
-  down_until[name] = now() + DOWN_SECONDS
+  -- Many requests may fail for the same reason: it counts once.
+  if is_up(name) then
+    local seconds = down_for[name] and down_for[name] * 2 or FIRST_DOWN_SECONDS
+    down_for[name] = math.min(seconds, LONGEST_DOWN_SECONDS)
+    down_until[name] = now() + down_for[name]
+  end
   failures = failures + 1
   if failures % FORGET_EVERY == 0 then
     forget_old()
@@ -86,8 +92,8 @@ function endpoints.failed(name)
 end
 
 function endpoints.answered(name)
-  if down_until[name] then
-    down_until[name] = nil
+  if down_for[name] then
+    down_until[name], down_for[name] = nil, nil
   end
 end
 
