@@ -85,13 +85,15 @@ function explain({ host, port }: Endpoint, cause: unknown): unknown {
   );
 }
 
-/** Chooses 127.X.0.0/16 for a new cluster: one where nobody listens yet. */
+/** Chooses 127.X.0.0/16 for a new cluster: one where nobody listens yet, not even the hub of a node that is cut off. */
 export async function chooseRange(): Promise<number> {
   const count = RANGES.last - RANGES.first + 1;
   const start = randomInt(count);
   for (let i = 0; i < count; i++) {
     const range = RANGES.first + ((start + i) % count);
-    if (await isFree({ host: `127.${range}.0.1`, port: KUBELET_PORT })) return range;
+    const first = `127.${range}.0.1`;
+    const free = [KUBELET_PORT, AGENT_PORT, HUB_PORTS.admin].map((port) => isFree({ host: first, port }));
+    if ((await Promise.all(free)).every(Boolean)) return range;
   }
   throw new SupervisorError(
     `port ${KUBELET_PORT} is in use on every loopback address, perhaps by a kubelet of this machine; stop it first`,
