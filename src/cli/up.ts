@@ -43,7 +43,8 @@ export function upCommand(): Command {
       'after',
       `
 The first time there are five nodes at two sites: node-a and node-b with location=hangzhou, node-c, node-d and node-e
-with location=beijing; and an application with a front door at each (examples/story). What was said once is kept in the state directory; the next up goes on with it.
+with location=beijing; and an application with a front door at each site, from examples/story. What was said once is
+kept in the state directory; the next up goes on with it.
 
 Examples:
   tidegate up
