@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { OPERATIONS } from './operations/index.ts';
+import { SORTS } from './operations/index.ts';
 import { lastWorries, summary } from './report.ts';
 import { Soak, Violation } from './soak.ts';
 import { type DataPlane, World } from './world.ts';
@@ -14,7 +14,7 @@ const { values } = parseArgs({
     minutes: { type: 'string', default: '10' },
     seed: { type: 'string', default: String(randomInt(2 ** 32)) },
     dataplane: { type: 'string', default: 'nginx' },
-    only: { type: 'string', multiple: true, default: Object.keys(OPERATIONS) },
+    only: { type: 'string', multiple: true, default: SORTS.flatMap(Object.keys) },
   },
 });
 const seed = Number(values.seed);

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Chance } from '../support/random.ts';
 import { Callers } from './callers.ts';
 import { Memory, type Weight } from './memory.ts';
-import { mendAll, OPERATIONS, type Operation } from './operations/index.ts';
+import { mendAll, type Operation, SORTS } from './operations/index.ts';
 import { wrongs } from './truth.ts';
 import type { World } from './world.ts';
 
@@ -33,9 +33,9 @@ const LOOK_AGAIN_MS = 300;
 /** Sometimes the next trouble does not wait for the end of the last. */
 const AT_ONCE_IN_A_HUNDRED = 25;
 /** Long enough for a node to count as lost now and then. */
-const LONGEST_PAUSE_MS = 4_000;
+const LONGEST_PAUSE_MS = 2_000;
 const LONG_PAUSE_MS = 35_000;
-const LONG_IN_A_HUNDRED = 8;
+const LONG_IN_A_HUNDRED = 6;
 
 /** Something was not as it must be. */
 export class Violation extends Error {}
@@ -46,7 +46,7 @@ export class Soak {
   readonly #chance: Chance;
   readonly #callers: Callers;
   readonly #memory: Memory;
-  readonly #choices: [string, Operation][];
+  readonly #sorts: [string, Operation][][];
   readonly #operations = new Map<string, number>();
   readonly #startedAt = performance.now();
 
@@ -54,7 +54,9 @@ export class Soak {
     this.#world = world;
     this.#options = options;
     this.#chance = new Chance(options.seed);
-    this.#choices = Object.entries(OPERATIONS).filter(([name]) => options.only.includes(name));
+    this.#sorts = SORTS.map((sort) =>
+      Object.entries(sort).filter(([name]) => options.only.includes(name)),
+    ).filter(({ length }) => length > 0);
     this.#callers = new Callers(world.sites.all, (pool) => world.portsOf(pool).http, world.excuses);
     this.#memory = new Memory(world);
   }
@@ -75,7 +77,7 @@ export class Soak {
   }
 
   async #step(): Promise<void> {
-    const [name, operation] = this.#chance.of(this.#choices);
+    const [name, operation] = this.#chance.of(this.#chance.of(this.#sorts));
     const pause = this.#chance.integer(LONGEST_PAUSE_MS);
     const long = this.#chance.percent(LONG_IN_A_HUNDRED);
     const atOnce = this.#chance.percent(AT_ONCE_IN_A_HUNDRED);

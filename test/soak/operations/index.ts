@@ -6,4 +6,5 @@ import { ROUTES } from './routes.ts';
 export { mendAll } from './links.ts';
 export type { Operation } from './operation.ts';
 
-export const OPERATIONS = { ...KILLS, ...LINKS, ...CHANGES, ...ROUTES };
+/** As likely as each other, however many operations there are of each. */
+export const SORTS = [KILLS, LINKS, CHANGES, ROUTES];
