@@ -91,7 +91,6 @@ export const taintEvictionController =
 
     /** False: somebody who knows more than we do has it stay. */
     async function evict(pod: Pod, signal: AbortSignal): Promise<boolean> {
-      recorder.normal(pod, REASON, `Marking for deletion Pod ${keyOf(pod)}`);
       const cause = {
         reason: 'DeletionByTaintManager',
         message: 'Taint manager: deleting due to NoExecute taint',
@@ -102,6 +101,7 @@ export const taintEvictionController =
         if (!isForbidden(error)) throw error;
         return false;
       }
+      recorder.normal(pod, REASON, `Marking for deletion Pod ${keyOf(pod)}`);
       return true;
     }
   };
