@@ -4,10 +4,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import type { DataPlane } from '../support/data-plane.ts';
 import { SORTS } from './operations/index.ts';
 import { lastWorries, summary } from './report.ts';
 import { Soak, Violation } from './soak.ts';
-import { type DataPlane, World } from './world.ts';
+import { World } from './world.ts';
 
 const { values } = parseArgs({
   options: {

@@ -3,17 +3,15 @@ import { writeFile } from 'node:fs/promises';
 import { get } from 'node:http';
 import { join } from 'node:path';
 import { L7_ROUTERS, YURT_INGRESSES, type YurtIngress } from '../../src/api/index.ts';
-import { packageFile } from '../../src/cli/version.ts';
 import { TestAuthority } from '../../src/ingress/testing/certificates.ts';
 import { KubeClient, loadConfig, PODS, type Pod, SERVICES } from '../../src/kube/index.ts';
 import { askSupervisor, type ClusterReport, StateDirectory } from '../../src/local/supervisor/index.ts';
 import { Cluster } from '../support/cluster.ts';
+import { type DataPlane, EMBEDDED_DATA_PLANE } from '../support/data-plane.ts';
 import { Excuses } from './excuses.ts';
 import { Processes } from './processes.ts';
 import type { Route } from './routes.ts';
 import { Sites } from './sites.ts';
-
-export type DataPlane = 'nginx' | 'embedded';
 
 /** Some two heartbeats: short, so that what happens when a node counts as lost happens often. */
 export const NODE_GRACE_S = 25;
@@ -58,7 +56,8 @@ export class World {
   }
 
   static async open(directory: string, dataPlane: DataPlane): Promise<World> {
-    if (dataPlane === 'embedded') await writeFile(join(directory, 'images.yaml'), JSON.stringify(EMBEDDED));
+    if (dataPlane === 'embedded')
+      await writeFile(join(directory, 'images.yaml'), JSON.stringify(EMBEDDED_DATA_PLANE));
     const cluster = await Cluster.open(directory, '--node-grace', `${NODE_GRACE_S}s`, '--log-level', 'info');
     const client = new KubeClient(await loadConfig({ path: join(directory, 'kubeconfig'), env: {} }));
     const { nodes } = await report(cluster);
@@ -141,23 +140,6 @@ const STORY_REPLICAS = [
   { name: 'hangzhou', replicas: 2 },
   { name: 'beijing', replicas: 3 },
 ];
-
-/** Routers are told by provision to take nginx where there is one; here they are told otherwise. */
-const EMBEDDED = {
-  images: [
-    {
-      image: 'tidegate:*',
-      command: [
-        '/bin/sh',
-        '-c',
-        'exec "$@" --dataplane=embedded',
-        'sh',
-        process.execPath,
-        packageFile('bin/tidegate'),
-      ],
-    },
-  ],
-};
 
 async function report({ state }: Cluster): Promise<ClusterReport> {
   const answer = await askSupervisor(new StateDirectory(state), { command: 'status' });

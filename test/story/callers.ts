@@ -1,18 +1,11 @@
-import { Agent, get } from 'node:http';
+import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Answer, ask as askPod } from '../support/load.ts';
 
 export interface Door {
   pool: string;
   /** On each node of the pool. */
   urls: string[];
-}
-
-export interface Answer {
-  pod: string;
-  node: string;
-  pool: string;
-  path: string;
-  headers: Record<string, string>;
 }
 
 const HOST = 'www.example.com';
@@ -79,26 +72,8 @@ export class Callers {
   }
 }
 
-/** One request to a front door; whatever is not a complete answer of a pod is an error. */
-export function ask(
+/** One request to a front door. */
+export const ask = (
   url: string,
   { agent, host = HOST }: { agent?: Agent; host?: string } = {},
-): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const options = { agent: agent ?? false, headers: { host }, timeout: 10_000 };
-    const request = get(url, options, (response) => {
-      let body = '';
-      response.setEncoding('utf8');
-      response.on('data', (chunk: string) => {
-        body += chunk;
-      });
-      response.on('error', reject);
-      response.on('end', () => {
-        if (response.statusCode === 200) resolve(JSON.parse(body) as Answer);
-        else reject(new Error(`status ${response.statusCode}: ${body}`));
-      });
-    });
-    request.on('timeout', () => request.destroy(new Error('no answer within 10 s')));
-    request.on('error', reject);
-  });
-}
+): Promise<Answer> => askPod(url, agent, { host });

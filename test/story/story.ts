@@ -5,9 +5,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TestAuthority } from '../../src/ingress/testing/certificates.ts';
 import type { KubeList, Pod } from '../../src/kube/index.ts';
 import { eventually } from '../support/cluster.ts';
+import type { DataPlane } from '../support/data-plane.ts';
 import { ask } from './callers.ts';
 import { application, ingress } from './objects.ts';
-import { type DataPlane, POOLS, World } from './world.ts';
+import { POOLS, World } from './world.ts';
 
 export function story(dataPlane: DataPlane): void {
   let world: World;

@@ -4,29 +4,16 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { packageFile } from '../../src/cli/version.ts';
 import type { KubeList, Pod, Service } from '../../src/kube/index.ts';
 import type { ClusterReport } from '../../src/local/supervisor/index.ts';
 import { Cluster } from '../support/cluster.ts';
+import { type DataPlane, EMBEDDED_DATA_PLANE } from '../support/data-plane.ts';
+import type { Answer } from '../support/load.ts';
 import { Tidegate } from '../support/tidegate.ts';
-import { type Answer, Callers, type Door } from './callers.ts';
+import { Callers, type Door } from './callers.ts';
 
-export type DataPlane = 'nginx' | 'embedded';
 export const POOLS = ['hangzhou', 'beijing'] as const;
 const ROUTERS = 'ingress-nginx';
-
-/** Routers are told to take nginx where there is one; here they are told otherwise. */
-const EMBEDDED = {
-  images: [
-    {
-      image: 'tidegate:*',
-      command: [
-        ...['/bin/sh', '-c', 'exec "$@" --dataplane=embedded', 'sh'],
-        ...[process.execPath, packageFile('bin/tidegate')],
-      ],
-    },
-  ],
-};
 
 interface SecureDoor extends Door {
   securePort: number;
@@ -45,7 +32,8 @@ export class World {
 
   static async open(dataPlane: DataPlane): Promise<World> {
     const state = await mkdtemp(join(tmpdir(), 'tidegate-'));
-    if (dataPlane === 'embedded') await writeFile(join(state, 'images.yaml'), JSON.stringify(EMBEDDED));
+    if (dataPlane === 'embedded')
+      await writeFile(join(state, 'images.yaml'), JSON.stringify(EMBEDDED_DATA_PLANE));
     const cluster = await Cluster.open(state);
     const { nodes, pools } = await report(cluster);
     const doors = new Map<string, SecureDoor>();

@@ -4,7 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface Answer {
   pod: string;
   node: string;
+  pool: string;
   image: string;
+  path: string;
 }
 
 /** Requests that go on until `stop`: some over connections that stay open, some over a new one each. */

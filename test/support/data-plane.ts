@@ -1,0 +1,16 @@
+import { packageFile } from '../../src/cli/version.ts';
+
+export type DataPlane = 'nginx' | 'embedded';
+
+/** A table of images for `tidegate up`: routers are told to take nginx where there is one; with this, they do not. */
+export const EMBEDDED_DATA_PLANE = {
+  images: [
+    {
+      image: 'tidegate:*',
+      command: [
+        ...['/bin/sh', '-c', 'exec "$@" --dataplane=embedded', 'sh'],
+        ...[process.execPath, packageFile('bin/tidegate')],
+      ],
+    },
+  ],
+};
