@@ -19,7 +19,6 @@ export interface Failure {
 
 export class Callers {
   answered = 0;
-  excused = 0;
   /** What nothing explains: answers that did not come, and answers from elsewhere. */
   readonly violations: Failure[] = [];
   readonly #excuses: Excuses;
@@ -75,7 +74,6 @@ export class Callers {
 
   #onFailure(failure: Failure, started: number): void {
     this.#wells.set(failure.address, 0);
-    if (this.#excuses.covers(failure.address, started, performance.now())) this.excused += 1;
-    else this.violations.push(failure);
+    if (!this.#excuses.explain(failure.address, started, performance.now())) this.violations.push(failure);
   }
 }

@@ -1,10 +1,13 @@
 /** What explains that a front door did not answer, where, and for how long. Whatever is not explained is a violation. */
 
-interface Excuse {
+export interface Excuse {
   addresses: ReadonlySet<string>;
   from: number;
   until: number;
   why: string;
+  /** How many failures it explains, and how long after its beginning the last of them was, in seconds. */
+  failures: number;
+  lastAfter: number;
 }
 
 export class Excuses {
@@ -14,7 +17,14 @@ export class Excuses {
   /** From now on, for so many seconds. */
   give(addresses: readonly string[], seconds: number, why: string): Excuse {
     const now = performance.now();
-    const excuse = { addresses: new Set(addresses), from: now, until: now + seconds * 1000, why };
+    const excuse = {
+      addresses: new Set(addresses),
+      from: now,
+      until: now + seconds * 1000,
+      why,
+      failures: 0,
+      lastAfter: 0,
+    };
     this.#excuses.push(excuse);
     return excuse;
   }
@@ -30,10 +40,19 @@ export class Excuses {
     this.#untilMended = [];
   }
 
-  /** Whether something explains what failed at this address between these moments. */
-  covers(address: string, started: number, ended: number): boolean {
-    return this.#excuses.some(
+  /** Whether something explains what failed at this address between these moments: the latest such thing. */
+  explain(address: string, started: number, ended: number): boolean {
+    const excuse = this.#excuses.findLast(
       ({ addresses, from, until }) => addresses.has(address) && started < until && ended >= from,
     );
+    if (excuse === undefined) return false;
+    excuse.failures += 1;
+    excuse.lastAfter = Math.max(excuse.lastAfter, (ended - excuse.from) / 1000);
+    return true;
+  }
+
+  /** Those that explain a failure. */
+  get used(): Excuse[] {
+    return this.#excuses.filter(({ failures }) => failures > 0);
   }
 }

@@ -74,17 +74,17 @@ export class Memory {
     }
   }
 
-  /** While the API server is away, those that it would tell of are left out. */
+  /** Those whom nobody can tell of at the moment are left out. */
   async #processes(): Promise<[number, string][]> {
+    const found = await Promise.allSettled([this.#parts(), this.#containers()]);
+    return found.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+  }
+
+  async #parts(): Promise<[number, string][]> {
     const { processes } = await this.#world.report();
-    const parts = processes.flatMap(({ pid, name }): [number, string][] =>
+    return processes.flatMap(({ pid, name }): [number, string][] =>
       pid === undefined ? [] : [[pid, kindOf(name)]],
     );
-    try {
-      return [...parts, ...(await this.#containers())];
-    } catch {
-      return parts;
-    }
   }
 
   async #containers(): Promise<[number, string][]> {

@@ -5,13 +5,18 @@ import type { SoakResult } from './soak.ts';
 const MIB = 1024 * 1024;
 const LAST_LINES = 6;
 
-export function summary(seed: number, { operations, answered, excused, weights }: SoakResult): string {
+export function summary(seed: number, { operations, answered, excuses, weights }: SoakResult): string {
   const mib = (bytes: number): string => (bytes === 0 ? '-' : `${Math.round(bytes / MIB)} MiB`);
   return [
     '',
     ...table(
       ['OPERATION', 'TIMES'],
       [...operations].toSorted().map(([name, times]) => [name, String(times)]),
+    ),
+    '',
+    ...table(
+      ['WHAT EXPLAINS FAILURES', 'FAILURES', 'LAST AFTER'],
+      excuses.map(({ why, failures, lastAfter }) => [why, String(failures), `${lastAfter.toFixed(1)} s`]),
     ),
     '',
     ...table(
@@ -26,7 +31,7 @@ export function summary(seed: number, { operations, answered, excused, weights }
       ]),
     ),
     '',
-    `seed ${seed}: ${answered} requests answered as they should be, ${excused} failures that operations explain`,
+    `seed ${seed}: ${answered} requests answered as they should be`,
   ].join('\n');
 }
 

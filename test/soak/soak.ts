@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Chance } from '../support/random.ts';
 import { Callers } from './callers.ts';
+import type { Excuse } from './excuses.ts';
 import { Memory, type Weight } from './memory.ts';
 import { mendAll, type Operation, SORTS } from './operations/index.ts';
 import { wrongs } from './truth.ts';
@@ -23,7 +24,8 @@ export interface SoakOptions {
 export interface SoakResult {
   operations: Map<string, number>;
   answered: number;
-  excused: number;
+  /** What explains the answers that did not come. */
+  excuses: Excuse[];
   weights: Weight[];
 }
 
@@ -72,8 +74,12 @@ export class Soak {
       await this.#callers.stop();
       await this.#memory.stop();
     }
-    const { answered, excused } = this.#callers;
-    return { operations: this.#operations, answered, excused, weights: this.#memory.weights() };
+    return {
+      operations: this.#operations,
+      answered: this.#callers.answered,
+      excuses: this.#world.excuses.used,
+      weights: this.#memory.weights(),
+    };
   }
 
   async #step(): Promise<void> {

@@ -14,9 +14,9 @@ import type { Route } from './routes.ts';
 import { Sites } from './sites.ts';
 
 /** Some two heartbeats: short, so that what happens when a node counts as lost happens often. */
-export const NODE_GRACE_S = 25;
+const NODE_GRACE_S = 25;
 const MOST_GONE = 10;
-export const ROUTER_NAMESPACE = 'ingress-nginx';
+const ROUTER_NAMESPACE = 'ingress-nginx';
 
 interface Ports {
   http: number;
@@ -24,8 +24,8 @@ interface Ports {
 }
 
 export class World {
-  readonly cluster: Cluster;
-  readonly client: KubeClient;
+  cluster: Cluster;
+  client: KubeClient;
   readonly dataPlane: DataPlane;
   readonly sites: Sites;
   readonly excuses = new Excuses();
@@ -58,8 +58,7 @@ export class World {
   static async open(directory: string, dataPlane: DataPlane): Promise<World> {
     if (dataPlane === 'embedded')
       await writeFile(join(directory, 'images.yaml'), JSON.stringify(EMBEDDED_DATA_PLANE));
-    const cluster = await Cluster.open(directory, '--node-grace', `${NODE_GRACE_S}s`, '--log-level', 'info');
-    const client = new KubeClient(await loadConfig({ path: join(directory, 'kubeconfig'), env: {} }));
+    const { cluster, client } = await openCluster(directory);
     const { nodes } = await report(cluster);
     const { items: routers } = await client.list(L7_ROUTERS);
     const doors = new Map<string, Ports>();
@@ -113,6 +112,14 @@ export class World {
     return items.filter((pod) => this.#isIn(pool, pod));
   }
 
+  /** Without those that count as lost, or soon will: their node is cut off from others of the pool. */
+  async countedPods(pool: string): Promise<Pod[]> {
+    const pods = await this.appPods(pool);
+    if (this.sites.linkOf(pool) !== 'partly') return pods;
+    const linked = this.sites.of(pool).filter(({ cutAt }) => cutAt === undefined);
+    return pods.filter(({ spec }) => linked.some(({ name }) => name === spec?.nodeName));
+  }
+
   async routerPods(pool: string): Promise<Pod[]> {
     const labelSelector = `networking.tidegate.io/router=${pool}`;
     const { items } = await this.client.list(PODS, { namespace: ROUTER_NAMESPACE, labelSelector });
@@ -123,6 +130,15 @@ export class World {
   async answering(pods: readonly Pod[]): Promise<Pod[]> {
     const answers = await Promise.all(pods.map(({ status }) => answers8080(status?.podIP)));
     return pods.filter((_, i) => answers[i]);
+  }
+
+  /** Ends `tidegate up` the hard way, and starts it again. */
+  async killAndRestart(): Promise<void> {
+    await this.cluster.up.kill('SIGKILL');
+    await this.client.close();
+    const { cluster, client } = await openCluster(this.cluster.state);
+    this.cluster = cluster;
+    this.client = client;
   }
 
   async close(): Promise<void> {
@@ -140,6 +156,12 @@ const STORY_REPLICAS = [
   { name: 'hangzhou', replicas: 2 },
   { name: 'beijing', replicas: 3 },
 ];
+
+async function openCluster(directory: string): Promise<{ cluster: Cluster; client: KubeClient }> {
+  const cluster = await Cluster.open(directory, '--node-grace', `${NODE_GRACE_S}s`, '--log-level', 'info');
+  const config = await loadConfig({ path: join(directory, 'kubeconfig'), env: {} });
+  return { cluster, client: new KubeClient(config) };
+}
 
 async function report({ state }: Cluster): Promise<ClusterReport> {
   const answer = await askSupervisor(new StateDirectory(state), { command: 'status' });

@@ -37,7 +37,7 @@ const agent: Operation = async (world, chance) => {
 /** The pool has others, or else nobody until it is back. */
 const appPod: Operation = async (world, chance) => {
   const pool = chance.of(world.sites.pools);
-  const answering = await world.answering(await world.appPods(pool));
+  const answering = await world.answering(await world.countedPods(pool));
   const [pod, pid] = (await someProcess(world, answering, chance)) ?? [];
   if (pod === undefined || pid === undefined) return undefined;
   const delay = world.processes.killPod(pod, pid);
@@ -75,7 +75,17 @@ const nginxWorker: Operation = async (world, chance) => {
   return `kill -9 an nginx worker of ${pool}`;
 };
 
+/** Pods go on, but nodes and all that they listen on end with it. */
+const everything: Operation = async (world) => {
+  const addresses = world.sites.all.map(({ address }) => address);
+  const excuse = world.excuses.give(addresses, Number.POSITIVE_INFINITY, 'all was killed but the pods');
+  await world.killAndRestart();
+  excuse.until = performance.now() + ROUTER_START_S * 1000;
+  return 'kill -9 tidegate up, and up again';
+};
+
 export const KILLS: Record<string, Operation> = {
+  'kill all but the pods': everything,
   'kill the API server': hidden('apiserver'),
   'kill the controllers': hidden('controllers'),
   'kill the manager': hidden('manager'),

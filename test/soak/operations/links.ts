@@ -1,4 +1,5 @@
 /** Links that break and are mended: none of it explains that a front door does not answer. */
+import type { Pod } from '../../../src/kube/index.ts';
 import type { Site } from '../sites.ts';
 import type { World } from '../world.ts';
 import type { Operation } from './operation.ts';
@@ -8,23 +9,29 @@ const BACK_S = 15;
 
 const cutPool: Operation = async (world, chance) => {
   const pool = chance.of(world.sites.pools);
-  if (world.sites.linkOf(pool) === 'cut') return undefined;
+  if (world.sites.linkOf(pool) !== 'up') return undefined;
   await cut(world, world.sites.of(pool));
   return `cut ${pool}`;
 };
 
 /**
- * When a node counts as lost, so does a router on it: then nobody leads there from the pool's other nodes, though
- * requests at the node itself are answered.
+ * When a node counts as lost, so does what is on it. Then nobody leads to a router there from the pool's other nodes,
+ * though requests at the node itself are answered; and a router elsewhere does not lead to the pods there.
  */
 const cutNode: Operation = async (world, chance) => {
   const site = chance.of(world.sites.all);
-  if (site.cutAt !== undefined || world.sites.of(site.pool).length === 1) return undefined;
+  const others = world.sites.addressesOf(site.pool).filter((address) => address !== site.address);
+  if (world.sites.linkOf(site.pool) !== 'up' || others.length === 0) return undefined;
+  const elsewhere = ({ spec }: Pod): boolean => spec?.nodeName !== site.name;
   const routers = await world.routerPods(site.pool);
+  const pods = await world.answering(await world.appPods(site.pool));
   await cut(world, [site]);
-  if (routers.some(({ spec }) => spec?.nodeName === site.name)) {
-    const others = world.sites.addressesOf(site.pool).filter((address) => address !== site.address);
-    world.excuses.giveUntilMended(others, `the router of ${site.pool} counts as lost`);
+  if (!routers.every(elsewhere)) {
+    world.excuses.giveUntilMended(others, `a router of ${site.pool} counts as lost with ${site.name}`);
+  }
+  if (!pods.some(elsewhere)) {
+    const what = `all pods of ${site.pool} count as lost with ${site.name}`;
+    world.excuses.giveUntilMended([site.address, ...others], what);
   }
   return `cut ${site.name}`;
 };
