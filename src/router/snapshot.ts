@@ -14,8 +14,8 @@ interface SnapshotOptions {
 
 type Pending = Map<string, unknown>;
 
-/** A route changes seldom, and an endpoint often: nobody needs the latest of them on disk at once. */
-const DELAY_MS = 2_000;
+/** A route changes seldom, and who made it counts on it; endpoints change often, and most of a whole is there already. */
+const DELAY_MS = { routes: 100, rest: 2_000 };
 /** So many at a time are written out: what else is to be done is not held up. */
 const PIECE = 200;
 const OWNER_KEY = 'owner';
@@ -30,7 +30,7 @@ export class Snapshot {
   readonly #writes = new Serial();
   /** By key; undefined goes. */
   #pending: Pending = new Map();
-  #cancel: (() => void) | undefined;
+  #timer: { ms: number; cancel: () => void } | undefined;
 
   private constructor(map: DurableMap, options: SnapshotOptions) {
     this.#map = map;
@@ -74,16 +74,23 @@ export class Snapshot {
     for (const host of hosts.remove) this.#change(`host/${host}`, undefined);
     for (const host of certificates.remove) this.#change(`certificate/${host}`, undefined);
     for (const id of pools.remove) this.#change(`pool/${id}`, undefined);
-    this.#cancel ??= this.#options.clock.after(DELAY_MS, () => {
-      this.#cancel = undefined;
-      void this.#write();
-    });
+    this.#schedule(delta.from > 0 && isAboutRoutes(delta) ? DELAY_MS.routes : DELAY_MS.rest);
   }
 
   async close(): Promise<void> {
-    this.#cancel?.();
+    this.#timer?.cancel();
     await this.#write();
     await this.#map.close();
+  }
+
+  #schedule(ms: number): void {
+    if (this.#timer !== undefined && this.#timer.ms <= ms) return;
+    this.#timer?.cancel();
+    const cancel = this.#options.clock.after(ms, () => {
+      this.#timer = undefined;
+      void this.#write();
+    });
+    this.#timer = { ms, cancel };
   }
 
   async #read<T>(prefix: string): Promise<T[]> {
@@ -121,6 +128,9 @@ export class Snapshot {
     });
   }
 }
+
+const isAboutRoutes = ({ hosts, certificates }: Delta): boolean =>
+  [hosts, certificates].some(({ set, remove }) => set.length + remove.length > 0);
 
 const encode = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
