@@ -33,9 +33,11 @@ export class Callers {
     this.#callers = sites.map((site) => this.#call(site, portOf));
   }
 
-  /** Where it has not answered well of late. */
+  /** Where it has not answered well of late, though it should. */
   unwell(): string[] {
-    return [...this.#wells].filter(([, times]) => times < WELL).map(([address]) => address);
+    return [...this.#wells]
+      .filter(([address, times]) => times < WELL && !this.#excuses.untilMended(address))
+      .map(([address]) => address);
   }
 
   async stop(): Promise<void> {

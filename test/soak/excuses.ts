@@ -51,6 +51,11 @@ export class Excuses {
     return true;
   }
 
+  /** Whether nothing can be expected there until links are mended. */
+  untilMended(address: string): boolean {
+    return this.#untilMended.some(({ addresses }) => addresses.has(address));
+  }
+
   /** Those that explain a failure. */
   get used(): Excuse[] {
     return this.#excuses.filter(({ failures }) => failures > 0);
