@@ -14,8 +14,8 @@ import {
   SECRETS,
   SERVICES,
 } from '../../src/kube/index.ts';
-import { PRIVATE_SERVICE } from './clients.ts';
 import type { Chance } from '../support/random.ts';
+import { PRIVATE_SERVICE } from './clients.ts';
 import { NODE_NAMES, podOf, secretOf } from './world.ts';
 
 const namespace = 'default';

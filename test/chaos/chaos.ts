@@ -6,6 +6,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
+import { Chance } from '../support/random.ts';
 import { begin, CHANGES } from './changes.ts';
 import { PROGRAMS, type Program, ProgramClient } from './clients.ts';
 import { FAULTS, mendAll, type Shaken } from './faults.ts';
@@ -13,7 +14,6 @@ import { Kubelet } from './kubelet.ts';
 import { Ledger } from './ledger.ts';
 import type { Weight } from './node.ts';
 import { settle } from './quiet.ts';
-import { Chance } from '../support/random.ts';
 import { World } from './world.ts';
 
 export interface ChaosOptions {

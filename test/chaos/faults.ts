@@ -1,6 +1,7 @@
 /** What breaks: lines, hubs, the API server, and the programs of the nodes. */
-import type { ProgramClient } from './clients.ts';
+
 import type { Chance } from '../support/random.ts';
+import type { ProgramClient } from './clients.ts';
 import type { World } from './world.ts';
 
 export interface Shaken {

@@ -11,9 +11,9 @@ import {
   type Pod,
   type Resource,
 } from '../../src/kube/index.ts';
+import type { Chance } from '../support/random.ts';
 import type { ProgramClient } from './clients.ts';
 import type { Ledger } from './ledger.ts';
-import type { Chance } from '../support/random.ts';
 
 const EVENTS: Resource = { group: '', version: 'v1', resource: 'events', namespaced: true };
 const CONDITION = 'Chaos';
