@@ -87,6 +87,7 @@ export class Soak {
     const pause = this.#chance.integer(LONGEST_PAUSE_MS);
     const long = this.#chance.percent(LONG_IN_A_HUNDRED);
     const atOnce = this.#chance.percent(AT_ONCE_IN_A_HUNDRED);
+    await this.#world.untilReachable();
     const done = await operation(this.#world, this.#chance.fork());
     if (done === undefined) return;
     this.#operations.set(name, (this.#operations.get(name) ?? 0) + 1);

@@ -6,7 +6,7 @@ import { L7_ROUTERS, YURT_INGRESSES, type YurtIngress } from '../../src/api/inde
 import { TestAuthority } from '../../src/ingress/testing/certificates.ts';
 import { KubeClient, loadConfig, PODS, type Pod, SERVICES } from '../../src/kube/index.ts';
 import { askSupervisor, type ClusterReport, StateDirectory } from '../../src/local/supervisor/index.ts';
-import { Cluster } from '../support/cluster.ts';
+import { Cluster, eventually } from '../support/cluster.ts';
 import { type DataPlane, EMBEDDED_DATA_PLANE } from '../support/data-plane.ts';
 import { Excuses } from './excuses.ts';
 import { Processes } from './processes.ts';
@@ -84,6 +84,11 @@ export class World {
     const ports = this.#doors.get(pool);
     if (ports === undefined) throw new Error(`${pool} has no front door`);
     return ports;
+  }
+
+  /** Resolves when the API server answers: operations ask it for what they do. */
+  async untilReachable(): Promise<void> {
+    await eventually('the API server answers', () => this.client.list(L7_ROUTERS));
   }
 
   /** For names that were never there. */
