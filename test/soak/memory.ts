@@ -6,9 +6,9 @@ import type { World } from './world.ts';
 
 const LOOK_MS = 5_000;
 /** Caches fill, code is compiled. */
-const WARM_UP_MS = 60_000;
+const WARM_UP_MS = 45_000;
 /** Of a shorter life nothing can be told. */
-const SHORTEST_MS = 150_000;
+const SHORTEST_MS = 120_000;
 /** What garbage collection leaves for later, and what a few more objects need. */
 const GROWTH = { factor: 1.4, bytes: 24 * 1024 * 1024 };
 /** Looks that count as one, so that no single one decides. */

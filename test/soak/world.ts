@@ -125,10 +125,13 @@ export class World {
     return pods.filter(({ spec }) => linked.some(({ name }) => name === spec?.nodeName));
   }
 
+  /** Without those that are about to go. */
   async routerPods(pool: string): Promise<Pod[]> {
     const labelSelector = `networking.tidegate.io/router=${pool}`;
     const { items } = await this.client.list(PODS, { namespace: ROUTER_NAMESPACE, labelSelector });
-    return items.filter((pod) => pod.spec?.nodeName !== undefined);
+    return items.filter(
+      ({ spec, metadata }) => spec?.nodeName !== undefined && metadata.deletionTimestamp === undefined,
+    );
   }
 
   /** Those that answer by themselves, whatever the API server knows of them. */

@@ -1,0 +1,35 @@
+/** A short soak; `npm run soak` is the long one. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Soak } from './soak.ts';
+import { World } from './world.ts';
+
+const SEED = 1;
+const OPERATIONS = 8;
+/** Those that are over soon. */
+const QUICK = [
+  ...['kill a hub', 'kill the manager', 'kill an nginx worker', 'cut a pool', 'mend'],
+  ...['delete a pod', 'scale the application', 'add a route', 'change a route', 'renew a certificate'],
+];
+
+let directory: string;
+let world: World;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'tidegate-soak-'));
+  world = await World.open(directory, 'nginx');
+}, 120_000);
+afterAll(async () => {
+  await world?.close();
+  await rm(directory, { recursive: true, force: true });
+}, 60_000);
+
+it('answers stay in their pool and front doors open, whatever happens', async () => {
+  const lines: string[] = [];
+  const goesOn = (): boolean => lines.length < OPERATIONS;
+  const soak = new Soak(world, { seed: SEED, only: QUICK, goesOn, report: (line) => lines.push(line) });
+  const { answered } = await soak.run();
+  expect(answered).toBeGreaterThan(100);
+}, 300_000);
