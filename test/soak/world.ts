@@ -125,13 +125,17 @@ export class World {
     return pods.filter(({ spec }) => linked.some(({ name }) => name === spec?.nodeName));
   }
 
-  /** Without those that are about to go. */
+  /** Those that stay; the others serve a few requests more, over connections that they have. */
   async routerPods(pool: string): Promise<Pod[]> {
+    return (await this.allRouterPods(pool)).filter(
+      ({ metadata }) => metadata.deletionTimestamp === undefined,
+    );
+  }
+
+  async allRouterPods(pool: string): Promise<Pod[]> {
     const labelSelector = `networking.tidegate.io/router=${pool}`;
     const { items } = await this.client.list(PODS, { namespace: ROUTER_NAMESPACE, labelSelector });
-    return items.filter(
-      ({ spec, metadata }) => spec?.nodeName !== undefined && metadata.deletionTimestamp === undefined,
-    );
+    return items.filter(({ spec }) => spec?.nodeName !== undefined);
   }
 
   /** Those that answer by themselves, whatever the API server knows of them. */

@@ -7,6 +7,8 @@ import type { Operation } from './operation.ts';
 /** A router that is started elsewhere, and that all know of. */
 const ROUTER_START_S = 20;
 const MOVE_S = 20;
+/** Until a router that has to go ends its connections. */
+const LEAVE_S = 10;
 const MOST_PODS = 4;
 
 /** With some nodes cut off and others not, nobody can say which pods are told of it. */
@@ -61,7 +63,12 @@ const move: Operation = async (world, chance) => {
   if (to === undefined || others.length === 0) return undefined;
   const stay = (await world.appPods(from)).filter(({ spec }) => spec?.nodeName !== site.name);
   const routersStay = (await world.routerPods(from)).filter(({ spec }) => spec?.nodeName !== site.name);
+  const allRouters = await world.allRouterPods(from);
   world.excuses.give([site.address], MOVE_S, `${site.name} moves`);
+  if (allRouters.some(({ spec }) => spec?.nodeName === site.name)) {
+    // Connections that it has stay with it, and from there it sees its pool no more.
+    world.excuses.give(world.sites.addressesOf(from), LEAVE_S, `a router of ${from} moves with ${site.name}`);
+  }
   if ((await world.answering(stay)).length === 0 || routersStay.length === 0) {
     const what = `all that ${from} had was on ${site.name}`;
     world.excuses.give(world.sites.addressesOf(from), ROUTER_START_S, what);
