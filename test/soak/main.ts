@@ -18,6 +18,18 @@ const { values } = parseArgs({
     only: { type: 'string', multiple: true, default: SORTS.flatMap(Object.keys) },
   },
 });
+const wrong = [
+  ...(Number(values.minutes) > 0 ? [] : ['--minutes is a number above 0']),
+  ...(Number.isSafeInteger(Number(values.seed)) ? [] : ['--seed is a whole number']),
+  ...(['nginx', 'embedded'].includes(values.dataplane) ? [] : ['--dataplane is nginx or embedded']),
+  ...(values.only.every((name) => name in OPERATIONS)
+    ? []
+    : [`--only is one of: ${Object.keys(OPERATIONS).join(', ')}`]),
+];
+if (wrong.length > 0) {
+  console.error(wrong.join('\n'));
+  process.exit(2);
+}
 const seed = Number(values.seed);
 const print = (line: string): void => console.log(line);
 print(`seed ${seed}, data plane ${values.dataplane}`);
