@@ -10,21 +10,22 @@ import { lastWorries, summary } from './report.ts';
 import { Soak, Violation } from './soak.ts';
 import { World } from './world.ts';
 
+const OPERATIONS = SORTS.flatMap(Object.keys);
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '10' },
     seed: { type: 'string', default: String(randomInt(2 ** 32)) },
     dataplane: { type: 'string', default: 'nginx' },
-    only: { type: 'string', multiple: true, default: SORTS.flatMap(Object.keys) },
+    only: { type: 'string', multiple: true, default: OPERATIONS },
   },
 });
 const wrong = [
   ...(Number(values.minutes) > 0 ? [] : ['--minutes is a number above 0']),
   ...(Number.isSafeInteger(Number(values.seed)) ? [] : ['--seed is a whole number']),
   ...(['nginx', 'embedded'].includes(values.dataplane) ? [] : ['--dataplane is nginx or embedded']),
-  ...(values.only.every((name) => name in OPERATIONS)
+  ...(values.only.every((name) => OPERATIONS.includes(name))
     ? []
-    : [`--only is one of: ${Object.keys(OPERATIONS).join(', ')}`]),
+    : [`--only is one of: ${OPERATIONS.join(', ')}`]),
 ];
 if (wrong.length > 0) {
   console.error(wrong.join('\n'));
