@@ -9,7 +9,7 @@ const BACK_S = 15;
 
 const cutPool: Operation = async (world, chance) => {
   const pool = chance.of(world.sites.pools);
-  if (world.sites.linkOf(pool) !== 'up') return undefined;
+  if (world.sites.linkOf(pool) !== 'up' || !(await isServed(world, pool))) return undefined;
   await cut(world, world.sites.of(pool));
   return `cut ${pool}`;
 };
@@ -22,6 +22,7 @@ const cutNode: Operation = async (world, chance) => {
   const site = chance.of(world.sites.all);
   const others = world.sites.addressesOf(site.pool).filter((address) => address !== site.address);
   if (world.sites.linkOf(site.pool) !== 'up' || others.length === 0) return undefined;
+  if (!(await isServed(world, site.pool))) return undefined;
   const elsewhere = ({ spec }: Pod): boolean => spec?.nodeName !== site.name;
   const routers = await world.routerPods(site.pool);
   const pods = await world.answering(await world.appPods(site.pool));
@@ -49,6 +50,18 @@ export const LINKS: Record<string, Operation> = {
   'cut a node': cutNode,
   mend: mendAll,
 };
+
+/** What a pool has when it is cut off is all that it has until it is mended: who is about to start would not be told to. */
+async function isServed(world: World, pool: string): Promise<boolean> {
+  const isThere = ({ spec }: Pod): boolean =>
+    world.sites.of(pool).some(({ name }) => name === spec?.nodeName);
+  const isReady = ({ status }: Pod): boolean =>
+    status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') ??
+    false;
+  const routers = await world.routerPods(pool);
+  const pods = await world.answering(await world.appPods(pool));
+  return routers.some((router) => isThere(router) && isReady(router)) && pods.length > 0;
+}
 
 async function cut(world: World, sites: readonly Site[]): Promise<void> {
   await world.cluster.tidegate('cut', ...sites.map(({ name }) => name));
