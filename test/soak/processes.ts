@@ -1,5 +1,6 @@
 /** Which processes a cluster consists of, and killing them. */
 import { readdir, readFile } from 'node:fs/promises';
+import { isErrno } from '../../src/disk/errors.ts';
 import type { Pod } from '../../src/kube/index.ts';
 import { crashDelay } from '../../src/local/node/pods/record.ts';
 import type { Cluster } from '../support/cluster.ts';
@@ -31,8 +32,18 @@ export class Processes {
   killPod(pod: Pod, pid: number): number {
     const crashes = this.crashesOf(pod) + 1;
     this.#crashes.set(pod.metadata.uid ?? '', crashes);
-    process.kill(pid, 'SIGKILL');
+    kill(pid);
     return crashDelay(crashes) / 1000;
+  }
+}
+
+/** False when it has just ended by itself, or with somebody else. */
+export function kill(pid: number): boolean {
+  try {
+    return process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (isErrno(error, 'ESRCH')) return false;
+    throw error;
   }
 }
 

@@ -1,6 +1,6 @@
 /** kill -9 of anything. Whatever the cluster needs is started again; most of it nobody may notice. */
 import type { Pod } from '../../../src/kube/index.ts';
-import { childrenOf } from '../processes.ts';
+import { childrenOf, kill } from '../processes.ts';
 import type { World } from '../world.ts';
 import type { Operation } from './operation.ts';
 
@@ -15,23 +15,16 @@ const MOST_CRASHES = 3;
 /** Of those whom nobody needs to answer a request. */
 const hidden =
   (name: string): Operation =>
-  async (world) => {
-    await killPart(world, name);
-    return `kill -9 ${name}`;
-  };
+  (world) =>
+    killPart(world, name);
 
-const hub: Operation = async (world, chance) => {
-  const name = `hub-${chance.of(world.sites.all).name}`;
-  await killPart(world, name);
-  return `kill -9 ${name}`;
-};
+const hub: Operation = (world, chance) => killPart(world, `hub-${chance.of(world.sites.all).name}`);
 
 /** The node's own address is served by its agent. */
 const agent: Operation = async (world, chance) => {
   const { name, address } = chance.of(world.sites.all);
   world.excuses.give([address], ROUTER_START_S, `the agent of ${name} was killed`);
-  await killPart(world, name);
-  return `kill -9 ${name}`;
+  return killPart(world, name);
 };
 
 /** The pool has others, or else nobody until it is back. */
@@ -62,8 +55,7 @@ const nginxMaster: Operation = async (world, chance) => {
   const [pool, masters] = await mastersOf(world, chance.of(world.sites.pools));
   if (masters.length === 0) return undefined;
   world.excuses.give(world.sites.addressesOf(pool), NGINX_START_S, `nginx of ${pool} was killed`);
-  process.kill(chance.of(masters), 'SIGKILL');
-  return `kill -9 the nginx master of ${pool}`;
+  return kill(chance.of(masters)) ? `kill -9 the nginx master of ${pool}` : undefined;
 };
 
 const nginxWorker: Operation = async (world, chance) => {
@@ -71,8 +63,7 @@ const nginxWorker: Operation = async (world, chance) => {
   const workers = (await Promise.all(masters.map(childrenOf))).flat();
   if (workers.length === 0) return undefined;
   world.excuses.give(world.sites.addressesOf(pool), MOMENT_S, `a worker of nginx of ${pool} was killed`);
-  process.kill(chance.of(workers), 'SIGKILL');
-  return `kill -9 an nginx worker of ${pool}`;
+  return kill(chance.of(workers)) ? `kill -9 an nginx worker of ${pool}` : undefined;
 };
 
 /** Pods go on, but nodes and all that they listen on end with it. */
@@ -97,9 +88,9 @@ export const KILLS: Record<string, Operation> = {
   'kill an nginx worker': nginxWorker,
 };
 
-async function killPart(world: World, name: string): Promise<void> {
+async function killPart(world: World, name: string): Promise<string | undefined> {
   const pid = (await world.report()).processes.find((part) => part.name === name)?.pid;
-  if (pid !== undefined) process.kill(pid, 'SIGKILL');
+  return pid !== undefined && kill(pid) ? `kill -9 ${name}` : undefined;
 }
 
 async function someProcess(
