@@ -8,7 +8,6 @@ import {
   getCondition,
   INGRESS_CLASSES,
   INGRESSES,
-  isNotFound,
   type KubeObject,
   POD_DISRUPTION_BUDGETS,
   type Resource,
@@ -30,22 +29,27 @@ afterAll(async () => {
 
 const routersAre = (...expected: string[]): Promise<unknown> =>
   expect.poll(() => world.routers(), { interval: 10 }).toEqual(expected);
-const isGone = <T extends KubeObject>(resource: Resource<T>, name: string, namespace?: string) =>
-  world.client.get(resource, { name, namespace }).then(() => false, isNotFound);
-const addressesOf = async (ingress: string): Promise<unknown> =>
-  (await world.ingress(ingress)).status?.loadBalancer?.ingress?.map(({ ip }) => ip) ?? [];
+
+const configMap = (name: string, data: Record<string, string>): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace: 'shop' },
+  data,
+});
 
 describe('a class', () => {
   it('gets a router with its first Ingress, and loses it with its last', async () => {
     await world.makeClass('gold');
     await world.make(ingressObject('a', 'gold', ['a.example']));
     await routersAre('gold: a.example');
-    await eventually(async () => !(await isGone(DEPLOYMENTS, 'tidegate-router-gold', SYSTEM_NAMESPACE)));
+    await eventually(
+      async () => !(await world.isGone(DEPLOYMENTS, 'tidegate-router-gold', SYSTEM_NAMESPACE)),
+    );
     await world.remove(INGRESSES, 'a', 'shop');
     await routersAre();
     for (const resource of [DEPLOYMENTS, SERVICES, SERVICE_ACCOUNTS])
-      expect(await isGone(resource as Resource, 'tidegate-router-gold', SYSTEM_NAMESPACE)).toBe(true);
-    expect(await isGone(CLUSTER_ROLES, 'tidegate-router-gold')).toBe(true);
+      expect(await world.isGone(resource as Resource, 'tidegate-router-gold', SYSTEM_NAMESPACE)).toBe(true);
+    expect(await world.isGone(CLUSTER_ROLES, 'tidegate-router-gold')).toBe(true);
   });
 
   it('of another controller, or none at all, is left alone', async () => {
@@ -94,7 +98,7 @@ describe('a class', () => {
     await world.run('gold');
     await world.serve('gold');
     const [before] = (await eventually(async () => {
-      const addresses = (await addressesOf('b')) as string[];
+      const addresses = (await world.addressesOf('b')) as string[];
       return addresses.length > 0 && addresses;
     })) as string[];
     await world.make(ingressObject('b', 'gold', ['b.example'], { paths: 3 }));
@@ -107,8 +111,8 @@ describe('a class', () => {
     expect(await world.routers()).toContain('gold: (a.example) b.example');
     await world.serve('gold-2');
     await routersAre('gold-2: a.example', 'gold: b.example');
-    await eventually(async () => !((await addressesOf('a')) as string[]).includes(before!));
-    expect(await addressesOf('b')).toEqual([before]);
+    await eventually(async () => !((await world.addressesOf('a')) as string[]).includes(before!));
+    expect(await world.addressesOf('b')).toEqual([before]);
   });
 
   it('has what is for all hosts on every router', async () => {
@@ -143,7 +147,9 @@ describe('a class', () => {
     await routersAre('gold: a.example');
     await world.make(parametersObject('gold', { sharedAddress: 'front' }));
     await routersAre('front: a.example', 'gold: a.example');
-    await eventually(async () => !(await isGone(DEPLOYMENTS, 'tidegate-router-front', SYSTEM_NAMESPACE)));
+    await eventually(
+      async () => !(await world.isGone(DEPLOYMENTS, 'tidegate-router-front', SYSTEM_NAMESPACE)),
+    );
     expect((await world.router('gold'))?.metadata.deletionTimestamp).toBeUndefined();
     await world.run('front');
     await world.serve('front');
@@ -158,9 +164,11 @@ describe('a class', () => {
       metadata: { name: 'door' },
       spec: { ingressClassName: 'gold', driver: 'embedded', pool: 'paris', workload: { replicas: 2 } },
     });
-    await eventually(async () => !(await isGone(DEPLOYMENTS, 'tidegate-router-door', SYSTEM_NAMESPACE)));
     await eventually(
-      async () => !(await isGone(POD_DISRUPTION_BUDGETS, 'tidegate-router-door', SYSTEM_NAMESPACE)),
+      async () => !(await world.isGone(DEPLOYMENTS, 'tidegate-router-door', SYSTEM_NAMESPACE)),
+    );
+    await eventually(
+      async () => !(await world.isGone(POD_DISRUPTION_BUDGETS, 'tidegate-router-door', SYSTEM_NAMESPACE)),
     );
     await world.make(ingressObject('a', 'gold', ['a.example']));
     await eventually(async () => (await world.router('door'))?.status?.hosts === 1);
@@ -207,12 +215,7 @@ describe('parameters', () => {
     });
     await world.make(
       parametersObject('own', { httpPort: '8000' }, 'shop'),
-      {
-        apiVersion: 'v1',
-        kind: 'ConfigMap',
-        metadata: { name: 'own', namespace: 'shop' },
-        data: { httpPort: '9000' },
-      } as KubeObject,
+      configMap('own', { httpPort: '9000' }),
       withScope('one', 'IngressClassParameters', 'networking.tidegate.io'),
       withScope('two', 'ConfigMap'),
       ingressObject('a', 'one', ['a.example']),
@@ -224,21 +227,11 @@ describe('parameters', () => {
       workload: { httpPort: 8000 },
     });
     expect((await world.router('two'))?.spec.workload?.httpPort).toBe(9000);
-    await world.make({
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: { name: 'own', namespace: 'shop' },
-      data: { httpPort: '9001' },
-    } as KubeObject);
+    await world.make(configMap('own', { httpPort: '9001' }));
     await eventually(async () => (await world.router('two'))?.spec.workload?.httpPort === 9001);
     // Other parameters are no reason to begin anew.
     const { uid } = (await world.router('one'))!.metadata;
-    await world.make({
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: { name: 'other', namespace: 'shop' },
-      data: { httpPort: '9100' },
-    } as KubeObject);
+    await world.make(configMap('other', { httpPort: '9100' }));
     await world.client.patch(INGRESS_CLASSES, { name: 'one' }, 'merge', {
       spec: { parameters: { apiGroup: null, kind: 'ConfigMap', name: 'other' } },
     });

@@ -154,6 +154,14 @@ export class IngressWorld {
     return this.client.get(INGRESSES, { name, namespace });
   }
 
+  async addressesOf(ingress: string): Promise<(string | undefined)[]> {
+    return (await this.ingress(ingress)).status?.loadBalancer?.ingress?.map(({ ip }) => ip) ?? [];
+  }
+
+  isGone<T extends KubeObject>(resource: Resource<T>, name: string, namespace?: string): Promise<boolean> {
+    return this.client.get(resource, { name, namespace }).then(() => false, isNotFound);
+  }
+
   async remove<T extends KubeObject>(resource: Resource<T>, name: string, namespace?: string): Promise<void> {
     await this.client.delete(resource, { name, namespace });
   }

@@ -1,15 +1,7 @@
 /** What is told about classes and routers, and what nobody may write, against an embedded API server. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { L7_ROUTERS, ROUTER_STATE_ANNOTATION, SYSTEM_NAMESPACE } from '../../src/api/index.ts';
-import {
-  DEPLOYMENTS,
-  isNotFound,
-  type KubeObject,
-  NODES,
-  type Resource,
-  ROLES,
-  SERVICES,
-} from '../../src/kube/index.ts';
+import { DEPLOYMENTS, type KubeObject, NODES, ROLES, SERVICES } from '../../src/kube/index.ts';
 import { eventually } from '../pools/support.ts';
 import { classObject, IngressWorld, ingressObject, parametersObject, undefinedIfGone } from './support.ts';
 
@@ -25,10 +17,6 @@ afterAll(async () => {
 
 const routersAre = (...expected: string[]): Promise<unknown> =>
   expect.poll(() => world.routers(), { interval: 10 }).toEqual(expected);
-const isGone = <T extends KubeObject>(resource: Resource<T>, name: string, namespace?: string) =>
-  world.client.get(resource, { name, namespace }).then(() => false, isNotFound);
-const addressesOf = async (ingress: string): Promise<unknown> =>
-  (await world.ingress(ingress)).status?.loadBalancer?.ingress?.map(({ ip }) => ip) ?? [];
 
 describe('what is told', () => {
   beforeEach(async () => {
@@ -39,9 +27,9 @@ describe('what is told', () => {
     await world.make(ingressObject('a', 'gold', ['a.example', 'b.example']));
     await routersAre('gold-2: b.example', 'gold: a.example');
     await world.run('gold');
-    await eventually(async () => ((await addressesOf('a')) as string[]).length === 1);
+    await eventually(async () => ((await world.addressesOf('a')) as string[]).length === 1);
     await world.run('gold-2');
-    await eventually(async () => ((await addressesOf('a')) as string[]).length === 2);
+    await eventually(async () => ((await world.addressesOf('a')) as string[]).length === 2);
     const [, { items: services }] = [0, await world.client.list(SERVICES, { namespace: SYSTEM_NAMESPACE })];
     const ports = services.flatMap(({ spec }) => spec?.ports?.map(({ nodePort }) => nodePort) ?? []);
     const { status } = await world.ingress('a');
@@ -50,7 +38,7 @@ describe('what is told', () => {
     ).toEqual(ports.sort());
     await world.make(ingressObject('a', 'unknown', ['a.example', 'b.example']));
     await routersAre();
-    await eventually(async () => ((await addressesOf('a')) as string[]).length === 0);
+    await eventually(async () => ((await world.addressesOf('a')) as string[]).length === 0);
   });
 
   it('whoever comes second is told, and the router says so too', async () => {
@@ -126,11 +114,11 @@ describe('what is told', () => {
   it('what somebody changes by hand is put right', async () => {
     await world.make(ingressObject('a', 'gold', ['a.example']));
     const target = { name: 'tidegate-router-gold', namespace: SYSTEM_NAMESPACE };
-    await eventually(async () => !(await isGone(DEPLOYMENTS, target.name, target.namespace)));
+    await eventually(async () => !(await world.isGone(DEPLOYMENTS, target.name, target.namespace)));
     await world.client.patch(DEPLOYMENTS, target, 'merge', { spec: { replicas: 7 } });
     await eventually(async () => (await world.client.get(DEPLOYMENTS, target)).spec?.replicas === 1);
     await world.remove(SERVICES, target.name, target.namespace);
-    await eventually(async () => !(await isGone(SERVICES, target.name, target.namespace)));
+    await eventually(async () => !(await world.isGone(SERVICES, target.name, target.namespace)));
   });
 });
 
@@ -166,8 +154,10 @@ describe('the kinds, as an API server holds people to them', () => {
   it('a router of a driver that is not ours is left to its own provisioner', async () => {
     await world.make(router('cloud', { ingressClassName: 'gold', driver: 'octavia' }), classObject('gold'));
     await world.make(router('ours', { ingressClassName: 'gold', driver: 'embedded' }));
-    await eventually(async () => !(await isGone(DEPLOYMENTS, 'tidegate-router-ours', SYSTEM_NAMESPACE)));
-    expect(await isGone(DEPLOYMENTS, 'tidegate-router-cloud', SYSTEM_NAMESPACE)).toBe(true);
+    await eventually(
+      async () => !(await world.isGone(DEPLOYMENTS, 'tidegate-router-ours', SYSTEM_NAMESPACE)),
+    );
+    expect(await world.isGone(DEPLOYMENTS, 'tidegate-router-cloud', SYSTEM_NAMESPACE)).toBe(true);
     expect((await world.router('cloud'))?.metadata.finalizers).toBeUndefined();
   });
 });

@@ -1,7 +1,7 @@
 /** The constant load: somebody at every node who asks the front door there, all the time. */
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ask } from '../support/load.ts';
+import { type Answer, ask } from '../support/load.ts';
 import type { Excuses } from './excuses.ts';
 import type { Site } from './sites.ts';
 
@@ -55,7 +55,7 @@ export class Callers {
       const agent = i % 2 === 0 ? this.#agent : undefined;
       try {
         const url = `http://${address}:${portOf(pool)}/`;
-        const { pod, node } = await ask(url, agent, { host: STORY_HOST });
+        const { pod, node } = await askAsClientsDo(url, agent);
         this.#onAnswer(site, pool, pod, node);
       } catch (error) {
         this.#onFailure(
@@ -77,5 +77,20 @@ export class Callers {
   #onFailure(failure: Failure, started: number): void {
     this.#wells.set(failure.address, 0);
     if (!this.#excuses.explain(failure.address, started, performance.now())) this.violations.push(failure);
+  }
+}
+
+/**
+ * A router that goes closes the connections that nothing goes over, maybe just when a request sets out: HTTP clients ask
+ * again then, over another one. What was answered in part, or over a new connection not at all, is a failure.
+ */
+async function askAsClientsDo(url: string, agent: Agent | undefined): Promise<Answer> {
+  const headers = { host: STORY_HOST };
+  try {
+    return await ask(url, agent, headers);
+  } catch (error) {
+    const { code, reusedSocket } = error as NodeJS.ErrnoException & { reusedSocket?: boolean };
+    if (code !== 'ECONNRESET' || !reusedSocket) throw error;
+    return ask(url, undefined, headers);
   }
 }

@@ -60,6 +60,7 @@ export class Memory {
   async #run(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       await this.#look();
+      // Woken early, it is the end.
       await sleep(LOOK_MS, undefined, { signal: this.#stop.signal }).catch(() => undefined);
     }
   }

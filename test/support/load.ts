@@ -65,12 +65,6 @@ export function ask(url: string, agent?: Agent, headers?: Record<string, string>
       });
     });
     request.on('timeout', () => request.destroy(new Error('no answer within 10 s')));
-    request.on('error', (error: NodeJS.ErrnoException) => {
-      // The other side may close a connection that nothing went over for a while just when a request sets out: HTTP
-      // clients ask again then.
-      if (request.reusedSocket && error.code === 'ECONNRESET')
-        ask(url, undefined, headers).then(resolve, reject);
-      else reject(error);
-    });
+    request.on('error', (error) => reject(Object.assign(error, { reusedSocket: request.reusedSocket })));
   });
 }

@@ -196,6 +196,7 @@ export class Supervisor {
       if (names.length > 0) this.#report(`link ${action === 'cut' ? 'cut' : 'mended'}: ${names.join(', ')}`);
       return names;
     });
+    // Who asked for it hears of a failure; the next one only waits for its turn.
     this.#changingLinks = change.catch(() => undefined);
     return change;
   }

@@ -65,6 +65,7 @@ local function rules_of(text)
   return rules
 end
 
+-- `metrics.lua` adds where requests are counted.
 function decode.host(text)
   local said = cjson.decode(text)
   return {
@@ -72,8 +73,6 @@ function decode.host(text)
     redirect = said.redirectToHttps == true,
     rules = rules_of(said.rules),
     ingresses = settings.access_log and said.ingresses or nil,
-    -- Where requests are counted, by Service; see `metrics.lua`.
-    counts = nil,
   }
 end
 
