@@ -77,7 +77,7 @@ function requestOf(url: URL, written: string, headers: Record<string, string>): 
   return { host: headers.host ?? url.host, path, headers, secure: url.protocol === 'https:' };
 }
 
-/** Of the classes that Ingresses have, those that know the host, and have a router in the pool; when none does, all. */
+/** Of the classes that Ingresses have, those that know the host and have a router in the pool; else one of both, else all. */
 async function traceAll(
   objects: TraceObjects,
   request: MatchRequest,
@@ -88,7 +88,9 @@ async function traceAll(
   const classNames = only === undefined ? used : [only];
   if (classNames.length === 0) throw new CommandError('there is no Ingress that has a class.');
   const traces = classNames.map((className) => trace(objects, { ...request, className, pool }, Date.now()));
-  const known = traces.filter(({ match }) => match.kind !== 'notFound');
-  const served = known.filter(({ routers }) => pool === undefined || routers.length > 0);
-  return [served, known, traces].find((some) => some.length > 0) ?? [];
+  const isKnown = ({ match }: Trace): boolean => match.kind !== 'notFound';
+  const isServed = ({ routers }: Trace): boolean => pool === undefined || routers.length > 0;
+  const known = traces.filter(isKnown);
+  const choices = [known.filter(isServed), known, traces.filter(isServed), traces];
+  return choices.find((some) => some.length > 0) ?? [];
 }

@@ -27,7 +27,10 @@ export function doorState(observed: Observed, name: string): DoorState {
   const obstacle = inTheWay(observed);
   if (obstacle !== undefined) return failure('ClassTaken', obstacleText(obstacle, name));
   if (!exists)
-    return failure('PoolNotFound', `there is no NodePool ${pool}: make it, or take it out of the spec`);
+    return failure(
+      'PoolNotFound',
+      `there is no NodePool or NodeGroup ${pool}: make it, or take it out of the spec`,
+    );
   const leaving = [namespace, ingressClass, router].find(
     (object) => object !== undefined && isBeingDeleted(object),
   );

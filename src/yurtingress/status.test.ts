@@ -56,7 +56,7 @@ describe('the state of a front door', () => {
     [
       'no pool',
       { exists: false },
-      'Failure PoolNotFound: there is no NodePool hangzhou: make it, or take it out of the spec',
+      'Failure PoolNotFound: there is no NodePool or NodeGroup hangzhou: make it, or take it out of the spec',
     ],
     [
       'a class of the same name',

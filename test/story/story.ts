@@ -144,6 +144,8 @@ export function story(dataPlane: DataPlane): void {
     expect(traced).toMatch(/^ +\d+\. Endpoint \S+ on node node-a$/m);
     expect(traced).toMatch(/on node node-c: not used \(OtherPool/);
     expect(traced).toContain('=> one of 2 endpoints above, by Ingress default/hangzhou');
+    const unknown = await world.trace('http://nobody.example.com/', '--pool', 'hangzhou');
+    expect(unknown.match(/Class \w+/g)).toEqual(['Class hangzhou']);
     const text = await tidegate('status');
     expect(text).toMatch(/^hangzhou +NodeGroup +2\/2 +up +node-a,node-b$/m);
     expect(text).toMatch(

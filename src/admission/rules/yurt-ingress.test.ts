@@ -58,7 +58,7 @@ describe('a YurtIngress', () => {
 
   it('is warned of pools that are not there, also when there is none at all', () => {
     expect(judge([{ name: 'hangzou' }], undefined, [])).toEqual([
-      'warning: spec.pools[0].name: there is no NodePool "hangzou" yet',
+      'warning: spec.pools[0].name: there is no NodePool or NodeGroup "hangzou" yet',
     ]);
   });
 

@@ -39,7 +39,9 @@ export const yurtIngressRule = (
       if (isOld) verdict.warnings.push(...problems.map(({ path, message }) => `${path}: ${message}`));
       else verdict.problems.push(...problems);
       if (!isPool(membership, pool.name))
-        verdict.warnings.push(`${path}.name: there is no NodePool ${JSON.stringify(pool.name)} yet`);
+        verdict.warnings.push(
+          `${path}.name: there is no NodePool or NodeGroup ${JSON.stringify(pool.name)} yet`,
+        );
     }
     return verdict;
   },
