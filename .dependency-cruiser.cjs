@@ -1,8 +1,9 @@
-/** Each folder of src/ imports only from those above it in this list, as the architecture section of the README says. */
+/** The packages, each importing only those above it, and only through their entry points. */
+const PACKAGES = ['disk', 'kube', 'serving', 'envtest', 'tidegate'];
+
+/** Each folder of packages/tidegate/src imports only from those above it in this list, as docs/architecture.md says. */
 const LAYERS = [
   'api',
-  'disk',
-  'kube',
   'scope',
   'pools',
   'apps',
@@ -14,22 +15,39 @@ const LAYERS = [
   'approval',
   'manager',
   'hub',
-  'local',
-  'console',
+  'supervisor',
   'cli',
 ];
+
+const packageRules = PACKAGES.map((name, index) => ({
+  name: `${name}-imports-only-packages-above`,
+  comment: `packages/${name} may import ${PACKAGES.slice(0, index).join(', ') || 'no other package'}`,
+  severity: 'error',
+  from: { path: `^packages/${name}/` },
+  to: { path: `^packages/(${PACKAGES.slice(index + 1).join('|') || 'nothing-below'})/` },
+}));
 
 const layerRules = LAYERS.map((layer, index) => ({
   name: `${layer}-imports-only-what-is-above`,
   comment: `src/${layer} may import itself and ${LAYERS.slice(0, index).join(', ') || 'nothing else'}`,
   severity: 'error',
-  from: { path: `^src/${layer}/` },
-  to: { path: `^src/(${LAYERS.slice(index + 1).join('|') || 'nothing-below'})/` },
+  from: { path: `^packages/tidegate/src/${layer}/` },
+  to: { path: `^packages/tidegate/src/(${LAYERS.slice(index + 1).join('|') || 'nothing-below'})/` },
+}));
+
+/** No relative import reaches into another package: that is what its entry points are for. */
+const entryRules = PACKAGES.filter((name) => name !== 'tidegate').map((name) => ({
+  name: `${name}-is-used-through-its-entry-points`,
+  severity: 'error',
+  from: { pathNot: `^packages/${name}/` },
+  to: { path: `^packages/${name}/`, dependencyTypes: ['local'] },
 }));
 
 module.exports = {
   forbidden: [
+    ...packageRules,
     ...layerRules,
+    ...entryRules,
     {
       name: 'no-cycles',
       severity: 'error',
@@ -38,23 +56,26 @@ module.exports = {
     },
     {
       name: 'apiserver-stands-alone',
-      comment:
-        'The embedded API server knows nothing of Tidegate but the Kubernetes kit and files that survive a crash.',
+      comment: 'The embedded API server knows nothing of the controllers and nodes that work with it.',
       severity: 'error',
-      from: { path: '^src/local/apiserver/' },
-      to: { path: '^src/', pathNot: '^src/(local/apiserver|kube|disk)/' },
+      from: { path: '^packages/envtest/src/apiserver/' },
+      to: { path: '^packages/envtest/src/(controllers|node)/' },
     },
     {
       name: 'nothing-imports-tests',
       severity: 'error',
-      from: { pathNot: '(\\.test\\.ts$|^test/|/testing/)' },
-      to: { path: '(\\.test\\.ts$|^test/|/testing/)' },
+      from: { pathNot: '(\\.test\\.ts$|^test/|/testing/|/testing\\.ts$)' },
+      to: { path: '(\\.test\\.ts$|^test/|/testing/|/testing\\.ts$)' },
     },
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
+    exclude: { path: '/dist/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
-    enhancedResolveOptions: { extensions: ['.ts', '.js'] },
+    enhancedResolveOptions: {
+      extensions: ['.ts', '.js'],
+      conditionNames: ['tidegate-source', 'node', 'import'],
+    },
   },
 };

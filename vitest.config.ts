@@ -1,7 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { configDefaults, defineConfig } from 'vitest/config';
+import { sources } from './vitest.sources.ts';
 
 export default defineConfig({
+  ...sources,
   test: {
     // Most tests wait for processes more than they compute; the default would be one less than there are cores.
     maxWorkers: Math.max(2, availableParallelism() - 1),
@@ -11,8 +13,8 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000 } },
     reporters: ['default', ['json', { outputFile: 'node_modules/.vitest/report.json' }]],
     projects: [
-      // Nothing happens at import time in src, so its tests can share what was imported: half the time.
-      { extends: true, test: { name: 'src', include: ['src/**/*.test.ts'], isolate: false } },
+      // Nothing happens at import time in the packages, so their tests share what was imported: half the time.
+      { extends: true, test: { name: 'packages', include: ['packages/*/src/**/*.test.ts'], isolate: false } },
       {
         extends: true,
         // test/kube is run by `npm run test:kube`.

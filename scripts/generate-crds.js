@@ -1,16 +1,17 @@
-// Writes deploy/crds/*.yaml from the kinds in src/api. With --check it writes nothing and says whether they are stale.
+// Writes deploy/crds/*.yaml from the kinds in packages/tidegate/src/api. With --check it writes nothing and says whether they are stale.
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { stringify } from 'yaml';
 
 const DIRECTORY = join(import.meta.dirname, '../deploy/crds');
-const HEADER = '# Made by scripts/generate-crds.js from src/api: change it there.\n';
+const HEADER = '# Made by scripts/generate-crds.js from packages/tidegate/src/api: change it there.\n';
 
-/** src/api imports nothing but types, so its bundle can be run from memory. */
+/** The api folder imports nothing but types, so its bundle can be run from memory. */
 async function definitions() {
   const { outputFiles } = await build({
-    entryPoints: [join(import.meta.dirname, '../src/api/index.ts')],
+    entryPoints: [join(import.meta.dirname, '../packages/tidegate/src/api/index.ts')],
+    conditions: ['tidegate-source'],
     bundle: true,
     write: false,
     format: 'esm',

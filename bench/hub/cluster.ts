@@ -1,13 +1,7 @@
-import {
-  KubeClient,
-  type KubeObject,
-  loadConfig,
-  SERVICE_ACCOUNTS,
-  systemClock,
-} from '../../src/kube/index.ts';
-import { nodeCredentials } from '../../src/local/supervisor/credentials.ts';
-import { installRights } from '../../src/local/supervisor/install.ts';
-import { installDefinitions } from '../../src/manager/install.ts';
+import { KubeClient, type KubeObject, loadConfig, SERVICE_ACCOUNTS, systemClock } from '@tidegate/kube';
+import { installDefinitions } from '../../packages/tidegate/src/manager/install.ts';
+import { nodeCredentials } from '../../packages/tidegate/src/supervisor/credentials.ts';
+import { installRights } from '../../packages/tidegate/src/supervisor/install.ts';
 import { type RunningServer, startTidegate } from '../apiserver/servers.ts';
 import { allowReading, createPool, NODE } from './objects.ts';
 

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import type { KubeList } from '../../src/kube/index.ts';
-import { decodeList } from '../../src/kube/protobuf/index.ts';
+import { decodeList, type KubeList } from '@tidegate/kube';
 import { type Figure, millis, quantile } from '../report.ts';
 import { encodeList } from './protobuf-writer.ts';
 import type { Way } from './ways.ts';

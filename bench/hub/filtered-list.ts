@@ -1,4 +1,4 @@
-import { ENDPOINT_SLICES, SERVICES } from '../../src/kube/index.ts';
+import { ENDPOINT_SLICES, SERVICES } from '@tidegate/kube';
 import { type Figure, hammer, quantile } from '../report.ts';
 import type { Cluster } from './cluster.ts';
 import { endpointSlice, service } from './objects.ts';

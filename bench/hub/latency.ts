@@ -1,4 +1,4 @@
-import { CONFIG_MAPS, ENDPOINT_SLICES, type KubeClient } from '../../src/kube/index.ts';
+import { CONFIG_MAPS, ENDPOINT_SLICES, type KubeClient } from '@tidegate/kube';
 import { type Figure, millis, quantile } from '../report.ts';
 import type { Cluster } from './cluster.ts';
 import { NAMESPACE } from './objects.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ENDPOINT_SLICES, SERVICES } from '../../src/kube/index.ts';
+import { ENDPOINT_SLICES, SERVICES } from '@tidegate/kube';
 import { type Figure, hammer } from '../report.ts';
 import type { Cluster } from './cluster.ts';
 import { type HubProcess, startHubProcess } from './hub-process.ts';

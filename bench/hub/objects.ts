@@ -1,10 +1,15 @@
 import {
-  NODE_POOLS,
+  type EndpointSlice,
+  type KubeClient,
+  type KubeObject,
   SERVICE_NAME_LABEL,
+  type Service,
+} from '@tidegate/kube';
+import {
+  NODE_POOLS,
   TOPOLOGY_KEY_POOL,
   TOPOLOGY_KEYS_ANNOTATION,
-} from '../../src/api/index.ts';
-import type { EndpointSlice, KubeClient, KubeObject, Service } from '../../src/kube/index.ts';
+} from '../../packages/tidegate/src/api/index.ts';
 
 export const NODE = 'shop-1';
 export const NAMESPACE = 'default';

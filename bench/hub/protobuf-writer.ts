@@ -1,11 +1,12 @@
 /** Protobuf as API servers write it: the embedded one writes JSON only, and its cost to the reader is to be compared. */
-import type { KubeList, KubeObject } from '../../src/kube/index.ts';
 import {
   type FieldType,
+  type KubeList,
+  type KubeObject,
   type MessageType,
   messageOfKind,
   type Scalar,
-} from '../../src/kube/protobuf/types.ts';
+} from '@tidegate/kube';
 
 const VARINT = 0;
 const BYTES = 2;

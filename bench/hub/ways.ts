@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Agent, type Dispatcher, request } from 'undici';
-import { KUBE_PROXY_USER_AGENT } from '../../src/api/index.ts';
+import { KUBE_PROXY_USER_AGENT } from '../../packages/tidegate/src/api/index.ts';
 import type { Cluster } from './cluster.ts';
 
 /** A way to the API server, as a program on the node goes it: with a token, as kube-proxy. */

@@ -11,7 +11,7 @@ import {
   PODS,
   type Pod,
   SERVICES,
-} from '../../src/kube/index.ts';
+} from '@tidegate/kube';
 import { residentMiB, startTidegate, stop } from '../apiserver/servers.ts';
 import { hammer, printFigures } from '../report.ts';
 

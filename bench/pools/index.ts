@@ -3,21 +3,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { KubeClient, type KubeObject, loadConfig, NODES, type Node, systemClock } from '@tidegate/kube';
 import {
   EDGE_APPLICATIONS,
   type EdgeApplication,
   NODE_GROUP_LABEL,
   NODE_GROUPS,
-} from '../../src/api/index.ts';
-import {
-  KubeClient,
-  type KubeObject,
-  loadConfig,
-  NODES,
-  type Node,
-  systemClock,
-} from '../../src/kube/index.ts';
-import { installDefinitions } from '../../src/manager/install.ts';
+} from '../../packages/tidegate/src/api/index.ts';
+import { installDefinitions } from '../../packages/tidegate/src/manager/install.ts';
 import { cpuMs, residentMiB, startTidegate, stop } from '../apiserver/servers.ts';
 import { type Figure, hammer, millis, printFigures, quantile } from '../report.ts';
 

@@ -1,5 +1,5 @@
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
-import { type KeyPair, selfSignedCa } from '../../src/kube/index.ts';
+import { type KeyPair, selfSignedCa } from '@tidegate/kube';
 
 const DAY_MS = 24 * 3_600_000;
 

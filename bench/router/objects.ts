@@ -1,14 +1,15 @@
-import type { KeyPair, KubeClient } from '../../src/kube/index.ts';
 import {
   ENDPOINT_SLICES,
   type EndpointSlice,
   INGRESSES,
   type Ingress,
+  type KeyPair,
+  type KubeClient,
   NAMESPACES,
   SECRETS,
   SERVICES,
   type Secret,
-} from '../../src/kube/index.ts';
+} from '@tidegate/kube';
 import { hammer } from '../report.ts';
 
 const namespace = 'bench';

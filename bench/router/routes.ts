@@ -1,4 +1,4 @@
-import type { Action, Delta, HostRoutes, Pool } from '../../src/ingress/model.ts';
+import type { Action, Delta, HostRoutes, Pool } from '../../packages/tidegate/src/ingress/model.ts';
 
 /** So many Services share the hosts, as where tenants have more names than programs. */
 const SERVICES = 100;

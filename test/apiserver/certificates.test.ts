@@ -1,6 +1,5 @@
 /** Asking the embedded server for certificates, and using them, as nodes do. */
 import { X509Certificate } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   CERTIFICATE_SIGNING_REQUESTS,
   fixedCredential,
@@ -8,7 +7,8 @@ import {
   loadConfig,
   newSigningRequest,
   requestCertificate,
-} from '../../src/kube/index.ts';
+} from '@tidegate/kube';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
 
 let embedded: Embedded;

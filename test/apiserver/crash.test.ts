@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { KubeClient, type KubeObject, loadConfig } from '@tidegate/kube';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { KubeClient, type KubeObject, loadConfig } from '../../src/kube/index.ts';
 import { startApiServerProcess } from '../support/tidegate.ts';
 
 const CONFIGMAPS = { group: '', version: 'v1', resource: 'configmaps', namespaced: true };

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { startApiServer } from '@tidegate/envtest/apiserver';
 import {
   Applier,
   Informers,
@@ -12,9 +12,9 @@ import {
   type KubeObject,
   loadConfig,
   NAMESPACES,
-} from '../../src/kube/index.ts';
-import { silentLogger } from '../../src/kube/log.ts';
-import { startApiServer } from '../../src/local/apiserver/index.ts';
+  silentLogger,
+} from '@tidegate/kube';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 
 const CONFIGMAPS = { group: '', version: 'v1', resource: 'configmaps', namespaced: true };
 

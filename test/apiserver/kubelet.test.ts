@@ -4,15 +4,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, request as httpsRequest, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { KubeClient, loadConfig, NODES, newSigningRequest, PODS, requestCertificate } from '@tidegate/kube';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import {
-  KubeClient,
-  loadConfig,
-  NODES,
-  newSigningRequest,
-  PODS,
-  requestCertificate,
-} from '../../src/kube/index.ts';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
 import { Kubectl } from '../support/kubectl.ts';
 

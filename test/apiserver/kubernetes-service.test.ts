@@ -1,6 +1,7 @@
 /** The Service by which programs in the cluster find the server. */
+
+import { ENDPOINT_SLICES, ENDPOINTS, KubeClient, loadConfig, SERVICES } from '@tidegate/kube';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { ENDPOINT_SLICES, ENDPOINTS, KubeClient, loadConfig, SERVICES } from '../../src/kube/index.ts';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
 
 let embedded: Embedded;

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { CONFIG_MAPS, DEPLOYMENTS, type KubeClient, type KubeObject } from '@tidegate/kube';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
-import { NODE_GROUPS } from '../../src/api/index.ts';
-import { createProgram } from '../../src/cli/program.ts';
-import { CONFIG_MAPS, DEPLOYMENTS, type KubeClient, type KubeObject } from '../../src/kube/index.ts';
+import { NODE_GROUPS } from '../../packages/tidegate/src/api/index.ts';
+import { createProgram } from '../../packages/tidegate/src/cli/program.ts';
 import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';
 
 const SEED = fileURLToPath(new URL('../../src/apps/render/testdata/seed-example.in.yaml', import.meta.url));

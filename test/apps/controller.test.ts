@@ -1,18 +1,5 @@
 /** EdgeApplications against the embedded API server. Where a rollout matters, the test plays the Deployment controller. */
 import { readFileSync } from 'node:fs';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
-import {
-  EDGE_APPLICATION_LABEL,
-  EDGE_APPLICATION_NAMESPACE_LABEL,
-  EDGE_APPLICATIONS,
-  type EdgeApplication,
-  type ManifestStatus,
-  NODE_GROUPS,
-  NODE_POOLS,
-  type TargetNodeGroup,
-} from '../../src/api/index.ts';
-import { applicationController } from '../../src/apps/index.ts';
 import {
   CONFIG_MAPS,
   type ConfigMap,
@@ -31,7 +18,20 @@ import {
   SERVICES,
   silentLogger,
   systemClock,
-} from '../../src/kube/index.ts';
+} from '@tidegate/kube';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import {
+  EDGE_APPLICATION_LABEL,
+  EDGE_APPLICATION_NAMESPACE_LABEL,
+  EDGE_APPLICATIONS,
+  type EdgeApplication,
+  type ManifestStatus,
+  NODE_GROUPS,
+  NODE_POOLS,
+  type TargetNodeGroup,
+} from '../../packages/tidegate/src/api/index.ts';
+import { applicationController } from '../../packages/tidegate/src/apps/index.ts';
 import { eventually } from '../pools/support.ts';
 import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';
 

@@ -1,6 +1,7 @@
 /** The first example of the README, done with kubectl and HTTP on the embedded cluster. */
+
+import type { Deployment, KubeList, KubeObject, Node, Pod, Service } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Deployment, KubeList, KubeObject, Node, Pod, Service } from '../../src/kube/index.ts';
 import { Cluster, eventually } from '../support/cluster.ts';
 import { ask } from '../support/load.ts';
 

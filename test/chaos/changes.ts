@@ -1,5 +1,5 @@
 /** What happens in the cloud: all kinds of changes that hubs have to show, hide or pass on. */
-import { NODE_GROUPS, NODE_POOLS } from '../../src/api/index.ts';
+
 import {
   CONFIG_MAPS,
   ENDPOINT_SLICES,
@@ -13,7 +13,8 @@ import {
   type Resource,
   SECRETS,
   SERVICES,
-} from '../../src/kube/index.ts';
+} from '@tidegate/kube';
+import { NODE_GROUPS, NODE_POOLS } from '../../packages/tidegate/src/api/index.ts';
 import type { Chance } from '../support/random.ts';
 import { PRIVATE_SERVICE } from './clients.ts';
 import { NODE_NAMES, podOf, secretOf } from './world.ts';

@@ -12,7 +12,7 @@ import {
   type Resource,
   SECRETS,
   SERVICES,
-} from '../../src/kube/index.ts';
+} from '@tidegate/kube';
 import type { ChaosNode } from './node.ts';
 import { secretOf, type Tokens } from './world.ts';
 

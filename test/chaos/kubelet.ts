@@ -10,7 +10,7 @@ import {
   PODS,
   type Pod,
   type Resource,
-} from '../../src/kube/index.ts';
+} from '@tidegate/kube';
 import type { Chance } from '../support/random.ts';
 import type { ProgramClient } from './clients.ts';
 import type { Ledger } from './ledger.ts';

@@ -1,10 +1,4 @@
-import {
-  isNotFound,
-  type KubeClient,
-  type KubeObject,
-  type Resource,
-  type Target,
-} from '../../src/kube/index.ts';
+import { isNotFound, type KubeClient, type KubeObject, type Resource, type Target } from '@tidegate/kube';
 
 /** How an object tells which write it has seen last. */
 export type NumberOf = (object: KubeObject) => number;

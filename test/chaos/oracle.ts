@@ -2,7 +2,7 @@
  * What every program shall see, told again from the API server's own lists in the plainest way: the meaning of filters
  * and scope, without anything of how the hub does it.
  */
-import { NODE_GROUPS, NODE_POOLS } from '../../src/api/index.ts';
+
 import {
   CONFIG_MAPS,
   type ConfigMap,
@@ -17,7 +17,8 @@ import {
   SECRETS,
   SERVICES,
   type Service,
-} from '../../src/kube/index.ts';
+} from '@tidegate/kube';
+import { NODE_GROUPS, NODE_POOLS } from '../../packages/tidegate/src/api/index.ts';
 import type { Interest, Program } from './clients.ts';
 import type { ChaosNode } from './node.ts';
 

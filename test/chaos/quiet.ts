@@ -1,7 +1,7 @@
 /** What must hold once everything is mended and nobody writes: looked at until it does, or for far too long. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { type KubeObject, qualifiedName } from '../../src/kube/index.ts';
+import { type KubeObject, qualifiedName } from '@tidegate/kube';
 import type { Interest, ProgramClient } from './clients.ts';
 import type { Shaken } from './faults.ts';
 import type { Ledger } from './ledger.ts';

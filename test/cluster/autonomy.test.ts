@@ -3,8 +3,8 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { KubeList, Pod, Service } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { KubeList, Pod, Service } from '../../src/kube/index.ts';
 import { Cluster, eventually } from '../support/cluster.ts';
 import { ask } from '../support/load.ts';
 

@@ -1,8 +1,8 @@
 /** After `tidegate down` nothing is left that runs, whatever went before. */
 import { readdir } from 'node:fs/promises';
+import { startTicksOf } from '@tidegate/envtest/node';
+import type { Pod } from '@tidegate/kube';
 import { afterEach, expect, it } from 'vitest';
-import type { Pod } from '../../src/kube/index.ts';
-import { startTicksOf } from '../../src/local/node/processes/proc.ts';
 import { Cluster } from '../support/cluster.ts';
 
 let cluster: Cluster;

@@ -4,7 +4,7 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { ClusterReport } from '../../src/local/supervisor/index.ts';
+import type { ClusterReport } from '../../packages/tidegate/src/supervisor/index.ts';
 import { eventually } from '../support/cluster.ts';
 import { Kubectl } from '../support/kubectl.ts';
 import { Tidegate } from '../support/tidegate.ts';

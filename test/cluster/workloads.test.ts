@@ -1,6 +1,7 @@
 /** What the embedded cluster does with workloads, seen through kubectl and HTTP. */
+
+import type { KubeList, Node, Pod, Service } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { KubeList, Node, Pod, Service } from '../../src/kube/index.ts';
 import { Cluster, eventually } from '../support/cluster.ts';
 import { ask, Load } from '../support/load.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { TestAuthority } from '../../src/ingress/testing/certificates.ts';
-import { ingress, secret } from '../../src/ingress/testing/objects.ts';
+import { TestAuthority } from '../../packages/tidegate/src/ingress/testing/certificates.ts';
+import { ingress, secret } from '../../packages/tidegate/src/ingress/testing/objects.ts';
 import { shownCertificate } from './support/client.ts';
 import { Cluster } from './support/cluster.ts';
 import type { MakeDriver } from './support/world.ts';

@@ -6,8 +6,8 @@ import {
   EMPTY_TABLE,
   match,
   type RouteTable,
-} from '../../src/ingress/match/index.ts';
-import type { HeaderMatch, HostRoutes, Pool } from '../../src/ingress/model.ts';
+} from '../../packages/tidegate/src/ingress/match/index.ts';
+import type { HeaderMatch, HostRoutes, Pool } from '../../packages/tidegate/src/ingress/model.ts';
 import { askHttp2, askRaw, http2Session, statusOf } from './support/client.ts';
 import { action, delta, host, pool, route } from './support/words.ts';
 import { type MakeDriver, World } from './support/world.ts';

@@ -1,4 +1,4 @@
-import { EmbeddedDriver } from '../../src/dataplane/embedded/index.ts';
+import { EmbeddedDriver } from '../../packages/tidegate/src/dataplane/embedded/index.ts';
 import { behaviour } from './behaviour/index.ts';
 import { conformance } from './conformance.ts';
 import { differential } from './differential.ts';

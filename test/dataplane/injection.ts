@@ -1,8 +1,8 @@
+import type { Ingress } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Driver } from '../../src/dataplane/driver.ts';
-import { TestAuthority } from '../../src/ingress/testing/certificates.ts';
-import { ingress, secret } from '../../src/ingress/testing/objects.ts';
-import type { Ingress } from '../../src/kube/index.ts';
+import type { Driver } from '../../packages/tidegate/src/dataplane/driver.ts';
+import { TestAuthority } from '../../packages/tidegate/src/ingress/testing/certificates.ts';
+import { ingress, secret } from '../../packages/tidegate/src/ingress/testing/objects.ts';
 import { askRaw, shownCertificate, statusOf } from './support/client.ts';
 import { Cluster } from './support/cluster.ts';
 import { EVIL_TEXTS } from './support/evil-texts.ts';

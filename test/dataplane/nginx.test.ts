@@ -1,5 +1,5 @@
-import type { Driver } from '../../src/dataplane/driver.ts';
-import { NginxDriver } from '../../src/dataplane/nginx/index.ts';
+import type { Driver } from '../../packages/tidegate/src/dataplane/driver.ts';
+import { NginxDriver } from '../../packages/tidegate/src/dataplane/nginx/index.ts';
 import { behaviour } from './behaviour/index.ts';
 import { conformance } from './conformance.ts';
 import { differential } from './differential.ts';

@@ -1,7 +1,6 @@
 /** API servers that forget, go back in time, answer nonsense or nothing: what the node runs on stays. */
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   CONFIG_MAPS,
   ENDPOINT_SLICES,
@@ -11,7 +10,8 @@ import {
   PODS,
   SECRETS,
   SERVICES,
-} from '../../src/kube/index.ts';
+} from '@tidegate/kube';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Edge, hastyClock, NODE } from '../support/edge.ts';
 import {
   configMap,

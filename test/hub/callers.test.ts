@@ -1,7 +1,7 @@
 /** Who asks, through every way into the hub, and what they get for it: with a link, and without one. */
 import { createHmac } from 'node:crypto';
+import { NODES, PODS, SECRETS, SERVICES } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { NODES, PODS, SECRETS, SERVICES } from '../../src/kube/index.ts';
 import { administratorToken, clientCertificate } from '../support/accounts.ts';
 import { Edge, NODE } from '../support/edge.ts';
 import { configMap, goOffline, goOnline, pod, service, soon, viewsOf } from '../support/edge-objects.ts';

@@ -2,11 +2,6 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client } from 'undici';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseAllDocuments } from 'yaml';
-import { hubCommand } from '../../src/cli/hub.ts';
-import { startHub } from '../../src/hub/index.ts';
 import {
   Applier,
   type ClusterConfig,
@@ -16,8 +11,13 @@ import {
   loadConfig,
   type Resource,
   silentLogger,
-} from '../../src/kube/index.ts';
-import { nodeCredentials } from '../../src/local/supervisor/credentials.ts';
+} from '@tidegate/kube';
+import { Client } from 'undici';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { hubCommand } from '../../packages/tidegate/src/cli/hub.ts';
+import { startHub } from '../../packages/tidegate/src/hub/index.ts';
+import { nodeCredentials } from '../../packages/tidegate/src/supervisor/credentials.ts';
 import { eventually } from '../support/cluster.ts';
 import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';
 

@@ -1,7 +1,8 @@
 /** In whatever form a client asks: JSON, YAML, zipped, only metadata, tables, protobuf; filtered or not, with a link or without. */
+
+import { ENDPOINT_SLICES, type KubeList, type KubeObject, SERVICES } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { ENDPOINT_SLICES, type KubeList, type KubeObject, SERVICES } from '../../src/kube/index.ts';
 import { Edge, NODE } from '../support/edge.ts';
 import {
   configMap,

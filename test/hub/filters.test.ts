@@ -1,6 +1,5 @@
 /** What each program sees of the cluster because of where and what it is: every filter, through the hub's listeners. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { NODE_POOLS } from '../../src/api/index.ts';
+
 import {
   CONFIG_MAPS,
   type ConfigMap,
@@ -15,7 +14,9 @@ import {
   type Pod,
   SERVICES,
   type Service,
-} from '../../src/kube/index.ts';
+} from '@tidegate/kube';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { NODE_POOLS } from '../../packages/tidegate/src/api/index.ts';
 import { Edge, HUB_ADDRESS, NODE } from '../support/edge.ts';
 import {
   configMap,

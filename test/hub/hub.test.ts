@@ -1,7 +1,5 @@
 /** The hub through its listeners, with a real API server behind it. */
 import { request } from 'node:http';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { NODE_POOLS } from '../../src/api/index.ts';
 import {
   CONFIG_MAPS,
   ENDPOINT_SLICES,
@@ -13,7 +11,9 @@ import {
   SERVICES,
   silentLogger,
   systemClock,
-} from '../../src/kube/index.ts';
+} from '@tidegate/kube';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { NODE_POOLS } from '../../packages/tidegate/src/api/index.ts';
 import { Edge, NODE } from '../support/edge.ts';
 import { nodesIn, service, slice, soon } from '../support/edge-objects.ts';
 

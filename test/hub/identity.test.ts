@@ -5,15 +5,7 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { approvalController } from '../../src/approval/index.ts';
-import { DurableMap } from '../../src/disk/durable-map.ts';
-import { ClientCredentials } from '../../src/hub/certificates/client-credentials.ts';
-import { openServingCertificate } from '../../src/hub/certificates/serving-certificate.ts';
-import { Access } from '../../src/hub/identity/access.ts';
-import { Authenticator } from '../../src/hub/identity/authenticator.ts';
-import type { Action } from '../../src/hub/identity/decisions.ts';
-import type { BearerIdentity, Identity } from '../../src/hub/identity/identity.ts';
+import { DurableMap } from '@tidegate/disk';
 import {
   CERTIFICATE_SIGNING_REQUESTS,
   type ClusterConfig,
@@ -31,7 +23,15 @@ import {
   SERVICES,
   silentLogger,
   systemClock,
-} from '../../src/kube/index.ts';
+} from '@tidegate/kube';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { approvalController } from '../../packages/tidegate/src/approval/index.ts';
+import { ClientCredentials } from '../../packages/tidegate/src/hub/certificates/client-credentials.ts';
+import { openServingCertificate } from '../../packages/tidegate/src/hub/certificates/serving-certificate.ts';
+import { Access } from '../../packages/tidegate/src/hub/identity/access.ts';
+import { Authenticator } from '../../packages/tidegate/src/hub/identity/authenticator.ts';
+import type { Action } from '../../packages/tidegate/src/hub/identity/decisions.ts';
+import type { BearerIdentity, Identity } from '../../packages/tidegate/src/hub/identity/identity.ts';
 import { eventually } from '../manager/support.ts';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
 import { Kubectl } from '../support/kubectl.ts';

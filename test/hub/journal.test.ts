@@ -2,9 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { DurableMap } from '../../src/disk/index.ts';
-import { Journal } from '../../src/hub/journal/index.ts';
+import { DurableMap } from '@tidegate/disk';
 import {
   KubeClient,
   type KubeObject,
@@ -14,8 +12,10 @@ import {
   NODES,
   PODS,
   type Resource,
-} from '../../src/kube/index.ts';
-import { requestInfo } from '../../src/kube/serving/request-info.ts';
+} from '@tidegate/kube';
+import { requestInfo } from '@tidegate/serving';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Journal } from '../../packages/tidegate/src/hub/journal/index.ts';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
 
 const EVENTS: Resource = { group: '', version: 'v1', resource: 'events', namespaced: true };

@@ -1,9 +1,9 @@
 /** The real kubectl through the hub, and custom resources: everything with a link, and what is left of it without one. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { CONFIG_MAPS, type KubeList, type KubeObject, type Resource } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { CONFIG_MAPS, type KubeList, type KubeObject, type Resource } from '../../src/kube/index.ts';
 import { administratorToken } from '../support/accounts.ts';
 import { Edge } from '../support/edge.ts';
 import { configMap, goOffline, goOnline, soon } from '../support/edge-objects.ts';

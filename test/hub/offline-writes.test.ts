@@ -1,5 +1,5 @@
 /** Every verb without a link, for the node and for others: kept and told later, or refused and not pretended. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
 import {
   CONFIG_MAPS,
   type KubeClient,
@@ -9,7 +9,8 @@ import {
   type Pod,
   type Resource,
   SERVICE_ACCOUNTS,
-} from '../../src/kube/index.ts';
+} from '@tidegate/kube';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Edge, NODE } from '../support/edge.ts';
 import { configMap, goOffline, goOnline, pod, podNames, soon } from '../support/edge-objects.ts';
 import { type Said, say, Watching } from '../support/wire.ts';

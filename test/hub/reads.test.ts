@@ -1,5 +1,5 @@
 /** Lists and watches as informers make them: pages, selectors, versions, bookmarks, ends; with a link and without. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
 import {
   CONFIG_MAPS,
   Informers,
@@ -11,7 +11,8 @@ import {
   SERVICES,
   silentLogger,
   systemClock,
-} from '../../src/kube/index.ts';
+} from '@tidegate/kube';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Edge, NODE } from '../support/edge.ts';
 import {
   configMap,

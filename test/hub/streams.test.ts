@@ -2,8 +2,8 @@
 
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { type KubeList, type KubeObject, SERVICES } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type KubeList, type KubeObject, SERVICES } from '../../src/kube/index.ts';
 import { Edge } from '../support/edge.ts';
 import {
   configMap,

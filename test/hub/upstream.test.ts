@@ -6,10 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DiscoveryCache } from '../../src/hub/discovery/index.ts';
-import { HEALTH_TIMINGS, Upstream, writeHead } from '../../src/hub/upstream/index.ts';
-import { Relay } from '../../src/hub/upstream/testing/relay.ts';
 import {
   CONFIG_MAPS,
   type ConfigMap,
@@ -19,8 +15,12 @@ import {
   Metrics,
   silentLogger,
   systemClock,
-} from '../../src/kube/index.ts';
-import { Exchange } from '../../src/kube/serving/exchange.ts';
+} from '@tidegate/kube';
+import { Exchange } from '@tidegate/serving';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DiscoveryCache } from '../../packages/tidegate/src/hub/discovery/index.ts';
+import { HEALTH_TIMINGS, Upstream, writeHead } from '../../packages/tidegate/src/hub/upstream/index.ts';
+import { Relay } from '../../packages/tidegate/src/hub/upstream/testing/relay.ts';
 import { eventually } from '../support/cluster.ts';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
 import { Kubectl } from '../support/kubectl.ts';

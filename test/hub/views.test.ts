@@ -2,11 +2,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { DurableMap } from '../../src/disk/durable-map.ts';
-import { objectOf } from '../../src/hub/views/item.ts';
-import type { View, ViewKey } from '../../src/hub/views/view.ts';
-import { Views } from '../../src/hub/views/views.ts';
+import { DurableMap } from '@tidegate/disk';
+import { startApiServer } from '@tidegate/envtest/apiserver';
 import {
   CONFIG_MAPS,
   type ConfigMap,
@@ -15,9 +12,12 @@ import {
   Metrics,
   silentLogger,
   systemClock,
-} from '../../src/kube/index.ts';
-import { SwitchedLink } from '../../src/kube/testing/switched-link.ts';
-import { startApiServer } from '../../src/local/apiserver/index.ts';
+} from '@tidegate/kube';
+import { SwitchedLink } from '@tidegate/kube/testing';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { objectOf } from '../../packages/tidegate/src/hub/views/item.ts';
+import type { View, ViewKey } from '../../packages/tidegate/src/hub/views/view.ts';
+import { Views } from '../../packages/tidegate/src/hub/views/views.ts';
 
 const KEY: ViewKey = {
   identity: 'sa:default:app:1',

@@ -1,6 +1,5 @@
 /** Classes, their parameters and the routers they get, against an embedded API server. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { INGRESS_CLASS_PARAMETERS, SYSTEM_NAMESPACE } from '../../src/api/index.ts';
+
 import {
   CLUSTER_ROLES,
   CONFIG_MAPS,
@@ -13,7 +12,9 @@ import {
   type Resource,
   SERVICE_ACCOUNTS,
   SERVICES,
-} from '../../src/kube/index.ts';
+} from '@tidegate/kube';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { INGRESS_CLASS_PARAMETERS, SYSTEM_NAMESPACE } from '../../packages/tidegate/src/api/index.ts';
 import { eventually } from '../pools/support.ts';
 import { classObject, IngressWorld, ingressObject, parametersObject, undefinedIfGone } from './support.ts';
 

@@ -3,9 +3,9 @@
  * Service, and a Service before its Ingress, which goes again.
  */
 import { request } from 'node:http';
+import type { Ingress, KubeList, Pod } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { L7Router } from '../../src/api/index.ts';
-import type { Ingress, KubeList, Pod } from '../../src/kube/index.ts';
+import type { L7Router } from '../../packages/tidegate/src/api/index.ts';
 import { Cluster, eventually } from '../support/cluster.ts';
 
 const s1 = [

@@ -2,14 +2,6 @@
 import { setMaxListeners } from 'node:events';
 import { inspect } from 'node:util';
 import {
-  INGRESS_CLASS_PARAMETERS,
-  L7_ROUTERS,
-  type L7Router,
-  ROUTER_LABEL,
-  SYSTEM_NAMESPACE,
-} from '../../src/api/index.ts';
-import { runIngressControllers } from '../../src/ingress/index.ts';
-import {
   Applier,
   EventRecorder,
   INGRESS_CLASSES,
@@ -26,7 +18,15 @@ import {
   type Resource,
   silentLogger,
   systemClock,
-} from '../../src/kube/index.ts';
+} from '@tidegate/kube';
+import {
+  INGRESS_CLASS_PARAMETERS,
+  L7_ROUTERS,
+  type L7Router,
+  ROUTER_LABEL,
+  SYSTEM_NAMESPACE,
+} from '../../packages/tidegate/src/api/index.ts';
+import { runIngressControllers } from '../../packages/tidegate/src/ingress/index.ts';
 import { eventually } from '../pools/support.ts';
 import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';
 

@@ -1,7 +1,12 @@
 /** What is told about classes and routers, and what nobody may write, against an embedded API server. */
+
+import { DEPLOYMENTS, type KubeObject, NODES, ROLES, SERVICES } from '@tidegate/kube';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { L7_ROUTERS, ROUTER_STATE_ANNOTATION, SYSTEM_NAMESPACE } from '../../src/api/index.ts';
-import { DEPLOYMENTS, type KubeObject, NODES, ROLES, SERVICES } from '../../src/kube/index.ts';
+import {
+  L7_ROUTERS,
+  ROUTER_STATE_ANNOTATION,
+  SYSTEM_NAMESPACE,
+} from '../../packages/tidegate/src/api/index.ts';
 import { eventually } from '../pools/support.ts';
 import { classObject, IngressWorld, ingressObject, parametersObject, undefinedIfGone } from './support.ts';
 

@@ -1,6 +1,10 @@
+import type { KubeList } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { TOPOLOGY_KEY_NODE, TOPOLOGY_KEY_POOL, TOPOLOGY_KEYS_ANNOTATION } from '../../src/api/index.ts';
-import type { KubeList } from '../../src/kube/index.ts';
+import {
+  TOPOLOGY_KEY_NODE,
+  TOPOLOGY_KEY_POOL,
+  TOPOLOGY_KEYS_ANNOTATION,
+} from '../../packages/tidegate/src/api/index.ts';
 import { eventually } from '../support/cluster.ts';
 import { findKubectl } from '../support/kubectl.ts';
 import { nameOfOurs } from './support/abandoned.ts';

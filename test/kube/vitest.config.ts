@@ -1,7 +1,9 @@
 import { defineConfig } from 'vitest/config';
+import { sources } from '../../vitest.sources.ts';
 
 /** Apart from `npm test`: it needs root, and a Kubernetes that takes minutes to build. */
 export default defineConfig({
+  ...sources,
   test: {
     include: ['test/kube/**/*.test.ts'],
     fileParallelism: false,

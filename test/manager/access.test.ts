@@ -1,6 +1,5 @@
 /** Who writes an EdgeApplication may only have made what they may make themselves. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EDGE_APPLICATIONS } from '../../src/api/index.ts';
+
 import {
   ApiStatusError,
   CONFIG_MAPS,
@@ -10,7 +9,9 @@ import {
   loadConfig,
   NAMESPACES,
   type Resource,
-} from '../../src/kube/index.ts';
+} from '@tidegate/kube';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EDGE_APPLICATIONS } from '../../packages/tidegate/src/api/index.ts';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
 import { Kubectl } from '../support/kubectl.ts';
 import { eventually, type Manager, startManager } from './support.ts';

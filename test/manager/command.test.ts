@@ -1,7 +1,7 @@
 /** `tidegate manager` as a user runs it. */
 import { createServer, type Server } from 'node:net';
+import { KubeClient, loadConfig, NAMESPACES } from '@tidegate/kube';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { KubeClient, loadConfig, NAMESPACES } from '../../src/kube/index.ts';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
 import { Kubectl } from '../support/kubectl.ts';
 import { Tidegate } from '../support/tidegate.ts';

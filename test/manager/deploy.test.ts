@@ -1,16 +1,7 @@
 /** deploy/ as a user applies it: the kinds are current, and the manager needs no more rights than it is given there. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  EDGE_APPLICATIONS,
-  type EdgeApplication,
-  L7_ROUTERS,
-  NODE_GROUP_LABEL,
-  NODE_GROUPS,
-  NODE_POOL_LABEL,
-  NODE_POOLS,
-} from '../../src/api/index.ts';
+import { runControllers } from '@tidegate/envtest/controllers';
 import {
   CERTIFICATE_SIGNING_REQUESTS,
   CONFIG_MAPS,
@@ -34,8 +25,17 @@ import {
   SERVICE_ACCOUNTS,
   SERVICES,
   silentLogger,
-} from '../../src/kube/index.ts';
-import { runControllers } from '../../src/local/controllers/index.ts';
+} from '@tidegate/kube';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  EDGE_APPLICATIONS,
+  type EdgeApplication,
+  L7_ROUTERS,
+  NODE_GROUP_LABEL,
+  NODE_GROUPS,
+  NODE_POOL_LABEL,
+  NODE_POOLS,
+} from '../../packages/tidegate/src/api/index.ts';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
 import { Kubectl } from '../support/kubectl.ts';
 import { eventually, type Manager, startManager } from './support.ts';

@@ -1,7 +1,5 @@
 /** The manager against a real API server: what it installs, what it refuses, who works, how it ends. */
 import { X509Certificate } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { EDGE_APPLICATIONS, NODE_GROUPS, NODE_POOL_LABEL, NODE_POOLS } from '../../src/api/index.ts';
 import {
   ApiStatusError,
   isNotFound,
@@ -12,7 +10,14 @@ import {
   NODES,
   type Resource,
   SECRETS,
-} from '../../src/kube/index.ts';
+} from '@tidegate/kube';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import {
+  EDGE_APPLICATIONS,
+  NODE_GROUPS,
+  NODE_POOL_LABEL,
+  NODE_POOLS,
+} from '../../packages/tidegate/src/api/index.ts';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
 import { Kubectl } from '../support/kubectl.ts';
 import { eventually, type Manager, startManager } from './support.ts';

@@ -1,7 +1,6 @@
 /** What becomes of pods whose node nobody hears: with the real node controllers, and the manager's say. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { NODE_POOL_LABEL, NODE_POOLS } from '../../src/api/index.ts';
+import { runControllers } from '@tidegate/envtest/controllers';
 import {
   KubeClient,
   type KubeObject,
@@ -12,8 +11,9 @@ import {
   NODES,
   PODS,
   silentLogger,
-} from '../../src/kube/index.ts';
-import { runControllers } from '../../src/local/controllers/index.ts';
+} from '@tidegate/kube';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NODE_POOL_LABEL, NODE_POOLS } from '../../packages/tidegate/src/api/index.ts';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
 import { eventually, type Manager, startManager } from './support.ts';
 

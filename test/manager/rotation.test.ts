@@ -1,17 +1,10 @@
 /** The certificates of the webhook through half a year: at no time does an API server fail to verify it. */
 
 import { connect } from 'node:tls';
+import { CONFIG_MAPS, KubeClient, loadConfig, NAMESPACES, SECRETS, silentLogger } from '@tidegate/kube';
+import { VirtualClock } from '@tidegate/kube/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { runWebhook } from '../../src/admission/index.ts';
-import {
-  CONFIG_MAPS,
-  KubeClient,
-  loadConfig,
-  NAMESPACES,
-  SECRETS,
-  silentLogger,
-} from '../../src/kube/index.ts';
-import { VirtualClock } from '../../src/kube/testing/virtual-clock.ts';
+import { runWebhook } from '../../packages/tidegate/src/admission/index.ts';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
 import { eventually, VALIDATING_CONFIGURATIONS } from './support.ts';
 

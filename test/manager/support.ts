@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type KubeClient, Metrics, type Resource, silentLogger } from '../../src/kube/index.ts';
-import { type ManagerOptions, runManager } from '../../src/manager/index.ts';
+import { type KubeClient, Metrics, type Resource, silentLogger } from '@tidegate/kube';
+import { type ManagerOptions, runManager } from '../../packages/tidegate/src/manager/index.ts';
 
 export const VALIDATING_CONFIGURATIONS: Resource = {
   group: 'admissionregistration.k8s.io',

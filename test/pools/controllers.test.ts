@@ -1,15 +1,3 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import {
-  DESIRED_NODE_POOL_LABEL,
-  NODE_GROUP_LABEL,
-  NODE_GROUPS,
-  NODE_POOL_LABEL,
-  NODE_POOLS,
-  type NodeGroup,
-  type NodePool,
-  WRITTEN_ANNOTATION,
-  ZONE_LABEL,
-} from '../../src/api/index.ts';
 import {
   DAEMON_SETS,
   EventRecorder,
@@ -27,8 +15,24 @@ import {
   type Resource,
   silentLogger,
   systemClock,
-} from '../../src/kube/index.ts';
-import { followMembership, type Membership, poolControllers } from '../../src/pools/index.ts';
+} from '@tidegate/kube';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  DESIRED_NODE_POOL_LABEL,
+  NODE_GROUP_LABEL,
+  NODE_GROUPS,
+  NODE_POOL_LABEL,
+  NODE_POOLS,
+  type NodeGroup,
+  type NodePool,
+  WRITTEN_ANNOTATION,
+  ZONE_LABEL,
+} from '../../packages/tidegate/src/api/index.ts';
+import {
+  followMembership,
+  type Membership,
+  poolControllers,
+} from '../../packages/tidegate/src/pools/index.ts';
 import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';
 import { eventually } from './support.ts';
 

@@ -1,3 +1,4 @@
+import type { KubeClient } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   customResourceDefinitions,
@@ -8,8 +9,7 @@ import {
   type NodeGroup,
   type NodePool,
   type NodePoolSpec,
-} from '../../src/api/index.ts';
-import type { KubeClient } from '../../src/kube/index.ts';
+} from '../../packages/tidegate/src/api/index.ts';
 import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';
 
 describe('the kinds, as an API server holds people to them', () => {

@@ -2,10 +2,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { L7_ROUTERS } from '../../src/api/index.ts';
-import { TestAuthority } from '../../src/ingress/testing/certificates.ts';
-import { ingress, secret, service, slice } from '../../src/ingress/testing/objects.ts';
 import {
   ENDPOINT_SLICES,
   fixedCredential,
@@ -21,9 +17,13 @@ import {
   SECRETS,
   SERVICES,
   silentLogger,
-} from '../../src/kube/index.ts';
-import { type RouterOptions, runRouter } from '../../src/router/index.ts';
-import { RecordingDriver } from '../../src/router/testing/recording-driver.ts';
+} from '@tidegate/kube';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { L7_ROUTERS } from '../../packages/tidegate/src/api/index.ts';
+import { TestAuthority } from '../../packages/tidegate/src/ingress/testing/certificates.ts';
+import { ingress, secret, service, slice } from '../../packages/tidegate/src/ingress/testing/objects.ts';
+import { type RouterOptions, runRouter } from '../../packages/tidegate/src/router/index.ts';
+import { RecordingDriver } from '../../packages/tidegate/src/router/testing/recording-driver.ts';
 import { accountToken, allowReading } from '../support/accounts.ts';
 import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';
 

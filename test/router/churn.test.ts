@@ -2,12 +2,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Metrics, silentLogger } from '@tidegate/kube';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Driver, DriverOptions, Listening } from '../../src/dataplane/driver.ts';
-import { EmbeddedDriver } from '../../src/dataplane/embedded/index.ts';
-import { NginxDriver } from '../../src/dataplane/nginx/index.ts';
-import { Metrics, silentLogger } from '../../src/kube/index.ts';
-import { runRouter } from '../../src/router/index.ts';
+import type { Driver, DriverOptions, Listening } from '../../packages/tidegate/src/dataplane/driver.ts';
+import { EmbeddedDriver } from '../../packages/tidegate/src/dataplane/embedded/index.ts';
+import { NginxDriver } from '../../packages/tidegate/src/dataplane/nginx/index.ts';
+import { runRouter } from '../../packages/tidegate/src/router/index.ts';
 import { Backend } from '../dataplane/support/backend.ts';
 import { ask } from '../dataplane/support/client.ts';
 import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';

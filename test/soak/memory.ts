@@ -1,6 +1,6 @@
 /** What each process takes, from when it has warmed up to its end: who needs more and more has a leak. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { memoryOf } from '../../src/local/supervisor/report.ts';
+import { memoryOf } from '../../packages/tidegate/src/supervisor/report.ts';
 import { childrenOf } from './processes.ts';
 import type { World } from './world.ts';
 

@@ -1,8 +1,8 @@
 /** Which processes a cluster consists of, and killing them. */
 import { readdir, readFile } from 'node:fs/promises';
-import { isErrno } from '../../src/disk/errors.ts';
-import type { Pod } from '../../src/kube/index.ts';
-import { crashDelay } from '../../src/local/node/pods/record.ts';
+import { isErrno } from '@tidegate/disk';
+import { crashDelay } from '@tidegate/envtest/node';
+import type { Pod } from '@tidegate/kube';
 import type { Cluster } from '../support/cluster.ts';
 
 export class Processes {

@@ -1,7 +1,8 @@
 /** What must be so once an operation is over: looked at until it is. */
-import { L7_ROUTERS, type L7Router } from '../../src/api/index.ts';
-import { getCondition, type Pod } from '../../src/kube/index.ts';
-import type { ClusterReport } from '../../src/local/supervisor/index.ts';
+
+import { getCondition, type Pod } from '@tidegate/kube';
+import { L7_ROUTERS, type L7Router } from '../../packages/tidegate/src/api/index.ts';
+import type { ClusterReport } from '../../packages/tidegate/src/supervisor/index.ts';
 import type { Callers } from './callers.ts';
 import { isRunning } from './processes.ts';
 import { routeProblems } from './routes.ts';

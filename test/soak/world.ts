@@ -2,10 +2,14 @@
 import { writeFile } from 'node:fs/promises';
 import { get } from 'node:http';
 import { join } from 'node:path';
-import { L7_ROUTERS, YURT_INGRESSES, type YurtIngress } from '../../src/api/index.ts';
-import { TestAuthority } from '../../src/ingress/testing/certificates.ts';
-import { KubeClient, loadConfig, PODS, type Pod, SERVICES } from '../../src/kube/index.ts';
-import { askSupervisor, type ClusterReport, StateDirectory } from '../../src/local/supervisor/index.ts';
+import { KubeClient, loadConfig, PODS, type Pod, SERVICES } from '@tidegate/kube';
+import { L7_ROUTERS, YURT_INGRESSES, type YurtIngress } from '../../packages/tidegate/src/api/index.ts';
+import { TestAuthority } from '../../packages/tidegate/src/ingress/testing/certificates.ts';
+import {
+  askSupervisor,
+  type ClusterReport,
+  StateDirectory,
+} from '../../packages/tidegate/src/supervisor/index.ts';
 import { Cluster, eventually } from '../support/cluster.ts';
 import { type DataPlane, EMBEDDED_DATA_PLANE } from '../support/data-plane.ts';
 import { Excuses } from './excuses.ts';

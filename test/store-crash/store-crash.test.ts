@@ -7,10 +7,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { openStore, type Store } from '@tidegate/envtest/store';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openStore } from '../../src/local/apiserver/store/index.ts';
-import type { Store } from '../../src/local/apiserver/store/types.ts';
 import { type Acknowledged, configMap, valueAt } from './workload.ts';
 
 const ROUNDS = 15;

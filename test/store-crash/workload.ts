@@ -1,5 +1,5 @@
 /** What the writing process writes and the test expects: every value can be told from its revision. */
-import type { Key } from '../../src/local/apiserver/store/types.ts';
+import type { Key } from '@tidegate/envtest/store';
 
 /** An acknowledged write, as the writing process prints it, one a line. */
 export interface Acknowledged {

@@ -1,6 +1,6 @@
 /** Writes to the store of the directory given until it is killed, and prints what was acknowledged. */
-import { openStore } from '../../src/local/apiserver/store/index.ts';
-import type { Entry } from '../../src/local/apiserver/store/types.ts';
+
+import { type Entry, openStore } from '@tidegate/envtest/store';
 import { type Acknowledged, configMap, valueAt } from './workload.ts';
 
 const directory = process.argv[2];

@@ -1,5 +1,5 @@
 /** What people add in the course of the story. */
-import type { Ingress, KubeObject } from '../../src/kube/index.ts';
+import type { Ingress, KubeObject } from '@tidegate/kube';
 
 /** By path, the Service that answers. */
 export function ingress(name: string, pool: string, paths: Record<string, string>, tls?: string): Ingress {

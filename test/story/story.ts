@@ -1,9 +1,9 @@
 /** The walkthrough of the README, and the stories of the users of a front door, while everybody goes on asking. */
 import { Agent } from 'node:http';
 import { get } from 'node:https';
+import type { KubeList, Pod } from '@tidegate/kube';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { TestAuthority } from '../../src/ingress/testing/certificates.ts';
-import type { KubeList, Pod } from '../../src/kube/index.ts';
+import { TestAuthority } from '../../packages/tidegate/src/ingress/testing/certificates.ts';
 import { eventually } from '../support/cluster.ts';
 import type { DataPlane } from '../support/data-plane.ts';
 import { ask } from './callers.ts';

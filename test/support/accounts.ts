@@ -1,10 +1,5 @@
 /** Who programs and nodes are, made for a test by the administrator. */
-import {
-  type KubeClient,
-  newSigningRequest,
-  requestCertificate,
-  SERVICE_ACCOUNTS,
-} from '../../src/kube/index.ts';
+import { type KubeClient, newSigningRequest, requestCertificate, SERVICE_ACCOUNTS } from '@tidegate/kube';
 
 /** A token of a service account, made when it is not there. */
 export async function accountToken(admin: KubeClient, name: string, namespace = 'default'): Promise<string> {

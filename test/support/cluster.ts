@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Pod } from '../../src/kube/index.ts';
+import type { Pod } from '@tidegate/kube';
 import { Kubectl } from './kubectl.ts';
 import { Tidegate } from './tidegate.ts';
 

@@ -1,4 +1,4 @@
-import { packageFile } from '../../src/cli/version.ts';
+import { packageFile } from '../../packages/tidegate/src/cli/version.ts';
 
 export type DataPlane = 'nginx' | 'embedded';
 

@@ -1,6 +1,5 @@
 /** Objects that tests of the hub make again and again, and how they wait. */
-import { expect, vi } from 'vitest';
-import { NODE_POOLS } from '../../src/api/index.ts';
+
 import {
   CONFIG_MAPS,
   type ConfigMap,
@@ -10,7 +9,9 @@ import {
   PODS,
   type Pod,
   type Service,
-} from '../../src/kube/index.ts';
+} from '@tidegate/kube';
+import { expect, vi } from 'vitest';
+import { NODE_POOLS } from '../../packages/tidegate/src/api/index.ts';
 import { type Edge, NODE } from './edge.ts';
 import { say } from './wire.ts';
 

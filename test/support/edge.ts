@@ -2,8 +2,6 @@
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Hub, startHub } from '../../src/hub/index.ts';
-import { HEALTH_TIMINGS } from '../../src/hub/upstream/index.ts';
 import {
   type Clock,
   type ClusterConfig,
@@ -13,11 +11,13 @@ import {
   type Logger,
   silentLogger,
   systemClock,
-} from '../../src/kube/index.ts';
-import { installRights } from '../../src/local/supervisor/install.ts';
-import { freePort } from '../../src/local/supervisor/links.ts';
-import { Relay } from '../../src/local/supervisor/relay.ts';
-import { ServingApprover } from '../../src/local/supervisor/serving-approver.ts';
+} from '@tidegate/kube';
+import { type Hub, startHub } from '../../packages/tidegate/src/hub/index.ts';
+import { HEALTH_TIMINGS } from '../../packages/tidegate/src/hub/upstream/index.ts';
+import { installRights } from '../../packages/tidegate/src/supervisor/install.ts';
+import { freePort } from '../../packages/tidegate/src/supervisor/links.ts';
+import { Relay } from '../../packages/tidegate/src/supervisor/relay.ts';
+import { ServingApprover } from '../../packages/tidegate/src/supervisor/serving-approver.ts';
 import { accountToken, allowReading, clientCertificate } from './accounts.ts';
 import { type EmbeddedWithKinds, startEmbeddedWithKinds } from './embedded.ts';
 import { Front } from './front.ts';

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { KubeClient, loadConfig, silentLogger, systemClock } from '../../src/kube/index.ts';
-import { startApiServer } from '../../src/local/apiserver/index.ts';
-import { installDefinitions } from '../../src/manager/install.ts';
+import { startApiServer } from '@tidegate/envtest/apiserver';
+import { KubeClient, loadConfig, silentLogger, systemClock } from '@tidegate/kube';
+import { installDefinitions } from '../../packages/tidegate/src/manager/install.ts';
 
 export interface Embedded {
   kubeconfig: string;

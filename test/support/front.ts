@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
-import type { Credential } from '../../src/kube/index.ts';
+import type { Credential } from '@tidegate/kube';
 
 /** Answers itself by returning true. */
 export type Lie = (request: IncomingMessage, response: ServerResponse) => boolean;

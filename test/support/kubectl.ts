@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
-import { packageFile } from '../../src/cli/version.ts';
+import { packageFile } from '../../packages/tidegate/src/cli/version.ts';
 
 /** The texts that kubectl writes itself change from one minor version to the next. */
 const RECORDED_WITH = 'kubectl.1.32';

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import type { Logger } from '../../src/kube/index.ts';
+import type { Logger } from '@tidegate/kube';
 
 /** A logger that keeps all it is told, as text. */
 export function linesLogger(lines: string[] = []): Logger & { lines: string[] } {

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { packageFile } from '../../src/cli/version.ts';
+import { packageFile } from '../../packages/tidegate/src/cli/version.ts';
 
 const PROGRAM = packageFile('bin/tidegate');
 

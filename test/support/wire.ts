@@ -3,7 +3,7 @@ import { type IncomingMessage, type RequestOptions, request as requestPlain } fr
 import { request as requestSecure } from 'node:https';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
-import type { KubeObject } from '../../src/kube/index.ts';
+import type { KubeObject } from '@tidegate/kube';
 
 /** Where and as whom: a host and port, or the file of a socket; with TLS where there is a CA. */
 export interface Way {

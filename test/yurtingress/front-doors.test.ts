@@ -1,12 +1,6 @@
+import { INGRESS_CLASSES, isNotFound, type KubeClient, NAMESPACES, type Resource } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { L7_ROUTERS, YURT_INGRESSES } from '../../src/api/index.ts';
-import {
-  INGRESS_CLASSES,
-  isNotFound,
-  type KubeClient,
-  NAMESPACES,
-  type Resource,
-} from '../../src/kube/index.ts';
+import { L7_ROUTERS, YURT_INGRESSES } from '../../packages/tidegate/src/api/index.ts';
 import { eventually } from '../pools/support.ts';
 import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';
 import { INGRESS_NGINX_IMAGE, World } from './world.ts';

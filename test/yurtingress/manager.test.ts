@@ -1,7 +1,6 @@
 /** Front doors with the real manager, as a user of kubectl sees them. The test is the kubelet of all nodes. */
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ROUTER_LABEL } from '../../src/api/index.ts';
+import { runControllers } from '@tidegate/envtest/controllers';
 import {
   getCondition,
   INGRESSES,
@@ -14,8 +13,9 @@ import {
   NODES,
   PODS,
   silentLogger,
-} from '../../src/kube/index.ts';
-import { runControllers } from '../../src/local/controllers/index.ts';
+} from '@tidegate/kube';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ROUTER_LABEL } from '../../packages/tidegate/src/api/index.ts';
 import { eventually, type Manager, startManager, VALIDATING_CONFIGURATIONS } from '../manager/support.ts';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
 import { Kubectl } from '../support/kubectl.ts';

@@ -1,15 +1,6 @@
 /** A cluster with the controllers of front doors, in which the test is the provisioner of routers. */
 import { setMaxListeners } from 'node:events';
 import {
-  L7_ROUTERS,
-  type L7Router,
-  NODE_POOL_LABEL,
-  NODE_POOLS,
-  YURT_INGRESSES,
-  type YurtIngress,
-  type YurtIngressSpec,
-} from '../../src/api/index.ts';
-import {
   EventRecorder,
   getCondition,
   INGRESS_CLASSES,
@@ -24,9 +15,18 @@ import {
   type Resource,
   silentLogger,
   systemClock,
-} from '../../src/kube/index.ts';
-import { followMembership, poolControllers } from '../../src/pools/index.ts';
-import { yurtIngressControllers } from '../../src/yurtingress/index.ts';
+} from '@tidegate/kube';
+import {
+  L7_ROUTERS,
+  type L7Router,
+  NODE_POOL_LABEL,
+  NODE_POOLS,
+  YURT_INGRESSES,
+  type YurtIngress,
+  type YurtIngressSpec,
+} from '../../packages/tidegate/src/api/index.ts';
+import { followMembership, poolControllers } from '../../packages/tidegate/src/pools/index.ts';
+import { yurtIngressControllers } from '../../packages/tidegate/src/yurtingress/index.ts';
 import { eventually } from '../pools/support.ts';
 
 export const DEFAULT_IMAGE = 'tidegate:test';

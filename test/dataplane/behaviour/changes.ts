@@ -1,6 +1,6 @@
 import { Agent } from 'node:http';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { NeedsFullState } from '../../../src/dataplane/driver.ts';
+import { NeedsFullState } from '../../../packages/tidegate/src/dataplane/driver.ts';
 import { type Backend, freePort } from '../support/backend.ts';
 import { ask } from '../support/client.ts';
 import { delta, host, pool, route } from '../support/words.ts';

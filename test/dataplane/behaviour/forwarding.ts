@@ -1,7 +1,7 @@
 import { Agent } from 'node:http';
 import { Agent as SecureAgent } from 'node:https';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { TestAuthority } from '../../../src/ingress/testing/certificates.ts';
+import { TestAuthority } from '../../../packages/tidegate/src/ingress/testing/certificates.ts';
 import type { Backend } from '../support/backend.ts';
 import { askHttp2, askRaw, http2Session } from '../support/client.ts';
 import { host, pool, route } from '../support/words.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { TestAuthority } from '../../../src/ingress/testing/certificates.ts';
+import { TestAuthority } from '../../../packages/tidegate/src/ingress/testing/certificates.ts';
 import { askHttp2, http2Session, shownCertificate } from '../support/client.ts';
 import { certificate, host, pool } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';

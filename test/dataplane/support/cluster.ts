@@ -1,5 +1,5 @@
-import { Compiler, type Inputs } from '../../../src/ingress/compile/index.ts';
-import { CLASS, service, slice } from '../../../src/ingress/testing/objects.ts';
+import { Compiler, type Inputs } from '../../../packages/tidegate/src/ingress/compile/index.ts';
+import { CLASS, service, slice } from '../../../packages/tidegate/src/ingress/testing/objects.ts';
 import type { Backend } from './backend.ts';
 import { type MakeDriver, World } from './world.ts';
 

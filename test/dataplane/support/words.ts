@@ -1,4 +1,6 @@
 /** Tables in few words. */
+
+import type { KeyPair } from '@tidegate/kube';
 import type {
   Action,
   Certificate,
@@ -8,8 +10,7 @@ import type {
   Limits,
   Pool,
   Route,
-} from '../../../src/ingress/model.ts';
-import type { KeyPair } from '../../../src/kube/index.ts';
+} from '../../../packages/tidegate/src/ingress/model.ts';
 
 export const action = (pools: string | Record<string, number>, limits: Limits = {}): Action => ({
   backends:

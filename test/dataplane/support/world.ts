@@ -1,8 +1,8 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Driver, DriverOptions, Listening } from '../../../src/dataplane/driver.ts';
-import { type Logger, silentLogger } from '../../../src/kube/index.ts';
+import { type Logger, silentLogger } from '@tidegate/kube';
+import type { Driver, DriverOptions, Listening } from '../../../packages/tidegate/src/dataplane/driver.ts';
 import { Backend } from './backend.ts';
 import { type Answer, type Ask, ask, askSecurely } from './client.ts';
 import { type Change, delta } from './words.ts';

@@ -1,5 +1,3 @@
-import { TestAuthority } from '../../../src/ingress/testing/certificates.ts';
-import { ingress, secret, service, slice } from '../../../src/ingress/testing/objects.ts';
 import {
   ENDPOINT_SLICES,
   type EndpointSlice,
@@ -8,7 +6,9 @@ import {
   NAMESPACES,
   SECRETS,
   SERVICES,
-} from '../../../src/kube/index.ts';
+} from '@tidegate/kube';
+import { TestAuthority } from '../../../packages/tidegate/src/ingress/testing/certificates.ts';
+import { ingress, secret, service, slice } from '../../../packages/tidegate/src/ingress/testing/objects.ts';
 
 export const HOST = 'churn.example';
 const SECRET = 'churn';

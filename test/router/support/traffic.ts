@@ -3,7 +3,7 @@ import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { Agent as SecureAgent, request as secureRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Listening } from '../../../src/dataplane/driver.ts';
+import type { Listening } from '../../../packages/tidegate/src/dataplane/driver.ts';
 import { askHttp2 } from '../../dataplane/support/client.ts';
 
 /** A moment between two requests of a client, for all the others. */

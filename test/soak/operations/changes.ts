@@ -1,6 +1,7 @@
 /** What people ask of the cluster: more or fewer pods and routers, a node elsewhere, a pod that has to go. */
-import { EDGE_APPLICATIONS, YURT_INGRESSES } from '../../../src/api/index.ts';
-import { isConflict, NODES, PODS } from '../../../src/kube/index.ts';
+
+import { isConflict, NODES, PODS } from '@tidegate/kube';
+import { EDGE_APPLICATIONS, YURT_INGRESSES } from '../../../packages/tidegate/src/api/index.ts';
 import type { World } from '../world.ts';
 import type { Operation } from './operation.ts';
 

@@ -1,5 +1,5 @@
 /** kill -9 of anything. Whatever the cluster needs is started again; most of it nobody may notice. */
-import type { Pod } from '../../../src/kube/index.ts';
+import type { Pod } from '@tidegate/kube';
 import { childrenOf, kill } from '../processes.ts';
 import type { World } from '../world.ts';
 import type { Operation } from './operation.ts';

@@ -1,5 +1,5 @@
 /** Links that break and are mended: none of it explains that a front door does not answer. */
-import type { Pod } from '../../../src/kube/index.ts';
+import type { Pod } from '@tidegate/kube';
 import type { Site } from '../sites.ts';
 import type { World } from '../world.ts';
 import type { Operation } from './operation.ts';

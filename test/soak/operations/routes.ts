@@ -1,6 +1,6 @@
 /** Ingresses that come and go, right ones and wrong ones, and certificates that are renewed. */
 import { X509Certificate } from 'node:crypto';
-import { INGRESSES, SECRETS } from '../../../src/kube/index.ts';
+import { INGRESSES, SECRETS } from '@tidegate/kube';
 import type { Chance } from '../../support/random.ts';
 import type { Route } from '../routes.ts';
 import type { World } from '../world.ts';

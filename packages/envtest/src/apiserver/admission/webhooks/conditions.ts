@@ -1,0 +1,71 @@
+/** `matchConditions`: expressions that must all hold for a webhook to be asked. */
+
+import { forbidden } from '@tidegate/serving';
+import type { Attributes, Authorizer } from '../../auth/authorization.ts';
+import { serviceAccountGroups, serviceAccountUsername } from '../../auth/identity.ts';
+import type { AdmissionAttributes } from '../../operations/core.ts';
+import type { Served } from '../../registry.ts';
+import type { UserInfo } from '../../resources/types.ts';
+import type { Webhook } from '../../resources/webhooks/definition.ts';
+import type { Authorize, AuthorizerQuestion } from '../../schema/cel/authorizer.ts';
+import { compileMatchCondition, type MatchCondition } from '../../schema/cel/match-condition.ts';
+import { reviewRequest } from './review.ts';
+
+export class MatchConditions {
+  readonly #authorizer: Authorizer;
+  /** Compiled once for as long as a configuration does not change. */
+  readonly #compiled = new WeakMap<Webhook, MatchCondition[]>();
+
+  constructor(authorizer: Authorizer) {
+    this.#authorizer = authorizer;
+  }
+
+  /** One that is false decides; an error counts only when none is, and then by the failurePolicy. */
+  hold(webhook: Webhook, attributes: AdmissionAttributes, target: Served): boolean {
+    if (!webhook.matchConditions?.length) return true;
+    const { request } = reviewRequest('', 'v1', attributes, target) as { request: Record<string, unknown> };
+    const { object, oldObject, ...rest } = request;
+    const authorize: Authorize = (question) => this.#answer(question, attributes.user);
+    const errors: string[] = [];
+    for (const holds of this.#conditions(webhook)) {
+      try {
+        if (!holds({ object, oldObject, request: rest, authorize })) return false;
+      } catch (error) {
+        errors.push((error as Error).message);
+      }
+    }
+    if (errors.length === 0) return true;
+    if (webhook.failurePolicy === 'Ignore') return false;
+    const { group, plural } = attributes.served.definition;
+    const text = errors.length === 1 ? errors[0]! : `[${errors.join(', ')}]`;
+    throw forbidden({ group, resource: plural }, attributes.name, text);
+  }
+
+  #conditions(webhook: Webhook): MatchCondition[] {
+    let compiled = this.#compiled.get(webhook);
+    if (compiled === undefined) {
+      compiled = (webhook.matchConditions ?? []).map(({ expression = '' }) =>
+        compileMatchCondition(expression),
+      );
+      this.#compiled.set(webhook, compiled);
+    }
+    return compiled;
+  }
+
+  #answer(question: AuthorizerQuestion, requestor: UserInfo): boolean {
+    const { serviceAccount } = question;
+    const user =
+      serviceAccount === undefined
+        ? requestor
+        : {
+            username: serviceAccountUsername(serviceAccount.namespace, serviceAccount.name),
+            groups: serviceAccountGroups(serviceAccount.namespace),
+          };
+    return this.#authorizer.authorize(user, attributesOf(question)).allowed;
+  }
+}
+
+function attributesOf(question: AuthorizerQuestion): Attributes {
+  const { verb, path, group = '', resource = '', subresource = '', namespace = '', name = '' } = question;
+  return path === undefined ? { verb, group, resource, subresource, namespace, name } : { verb, path };
+}

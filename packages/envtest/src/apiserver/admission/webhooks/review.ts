@@ -1,0 +1,196 @@
+/** AdmissionReview: the question that a webhook is put, and its answer. */
+import type { KubeObject, Status } from '@tidegate/kube';
+import { ApiError } from '@tidegate/serving';
+import { fromStorage } from '../../codec.ts';
+import type { AdmissionAttributes } from '../../operations/core.ts';
+import type { Served } from '../../registry.ts';
+import { JsonSyntaxError, parseJson } from '../../schema/json.ts';
+
+const VERSIONS = ['v1', 'v1beta1'] as const;
+export type ReviewVersion = (typeof VERSIONS)[number];
+
+export interface AdmissionResponse {
+  allowed: boolean;
+  status?: Partial<Status>;
+  patch?: unknown[];
+  warnings: string[];
+}
+
+/** The first version that the webhook offers and we speak. */
+export const reviewVersion = (offered: string[] | undefined): ReviewVersion | undefined =>
+  offered?.find((version): version is ReviewVersion => VERSIONS.some((known) => known === version));
+
+export function reviewRequest(
+  uid: string,
+  version: ReviewVersion,
+  attributes: AdmissionAttributes,
+  target: Served,
+): object {
+  const { served, subresource, name, operation, user, dryRun, object, oldObject } = attributes;
+  const at = (one: KubeObject | undefined): KubeObject | null =>
+    one === undefined ? null : fromStorage(target, one);
+  const sub = (key: string): object => (subresource === '' ? {} : { [key]: subresource });
+  const namespace = namespaceOf(attributes);
+  return {
+    kind: 'AdmissionReview',
+    apiVersion: `admission.k8s.io/${version}`,
+    request: {
+      uid,
+      kind: kindOf(target),
+      resource: resourceOf(target),
+      ...sub('subResource'),
+      requestKind: kindOf(served),
+      requestResource: resourceOf(served),
+      ...sub('requestSubResource'),
+      ...(name === '' ? {} : { name }),
+      ...(namespace === '' ? {} : { namespace }),
+      operation,
+      userInfo: user,
+      object: at(object),
+      oldObject: at(oldObject),
+      dryRun,
+      options: attributes.options,
+    },
+  };
+}
+
+/** A namespace is in itself. */
+export const namespaceOf = ({ served, namespace, name }: AdmissionAttributes): string =>
+  served.definition.storage === 'namespaces' ? name : namespace;
+
+const kindOf = ({ definition, version }: Served): object => ({
+  group: definition.group,
+  version: version.name,
+  kind: definition.kind,
+});
+
+const resourceOf = ({ definition, version }: Served): object => ({
+  group: definition.group,
+  version: version.name,
+  resource: definition.plural,
+});
+
+interface RawResponse {
+  uid?: string;
+  allowed?: boolean;
+  status?: Partial<Status>;
+  patch?: string;
+  patchType?: string | null;
+  warnings?: string[];
+}
+
+/** The answer is of no use; the message says why, and at what stage. */
+export class ResponseError extends Error {}
+
+const unreadable = (why: string): ResponseError => new ResponseError(`failed to call webhook: ${why}`);
+const invalid = (why: string): ResponseError =>
+  new ResponseError(`received invalid webhook response: ${why}`);
+
+interface Expected {
+  uid: string;
+  version: ReviewVersion;
+  mutating: boolean;
+}
+
+export function readResponse(text: string, expected: Expected): AdmissionResponse {
+  const review = parseReview(text, expected.version);
+  const { response } = review;
+  if (response === undefined || response === null) throw invalid('webhook response was absent');
+  // The first version of the review never checked these.
+  if (expected.version === 'v1') checkV1(review, response, expected);
+  return {
+    allowed: response.allowed === true,
+    status: response.status,
+    patch: expected.mutating ? readPatch(response) : undefined,
+    warnings: response.warnings ?? [],
+  };
+}
+
+interface Review {
+  kind?: string;
+  apiVersion?: string;
+  response?: RawResponse | null;
+}
+
+function parseReview(text: string, version: ReviewVersion): Review {
+  if (text === '')
+    throw unreadable('0-length response with status code: 200 and content type: application/json');
+  const review = parseObject(text);
+  const { apiVersion, kind } = review;
+  if (!apiVersion && !kind) return review;
+  const known = VERSIONS.find(
+    (one) => apiVersion === `admission.k8s.io/${one}` && kind === 'AdmissionReview',
+  );
+  if (known === undefined) {
+    throw unreadable(
+      `no kind ${JSON.stringify(kind ?? '')} is registered for version ${JSON.stringify(apiVersion ?? '')} in scheme "pkg/util/webhook/client.go:71"`,
+    );
+  }
+  if (known !== version) {
+    throw unreadable(
+      `converting (${known}.AdmissionReview) to (${version}.AdmissionReview): unknown conversion`,
+    );
+  }
+  return review;
+}
+
+function parseObject(text: string): Review {
+  let value: unknown;
+  try {
+    value = /^\s*[[{]/.test(text) ? parseJson(text) : text;
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    throw unreadable(`couldn't get version/kind; json parse error: ${error.message}`);
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  const type = Array.isArray(value) ? 'array' : 'string';
+  throw unreadable(
+    `couldn't get version/kind; json parse error: json: cannot unmarshal ${type} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
+  );
+}
+
+function checkV1(review: Review, response: RawResponse, expected: Expected): void {
+  const { uid = '', patch, patchType } = response;
+  if (uid !== expected.uid) {
+    throw invalid(`expected response.uid=${JSON.stringify(expected.uid)}, got ${JSON.stringify(uid)}`);
+  }
+  if (!review.apiVersion) {
+    throw invalid('expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind=');
+  }
+  const typed = patchType !== undefined && patchType !== null;
+  if (!expected.mutating) {
+    if (patch) throw invalid('validating webhook may not return response.patch');
+    if (typed) throw invalid('validating webhook may not return response.patchType');
+    return;
+  }
+  if (patch && !typed) throw invalid('webhook returned response.patch but not response.patchType');
+  if (!patch && typed) throw invalid('webhook returned response.patchType but not response.patch');
+  if (patchType === '') throw invalid('webhook returned invalid response.patchType of ""');
+}
+
+/** The operations; undefined when there are none. */
+function readPatch({ patch, patchType }: RawResponse): unknown[] | undefined {
+  if (!patch) return undefined;
+  let operations: unknown;
+  try {
+    operations = parseJson(Buffer.from(patch, 'base64').toString('utf8'));
+  } catch (error) {
+    throw new ResponseError(`received undecodable patch in webhook response: ${(error as Error).message}`);
+  }
+  if (!Array.isArray(operations)) {
+    throw new ResponseError('received undecodable patch in webhook response: it is not a list of operations');
+  }
+  if (operations.length === 0) return undefined;
+  if (patchType && patchType !== 'JSONPatch') {
+    throw new ResponseError(`unsupported patch type ${JSON.stringify(patchType)}`);
+  }
+  return operations;
+}
+
+/** What the client is told when a webhook says no: the webhook's own Status, with its name in front. */
+export function denial(webhook: string, result: Partial<Status> | undefined): ApiError {
+  const denied = `admission webhook ${JSON.stringify(webhook)} denied the request`;
+  const why = result?.message || result?.reason;
+  const message = why ? `${denied}: ${why}` : `${denied} without explanation`;
+  return new ApiError(Math.max(result?.code ?? 0, 400), result?.reason ?? '', message, result?.details);
+}

@@ -1,0 +1,240 @@
+/**
+ * Mutating and validating webhooks.
+ *
+ *   attributes -> which webhooks want it (rules, selectors, matchConditions), at which version
+ *     mutating:   one after the other, each sees what the ones before made of the object; those that asked for it are
+ *                 called once more when somebody changed the object after them
+ *     validating: all at once; the first refusal counts
+ */
+import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import type { KubeObject } from '@tidegate/kube';
+import { type ApiError, badRequest, internalError, notFound } from '@tidegate/serving';
+import type { Authorizer } from '../../auth/authorization.ts';
+import { fromStorage, toStorage } from '../../codec.ts';
+import type { AdmissionAttributes } from '../../operations/core.ts';
+import { applyJsonPatch } from '../../patch/json-patch.ts';
+import type { Registry, Served } from '../../registry.ts';
+import type { Webhook } from '../../resources/webhooks/definition.ts';
+import { decodeCustom } from '../../schema/custom.ts';
+import { decode } from '../../schema/decode.ts';
+import type { Store } from '../../store/types.ts';
+import { MatchConditions } from './conditions.ts';
+import { WebhookConfigurations } from './configurations.ts';
+import { namespaceSelected, objectSelected, wantedAs } from './match.ts';
+import {
+  type AdmissionResponse,
+  denial,
+  namespaceOf,
+  ResponseError,
+  readResponse,
+  reviewRequest,
+  reviewVersion,
+} from './review.ts';
+import { type ServiceResolver, storeServiceResolver } from './service-resolver.ts';
+import { WebhookTransport } from './transport.ts';
+
+export interface AdmissionWebhooksOptions {
+  store: Store;
+  registry: Registry;
+  authorizer: Authorizer;
+  resolveService?: ServiceResolver;
+  uuid?: () => string;
+}
+
+/** The webhook could not be asked, or gave no proper answer: its failurePolicy decides. */
+class CallFailure extends Error {}
+
+const DEFAULT_TIMEOUT = 10;
+
+export class AdmissionWebhooks {
+  readonly #store: Store;
+  readonly #registry: Registry;
+  readonly #conditions: MatchConditions;
+  readonly #uuid: () => string;
+  readonly #transport: WebhookTransport;
+  readonly #mutating: WebhookConfigurations;
+  readonly #validating: WebhookConfigurations;
+
+  constructor(options: AdmissionWebhooksOptions) {
+    this.#store = options.store;
+    this.#registry = options.registry;
+    this.#conditions = new MatchConditions(options.authorizer);
+    this.#uuid = options.uuid ?? randomUUID;
+    this.#transport = new WebhookTransport(options.resolveService ?? storeServiceResolver(options.store));
+    this.#mutating = new WebhookConfigurations(options.store, 'mutating');
+    this.#validating = new WebhookConfigurations(options.store, 'validating');
+  }
+
+  close(): void {
+    this.#mutating.close();
+    this.#validating.close();
+    this.#transport.close();
+  }
+
+  /** The object as the webhooks leave it; the one that was given when none changed it. */
+  async mutate(attributes: AdmissionAttributes): Promise<KubeObject | undefined> {
+    const webhooks = this.#mutating.all();
+    if (webhooks.length === 0 || isExempt(attributes)) return attributes.object;
+    const now = { ...attributes };
+    const repeatable = new Set<Webhook>();
+    const toRepeat = new Set<Webhook>();
+    const call = async (webhook: Webhook): Promise<void> => {
+      const target = this.#wanted(webhook, now);
+      if (target === undefined) return;
+      const object = await this.#mutateBy(webhook, target, now);
+      if (object !== now.object) {
+        now.object = object;
+        for (const earlier of repeatable) toRepeat.add(earlier);
+        repeatable.clear();
+      }
+      if (webhook.reinvocationPolicy === 'IfNeeded') repeatable.add(webhook);
+    };
+    for (const webhook of webhooks) await call(webhook);
+    for (const webhook of webhooks.filter((one) => toRepeat.has(one))) await call(webhook);
+    return now.object;
+  }
+
+  async validate(attributes: AdmissionAttributes): Promise<void> {
+    const webhooks = this.#validating.all();
+    if (webhooks.length === 0 || isExempt(attributes)) return;
+    const calls = webhooks.flatMap((webhook) => {
+      const target = this.#wanted(webhook, attributes);
+      return target === undefined ? [] : [this.#ask(webhook, target, attributes, false)];
+    });
+    const results = await Promise.allSettled(calls);
+    const refused = results.find((result) => result.status === 'rejected');
+    if (refused !== undefined) throw refused.reason;
+  }
+
+  async #mutateBy(
+    webhook: Webhook,
+    target: Served,
+    attributes: AdmissionAttributes,
+  ): Promise<KubeObject | undefined> {
+    const response = await this.#ask(webhook, target, attributes, true);
+    const { patch } = response ?? {};
+    if (patch === undefined) return attributes.object;
+    if (attributes.object === undefined) {
+      throw internalError(
+        `admission webhook ${quote(webhook)} attempted to modify the object, which is not supported for this operation`,
+      );
+    }
+    const before = fromStorage(target, structuredClone(attributes.object));
+    const patched = toStorage(target, decodeAt(target, applyPatch(before, patch)));
+    return isDeepStrictEqual(plain(patched), plain(attributes.object)) ? attributes.object : patched;
+  }
+
+  /** Undefined: the webhook failed, and its failurePolicy says that this does not matter. */
+  async #ask(
+    webhook: Webhook,
+    target: Served,
+    attributes: AdmissionAttributes,
+    mutating: boolean,
+  ): Promise<AdmissionResponse | undefined> {
+    let response: AdmissionResponse;
+    try {
+      response = await this.#call(webhook, target, attributes, mutating);
+    } catch (error) {
+      if (!(error instanceof CallFailure)) throw error;
+      if (webhook.failurePolicy === 'Ignore') return undefined;
+      throw internalError(
+        new Error(`failed calling webhook ${quote(webhook)}: ${error.message}`, { cause: error }),
+      );
+    }
+    for (const warning of response.warnings) attributes.warn(warning);
+    if (!response.allowed) throw denial(webhook.name ?? '', response.status);
+    return response;
+  }
+
+  async #call(
+    webhook: Webhook,
+    target: Served,
+    attributes: AdmissionAttributes,
+    mutating: boolean,
+  ): Promise<AdmissionResponse> {
+    const { sideEffects, clientConfig = {}, timeoutSeconds = DEFAULT_TIMEOUT } = webhook;
+    if (attributes.dryRun && sideEffects !== 'None' && sideEffects !== 'NoneOnDryRun') {
+      throw badRequest(`admission webhook ${quote(webhook)} does not support dry run`);
+    }
+    const version = reviewVersion(webhook.admissionReviewVersions);
+    if (version === undefined) {
+      throw new CallFailure(
+        'could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)',
+      );
+    }
+    const uid = this.#uuid();
+    const review = reviewRequest(uid, version, attributes, target);
+    const text = await this.#transport.post(clientConfig, review, timeoutSeconds).catch((cause: Error) => {
+      throw new CallFailure(`failed to call webhook: ${cause.message}`, { cause });
+    });
+    try {
+      return readResponse(text, { uid, version, mutating });
+    } catch (cause) {
+      if (!(cause instanceof ResponseError)) throw cause;
+      throw new CallFailure(cause.message, { cause });
+    }
+  }
+
+  /** The version at which this webhook is to see the request; undefined when it is not to see it. */
+  #wanted(webhook: Webhook, attributes: AdmissionAttributes): Served | undefined {
+    if (!objectSelected(webhook.objectSelector, attributes)) return undefined;
+    const target = wantedAs(webhook, attributes, () => this.#equivalents(attributes.served));
+    if (target === undefined) return undefined;
+    const clusterScoped = namespaceOf(attributes) === '';
+    if (
+      !clusterScoped &&
+      !namespaceSelected(webhook.namespaceSelector, () => this.#namespaceLabels(attributes))
+    ) {
+      return undefined;
+    }
+    return this.#conditions.hold(webhook, attributes, target) ? target : undefined;
+  }
+
+  /** Every other face of the same stored objects. */
+  #equivalents(served: Served): Served[] {
+    return this.#registry
+      .all()
+      .filter((definition) => definition.storage === served.definition.storage)
+      .flatMap((definition) => definition.versions.map((version) => ({ definition, version })))
+      .filter(({ version }) => version !== served.version);
+  }
+
+  #namespaceLabels(attributes: AdmissionAttributes): Readonly<Record<string, string>> {
+    const { operation, served, object } = attributes;
+    // The namespace that is being written is not stored yet.
+    if (served.definition.storage === 'namespaces' && operation !== 'DELETE')
+      return object?.metadata.labels ?? {};
+    const name = namespaceOf(attributes);
+    const entry = this.#store.get({ resource: 'namespaces', namespace: '', name });
+    if (entry === undefined) throw notFound({ group: '', resource: 'namespaces' }, name);
+    return (JSON.parse(entry.value.toString()) as KubeObject).metadata.labels ?? {};
+  }
+}
+
+/** A webhook that could refuse changes to webhooks could not be removed any more. */
+const isExempt = ({ served }: AdmissionAttributes): boolean =>
+  served.definition.group === 'admissionregistration.k8s.io';
+
+const quote = (webhook: Webhook): string => JSON.stringify(webhook.name ?? '');
+
+const plain = (object: KubeObject): unknown => JSON.parse(JSON.stringify(object));
+
+function applyPatch(object: KubeObject, patch: unknown[]): Record<string, unknown> {
+  try {
+    return applyJsonPatch(object, patch) as Record<string, unknown>;
+  } catch (error) {
+    throw internalError((error as ApiError).cause ?? error);
+  }
+}
+
+/** A webhook may have written fields that do not exist, as any client may. */
+function decodeAt({ definition, version }: Served, object: Record<string, unknown>): KubeObject {
+  const options = { schema: version.schema };
+  try {
+    return (definition.custom ? decodeCustom(object, options) : decode(object, options)).object;
+  } catch (error) {
+    // It is not the client's body that can not be handled.
+    throw internalError(error);
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * `kubectl apply` keeps what it applied in an annotation; `kubectl apply --server-side` (manager `kubectl`) does not
+ * need it. Objects move from the first to the second without conflicts, and back, because the server keeps both in step.
+ */
+import type { KubeObject } from '@tidegate/kube';
+import { isJsonMap } from '../patch/json-value.ts';
+import { compare } from './compare.ts';
+import { claimedPaths } from './field-paths.ts';
+import type { FieldType } from './field-type.ts';
+import { difference, EMPTY, type FieldSet } from './fieldset.ts';
+import { problemsOf } from './validate.ts';
+
+export const KUBECTL = 'kubectl';
+
+const ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
+const MAX_ANNOTATIONS_BYTES = 256 * 1024;
+
+/** The fields that client-side apply has set and that still have that value: kubectl may take them over. */
+export function fieldsOfClientSideApply(live: KubeObject, apiVersion: string, type: FieldType): FieldSet {
+  const text = live.metadata.annotations?.[ANNOTATION] ?? '';
+  const lastApplied = text === '' ? undefined : parseObject(text);
+  if (lastApplied === undefined || lastApplied.apiVersion !== apiVersion) return EMPTY;
+  if (problemsOf(lastApplied, type) !== undefined || problemsOf(live, type) !== undefined) return EMPTY;
+  const { changed, removed } = compare(lastApplied, live, type);
+  return difference(difference(claimedPaths(lastApplied, type), changed), removed);
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonMap(value) ? value : undefined;
+  } catch {
+    // Anybody may write the annotation; what cannot be read allows nothing.
+    return undefined;
+  }
+}
+
+/** Brings the annotation up to date, if the object has one. */
+export function updateLastApplied(object: KubeObject, applied: KubeObject): KubeObject {
+  const annotations = object.metadata.annotations;
+  if ((annotations?.[ANNOTATION] ?? '') === '') return object;
+  const { [ANNOTATION]: _old, ...others } = annotations ?? {};
+  const value = `${JSON.stringify(sortKeys(withoutAnnotation(applied)))}\n`;
+  const size = Object.entries({ ...others, [ANNOTATION]: value })
+    .map(([key, text]) => Buffer.byteLength(key) + Buffer.byteLength(text))
+    .reduce((sum, bytes) => sum + bytes, 0);
+  const updated = size > MAX_ANNOTATIONS_BYTES ? others : { ...annotations, [ANNOTATION]: value };
+  return { ...object, metadata: { ...object.metadata, annotations: updated } };
+}
+
+function withoutAnnotation(applied: KubeObject): KubeObject {
+  if (applied.metadata.annotations?.[ANNOTATION] === undefined) return applied;
+  const { [ANNOTATION]: _, ...annotations } = applied.metadata.annotations;
+  return { ...applied, metadata: { ...applied.metadata, annotations } };
+}
+
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys);
+  if (!isJsonMap(value)) return value;
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((key) => [key, sortKeys(value[key])]),
+  );
+}

@@ -1,0 +1,188 @@
+/** Keeps `metadata.managedFields` true to what create, update and patch do. It runs on every write. */
+import type { KubeObject, ManagedFieldsEntry } from '@tidegate/kube';
+import { type JsonMap, jsonEqual } from '../patch/json-value.ts';
+import type { Schema } from '../schema/types.ts';
+import { type Comparison, compare } from './compare.ts';
+import { type FieldType, objectType } from './field-type.ts';
+import { difference, EMPTY, type FieldSet, isEmpty, recursiveDifference, setOf, union } from './fieldset.ts';
+import {
+  capUpdaters,
+  decodeManagers,
+  dropOwnersOfNothing,
+  encodeManagers,
+  identityOf,
+  type Manager,
+  type Managers,
+  timestamp,
+} from './managers.ts';
+import { fieldElement } from './path-element.ts';
+
+export interface WriteContext {
+  /** Who writes: the `fieldManager` of the request, or what `managerName` makes of the user agent. */
+  manager: string;
+  /** The version the request speaks. */
+  apiVersion: string;
+  /** '' for the resource itself. */
+  subresource?: string;
+  now: Date;
+  schema: Schema;
+  /** Paths such as `status` or `metadata.ownerReferences` that this endpoint never changes, whatever it is sent. */
+  resetFields?: readonly string[];
+}
+
+export interface UpdateRequest extends WriteContext {
+  /** The stored object; undefined when the write creates one. */
+  live: KubeObject | undefined;
+  /**
+   * The object as it is about to be stored, before admission, with the managedFields that the client sent: an empty list
+   * of them is an order to clear the owners, so decoding must not have dropped it.
+   */
+  updated: KubeObject;
+}
+
+/** The managedFields that the updated object is to have; undefined for none. */
+export function trackUpdate(request: UpdateRequest): ManagedFieldsEntry[] | undefined {
+  const { live, updated } = request;
+  const type = objectType(request.schema);
+  const managers = managersToStartFrom(live, updated, request.subresource ?? '', type);
+  // An object whose owners were cleared is tracked again only after somebody applies to it.
+  if (managers.size === 0 && live !== undefined) return undefined;
+  recordUpdate(managers, live, updated, request);
+  return encodeManagers(managers);
+}
+
+/** Clients may write managedFields, or not know it; garbage is treated as if they did not. */
+function managersToStartFrom(
+  live: KubeObject | undefined,
+  updated: KubeObject,
+  subresource: string,
+  type: FieldType,
+): Managers {
+  if (subresource === '') {
+    const sent = updated.metadata.managedFields;
+    if (asksForReset(sent)) return new Map();
+    const managers = decodeOrNone(sent, type);
+    if (managers.size > 0) return managers;
+  }
+  return decodeOrNone(live?.metadata.managedFields, type);
+}
+
+function decodeOrNone(entries: ManagedFieldsEntry[] | undefined, type: FieldType): Managers {
+  try {
+    return decodeManagers(entries, type);
+  } catch {
+    // By contract: who cannot be understood owns nothing.
+    return new Map();
+  }
+}
+
+/** An empty list, or one empty entry. */
+function asksForReset(entries: ManagedFieldsEntry[] | undefined | null): boolean {
+  if (entries === undefined || entries === null) return false;
+  const [first] = entries;
+  return first === undefined || (entries.length === 1 && Object.keys(first).length === 0);
+}
+
+/** Gives the writer what changed, and takes it from everybody else. Changes `managers`. */
+export function recordUpdate(
+  managers: Managers,
+  live: KubeObject | undefined,
+  updated: KubeObject,
+  context: WriteContext,
+): void {
+  const { changed, removed } = compareObjects(live, updated, context);
+  const writer: Manager = {
+    manager: context.manager === '' ? 'unknown' : context.manager,
+    operation: 'Update',
+    apiVersion: context.apiVersion,
+    subresource: context.subresource ?? '',
+    time: timestamp(context.now),
+    fields: difference(changed, NEVER_OWNED),
+  };
+  disown(managers, union(changed, removed));
+  if (!isEmpty(writer.fields)) {
+    const identity = identityOf(writer);
+    const kept = managers.get(identity)?.fields ?? EMPTY;
+    managers.set(identity, { ...writer, fields: union(kept, writer.fields) });
+  }
+  capUpdaters(managers);
+}
+
+export function disown(managers: Managers, paths: FieldSet, except?: string): void {
+  for (const [identity, manager] of managers) {
+    if (identity === except) continue;
+    const fields = difference(manager.fields, paths);
+    if (fields !== manager.fields) managers.set(identity, { ...manager, fields });
+  }
+  dropOwnersOfNothing(managers);
+}
+
+/** What a write changes, apart from managedFields and from what this endpoint resets anyway. */
+export function compareObjects(
+  before: KubeObject | undefined,
+  after: KubeObject,
+  { schema, resetFields }: Pick<WriteContext, 'schema' | 'resetFields'>,
+): Comparison {
+  const { changed, removed } = compare(trackedPart(before), trackedPart(after), objectType(schema));
+  return { changed: withoutReset(changed, resetFields), removed: withoutReset(removed, resetFields) };
+}
+
+export function withoutReset(set: FieldSet, resetFields: readonly string[] = []): FieldSet {
+  if (resetFields.length === 0) return set;
+  return recursiveDifference(set, setOf(resetFields.map((path) => path.split('.').map(fieldElement))));
+}
+
+function trackedPart(object: KubeObject | undefined): JsonMap {
+  if (object === undefined) return {};
+  if (object.metadata.managedFields === undefined) return object;
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
+
+/** Set by the server or fixed for the life of the object, so nobody's. */
+const NEVER_OWNED: FieldSet = {
+  'f:apiVersion': {},
+  'f:kind': {},
+  'f:metadata': {
+    '.': {},
+    'f:clusterName': {},
+    'f:creationTimestamp': {},
+    'f:generation': {},
+    'f:managedFields': {},
+    'f:name': {},
+    'f:namespace': {},
+    'f:resourceVersion': {},
+    'f:selfLink': {},
+    'f:uid': {},
+  },
+};
+
+export const withoutNeverOwned = (set: FieldSet): FieldSet => difference(set, NEVER_OWNED);
+
+/**
+ * The live object if the updated one differs in nothing but the times of its owners, so that the store sees that there is
+ * nothing to write: applying `cpu: 0.1` over the stored `100m` is a change only until the value is decoded.
+ */
+export function withoutChangeOfTimesOnly(live: KubeObject, updated: KubeObject): KubeObject {
+  const before = live.metadata.managedFields ?? [];
+  const after = updated.metadata.managedFields ?? [];
+  const sameOwners =
+    before.length === after.length &&
+    before.every((entry, i) => jsonEqual({ ...entry, time: '' }, { ...after[i], time: '' }));
+  return sameOwners && jsonEqual(trackedPart(live), trackedPart(updated)) ? live : updated;
+}
+
+const MAX_MANAGER_BYTES = 128;
+
+/** Who writes, when the request does not say: the program in its user agent. */
+export function managerName(fieldManager: string, userAgent: string): string {
+  if (fieldManager !== '') return fieldManager;
+  const program = userAgent.split('/', 1)[0] ?? '';
+  let name = '';
+  for (const character of program) {
+    if (/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(character)) continue;
+    if (Buffer.byteLength(name + character) > MAX_MANAGER_BYTES) break;
+    name += character;
+  }
+  return name === '' ? 'unknown' : name;
+}

@@ -1,0 +1,160 @@
+/** Server-side apply: merges a configuration into the live object, and knows whose fields are whose. */
+import { type KubeObject, parseApiVersion } from '@tidegate/kube';
+import { ApiError, badRequest } from '@tidegate/serving';
+import { type JsonMap, jsonEqual } from '../patch/json-value.ts';
+import { type Conflict, conflictError } from './conflict.ts';
+import { claimedPaths } from './field-paths.ts';
+import { type FieldType, objectType } from './field-type.ts';
+import { difference, EMPTY, type FieldSet, intersection, isEmpty, union } from './fieldset.ts';
+import { fieldsOfClientSideApply, KUBECTL, updateLastApplied } from './last-applied.ts';
+import {
+  compareObjects,
+  disown,
+  recordUpdate,
+  type WriteContext,
+  withoutNeverOwned,
+  withoutReset,
+} from './managed-fields.ts';
+import {
+  decodeManagers,
+  encodeManagers,
+  identityOf,
+  type Manager,
+  type Managers,
+  timestamp,
+} from './managers.ts';
+import { mergeApplied } from './merge.ts';
+import { prune } from './prune.ts';
+import { problemsOf } from './validate.ts';
+
+export interface ApplyRequest extends WriteContext {
+  /** The stored object; undefined when the apply creates one. */
+  live: KubeObject | undefined;
+  /** What the client sent: only the fields it has an opinion about. */
+  applied: KubeObject;
+  /** The kind that the endpoint serves. */
+  kind: string;
+  /** Take fields from others instead of failing with a conflict. */
+  force: boolean;
+}
+
+/** The object to store, managedFields included; defaults are still to be set. Throws the 409 if fields are others'. */
+export function applyConfiguration(request: ApplyRequest): KubeObject {
+  const type = objectType(request.schema);
+  requireApplicable(request, type);
+  const live: KubeObject = request.live ?? {
+    apiVersion: request.apiVersion,
+    kind: request.kind,
+    metadata: {},
+  };
+  const managers = managersOf(live, request, type);
+  const result = mergeAndOwn(live, managers, request, type);
+  return request.manager === KUBECTL ? updateLastApplied(result, request.applied) : result;
+}
+
+function requireApplicable({ applied, apiVersion, kind }: ApplyRequest, type: FieldType): void {
+  const gvk = printGroupVersionKind(applied.apiVersion, applied.kind);
+  if (applied.apiVersion !== apiVersion || applied.kind !== kind) {
+    throw badRequest(`invalid object type: ${gvk}`);
+  }
+  const { managedFields, namespace = '', name = '' } = applied.metadata;
+  if (managedFields !== undefined && managedFields !== null) {
+    throw badRequest('metadata.managedFields must be nil');
+  }
+  const problems = problemsOf(applied, type);
+  if (problems !== undefined) {
+    throw applyError(`failed to create typed patch object (${namespace}/${name}; ${gvk}): ${problems}`);
+  }
+}
+
+/** The real server has no reason and no better code for these. */
+const applyError = (message: string, cause?: unknown): ApiError =>
+  new ApiError(500, '', message, undefined, cause);
+
+function printGroupVersionKind(apiVersion: string, kind: string): string {
+  const { group, version } = parseApiVersion(apiVersion);
+  return `${group}/${version}, Kind=${kind}`;
+}
+
+/** On the first apply, whatever the object has so far gets an owner, so that it cannot be overwritten unnoticed. */
+function managersOf(live: KubeObject, request: ApplyRequest, type: FieldType): Managers {
+  let managers: Managers;
+  try {
+    managers = decodeManagers(live.metadata.managedFields, type);
+  } catch (cause) {
+    const text = cause instanceof Error ? cause.message : String(cause);
+    throw applyError(`failed to decode managed fields: ${text}`, cause);
+  }
+  if (managers.size === 0 && request.live !== undefined) {
+    recordUpdate(managers, undefined, live, { ...request, manager: 'before-first-apply' });
+  }
+  return managers;
+}
+
+function mergeAndOwn(
+  live: KubeObject,
+  managers: Managers,
+  request: ApplyRequest,
+  type: FieldType,
+): KubeObject {
+  const applier: Manager = {
+    manager: request.manager,
+    operation: 'Apply',
+    apiVersion: request.apiVersion,
+    subresource: request.subresource ?? '',
+    time: undefined,
+    fields: withoutReset(claimedPaths(request.applied, type), request.resetFields),
+  };
+  const identity = identityOf(applier);
+  const previous = managers.get(identity);
+  managers.set(identity, { ...applier, time: previous?.time });
+
+  const merged = mergeApplied(live as JsonMap, request.applied, type);
+  const owned = [...managers.values()].reduce((all, { fields }) => union(all, fields), EMPTY);
+  const object = prune(merged, previous?.fields ?? EMPTY, owned, type) as KubeObject;
+
+  const { changed, removed } = compareObjects(live, object, request);
+  const conflicts = request.force ? [] : conflictsWith(managers, changed, identity);
+  const open =
+    request.manager === KUBECTL ? withoutClientSideApply(conflicts, live, request, type) : conflicts;
+  if (open.length > 0) throw conflictError(open);
+  disown(managers, union(changed, removed), identity);
+
+  const own = managers.get(identity);
+  const fields = own === undefined ? EMPTY : withoutNeverOwned(own.fields);
+  if (own === undefined || isEmpty(fields)) managers.delete(identity);
+  else {
+    const time = jsonEqual(live, object) ? own.time : timestamp(request.now);
+    managers.set(identity, { ...own, time, fields });
+  }
+  return withManagers(object, managers);
+}
+
+function conflictsWith(managers: Managers, changed: FieldSet, applier: string): Conflict[] {
+  const conflicts: Conflict[] = [];
+  for (const [identity, manager] of [...managers].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const fields = identity === applier ? EMPTY : intersection(manager.fields, changed);
+    if (!isEmpty(fields)) conflicts.push({ manager, fields });
+  }
+  return conflicts;
+}
+
+/** kubectl may change what it applied itself, before it applied on the server's side. */
+function withoutClientSideApply(
+  conflicts: Conflict[],
+  live: KubeObject,
+  { apiVersion }: ApplyRequest,
+  type: FieldType,
+): Conflict[] {
+  if (conflicts.length === 0) return conflicts;
+  const allowed = fieldsOfClientSideApply(live, apiVersion, type);
+  return conflicts
+    .map(({ manager, fields }) => ({ manager, fields: difference(fields, allowed) }))
+    .filter(({ fields }) => !isEmpty(fields));
+}
+
+function withManagers(object: KubeObject, managers: Managers): KubeObject {
+  const { managedFields: _, ...metadata } = object.metadata;
+  const managedFields = encodeManagers(managers);
+  return { ...object, metadata: managedFields === undefined ? metadata : { ...metadata, managedFields } };
+}

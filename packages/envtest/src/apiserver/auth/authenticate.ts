@@ -1,0 +1,60 @@
+/** Who is asking? Client certificate, then bearer token, then nobody in particular. */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { TLSSocket } from 'node:tls';
+import { bearerToken, ClientCertificates, type ShownCertificate, unauthorized } from '@tidegate/serving';
+import type { UserInfo } from '../resources/types.ts';
+import { ANONYMOUS_USER, authenticated, EXTRA } from './identity.ts';
+import type { ServiceAccountTokens, TokenVerdict } from './tokens.ts';
+
+export interface AuthenticatorOptions {
+  tokens: ServiceAccountTokens;
+  /** Fixed bearer tokens and whom they stand for. */
+  staticTokens?: ReadonlyMap<string, UserInfo>;
+  now: () => Date;
+}
+
+export class Authenticator {
+  readonly #tokens: ServiceAccountTokens;
+  readonly #staticTokens: ReadonlyMap<string, UserInfo>;
+  readonly #certificates: ClientCertificates;
+
+  constructor(options: AuthenticatorOptions) {
+    this.#tokens = options.tokens;
+    this.#staticTokens = options.staticTokens ?? new Map();
+    this.#certificates = new ClientCertificates(() => options.now().getTime());
+  }
+
+  /**
+   * Throws 401 when something was shown that proves nothing: a caller who meant to be somebody must not go on as
+   * anonymous.
+   */
+  authenticate(socket: TLSSocket, headers: IncomingHttpHeaders): UserInfo {
+    const certificate = this.#certificates.identify(socket);
+    if (typeof certificate === 'object') return authenticated(userOf(certificate));
+    const token = bearerToken(headers.authorization);
+    if (token !== undefined) {
+      const verdict = this.verifyToken(token);
+      if ('user' in verdict) return verdict.user;
+      throw unauthorized();
+    }
+    if (certificate === 'invalid') throw unauthorized();
+    return ANONYMOUS_USER;
+  }
+
+  /** As a TokenReview sees it. */
+  verifyToken(token: string, audiences?: string[]): TokenVerdict {
+    const fixed = this.#staticTokens.get(token);
+    if (fixed !== undefined) {
+      return { user: authenticated(fixed), audiences: audiences ?? this.#tokens.audiences };
+    }
+    const verdict = this.#tokens.verify(token, audiences);
+    if (verdict === undefined) return { error: 'invalid bearer token' };
+    return 'user' in verdict ? verdict : { error: `[invalid bearer token, ${verdict.error}]` };
+  }
+}
+
+const userOf = ({ subject, fingerprint }: ShownCertificate): UserInfo => ({
+  username: subject.commonName,
+  groups: subject.organizations,
+  extra: { [EXTRA.credentialId]: [`X509SHA256=${fingerprint}`] },
+});

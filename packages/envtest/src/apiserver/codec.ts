@@ -1,0 +1,110 @@
+/**
+ * Objects to bytes and back. Bytes are stored in the form in which they are sent, kind and apiVersion first for
+ * built-in kinds, so that a get, a list and a watch event are answered by copying:
+ *
+ *   stored:   {"kind":"Pod","apiVersion":"v1","metadata":{...},"spec":{...}}
+ *   in a list: {"metadata":{...},"spec":{...}}      (items of built-in lists carry neither kind nor apiVersion)
+ */
+import { apiVersionOf, type KubeObject, type ObjectMeta } from '@tidegate/kube';
+import type { Served } from './registry.ts';
+import type { ResourceDefinition, ServedVersion } from './resources/types.ts';
+import type { Entry } from './store/types.ts';
+
+/** Order of metadata's fields in the real server's answers; what is not listed follows. */
+const META_ORDER = [
+  'name',
+  'generateName',
+  'namespace',
+  'uid',
+  'resourceVersion',
+  'generation',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+  'labels',
+  'annotations',
+  'ownerReferences',
+  'finalizers',
+  'managedFields',
+];
+
+/** The object as it will be stored and sent, with the resourceVersion of the revision that it gets. */
+export function encodeStored(definition: ResourceDefinition, object: KubeObject, revision: number): Buffer {
+  const metadata = { ...object.metadata, resourceVersion: String(revision) };
+  return Buffer.from(JSON.stringify(ordered(definition.custom, { ...object, metadata })), 'utf8');
+}
+
+function ordered(custom: boolean, object: KubeObject): unknown {
+  if (custom) return sortKeys(object);
+  const { kind, apiVersion, metadata, ...rest } = object;
+  return { kind, apiVersion, metadata: orderMeta(metadata), ...rest };
+}
+
+function orderMeta(metadata: ObjectMeta): ObjectMeta {
+  const out: Record<string, unknown> = {};
+  const source = metadata as Record<string, unknown>;
+  for (const key of META_ORDER) if (source[key] !== undefined) out[key] = source[key];
+  for (const key of Object.keys(source)) if (!(key in out)) out[key] = source[key];
+  return out as ObjectMeta;
+}
+
+/** Custom resources have no declared order of fields: the real server sorts them. */
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys);
+  if (value === null || typeof value !== 'object') return value;
+  const out: Record<string, unknown> = {};
+  for (const key of Object.keys(value).sort()) out[key] = sortKeys((value as Record<string, unknown>)[key]);
+  return out;
+}
+
+/** A fresh object of the stored bytes, in the storage version. */
+export const decodeStored = (entry: Entry): KubeObject =>
+  JSON.parse(entry.value.toString('utf8')) as KubeObject;
+
+export const isStorageVersion = (definition: ResourceDefinition, version: ServedVersion): boolean =>
+  version.name === definition.storageVersion && version.fromStorage === undefined;
+
+/** The storage version of an object that came in at a served version. */
+export function toStorage(served: Served, object: KubeObject): KubeObject {
+  const { definition, version } = served;
+  const converted = version.toStorage?.(object) ?? object;
+  return { ...converted, apiVersion: storageApiVersion(definition), kind: definition.kind };
+}
+
+/** The object as a client of a served version sees it. */
+export function fromStorage(served: Served, object: KubeObject): KubeObject {
+  const { definition, version } = served;
+  const converted = version.fromStorage?.(object) ?? object;
+  return { ...converted, apiVersion: apiVersionOf(definition.group, version.name) };
+}
+
+export const storageApiVersion = (definition: ResourceDefinition): string =>
+  apiVersionOf(definition.storageGroup ?? definition.group, definition.storageVersion);
+
+/** The bytes of an entry at a served version: the stored ones where no conversion is needed. */
+export function entryBytes(served: Served, entry: Entry): Buffer {
+  if (isStorageVersion(served.definition, served.version)) return entry.value;
+  const object = fromStorage(served, decodeStored(entry));
+  return Buffer.from(JSON.stringify(ordered(served.definition.custom, object)), 'utf8');
+}
+
+const BRACE = Buffer.from('{');
+
+/** The parts of an entry as an item of a list; for built-ins the leading kind and apiVersion are cut off. */
+export function listItem(served: Served, entry: Entry): Buffer[] {
+  const bytes = entryBytes(served, entry);
+  if (served.definition.custom) return [bytes];
+  return [BRACE, bytes.subarray(itemOffset(served))];
+}
+
+const offsets = new WeakMap<ServedVersion, number>();
+
+function itemOffset(served: Served): number {
+  const known = offsets.get(served.version);
+  if (known !== undefined) return known;
+  const apiVersion = apiVersionOf(served.definition.group, served.version.name);
+  const head = `{"kind":${JSON.stringify(served.definition.kind)},"apiVersion":${JSON.stringify(apiVersion)},`;
+  const offset = Buffer.byteLength(head);
+  offsets.set(served.version, offset);
+  return offset;
+}

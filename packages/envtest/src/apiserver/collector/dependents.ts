@@ -1,0 +1,76 @@
+import type { OwnerReference } from '@tidegate/kube';
+import { decodeStored } from '../codec.ts';
+import type { Change, Entry, Key, Store } from '../store/types.ts';
+
+/** An object that names owners. */
+export interface Dependent {
+  key: Key;
+  owners: OwnerReference[];
+}
+
+const MARK = Buffer.from('"ownerReferences"');
+
+/** Who depends on whom, by the owner's uid. Upkeep costs one look at each changed object, not at the cluster. */
+export class Dependents {
+  readonly #byOwner = new Map<string, Map<string, Dependent>>();
+  readonly #byObject = new Map<string, Dependent>();
+
+  constructor(store: Store) {
+    for (const resource of store.resources()) {
+      for (const entry of store.list(resource).entries) this.#put(resource, entry);
+    }
+  }
+
+  apply(change: Change): void {
+    if (change.type === 'delete') this.#remove(keyText(keyOfEntry(change.resource, change.entry)));
+    else this.#put(change.resource, change.entry);
+  }
+
+  of(uid: string): Dependent[] {
+    return [...(this.#byOwner.get(uid)?.values() ?? [])];
+  }
+
+  get(key: Key): Dependent | undefined {
+    return this.#byObject.get(keyText(key));
+  }
+
+  all(): Dependent[] {
+    return [...this.#byObject.values()];
+  }
+
+  #put(resource: string, entry: Entry): void {
+    const key = keyOfEntry(resource, entry);
+    const id = keyText(key);
+    this.#remove(id);
+    // Most objects have no owner, and looking for the word is far cheaper than decoding.
+    if (!entry.value.includes(MARK)) return;
+    const owners = decodeStored(entry).metadata.ownerReferences ?? [];
+    if (owners.length === 0) return;
+    const dependent = { key, owners };
+    this.#byObject.set(id, dependent);
+    for (const { uid } of owners) {
+      const siblings = this.#byOwner.get(uid) ?? new Map<string, Dependent>();
+      siblings.set(id, dependent);
+      this.#byOwner.set(uid, siblings);
+    }
+  }
+
+  #remove(id: string): void {
+    const dependent = this.#byObject.get(id);
+    if (dependent === undefined) return;
+    this.#byObject.delete(id);
+    for (const { uid } of dependent.owners) {
+      const siblings = this.#byOwner.get(uid);
+      siblings?.delete(id);
+      if (siblings?.size === 0) this.#byOwner.delete(uid);
+    }
+  }
+}
+
+export const keyOfEntry = (resource: string, entry: Entry): Key => ({
+  resource,
+  namespace: entry.namespace,
+  name: entry.name,
+});
+
+export const keyText = (key: Key): string => `${key.resource}\0${key.namespace}\0${key.name}`;

@@ -1,0 +1,165 @@
+/**
+ * Garbage collection by ownerReferences. One key is one object; its turn comes when it was created or its owners
+ * changed, when one of its owners went away, and, for an owner that waits for its dependents, when one of those went.
+ */
+import { type KubeObject, type OwnerReference, parseApiVersion } from '@tidegate/kube';
+import { decodeStored } from '../codec.ts';
+import type { Core, WriteOptions } from '../operations/core.ts';
+import type { PropagationPolicy } from '../operations/delete.ts';
+import { deleteIfPresent, editIfPresent } from '../operations/if-present.ts';
+import type { Served } from '../registry.ts';
+import type { Change, Key } from '../store/types.ts';
+import { type Dependent, Dependents, keyOfEntry } from './dependents.ts';
+
+export const ORPHAN_FINALIZER = 'orphan';
+export const FOREGROUND_FINALIZER = 'foregroundDeletion';
+
+const DELETION_MARK = Buffer.from('"deletionTimestamp"');
+
+export class GarbageCollector {
+  readonly #core: Core;
+  readonly #options: WriteOptions;
+  readonly #dependents: Dependents;
+  readonly #enqueue: (key: Key) => void;
+
+  constructor(core: Core, options: WriteOptions, enqueue: (key: Key) => void) {
+    this.#core = core;
+    this.#options = options;
+    this.#enqueue = enqueue;
+    this.#dependents = new Dependents(core.store);
+    for (const dependent of this.#dependents.all()) enqueue(dependent.key);
+  }
+
+  /** Takes note of a change and asks for a turn of every object that it may have made garbage. */
+  observe(change: Change): void {
+    const key = keyOfEntry(change.resource, change.entry);
+    const before = this.#dependents.get(key);
+    this.#dependents.apply(change);
+    if (change.type === 'put') {
+      const after = this.#dependents.get(key);
+      const leaving = change.entry.value.includes(DELETION_MARK);
+      if (leaving || (after !== undefined && !sameOwners(before, after))) this.#enqueue(key);
+      return;
+    }
+    const { uid = '' } = decodeStored(change.entry).metadata;
+    for (const dependent of this.#dependents.of(uid)) this.#enqueue(dependent.key);
+    for (const owner of before?.owners ?? []) {
+      const ownerKey = this.#keyOfOwner(owner, key.namespace);
+      if (ownerKey !== undefined) this.#enqueue(ownerKey);
+    }
+  }
+
+  async reconcile(key: Key): Promise<void> {
+    const entry = this.#core.store.get(key);
+    const served = this.#servedOf(key);
+    if (entry === undefined || served === undefined) return;
+    const object = decodeStored(entry);
+    if (object.metadata.deletionTimestamp !== undefined) {
+      const finalizers = object.metadata.finalizers ?? [];
+      if (finalizers.includes(ORPHAN_FINALIZER)) return this.#orphanDependents(served, object);
+      if (finalizers.includes(FOREGROUND_FINALIZER)) return this.#deleteDependents(served, object);
+    }
+    await this.#checkOwners(served, key, object);
+  }
+
+  async #checkOwners(served: Served, key: Key, object: KubeObject): Promise<void> {
+    const owners = object.metadata.ownerReferences ?? [];
+    if (owners.length === 0) return;
+    const states = owners.map((owner) => ({ owner, state: this.#stateOf(owner, key.namespace) }));
+    const gone = states.filter(({ state }) => state === 'absent' || state === 'waiting');
+    if (gone.length === 0) return;
+    if (gone.length < states.length) {
+      const uids = new Set(gone.map(({ owner }) => owner.uid));
+      return this.#dropOwners(served, key, uids);
+    }
+    if (object.metadata.deletionTimestamp !== undefined) return;
+    const waiting = gone.some(({ state }) => state === 'waiting');
+    const hasDependents = this.#dependents.of(object.metadata.uid ?? '').length > 0;
+    await this.#delete(served, object, waiting && hasDependents ? 'Foreground' : 'Background');
+  }
+
+  /** `waiting`: the owner is being deleted in the foreground, and waits for its dependents to go first. */
+  #stateOf(owner: OwnerReference, namespace: string): 'solid' | 'absent' | 'waiting' {
+    const key = this.#keyOfOwner(owner, namespace);
+    // A kind that is not served (its CRD may come back) proves nothing: when in doubt, keep.
+    if (key === undefined) return 'solid';
+    const entry = this.#core.store.get(key);
+    if (entry === undefined) return 'absent';
+    const { metadata } = decodeStored(entry);
+    if (metadata.uid !== owner.uid) return 'absent';
+    const waits =
+      metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(FOREGROUND_FINALIZER);
+    return waits ? 'waiting' : 'solid';
+  }
+
+  #keyOfOwner(owner: OwnerReference, namespace: string): Key | undefined {
+    const definition = this.#core.registry.byKind(parseApiVersion(owner.apiVersion).group, owner.kind);
+    if (definition === undefined) return undefined;
+    if (definition.namespaced && namespace === '') return undefined;
+    return {
+      resource: definition.storage,
+      namespace: definition.namespaced ? namespace : '',
+      name: owner.name,
+    };
+  }
+
+  async #orphanDependents(served: Served, object: KubeObject): Promise<void> {
+    const uid = object.metadata.uid ?? '';
+    for (const dependent of this.#dependents.of(uid)) {
+      const dependentServed = this.#servedOf(dependent.key);
+      if (dependentServed !== undefined)
+        await this.#dropOwners(dependentServed, dependent.key, new Set([uid]));
+    }
+    await this.#removeFinalizer(served, object, ORPHAN_FINALIZER);
+  }
+
+  async #deleteDependents(served: Served, object: KubeObject): Promise<void> {
+    const uid = object.metadata.uid ?? '';
+    const dependents = this.#dependents.of(uid);
+    const blocking = dependents.filter((d) =>
+      d.owners.some((o) => o.uid === uid && o.blockOwnerDeletion === true),
+    );
+    if (blocking.length === 0) await this.#removeFinalizer(served, object, FOREGROUND_FINALIZER);
+    for (const dependent of dependents) this.#enqueue(dependent.key);
+  }
+
+  async #dropOwners(served: Served, key: Key, uids: Set<string>): Promise<void> {
+    await this.#edit(served, key, (current) => {
+      const kept = (current.metadata.ownerReferences ?? []).filter((o) => !uids.has(o.uid));
+      if (kept.length === 0) delete current.metadata.ownerReferences;
+      else current.metadata.ownerReferences = kept;
+    });
+  }
+
+  async #removeFinalizer(served: Served, object: KubeObject, finalizer: string): Promise<void> {
+    const key = {
+      resource: '',
+      namespace: object.metadata.namespace ?? '',
+      name: object.metadata.name ?? '',
+    };
+    await this.#edit(served, key, (current) => {
+      current.metadata.finalizers = (current.metadata.finalizers ?? []).filter((f) => f !== finalizer);
+      if (current.metadata.finalizers.length === 0) delete current.metadata.finalizers;
+    });
+  }
+
+  #edit(served: Served, key: Key, edit: (current: KubeObject) => void): Promise<void> {
+    const { namespace, name } = key;
+    return editIfPresent(this.#core, { served, namespace, name }, this.#options, edit);
+  }
+
+  #delete(served: Served, object: KubeObject, propagationPolicy: PropagationPolicy): Promise<void> {
+    const { namespace = '', name = '', uid } = object.metadata;
+    const how = { propagationPolicy, preconditions: { uid } };
+    return deleteIfPresent(this.#core, { served, namespace, name }, this.#options, how);
+  }
+
+  #servedOf(key: Key): Served | undefined {
+    return this.#core.registry.byStorage(key.resource);
+  }
+}
+
+const sameOwners = (a: Dependent | undefined, b: Dependent): boolean =>
+  a !== undefined &&
+  a.owners.length === b.owners.length &&
+  a.owners.every((owner, i) => owner.uid === b.owners[i]?.uid);

@@ -1,0 +1,119 @@
+/** The status of a CustomResourceDefinition: which names it got, and whether it is served. */
+import type { Condition } from '@tidegate/kube';
+import { deepEqual } from '../schema/equal.ts';
+import type { CrdStatus, CustomResourceDefinition, Names } from './types.ts';
+
+/** Names that other definitions of the same group hold already. */
+export interface TakenNames {
+  resources: ReadonlySet<string>;
+  kinds: ReadonlySet<string>;
+}
+
+export function takenNames(
+  group: string | undefined,
+  others: Iterable<CustomResourceDefinition>,
+): TakenNames {
+  const resources = new Set<string>();
+  const kinds = new Set<string>();
+  for (const { spec, status } of others) {
+    if (spec.group !== group) continue;
+    const {
+      plural = '',
+      singular = '',
+      shortNames = [],
+      kind = '',
+      listKind = '',
+    } = status?.acceptedNames ?? {};
+    for (const name of [plural, singular, ...shortNames]) if (name !== '') resources.add(name);
+    for (const name of [kind, listKind]) if (name !== '') kinds.add(name);
+  }
+  return { resources, kinds };
+}
+
+/** The new status; the old one itself when nothing changes. A definition once established stays so. */
+export function establish(crd: CustomResourceDefinition, taken: TakenNames, now: Date): CrdStatus {
+  const old: CrdStatus = crd.status ?? { conditions: null, acceptedNames: {}, storedVersions: [] };
+  const requested = crd.spec.names ?? {};
+  const { accepted, conflict } = acceptNames(requested, old.acceptedNames, taken);
+  const conditions = old.conditions ?? [];
+  const wasEstablished = conditions.some((c) => c.type === 'Established' && c.status === 'True');
+  const wanted: Omit<Condition, 'lastTransitionTime'>[] = [
+    conflict === undefined
+      ? { type: 'NamesAccepted', status: 'True', reason: 'NoConflicts', message: 'no conflicts found' }
+      : { type: 'NamesAccepted', status: 'False', ...conflict },
+  ];
+  if (conflict === undefined || wasEstablished) {
+    wanted.push({
+      type: 'Established',
+      status: 'True',
+      reason: 'InitialNamesAccepted',
+      message: 'the initial names have been accepted',
+    });
+  } else {
+    wanted.push({
+      type: 'Established',
+      status: 'False',
+      reason: 'NotAccepted',
+      message: 'not all names are accepted',
+    });
+  }
+  const status: CrdStatus = {
+    conditions: wanted.reduce((list, condition) => setCondition(list, condition, now), conditions),
+    acceptedNames: accepted,
+    storedVersions: old.storedVersions,
+  };
+  return deepEqual(status, old) ? old : status;
+}
+
+/** The last conflict found is the one that is told, as on a real server. */
+function acceptNames(
+  requested: Names,
+  held: Names,
+  taken: TakenNames,
+): { accepted: Names; conflict: { reason: string; message: string } | undefined } {
+  let conflict: { reason: string; message: string } | undefined;
+  const accepted: Names = { ...held, ...(requested.categories && { categories: requested.categories }) };
+  const inUse = (name: string, mine: string | undefined, used: ReadonlySet<string>): boolean =>
+    name !== (mine ?? '') && used.has(name);
+  const tryName = (
+    field: 'plural' | 'singular' | 'kind' | 'listKind',
+    used: ReadonlySet<string>,
+    reason: string,
+  ) => {
+    const name = requested[field] ?? '';
+    if (inUse(name, held[field], used)) conflict = { reason, message: `"${name}" is already in use` };
+    else accepted[field] = name;
+  };
+  tryName('plural', taken.resources, 'PluralConflict');
+  tryName('singular', taken.resources, 'SingularConflict');
+  const clashes = (requested.shortNames ?? []).filter(
+    (name) => !held.shortNames?.includes(name) && taken.resources.has(name),
+  );
+  if (clashes.length > 0) {
+    const messages = clashes.map((name) => `"${name}" is already in use`);
+    const message = messages.length === 1 ? (messages[0] ?? '') : `[${messages.join(', ')}]`;
+    conflict = { reason: 'ShortNamesConflict', message };
+  } else if (requested.shortNames !== undefined) accepted.shortNames = requested.shortNames;
+  else delete accepted.shortNames;
+  tryName('kind', taken.kinds, 'KindConflict');
+  tryName('listKind', taken.kinds, 'ListKindConflict');
+  if (requested.categories === undefined) delete accepted.categories;
+  return { accepted, conflict };
+}
+
+function setCondition(
+  conditions: Condition[],
+  wanted: Omit<Condition, 'lastTransitionTime'>,
+  now: Date,
+): Condition[] {
+  const old = conditions.find((c) => c.type === wanted.type);
+  const lastTransitionTime =
+    old?.status === wanted.status && old.lastTransitionTime !== undefined
+      ? old.lastTransitionTime
+      : `${now.toISOString().slice(0, 19)}Z`;
+  const condition: Condition = { ...wanted, lastTransitionTime };
+  return old === undefined ? [...conditions, condition] : conditions.map((c) => (c === old ? condition : c));
+}
+
+export const isEstablished = (crd: CustomResourceDefinition): boolean =>
+  crd.status?.conditions?.some((c) => c.type === 'Established' && c.status === 'True') ?? false;

@@ -1,0 +1,181 @@
+/** From a CustomResourceDefinition to the ResourceDefinition that the server serves. */
+import type { KubeObject } from '@tidegate/kube';
+import type { FieldError, FieldErrorReason } from '@tidegate/serving';
+import type {
+  ResourceDefinition,
+  ScalePaths,
+  ServedVersion,
+  Strategy,
+  Subresource,
+  Verb,
+} from '../resources/types.ts';
+import { nameIsSubdomain } from '../resources/validation/names.ts';
+import { hasRules, RULES_NOT_CHECKED, validateRules } from '../schema/cel/rules.ts';
+import { validateListsAndResources } from '../schema/embedded.ts';
+import { deepEqual } from '../schema/equal.ts';
+import { prune } from '../schema/prune.ts';
+import type { Schema } from '../schema/types.ts';
+import { validateSchema } from '../schema/validate.ts';
+import { compileJsonPath } from './json-path.ts';
+import { customPrinter } from './printer.ts';
+import { checkScaleSpec, checkScaleStatus } from './scale-checks.ts';
+import type { CrdVersion, CustomResourceDefinition } from './types.ts';
+import { byPriority } from './version-priority.ts';
+
+const VERBS: Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+
+/** Only for a definition that passed validation. */
+export function definitionOf(crd: CustomResourceDefinition): ResourceDefinition {
+  const { group = '', scope, versions } = crd.spec;
+  const names = { ...crd.spec.names, ...crd.status?.acceptedNames };
+  const { plural = '', singular = '', kind = '', listKind = '' } = names;
+  const served = (versions ?? [])
+    .filter((v) => v.served === true)
+    .sort((a, b) => byPriority(nameOf(a), nameOf(b)));
+  const stored = (versions ?? []).find((v) => v.storage === true) ?? {};
+  const isMixed = (crd.status?.storedVersions ?? []).length > 1;
+  const scale = served.find((v) => v.subresources?.scale !== undefined)?.subresources?.scale;
+  const selectable = selectableFieldsOf(stored);
+  return {
+    group,
+    plural,
+    singular,
+    kind,
+    listKind,
+    namespaced: scope === 'Namespaced',
+    shortNames: names.shortNames ?? [],
+    categories: names.categories ?? [],
+    storage: `${group}/${plural}`,
+    storageVersion: nameOf(stored),
+    versions: served.map((version) => ({
+      ...servedVersion(version),
+      ...(isMixed || differs(version, stored) ? { fromStorage: pruneBy(schemaOf(version)) } : {}),
+      ...deprecation(version, served, group, kind),
+    })),
+    verbs: VERBS,
+    subresources: subresourcesOf(served, group, kind),
+    checkName: nameIsSubdomain,
+    ...(selectable === undefined ? {} : { selectableFields: selectable }),
+    requiresResourceVersion: true,
+    ...(scale === undefined ? {} : { scale: scalePaths(scale) }),
+    generation: true,
+    custom: true,
+    strategy: strategyOf(stored),
+    ...(served.some((version) => differs(version, stored))
+      ? { pruneForStorage: pruneBy(schemaOf(stored)) }
+      : {}),
+  };
+}
+
+const nameOf = (version: CrdVersion): string => version.name ?? '';
+
+/** A version may lack a schema only if it came from an older server: then everything is kept. */
+const schemaOf = (version: CrdVersion): Schema =>
+  version.schema?.openAPIV3Schema ?? { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+
+const servedVersion = (version: CrdVersion): ServedVersion => ({
+  name: nameOf(version),
+  schema: schemaOf(version),
+  printer: customPrinter(version.additionalPrinterColumns),
+  strategy: strategyOf(version),
+});
+
+const differs = (version: CrdVersion, stored: CrdVersion): boolean =>
+  !deepEqual(schemaOf(version), schemaOf(stored));
+
+/** Versions are converted by name only, but each shows no more than its schema knows. */
+const pruneBy =
+  (schema: Schema) =>
+  (object: KubeObject): KubeObject => {
+    const copy = structuredClone(object);
+    prune(copy, schema);
+    return copy;
+  };
+
+function deprecation(
+  { deprecated, deprecationWarning, ...version }: CrdVersion,
+  served: CrdVersion[],
+  group: string,
+  kind: string,
+): Pick<ServedVersion, 'deprecationWarning'> {
+  if (deprecated !== true) return {};
+  const better = served.find((v) => v.deprecated !== true && byPriority(nameOf(v), nameOf(version)) < 0);
+  const advice = better === undefined ? '' : `; use ${group}/${nameOf(better)} ${kind}`;
+  return {
+    deprecationWarning: deprecationWarning ?? `${group}/${nameOf(version)} ${kind} is deprecated${advice}`,
+  };
+}
+
+function subresourcesOf(versions: CrdVersion[], group: string, kind: string): Record<string, Subresource> {
+  const has = (name: 'status' | 'scale') => versions.find((v) => v.subresources?.[name] !== undefined);
+  const verbs: Verb[] = ['get', 'patch', 'update'];
+  const withStatus = has('status');
+  return {
+    ...(withStatus === undefined ? {} : { status: { group, version: nameOf(withStatus), kind, verbs } }),
+    ...(has('scale') === undefined
+      ? {}
+      : { scale: { group: 'autoscaling', version: 'v1', kind: 'Scale', verbs } }),
+  };
+}
+
+const withoutDot = (path: string): string => path.replace(/^\./, '');
+
+const scalePaths = (scale: NonNullable<CrdVersion['subresources']>['scale'] & object): ScalePaths => ({
+  specReplicasPath: withoutDot(scale.specReplicasPath ?? ''),
+  statusReplicasPath: withoutDot(scale.statusReplicasPath ?? ''),
+  ...(scale.labelSelectorPath === undefined
+    ? {}
+    : { labelSelectorPath: withoutDot(scale.labelSelectorPath) }),
+});
+
+function selectableFieldsOf(
+  version: CrdVersion,
+): ((object: KubeObject) => Record<string, string>) | undefined {
+  const paths = (version.selectableFields ?? []).map(({ jsonPath = '' }) => ({
+    name: withoutDot(jsonPath),
+    read: compileJsonPath(jsonPath),
+  }));
+  if (paths.length === 0) return undefined;
+  return (object) =>
+    Object.fromEntries(paths.map(({ name, read }) => [name, String(read?.(object)[0] ?? '')]));
+}
+
+/** Errors after which rules can not be trusted to find the types they expect. */
+const BLOCKING = new Set<FieldErrorReason>([
+  'FieldValueNotSupported',
+  'FieldValueRequired',
+  'FieldValueTooLong',
+  'FieldValueTooMany',
+  'FieldValueTypeInvalid',
+]);
+
+function strategyOf(version: CrdVersion): Required<Pick<Strategy, 'validate' | 'validateStatusUpdate'>> {
+  const schema = schemaOf(version);
+  const scale = version.subresources?.scale;
+  const withRules = (object: KubeObject, old: KubeObject | undefined, errors: FieldError[]): FieldError[] => {
+    const all = [...errors, ...validateListsAndResources(object, schema, old)];
+    if (!hasRules(schema)) return all;
+    const blocked = all.some((error) => BLOCKING.has(error.reason));
+    return [...all, ...(blocked ? [RULES_NOT_CHECKED] : validateRules(object, schema, old))];
+  };
+  return {
+    validate: (object, old) =>
+      withRules(object, old, [
+        ...validateSchema(object, schema, old),
+        ...checkScaleSpec(object, scale),
+        ...checkScaleStatus(object, scale),
+      ]),
+    validateStatusUpdate: (object, old) =>
+      withRules(object, old, [...validateStatus(object, schema, old), ...checkScaleStatus(object, scale)]),
+  };
+}
+
+/** By its own part of the schema, which knows nothing of the rest; so errors name fields as seen from the status. */
+function validateStatus({ status }: KubeObject, schema: Schema, old: KubeObject): FieldError[] {
+  const own = schema.properties?.status;
+  if (status === undefined || own === undefined) return [];
+  return validateSchema(status, own, old.status).map((error) => ({
+    ...error,
+    field: error.field === '' ? 'status' : `status.${error.field}`,
+  }));
+}

@@ -1,0 +1,107 @@
+/** Keeps the registry in step with the CustomResourceDefinitions: what they define is served from then on, or no more. */
+import type { KubeObject } from '@tidegate/kube';
+import { decodeStored } from '../codec.ts';
+import type { Core, WriteOptions } from '../operations/core.ts';
+import { deleteIfPresent, editIfPresent } from '../operations/if-present.ts';
+import type { Change } from '../store/types.ts';
+import { establish, takenNames } from './conditions.ts';
+import { definitionOf } from './definition.ts';
+import type { CustomResourceDefinition } from './types.ts';
+
+const STORAGE = 'apiextensions.k8s.io/customresourcedefinitions';
+const FINALIZER = 'customresourcecleanup.apiextensions.k8s.io';
+
+export class CrdRegistrar {
+  readonly #core: Core;
+  readonly #options: WriteOptions;
+  readonly #enqueue: (name: string) => void;
+  /** Group and plural of what a definition has registered, to take it back when the definition is gone. */
+  readonly #registered = new Map<string, { group: string; plural: string }>();
+  /** Definitions that wait for the last of their objects, by the storage of those. */
+  readonly #emptying = new Map<string, string>();
+
+  constructor(core: Core, options: WriteOptions, enqueue: (name: string) => void) {
+    this.#core = core;
+    this.#options = options;
+    this.#enqueue = enqueue;
+    // What was established before a restart is served from the first request on.
+    for (const crd of this.#all()) {
+      if (isEstablished(crd)) this.#register(crd);
+      enqueue(crd.metadata.name ?? '');
+    }
+  }
+
+  observe(change: Change): void {
+    if (change.resource === STORAGE) this.#enqueue(change.entry.name);
+    const waiting = change.type === 'delete' ? this.#emptying.get(change.resource) : undefined;
+    if (waiting !== undefined) this.#enqueue(waiting);
+  }
+
+  async reconcile(name: string): Promise<void> {
+    const entry = this.#core.store.get({ resource: STORAGE, namespace: '', name });
+    if (entry === undefined) {
+      this.#unregister(name);
+      return;
+    }
+    const crd = decodeStored(entry) as CustomResourceDefinition;
+    if (crd.metadata.deletionTimestamp !== undefined) return this.#finalize(name, crd);
+    const others = this.#all().filter((other) => other.metadata.name !== name);
+    const status = establish(crd, takenNames(crd.spec.group, others), this.#core.now());
+    if (status !== crd.status) await this.#edit(name, 'status', (c) => Object.assign(c, { status }));
+    if (!(crd.metadata.finalizers ?? []).includes(FINALIZER)) {
+      await this.#edit(name, '', (c) => {
+        c.metadata.finalizers = [...new Set([...(c.metadata.finalizers ?? []), FINALIZER])];
+      });
+    }
+    const accepted = { ...crd, status };
+    if (isEstablished(accepted)) this.#register(accepted);
+  }
+
+  /** Objects go before their definition does. */
+  async #finalize(name: string, crd: CustomResourceDefinition): Promise<void> {
+    const storage = `${crd.spec.group}/${crd.spec.names?.plural}`;
+    const served = this.#core.registry.byStorage(storage);
+    const { entries } = this.#core.store.list(storage);
+    if (entries.length > 0 && served !== undefined) {
+      this.#emptying.set(storage, name);
+      for (const { namespace, name: object } of entries) {
+        await deleteIfPresent(this.#core, { served, namespace, name: object }, this.#options, {});
+      }
+      await this.#core.store.flushed();
+      if (this.#core.store.count(storage) > 0) return;
+    }
+    this.#emptying.delete(storage);
+    this.#unregister(name);
+    await this.#edit(name, '', (c) => {
+      c.metadata.finalizers = (c.metadata.finalizers ?? []).filter((f) => f !== FINALIZER);
+      if (c.metadata.finalizers.length === 0) delete c.metadata.finalizers;
+    });
+  }
+
+  #register(crd: CustomResourceDefinition): void {
+    const name = crd.metadata.name ?? '';
+    const definition = definitionOf(crd);
+    this.#registered.set(name, { group: definition.group, plural: definition.plural });
+    this.#core.registry.set(definition);
+  }
+
+  #unregister(name: string): void {
+    const registered = this.#registered.get(name);
+    if (registered === undefined) return;
+    this.#registered.delete(name);
+    this.#core.registry.delete(registered.group, registered.plural);
+  }
+
+  #all(): CustomResourceDefinition[] {
+    return this.#core.store.list(STORAGE).entries.map((e) => decodeStored(e) as CustomResourceDefinition);
+  }
+
+  async #edit(name: string, subresource: string, edit: (current: KubeObject) => void): Promise<void> {
+    const served = this.#core.registry.byStorage(STORAGE);
+    if (served === undefined) throw new Error('CustomResourceDefinitions are not served');
+    await editIfPresent(this.#core, { served, namespace: '', name, subresource }, this.#options, edit);
+  }
+}
+
+const isEstablished = (crd: CustomResourceDefinition): boolean =>
+  (crd.status?.conditions ?? []).some((c) => c.type === 'Established' && c.status === 'True');

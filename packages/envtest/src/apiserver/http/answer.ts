@@ -1,0 +1,48 @@
+import type { KubeObject } from '@tidegate/kube';
+import { ApiError, partialMetadata } from '@tidegate/serving';
+import { entryBytes, fromStorage } from '../codec.ts';
+import type { Entry } from '../store/types.ts';
+import { includeObject, toTable } from '../table.ts';
+import type { Call } from './call.ts';
+
+const NEWLINE = Buffer.from('\n');
+
+/** Sends a stored object: its bytes where the client wants just that. */
+export async function answerEntry(
+  call: Call,
+  code: number,
+  entry: Entry,
+  object: () => KubeObject,
+): Promise<void> {
+  const { as, format } = call.representation;
+  if (as === undefined && format === 'json') {
+    await call.exchange.bytes(code, 'application/json', [entryBytes(call.served, entry), NEWLINE]);
+    return;
+  }
+  await answerObject(call, code, object());
+}
+
+/** Sends an object in the storage version, in the form that the client asked for. */
+export async function answerObject(call: Call, code: number, stored: KubeObject): Promise<void> {
+  const { served, representation, query } = call;
+  const object = fromStorage(served, stored);
+  const apiVersion = `meta.k8s.io/${representation.version}`;
+  switch (representation.as) {
+    case undefined:
+      return call.exchange.object(code, object, representation.format);
+    case 'Table': {
+      const { resourceVersion } = object.metadata;
+      const table = toTable(served.version, [object], {
+        apiVersion,
+        include: includeObject(query),
+        metadata: resourceVersion === undefined ? {} : { resourceVersion },
+        now: call.core.now(),
+      });
+      return call.exchange.object(code, table, representation.format);
+    }
+    case 'PartialObjectMetadata':
+      return call.exchange.object(code, partialMetadata(object, apiVersion), representation.format);
+    default:
+      throw new ApiError(406, 'NotAcceptable', `one object can not be written as ${representation.as}`);
+  }
+}

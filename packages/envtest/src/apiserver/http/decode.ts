@@ -1,0 +1,116 @@
+import type { KubeObject } from '@tidegate/kube';
+import { type ApiError, badRequest, fieldError, invalid } from '@tidegate/serving';
+import { decodeProtobuf } from '../protobuf/index.ts';
+import { type Served, servedApiVersion } from '../registry.ts';
+import { type Body, parseBody } from '../schema/body.ts';
+import { decodeCustom } from '../schema/custom.ts';
+import { type Decoded, DecodeError, type DecodeOptions, decode } from '../schema/decode.ts';
+import type { DecodeWords } from '../schema/decode-words.ts';
+import type { BodyFormat } from './body.ts';
+import { cannotConvert, isOtherKind, kindChanged, otherKind, withKind } from './kind.ts';
+import type { FieldValidation } from './write-options.ts';
+
+export interface FieldChecks {
+  fieldValidation: FieldValidation;
+  warn(message: string): void;
+}
+
+/** Makes the answer out of the reason. */
+type Refuse = (why: string) => ApiError;
+
+/** The object in a request body, checked against the schema of its version: unknown fields are gone, types are right. */
+export function decodeObject(
+  served: Served,
+  bytes: Buffer,
+  options: FieldChecks & { format: BodyFormat },
+): KubeObject {
+  const { definition, version } = served;
+  const { kind } = definition;
+  const body = readBodyAs(kind, bytes, options);
+  const object = withKind(served, body.value);
+  if (isOtherKind(served, object)) throw otherKind(served, object);
+  const refuse: Refuse = (why) =>
+    badRequest(`${kind} in version "${version.name}" cannot be handled as a ${kind}: ${why}`);
+  const decoded = read(served, object, { duplicates: body.duplicates }, refuse);
+  // Protobuf has no names: what a field number means to nobody is no mistake of the client's.
+  if (options.format !== 'protobuf') checkFields(options, body.yamlProblems, decoded.problems, refuse);
+  return decoded.object;
+}
+
+/** What a patch made of an object. */
+export interface Patched {
+  object: Record<string, unknown>;
+  /** What errors show as the bad value: the patch, or what came out of it. */
+  shown(): string;
+  words: DecodeWords;
+  /** What was wrong with the patch as a text: `duplicate field "spec.replicas"`. */
+  problems: readonly string[];
+}
+
+export function conformPatched(served: Served, patched: Patched, checks: FieldChecks): KubeObject {
+  const refuse: Refuse = (why) =>
+    invalid({ group: '', kind: '' }, '', [fieldError.invalid('patch', patched.shown(), why)]);
+  const object = withKind(served, patched.object);
+  if (patched.words === 'converter') {
+    // The struct that is filled knows its kind, whatever the patch says; only the type must be right.
+    if (typeof object.apiVersion === 'string') object.apiVersion = servedApiVersion(served);
+    if (typeof object.kind === 'string') object.kind = served.definition.kind;
+  } else if (isOtherKind(served, object)) {
+    throw served.definition.custom ? kindChanged(served, object) : refuse(cannotConvert(served, object));
+  }
+  const decoded = read(served, object, { words: patched.words }, refuse);
+  checkFields(checks, [], [...patched.problems, ...decoded.problems], refuse);
+  return decoded.object;
+}
+
+/** An object that was checked before, in parts or at another version. */
+export const conform = (served: Served, object: Record<string, unknown>): KubeObject =>
+  read(served, withKind(served, object), {}, badRequest).object;
+
+/** A body as a map, whatever it was written in. */
+export function readBodyAs(
+  kind: string,
+  bytes: Buffer,
+  options: { format: BodyFormat; fieldValidation: FieldValidation },
+): Body {
+  if (options.format === 'protobuf') {
+    return { value: decodeProtobuf(bytes), duplicates: new Set(), yamlProblems: [] };
+  }
+  return parseBody(bytes.toString('utf8'), {
+    kind,
+    yaml: options.format === 'yaml',
+    findDuplicates: options.fieldValidation !== 'Ignore',
+  });
+}
+
+function read(
+  { definition, version }: Served,
+  value: Record<string, unknown>,
+  how: Omit<DecodeOptions, 'schema'>,
+  refuse: Refuse,
+): Decoded {
+  const options = { schema: version.schema, ...how };
+  try {
+    const decoded = definition.custom ? decodeCustom(value, options) : decode(value, options);
+    decoded.object.metadata ??= {};
+    return decoded;
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw refuse(error.message);
+  }
+}
+
+function checkFields(
+  { fieldValidation, warn }: FieldChecks,
+  yamlProblems: readonly string[],
+  problems: readonly string[],
+  refuse: Refuse,
+): void {
+  if (fieldValidation === 'Warn') for (const problem of [...yamlProblems, ...problems]) warn(problem);
+  if (fieldValidation !== 'Strict' || yamlProblems.length + problems.length === 0) return;
+  const all =
+    yamlProblems.length === 0
+      ? problems
+      : [`yaml: unmarshal errors:\n  ${yamlProblems.join('\n  ')}`, ...problems];
+  throw refuse(`strict decoding error: ${all.join(', ')}`);
+}

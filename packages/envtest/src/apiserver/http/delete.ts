@@ -1,0 +1,142 @@
+import type { KubeObject, Status } from '@tidegate/kube';
+import { badRequest } from '@tidegate/serving';
+import { decodeStored, fromStorage } from '../codec.ts';
+import {
+  type Deleted,
+  type DeleteOptions,
+  deleteObject,
+  isNotFound,
+  type PropagationPolicy,
+} from '../operations/delete.ts';
+import { servedApiVersion } from '../registry.ts';
+import { answerObject } from './answer.ts';
+import { bodyFormat, mediaType, readBody } from './body.ts';
+import type { Call } from './call.ts';
+import { readBodyAs } from './decode.ts';
+import { readPage } from './list.ts';
+import { optionsOf } from './write.ts';
+
+/** How many objects of a collection are deleted at a time. */
+const PARALLEL = 16;
+
+export async function serveDelete(call: Call): Promise<void> {
+  const { core, served, info } = call;
+  const options = await readDeleteOptions(call);
+  const deleted = await deleteObject(core, {
+    served,
+    namespace: info.namespace,
+    name: info.name,
+    delete: options.delete,
+    options: options.write,
+  });
+  if (deleted.gone && served.definition.returnsDeleted !== true) {
+    await call.exchange.object(200, deletedStatus(call, deleted), call.representation.format);
+  } else {
+    await answerObject(call, 200, deleted.object);
+  }
+}
+
+function deletedStatus(call: Call, deleted: Deleted): Status {
+  const { definition } = call.served;
+  return {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Success',
+    details: {
+      name: call.info.name,
+      ...(definition.group !== '' && { group: definition.group }),
+      kind: definition.plural,
+      uid: deleted.object.metadata.uid,
+    },
+    code: 200,
+  };
+}
+
+export async function serveDeleteCollection(call: Call): Promise<void> {
+  const { core, served, info } = call;
+  const options = await readDeleteOptions(call);
+  const page = readPage(core.store, {
+    served,
+    namespace: info.namespace,
+    query: call.query,
+    representation: call.representation,
+  });
+  const deleted: KubeObject[] = [];
+  const queue = [...page.entries];
+  const work = async (): Promise<void> => {
+    for (let entry = queue.shift(); entry !== undefined; entry = queue.shift()) {
+      try {
+        const request = { served, namespace: entry.namespace, name: entry.name };
+        const result = await deleteObject(core, {
+          ...request,
+          delete: options.delete,
+          options: options.write,
+        });
+        deleted.push(fromStorage(served, result.object));
+      } catch (error) {
+        // Somebody else deleted it meanwhile: that is what was wanted.
+        if (!isNotFound(error)) throw error;
+        deleted.push(fromStorage(served, decodeStored(entry)));
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, work));
+  await call.exchange.object(200, {
+    kind: served.definition.listKind,
+    apiVersion: servedApiVersion(served),
+    metadata: page.metadata,
+    items: served.definition.custom ? deleted : deleted.map(({ kind: _, apiVersion: __, ...item }) => item),
+  });
+}
+
+/** Options stand in the body, in the query, or in both; the body wins. */
+async function readDeleteOptions(
+  call: Call,
+): Promise<{ delete: DeleteOptions; write: ReturnType<typeof optionsOf> }> {
+  const { request } = call.exchange;
+  const body = await readBody(request);
+  const format = bodyFormat(mediaType(request));
+  const parsed: Record<string, unknown> =
+    body.length === 0 ? {} : readBodyAs('DeleteOptions', body, { format, fieldValidation: 'Ignore' }).value;
+  const write = optionsOf(call, 'DeleteOptions');
+  const { query } = call;
+  const grace = numberOf(parsed.gracePeriodSeconds ?? query.get('gracePeriodSeconds'), 'gracePeriodSeconds');
+  const dryRun = Array.isArray(parsed.dryRun) && parsed.dryRun.includes('All');
+  return {
+    write: { ...write, dryRun: write.dryRun || dryRun },
+    delete: {
+      ...(grace !== undefined && { gracePeriodSeconds: grace }),
+      ...propagation(parsed, query),
+      ...preconditions(parsed),
+    },
+  };
+}
+
+function numberOf(value: unknown, field: string): number | undefined {
+  if (value === null || value === undefined || value === '') return undefined;
+  const number = Number(value);
+  if (!Number.isInteger(number)) throw badRequest(`${field}: ${JSON.stringify(value)} is not a whole number`);
+  return number;
+}
+
+function propagation(body: Record<string, unknown>, query: URLSearchParams): DeleteOptions {
+  const policy = body.propagationPolicy ?? query.get('propagationPolicy') ?? undefined;
+  if (policy !== undefined && policy !== '') return { propagationPolicy: policy as PropagationPolicy };
+  // The older way of saying it.
+  const orphan = body.orphanDependents ?? query.get('orphanDependents') ?? undefined;
+  if (orphan === undefined) return {};
+  return { propagationPolicy: orphan === true || orphan === 'true' ? 'Orphan' : 'Background' };
+}
+
+function preconditions(body: Record<string, unknown>): DeleteOptions {
+  const given = body.preconditions;
+  if (typeof given !== 'object' || given === null) return {};
+  const { uid, resourceVersion } = given as Record<string, unknown>;
+  return {
+    preconditions: {
+      ...(typeof uid === 'string' && { uid }),
+      ...(typeof resourceVersion === 'string' && { resourceVersion }),
+    },
+  };
+}

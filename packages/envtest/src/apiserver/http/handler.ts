@@ -1,0 +1,175 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { TLSSocket } from 'node:tls';
+import {
+  ApiError,
+  Exchange,
+  internalError,
+  methodNotAllowed,
+  negotiate,
+  type RequestInfo,
+  requestInfo,
+} from '@tidegate/serving';
+import type { Authenticator } from '../auth/authenticate.ts';
+import { type Attributes, type Authorizer, requireAllowed } from '../auth/authorization.ts';
+import { impersonate } from '../auth/impersonate.ts';
+import type { Core } from '../operations/core.ts';
+import type { UserInfo } from '../resources/types.ts';
+import type { Call } from './call.ts';
+import { serveDelete, serveDeleteCollection } from './delete.ts';
+import type { Documents } from './documents.ts';
+import { serveList } from './list.ts';
+import { servePatch } from './patch.ts';
+import { serveSubresource } from './subresource.ts';
+import { serveWatch } from './watch.ts';
+import { serveCreate, serveGet, serveUpdate } from './write.ts';
+
+/** What is told about every request when it is over: for metrics and the audit line. */
+export interface RequestRecord {
+  info: RequestInfo;
+  user: UserInfo | undefined;
+  code: number;
+  seconds: number;
+}
+
+export interface HandlerOptions {
+  core: Core;
+  authenticator: Authenticator;
+  authorizer: Authorizer;
+  documents: Documents;
+  /** Ends long-running requests when the server stops. */
+  signal: AbortSignal;
+  onRequest(record: RequestRecord): void;
+  onError(error: unknown, info: RequestInfo): void;
+}
+
+const NOT_FOUND = '404 page not found\n';
+
+/** identity -> authorization -> what is asked for -> verb. Every failure leaves as a Status. */
+export function createHandler(
+  options: HandlerOptions,
+): (request: IncomingMessage, response: ServerResponse) => void {
+  return (request, response) => {
+    const started = performance.now();
+    const exchange = new Exchange(request, response);
+    const url = urlOf(request);
+    const info = requestInfo(request.method ?? 'GET', url);
+    let user: UserInfo | undefined;
+    const work = async (): Promise<void> => {
+      user = identify(options, request, info);
+      await dispatch(options, exchange, info, url.searchParams, user);
+    };
+    work()
+      .catch((error: unknown) => fail(options, exchange, info, error))
+      .finally(() => {
+        const seconds = (performance.now() - started) / 1000;
+        options.onRequest({ info, user, code: response.statusCode, seconds });
+      })
+      .catch((error: unknown) => options.onError(error, info));
+  };
+}
+
+/** The path as the client sent it: a URL that starts with two slashes is still a path. */
+function urlOf(request: IncomingMessage): URL {
+  const [path = '/', query = ''] = splitOnce(request.url ?? '/', '?');
+  const url = new URL('https://kubernetes');
+  url.pathname = path.replace(/\/{2,}/g, '/');
+  url.search = query;
+  return url;
+}
+
+const splitOnce = (text: string, separator: string): string[] => {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];
+};
+
+function identify(options: HandlerOptions, request: IncomingMessage, info: RequestInfo): UserInfo {
+  const { authenticator, authorizer } = options;
+  const requestor = authenticator.authenticate(request.socket as TLSSocket, request.headers);
+  const attributes = attributesOf(info);
+  const user = impersonate(request, requestor, attributes, authorizer);
+  requireAllowed(authorizer, user, attributes);
+  return user;
+}
+
+function attributesOf(info: RequestInfo): Attributes {
+  if (info.type === 'path') return { verb: info.verb, path: info.path };
+  const { verb, group, resource, subresource, namespace, name, fields } = info;
+  return { verb, group, resource, subresource, namespace, name, fields };
+}
+
+async function dispatch(
+  options: HandlerOptions,
+  exchange: Exchange,
+  info: RequestInfo,
+  query: URLSearchParams,
+  user: UserInfo,
+): Promise<void> {
+  const { core } = options;
+  if (info.type === 'path') {
+    const document = options.documents.find(info.path);
+    if (document === undefined) return exchange.text(404, NOT_FOUND);
+    const representation = lenientNegotiate(exchange.request.headers.accept);
+    return document({ path: info.path, query, representation, exchange });
+  }
+  const served = core.registry.lookup(info.group, info.version, info.resource);
+  if (served === undefined) return exchange.text(404, NOT_FOUND);
+  if (served.version.deprecationWarning !== undefined) exchange.warn(served.version.deprecationWarning);
+  const { accept } = exchange.request.headers;
+  // What streams answers in a form of its own.
+  const streams = served.definition.subresources[info.subresource]?.connect !== undefined;
+  const representation = streams ? lenientNegotiate(accept) : negotiate(accept);
+  await serve({ core, info, served, query, representation, user, exchange, signal: options.signal });
+}
+
+/** Health checks and metrics are plain text to whoever asks, whatever they say they accept. */
+function lenientNegotiate(accept: string | undefined): ReturnType<typeof negotiate> {
+  try {
+    return negotiate(accept);
+  } catch {
+    return { format: 'json' };
+  }
+}
+
+function serve(call: Call): Promise<void> {
+  const { core, info, served, query, representation, exchange } = call;
+  if (info.subresource !== '') return serveSubresource(call);
+  const toName = info.verb === 'create' && info.name !== '';
+  if (toName || !served.definition.verbs.includes(info.verb)) throw methodNotAllowed();
+  const list = { served, namespace: info.namespace, query, representation };
+  switch (info.verb) {
+    case 'get':
+      return serveGet(call);
+    case 'list':
+      return serveList(core.store, list, exchange, core.now());
+    case 'watch':
+      return serveWatch(core.store, list, exchange, call.signal);
+    case 'create':
+      return serveCreate(call);
+    case 'update':
+      return serveUpdate(call);
+    case 'patch':
+      return servePatch(call);
+    case 'delete':
+      return serveDelete(call);
+    case 'deletecollection':
+      return serveDeleteCollection(call);
+  }
+}
+
+async function fail(
+  options: HandlerOptions,
+  exchange: Exchange,
+  info: RequestInfo,
+  error: unknown,
+): Promise<void> {
+  if (!(error instanceof ApiError)) options.onError(error, info);
+  const { status } = error instanceof ApiError ? error : internalError(error);
+  if (exchange.response.headersSent) {
+    // Half of an answer is out already: breaking the connection is the only honest way to say that it failed.
+    exchange.response.destroy();
+    return;
+  }
+  // What is left of the body must not be taken for the next request.
+  exchange.request.resume();
+  await exchange.status(status);
+}

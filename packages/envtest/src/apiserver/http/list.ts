@@ -1,0 +1,157 @@
+import type { KubeObject, ListMeta } from '@tidegate/kube';
+import {
+  ApiError,
+  continueTooOld,
+  type Exchange,
+  type ListOptions,
+  listOptions,
+  listTooOld,
+  partialMetadata,
+  type Representation,
+  tooLargeResourceVersion,
+} from '@tidegate/serving';
+import { decodeStored, fromStorage, listItem } from '../codec.ts';
+import { type Served, servedApiVersion } from '../registry.ts';
+import { parseSelection } from '../selection.ts';
+import { CompactedError, type Entry, FutureRevisionError, type Store } from '../store/types.ts';
+import { includeObject, toTable } from '../table.ts';
+import { type ContinueToken, encodeContinue, parseContinue } from './continue-token.ts';
+
+export interface ListRequest {
+  served: Served;
+  /** '' : all namespaces. */
+  namespace: string;
+  query: URLSearchParams;
+  representation: Representation;
+}
+
+interface Page {
+  entries: Entry[];
+  metadata: ListMeta;
+}
+
+export async function serveList(
+  store: Store,
+  request: ListRequest,
+  exchange: Exchange,
+  now: Date,
+): Promise<void> {
+  const page = readPage(store, request);
+  const { served, representation } = request;
+  if (representation.as === undefined && representation.format === 'json') {
+    await exchange.bytes(200, 'application/json', listBytes(served, page));
+    return;
+  }
+  const objects = page.entries.map((entry) => fromStorage(served, decodeStored(entry)));
+  await exchange.object(200, listAs(request, objects, page.metadata, now), representation.format);
+}
+
+/** The objects that the query selects, at one revision, and the token for the rest. */
+export function readPage(store: Store, request: ListRequest): Page {
+  const { served, query } = request;
+  const { definition } = served;
+  const selection = parseSelection(definition, query);
+  const options = listOptions(query);
+  const { limit } = options;
+  const start = startingPoint(options);
+  const namespace = definition.namespaced && request.namespace !== '' ? request.namespace : undefined;
+  const result = atRevision(store, start, () =>
+    store.list(definition.storage, {
+      namespace,
+      revision: start.revision,
+      after: start.token?.after,
+      // With selectors nobody knows how many must be read to fill a page.
+      limit: selection.all && limit > 0 ? limit : undefined,
+    }),
+  );
+  let { entries, remaining } = result;
+  if (!selection.all) {
+    entries = entries.filter(selection.matches);
+    if (limit > 0 && entries.length > limit) {
+      remaining = entries.length - limit;
+      entries = entries.slice(0, limit);
+    }
+  }
+  const metadata: ListMeta = { resourceVersion: String(result.revision) };
+  const last = entries.at(-1);
+  if (remaining > 0 && last !== undefined) {
+    metadata.continue = encodeContinue(result.revision, last);
+    if (selection.all) metadata.remainingItemCount = remaining;
+  }
+  return { entries, metadata };
+}
+
+interface StartingPoint {
+  /** Show exactly this revision. */
+  revision?: number;
+  /** Show the newest, which must be at least this one. */
+  minimum?: number;
+  token?: ContinueToken;
+}
+
+/** What resourceVersion, resourceVersionMatch and continue together ask for. */
+function startingPoint(options: ListOptions): StartingPoint {
+  const revision = Number(options.resourceVersion);
+  if (options.continue !== '') {
+    const parsed = parseContinue(options.continue);
+    // Revision -1 is a token that goes on with whatever is there now.
+    return { revision: parsed.revision > 0 ? parsed.revision : undefined, token: parsed };
+  }
+  return options.exact ? { revision } : { minimum: revision };
+}
+
+function atRevision<T>(store: Store, start: StartingPoint, read: () => T): T {
+  const { minimum = 0 } = start;
+  if (minimum > store.revision) throw tooLargeResourceVersion(minimum, store.revision);
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof FutureRevisionError) throw tooLargeResourceVersion(error.requested, error.current);
+    if (!(error instanceof CompactedError)) throw error;
+    throw start.token === undefined ? listTooOld() : continueTooOld(encodeContinue(-1, start.token.after));
+  }
+}
+
+/** The list made of stored bytes: nothing is decoded or encoded. */
+function listBytes(served: Served, page: Page): Buffer[] {
+  const head = JSON.stringify({
+    kind: served.definition.listKind,
+    apiVersion: servedApiVersion(served),
+    metadata: page.metadata,
+    items: [],
+  });
+  // Custom resources sort their keys; otherwise the two differ only in the order of fields.
+  const parts: Buffer[] = [Buffer.from(head.slice(0, -2))];
+  const comma = Buffer.from(',');
+  page.entries.forEach((entry, index) => {
+    if (index > 0) parts.push(comma);
+    parts.push(...listItem(served, entry));
+  });
+  parts.push(Buffer.from(']}\n'));
+  return parts;
+}
+
+function listAs(request: ListRequest, objects: KubeObject[], metadata: ListMeta, now: Date): unknown {
+  const { served, representation, query } = request;
+  const apiVersion = `meta.k8s.io/${representation.version}`;
+  switch (representation.as) {
+    case 'Table':
+      return toTable(served.version, objects, { apiVersion, include: includeObject(query), metadata, now });
+    case 'PartialObjectMetadataList':
+      return {
+        kind: 'PartialObjectMetadataList',
+        apiVersion,
+        metadata,
+        items: objects.map((object) => partialMetadata(object, apiVersion)),
+      };
+    case undefined:
+      return {
+        kind: served.definition.listKind,
+        apiVersion: servedApiVersion(served),
+        metadata,
+        items: objects,
+      };
+    default:
+      throw new ApiError(406, 'NotAcceptable', `a list can not be written as ${representation.as}`);
+  }
+}

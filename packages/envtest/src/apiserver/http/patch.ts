@@ -1,0 +1,213 @@
+import type { KubeObject } from '@tidegate/kube';
+import {
+  ApiError,
+  badRequest,
+  fieldError,
+  invalid,
+  printJson,
+  type ResourceRequest,
+  unsupportedMediaType,
+} from '@tidegate/serving';
+import { applyConfiguration } from '../apply/server-side-apply.ts';
+import { fromStorage, toStorage } from '../codec.ts';
+import { keyOf, type WriteOptions, type Written } from '../operations/core.ts';
+import { createObject } from '../operations/create.ts';
+import { managedApiVersion, resetFields, trackedForm, trackedSchema } from '../operations/field-managers.ts';
+import { updateObject } from '../operations/update.ts';
+import { formatGoValue } from '../patch/go-format.ts';
+import { applyJsonPatch } from '../patch/json-patch.ts';
+import { applyMergePatch } from '../patch/merge-patch.ts';
+import { applyStrategicMergePatch } from '../patch/strategic-merge.ts';
+import type { Served } from '../registry.ts';
+import { duplicateKeys, JsonSyntaxError, parseJson } from '../schema/json.ts';
+import { mediaType, readBody } from './body.ts';
+import { type Call, targetOf } from './call.ts';
+import { conform, conformPatched, type FieldChecks, readBodyAs } from './decode.ts';
+import { isOtherKind, otherKind, withKind } from './kind.ts';
+import { answer, optionsOf } from './write.ts';
+import { fieldValidation } from './write-options.ts';
+
+const JSON_PATCH = 'application/json-patch+json';
+const MERGE_PATCH = 'application/merge-patch+json';
+const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
+const APPLY_PATCH = 'application/apply-patch+yaml';
+/** To apply what others make and delete in the same moment. */
+const APPLY_ATTEMPTS = 6;
+
+export async function servePatch(call: Call): Promise<void> {
+  const type = mediaType(call.exchange.request);
+  checkPatchType(call.served, type);
+  const body = await readBody(call.exchange.request);
+  if (type === APPLY_PATCH) return serveApply(call, body);
+
+  const { core, served, info, query } = call;
+  const options = optionsOf(call, 'PatchOptions');
+  const checks = { fieldValidation: fieldValidation('PatchOptions', query), warn: options.warn };
+  if (query.has('force')) {
+    throw invalid({ group: 'meta.k8s.io', kind: 'PatchOptions' }, '', [
+      fieldError.forbidden('force', 'may not be specified for non-apply patch'),
+    ]);
+  }
+  const patch = readPatch(type, body.toString('utf8'), checks);
+  const updated = await updateObject(core, {
+    ...targetOf(call),
+    options,
+    retries: true,
+    change: (current) => {
+      const patched = applyPatch(served, fromStorage(served, current), patch, checks);
+      checkIdentity(patched, info);
+      const object = toStorage(served, patched);
+      served.definition.strategy.defaults?.(object);
+      return object;
+    },
+  });
+  await answer(call, 200, updated);
+}
+
+/** Which kinds of patch a resource takes: strategic merge needs the merge keys that only built-in kinds declare. */
+export function checkPatchType(served: Served, type: string): void {
+  const accepted = [JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH].filter(
+    (t) => !(served.definition.custom && t === STRATEGIC_MERGE_PATCH),
+  );
+  if (accepted.includes(type)) return;
+  throw unsupportedMediaType(
+    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
+  );
+}
+
+export interface Patch {
+  type: string;
+  document: unknown;
+  /** `duplicate field "spec.replicas"`. */
+  problems: string[];
+}
+
+export function readPatch(type: string, text: string, { fieldValidation }: FieldChecks): Patch {
+  try {
+    const document = parseJson(text);
+    const duplicates = fieldValidation === 'Ignore' ? [] : duplicateKeys(text);
+    return { type, document, problems: duplicates.map((path) => `duplicate field "${path}"`) };
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    throw badRequest(
+      type === STRATEGIC_MERGE_PATCH ? error.message : `error decoding patch: ${error.message}`,
+    );
+  }
+}
+
+/** The object as the patch leaves it, checked like a body. */
+export function applyPatch(
+  served: Served,
+  current: KubeObject,
+  { type, document, problems }: Patch,
+  checks: FieldChecks,
+): KubeObject {
+  if (type === STRATEGIC_MERGE_PATCH) {
+    const object = applyStrategicMergePatch(current, document, served.version.schema);
+    const shown = () => formatGoValue(document);
+    return conformPatched(served, { object, shown, words: 'converter', problems }, checks);
+  }
+  const patched =
+    type === JSON_PATCH ? applyJsonPatch(current, document) : applyMergePatch(current, document);
+  const shown = () => printJson(patched);
+  return conformPatched(served, { object: patched, shown, words: 'json', problems }, checks);
+}
+
+function checkIdentity({ metadata }: KubeObject, { name, namespace }: ResourceRequest): void {
+  const given = metadata.name ?? '';
+  if (given === '') {
+    throw badRequest(
+      `the name of the object (${name} based on URL) was undeterminable: name must be provided`,
+    );
+  }
+  if (given !== name) {
+    throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
+  }
+  if ((metadata.namespace ?? namespace) !== namespace) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  }
+}
+
+/** Server-side apply: creates what is not there. */
+async function serveApply(call: Call, body: Buffer): Promise<void> {
+  const { core, served, info, query } = call;
+  const { definition } = served;
+  const options = optionsOf(call, 'PatchOptions');
+  if ((query.get('fieldManager') ?? '') === '') {
+    throw invalid({ group: 'meta.k8s.io', kind: 'PatchOptions' }, '', [
+      fieldError.required('fieldManager', 'is required for apply patch'),
+    ]);
+  }
+  const applied = readApplied(call, body);
+  const creates = info.subresource === '';
+  for (let attempt = 1; ; attempt++) {
+    const exists = core.store.get(keyOf(definition, info.namespace, info.name)) !== undefined;
+    try {
+      if (exists || !creates) return await answer(call, 200, await applyToExisting(call, applied, options));
+      const object = applyTo(call, undefined, applied, options);
+      const request = { served, object, namespace: info.namespace, options, managed: true };
+      return await answer(call, 201, await createObject(core, request));
+    } catch (error) {
+      // Somebody else made or deleted it meanwhile: what that left is known when it is durable.
+      const raced = isReason(error, exists ? 'NotFound' : 'AlreadyExists');
+      if (!raced || !creates || attempt === APPLY_ATTEMPTS) throw error;
+      await core.store.flushed();
+    }
+  }
+}
+
+const isReason = (error: unknown, reason: string): boolean =>
+  error instanceof ApiError && error.status.reason === reason;
+
+const applyToExisting = (call: Call, applied: KubeObject, options: WriteOptions): Promise<Written> =>
+  updateObject(call.core, {
+    ...targetOf(call),
+    options,
+    retries: true,
+    managed: true,
+    change: (current) => applyTo(call, current, applied, options),
+  });
+
+/** Only the fields that the client has an opinion about: nothing is filled in, and nothing unknown is taken out. */
+function readApplied(call: Call, bytes: Buffer): KubeObject {
+  const { served, query, info } = call;
+  const { definition } = served;
+  const validation = fieldValidation('PatchOptions', query);
+  const body = readBodyAs(definition.kind, bytes, { format: 'yaml', fieldValidation: validation });
+  const given = withKind(served, body.value);
+  if (isOtherKind(served, given)) throw otherKind(served, given);
+  const object: KubeObject = { ...given, metadata: { ...given.metadata } };
+  object.metadata.name ??= info.name;
+  if (definition.namespaced) object.metadata.namespace ??= info.namespace;
+  if (object.metadata.name !== info.name) {
+    throw badRequest(
+      `the name of the object (${object.metadata.name}) does not match the name on the URL (${info.name})`,
+    );
+  }
+  if (object.metadata.managedFields !== undefined) throw badRequest('metadata.managedFields must be nil');
+  return served.version.toStorage === undefined ? object : toStorage(served, object);
+}
+
+function applyTo(
+  call: Call,
+  live: KubeObject | undefined,
+  applied: KubeObject,
+  options: WriteOptions,
+): KubeObject {
+  const { core, served, info, query } = call;
+  const object = applyConfiguration({
+    live: live === undefined ? undefined : trackedForm(served, live),
+    applied,
+    manager: options.fieldManager,
+    force: query.get('force') === 'true',
+    apiVersion: managedApiVersion(served),
+    kind: served.definition.kind,
+    subresource: info.subresource,
+    now: core.now(),
+    schema: trackedSchema(served),
+    resetFields: resetFields(served.definition, info.subresource),
+  });
+  const stored = served.version.toStorage === undefined ? toStorage(served, conform(served, object)) : object;
+  served.definition.strategy.defaults?.(stored);
+  return stored;
+}

@@ -1,0 +1,217 @@
+import {
+  type Exchange,
+  INITIAL_EVENTS_END,
+  partialMetadata,
+  type Representation,
+  tooOldResourceVersion,
+  type WatchOptions,
+  watchOptions,
+  watchTimeoutMs,
+} from '@tidegate/serving';
+import { decodeStored, encodeStored, entryBytes, fromStorage } from '../codec.ts';
+import { type Served, servedApiVersion } from '../registry.ts';
+import { parseSelection, type Selection } from '../selection.ts';
+import { type Change, CompactedError, type Entry, type Store } from '../store/types.ts';
+import { type IncludeObject, includeObject, toTable } from '../table.ts';
+
+export interface WatchRequest {
+  served: Served;
+  namespace: string;
+  query: URLSearchParams;
+  representation: Representation;
+}
+
+type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
+
+/** A client that reads slower than the cluster changes is cut off: it lists again, and the server keeps its memory. */
+const MAX_BUFFERED = 16 * 1024 * 1024;
+const BOOKMARK_INTERVAL = 60_000;
+
+/** Serves a watch until the client leaves, the time is over, or `signal` says that the server stops. */
+export function serveWatch(
+  store: Store,
+  request: WatchRequest,
+  exchange: Exchange,
+  signal: AbortSignal,
+): Promise<void> {
+  return new WatchStream(store, request, exchange).run(signal);
+}
+
+class WatchStream {
+  readonly #store: Store;
+  readonly #request: WatchRequest;
+  readonly #exchange: Exchange;
+  readonly #selection: Selection;
+  readonly #include: IncludeObject;
+  readonly #options: WatchOptions;
+  #sentHeaders = false;
+  #end: () => void = () => undefined;
+
+  constructor(store: Store, request: WatchRequest, exchange: Exchange) {
+    this.#store = store;
+    this.#request = request;
+    this.#exchange = exchange;
+    this.#selection = parseSelection(request.served.definition, request.query);
+    this.#include = includeObject(request.query);
+    this.#options = watchOptions(request.query);
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    const timeoutMs = watchTimeoutMs(this.#options);
+    const { response } = this.#exchange;
+    this.#exchange.head(200, 'application/json', { 'Transfer-Encoding': 'chunked' });
+    response.flushHeaders();
+    return new Promise((resolve) => {
+      let unsubscribe = (): void => undefined;
+      const timeout = setTimeout(() => this.#end(), timeoutMs);
+      const bookmarks = setInterval(() => this.#sendBookmark(), BOOKMARK_INTERVAL);
+      const stop = (): void => {
+        clearTimeout(timeout);
+        clearInterval(bookmarks);
+        unsubscribe();
+        signal.removeEventListener('abort', stop);
+        response.off('close', stop);
+        if (!response.writableEnded) response.end();
+        resolve();
+      };
+      this.#end = stop;
+      signal.addEventListener('abort', stop);
+      response.on('close', stop);
+      try {
+        unsubscribe = this.#subscribe();
+      } catch (error) {
+        if (!(error instanceof CompactedError)) throw error;
+        const { status } = tooOldResourceVersion(error.requested, error.oldest);
+        response.write(`${JSON.stringify({ type: 'ERROR', object: status })}\n`);
+        stop();
+      }
+    });
+  }
+
+  #subscribe(): () => void {
+    const { definition } = this.#request.served;
+    const namespace =
+      definition.namespaced && this.#request.namespace !== '' ? this.#request.namespace : undefined;
+    const name = this.#selection.name;
+    let fromRevision = Number(this.#options.resourceVersion);
+    if (this.#options.initialEvents) {
+      const state = this.#store.list(definition.storage, { namespace });
+      fromRevision = state.revision;
+      const matching = state.entries.filter((entry) => this.#selection.matches(entry));
+      this.#write(matching.map((entry) => this.#frame('ADDED', entry, undefined)));
+      if (this.#options.initialEventsEnd) this.#sendBookmark({ [INITIAL_EVENTS_END]: 'true' });
+    }
+    return this.#store.watch(definition.storage, { namespace, name, fromRevision }, (changes) => {
+      const frames: Buffer[] = [];
+      for (const change of changes) {
+        const frame = this.#frameOf(change);
+        if (frame !== undefined) frames.push(frame);
+      }
+      this.#write(frames);
+    });
+  }
+
+  /** Whoever sees only part of the objects must see one come and go as its labels and fields change. */
+  #frameOf(change: Change): Buffer | undefined {
+    const { entry, previous } = change;
+    const was = previous !== undefined && this.#selection.matches(previous);
+    if (change.type === 'delete') return was ? this.#frame('DELETED', entry, change) : undefined;
+    const is = this.#selection.matches(entry);
+    if (is)
+      return this.#frame(
+        was ? 'MODIFIED' : 'ADDED',
+        entry,
+        was === (previous !== undefined) ? change : undefined,
+      );
+    if (!was || previous === undefined) return undefined;
+    return this.#frame('DELETED', atRevision(this.#request.served, previous, entry.revision), undefined);
+  }
+
+  #frame(type: EventType, entry: Entry, shared: Change | undefined): Buffer {
+    const { served, representation } = this.#request;
+    if (representation.as === undefined) {
+      return shared === undefined
+        ? encodeFrame(type, served, entry)
+        : sharedFrame(type, served, entry, shared);
+    }
+    const object = fromStorage(served, decodeStored(entry));
+    const apiVersion = `meta.k8s.io/${representation.version}`;
+    const shown =
+      representation.as === 'Table'
+        ? toTable(served.version, [object], {
+            apiVersion,
+            include: this.#include,
+            metadata: { resourceVersion: String(entry.revision) },
+            now: new Date(),
+            headers: !this.#sentHeaders,
+          })
+        : partialMetadata(object, apiVersion);
+    this.#sentHeaders = true;
+    return Buffer.from(`${JSON.stringify({ type, object: shown })}\n`);
+  }
+
+  #sendBookmark(annotations?: Record<string, string>): void {
+    if (!this.#options.allowWatchBookmarks) return;
+    const { served, representation } = this.#request;
+    const metadata = {
+      resourceVersion: String(this.#store.revision),
+      creationTimestamp: null,
+      ...(annotations && { annotations }),
+    };
+    const object =
+      representation.as === 'Table'
+        ? {
+            kind: 'Table',
+            apiVersion: `meta.k8s.io/${representation.version}`,
+            metadata: { resourceVersion: metadata.resourceVersion },
+            columnDefinitions: null,
+            rows: [
+              {
+                cells: [],
+                object: {
+                  kind: 'PartialObjectMetadata',
+                  apiVersion: `meta.k8s.io/${representation.version}`,
+                  metadata,
+                },
+              },
+            ],
+          }
+        : { kind: served.definition.kind, apiVersion: servedApiVersion(served), metadata };
+    this.#write([Buffer.from(`${JSON.stringify({ type: 'BOOKMARK', object })}\n`)]);
+  }
+
+  #write(frames: Buffer[]): void {
+    if (frames.length === 0) return;
+    const { response } = this.#exchange;
+    if (response.writableEnded || response.destroyed) return;
+    response.write(frames.length === 1 ? frames[0] : Buffer.concat(frames));
+    if (response.writableLength > MAX_BUFFERED) {
+      response.destroy();
+      this.#end();
+    }
+  }
+}
+
+/** The bytes of a change are the same for every plain watcher of a version: made once, sent to all. */
+const frames = new WeakMap<Change, Map<Served['version'], Buffer>>();
+
+function sharedFrame(type: EventType, served: Served, entry: Entry, change: Change): Buffer {
+  const byVersion = frames.get(change) ?? new Map<Served['version'], Buffer>();
+  const known = byVersion.get(served.version);
+  if (known !== undefined) return known;
+  const made = encodeFrame(type, served, entry);
+  byVersion.set(served.version, made);
+  frames.set(change, byVersion);
+  return made;
+}
+
+const FRAME_END = Buffer.from('}\n');
+
+const encodeFrame = (type: EventType, served: Served, entry: Entry): Buffer =>
+  Buffer.concat([Buffer.from(`{"type":"${type}","object":`), entryBytes(served, entry), FRAME_END]);
+
+/** The state before, dated with the change that took the object out of the watcher's sight. */
+function atRevision(served: Served, previous: Entry, revision: number): Entry {
+  const value = encodeStored(served.definition, decodeStored(previous), revision);
+  return { ...previous, revision, value };
+}

@@ -1,0 +1,87 @@
+import type { KubeObject } from '@tidegate/kube';
+import { badRequest, methodNotAllowed, notFound } from '@tidegate/serving';
+import { decodeStored, toStorage } from '../codec.ts';
+import { contextOf, keyOf, refOf, type Written } from '../operations/core.ts';
+import { createObject } from '../operations/create.ts';
+import { updateObject } from '../operations/update.ts';
+import { answerEntry, answerObject } from './answer.ts';
+import { bodyFormat, mediaType, readBody } from './body.ts';
+import { type Call, targetOf } from './call.ts';
+import { decodeObject } from './decode.ts';
+import { fieldValidation, writeOptions } from './write-options.ts';
+
+export async function serveGet(call: Call): Promise<void> {
+  const { core, served, info } = call;
+  const entry = core.store.get(keyOf(served.definition, info.namespace, info.name));
+  if (entry === undefined) throw notFound(refOf(served.definition), info.name);
+  await answerEntry(call, 200, entry, () => decodeStored(entry));
+}
+
+export async function serveCreate(call: Call): Promise<void> {
+  const { core, served, info, exchange } = call;
+  const { definition } = served;
+  const options = optionsOf(call, 'CreateOptions');
+  const object = await readObject(call, 'CreateOptions');
+  if (definition.namespaced && info.namespace === '') {
+    throw methodNotAllowed();
+  }
+  if (definition.review !== undefined) {
+    definition.strategy.defaults?.(object);
+    const reviewed = await definition.review(object, contextOf(core, options));
+    await exchange.object(201, reviewed, call.representation.format);
+    return;
+  }
+  const stored = toStorage(served, object);
+  definition.strategy.defaults?.(stored);
+  await answer(
+    call,
+    201,
+    await createObject(core, { served, object: stored, namespace: info.namespace, options }),
+  );
+}
+
+export async function serveUpdate(call: Call): Promise<void> {
+  const { core, served, info } = call;
+  const { definition } = served;
+  const options = optionsOf(call, 'UpdateOptions');
+  const object = toStorage(served, await readObject(call, 'UpdateOptions'));
+  definition.strategy.defaults?.(object);
+  if ((object.metadata.name ?? '') !== info.name) {
+    throw badRequest(
+      (object.metadata.name ?? '') === ''
+        ? 'name must be provided'
+        : `the name of the object (${object.metadata.name}) does not match the name on the URL (${info.name})`,
+    );
+  }
+  const missing = core.store.get(keyOf(definition, info.namespace, info.name)) === undefined;
+  if (missing && definition.createOnUpdate === true && info.subresource === '') {
+    const created = await createObject(core, { served, object, namespace: info.namespace, options });
+    await answer(call, 201, created);
+    return;
+  }
+  const updated = await updateObject(core, {
+    ...targetOf(call),
+    options,
+    change: () => structuredClone(object),
+  });
+  await answer(call, 200, updated);
+}
+
+export const optionsOf = (call: Call, kind: string): ReturnType<typeof writeOptions> =>
+  writeOptions(kind, call.query, call.exchange.request, call.user, (m) => call.exchange.warn(m));
+
+/** The object in the body, decoded against the kind's schema, in the version of the request. */
+async function readObject(call: Call, kind: string): Promise<KubeObject> {
+  const { exchange, served, query } = call;
+  const format = bodyFormat(mediaType(exchange.request));
+  return decodeObject(served, await readBody(exchange.request), {
+    format,
+    fieldValidation: fieldValidation(kind, query),
+    warn: (message) => exchange.warn(message),
+  });
+}
+
+export async function answer(call: Call, code: number, written: Written): Promise<void> {
+  if (written.entry === undefined) await answerObject(call, code, written.object);
+  else await answerEntry(call, code, written.entry, () => written.object);
+}

@@ -1,0 +1,74 @@
+import type { IncomingMessage } from 'node:http';
+import { Agent, request } from 'node:https';
+import { isIPv6 } from 'node:net';
+import { ApiError, notFound } from '@tidegate/serving';
+import type { Pki } from '../auth/pki.ts';
+import { decodeStored } from '../codec.ts';
+import type { Node } from '../resources/core/node.ts';
+import type { Store } from '../store/types.ts';
+
+const DEFAULT_PORT = 10250;
+/** Until the answer begins; how long it then takes is not ours to say. */
+const PATIENCE_MS = 30_000;
+
+export interface KubeletRequest {
+  method: 'GET' | 'POST';
+  path: string;
+  query: URLSearchParams;
+  signal: AbortSignal;
+}
+
+/**
+ * Requests to the kubelets of nodes, at the address and port that the Node object names. The kubelet must show a
+ * certificate of the cluster's authority for that address, and is shown ours.
+ */
+export class KubeletClient {
+  readonly #store: Store;
+  /** A connection a request: a log that is followed would keep one busy for ever anyway. */
+  readonly #agent: Agent;
+
+  constructor(store: Store, pki: Pki) {
+    this.#store = store;
+    const { certificate, key } = pki.kubeletClient;
+    this.#agent = new Agent({ ca: pki.ca, cert: certificate, key, minVersion: 'TLSv1.2', keepAlive: false });
+  }
+
+  /** Resolves when the answer begins, whatever it says. */
+  async open(nodeName: string, { method, path, query, signal }: KubeletRequest): Promise<IncomingMessage> {
+    const { host, port } = this.#locate(nodeName);
+    const search = query.size === 0 ? '' : `?${query}`;
+    return new Promise((resolve, reject) => {
+      const asked = request({ host, port, method, path: path + search, agent: this.#agent, signal });
+      const patience = setTimeout(() => asked.destroy(new Error('i/o timeout')), PATIENCE_MS);
+      asked.once('close', () => clearTimeout(patience));
+      asked.once('response', (answer) => {
+        clearTimeout(patience);
+        resolve(answer);
+      });
+      asked.once('error', (error) => {
+        const address = isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
+        const what = `${method === 'GET' ? 'Get' : 'Post'} "https://${address}${path}${search}"`;
+        reject(new ApiError(500, '', `${what}: ${describe(error, address)}`, undefined, error));
+      });
+      asked.end();
+    });
+  }
+
+  #locate(nodeName: string): { host: string; port: number } {
+    const entry = this.#store.get({ resource: 'nodes', namespace: '', name: nodeName });
+    if (entry === undefined) throw notFound({ group: '', resource: 'nodes' }, nodeName);
+    const { addresses = [], daemonEndpoints } = (decodeStored(entry) as Node).status;
+    const host = addresses.find(({ type }) => type === 'InternalIP')?.address;
+    if (host === undefined) {
+      const known = addresses.map(({ type, address }) => `{${type} ${address}}`).join(' ');
+      throw new ApiError(500, '', `no preferred addresses found; known addresses: [${known}]`);
+    }
+    return { host, port: daemonEndpoints?.kubeletEndpoint?.Port || DEFAULT_PORT };
+  }
+}
+
+/** The real server's words for the most common reason. */
+function describe(error: Error & { code?: string }, address: string): string {
+  if (error.code === 'ECONNREFUSED') return `dial tcp ${address}: connect: connection refused`;
+  return error.message;
+}

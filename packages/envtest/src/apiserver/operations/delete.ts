@@ -1,0 +1,173 @@
+import type { KubeObject } from '@tidegate/kube';
+import { ApiError, conflict, fieldError, invalid, notFound } from '@tidegate/serving';
+import { decodeStored, encodeStored } from '../codec.ts';
+import type { Served } from '../registry.ts';
+import type { ResourceDefinition } from '../resources/types.ts';
+import type { Entry, WriteResult } from '../store/types.ts';
+import { type Core, keyOf, refOf, timestamp, type WriteOptions, type Written, writtenAs } from './core.ts';
+import { isFullyReleased } from './update.ts';
+
+export type PropagationPolicy = 'Orphan' | 'Background' | 'Foreground';
+
+export interface DeleteOptions {
+  gracePeriodSeconds?: number;
+  propagationPolicy?: PropagationPolicy;
+  preconditions?: { uid?: string; resourceVersion?: string };
+}
+
+export interface DeleteRequest {
+  served: Served;
+  namespace: string;
+  name: string;
+  delete: DeleteOptions;
+  options: WriteOptions;
+}
+
+/** `gone`: removed; otherwise the object stays, marked, until its finalizers or its grace period are over. */
+export interface Deleted extends Written {
+  gone: boolean;
+}
+
+const ORPHAN = 'orphan';
+const FOREGROUND = 'foregroundDeletion';
+
+export async function deleteObject(core: Core, request: DeleteRequest): Promise<Deleted> {
+  const { served, options } = request;
+  const { definition } = served;
+  const key = keyOf(definition, request.namespace, request.name);
+  checkOptions(request.delete);
+  await core.store.flushed();
+  const entry = core.store.get(key);
+  if (entry === undefined) throw notFound(refOf(definition), request.name);
+  const old = decodeStored(entry);
+  checkPreconditions(definition, old, request.delete);
+  await core.admission.validate({
+    operation: 'DELETE',
+    served,
+    subresource: '',
+    namespace: key.namespace,
+    name: request.name,
+    object: undefined,
+    oldObject: old,
+    user: options.user,
+    dryRun: options.dryRun,
+    options: { kind: 'DeleteOptions', apiVersion: 'meta.k8s.io/v1', ...request.delete },
+    warn: options.warn,
+  });
+
+  let object = old;
+  let gone = false;
+  const decide = (current: Entry, revision: number): WriteResult => {
+    object = decodeStored(current);
+    checkPreconditions(definition, object, request.delete);
+    const waited = object.metadata.deletionTimestamp !== undefined;
+    const changed = markForDeletion(core, definition, object, request.delete);
+    gone = isFullyReleased(object);
+    // What goes at once was never marked: watchers see its last state as it was.
+    if (gone && !waited) object = decodeStored(current);
+    if (gone) return { type: 'delete', value: encodeStored(definition, object, revision) };
+    return changed ? { type: 'put', value: encodeStored(definition, object, revision) } : { type: 'keep' };
+  };
+  if (options.dryRun) {
+    decide(entry, entry.revision);
+    return { object, gone, entry: undefined };
+  }
+  const written = await core.store.write(key, (current, revision) => {
+    if (current === undefined) throw notFound(refOf(definition), request.name);
+    return decide(current, revision);
+  });
+  if (gone) definition.strategy.afterDelete?.(object);
+  return written === undefined ? { object, gone, entry: undefined } : { ...writtenAs(object, written), gone };
+}
+
+function checkOptions(options: DeleteOptions): void {
+  const policy = options.propagationPolicy;
+  if (policy === undefined || policy === 'Orphan' || policy === 'Background' || policy === 'Foreground')
+    return;
+  throw invalid({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', [
+    fieldError.notSupported('propagationPolicy', policy, ['Foreground', 'Background', 'Orphan', 'nil']),
+  ]);
+}
+
+function checkPreconditions(
+  definition: ResourceDefinition,
+  object: KubeObject,
+  options: DeleteOptions,
+): void {
+  const { uid, resourceVersion } = options.preconditions ?? {};
+  const { metadata } = object;
+  // The real server names the kind here, not the resource.
+  const ref = { group: definition.group, resource: definition.kind };
+  if (uid !== undefined && uid !== metadata.uid) {
+    throw conflict(
+      ref,
+      metadata.name ?? '',
+      `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`,
+    );
+  }
+  if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
+    throw conflict(
+      ref,
+      metadata.name ?? '',
+      `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`,
+    );
+  }
+}
+
+/** Sets deletionTimestamp, grace period and finalizers; says whether anything is new. */
+function markForDeletion(
+  core: Core,
+  definition: ResourceDefinition,
+  object: KubeObject,
+  options: DeleteOptions,
+): boolean {
+  const { metadata } = object;
+  const grace = gracePeriod(definition, object, options);
+  let changed = setPropagation(object, options.propagationPolicy);
+  if (metadata.deletionTimestamp === undefined) {
+    metadata.deletionTimestamp = timestamp(new Date(core.now().getTime() + grace * 1000));
+    metadata.deletionGracePeriodSeconds = grace;
+    if (metadata.generation !== undefined && definition.generation) metadata.generation++;
+    changed = true;
+  } else if (grace < (metadata.deletionGracePeriodSeconds ?? 0)) {
+    // A second delete may only shorten the grace period: 0 is how a kubelet reports that the pod has ended.
+    metadata.deletionTimestamp = timestamp(new Date(core.now().getTime() + grace * 1000));
+    metadata.deletionGracePeriodSeconds = grace;
+    changed = true;
+  }
+  if (definition.storage === 'namespaces') changed = terminateNamespace(object) || changed;
+  return changed;
+}
+
+/** Only pods end slowly, and only those that run on a node. */
+function gracePeriod(definition: ResourceDefinition, object: KubeObject, options: DeleteOptions): number {
+  if (definition.storage !== 'pods') return 0;
+  const spec = object.spec as { nodeName?: string; terminationGracePeriodSeconds?: number };
+  const status = object.status as { phase?: string } | undefined;
+  if ((spec.nodeName ?? '') === '' || status?.phase === 'Failed' || status?.phase === 'Succeeded') return 0;
+  const wanted = options.gracePeriodSeconds ?? spec.terminationGracePeriodSeconds ?? 30;
+  return wanted < 0 ? 1 : wanted;
+}
+
+function setPropagation(object: KubeObject, policy: PropagationPolicy | undefined): boolean {
+  if (policy === undefined) return false;
+  const before = object.metadata.finalizers ?? [];
+  const after = before.filter((f) => f !== ORPHAN && f !== FOREGROUND);
+  if (policy === 'Orphan') after.push(ORPHAN);
+  if (policy === 'Foreground') after.push(FOREGROUND);
+  // Nothing to add or take away: the object stays as it is.
+  if (after.length === before.length && after.every((f, i) => f === before[i])) return false;
+  if (after.length === 0) delete object.metadata.finalizers;
+  else object.metadata.finalizers = after;
+  return true;
+}
+
+/** A namespace is gone only after its contents are: spec.finalizers holds it. */
+function terminateNamespace(object: KubeObject): boolean {
+  const status = (object.status ?? {}) as { phase?: string };
+  if (status.phase === 'Terminating') return false;
+  object.status = { ...status, phase: 'Terminating' };
+  return true;
+}
+
+export const isNotFound = (error: unknown): boolean => error instanceof ApiError && error.status.code === 404;

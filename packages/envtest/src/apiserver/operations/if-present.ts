@@ -1,0 +1,45 @@
+/** What the server's own controllers do to objects. One that is gone meanwhile needs nothing done to it any more. */
+import type { KubeObject } from '@tidegate/kube';
+import type { Served } from '../registry.ts';
+import type { Core, WriteOptions } from './core.ts';
+import { type DeleteOptions, deleteObject, isNotFound } from './delete.ts';
+import { updateObject } from './update.ts';
+
+export interface Target {
+  served: Served;
+  namespace: string;
+  name: string;
+  /** '' unless told. */
+  subresource?: string;
+}
+
+export async function editIfPresent(
+  core: Core,
+  target: Target,
+  options: WriteOptions,
+  edit: (current: KubeObject) => void,
+): Promise<void> {
+  const change = (current: KubeObject): KubeObject => {
+    edit(current);
+    return current;
+  };
+  const { subresource = '' } = target;
+  await unlessGone(updateObject(core, { ...target, subresource, options, retries: true, change }));
+}
+
+export async function deleteIfPresent(
+  core: Core,
+  target: Target,
+  options: WriteOptions,
+  how: DeleteOptions,
+): Promise<void> {
+  await unlessGone(deleteObject(core, { ...target, options, delete: how }));
+}
+
+async function unlessGone(work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}

@@ -1,0 +1,258 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { KubeObject } from '@tidegate/kube';
+import { conflict, fieldError, invalid, notFound, OBJECT_MODIFIED } from '@tidegate/serving';
+import { withoutChangeOfTimesOnly } from '../apply/managed-fields.ts';
+import { decodeStored, encodeStored } from '../codec.ts';
+import type { Served } from '../registry.ts';
+import type { ResourceDefinition, Strategy } from '../resources/types.ts';
+import { validateObjectMetaUpdate } from '../resources/validation/metadata.ts';
+import type { Entry } from '../store/types.ts';
+import {
+  admissionOptions,
+  type Core,
+  contextOf,
+  hasSubresource,
+  keyOf,
+  refOf,
+  type WriteOptions,
+  type Written,
+  writtenAs,
+} from './core.ts';
+import { recordManager } from './field-managers.ts';
+
+export interface UpdateRequest {
+  served: Served;
+  namespace: string;
+  name: string;
+  /** '' for the object itself; 'status' changes only the status. */
+  subresource: string;
+  options: WriteOptions;
+  /**
+   * The wanted state, in the storage version, made from the current one. Its resourceVersion, when it has one, must be
+   * the current one. Called again when somebody else was faster and the change does not insist on a resourceVersion.
+   */
+  change(current: KubeObject): KubeObject | Promise<KubeObject>;
+  /** The change is made anew from whatever is current, so a race is retried even though a resourceVersion is given. */
+  retries?: boolean;
+  /** A server-side apply has computed managedFields itself. */
+  managed?: boolean;
+}
+
+const ATTEMPTS = 6;
+/** Subresources that stand for one act, which shows in the spec and in the status. */
+const CHANGES_STATUS_TOO: ReadonlySet<string> = new Set(['approval', 'binding', 'finalize']);
+
+/** Changes an existing object and returns it as stored. Writing what is there already writes nothing. */
+export async function updateObject(core: Core, request: UpdateRequest): Promise<Written> {
+  for (let attempt = 1; ; attempt++) {
+    const entry = core.store.get(keyOf(request.served.definition, request.namespace, request.name));
+    if (entry === undefined) throw notFound(refOf(request.served.definition), request.name);
+    const outcome = await updateOnce(core, request, entry);
+    if (outcome !== 'raced') return outcome;
+    if (attempt >= ATTEMPTS) throw conflict(refOf(request.served.definition), request.name, OBJECT_MODIFIED);
+    await core.store.flushed();
+  }
+}
+
+async function updateOnce(core: Core, request: UpdateRequest, entry: Entry): Promise<Written | 'raced'> {
+  const { served, options, subresource } = request;
+  const { definition } = served;
+  const old = decodeStored(entry);
+  const wanted = await request.change(decodeStored(entry));
+  // A patch goes on to the ordinary checks, where a changed uid is an immutable field.
+  if (request.retries !== true) checkUid(definition, wanted, old);
+  const insists = checkResourceVersion(definition, request.name, wanted, old) && request.retries !== true;
+
+  keepApart(definition, subresource, wanted, old);
+  const attributes = {
+    operation: 'UPDATE' as const,
+    served,
+    subresource,
+    namespace: definition.namespaced ? request.namespace : '',
+    name: request.name,
+    oldObject: old,
+    user: options.user,
+    dryRun: options.dryRun,
+    options: admissionOptions(request.retries === true ? 'PatchOptions' : 'UpdateOptions', options),
+    warn: options.warn,
+  };
+  const object = await core.admission.mutate({ ...attributes, object: wanted });
+  definition.strategy.defaults?.(object);
+  keepApart(definition, subresource, object, old);
+  keepServerFields(object, old);
+  if (subresource === '') definition.strategy.prepareForUpdate?.(object, old, contextOf(core, options));
+  // A binding is the server's doing: what the user wants has not changed.
+  if (definition.generation && subresource !== 'binding' && desiredStateDiffers(definition, object, old)) {
+    object.metadata.generation = (old.metadata.generation ?? 0) + 1;
+  }
+  if (request.managed !== true) recordManager(core, served, old, object, options, subresource);
+  check(served, subresource, object, old);
+  for (const warning of definition.strategy.warnings?.(object, old) ?? []) options.warn(warning);
+  await core.admission.validate({ ...attributes, object });
+  if (options.dryRun) return { object, entry: undefined };
+  return store(core, request, definition.pruneForStorage?.(object) ?? object, old, entry, insists);
+}
+
+/** The client means another object of the same name. The words are those of the real server's storage. */
+function checkUid(definition: ResourceDefinition, wanted: KubeObject, old: KubeObject): void {
+  const { uid = '', name = '', namespace } = wanted.metadata;
+  if (uid === '' || uid === old.metadata.uid) return;
+  const key = ['/registry', definition.plural, namespace, name]
+    .filter((part) => part !== undefined)
+    .join('/');
+  throw conflict(
+    refOf(definition),
+    name,
+    `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`,
+  );
+}
+
+/** True when the client named the version that it changes, so that a race is its conflict and not ours to retry. */
+function checkResourceVersion(
+  definition: ResourceDefinition,
+  name: string,
+  wanted: KubeObject,
+  old: KubeObject,
+): boolean {
+  const version = wanted.metadata.resourceVersion ?? '';
+  if (version === '' || version === '0') {
+    if (definition.requiresResourceVersion === true) {
+      throw invalid(definition, name, [
+        fieldError.invalid('metadata.resourceVersion', 0, 'must be specified for an update'),
+      ]);
+    }
+    return false;
+  }
+  if (version !== old.metadata.resourceVersion) throw conflict(refOf(definition), name, OBJECT_MODIFIED);
+  return true;
+}
+
+/** An update of the object leaves the status alone; an update of the status leaves all else alone. */
+function keepApart(
+  definition: ResourceDefinition,
+  subresource: string,
+  object: KubeObject,
+  old: KubeObject,
+): void {
+  if (subresource === 'status') {
+    const { status, metadata } = object;
+    for (const key of Object.keys(object)) delete object[key];
+    Object.assign(object, structuredClone(old));
+    if (status === undefined) delete object.status;
+    else object.status = status;
+    if (!definition.custom) {
+      const { labels, ...rest } = metadata;
+      object.metadata = { ...rest, ...(old.metadata.labels && { labels: { ...old.metadata.labels } }) };
+    }
+    object.metadata.managedFields = metadata.managedFields;
+    if (object.metadata.managedFields === undefined) delete object.metadata.managedFields;
+    return;
+  }
+  if (!CHANGES_STATUS_TOO.has(subresource) && hasSubresource(definition, 'status')) {
+    if (old.status === undefined) delete object.status;
+    else object.status = old.status;
+  }
+}
+
+/** What clients may send back but never change. */
+function keepServerFields(object: KubeObject, old: KubeObject): void {
+  const { metadata } = object;
+  // Whoever names no version means the current one; whoever named one was checked before.
+  metadata.resourceVersion = old.metadata.resourceVersion;
+  metadata.uid = (metadata.uid ?? '') === '' ? old.metadata.uid : metadata.uid;
+  metadata.creationTimestamp = old.metadata.creationTimestamp;
+  copyOrDelete(metadata, old.metadata, 'generation');
+  copyOrDelete(metadata, old.metadata, 'deletionTimestamp');
+  copyOrDelete(metadata, old.metadata, 'deletionGracePeriodSeconds');
+  copyOrDelete(metadata, old.metadata, 'namespace');
+}
+
+function copyOrDelete<T extends object, K extends keyof T>(to: T, from: T, key: K): void {
+  if (from[key] === undefined) delete to[key];
+  else to[key] = from[key];
+}
+
+function desiredStateDiffers(definition: ResourceDefinition, object: KubeObject, old: KubeObject): boolean {
+  const ignored = new Set(['metadata', 'apiVersion', 'kind']);
+  if (hasSubresource(definition, 'status')) ignored.add('status');
+  for (const key of new Set([...Object.keys(object), ...Object.keys(old)])) {
+    if (!ignored.has(key) && !isDeepStrictEqual(object[key], old[key])) return true;
+  }
+  return false;
+}
+
+function check(
+  { definition, version }: Served,
+  subresource: string,
+  object: KubeObject,
+  old: KubeObject,
+): void {
+  const strategy: Strategy = version.strategy ?? definition.strategy;
+  // What a version has rules for, it has rules for in its own form.
+  const before = version.strategy === undefined ? old : (version.fromStorage?.(old) ?? old);
+  const errors = validateObjectMetaUpdate(object.metadata, old.metadata);
+  if (subresource === 'status') errors.push(...(strategy.validateStatusUpdate?.(object, before) ?? []));
+  else {
+    errors.push(...(strategy.validate?.(object, before) ?? []));
+    // Other subresources exist to change what the object itself may not: a binding sets the node of a pod.
+    if (subresource === '' || subresource === 'scale')
+      errors.push(...(strategy.validateUpdate?.(object, old) ?? []));
+  }
+  if (errors.length > 0) throw invalid(definition, object.metadata.name ?? '', errors);
+}
+
+async function store(
+  core: Core,
+  request: UpdateRequest,
+  object: KubeObject,
+  old: KubeObject,
+  entry: Entry,
+  insists: boolean,
+): Promise<Written | 'raced'> {
+  const { definition } = request.served;
+  const vanishes = isFullyReleased(object);
+  const unchanged = !vanishes && isUnchanged(withoutChangeOfTimesOnly(old, object), old);
+  try {
+    const written = await core.store.write(
+      keyOf(definition, request.namespace, request.name),
+      (current, revision) => {
+        if (current === undefined) throw notFound(refOf(definition), request.name);
+        if (current.revision !== entry.revision) throw new Raced();
+        if (unchanged) return { type: 'keep' };
+        return { type: vanishes ? 'delete' : 'put', value: encodeStored(definition, object, revision) };
+      },
+    );
+    if (vanishes) definition.strategy.afterDelete?.(object);
+    if (written === undefined) return { object, entry: undefined };
+    return writtenAs(unchanged ? old : object, written);
+  } catch (error) {
+    if (!(error instanceof Raced)) throw error;
+    if (insists) throw conflict(refOf(definition), request.name, OBJECT_MODIFIED);
+    return 'raced';
+  }
+}
+
+class Raced extends Error {}
+
+/** An object that waits for deletion goes with its last finalizer; a namespace has a second list of them in its spec. */
+export function isFullyReleased(object: KubeObject): boolean {
+  const { metadata } = object;
+  const namespaceFinalizers =
+    object.kind === 'Namespace' && object.apiVersion === 'v1'
+      ? ((object.spec as { finalizers?: string[] } | undefined)?.finalizers ?? [])
+      : [];
+  return (
+    metadata.deletionTimestamp !== undefined &&
+    (metadata.finalizers ?? []).length === 0 &&
+    namespaceFinalizers.length === 0 &&
+    (metadata.deletionGracePeriodSeconds ?? 0) === 0
+  );
+}
+
+function isUnchanged(object: KubeObject, old: KubeObject): boolean {
+  const strip = (o: KubeObject): KubeObject => {
+    const { resourceVersion: _, ...metadata } = o.metadata;
+    return { ...o, metadata };
+  };
+  return isDeepStrictEqual(strip(object), strip(old));
+}

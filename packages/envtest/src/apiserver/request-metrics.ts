@@ -1,0 +1,31 @@
+import type { Logger, Metrics } from '@tidegate/kube';
+import type { RequestRecord } from './http/handler.ts';
+
+const BUCKETS = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 5, 10, 30, 60];
+const READS = new Set(['get', 'list', 'watch']);
+
+/** Counts requests under the real server's names, and writes an audit line for every write. */
+export function requestMetrics(metrics: Metrics, logger: Logger): (record: RequestRecord) => void {
+  const labels = ['verb', 'group', 'version', 'resource', 'subresource'];
+  const total = metrics.counter('apiserver_request_total', {
+    help: 'Requests, by what they asked for and how they were answered.',
+    labels: [...labels, 'code'],
+  });
+  const duration = metrics.histogram('apiserver_request_duration_seconds', {
+    help: 'How long requests took, watches left out.',
+    labels,
+    buckets: BUCKETS,
+  });
+  return ({ info, user, code, seconds }) => {
+    if (info.type === 'path') return;
+    const { verb, group, version, resource, subresource, namespace, name } = info;
+    const where = { verb: verb.toUpperCase(), group, version, resource, subresource };
+    total.inc({ ...where, code: String(code) });
+    if (verb !== 'watch') duration.observe(where, seconds);
+    if (READS.has(verb)) return;
+    logger.debug(
+      { user: user?.username, verb, group, resource, subresource, namespace, name, code, seconds },
+      'audit',
+    );
+  };
+}

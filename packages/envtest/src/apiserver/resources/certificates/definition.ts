@@ -1,0 +1,102 @@
+import { humanDuration, type KubeObject } from '@tidegate/kube';
+import { define, statusOf } from '../define.ts';
+import { ageColumn, nameColumn } from '../table.ts';
+import type { RequestContext, SubresourceHandler } from '../types.ts';
+import { nameIsPathSegment } from '../validation/names.ts';
+import { validateSigningRequest, validateSigningRequestUpdate } from './validate.ts';
+
+export interface SigningCondition {
+  type?: string;
+  status?: string;
+  reason?: string;
+  message?: string;
+  lastUpdateTime?: string;
+  lastTransitionTime?: string;
+}
+
+export interface CertificateSigningRequest extends KubeObject {
+  spec: {
+    request?: string;
+    signerName?: string;
+    usages?: string[];
+    expirationSeconds?: number;
+    username?: string;
+    uid?: string;
+    groups?: string[];
+    extra?: Record<string, string[]>;
+  };
+  status: { conditions?: SigningCondition[]; certificate?: string };
+}
+
+const GROUP = 'certificates.k8s.io';
+
+export const certificatesigningrequests = define<CertificateSigningRequest>({
+  group: GROUP,
+  kind: 'CertificateSigningRequest',
+  plural: 'certificatesigningrequests',
+  namespaced: false,
+  shortNames: ['csr'],
+  parts: ['spec', 'status'],
+  name: nameIsPathSegment,
+  subresources: {
+    ...statusOf(GROUP, 'v1', 'CertificateSigningRequest'),
+    approval: {
+      group: GROUP,
+      version: 'v1',
+      kind: 'CertificateSigningRequest',
+      verbs: ['get', 'patch', 'update'],
+      handle: approve(),
+    },
+  },
+  table: [
+    nameColumn,
+    ageColumn,
+    { name: 'SignerName', field: 'spec.signerName', cell: ({ spec }) => spec.signerName || '<none>' },
+    { name: 'Requestor', field: 'spec.request', cell: ({ spec }) => spec.username ?? '' },
+    {
+      name: 'RequestedDuration',
+      field: 'spec.expirationSeconds',
+      cell: ({ spec }) =>
+        spec.expirationSeconds === undefined ? '<none>' : humanDuration(spec.expirationSeconds * 1000),
+    },
+    { name: 'Condition', field: 'status.conditions', cell: conditionWords },
+  ],
+  selectableFields: ({ spec }) => ({ 'spec.signerName': spec.signerName ?? '' }),
+  defaults: ({ status }) =>
+    status.conditions?.forEach((condition) => {
+      condition.status ||= 'True';
+    }),
+  prepareForCreate(request, { user }: RequestContext) {
+    const { uid, groups, extra } = user;
+    // Who asks is what the signer decides by, so nobody may say it of themselves.
+    Object.assign(request.spec, { username: user.username, uid, groups, extra });
+    request.status = {};
+  },
+  prepareForUpdate(request, old) {
+    request.spec = old.spec;
+  },
+  validate: validateSigningRequest,
+  validateUpdate: validateSigningRequestUpdate,
+});
+
+/** `approval` changes the Approved and Denied conditions, and nothing else. */
+function approve(): SubresourceHandler {
+  return async ({ verb, parent, body, context }) => {
+    if (verb === 'get') return { respond: parent };
+    const request = structuredClone(parent) as CertificateSigningRequest;
+    const now = context.now.toISOString().replace(/\.\d+Z$/, 'Z');
+    const conditions = ((body as CertificateSigningRequest).status?.conditions ?? []).map((condition) => ({
+      ...condition,
+      lastUpdateTime: condition.lastUpdateTime ?? now,
+      lastTransitionTime: condition.lastTransitionTime ?? now,
+    }));
+    return { replace: { ...request, status: { ...request.status, conditions } } };
+  };
+}
+
+function conditionWords({ status }: CertificateSigningRequest): string {
+  const has = (type: string): boolean =>
+    (status.conditions ?? []).some((condition) => condition.type === type);
+  const verdict = has('Denied') ? 'Denied' : has('Approved') ? 'Approved' : 'Pending';
+  return [verdict, ...(has('Failed') ? ['Failed'] : []), ...(status.certificate ? ['Issued'] : [])].join(',');
+}

@@ -1,0 +1,37 @@
+import type { KubeObject } from '@tidegate/kube';
+import { define } from '../define.ts';
+import { ageColumn, nameColumn } from '../table.ts';
+import { tlsWarnings } from './tls.ts';
+import { validateSecret, validateSecretUpdate } from './validate.ts';
+
+export interface Secret extends KubeObject {
+  type?: string;
+  /** Values in base64. */
+  data?: Record<string, string>;
+  stringData?: Record<string, string>;
+  immutable?: boolean;
+}
+
+export const secrets = define<Secret>({
+  kind: 'Secret',
+  plural: 'secrets',
+  table: [
+    nameColumn,
+    { name: 'Type', field: 'type', cell: ({ type }) => type ?? '' },
+    { name: 'Data', field: 'data', cell: ({ data }) => Object.keys(data ?? {}).length },
+    ageColumn,
+  ],
+  selectableFields: ({ type }) => ({ type: type ?? '' }),
+  defaults(secret) {
+    secret.type ||= 'Opaque';
+    // stringData is for writing only: it becomes data.
+    for (const [key, value] of Object.entries(secret.stringData ?? {})) {
+      secret.data ??= {};
+      secret.data[key] = Buffer.from(value).toString('base64');
+    }
+    delete secret.stringData;
+  },
+  validate: validateSecret,
+  warnings: tlsWarnings,
+  validateUpdate: validateSecretUpdate,
+});

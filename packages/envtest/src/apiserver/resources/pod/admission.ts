@@ -1,0 +1,101 @@
+/** What the server itself puts into a new pod: its first status, and what the default admission chain adds. */
+import { compareQuantities, parseQuantity, type Quantity } from '@tidegate/kube';
+import { type ApiError, forbidden } from '@tidegate/serving';
+import type { RequestContext } from '../types.ts';
+import type { Container, Pod, PodSpec, Toleration } from './types.ts';
+
+const EVICTION_DELAY_SECONDS = 300;
+const PREEMPT = 'PreemptLowerPriority';
+const SYSTEM_PRIORITY: Record<string, number> = {
+  'system-cluster-critical': 2_000_000_000,
+  'system-node-critical': 2_000_001_000,
+};
+
+export function preparePodForCreate(pod: Pod, { now }: RequestContext): void {
+  const { spec } = pod;
+  if (!spec.serviceAccountName)
+    Object.assign(spec, { serviceAccountName: 'default', serviceAccount: 'default' });
+  setPriority(pod);
+  addDefaultTolerations(spec);
+  pod.status = { phase: 'Pending', qosClass: qosClass(spec) };
+  if ((spec.schedulingGates ?? []).length > 0) {
+    pod.status.conditions = [
+      {
+        type: 'PodScheduled',
+        status: 'False',
+        reason: 'SchedulingGated',
+        message: 'Scheduling is blocked due to non-empty scheduling gates',
+        lastProbeTime: null,
+        lastTransitionTime: now.toISOString().replace(/\.\d+Z$/, 'Z'),
+      },
+    ];
+  }
+}
+
+/** The priority follows from the class; nobody may say it themselves. */
+function setPriority(pod: Pod): void {
+  const { spec } = pod;
+  const refuse = (why: string): ApiError =>
+    forbidden({ group: '', resource: 'pods' }, pod.metadata.name ?? '', why);
+  const className = spec.priorityClassName ?? '';
+  const priority = className === '' ? 0 : SYSTEM_PRIORITY[className];
+  if (priority === undefined) throw refuse(`no PriorityClass with name ${className} was found`);
+  const computed = 'priority admission controller computed';
+  if (spec.priority !== undefined && spec.priority !== priority) {
+    throw refuse(
+      `the integer value of priority (${spec.priority}) must not be provided in pod spec; ${computed} ${priority} from the given PriorityClass name`,
+    );
+  }
+  if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== PREEMPT) {
+    throw refuse(
+      `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; ${computed} ${PREEMPT} from the given PriorityClass name`,
+    );
+  }
+  Object.assign(spec, { priority, preemptionPolicy: PREEMPT });
+}
+
+/** A pod stays five minutes on a node that is lost, unless it says otherwise. */
+export function addDefaultTolerations(spec: PodSpec): void {
+  for (const key of ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']) {
+    const tolerates = (toleration: Toleration): boolean =>
+      (toleration.key === key || !toleration.key) &&
+      (toleration.effect === 'NoExecute' || !toleration.effect);
+    if ((spec.tolerations ?? []).some(tolerates)) continue;
+    spec.tolerations = [
+      ...(spec.tolerations ?? []),
+      { key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: EVICTION_DELAY_SECONDS },
+    ];
+  }
+}
+
+const ZERO: Quantity = { nanos: 0n, format: 'decimal' };
+
+/** CPU and memory of a list, as far as they are more than nothing. */
+function computeResources(list: Record<string, string> | undefined): Map<string, Quantity> {
+  const found = new Map<string, Quantity>();
+  for (const name of ['cpu', 'memory']) {
+    const quantity = parseQuantity(String(list?.[name] ?? ''));
+    if (quantity !== undefined && compareQuantities(quantity, ZERO) > 0) found.set(name, quantity);
+  }
+  return found;
+}
+
+export function qosClass(spec: PodSpec): 'Guaranteed' | 'Burstable' | 'BestEffort' {
+  const resources: Pick<Container, 'resources'>[] =
+    spec.resources === undefined ? [...(spec.containers ?? []), ...(spec.initContainers ?? [])] : [spec];
+  let any = false;
+  let guaranteed = true;
+  for (const container of resources) {
+    const requests = computeResources(container.resources?.requests);
+    const limits = computeResources(container.resources?.limits);
+    any ||= requests.size + limits.size > 0;
+    guaranteed &&=
+      limits.size === 2 &&
+      [...limits].every(([name, limit]) => {
+        const request = requests.get(name);
+        return request === undefined || compareQuantities(request, limit) === 0;
+      });
+  }
+  if (!any) return 'BestEffort';
+  return guaranteed ? 'Guaranteed' : 'Burstable';
+}

@@ -1,0 +1,169 @@
+/** What is accepted in pods and templates but is probably not meant, or no longer does what it once did. */
+import type { ObjectMeta } from '@tidegate/kube';
+import { isDNS1123Label } from '../validation/names.ts';
+import type { Container, ContainerPort, Pod, PodAffinity, PodSpec, PodTemplateSpec } from './types.ts';
+
+const ANNOTATIONS: Record<string, string> = {
+  'scheduler.alpha.kubernetes.io/critical-pod':
+    'non-functional in v1.16+; use the "priorityClassName" field instead',
+  'security.alpha.kubernetes.io/sysctls': 'non-functional in v1.11+; use the "sysctls" field instead',
+  'security.alpha.kubernetes.io/unsafe-sysctls': 'non-functional in v1.11+; use the "sysctls" field instead',
+};
+
+const NODE_LABELS: Record<string, string> = {
+  'beta.kubernetes.io/arch': 'deprecated since v1.14; use "kubernetes.io/arch" instead',
+  'beta.kubernetes.io/os': 'deprecated since v1.14; use "kubernetes.io/os" instead',
+  'failure-domain.beta.kubernetes.io/region':
+    'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
+  'failure-domain.beta.kubernetes.io/zone':
+    'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
+  'beta.kubernetes.io/instance-type':
+    'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
+  'app.kubernetes.io/created-by': 'deprecated since v1.9',
+  'scheduler.alpha.kubernetes.io/preferAvoidPods':
+    'deprecated since v1.22; use Taints and Tolerations instead',
+  'node-role.kubernetes.io/master': 'use "node-role.kubernetes.io/control-plane" instead',
+};
+
+const NO_SELECTOR = 'a null labelSelector results in matching no pod';
+
+/** Pods are warned about when they are made; later on only programs touch them. */
+export function podWarnings({ metadata, spec }: Pod, old: Pod | undefined): string[] {
+  if (old !== undefined) return [];
+  const messages = isDNS1123Label(metadata.name ?? '');
+  const hostname = `this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [${messages.join(' ')}]`;
+  return [
+    ...(messages.length > 0 ? [`metadata.name: ${hostname}`] : []),
+    ...specWarnings(spec, metadata, ''),
+  ];
+}
+
+export const podTemplateWarnings = ({ metadata = {}, spec = {} }: PodTemplateSpec, path: string): string[] =>
+  specWarnings(spec, metadata, `${path}.`);
+
+/** `prefix` stands before `spec` and `metadata`: empty for a pod itself. */
+function specWarnings(spec: PodSpec, { annotations = {} }: ObjectMeta, prefix: string): string[] {
+  const path = `${prefix}spec`;
+  const containers = containersWithPaths(spec, path);
+  return [
+    ...Object.keys(spec.nodeSelector ?? {}).flatMap((key) =>
+      NODE_LABELS[key] === undefined ? [] : [`${path}.nodeSelector[${key}]: ${NODE_LABELS[key]}`],
+    ),
+    ...spreadWarnings(spec, path),
+    ...Object.entries(ANNOTATIONS).flatMap(([key, message]) =>
+      annotations[key] === undefined ? [] : [`${prefix}metadata.annotations[${key}]: ${message}`],
+    ),
+    ...duplicates(
+      (spec.hostAliases ?? []).map((alias) => alias.ip),
+      `${path}.hostAliases`,
+      'ip',
+    ),
+    ...duplicates(
+      (spec.imagePullSecrets ?? []).map((secret) => secret.name),
+      `${path}.imagePullSecrets`,
+      'name',
+    ),
+    ...(spec.imagePullSecrets ?? []).flatMap(({ name }, i) =>
+      name ? [] : [`${path}.imagePullSecrets[${i}].name: invalid empty name ""`],
+    ),
+    ...containers.flatMap(([container, at]) => containerWarnings(container, at)),
+    ...portWarnings(containers),
+    ...((spec.terminationGracePeriodSeconds ?? 0) < 0
+      ? [
+          `${path}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`,
+        ]
+      : []),
+    ...affinityWarnings(spec.affinity?.podAffinity, `${path}.affinity.podAffinity`),
+    ...affinityWarnings(spec.affinity?.podAntiAffinity, `${path}.affinity.podAntiAffinity`),
+  ];
+}
+
+const containersWithPaths = (spec: PodSpec, path: string): [Container, string][] =>
+  (['initContainers', 'containers', 'ephemeralContainers'] as const).flatMap((list) =>
+    (spec[list] ?? []).map((container, i): [Container, string] => [container, `${path}.${list}[${i}]`]),
+  );
+
+const spreadWarnings = (spec: PodSpec, path: string): string[] =>
+  (spec.topologySpreadConstraints ?? []).flatMap(({ topologyKey = '', labelSelector }, i) => {
+    const at = `${path}.topologySpreadConstraints[${i}]`;
+    const deprecated = NODE_LABELS[topologyKey];
+    return [
+      ...(deprecated === undefined ? [] : [`${at}.topologyKey: ${topologyKey} is ${deprecated}`]),
+      ...(labelSelector === undefined ? [`${at}.labelSelector: ${NO_SELECTOR}`] : []),
+    ];
+  });
+
+const duplicates = (values: (string | undefined)[], path: string, field: string): string[] =>
+  values.flatMap((value, i) =>
+    values.indexOf(value) < i
+      ? [`${path}[${i}].${field}: duplicate ${field} ${JSON.stringify(value ?? '')}`]
+      : [],
+  );
+
+function containerWarnings({ env = [], resources = {} }: Container, path: string): string[] {
+  const seen = new Set<string>();
+  const fractional = (['limits', 'requests'] as const).flatMap((list) =>
+    ['memory', 'ephemeral-storage'].flatMap((name) => {
+      const value = resources[list]?.[name] ?? '';
+      const where = `${path}.resources.${list}[${name}]`;
+      return value.endsWith('m')
+        ? [`${where}: fractional byte value ${JSON.stringify(value)} is invalid, must be an integer`]
+        : [];
+    }),
+  );
+  const hidden = env.flatMap(({ name = '', value = '', valueFrom }, i) => {
+    const reference = `$(${name})`;
+    // Building on the earlier value is fine; replacing it is most likely a mistake.
+    const extends_ = valueFrom === undefined && value !== reference && value.includes(reference);
+    const warn = seen.has(name) && !extends_;
+    seen.add(name);
+    const message = `hides previous definition of ${JSON.stringify(name)}, which may be dropped when using apply`;
+    return warn ? [`${path}.env[${i}]: ${message}`] : [];
+  });
+  return [...fractional, ...hidden];
+}
+
+function portWarnings(containers: [Container, string][]): string[] {
+  const ports = containers.flatMap(([container, path]) =>
+    (container.ports ?? []).map((port, i) => ({ port, at: `${path}.ports[${i}]` })),
+  );
+  const overlaps = ports.flatMap(({ port, at }, i) =>
+    ports.slice(0, i).flatMap((other) => {
+      const kind = overlap(port, other.port);
+      return kind === undefined ? [] : [`${at}: ${kind} port definition with ${other.at}`];
+    }),
+  );
+  const names = ports.flatMap(({ port, at }) => {
+    const first = ports.find((other) => other.port.name === port.name);
+    if (!port.name || first === undefined || first.at === at) return [];
+    const name = JSON.stringify(port.name);
+    return [
+      `${at}: duplicate port name ${name} with ${first.at}, services and probes that select ports by name will use ${first.at}`,
+    ];
+  });
+  return [...overlaps, ...names];
+}
+
+function overlap(a: ContainerPort, b: ContainerPort): string | undefined {
+  if (a.containerPort !== b.containerPort || a.protocol !== b.protocol) return undefined;
+  const sameHost = (a.hostIP ?? '') === (b.hostIP ?? '');
+  const samePort = (a.hostPort ?? 0) === (b.hostPort ?? 0);
+  if (sameHost && samePort) return 'duplicate';
+  if (!a.hostPort || !b.hostPort) return 'overlapping';
+  return samePort && !a.hostIP !== !b.hostIP ? 'dangerously ambiguous' : undefined;
+}
+
+const affinityWarnings = (affinity: PodAffinity | undefined, path: string): string[] => [
+  ...(affinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).flatMap((term, i) =>
+    term.labelSelector === undefined
+      ? [`${path}.requiredDuringSchedulingIgnoredDuringExecution[${i}].labelSelector: ${NO_SELECTOR}`]
+      : [],
+  ),
+  ...(affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).flatMap(({ podAffinityTerm }, i) =>
+    podAffinityTerm?.labelSelector === undefined
+      ? [
+          `${path}.preferredDuringSchedulingIgnoredDuringExecution[${i}].podAffinityTerm.labelSelector: ${NO_SELECTOR}`,
+        ]
+      : [],
+  ),
+];

@@ -1,0 +1,60 @@
+/** The fields of services that the server looks at. */
+import type { KubeObject } from '@tidegate/kube';
+
+export interface ServicePort {
+  name?: string;
+  protocol?: string;
+  appProtocol?: string;
+  port?: number;
+  targetPort?: number | string;
+  nodePort?: number;
+}
+
+export interface LoadBalancerIngress {
+  ip?: string;
+  hostname?: string;
+  ipMode?: string;
+}
+
+export interface ServiceSpec {
+  type?: string;
+  selector?: Record<string, string>;
+  ports?: ServicePort[];
+  clusterIP?: string;
+  clusterIPs?: string[];
+  ipFamilies?: string[];
+  ipFamilyPolicy?: string;
+  externalIPs?: string[];
+  externalName?: string;
+  externalTrafficPolicy?: string;
+  internalTrafficPolicy?: string;
+  trafficDistribution?: string;
+  healthCheckNodePort?: number;
+  loadBalancerIP?: string;
+  loadBalancerClass?: string;
+  loadBalancerSourceRanges?: string[];
+  allocateLoadBalancerNodePorts?: boolean;
+  publishNotReadyAddresses?: boolean;
+  sessionAffinity?: string;
+  sessionAffinityConfig?: { clientIP?: { timeoutSeconds?: number } };
+}
+
+export interface Service extends KubeObject {
+  spec: ServiceSpec;
+  status: { loadBalancer?: { ingress?: LoadBalancerIngress[] }; conditions?: unknown[] };
+}
+
+export const HEADLESS = 'None';
+
+export const usesNodePorts = ({ type }: ServiceSpec): boolean =>
+  type === 'NodePort' || type === 'LoadBalancer';
+
+export const isExternallyAccessible = (spec: ServiceSpec): boolean =>
+  usesNodePorts(spec) || (spec.type === 'ClusterIP' && (spec.externalIPs ?? []).length > 0);
+
+/** Load balancers ask this port which nodes have a local endpoint. */
+export const needsHealthCheck = (spec: ServiceSpec): boolean =>
+  spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
+
+export const nodePortsOf = (spec: ServiceSpec): number[] =>
+  (spec.ports ?? []).map((port) => port.nodePort ?? 0).filter((port) => port !== 0);

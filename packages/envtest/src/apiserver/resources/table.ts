@@ -1,0 +1,101 @@
+/**
+ * Tables for `kubectl get`. A column is one line: title, what to show, and where its description comes from. The real
+ * server takes most descriptions from the fields' documentation, so a column may name the field instead.
+ */
+
+import { humanDuration, type KubeObject } from '@tidegate/kube';
+import { structOf } from '../schema/builtin.ts';
+import { loadDescriptions } from '../schema/generated.ts';
+import type { Schema } from '../schema/types.ts';
+import type { Column, TablePrinter } from './types.ts';
+
+export interface TableColumn<T extends KubeObject> {
+  name: string;
+  cell(object: T, now: Date): unknown;
+  type?: 'string' | 'integer' | 'boolean' | 'date';
+  format?: string;
+  /** Shown with `-o wide` only. */
+  wide?: boolean;
+  description?: string;
+  /** Path of the field whose documentation describes the column: `spec.nodeName`. */
+  field?: string;
+}
+
+export type Table<T extends KubeObject> = readonly TableColumn<T>[];
+
+export const nameColumn = {
+  name: 'Name',
+  format: 'name',
+  field: 'metadata.name',
+  cell: (object: KubeObject): unknown => object.metadata.name ?? '',
+};
+
+export const ageColumn = {
+  name: 'Age',
+  field: 'metadata.creationTimestamp',
+  cell: (object: KubeObject, now: Date): unknown => since(object.metadata.creationTimestamp, now),
+};
+
+/** What kinds get that have no table of their own. */
+export const createdAtTable: Table<KubeObject> = [
+  nameColumn,
+  {
+    name: 'Created At',
+    type: 'date',
+    field: 'metadata.creationTimestamp',
+    cell: (object) => object.metadata.creationTimestamp ?? '',
+  },
+];
+
+export const since = (timestamp: string | null | undefined, now: Date): string =>
+  timestamp === undefined || timestamp === null || timestamp === ''
+    ? '<unknown>'
+    : humanDuration(now.getTime() - Date.parse(timestamp));
+
+/** Three values, then how many more there are. */
+export function firstThree(values: string[], none: string): string {
+  if (values.length === 0) return none;
+  const shown = values.slice(0, 3).join(',');
+  return values.length > 3 ? `${shown} + ${values.length - 3} more...` : shown;
+}
+
+/** Cells are written for the stored form; `toStorage` leads there from a version that looks different. */
+export function tablePrinter<T extends KubeObject>(
+  table: Table<T>,
+  schema: () => Schema,
+  toStorage = (object: KubeObject): KubeObject => object,
+): TablePrinter {
+  let columns: Column[] | undefined;
+  return {
+    // Looked up at first use: most kinds are never listed in the life of a server.
+    get columns() {
+      columns ??= table.map((column) => toColumn(column, schema()));
+      return columns;
+    },
+    cells(object, now) {
+      const stored = toStorage(object) as T;
+      return table.map((column) => column.cell(stored, now));
+    },
+  };
+}
+
+function toColumn<T extends KubeObject>(column: TableColumn<T>, schema: Schema): Column {
+  return {
+    name: column.name,
+    type: column.type ?? 'string',
+    format: column.format ?? '',
+    description: column.description ?? describe(schema, column.field ?? ''),
+    priority: column.wide === true ? 1 : 0,
+  };
+}
+
+function describe(schema: Schema, path: string): string {
+  const steps = path.split('.');
+  const field = steps.pop() ?? '';
+  let at: Schema | undefined = schema;
+  for (const step of steps) at = at?.properties?.[step];
+  const definition = at === undefined ? undefined : structOf(at)?.definition;
+  const text = definition === undefined ? '' : (loadDescriptions()[definition]?.[field] ?? '');
+  // The list of values is for `kubectl explain`.
+  return text.split('\n\nPossible enum values:')[0] ?? '';
+}

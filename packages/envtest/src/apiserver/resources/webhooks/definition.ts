@@ -1,0 +1,87 @@
+import type { KubeObject } from '@tidegate/kube';
+import { type Authored, define } from '../define.ts';
+import { ageColumn, nameColumn } from '../table.ts';
+import type { LabelSelector } from '../validation/selectors.ts';
+import { validateWebhookConfiguration } from './validate.ts';
+
+export interface WebhookRule {
+  operations?: string[];
+  apiGroups?: string[];
+  apiVersions?: string[];
+  resources?: string[];
+  scope?: string;
+}
+
+export interface WebhookClientConfig {
+  url?: string;
+  service?: { namespace?: string; name?: string; path?: string; port?: number };
+  caBundle?: string;
+}
+
+export interface Webhook {
+  name?: string;
+  clientConfig?: WebhookClientConfig;
+  rules?: WebhookRule[];
+  failurePolicy?: string;
+  matchPolicy?: string;
+  namespaceSelector?: LabelSelector;
+  objectSelector?: LabelSelector;
+  sideEffects?: string;
+  timeoutSeconds?: number;
+  admissionReviewVersions?: string[];
+  reinvocationPolicy?: string;
+  matchConditions?: { name?: string; expression?: string }[];
+}
+
+export interface WebhookConfiguration extends KubeObject {
+  webhooks?: Webhook[];
+}
+
+const common = (kind: string): Authored<WebhookConfiguration> => ({
+  group: 'admissionregistration.k8s.io',
+  kind,
+  plural: `${kind.toLowerCase()}s`,
+  namespaced: false,
+  categories: ['api-extensions'],
+  generation: true,
+  requiresResourceVersion: true,
+  table: [
+    nameColumn,
+    {
+      name: 'Webhooks',
+      type: 'integer',
+      description: 'Webhooks indicates the number of webhooks registered in this configuration',
+      cell: ({ webhooks }) => (webhooks ?? []).length,
+    },
+    ageColumn,
+  ],
+  defaults: ({ webhooks }) => webhooks?.forEach(defaultWebhook),
+  validate: validateWebhookConfiguration,
+});
+
+function defaultWebhook(webhook: Webhook): void {
+  webhook.clientConfig ??= {};
+  webhook.failurePolicy ??= 'Fail';
+  webhook.matchPolicy ??= 'Equivalent';
+  webhook.namespaceSelector ??= {};
+  webhook.objectSelector ??= {};
+  webhook.timeoutSeconds ??= 10;
+  for (const rule of webhook.rules ?? []) rule.scope ??= '*';
+  if (webhook.clientConfig.service !== undefined) webhook.clientConfig.service.port ??= 443;
+}
+
+const mutating = common('MutatingWebhookConfiguration');
+
+export const mutatingwebhookconfigurations = define<WebhookConfiguration>({
+  ...mutating,
+  defaults({ webhooks }) {
+    for (const webhook of webhooks ?? []) {
+      defaultWebhook(webhook);
+      webhook.reinvocationPolicy ??= 'Never';
+    }
+  },
+});
+
+export const validatingwebhookconfigurations = define<WebhookConfiguration>(
+  common('ValidatingWebhookConfiguration'),
+);

@@ -1,0 +1,24 @@
+import type { KubeObject } from '@tidegate/kube';
+import type { PodTemplateSpec } from '../pod/types.ts';
+import { podTemplateWarnings } from '../pod/warnings.ts';
+import { semanticallyEqual } from '../validation/equal.ts';
+import { isDNS1123Label } from '../validation/names.ts';
+
+/** About a template, whenever it is new or its owner's spec has changed. */
+export function templateWarnings<T extends KubeObject>(
+  object: T,
+  old: T | undefined,
+  template: (object: T) => PodTemplateSpec | undefined,
+  path = 'spec.template',
+): string[] {
+  if (old !== undefined && semanticallyEqual(object.spec, old.spec)) return [];
+  return podTemplateWarnings(template(object) ?? {}, path);
+}
+
+/** Pods are named after the object that makes them, and hosts after pods. */
+export function nameWarnings({ metadata }: KubeObject, old: KubeObject | undefined): string[] {
+  const messages = isDNS1123Label(metadata.name ?? '');
+  if (old !== undefined || messages.length === 0) return [];
+  const advice = 'which can result in surprising behavior; a DNS label is recommended';
+  return [`metadata.name: this is used in Pod names and hostnames, ${advice}: [${messages.join(' ')}]`];
+}

@@ -1,0 +1,74 @@
+/** `matchConditions` of admission webhooks: whether a webhook wants to see a request at all. */
+import type { Environment } from '@marcbachmann/cel-js';
+import { type FieldError, fieldError } from '@tidegate/serving';
+import { type Authorize, authorizerFor, registerAuthorizer } from './authorizer.ts';
+import { CompileError, compile, type Program } from './compile.ts';
+import { kubernetesEnvironment } from './environment.ts';
+import { toDynamic } from './values.ts';
+
+export interface MatchVariables {
+  /** Null on a delete. */
+  object: unknown;
+  /** Null on a create. */
+  oldObject: unknown;
+  /** The AdmissionRequest without its objects. */
+  request: unknown;
+  /** Answers `authorizer.group(...).check(...)`; without it nobody may do anything. */
+  authorize?: Authorize;
+}
+
+export type MatchCondition = (variables: MatchVariables) => boolean;
+
+/** Throws a CompileError; the function that it returns throws an EvaluationError. */
+export function compileMatchCondition(expression: string): MatchCondition {
+  const program: Program = compile(expression, objectsAndAuthorizer().registerVariable('request', 'dyn'));
+  return ({ object, oldObject, request, authorize = () => false }) =>
+    program.evaluate({
+      object: toDynamic(object ?? null),
+      oldObject: toDynamic(oldObject ?? null),
+      request: toDynamic(request ?? {}),
+      authorizer: authorizerFor(authorize),
+    }) === true;
+}
+
+const objectsAndAuthorizer = (): Environment =>
+  registerAuthorizer(kubernetesEnvironment())
+    .registerVariable('object', 'dyn')
+    .registerVariable('oldObject', 'dyn');
+
+const KIND = { group: 'string', version: 'string', kind: 'string' };
+const RESOURCE = { group: 'string', version: 'string', resource: 'string' };
+
+/** The fields of an AdmissionRequest, except the objects, which are variables of their own. */
+const REQUEST = {
+  kind: KIND,
+  resource: RESOURCE,
+  subResource: 'string',
+  requestKind: KIND,
+  requestResource: RESOURCE,
+  requestSubResource: 'string',
+  name: 'string',
+  namespace: 'string',
+  operation: 'string',
+  userInfo: {
+    username: 'string',
+    uid: 'string',
+    groups: 'list<string>',
+    extra: 'map<string, list<string>>',
+  },
+  dryRun: 'bool',
+  options: 'dyn',
+};
+
+/** What is wrong with a condition, before it is accepted into a webhook configuration. */
+export function validateMatchCondition(expression: string, field: string): FieldError[] {
+  const environment = objectsAndAuthorizer().registerVariable({ name: 'request', schema: REQUEST });
+  try {
+    const { type } = compile(expression, environment);
+    if (type === 'bool' || type === 'dyn') return [];
+    return [fieldError.invalid(field, expression, `must evaluate to bool but got ${type}`)];
+  } catch (error) {
+    if (!(error instanceof CompileError)) throw error;
+    return [fieldError.invalid(field, expression, error.message)];
+  }
+}

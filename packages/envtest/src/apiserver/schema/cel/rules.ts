@@ -1,0 +1,207 @@
+/** `x-kubernetes-validations`: the rules of a schema, run on an object. */
+import { Optional } from '@marcbachmann/cel-js';
+import type { KubeObject } from '@tidegate/kube';
+import { type FieldError, fieldError, printValue } from '@tidegate/serving';
+import { oldField, oldItems } from '../correlate.ts';
+import { deepEqual } from '../equal.ts';
+import type { Schema, ValidationRule } from '../types.ts';
+import { CompileError, compile, EvaluationError, type Program, usesOldSelf } from './compile.ts';
+import { kubernetesEnvironment } from './environment.ts';
+import { shownPath } from './field-path.ts';
+import { toCel } from './values.ts';
+
+export function validateRules(object: KubeObject, schema: Schema, old?: KubeObject): FieldError[] {
+  return hasRules(schema) ? check({ value: object, schema, path: '', old, isRoot: true }) : [];
+}
+
+/** The error that tells that rules were not run, because the schema does not hold. */
+export const RULES_NOT_CHECKED: FieldError = {
+  reason: 'FieldValueInvalid',
+  field: '<nil>',
+  body: 'Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+};
+
+const known = new WeakMap<Schema, boolean>();
+
+/** Most schemas have no rules: then nothing is walked. */
+export function hasRules(schema: Schema): boolean {
+  const answer = known.get(schema);
+  if (answer !== undefined) return answer;
+  const { additionalProperties, items, properties = {} } = schema;
+  const found =
+    (schema['x-kubernetes-validations'] ?? []).length > 0 ||
+    (items !== undefined && hasRules(items)) ||
+    (typeof additionalProperties === 'object' && hasRules(additionalProperties)) ||
+    Object.values(properties).some(hasRules);
+  known.set(schema, found);
+  return found;
+}
+
+interface Node {
+  value: unknown;
+  schema: Schema;
+  path: string;
+  old: unknown;
+  isRoot?: boolean;
+  /** The value is part of one that did not change, even if it has no counterpart of its own. */
+  unchanged?: boolean;
+}
+
+function check(node: Node): FieldError[] {
+  const { value, schema, path, old } = node;
+  if (value === null || value === undefined || !hasRules(schema)) return [];
+  const unchanged = node.unchanged === true || (old !== undefined && deepEqual(value, old));
+  const errors = checkOwnRules({ ...node, unchanged });
+  if (Array.isArray(value)) {
+    const oldOf = oldItems(old, schema);
+    const items = schema.items ?? {};
+    for (const [index, item] of value.entries()) {
+      errors.push(
+        ...check({ value: item, schema: items, path: `${path}[${index}]`, old: oldOf(item), unchanged }),
+      );
+    }
+  } else if (typeof value === 'object') {
+    for (const [key, item] of Object.entries(value)) {
+      const field = schema.properties?.[key];
+      const child = field ?? schema.additionalProperties;
+      if (typeof child !== 'object') continue;
+      const childPath = field === undefined ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`;
+      errors.push(
+        ...check({ value: item, schema: child, path: childPath, old: oldField(old, key), unchanged }),
+      );
+    }
+  }
+  return errors;
+}
+
+interface CompiledRule {
+  rule: ValidationRule;
+  transition: boolean;
+  program: Program | CompileError;
+  message: Program | undefined;
+}
+
+const compiled = new WeakMap<Schema, CompiledRule[]>();
+
+function rulesOf(schema: Schema): CompiledRule[] {
+  const ready = compiled.get(schema);
+  if (ready !== undefined) return ready;
+  const rules = (schema['x-kubernetes-validations'] ?? []).map((rule) => ({
+    rule,
+    transition: usesOldSelf(rule.rule),
+    program: tryCompile(rule.rule),
+    message: compileMessage(rule.messageExpression),
+  }));
+  compiled.set(schema, rules);
+  return rules;
+}
+
+const environment = () =>
+  kubernetesEnvironment().registerVariable('self', 'dyn').registerVariable('oldSelf', 'dyn');
+
+function tryCompile(expression: string): Program | CompileError {
+  try {
+    return compile(expression, environment());
+  } catch (error) {
+    if (error instanceof CompileError) return error;
+    throw error;
+  }
+}
+
+function compileMessage(expression: string | undefined): Program | undefined {
+  const program = expression === undefined ? undefined : tryCompile(expression);
+  return program instanceof CompileError ? undefined : program;
+}
+
+function checkOwnRules({ value, schema, path, old, isRoot, unchanged }: Node): FieldError[] {
+  const rules = rulesOf(schema);
+  if (rules.length === 0) return [];
+  const self = toCel(value, schema, isRoot);
+  const oldSelf = old === undefined || old === null ? undefined : toCel(old, schema, isRoot);
+  const errors: FieldError[] = [];
+  for (const compiledRule of rules) {
+    const { rule, transition } = compiledRule;
+    if (transition && oldSelf === undefined && rule.optionalOldSelf !== true) continue;
+    // Ratcheting: an object that broke the rule before may be changed elsewhere.
+    if (!transition && unchanged === true) continue;
+    const optional = oldSelf === undefined ? Optional.none() : Optional.of(oldSelf);
+    const variables = { self, oldSelf: rule.optionalOldSelf === true ? optional : oldSelf };
+    const failure = run(compiledRule, variables);
+    if (failure === undefined) continue;
+    if ('cannotRun' in failure) errors.push(failedToRun(path, schema, failure.cannotRun));
+    else
+      errors.push(
+        broken(shownPath(path, schema, rule.fieldPath), value, schema, failure.detail, rule.reason),
+      );
+  }
+  return errors;
+}
+
+type Failure = { cannotRun: string } | { detail: string };
+
+function run(
+  { rule, program, message }: CompiledRule,
+  variables: Record<string, unknown>,
+): Failure | undefined {
+  if (program instanceof CompileError) return { cannotRun: `rule compile error: ${program.message}` };
+  const shown = rule.message?.trim() || rule.rule.trim();
+  try {
+    if (program.evaluate(variables) === true) return undefined;
+  } catch (error) {
+    if (!(error instanceof EvaluationError)) throw error;
+    return {
+      cannotRun:
+        error.message === 'no such overload'
+          ? `'no such overload': call arguments did not match a supported operator, function or macro signature for rule: ${shown}`
+          : `${error.message} evaluating rule: ${shown}`,
+    };
+  }
+  return {
+    detail: messageOf(message, variables) ?? (rule.message?.trim() || `failed rule: ${rule.rule.trim()}`),
+  };
+}
+
+const MAX_MESSAGE_BYTES = 5 * 1024;
+
+/** A message expression that does not work is no reason to lose the error: then the fixed message stands. */
+function messageOf(program: Program | undefined, variables: Record<string, unknown>): string | undefined {
+  if (program === undefined) return undefined;
+  try {
+    const text = String(program.evaluate(variables)).trim();
+    return text === '' || text.includes('\n') || text.length > MAX_MESSAGE_BYTES ? undefined : text;
+  } catch (error) {
+    if (error instanceof EvaluationError) return undefined;
+    throw error;
+  }
+}
+
+const NO_PATH = '<nil>';
+
+const failedToRun = (path: string, schema: Schema, why: string): FieldError =>
+  fieldError.invalid(path || NO_PATH, schema.type ?? '', why);
+
+/** Objects and lists are not printed: they may be long, and the rule says what is wrong. */
+function broken(
+  path: string,
+  value: unknown,
+  schema: Schema,
+  detail: string,
+  reason: string | undefined,
+): FieldError {
+  const field = path || NO_PATH;
+  const omitted = schema.type === 'object' || schema.type === 'array';
+  switch (reason) {
+    case 'FieldValueForbidden':
+      return fieldError.forbidden(field, detail);
+    case 'FieldValueRequired':
+      return fieldError.required(field, detail);
+    case 'FieldValueDuplicate':
+      return omitted
+        ? { reason: 'FieldValueDuplicate', field, body: 'Duplicate value' }
+        : fieldError.duplicate(field, value);
+    default: {
+      const shown = omitted ? '' : `${printValue(value)}: `;
+      return { reason: 'FieldValueInvalid', field, body: `Invalid value: ${shown}${detail}` };
+    }
+  }
+}

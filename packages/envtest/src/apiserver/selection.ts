@@ -1,0 +1,119 @@
+import {
+  type FieldMatcher,
+  type KubeObject,
+  type LabelMatcher,
+  parseFieldSelector,
+  parseLabelSelector,
+  SelectorError,
+} from '@tidegate/kube';
+import { badRequest } from '@tidegate/serving';
+import { decodeStored } from './codec.ts';
+import type { ResourceDefinition } from './resources/types.ts';
+import { decode } from './schema/decode.ts';
+import type { Entry } from './store/types.ts';
+
+/** Which objects of a resource a list or watch wants. */
+export interface Selection {
+  /** True when every object matches: then nothing needs to be decoded. */
+  all: boolean;
+  /** Set when only the object of this name can match: a watch then need not look at any other. */
+  name: string | undefined;
+  matches(entry: Entry): boolean;
+}
+
+interface Facets {
+  labels: Record<string, string> | undefined;
+  fields: Record<string, string>;
+}
+
+/** What selectors look at, worked out once an entry. Entries are immutable, so it never goes stale. */
+const facetsOf = new WeakMap<ResourceDefinition, WeakMap<Entry, Facets>>();
+
+export function parseSelection(definition: ResourceDefinition, query: URLSearchParams): Selection {
+  const labels = parse(() => parseLabelSelector(query.get('labelSelector') ?? ''));
+  const fields = parse(() => parseFieldSelector(query.get('fieldSelector') ?? ''));
+  checkFieldLabels(definition, fields);
+  if (labels.empty && fields.empty) return { all: true, name: undefined, matches: () => true };
+  return {
+    all: false,
+    name: fields.exactValueOf('metadata.name'),
+    matches: (entry) => matches(definition, labels, fields, entry),
+  };
+}
+
+function parse<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof SelectorError) throw badRequest(error.message);
+    throw error;
+  }
+}
+
+function matches(
+  definition: ResourceDefinition,
+  labels: LabelMatcher,
+  fields: FieldMatcher,
+  entry: Entry,
+): boolean {
+  if (
+    !fields.empty &&
+    !fields.matches((field) => metadataField(field, entry) ?? facets(definition, entry).fields[field])
+  ) {
+    return false;
+  }
+  return labels.empty || labels.matches(facets(definition, entry).labels);
+}
+
+const metadataField = (field: string, entry: Entry): string | undefined => {
+  if (field === 'metadata.name') return entry.name;
+  return field === 'metadata.namespace' ? entry.namespace : undefined;
+};
+
+function facets(definition: ResourceDefinition, entry: Entry): Facets {
+  // Two resources may be faces of one storage, with fields of their own.
+  const facetsOfFace = facetsOf.get(definition) ?? new WeakMap<Entry, Facets>();
+  const known = facetsOfFace.get(entry);
+  if (known !== undefined) return known;
+  const object = decodeStored(entry);
+  const made = { labels: object.metadata.labels, fields: definition.selectableFields?.(object) ?? {} };
+  facetsOfFace.set(entry, made);
+  facetsOf.set(definition, facetsOfFace);
+  return made;
+}
+
+/** An unknown field must be refused, not taken for one that is empty everywhere. */
+function checkFieldLabels(definition: ResourceDefinition, selector: FieldMatcher): void {
+  if (selector.empty) return;
+  const supported = supportedFields(definition);
+  for (const { field } of selector.requirements) {
+    if (supported.has(field)) continue;
+    throw badRequest(
+      definition.custom || definition.selectableFields !== undefined
+        ? `field label not supported: ${field}`
+        : `"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"`,
+    );
+  }
+}
+
+const fieldsOf = new WeakMap<ResourceDefinition, Set<string>>();
+
+/** The fields by which a resource can be selected: those that even an empty object of the kind has values for. */
+function supportedFields(definition: ResourceDefinition): Set<string> {
+  const known = fieldsOf.get(definition);
+  if (known !== undefined) return known;
+  const fields = new Set(['metadata.name', ...(definition.namespaced ? ['metadata.namespace'] : [])]);
+  if (definition.selectableFields !== undefined) {
+    for (const field of Object.keys(definition.selectableFields(emptyObject(definition)))) fields.add(field);
+  }
+  fieldsOf.set(definition, fields);
+  return fields;
+}
+
+function emptyObject(definition: ResourceDefinition): KubeObject {
+  const { kind, storageVersion } = definition;
+  const blank: KubeObject = { apiVersion: '', kind, metadata: {} };
+  const schema = definition.versions.find((v) => v.name === storageVersion)?.schema;
+  if (definition.custom || schema === undefined) return blank;
+  return decode(blank, { schema }).object;
+}

@@ -1,0 +1,215 @@
+import { randomInt, randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { join } from 'node:path';
+import { type Logger, Metrics } from '@tidegate/kube';
+import { openAdmission } from './admission/index.ts';
+import { Authenticator } from './auth/authenticate.ts';
+import { anyOf, masters } from './auth/authorization.ts';
+import { writeKubeconfig } from './auth/kubeconfig.ts';
+import { NodeAuthorizer } from './auth/node-authorizer.ts';
+import { openPki, type Pki } from './auth/pki.ts';
+import { bootstrapPolicy } from './auth/rbac/bootstrap-policy.ts';
+import { Rbac } from './auth/rbac/rbac.ts';
+import { ServiceAccountTokens } from './auth/tokens.ts';
+import { bootstrap } from './bootstrap.ts';
+import { builtins } from './builtins.ts';
+import { startControllers } from './controllers.ts';
+import { documentsOf } from './documents.ts';
+import { createHandler } from './http/handler.ts';
+import { KubernetesService } from './kubernetes-service.ts';
+import type { Core, WriteOptions } from './operations/core.ts';
+import { Registry } from './registry.ts';
+import { requestMetrics } from './request-metrics.ts';
+import { openStore } from './store/index.ts';
+import { startWorkers } from './workers.ts';
+
+export interface ApiServerOptions {
+  /** Everything that is kept: objects below `store/`, keys and certificates below `pki/`. */
+  directory: string;
+  /** Loopback unless told otherwise: whoever can reach it can try to log in. */
+  host?: string;
+  /** 0 takes any free port. */
+  port?: number;
+  logger: Logger;
+  /** Tidegate's own version, shown in `/version`. */
+  version: string;
+  /** Further names and addresses for the serving certificate. */
+  hosts?: string[];
+  now?: () => Date;
+}
+
+export interface ApiServer {
+  readonly url: string;
+  readonly port: number;
+  readonly pki: Pki;
+  /** For what lives in the same process; everybody else uses the API. */
+  readonly core: Core;
+  writeAdminKubeconfig(path: string, context?: string): void;
+  close(): Promise<void>;
+}
+
+/** Who the server itself is, when it writes. */
+const SYSTEM: WriteOptions = {
+  user: { username: 'system:apiserver', groups: ['system:masters'] },
+  dryRun: false,
+  fieldManager: 'tidegate',
+  warn: () => undefined,
+};
+
+/**
+ * Start: store, identities, resources, admission, bootstrap objects, controllers, listener, the Service that names
+ * the listener: each needs those before it. Stop: the same backwards, so that nothing runs into something that is
+ * closed already.
+ */
+export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
+  const { logger, host = '127.0.0.1' } = options;
+  const now = options.now ?? ((): Date => new Date());
+  const closers: (() => Promise<void> | void)[] = [];
+  const close = async (): Promise<void> => {
+    for (const closer of closers.splice(0).reverse()) await closer();
+  };
+  try {
+    const store = await openStore({ directory: join(options.directory, 'store'), logger });
+    closers.push(() => store.close());
+    const pki = openPki({
+      directory: join(options.directory, 'pki'),
+      hosts: [host, ...(options.hosts ?? [])],
+      now,
+    });
+    const metrics = new Metrics();
+    const stopping = new AbortController();
+    // Every open watch listens for the end.
+    setMaxListeners(0, stopping.signal);
+
+    const rbac = new Rbac(store);
+    const nodes = new NodeAuthorizer(store);
+    closers.push(
+      () => rbac.close(),
+      () => nodes.close(),
+    );
+    const authorizer = anyOf(masters, nodes, rbac);
+    const issuer = 'https://kubernetes.default.svc.cluster.local';
+    const tokens = new ServiceAccountTokens({ key: pki.serviceAccountKey, store, issuer, now });
+    const authenticator = new Authenticator({ tokens, now });
+
+    const registry = new Registry();
+    const random = (limit: number): number => randomInt(limit);
+    const admission = openAdmission({ store, registry, rbac, authorizer, random });
+    closers.push(() => admission.close());
+    const core: Core = {
+      store,
+      registry,
+      admission,
+      now,
+      uuid: randomUUID,
+      random,
+    };
+    const resources = builtins({ core, pki, tokens, authenticator, authorizer, rbac });
+    closers.push(() => resources.close());
+    for (const definition of resources.definitions) registry.set(definition);
+    await bootstrap(core, SYSTEM, bootstrapPolicy());
+    const controllers = startControllers({ core, options: SYSTEM, pki, authorizer, logger, metrics });
+    closers.push(() => controllers.close());
+
+    let url = '';
+    const documents = documentsOf({
+      core,
+      metrics,
+      url: () => url,
+      version: options.version,
+      key: pki.serviceAccountKey,
+      issuer,
+    });
+    const handler = createHandler({
+      core,
+      authenticator,
+      authorizer,
+      documents,
+      signal: stopping.signal,
+      onRequest: requestMetrics(metrics, logger),
+      onError: (error, info) => logger.error({ err: error, request: info }, 'request failed unexpectedly'),
+    });
+    const server = createServer(
+      {
+        cert: pki.serving.certificate,
+        key: pki.serving.key,
+        ca: pki.ca,
+        requestCert: true,
+        // Whoever shows no certificate may still have a token; `authenticate` decides.
+        rejectUnauthorized: false,
+        minVersion: 'TLSv1.2',
+        keepAliveTimeout: 90_000,
+        // A watch lasts as long as it lasts; only reading the head of a request has a limit.
+        requestTimeout: 0,
+      },
+      handler,
+    );
+    closers.push(await listen(server, options.port ?? 6443, host, stopping));
+    const { address, port } = server.address() as AddressInfo;
+    url = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+    const kubernetes = new KubernetesService(core, SYSTEM, { address, port });
+    await kubernetes
+      .publish()
+      .catch((error: unknown) =>
+        logger.warn({ err: error }, 'default/kubernetes is not right; trying again'),
+      );
+    const keeper = { make: kubernetes.worker.bind(kubernetes), concurrency: 1 };
+    const keeping = startWorkers({ 'kubernetes-service': keeper }, { store, logger, metrics });
+    closers.push(() => keeping.close());
+    return {
+      url,
+      port,
+      pki,
+      core,
+      writeAdminKubeconfig: (path, context = 'tidegate') =>
+        writeKubeconfig({
+          path,
+          server: url,
+          ca: pki.ca,
+          certificate: pki.admin.certificate,
+          key: pki.admin.key,
+          context,
+        }),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Starts to listen; resolves to the function that stops it and ends every connection. */
+async function listen(
+  server: Server,
+  port: number,
+  host: string,
+  stopping: AbortController,
+): Promise<() => Promise<void>> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    socket.setNoDelay(true);
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  // A client that speaks no TLS, or gives up on the handshake, is its own problem.
+  server.on('tlsClientError', (_error, socket) => socket.destroy());
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  return async () => {
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    stopping.abort();
+    server.closeIdleConnections();
+    const patience = setTimeout(() => {
+      for (const socket of sockets) socket.destroy();
+    }, 2000);
+    await closed;
+    clearTimeout(patience);
+  };
+}

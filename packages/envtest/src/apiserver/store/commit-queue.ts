@@ -1,0 +1,144 @@
+/**
+ * Group commit: writers are decided one by one, at once, against what is stored and what is queued; all that is queued
+ * while the disk is busy then becomes durable with one sync. Published is only what is durable.
+ */
+import { DiskError, diskFailure } from '@tidegate/disk';
+import { ownBytes } from './record.ts';
+import type { State } from './state.ts';
+import type { Change, Entry, Key, WriteResult, Writer } from './types.ts';
+
+interface CommitQueueOptions {
+  directory: string;
+  state: State;
+  /** Makes changes durable, all or none. */
+  append: (changes: readonly Change[]) => Promise<void>;
+  /** Shows durable changes to everybody. */
+  publish: (changes: readonly Change[]) => void;
+}
+
+/** A write that waits for the disk. Without a change it only waits for the writes queued before it. */
+interface QueuedWrite {
+  change: Change | undefined;
+  entry: Entry | undefined;
+  resolve: (entry: Entry | undefined) => void;
+  reject: (error: Error) => void;
+}
+
+export class CommitQueue {
+  readonly #options: CommitQueueOptions;
+  /** The newest change of each object that is queued or on its way to the disk. */
+  readonly #pending = new Map<string, Change>();
+  #queue: QueuedWrite[] = [];
+  #revision: number;
+  #flushing: Promise<void> | undefined;
+  #closed = false;
+  /** The last sync was shared. */
+  #crowded = false;
+
+  constructor(options: CommitQueueOptions) {
+    this.#options = options;
+    this.#revision = options.state.revision;
+  }
+
+  write(key: Key, writer: Writer): Promise<Entry | undefined> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) throw new DiskError('closed', 'the store is closed');
+      const id = pendingKey(key.resource, key.namespace, key.name);
+      const pending = this.#pending.get(id);
+      const current = pending === undefined ? this.#options.state.get(key) : stateAfter(pending);
+      const revision = this.#revision + 1;
+      const result = writer(current, revision);
+      if (this.#revision >= revision) throw new Error('a store writer must not write while it decides');
+
+      const change = changeOf(key, current, revision, result);
+      if (change === undefined && pending === undefined) {
+        resolve(current);
+        return;
+      }
+      if (change !== undefined) {
+        this.#revision = revision;
+        this.#pending.set(id, change);
+      }
+      this.#queue.push({ change, entry: change?.entry ?? current, resolve, reject });
+      this.#flushing ??= this.#flush();
+    });
+  }
+
+  /** Resolves once all that is queued now is durable or has failed. */
+  async flushed(): Promise<void> {
+    if (this.#flushing === undefined) return;
+    await new Promise<void>((resolve) => {
+      const done = () => resolve();
+      this.#queue.push({ change: undefined, entry: undefined, resolve: done, reject: done });
+    });
+  }
+
+  /** Refuses new writes and waits for the queued ones. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#flushing;
+  }
+
+  async #flush(): Promise<void> {
+    // Where many write at once, those that arrived together are heard before the disk is asked, to share the sync. A
+    // lone writer has nobody to wait for.
+    await (this.#crowded ? new Promise(setImmediate) : Promise.resolve());
+    while (this.#queue.length > 0) {
+      const batch = this.#queue;
+      this.#queue = [];
+      const changes = batch.flatMap((write) => write.change ?? []);
+      this.#crowded = changes.length > 1;
+      try {
+        if (changes.length > 0) await this.#options.append(changes);
+      } catch (error) {
+        this.#failAll(batch, error);
+        continue;
+      }
+      this.#publish(changes);
+      for (const { entry, resolve } of batch) resolve(entry);
+    }
+    this.#flushing = undefined;
+  }
+
+  #publish(changes: readonly Change[]): void {
+    for (const change of changes) {
+      const id = pendingKey(change.resource, change.entry.namespace, change.entry.name);
+      if (this.#pending.get(id) === change) this.#pending.delete(id);
+    }
+    if (changes.length > 0) this.#options.publish(changes);
+  }
+
+  /** Writes queued behind a failed one were decided on what is now not going to be: they fail with it. */
+  #failAll(batch: readonly QueuedWrite[], cause: unknown): void {
+    const error = diskFailure(this.#options.directory, cause);
+    const failed = [...batch, ...this.#queue];
+    this.#queue = [];
+    this.#pending.clear();
+    for (const { reject } of failed) reject(error);
+  }
+}
+
+function changeOf(
+  key: Key,
+  previous: Entry | undefined,
+  revision: number,
+  result: WriteResult,
+): Change | undefined {
+  if (result.type === 'keep' || (result.type === 'delete' && previous === undefined)) return undefined;
+  const entry = {
+    namespace: previous?.namespace ?? key.namespace,
+    name: previous?.name ?? key.name,
+    revision,
+    value: ownBytes(result.value),
+  };
+  return { type: result.type, resource: key.resource, entry, previous };
+}
+
+function stateAfter(change: Change): Entry | undefined {
+  return change.type === 'put' ? change.entry : undefined;
+}
+
+/** `/` is in no namespace or name, so no two objects share a key. */
+function pendingKey(resource: string, namespace: string, name: string): string {
+  return `${namespace}/${name}/${resource}`;
+}

@@ -1,0 +1,111 @@
+import { readdir } from 'node:fs/promises';
+import { failingDisk, recordingLogger, temporaryDirectory } from '@tidegate/disk/testing';
+import { describe, expect, it } from 'vitest';
+import { openTestStore, pod, put, told } from './testing.ts';
+
+async function storeOnFailingDisk(snapshotBytes?: number) {
+  const directory = await temporaryDirectory();
+  const logger = recordingLogger();
+  const disk = failingDisk();
+  const store = await openTestStore({ directory, logger, openOutput: disk.openOutput, snapshotBytes });
+  return { directory, logger, disk, store };
+}
+
+describe('a disk that refuses', () => {
+  it('rejects every queued write, shows nothing of it, and serves again when there is space', async () => {
+    const { directory, disk, store } = await storeOnFailingDisk();
+    await put(store, pod('a'), 'old');
+    const lines: string[] = [];
+    store.watch('pods', { fromRevision: 2 }, (changes) => lines.push(...changes.map(told)));
+
+    disk.refused.set('write', 'ENOSPC');
+    const writes = await Promise.allSettled([put(store, pod('a'), 'lost'), put(store, pod('b'), 'lost')]);
+    for (const write of writes) {
+      expect(write).toMatchObject({
+        status: 'rejected',
+        reason: {
+          code: 'full',
+          message: `no space left for the data directory ${directory}: free some and try again`,
+        },
+      });
+    }
+    expect(store.revision).toBe(2);
+    expect(String(store.get(pod('a'))?.value)).toBe('old');
+    expect(store.get(pod('b'))).toBeUndefined();
+
+    disk.refused.clear();
+    let seen: string | undefined;
+    const next = await store.write(pod('a'), (current) => {
+      seen = String(current?.value);
+      return { type: 'put', value: Buffer.from('new') };
+    });
+    expect(seen).toBe('old');
+    expect(next?.revision).toBe(5);
+    expect(lines).toEqual(['5 put default/a=new']);
+    await store.close();
+
+    const again = await openTestStore({ directory });
+    expect(again.revision).toBe(5);
+    expect(again.list('pods').entries.map((entry) => String(entry.value))).toEqual(['new']);
+  });
+
+  it('fails writes queued behind the failed one, which they were decided on', async () => {
+    const { disk, store } = await storeOnFailingDisk();
+    disk.refused.set('datasync', 'EIO');
+    let free = (): void => undefined;
+    disk.busy = new Promise((resolve) => {
+      free = resolve;
+    });
+    const first = put(store, pod('a'), 'lost');
+    // By now the first is on its way to the disk, and this one waits.
+    await new Promise(setImmediate);
+    const second = store.write(pod('a'), (current) => ({
+      type: 'put',
+      value: Buffer.from(`${current?.value}!`),
+    }));
+    const kept = store.write(pod('a'), () => ({ type: 'keep' }));
+    free();
+    const outcomes = await Promise.allSettled([first, second, kept]);
+    for (const outcome of outcomes)
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'io' } });
+    disk.refused.clear();
+    expect(await store.write(pod('a'), () => ({ type: 'keep' }))).toBeUndefined();
+  });
+
+  it('does not write behind a torn record that can not be cut off yet', async () => {
+    const { directory, disk, store } = await storeOnFailingDisk();
+    await put(store, pod('a'), '1');
+    disk.refused.set('datasync', 'EIO');
+    await expect(put(store, pod('b'), 'lost')).rejects.toMatchObject({ code: 'io' });
+    disk.refused.set('truncate', 'EIO');
+    await expect(put(store, pod('c'), 'lost')).rejects.toMatchObject({ code: 'io' });
+    disk.refused.clear();
+    await put(store, pod('d'), '2');
+    await store.close();
+    const again = await openTestStore({ directory });
+    expect(again.list('pods').entries.map((entry) => entry.name)).toEqual(['a', 'd']);
+  });
+
+  it('does not let a write that was reported as failed come back', async () => {
+    const { directory, disk, store } = await storeOnFailingDisk();
+    disk.refused.set('datasync', 'EIO');
+    await expect(put(store, pod('a'), 'lost')).rejects.toMatchObject({ code: 'io' });
+    disk.refused.clear();
+    await store.close();
+    const again = await openTestStore({ directory });
+    expect(again.get(pod('a'))).toBeUndefined();
+  });
+
+  it('that has no room for a snapshot costs nothing but the snapshot', async () => {
+    const { directory, disk, logger, store } = await storeOnFailingDisk(500);
+    disk.refused.set('open', 'ENOSPC');
+    for (let index = 0; index < 20; index += 1) await put(store, pod('a'), `value ${index} of some length`);
+    expect(logger.messages).toContain('cannot begin a log segment; the log goes on growing');
+    disk.refused.clear();
+    for (let index = 20; index < 60; index += 1) await put(store, pod('a'), `value ${index} of some length`);
+    await store.close();
+    expect((await readdir(directory)).some((name) => name.startsWith('snapshot-'))).toBe(true);
+    const again = await openTestStore({ directory });
+    expect(String(again.get(pod('a'))?.value)).toBe('value 59 of some length');
+  });
+});

@@ -1,0 +1,143 @@
+/**
+ * The append log: segments of frames, one frame a group commit, each durable before `append` returns. The last segment
+ * is filled with zeros a bit ahead, so that most syncs need not write the file's new size as well.
+ *
+ * Measured with durable 2 KB writes by one writer on a 2-core virtual machine with ext4: this store 3,000 to 4,300/s
+ * (1,300 to 2,300/s without the zeros), classic-level with sync 2,500 to 2,900/s. With 64 writers, on a busier machine:
+ * 19,000 to 25,000/s against 2,000 to 7,600/s. And it needs no dependency.
+ */
+import { rm } from 'node:fs/promises';
+import { type OpenOutput, type OutputFile, syncDirectory } from '@tidegate/disk';
+import { encodeHeader, filePath, HEADER_SIZE } from './files.ts';
+import { FrameEncoder, type LogRecord } from './record.ts';
+
+const ZEROS = Buffer.alloc(256 << 10);
+
+export class Log {
+  readonly #directory: string;
+  readonly #open: OpenOutput;
+  readonly #encoder = new FrameEncoder();
+  /** First revisions of the segments on disk, the current one last. */
+  #segments: number[];
+  #file: OutputFile;
+  #end: number;
+  /** Up to here the file is filled with zeros already: a sync that does not change its size is half the work. */
+  #filled: number;
+  /** A write failed: behind `#end` there may be part of it, which must go before the next one. */
+  #torn = false;
+
+  private constructor(
+    directory: string,
+    openOutput: OpenOutput,
+    segments: number[],
+    file: OutputFile,
+    end: number,
+  ) {
+    this.#directory = directory;
+    this.#open = openOutput;
+    this.#segments = segments;
+    this.#file = file;
+    this.#end = end;
+    this.#filled = end;
+  }
+
+  static async create(directory: string, openOutput: OpenOutput, firstRevision: number): Promise<Log> {
+    const file = await beginSegment(directory, openOutput, firstRevision);
+    return new Log(directory, openOutput, [firstRevision], file, HEADER_SIZE);
+  }
+
+  /** Goes on behind `end` of the last of `segments`, and cuts off what stands there. */
+  static async continue(
+    directory: string,
+    openOutput: OpenOutput,
+    segments: readonly number[],
+    end: number,
+  ): Promise<Log> {
+    const file = await openOutput(filePath(directory, 'log', segments.at(-1)!));
+    const log = new Log(directory, openOutput, [...segments], file, end);
+    await log.#cut();
+    return log;
+  }
+
+  /** Makes the records durable, all or none; returns how many bytes that took. */
+  async append(records: readonly LogRecord[]): Promise<number> {
+    if (this.#torn) await this.#cut();
+    this.#encoder.clear();
+    for (const record of records) this.#encoder.add(record);
+    const frame = this.#encoder.finish();
+    this.#torn = true;
+    await this.#fill(this.#end + frame.length);
+    await this.#file.write(frame, this.#end);
+    await this.#file.datasync();
+    this.#torn = false;
+    this.#end += frame.length;
+    return frame.length;
+  }
+
+  /** Begins a new segment. When that fails, the current one stays in use. */
+  async rotate(firstRevision: number): Promise<void> {
+    if (this.#segments.at(-1) === firstRevision) return;
+    // Only the last segment may end in something else than a frame.
+    await this.#cut();
+    const file = await beginSegment(this.#directory, this.#open, firstRevision);
+    const full = this.#file;
+    this.#file = file;
+    this.#end = HEADER_SIZE;
+    this.#filled = HEADER_SIZE;
+    this.#segments.push(firstRevision);
+    await full.close();
+  }
+
+  /** Removes the segments that hold nothing behind `revision`. */
+  async removeUpTo(revision: number): Promise<void> {
+    const keep = Math.max(
+      0,
+      this.#segments.findLastIndex((first) => first <= revision + 1),
+    );
+    const old = this.#segments.splice(0, keep);
+    for (const first of old) await rm(filePath(this.#directory, 'log', first), { force: true });
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.#cut();
+    } finally {
+      await this.#file.close();
+    }
+  }
+
+  /** Takes off whatever stands behind the last frame: zeros, or part of one that failed. */
+  async #cut(): Promise<void> {
+    await this.#file.truncate(this.#end);
+    await this.#file.datasync();
+    this.#filled = this.#end;
+    this.#torn = false;
+  }
+
+  async #fill(end: number): Promise<void> {
+    while (this.#filled < end) {
+      await this.#file.write(ZEROS, this.#filled);
+      this.#filled += ZEROS.length;
+    }
+  }
+}
+
+async function beginSegment(
+  directory: string,
+  openOutput: OpenOutput,
+  firstRevision: number,
+): Promise<OutputFile> {
+  const path = filePath(directory, 'log', firstRevision);
+  const file = await openOutput(path);
+  try {
+    await file.truncate(0);
+    await file.write(encodeHeader('log', { revision: firstRevision, count: 0 }), 0);
+    await file.datasync();
+    await syncDirectory(directory);
+    return file;
+  } catch (error) {
+    await file.close();
+    await rm(path, { force: true });
+    throw error;
+  }
+}

@@ -1,0 +1,186 @@
+import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { recordingLogger, temporaryDirectory } from '@tidegate/disk/testing';
+import { describe, expect, it } from 'vitest';
+import { openStore } from './store.ts';
+import { openTestStore, pod, put, remove, told } from './testing.ts';
+
+/** A directory whose log holds the given number of commits; one object each. */
+async function writtenDirectory(commits: number): Promise<{ directory: string; log: string }> {
+  const directory = await temporaryDirectory();
+  const store = await openTestStore({ directory });
+  for (let index = 0; index < commits; index += 1) await put(store, pod(`pod-${index}`), `value ${index}`);
+  await store.close();
+  return { directory, log: join(directory, 'log-0000000000000002') };
+}
+
+const filesOf = async (directory: string, kind: string) =>
+  (await readdir(directory)).filter((name) => name.startsWith(kind)).sort();
+
+describe('starting again', () => {
+  it('has every object, the revision and the history back', async () => {
+    const directory = await temporaryDirectory();
+    const first = await openTestStore({ directory });
+    await put(first, pod('a'), '1');
+    await put(first, pod('ü', 'x'), '2');
+    await remove(first, pod('a'));
+    await first.close();
+
+    const second = await openTestStore({ directory });
+    expect(second.revision).toBe(4);
+    expect(second.get(pod('a'))).toBeUndefined();
+    expect(String(second.get(pod('ü', 'x'))?.value)).toBe('2');
+    const lines: string[] = [];
+    second.watch('pods', { fromRevision: 2 }, (changes) => lines.push(...changes.map(told)));
+    expect(lines).toEqual(['3 put x/ü=2', '4 delete default/a=1']);
+    expect((await put(second, pod('b'), '')).revision).toBe(5);
+  });
+
+  it('never goes back in revision, also when a snapshot comes after deletes', async () => {
+    const directory = await temporaryDirectory();
+    const first = await openTestStore({ directory, snapshotBytes: 1 });
+    await put(first, pod('a'), '1');
+    await remove(first, pod('a'));
+    await put(first, pod('b'), '2');
+    await remove(first, pod('b'));
+    await first.close();
+    const second = await openTestStore({ directory });
+    expect(second.revision).toBe(5);
+    expect(second.resources()).toEqual([]);
+  });
+
+  it('goes on from a snapshot, without the log before it', async () => {
+    const directory = await temporaryDirectory();
+    const first = await openTestStore({ directory, snapshotBytes: 2000 });
+    for (let index = 0; index < 300; index += 1) await put(first, pod(`pod-${index % 20}`), `value ${index}`);
+    await first.close();
+    expect(await filesOf(directory, 'snapshot')).toHaveLength(1);
+    expect((await filesOf(directory, 'log')).length).toBeLessThanOrEqual(2);
+
+    const second = await openTestStore({ directory });
+    expect(second.revision).toBe(301);
+    expect(second.compactedRevision).toBeGreaterThan(1);
+    expect(
+      second
+        .list('pods')
+        .entries.map((entry) => String(entry.value))
+        .sort(),
+    ).toEqual(Array.from({ length: 20 }, (_, index) => `value ${280 + index}`));
+  });
+
+  it('removes what a crash left of a snapshot and of a new segment', async () => {
+    const { directory } = await writtenDirectory(2);
+    await writeFile(join(directory, 'snapshot-0000000000000003.tmp'), 'half');
+    await writeFile(join(directory, 'log-0000000000000004'), 'tide');
+    const store = await openTestStore({ directory });
+    expect(store.revision).toBe(3);
+    expect(await filesOf(directory, 'snapshot')).toEqual([]);
+    expect(await filesOf(directory, 'log')).toHaveLength(1);
+  });
+});
+
+describe('a torn end', () => {
+  it('is cut off wherever the crash came, and nothing before it is lost', async () => {
+    const { directory, log } = await writtenDirectory(2);
+    const bytes = await readFile(log);
+    const ends = commitEnds(bytes);
+    const torn = join(directory, 'torn');
+    for (let length = 0; length <= bytes.length; length += 1) {
+      await mkdir(torn);
+      await writeFile(join(torn, 'log-0000000000000002'), bytes.subarray(0, length));
+      const whole = ends.filter((end) => end <= length).length;
+      const store = await openStore({ directory: torn, logger: recordingLogger() });
+      expect([length, store.revision, store.count('pods')]).toEqual([length, 1 + whole, whole]);
+      await put(store, pod('next'), 'next');
+      await store.close();
+      const again = await openStore({ directory: torn, logger: recordingLogger() });
+      expect(again.revision).toBe(2 + whole);
+      await again.close();
+      await rm(torn, { recursive: true });
+    }
+  });
+
+  it('may also be blocks that never reached the disk', async () => {
+    const { directory, log } = await writtenDirectory(2);
+    const bytes = await readFile(log);
+    await writeFile(log, Buffer.concat([bytes, Buffer.alloc(5000)]));
+    const logger = recordingLogger();
+    const store = await openTestStore({ directory, logger });
+    expect(store.revision).toBe(3);
+    expect(logger.messages).toEqual(['cut off a write that a crash left unfinished']);
+  });
+});
+
+/** Offsets at which the frames of a log end. */
+function commitEnds(bytes: Buffer): number[] {
+  const ends: number[] = [];
+  for (let at = 26; at < bytes.length; at = ends.at(-1)!) ends.push(at + 12 + bytes.readUInt32LE(at + 8));
+  return ends;
+}
+
+describe('damage', () => {
+  it('of any byte before the last commit is refused, with file and offset', async () => {
+    const { directory, log } = await writtenDirectory(3);
+    const bytes = await readFile(log);
+    const ends = commitEnds(bytes);
+    for (let at = 26; at < ends[1]!; at += 1) {
+      const damaged = Buffer.from(bytes);
+      damaged[at] = damaged[at]! ^ 0x10;
+      await writeFile(log, damaged);
+      const frameStart = at < ends[0]! ? 26 : ends[0]!;
+      await expect(openStore({ directory, logger: recordingLogger() })).rejects.toMatchObject({
+        code: 'corrupt',
+        message: expect.stringContaining(`${log} is damaged at byte ${frameStart}:`),
+      });
+    }
+  });
+
+  it('of a header, a missing and a renamed segment are refused', async () => {
+    const { directory, log } = await writtenDirectory(1);
+    const bytes = await readFile(log);
+    await writeFile(log, Buffer.concat([Buffer.from('x'), bytes.subarray(1)]));
+    await expect(openStore({ directory })).rejects.toMatchObject({ code: 'corrupt' });
+    await writeFile(log, bytes);
+    await rename(log, join(directory, 'log-0000000000000005'));
+    await expect(openStore({ directory })).rejects.toThrow(/from revision 2 on is missing/);
+    await copyFile(join(directory, 'log-0000000000000005'), join(directory, 'log-0000000000000001'));
+    await expect(openStore({ directory })).rejects.toThrow(/written for revision 2, and renamed/);
+  });
+
+  it('of a snapshot is refused when the log before it is gone', async () => {
+    const directory = await temporaryDirectory();
+    const store = await openTestStore({ directory, snapshotBytes: 2000 });
+    for (let index = 0; index < 100; index += 1) await put(store, pod(`pod-${index % 20}`), `value ${index}`);
+    await store.close();
+    const snapshot = join(directory, (await filesOf(directory, 'snapshot'))[0]!);
+    const bytes = await readFile(snapshot);
+    bytes[bytes.length - 1]! ^= 1;
+    await writeFile(snapshot, bytes);
+    await expect(openStore({ directory, logger: recordingLogger() })).rejects.toThrow(
+      `${snapshot} is damaged`,
+    );
+  });
+
+  it('of a snapshot costs nothing while the whole log is there', async () => {
+    const { directory } = await writtenDirectory(2);
+    await writeFile(
+      join(directory, 'snapshot-0000000000000003'),
+      'tidesnap\u0001\u0000\u0000\u0000, but no more',
+    );
+    const logger = recordingLogger();
+    const store = await openTestStore({ directory, logger });
+    expect(store.revision).toBe(3);
+    expect(logger.messages).toEqual(['a snapshot of the store is damaged; trying an older one']);
+  });
+
+  it('a newer format is refused with a sentence', async () => {
+    const { directory, log } = await writtenDirectory(1);
+    const bytes = await readFile(log);
+    bytes.writeUInt32LE(2, 8);
+    await writeFile(log, bytes);
+    await expect(openStore({ directory })).rejects.toMatchObject({
+      code: 'version',
+      message: expect.stringContaining('has format 2, newer than the 1 that this program reads'),
+    });
+  });
+});

@@ -1,0 +1,140 @@
+/**
+ * From files to memory: the newest sound snapshot, then every log segment behind it, in order.
+ *
+ * A torn record at the very end of the last segment was never acknowledged and is cut off. Anything else that is wrong
+ * stops the start: going on could lose acknowledged writes without a word.
+ */
+import { open, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  corruptFile,
+  DiskError,
+  type DiskLogger,
+  hasFrameBehind,
+  type OpenOutput,
+  readFrames,
+} from '@tidegate/disk';
+import { filePath, HEADER_SIZE, readHeader, revisionsOf } from './files.ts';
+import type { HistoryLimits } from './history.ts';
+import { Log } from './log.ts';
+import { type LogRecord, RecordDecoder } from './record.ts';
+import { isUnfinishedSnapshot, readSnapshot } from './snapshot.ts';
+import { INITIAL_REVISION, State } from './state.ts';
+
+export interface Recovered {
+  state: State;
+  log: Log;
+  /** Bytes of log behind the snapshot. */
+  logBytes: number;
+}
+
+interface RecoveryOptions {
+  directory: string;
+  openOutput: OpenOutput;
+  limits: HistoryLimits;
+  logger: DiskLogger;
+}
+
+export async function recover(options: RecoveryOptions): Promise<Recovered> {
+  const { directory, openOutput } = options;
+  const names = await readdir(directory);
+  for (const name of names.filter(isUnfinishedSnapshot)) await rm(join(directory, name));
+  const segments = await withoutUnbegun(directory, revisionsOf('log', names));
+  const { state, damaged } = await loadSnapshot(options, revisionsOf('snapshot', names));
+  if (segments.length === 0 && state.revision === INITIAL_REVISION && damaged === undefined) {
+    return { state, log: await Log.create(directory, openOutput, INITIAL_REVISION + 1), logBytes: 0 };
+  }
+  // What stands in older segments is in the snapshot already.
+  const begin = segments.findLastIndex((first) => first <= state.revision + 1);
+  if (begin === -1) throw damaged ?? missingSegment(directory, state.revision + 1);
+  let logBytes = 0;
+  let end = HEADER_SIZE;
+  for (const first of segments.slice(begin)) {
+    if (first > state.revision + 1) throw damaged ?? missingSegment(directory, state.revision + 1);
+    end = await replaySegment(options, state, first, first === segments.at(-1));
+    logBytes += end - HEADER_SIZE;
+  }
+  return { state, log: await Log.continue(directory, openOutput, segments, end), logBytes };
+}
+
+/** A crash while a segment was begun leaves it without a header: nothing was ever written behind it. */
+async function withoutUnbegun(directory: string, segments: number[]): Promise<number[]> {
+  const last = segments.at(-1);
+  if (last === undefined) return segments;
+  const path = filePath(directory, 'log', last);
+  const { size } = await stat(path);
+  if (size > HEADER_SIZE) return segments;
+  const file = await open(path, 'r');
+  try {
+    await readHeader(file, 'log', path);
+    return segments;
+  } catch (error) {
+    if (error instanceof DiskError && error.code === 'corrupt') {
+      await rm(path);
+      return segments.slice(0, -1);
+    }
+    throw error;
+  } finally {
+    await file.close();
+  }
+}
+
+/** An older snapshot serves as well, as long as the log from there on is complete. */
+async function loadSnapshot(
+  { directory, limits, logger }: RecoveryOptions,
+  revisions: readonly number[],
+): Promise<{ state: State; damaged?: DiskError }> {
+  let damaged: DiskError | undefined;
+  for (const revision of revisions.toReversed()) {
+    const state = new State(limits, revision);
+    try {
+      await readSnapshot(directory, revision, (record) => state.load(record));
+      return { state, damaged };
+    } catch (error) {
+      if (!(error instanceof DiskError) || error.code !== 'corrupt') throw error;
+      logger.error({ err: error }, 'a snapshot of the store is damaged; trying an older one');
+      damaged ??= error;
+    }
+  }
+  return { state: new State(limits), damaged };
+}
+
+/** Applies what the state has not seen yet; returns where the segment's sound part ends. */
+async function replaySegment(
+  { directory, logger }: RecoveryOptions,
+  state: State,
+  first: number,
+  isLast: boolean,
+): Promise<number> {
+  const path = filePath(directory, 'log', first);
+  const file = await open(path, 'r');
+  try {
+    await readHeader(file, 'log', path);
+    const decoder = new RecordDecoder();
+    const end = await readFrames(file, HEADER_SIZE, (payload) =>
+      decoder.decode(payload, (record) => replay(state, record)),
+    );
+    if (end.sound) return end.offset;
+    if (!isLast || (await hasFrameBehind(file, end.offset))) {
+      throw corruptFile(path, end.offset, 'a checksum is wrong, and more of the log stands behind it');
+    }
+    const { size } = await file.stat();
+    logger.warn({ file: path, bytes: size - end.offset }, 'cut off a write that a crash left unfinished');
+    return end.offset;
+  } finally {
+    await file.close();
+  }
+}
+
+function replay(state: State, { type, resource, entry }: LogRecord): void {
+  if (entry.revision <= state.revision) return;
+  const { namespace, name } = entry;
+  state.apply({ type, resource, entry, previous: state.get({ resource, namespace, name }) });
+}
+
+function missingSegment(directory: string, revision: number): DiskError {
+  return new DiskError(
+    'corrupt',
+    `the log of ${directory} from revision ${revision} on is missing. Restore the data directory from a backup, or move it away to start empty.`,
+  );
+}

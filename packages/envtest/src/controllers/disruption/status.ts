@@ -1,0 +1,117 @@
+import {
+  type Condition,
+  type ConditionUpdate,
+  type Pod,
+  type PodDisruptionBudget,
+  setCondition,
+} from '@tidegate/kube';
+import { resolveIntOrPercent } from '../int-or-percent.ts';
+import { isReady } from '../pods/index.ts';
+
+/** An evicted pod that is still there after this was not deleted after all, and counts again. */
+const DELETION_TIMEOUT_MS = 2 * 60_000;
+
+type Status = NonNullable<PodDisruptionBudget['status']>;
+
+export interface Assessment {
+  status: Status;
+  /** Pods whose eviction was granted long ago, and that are still there. */
+  notDeleted: Pod[];
+  /** Milliseconds until an eviction that was granted would count as such. */
+  recheckInMs: number | undefined;
+}
+
+/** Whether `spec` asks for a share of all pods that there should be, so that one has to ask those who make them. */
+export const needsScale = ({ spec }: PodDisruptionBudget): boolean =>
+  spec?.maxUnavailable !== undefined || typeof spec?.minAvailable === 'string';
+
+/** `expected` is how many pods there should be. */
+export function assess(
+  budget: PodDisruptionBudget,
+  pods: readonly Pod[],
+  expected: number,
+  now: number,
+): Assessment {
+  const evictions = grantedEvictions(budget, pods, now);
+  const desiredHealthy = desiredOf(budget, expected);
+  const currentHealthy = pods.filter(
+    (pod) => isStaying(pod) && isReady(pod) && !evictions.waiting.has(pod.metadata.name ?? ''),
+  ).length;
+  const spare = currentHealthy - desiredHealthy;
+  const disruptionsAllowed = expected <= 0 ? 0 : Math.max(0, spare);
+  const observedGeneration = budget.metadata.generation;
+  const condition: ConditionUpdate =
+    disruptionsAllowed > 0
+      ? { ...ALLOWED, status: 'True', reason: 'SufficientPods', observedGeneration }
+      : { ...ALLOWED, status: 'False', reason: 'InsufficientPods', observedGeneration };
+  return {
+    status: {
+      currentHealthy,
+      desiredHealthy,
+      expectedPods: expected,
+      disruptionsAllowed,
+      disruptedPods: evictions.waiting.size === 0 ? undefined : Object.fromEntries(evictions.waiting),
+      observedGeneration,
+      conditions: withCondition(budget, condition, now),
+    },
+    notDeleted: evictions.notDeleted,
+    recheckInMs: evictions.recheckInMs,
+  };
+}
+
+/** What is written when nobody can tell how many pods there should be: nothing may be evicted. */
+export function failedStatus(budget: PodDisruptionBudget, message: string, now: number): Status {
+  const { status } = budget;
+  const observedGeneration = status?.observedGeneration;
+  const failed: ConditionUpdate = {
+    type: ALLOWED.type,
+    status: 'False',
+    reason: 'SyncFailed',
+    message,
+    observedGeneration,
+  };
+  return {
+    currentHealthy: status?.currentHealthy ?? 0,
+    desiredHealthy: status?.desiredHealthy ?? 0,
+    expectedPods: status?.expectedPods ?? 0,
+    ...status,
+    disruptionsAllowed: 0,
+    conditions: withCondition(budget, failed, now),
+  };
+}
+
+const ALLOWED = { type: 'DisruptionAllowed', message: '' };
+
+const isStaying = ({ metadata }: Pod): boolean => metadata.deletionTimestamp === undefined;
+
+function desiredOf({ spec }: PodDisruptionBudget, expected: number): number {
+  if (spec?.maxUnavailable !== undefined) {
+    return Math.max(0, expected - resolveIntOrPercent(spec.maxUnavailable, expected, Math.ceil));
+  }
+  return resolveIntOrPercent(spec?.minAvailable ?? 0, expected, Math.ceil);
+}
+
+const withCondition = (
+  { status }: PodDisruptionBudget,
+  update: ConditionUpdate,
+  now: number,
+): Condition[] => [...setCondition((status?.conditions ?? []) as Condition[], update, now)];
+
+/** The API server grants evictions and notes them in the status; here they are forgotten when the pod goes. */
+function grantedEvictions({ status }: PodDisruptionBudget, pods: readonly Pod[], now: number) {
+  const waiting = new Map<string, string>();
+  const notDeleted: Pod[] = [];
+  let recheckInMs: number | undefined;
+  for (const pod of pods.filter(isStaying)) {
+    const { name = '' } = pod.metadata;
+    const grantedAt = status?.disruptedPods?.[name];
+    if (grantedAt === undefined) continue;
+    const left = Date.parse(grantedAt) + DELETION_TIMEOUT_MS - now;
+    if (left <= 0) notDeleted.push(pod);
+    else {
+      waiting.set(name, grantedAt);
+      recheckInMs = Math.min(recheckInMs ?? left, left);
+    }
+  }
+  return { waiting, notDeleted, recheckInMs };
+}

@@ -1,0 +1,34 @@
+/** Which pods a Service selects, and the way back, without a look at other namespaces. */
+import { type Cache, type Informer, type KubeObject, keyOf, type Pod, type Service } from '@tidegate/kube';
+
+const BY_NAMESPACE = 'endpoints/namespace';
+const BY_NODE = 'endpoints/node';
+
+const namespaceOf = ({ metadata }: KubeObject): string[] => [metadata.namespace ?? ''];
+const nodeOf = ({ spec }: Pod): string[] => (spec?.nodeName ? [spec.nodeName] : []);
+
+export function indexSelections(services: Informer<Service>, pods: Informer<Pod>): void {
+  services.addIndex(BY_NAMESPACE, namespaceOf);
+  pods.addIndex(BY_NAMESPACE, namespaceOf);
+  pods.addIndex(BY_NODE, nodeOf);
+}
+
+/** Others get their endpoints from whoever made them: users, or nobody where a name stands for them. */
+export const hasSelector = ({ spec }: Service): boolean =>
+  spec?.type !== 'ExternalName' && Object.keys(spec?.selector ?? {}).length > 0;
+
+const selects = (service: Service, pod: Pod): boolean =>
+  hasSelector(service) &&
+  Object.entries(service.spec?.selector ?? {}).every(([key, value]) => pod.metadata.labels?.[key] === value);
+
+export const podsOf = (pods: Cache<Pod>, service: Service): Pod[] =>
+  pods.byIndex(BY_NAMESPACE, service.metadata.namespace ?? '').filter((pod) => selects(service, pod));
+
+export const podsOn = (pods: Cache<Pod>, node: string): Pod[] => pods.byIndex(BY_NODE, node);
+
+/** The keys of the Services that select the pod. */
+export const servicesOf = (services: Cache<Service>, pod: Pod): string[] =>
+  services
+    .byIndex(BY_NAMESPACE, pod.metadata.namespace ?? '')
+    .filter((service) => selects(service, pod))
+    .map(keyOf);

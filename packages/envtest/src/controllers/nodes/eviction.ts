@@ -1,0 +1,19 @@
+import type { Node, Pod } from '@tidegate/kube';
+import type { Taint } from 'kubernetes-types/core/v1.d.ts';
+import { tolerates } from '../scheduler/node-fit.ts';
+
+export const evictingTaints = (node: Node | undefined): Taint[] =>
+  (node?.spec?.taints ?? []).filter(({ effect }) => effect === 'NoExecute');
+
+/** For how long the pod may stay with these taints: 0 not at all, undefined for ever. */
+export function staysForMs(pod: Pod, taints: readonly Taint[]): number | undefined {
+  const matching = taints.map((taint) =>
+    (pod.spec?.tolerations ?? []).filter((toleration) => tolerates(toleration, taint)),
+  );
+  if (matching.some((tolerations) => tolerations.length === 0)) return 0;
+  const seconds = matching
+    .flat()
+    .map(({ tolerationSeconds }) => tolerationSeconds)
+    .filter((each) => each !== undefined);
+  return seconds.length === 0 ? undefined : Math.max(0, Math.min(...seconds)) * 1000;
+}

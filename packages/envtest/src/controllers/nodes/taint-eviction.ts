@@ -1,0 +1,107 @@
+import { isDeepStrictEqual } from 'node:util';
+import {
+  Controller,
+  isForbidden,
+  isNotFound,
+  keyOf,
+  NODES,
+  type Node,
+  PODS,
+  type Pod,
+  type ReconcileResult,
+} from '@tidegate/kube';
+import type { MakeController } from '../context.ts';
+import { RETRIES } from '../retries.ts';
+import { evictingTaints, staysForMs } from './eviction.ts';
+import { indexByNode, podsOn } from './pods-by-node.ts';
+import { removePod } from './remove-pod.ts';
+import type { Uptime } from './uptime.ts';
+
+const NAME = 'taint-eviction-controller';
+const REASON = 'TaintManagerEviction';
+const CONCURRENCY = 4;
+const REFUSED_MS = 10_000;
+
+/** Deletes pods that do not tolerate the NoExecute taints of their node, or not any longer. */
+export const taintEvictionController =
+  (uptime: Uptime): MakeController =>
+  ({ client, informers, recorderFor, clock, metrics, logger }) => {
+    const pods = informers.for(PODS);
+    const nodes = informers.for(NODES);
+    const recorder = recorderFor(NAME);
+    /** Pods whose time runs, and since when. */
+    const running = new Map<string, number>();
+    const controller = new Controller({
+      name: NAME,
+      concurrency: CONCURRENCY,
+      reconcile,
+      queue: RETRIES,
+      clock,
+      metrics,
+      log: logger,
+    });
+    indexByNode(pods);
+    const enqueuePodsOn = (node: Node): void => {
+      for (const pod of podsOn(pods.cache, keyOf(node))) controller.enqueue(keyOf(pod));
+    };
+    nodes.addHandler({
+      onAdd: enqueuePodsOn,
+      onUpdate: (old, node) => {
+        if (!isDeepStrictEqual(evictingTaints(old), evictingTaints(node))) enqueuePodsOn(node);
+      },
+    });
+    return controller.watch(pods).watch(nodes, () => []);
+
+    async function reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
+      const pod = pods.cache.get(key);
+      if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) {
+        running.delete(key);
+        return undefined;
+      }
+      const node = nodes.cache.get(pod.spec?.nodeName ?? '');
+      const ms = staysForMs(pod, evictingTaints(node));
+      if (ms === undefined) {
+        if (running.delete(key)) recorder.normal(pod, REASON, `Cancelling deletion of Pod ${key}`);
+        return undefined;
+      }
+      const remaining = remainingMs(key, ms);
+      if (remaining > 0) return { requeueAfter: remaining };
+      const isOver = node !== undefined && (await isStillTainted(node, signal));
+      return isOver && !(await evict(pod, signal)) ? { requeueAfter: REFUSED_MS } : undefined;
+    }
+
+    /** After an outage of the API server the time starts anew: the node may be about to say that it is well. */
+    function remainingMs(key: string, ms: number): number {
+      const now = clock.monotonic();
+      const since = Math.max(running.get(key) ?? now, ms === 0 ? 0 : uptime.since(now));
+      running.set(key, since);
+      return since + ms - now;
+    }
+
+    /** There is no way back, so the server is asked itself. If it says otherwise, the cache will soon say so too. */
+    async function isStillTainted(node: Node, signal: AbortSignal): Promise<boolean> {
+      try {
+        const current = await client.get(NODES, { name: keyOf(node) }, { signal });
+        return isDeepStrictEqual(evictingTaints(current), evictingTaints(node));
+      } catch (error) {
+        if (isNotFound(error)) return false;
+        throw error;
+      }
+    }
+
+    /** False: somebody who knows more than we do has it stay. */
+    async function evict(pod: Pod, signal: AbortSignal): Promise<boolean> {
+      const cause = {
+        reason: 'DeletionByTaintManager',
+        message: 'Taint manager: deleting due to NoExecute taint',
+      };
+      try {
+        await removePod(client, pod, { cause, force: false, now: clock.now(), signal });
+      } catch (error) {
+        if (!isForbidden(error)) throw error;
+        return false;
+      }
+      recorder.normal(pod, REASON, `Marking for deletion Pod ${keyOf(pod)}`);
+      return true;
+    }
+  };

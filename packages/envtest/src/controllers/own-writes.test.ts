@@ -1,0 +1,56 @@
+import { type ConfigMap, Store } from '@tidegate/kube';
+import { VirtualClock } from '@tidegate/kube/testing';
+import { describe, expect, it } from 'vitest';
+import { OwnWrites } from './own-writes.ts';
+
+const object = (resourceVersion: string, uid = 'u'): ConfigMap => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { namespace: 'ns', name: 'o', uid, resourceVersion },
+});
+
+function start() {
+  const cache = new Store<ConfigMap>((error) => {
+    throw error;
+  });
+  const clock = new VirtualClock();
+  return { cache, clock, writes: new OwnWrites(cache, clock) };
+}
+
+describe('own writes', () => {
+  it('are waited for until the cache shows them or what came after', () => {
+    const { cache, writes } = start();
+    cache.set(object('5'));
+    writes.wrote('owner', object('6'));
+    expect(writes.waitMs('owner')).toBe(5000);
+    expect(writes.waitMs('another')).toBe(0);
+    cache.set(object('7'));
+    expect(writes.waitMs('owner')).toBe(0);
+  });
+
+  it('that changed nothing are not waited for', () => {
+    const { cache, writes } = start();
+    cache.set(object('5'));
+    writes.wrote('owner', object('5'));
+    expect(writes.waitMs('owner')).toBe(0);
+  });
+
+  it('may be deletions, which another object of the same name does not hide', () => {
+    const { cache, writes } = start();
+    cache.set(object('5'));
+    writes.deleted('owner', object('5'));
+    expect(writes.waitMs('owner')).toBeGreaterThan(0);
+    cache.set(object('8', 'another'));
+    expect(writes.waitMs('owner')).toBe(0);
+  });
+
+  it('are not waited for forever, nor after their owner', async () => {
+    const { clock, writes } = start();
+    writes.wrote('owner', object('6'));
+    await clock.advance(5000);
+    expect(writes.waitMs('owner')).toBe(0);
+    writes.wrote('owner', object('6'));
+    writes.forget('owner');
+    expect(writes.waitMs('owner')).toBe(0);
+  });
+});

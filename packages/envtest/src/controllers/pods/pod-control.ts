@@ -1,0 +1,99 @@
+import {
+  type Clock,
+  type EventRecorder,
+  type Informer,
+  isConflict,
+  isNamespaceTerminating,
+  isNotFound,
+  type KubeClient,
+  type KubeObject,
+  PODS,
+  type Pod,
+} from '@tidegate/kube';
+import { Expectations } from './expectations.ts';
+
+export interface PodControlOptions {
+  client: KubeClient;
+  pods: Informer<Pod>;
+  recorder: EventRecorder;
+  clock: Clock;
+}
+
+/** Creates and deletes pods for their owners: with events, and with the cache's delay accounted for. */
+export class PodControl {
+  readonly expectations: Expectations;
+  readonly #client: KubeClient;
+  readonly #recorder: EventRecorder;
+
+  constructor({ client, pods, recorder, clock }: PodControlOptions) {
+    this.#client = client;
+    this.#recorder = recorder;
+    this.expectations = new Expectations(pods, clock);
+  }
+
+  async create(owner: KubeObject, pod: Pod, signal: AbortSignal): Promise<Pod> {
+    const request = (): Promise<Pod> => this.#client.create(PODS, pod, { signal });
+    try {
+      const created = await this.expectations.creating(owner, request);
+      this.#recorder.normal(owner, 'SuccessfulCreate', `Created pod: ${created.metadata.name}`);
+      return created;
+    } catch (error) {
+      if (!isNamespaceTerminating(error)) {
+        this.#recorder.warning(owner, 'FailedCreate', `Error creating: ${messageOf(error)}`);
+      }
+      throw error;
+    }
+  }
+
+  /**
+   * One, then two, then four at a time and so on, so that what fails for all pods alike, such as a quota, fails once
+   * and not a thousand times. Throws the first failure, after the batch it happened in.
+   */
+  async createPods(
+    owner: KubeObject,
+    count: number,
+    newPod: (index: number) => Pod,
+    signal: AbortSignal,
+  ): Promise<Pod[]> {
+    const created: Pod[] = [];
+    let begun = 0;
+    for (let size = 1; begun < count; size *= 2) {
+      const batch = Array.from({ length: Math.min(size, count - begun) }, () =>
+        this.create(owner, newPod(begun++), signal),
+      );
+      const results = await Promise.allSettled(batch);
+      for (const result of results) if (result.status === 'fulfilled') created.push(result.value);
+      const failed = results.find((result) => result.status === 'rejected');
+      if (failed === undefined) continue;
+      // Whatever is created in there fails, and its owner is about to go as well.
+      if (isNamespaceTerminating(failed.reason)) break;
+      throw failed.reason;
+    }
+    return created;
+  }
+
+  /** A pod that is gone already, or is another one of the same name by now, is as good as deleted. */
+  async delete(owner: KubeObject, pod: Pod, signal: AbortSignal): Promise<void> {
+    const { namespace, name = '', uid } = pod.metadata;
+    const request = async (): Promise<void> => {
+      try {
+        await this.#client.delete(PODS, { namespace, name }, { preconditions: { uid }, signal });
+        this.#recorder.normal(owner, 'SuccessfulDelete', `Deleted pod: ${name}`);
+      } catch (error) {
+        if (isNotFound(error) || isConflict(error)) return;
+        this.#recorder.warning(owner, 'FailedDelete', `Error deleting: ${messageOf(error)}`);
+        throw error;
+      }
+    };
+    await this.expectations.deleting(owner, pod, request);
+  }
+
+  /** All at once. Throws the first failure, after all have been tried. */
+  async deletePods(owner: KubeObject, pods: readonly Pod[], signal: AbortSignal): Promise<void> {
+    const results = await Promise.allSettled(pods.map((pod) => this.delete(owner, pod, signal)));
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

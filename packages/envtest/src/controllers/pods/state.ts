@@ -1,0 +1,40 @@
+import type { Pod } from '@tidegate/kube';
+
+export const isReady = (pod: Pod): boolean => readyCondition(pod) !== undefined;
+
+/** Neither ended nor about to end. */
+export const isActive = (pod: Pod): boolean =>
+  pod.status?.phase !== 'Succeeded' && pod.status?.phase !== 'Failed' && !isTerminating(pod);
+
+export const isTerminating = (pod: Pod): boolean => pod.metadata.deletionTimestamp !== undefined;
+
+/** Ready for long enough to be trusted. */
+export const isAvailable = (pod: Pod, minReadySeconds: number, now: number): boolean =>
+  availableInMs(pod, minReadySeconds, now) === 0;
+
+/** Milliseconds until the first of the ready pods that are not available yet will be; undefined when none waits. */
+export function nextAvailableInMs(
+  pods: readonly Pod[],
+  minReadySeconds: number,
+  now: number,
+): number | undefined {
+  const waits = pods
+    .map((pod) => availableInMs(pod, minReadySeconds, now))
+    .filter((ms) => ms !== undefined && ms > 0);
+  return waits.length === 0 ? undefined : Math.min(...(waits as number[]));
+}
+
+/** When the pod became ready, in milliseconds; undefined while it is not. */
+export function readySince(pod: Pod): number | undefined {
+  const condition = readyCondition(pod);
+  return condition === undefined ? undefined : Date.parse(condition.lastTransitionTime ?? '') || 0;
+}
+
+function availableInMs(pod: Pod, minReadySeconds: number, now: number): number | undefined {
+  const since = readySince(pod);
+  if (since === undefined) return undefined;
+  return minReadySeconds === 0 ? 0 : Math.max(0, since + minReadySeconds * 1000 - now);
+}
+
+const readyCondition = (pod: Pod) =>
+  pod.status?.conditions?.find(({ type, status }) => type === 'Ready' && status === 'True');

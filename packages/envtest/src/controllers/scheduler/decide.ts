@@ -1,0 +1,36 @@
+import type { Pod } from '@tidegate/kube';
+import type { Cluster, PlacedNode } from './cluster.ts';
+import { type Filter, nodeFilters } from './filters.ts';
+import { podAffinityFilters } from './pod-affinity.ts';
+import type { NamespaceLabels } from './pod-terms.ts';
+import { explain, type Rejection } from './rejection.ts';
+import { best } from './scores.ts';
+import { spreadFilters } from './topology-spread.ts';
+
+export type Decision = { nodeName: string } | { message: string };
+
+/** The node for a pod, or why there is none. */
+export function decide(pod: Pod, cluster: Cluster, labelsOf: NamespaceLabels): Decision {
+  const filters = [
+    ...nodeFilters(pod),
+    ...spreadFilters(pod, cluster),
+    ...podAffinityFilters(pod, cluster, labelsOf),
+  ];
+  const feasible: PlacedNode[] = [];
+  const rejections: Rejection[] = [];
+  for (const candidate of cluster.nodes.values()) {
+    const rejection = firstRejection(filters, candidate);
+    if (rejection === undefined) feasible.push(candidate);
+    else rejections.push(rejection);
+  }
+  const nodeName = best(pod, feasible, cluster, labelsOf)?.node.metadata.name;
+  return nodeName === undefined ? { message: explain(rejections) } : { nodeName };
+}
+
+function firstRejection(filters: readonly Filter[], candidate: PlacedNode): Rejection | undefined {
+  for (const filter of filters) {
+    const rejection = filter(candidate);
+    if (rejection !== undefined) return rejection;
+  }
+  return undefined;
+}

@@ -1,0 +1,28 @@
+/** Ports that a pod wants of the node itself. */
+import type { Pod } from '@tidegate/kube';
+
+export interface HostPort {
+  readonly ip: string;
+  readonly protocol: string;
+  readonly port: number;
+}
+
+const EVERY_ADDRESS = '0.0.0.0';
+
+export function hostPortsOf(pod: Pod): HostPort[] {
+  const sidecars = (pod.spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  return [...(pod.spec?.containers ?? []), ...sidecars].flatMap(({ ports = [] }) =>
+    ports
+      .filter(({ hostPort = 0 }) => hostPort > 0)
+      .map(({ hostPort = 0, hostIP, protocol }) => ({
+        ip: hostIP || EVERY_ADDRESS,
+        protocol: protocol || 'TCP',
+        port: hostPort,
+      })),
+  );
+}
+
+export const portsConflict = (a: HostPort, b: HostPort): boolean =>
+  a.port === b.port &&
+  a.protocol === b.protocol &&
+  (a.ip === b.ip || a.ip === EVERY_ADDRESS || b.ip === EVERY_ADDRESS);

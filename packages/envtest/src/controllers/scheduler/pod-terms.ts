@@ -1,0 +1,79 @@
+/** Affinity terms between pods, ready to be asked: which other pods does this one want near, or far? */
+
+import {
+  LabelMatcher,
+  type LabelOperator,
+  type LabelRequirement,
+  type LabelSelector,
+  matcherFromSelector,
+  type Pod,
+} from '@tidegate/kube';
+import type { PodAffinityTerm } from 'kubernetes-types/core/v1.d.ts';
+
+/** The labels of a namespace; undefined when there is none of that name. */
+export type NamespaceLabels = (namespace: string) => Record<string, string> | undefined;
+
+export interface PodTerm {
+  readonly topologyKey: string;
+  matches(other: Pod, labelsOf: NamespaceLabels): boolean;
+}
+
+export const affinityOf = (pod: Pod): PodTerm[] =>
+  (pod.spec?.affinity?.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).map((term) =>
+    compile(term, pod),
+  );
+
+export const antiAffinityOf = (pod: Pod): PodTerm[] =>
+  (pod.spec?.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).map((term) =>
+    compile(term, pod),
+  );
+
+/** What the pod would like: near with a positive weight, far with a negative one. */
+export function preferencesOf(pod: Pod): { term: PodTerm; weight: number }[] {
+  const { podAffinity, podAntiAffinity } = pod.spec?.affinity ?? {};
+  const near = podAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
+  const far = podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
+  return [
+    ...near.map(({ podAffinityTerm, weight }) => ({ term: compile(podAffinityTerm, pod), weight })),
+    ...far.map(({ podAffinityTerm, weight }) => ({ term: compile(podAffinityTerm, pod), weight: -weight })),
+  ];
+}
+
+function compile(term: PodAffinityTerm, pod: Pod): PodTerm {
+  const labels = selectorFor(pod, term.labelSelector, {
+    in: term.matchLabelKeys,
+    notin: term.mismatchLabelKeys,
+  });
+  const names = new Set(term.namespaces ?? []);
+  if (names.size === 0 && term.namespaceSelector === undefined) names.add(pod.metadata.namespace ?? '');
+  const namespaces = matcherFromSelector(term.namespaceSelector);
+  return {
+    topologyKey: term.topologyKey,
+    matches(other, labelsOf) {
+      if (!labels.matches(other.metadata.labels)) return false;
+      const namespace = other.metadata.namespace ?? '';
+      if (names.has(namespace) || namespaces.empty) return true;
+      return namespaces.matches(labelsOf(namespace) ?? {});
+    },
+  };
+}
+
+/** The selector, narrowed to pods that have the same (or other) values under some labels as this pod. */
+export function selectorFor(
+  pod: Pod,
+  selector: LabelSelector | undefined,
+  keys: { in?: string[]; notin?: string[] },
+): LabelMatcher {
+  const matcher = matcherFromSelector(selector);
+  if (selector === undefined) return matcher;
+  const narrowed = (operator: LabelOperator, names: string[] = []): LabelRequirement[] =>
+    names.flatMap((key) => {
+      const value = pod.metadata.labels?.[key];
+      return value === undefined ? [] : [{ key, operator, values: [value] }];
+    });
+  return new LabelMatcher([
+    ...matcher.requirements,
+    ...narrowed('in', keys.in),
+    ...narrowed('notin', keys.notin),
+  ]);
+}

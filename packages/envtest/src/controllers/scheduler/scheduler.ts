@@ -1,0 +1,222 @@
+/**
+ * The scheduler gives every pod a node. One pod through it:
+ *   a pod without a node is added to the queue
+ *   -> `decide` filters the nodes of `Cluster` and picks the best one (pure)
+ *   -> the pod counts on that node at once, then the binding is written
+ *   -> or, when no node will do, the condition PodScheduled says why, and the pod waits
+ *   -> until something changes that may help: then all that wait are tried again.
+ * What a decision costs depends on the number of nodes; a heartbeat costs nothing.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import {
+  Controller,
+  type EventRecorder,
+  isNotFound,
+  type KubeClient,
+  type KubeObject,
+  keyOf,
+  NAMESPACES,
+  NODES,
+  type Node,
+  PODS,
+  type Pod,
+} from '@tidegate/kube';
+import type { ControllerContext, MakeController } from '../context.ts';
+import { RETRIES } from '../retries.ts';
+import { timestamp } from '../workloads/timestamp.ts';
+import { Cluster, isFinished } from './cluster.ts';
+import { decide } from './decide.ts';
+
+const NAME = 'default-scheduler';
+/** Decisions are made one after the other; this many bindings are on their way at once. */
+const CONCURRENCY = 8;
+/** Stands in the queue for "try again all that wait": however much happens, once at a time. No pod has this key. */
+const ALL_WAITING = '*';
+
+export const schedulerController: MakeController = (context) => new Scheduler(context).controller;
+
+class Scheduler {
+  readonly controller: Controller;
+  readonly #client: KubeClient;
+  readonly #recorder: EventRecorder;
+  readonly #cluster = new Cluster();
+  /** Pods for which there is no node, and what they were told. */
+  readonly #waiting = new Map<string, string>();
+  readonly #podOf: (key: string) => Pod | undefined;
+  readonly #labelsOf: (namespace: string) => Record<string, string> | undefined;
+  readonly #now: () => number;
+
+  constructor({ client, informers, recorderFor, clock, metrics, logger }: ControllerContext) {
+    const [pods, nodes, namespaces] = [informers.for(PODS), informers.for(NODES), informers.for(NAMESPACES)];
+    this.#client = client;
+    this.#recorder = recorderFor(NAME);
+    this.#now = () => clock.now();
+    this.#podOf = (key) => pods.cache.get(key);
+    this.#labelsOf = (name) => {
+      const namespace = namespaces.cache.get(name);
+      return namespace === undefined ? undefined : (namespace.metadata.labels ?? {});
+    };
+    this.controller = new Controller({
+      name: NAME,
+      concurrency: CONCURRENCY,
+      reconcile: (key, signal) => this.#reconcile(key, signal),
+      queue: RETRIES,
+      clock,
+      metrics,
+      log: logger,
+    });
+    nodes.addHandler({
+      onAdd: (node) => this.#nodeChanged(undefined, node),
+      onUpdate: (old, node) => this.#nodeChanged(old, node),
+      onDelete: (node) => {
+        this.#cluster.removeNode(keyOf(node));
+        this.controller.enqueue(ALL_WAITING);
+      },
+    });
+    pods.addHandler({
+      onAdd: (pod) => this.#podChanged(undefined, pod),
+      onUpdate: (old, pod) => this.#podChanged(old, pod),
+      onDelete: (pod) => this.#podGone(keyOf(pod)),
+    });
+    // A key for none of them: `run` waits for the caches of what is watched.
+    this.controller.watch(pods, (pod) => (isOurs(pod) ? [keyOf(pod)] : []));
+    this.controller.watch(nodes, () => []).watch(namespaces, () => []);
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<void> {
+    if (key === ALL_WAITING) {
+      for (const waiting of this.#waiting.keys()) this.controller.enqueue(waiting);
+      return;
+    }
+    const pod = this.#podOf(key);
+    // The cache may not know yet where we have sent it.
+    if (pod === undefined || !isOurs(pod) || this.#cluster.nodeOf(key) !== undefined) return;
+    const decision = decide(pod, this.#cluster, this.#labelsOf);
+    if ('nodeName' in decision) await this.#bind(pod, decision.nodeName, signal);
+    else await this.#wait(pod, decision.message, signal);
+  }
+
+  async #bind(pod: Pod, nodeName: string, signal: AbortSignal): Promise<void> {
+    const key = keyOf(pod);
+    this.#cluster.place(pod, nodeName);
+    try {
+      await this.#client.create(PODS, bindingOf(pod, nodeName), { subresource: 'binding', signal });
+    } catch (error) {
+      this.#takeBack(key);
+      if (isNotFound(error)) return;
+      throw error;
+    }
+    this.#waiting.delete(key);
+    this.#recorder.normal(pod, 'Scheduled', `Successfully assigned ${key} to ${nodeName}`);
+  }
+
+  /** The pod is where the cache says, not where we wanted it; the place that we held is free for others. */
+  #takeBack(key: string): void {
+    this.#cluster.remove(key);
+    const pod = this.#podOf(key);
+    if (pod !== undefined) this.#podChanged(undefined, pod);
+    this.controller.enqueue(ALL_WAITING);
+  }
+
+  async #wait(pod: Pod, message: string, signal: AbortSignal): Promise<void> {
+    const key = keyOf(pod);
+    const old = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
+    const told = this.#waiting.get(key) ?? (old?.reason === 'Unschedulable' ? old.message : undefined);
+    // Before anything is awaited: what changes in the meantime must find the pod among those that wait.
+    this.#waiting.set(key, message);
+    if (told === message) return;
+    try {
+      await this.#client.patch(
+        PODS,
+        { namespace: pod.metadata.namespace, name: pod.metadata.name ?? '', subresource: 'status' },
+        'strategic',
+        unschedulable(pod, message, this.#now()),
+        { signal },
+      );
+      this.#recorder.warning(pod, 'FailedScheduling', message);
+    } catch (error) {
+      this.#waiting.delete(key);
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  #nodeChanged(old: Node | undefined, node: Node): void {
+    if (old !== undefined && !mattersToPods(old, node)) return;
+    this.#cluster.setNode(node);
+    this.controller.enqueue(ALL_WAITING);
+  }
+
+  #podChanged(old: Pod | undefined, pod: Pod): void {
+    const key = keyOf(pod);
+    const nodeName = pod.spec?.nodeName;
+    if (!nodeName) return;
+    if (isFinished(pod)) {
+      this.#podGone(key);
+      return;
+    }
+    this.#waiting.delete(key);
+    const isNew = this.#cluster.nodeOf(key) !== nodeName;
+    if (!isNew && old !== undefined && !mattersToOthers(old, pod)) return;
+    this.#cluster.place(pod, nodeName);
+    // One more pod takes room, but may be the company that others wait for.
+    for (const waiting of this.#waiting.keys()) {
+      const other = this.#podOf(waiting);
+      if (other !== undefined && looksAtOthers(other)) this.controller.enqueue(waiting);
+    }
+  }
+
+  #podGone(key: string): void {
+    this.#waiting.delete(key);
+    if (this.#cluster.nodeOf(key) === undefined) return;
+    this.#cluster.remove(key);
+    this.controller.enqueue(ALL_WAITING);
+  }
+}
+
+/** Waiting for a node, for us to find it, and for nothing else before. */
+const isOurs = ({ metadata, spec, status }: Pod): boolean =>
+  spec?.schedulerName === NAME &&
+  !spec.nodeName &&
+  (spec.schedulingGates ?? []).length === 0 &&
+  metadata.deletionTimestamp === undefined &&
+  status?.phase !== 'Succeeded' &&
+  status?.phase !== 'Failed';
+
+const bindingOf = ({ metadata: { name, namespace, uid } }: Pod, nodeName: string): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Binding',
+  metadata: { name, namespace, uid },
+  target: { kind: 'Node', name: nodeName },
+});
+
+function unschedulable({ metadata, status }: Pod, message: string, now: number): object {
+  const old = status?.conditions?.find(({ type }) => type === 'PodScheduled');
+  const condition = {
+    type: 'PodScheduled',
+    status: 'False',
+    reason: 'Unschedulable',
+    message,
+    lastProbeTime: null,
+    lastTransitionTime: old?.status === 'False' ? old.lastTransitionTime : timestamp(now),
+    observedGeneration: metadata.generation,
+  };
+  // The uid: a pod that was made anew under the same name was told nothing yet.
+  return { metadata: { uid: metadata.uid }, status: { conditions: [condition] } };
+}
+
+const mattersToPods = (old: Node, node: Node): boolean =>
+  old.spec?.unschedulable !== node.spec?.unschedulable ||
+  !isDeepStrictEqual(old.metadata.labels, node.metadata.labels) ||
+  !isDeepStrictEqual(old.spec?.taints, node.spec?.taints) ||
+  !isDeepStrictEqual(old.status?.allocatable, node.status?.allocatable);
+
+/** Requests can change in place, labels any time, and who is terminating does not count for the spread. */
+const mattersToOthers = (old: Pod, pod: Pod): boolean =>
+  old.metadata.deletionTimestamp !== pod.metadata.deletionTimestamp ||
+  !isDeepStrictEqual(old.metadata.labels, pod.metadata.labels) ||
+  !isDeepStrictEqual(old.spec, pod.spec);
+
+const looksAtOthers = ({ spec }: Pod): boolean =>
+  spec?.affinity?.podAffinity !== undefined ||
+  spec?.affinity?.podAntiAffinity !== undefined ||
+  (spec?.topologySpreadConstraints ?? []).length > 0;

@@ -1,0 +1,32 @@
+import { CONFIG_MAPS, type ConfigMap } from '@tidegate/kube';
+import type { MakeController } from '../context.ts';
+import { inEveryNamespace } from './in-every-namespace.ts';
+
+const NAME = 'kube-root-ca.crt';
+const DESCRIPTION = 'kubernetes.io/description';
+const TEXT = 'The authority that signed the certificate of the API server, for programs inside the cluster.';
+
+/** Publishes the authority of the API server, as this program itself was told it. */
+export const rootCaController: MakeController = (context) => {
+  const { ca } = context.client.config;
+  if (ca === undefined) {
+    throw new Error(
+      'the kubeconfig names no certificate authority: there is nothing to put into kube-root-ca.crt',
+    );
+  }
+  return inEveryNamespace<ConfigMap>(context, {
+    name: 'root-ca-certificate-publisher',
+    resource: CONFIG_MAPS,
+    objectName: NAME,
+    make: () => ({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: NAME, annotations: { [DESCRIPTION]: TEXT } },
+      data: { 'ca.crt': ca },
+    }),
+    repair: (current) =>
+      Object.keys(current.data ?? {}).length === 1 && current.data?.['ca.crt'] === ca
+        ? current
+        : { ...current, data: { 'ca.crt': ca }, binaryData: undefined },
+  });
+};

@@ -1,0 +1,155 @@
+/**
+ * CronJobs: a Job at each time that the schedule names. A reconcile looks at the jobs there are (`plan.ts`), removes
+ * those beyond the history limits, makes the one that is due, and comes back at the next time of the schedule.
+ */
+
+import {
+  Controller,
+  CRON_JOBS,
+  type CronJob,
+  type EventRecorder,
+  isAlreadyExists,
+  isNotFound,
+  JOBS,
+  type Job,
+  type KubeClient,
+  type ReconcileResult,
+} from '@tidegate/kube';
+import type { CronJobStatus } from 'kubernetes-types/batch/v1.d.ts';
+import type { ObjectReference } from 'kubernetes-types/core/v1.d.ts';
+import type { MakeController } from '../../context.ts';
+import { controlledBy, controllerOf, indexByController, isControlledBy } from '../../pods/index.ts';
+import { RETRIES } from '../../retries.ts';
+import { untilCacheCatchesUp } from '../../stale-reads.ts';
+import { recordNotes } from '../notes.ts';
+import { timestamp } from '../timestamp.ts';
+import { writeStatus } from '../write-status.ts';
+import { jobFromTemplate } from './jobs.ts';
+import { type CronJobPlan, planCronJob, unexpectedJobs, withJob } from './plan.ts';
+
+export const cronJobController: MakeController = ({
+  client,
+  informers,
+  recorderFor,
+  metrics,
+  logger,
+  clock,
+}) => {
+  const cronJobs = informers.for(CRON_JOBS);
+  const jobs = informers.for(JOBS);
+  indexByController(jobs);
+  const writer = new Writer(client, recorderFor('cronjob-controller'));
+
+  const reconcile = async (key: string, signal: AbortSignal): Promise<ReconcileResult | undefined> => {
+    const cached = cronJobs.cache.get(key);
+    if (cached === undefined) return undefined;
+    const observed = await writer.observe(cached, controlledBy(jobs.cache, cached), signal);
+    const plan = planCronJob({ ...observed, now: clock.now() });
+    await writer.carryOut(observed.cronJob, plan, signal);
+    return { requeueAfter: plan.requeueAfter };
+  };
+
+  return new Controller({
+    name: 'cronjob',
+    reconcile: untilCacheCatchesUp(reconcile),
+    queue: RETRIES,
+    clock,
+    metrics,
+    log: logger,
+  })
+    .watch(cronJobs)
+    .watch(jobs, (job) => {
+      const controller = controllerOf(job);
+      return controller?.kind === 'CronJob' ? [`${job.metadata.namespace}/${controller.name}`] : [];
+    });
+};
+
+class Writer {
+  readonly #client: KubeClient;
+  readonly #recorder: EventRecorder;
+
+  constructor(client: KubeClient, recorder: EventRecorder) {
+    this.#client = client;
+    this.#recorder = recorder;
+  }
+
+  /** Caches of two kinds do not agree at all times: where they contradict each other, the server is asked. */
+  async observe(
+    cached: CronJob,
+    jobs: Job[],
+    signal: AbortSignal,
+  ): Promise<{ cronJob: CronJob; jobs: Job[] }> {
+    const { namespace, name = '' } = cached.metadata;
+    const isBehind = unexpectedJobs(cached.status?.active ?? [], jobs).length > 0;
+    const cronJob = isBehind ? await this.#client.get(CRON_JOBS, { namespace, name }, { signal }) : cached;
+    const known = new Set(jobs.map((job) => job.metadata.uid));
+    const unseen = (cronJob.status?.active ?? []).filter(({ uid }) => !known.has(uid));
+    const found = await Promise.all(unseen.map((reference) => this.#find(reference, signal)));
+    return { cronJob, jobs: [...jobs, ...found.filter((job) => job !== undefined)] };
+  }
+
+  async carryOut(cronJob: CronJob, plan: CronJobPlan, signal: AbortSignal): Promise<void> {
+    const status =
+      plan.start === undefined ? plan.status : await this.#start(cronJob, plan.status, plan.start, signal);
+    await writeStatus(this.#client, CRON_JOBS, cronJob, status, signal);
+    recordNotes(this.#recorder, cronJob, plan.notes);
+    // Only now: while the job is there, its name says that its time was met, even if the status does not.
+    for (const job of plan.expired) await this.#delete(cronJob, job.metadata, signal);
+  }
+
+  async #start(
+    cronJob: CronJob,
+    status: CronJobStatus,
+    { scheduledTime, replaces }: NonNullable<CronJobPlan['start']>,
+    signal: AbortSignal,
+  ): Promise<CronJobStatus> {
+    for (const reference of replaces) await this.#delete(cronJob, reference, signal);
+    const job = await this.#create(cronJob, jobFromTemplate(cronJob, scheduledTime), signal);
+    const kept = (status.active ?? []).filter((reference) => !replaces.includes(reference));
+    // Somebody else's job has the name: this time is theirs.
+    if (!isControlledBy(job, cronJob)) return { ...status, lastScheduleTime: timestamp(scheduledTime) };
+    return withJob({ ...status, active: kept }, job, scheduledTime);
+  }
+
+  async #create(cronJob: CronJob, job: Job, signal: AbortSignal): Promise<Job> {
+    try {
+      const created = await this.#client.create(JOBS, job, { signal });
+      this.#recorder.normal(cronJob, 'SuccessfulCreate', `Created job ${created.metadata.name}`);
+      return created;
+    } catch (error) {
+      const { namespace, name = '' } = job.metadata;
+      // Made before, and the status could not be written after that.
+      if (isAlreadyExists(error)) return this.#client.get(JOBS, { namespace, name }, { signal });
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#recorder.warning(cronJob, 'FailedCreate', `Error creating job: ${reason}`);
+      throw error;
+    }
+  }
+
+  async #delete(
+    cronJob: CronJob,
+    { namespace, name = '', uid }: { namespace?: string; name?: string; uid?: string },
+    signal: AbortSignal,
+  ): Promise<void> {
+    try {
+      const options = { propagationPolicy: 'Background', preconditions: { uid }, signal } as const;
+      await this.#client.delete(JOBS, { namespace, name }, options);
+      this.#recorder.normal(cronJob, 'SuccessfulDelete', `Deleted job ${name}`);
+    } catch (error) {
+      if (isNotFound(error)) return;
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#recorder.warning(cronJob, 'FailedDelete', `Deleted job: ${reason}`);
+      throw error;
+    }
+  }
+
+  async #find({ namespace, name = '', uid }: ObjectReference, signal: AbortSignal): Promise<Job | undefined> {
+    try {
+      const job = await this.#client.get(JOBS, { namespace, name }, { signal });
+      return job.metadata.uid === uid ? job : undefined;
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import type { Job } from '@tidegate/kube';
+import type { JobCondition, JobStatus } from 'kubernetes-types/batch/v1.d.ts';
+import { timestamp } from '../timestamp.ts';
+
+/** How a job ends. It is stated as an interim condition at once, and for good when every pod is gone or counted. */
+export interface Outcome {
+  type: 'Complete' | 'Failed';
+  reason: string;
+  message: string;
+}
+
+const INTERIM = { Complete: 'SuccessCriteriaMet', Failed: 'FailureTarget' } as const;
+
+/** Complete or Failed; undefined while the job goes on. */
+export const finishedCondition = ({ status }: Job): JobCondition | undefined =>
+  holding(status, 'Complete') ?? holding(status, 'Failed');
+
+/** What was decided before, and must not be decided anew from what there is now. */
+export function decidedOutcome({ status }: Job): Outcome | undefined {
+  for (const type of ['Complete', 'Failed'] as const) {
+    const condition = holding(status, INTERIM[type]);
+    if (condition !== undefined) {
+      return { type, reason: condition.reason ?? '', message: condition.message ?? '' };
+    }
+  }
+  return undefined;
+}
+
+export const withInterim = (status: JobStatus, { type, reason, message }: Outcome, now: number): JobStatus =>
+  withCondition(status, { type: INTERIM[type], status: 'True', reason, message }, now);
+
+export function withOutcome(status: JobStatus, outcome: Outcome, now: number): JobStatus {
+  const finished = withCondition(status, { ...outcome, status: 'True' }, now);
+  return outcome.type === 'Complete' ? { ...finished, completionTime: timestamp(now) } : finished;
+}
+
+/** The very same status when nothing changes. Going from nothing to False says nothing, so it is left out. */
+export function withCondition(
+  status: JobStatus,
+  wanted: Omit<JobCondition, 'lastProbeTime' | 'lastTransitionTime'>,
+  now: number,
+): JobStatus {
+  const { conditions = [] } = status;
+  const old = conditions.find(({ type }) => type === wanted.type);
+  if (old === undefined && wanted.status === 'False') return status;
+  const same =
+    old?.status === wanted.status && old.reason === wanted.reason && old.message === wanted.message;
+  if (same) return status;
+  const time = timestamp(now);
+  const condition = { ...wanted, lastProbeTime: time, lastTransitionTime: time };
+  if (old === undefined) return { ...status, conditions: [...conditions, condition] };
+  return { ...status, conditions: conditions.map((c) => (c === old ? condition : c)) };
+}
+
+const holding = (status: JobStatus | undefined, type: string): JobCondition | undefined =>
+  status?.conditions?.find((condition) => condition.type === type && condition.status === 'True');

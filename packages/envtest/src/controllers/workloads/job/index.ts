@@ -1,0 +1,195 @@
+/**
+ * Jobs: pods that run until enough of them have succeeded.
+ *
+ *   a pod or a Job changes -> claim the pods -> plan -> create or delete pods -> write the status, with the pods that
+ *   have ended noted in it -> take their finalizers off -> count them -> write the status, and the end if it was that
+ */
+
+import {
+  Controller,
+  type EventRecorder,
+  type Informer,
+  isNotFound,
+  JOBS,
+  type Job,
+  keyOf,
+  matcherFromSelector,
+  PODS,
+  type Pod,
+  type ReconcileResult,
+  splitKey,
+} from '@tidegate/kube';
+import type { JobStatus } from 'kubernetes-types/batch/v1.d.ts';
+import type { ControllerContext, MakeController } from '../../context.ts';
+import {
+  claimable,
+  claimPods,
+  controllerOf,
+  indexByController,
+  isActive,
+  keysOfOwners,
+  PodControl,
+} from '../../pods/index.ts';
+import { RETRIES } from '../../retries.ts';
+import { untilCacheCatchesUp } from '../../stale-reads.ts';
+import { recordNotes } from '../notes.ts';
+import { writeStatus } from '../write-status.ts';
+import { finishedCondition } from './conditions.ts';
+import { jobKeyOf, TrackingFinalizers } from './finalizers.ts';
+import { OwnStatus } from './own-status.ts';
+import { concludeJob, type JobPlan, planJob, trackedUids } from './plan.ts';
+import { newPod } from './pods.ts';
+import { expiresInMs } from './ttl.ts';
+
+const OUR_NAME = 'kubernetes.io/job-controller';
+
+export const jobController: MakeController = (context) => {
+  const jobs = context.informers.for(JOBS);
+  const pods = context.informers.for(PODS);
+  indexByController(pods);
+  const reconciler = new JobReconciler(context, jobs, pods);
+  const keysOfJobs = keysOfOwners(jobs, 'Job', ({ spec }) => spec?.selector);
+  return new Controller({
+    name: 'job',
+    concurrency: 5,
+    clock: context.clock,
+    metrics: context.metrics,
+    log: context.logger,
+    reconcile: untilCacheCatchesUp((key, signal) => reconciler.reconcile(key, signal)),
+    queue: RETRIES,
+  })
+    .watch(jobs)
+    .watch(pods, (pod) => new Set([...keysOfJobs(pod), ...jobKeyOf(pod)]));
+};
+
+class JobReconciler {
+  readonly #context: ControllerContext;
+  readonly #jobs: Informer<Job>;
+  readonly #pods: Informer<Pod>;
+  readonly #recorder: EventRecorder;
+  readonly #podControl: PodControl;
+  readonly #finalizers: TrackingFinalizers;
+  readonly #ownStatus = new OwnStatus();
+
+  constructor(context: ControllerContext, jobs: Informer<Job>, pods: Informer<Pod>) {
+    const { client, clock } = context;
+    this.#context = context;
+    this.#jobs = jobs;
+    this.#pods = pods;
+    this.#recorder = context.recorderFor('job-controller');
+    this.#podControl = new PodControl({ client, pods, recorder: this.#recorder, clock });
+    this.#finalizers = new TrackingFinalizers(client, pods);
+  }
+
+  async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
+    const job = this.#jobs.cache.get(key);
+    if (this.#ownStatus.isBehind(key, job)) return undefined;
+    const isOurs = job === undefined || (job.spec?.managedBy ?? OUR_NAME) === OUR_NAME;
+    if (!isOurs) return undefined;
+    await this.#releaseForgotten(key, job, signal);
+    if (job === undefined) return undefined;
+    return finishedCondition(job) === undefined ? this.#sync(job, signal) : this.#expire(job, signal);
+  }
+
+  async #sync(job: Job, signal: AbortSignal): Promise<ReconcileResult | undefined> {
+    const now = this.#context.clock.now();
+    // Before the pods are read: one that comes in between is then merely counted a little later.
+    const waitMs = this.#podControl.expectations.waitMs(job);
+    const pods = await this.#claim(job, signal);
+    const plan = planJob({ job, pods, settled: waitMs === 0, now });
+    const failure = await this.#changePods(job, plan, signal);
+    const active = failure === undefined ? plan.status.active : pods.filter(isActive).length || undefined;
+    const noted = await this.#write(job, { ...plan.status, active }, signal);
+    recordNotes(this.#recorder, job, plan.notes);
+
+    const removed = await this.#finalizers.remove(plan.release, signal);
+    const tracked = trackedUids(pods);
+    for (const uid of removed.uids) tracked.delete(uid);
+    const conclusion = concludeJob(job, { ...plan, status: noted.status ?? {} }, tracked, now);
+    await this.#write(noted, conclusion.status, signal);
+    recordNotes(this.#recorder, job, conclusion.notes);
+    const problem = failure ?? removed.failure;
+    if (problem !== undefined) throw problem;
+    const times = [plan.requeueAfter ?? 0, waitMs].filter((ms) => ms > 0);
+    return times.length === 0 ? undefined : { requeueAfter: Math.min(...times) };
+  }
+
+  async #claim(job: Job, signal: AbortSignal): Promise<Pod[]> {
+    const candidates = claimable(this.#pods.cache, job);
+    const orphans = new Set(candidates.filter((pod) => controllerOf(pod) === undefined).map(keyOf));
+    const claimed = await claimPods({
+      client: this.#context.client,
+      owner: job,
+      ownerResource: JOBS,
+      selector: matcherFromSelector(job.spec?.selector),
+      candidates,
+      signal,
+    });
+    return Promise.all(
+      claimed.map((pod) =>
+        orphans.has(keyOf(pod)) ? this.#finalizers.add(pod, signal) : this.#finalizers.shown(pod),
+      ),
+    );
+  }
+
+  /** Returns what failed: the status has to be kept all the same. */
+  async #changePods(job: Job, plan: JobPlan, signal: AbortSignal): Promise<unknown> {
+    try {
+      const { failure } = await this.#finalizers.remove(plan.removes, signal);
+      if (failure !== undefined) return failure;
+      await this.#podControl.deletePods(job, [...plan.removes, ...plan.deletes], signal);
+      const create = (i: number): Pod => newPod(job, plan.creates[i]);
+      await this.#podControl.createPods(job, plan.creates.length, create, signal);
+      return undefined;
+    } catch (error) {
+      return error;
+    }
+  }
+
+  async #write(job: Job, status: JobStatus, signal: AbortSignal): Promise<Job> {
+    const written = await writeStatus(this.#context.client, JOBS, job, status, signal);
+    if (written !== job) this.#ownStatus.wrote(written);
+    return written;
+  }
+
+  /** Nobody counts the pods of a job that is gone or finished: they need not wait for it. */
+  async #releaseForgotten(key: string, job: Job | undefined, signal: AbortSignal): Promise<void> {
+    const isOver = job === undefined || finishedCondition(job) !== undefined;
+    const forgotten = this.#finalizers
+      .heldFor(key)
+      .filter(
+        (pod) => isOver || (controllerOf(pod) !== undefined && controllerOf(pod)?.uid !== job.metadata.uid),
+      );
+    if (forgotten.length === 0) return;
+    // The cache of jobs may be behind that of pods.
+    const uid = await this.#uidOfUnfinished(key, signal);
+    const release = forgotten.filter((pod) => controllerOf(pod)?.uid !== uid || uid === undefined);
+    const { failure } = await this.#finalizers.remove(release, signal);
+    if (failure !== undefined) throw failure;
+  }
+
+  async #uidOfUnfinished(key: string, signal: AbortSignal): Promise<string | undefined> {
+    try {
+      const job = await this.#context.client.get(JOBS, splitKey(key), { signal });
+      return finishedCondition(job) === undefined ? job.metadata.uid : undefined;
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #expire(job: Job, signal: AbortSignal): Promise<ReconcileResult | undefined> {
+    const left = expiresInMs(job, this.#context.clock.now());
+    if (left === undefined || left > 0) return { requeueAfter: left };
+    const { namespace, name = '', uid, resourceVersion } = job.metadata;
+    // With the resourceVersion: the limit may just have been changed.
+    const preconditions = { uid, resourceVersion };
+    const options = { propagationPolicy: 'Foreground', preconditions, signal } as const;
+    try {
+      await this.#context.client.delete(JOBS, { namespace, name }, options);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+    return undefined;
+  }
+}

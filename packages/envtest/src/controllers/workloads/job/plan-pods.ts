@@ -1,0 +1,72 @@
+import type { Job, Pod } from '@tidegate/kube';
+import { deletionOrder, isActive } from '../../pods/index.ts';
+import { creationDelayMs } from './backoff.ts';
+import { completionIndex, isEnding, isIndexed, isSucceeded, isTracked, replacesOnlyFailed } from './pods.ts';
+import { completedIndexes, type Tally } from './tracking.ts';
+
+/** At most so many pods are made or deleted in one go. */
+const BURST = 500;
+
+export interface PodChange {
+  creates: (number | undefined)[];
+  removes: Pod[];
+  /** Milliseconds until missing pods may be made, if they have to wait. */
+  waitMs?: number;
+}
+
+/** Which pods a job that goes on needs, and which it has too many. Never both: what is too many goes first. */
+export function planPods(job: Job, pods: readonly Pod[], counts: Tally, now: number): PodChange {
+  const active = pods.filter(isActive);
+  const wanted = wantedActive(job, active.length, counts);
+  const removes = surplus(job, active, Math.max(0, active.length - wanted), now).slice(0, BURST);
+  if (removes.length > 0) return { creates: [], removes };
+  const ending = replacesOnlyFailed(job) ? pods.filter(isEnding) : [];
+  const missing = Math.min(BURST, wanted - active.length - ending.length);
+  if (missing <= 0) return { creates: [], removes };
+  const waitMs = creationDelayMs(pods, now);
+  if (waitMs > 0) return { creates: [], removes, waitMs };
+  const creates = isIndexed(job)
+    ? pendingIndexes(job, pods, [...active, ...ending]).slice(0, missing)
+    : new Array<undefined>(missing).fill(undefined);
+  return { creates, removes };
+}
+
+function wantedActive({ spec }: Job, active: number, { succeeded }: Tally): number {
+  const { suspend, completions, parallelism = 1 } = spec!;
+  if (suspend === true) return 0;
+  if (completions !== undefined) return Math.max(0, Math.min(parallelism, completions - succeeded));
+  // The first success says that the work is done; who is still at it may finish.
+  return succeeded > 0 ? active : parallelism;
+}
+
+/** At least `atLeast` pods; in a job with indexes also those without one, and second ones for the same. */
+function surplus(job: Job, active: Pod[], atLeast: number, now: number): Pod[] {
+  const superfluous = isIndexed(job) ? withoutPlace(job, active, now) : [];
+  const left = active.filter((pod) => !superfluous.includes(pod));
+  const more = deletionOrder(left, now).slice(0, Math.max(0, atLeast - superfluous.length));
+  return [...superfluous, ...more];
+}
+
+function withoutPlace(job: Job, active: Pod[], now: number): Pod[] {
+  const taken = new Set<number>();
+  // The last to be deleted keeps the place.
+  return deletionOrder(active, now)
+    .toReversed()
+    .filter((pod) => {
+      const index = completionIndex(job, pod);
+      if (index === undefined || taken.has(index)) return true;
+      taken.add(index);
+      return false;
+    });
+}
+
+function pendingIndexes(job: Job, pods: readonly Pod[], occupying: readonly Pod[]): number[] {
+  const done = completedIndexes(
+    job,
+    job.status ?? {},
+    pods.filter((pod) => isTracked(pod) && isSucceeded(pod)),
+  );
+  const taken = new Set(occupying.map((pod) => completionIndex(job, pod)));
+  const all = Array.from({ length: job.spec!.completions ?? 0 }, (_, index) => index);
+  return all.filter((index) => !done.has(index) && !taken.has(index));
+}

@@ -1,0 +1,73 @@
+import { hasFinalizer, type Job, type Pod } from '@tidegate/kube';
+import type { Container } from 'kubernetes-types/core/v1.d.ts';
+import { isTerminating, podFromTemplate } from '../../pods/index.ts';
+
+/** Keeps a pod from vanishing before its job has counted it. */
+export const TRACKING_FINALIZER = 'batch.kubernetes.io/job-tracking';
+const COMPLETION_INDEX = 'batch.kubernetes.io/job-completion-index';
+const INDEX_VARIABLE = 'JOB_COMPLETION_INDEX';
+/** The server appends five characters to what it is given. */
+const MAX_PREFIX = 58;
+
+export const isTracked = (pod: Pod): boolean => hasFinalizer(pod, TRACKING_FINALIZER);
+
+export const isIndexed = ({ spec }: Job): boolean => spec?.completionMode === 'Indexed';
+
+/** Undefined when the pod has none, or one that the job does not have (any more). */
+export function completionIndex(job: Job, pod: Pod): number | undefined {
+  const index = Number(pod.metadata.annotations?.[COMPLETION_INDEX] ?? Number.NaN);
+  return Number.isInteger(index) && index >= 0 && index < (job.spec?.completions ?? 0) ? index : undefined;
+}
+
+/** Whether a pod that is to go is replaced only once it has ended. */
+export const replacesOnlyFailed = ({ spec }: Job): boolean =>
+  spec?.podReplacementPolicy === 'Failed' || spec?.podFailurePolicy !== undefined;
+
+export const isSucceeded = (pod: Pod): boolean => pod.status?.phase === 'Succeeded';
+
+/** A pod that somebody deletes has failed: it may never get the chance to say so itself. */
+export const isFailed = (job: Job, pod: Pod): boolean =>
+  pod.status?.phase === 'Failed' || (isTerminating(pod) && !isSucceeded(pod) && !replacesOnlyFailed(job));
+
+/** On its way out, and not ended yet. */
+export const isEnding = (pod: Pod): boolean =>
+  isTerminating(pod) && !isSucceeded(pod) && pod.status?.phase !== 'Failed';
+
+/** When the pod ended, in milliseconds, as well as it can be known. */
+export function finishedAt({ metadata, status }: Pod): number {
+  const ends = (status?.containerStatuses ?? []).map(({ state }) => state?.terminated?.finishedAt);
+  const unready = status?.conditions?.find((c) => c.type === 'Ready' && c.status === 'False');
+  if (ends.length > 0 && ends.every((end) => end !== undefined)) {
+    return Math.max(...ends.map((end) => Date.parse(end!)));
+  }
+  if (unready?.lastTransitionTime !== undefined) return Date.parse(unready.lastTransitionTime);
+  if (metadata.deletionTimestamp !== undefined) {
+    return Date.parse(metadata.deletionTimestamp) - (metadata.deletionGracePeriodSeconds ?? 0) * 1000;
+  }
+  return Date.parse(metadata.creationTimestamp ?? '');
+}
+
+export function newPod(job: Job, index: number | undefined): Pod {
+  const template = job.spec!.template;
+  const finalizers = template.metadata?.finalizers?.includes(TRACKING_FINALIZER) ? [] : [TRACKING_FINALIZER];
+  if (index === undefined) return podFromTemplate(job, template, { finalizers });
+  const name = job.metadata.name ?? '';
+  const mark = { [COMPLETION_INDEX]: String(index) };
+  const pod = podFromTemplate(job, template, { finalizers, labels: mark, annotations: mark });
+  const ending = `-${index}-`;
+  pod.metadata.generateName = name.slice(0, MAX_PREFIX - ending.length) + ending;
+  pod.spec = {
+    ...pod.spec,
+    hostname: `${name}-${index}`,
+    initContainers: pod.spec?.initContainers?.map(withIndex),
+    containers: pod.spec!.containers.map(withIndex),
+  };
+  return pod;
+}
+
+function withIndex(container: Container): Container {
+  const { env = [] } = container;
+  if (env.some(({ name }) => name === INDEX_VARIABLE)) return container;
+  const fieldRef = { fieldPath: `metadata.labels['${COMPLETION_INDEX}']` };
+  return { ...container, env: [...env, { name: INDEX_VARIABLE, valueFrom: { fieldRef } }] };
+}

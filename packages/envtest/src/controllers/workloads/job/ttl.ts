@@ -1,0 +1,11 @@
+import type { Job } from '@tidegate/kube';
+import { finishedCondition } from './conditions.ts';
+
+/** Milliseconds until a finished job is to be deleted, 0 when it is time; undefined when it stays. */
+export function expiresInMs(job: Job, now: number): number | undefined {
+  const { ttlSecondsAfterFinished } = job.spec ?? {};
+  const finished = finishedCondition(job)?.lastTransitionTime;
+  if (ttlSecondsAfterFinished === undefined || finished === undefined) return undefined;
+  if (job.metadata.deletionTimestamp !== undefined) return undefined;
+  return Math.max(0, Date.parse(finished) + ttlSecondsAfterFinished * 1000 - now);
+}

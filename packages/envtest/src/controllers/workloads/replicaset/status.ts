@@ -1,0 +1,52 @@
+import {
+  type Condition,
+  matcherFromLabels,
+  type Pod,
+  type ReplicaSet,
+  removeCondition,
+  setCondition,
+} from '@tidegate/kube';
+import { isAvailable, isReady } from '../../pods/index.ts';
+
+export interface ObservedPods {
+  active: readonly Pod[];
+  terminating: readonly Pod[];
+}
+
+type Status = NonNullable<ReplicaSet['status']> & { terminatingReplicas?: number };
+
+/** What the ReplicaSet's status should say. `failure` is what went wrong when its pods were made or deleted. */
+export function replicaSetStatus(
+  replicaSet: ReplicaSet,
+  { active, terminating }: ObservedPods,
+  failure: unknown,
+  now: number,
+): Status {
+  const { template, minReadySeconds = 0 } = replicaSet.spec!;
+  const labelled = matcherFromLabels(template?.metadata?.labels ?? {});
+  const count = (holds: (pod: Pod) => boolean): number | undefined =>
+    active.filter(holds).length || undefined;
+  const conditions = conditionsOf(replicaSet, active.length, failure, now);
+  return {
+    replicas: active.length,
+    fullyLabeledReplicas: count((pod) => labelled.matches(pod.metadata.labels)),
+    readyReplicas: count(isReady),
+    availableReplicas: count((pod) => isAvailable(pod, minReadySeconds, now)),
+    terminatingReplicas: terminating.length,
+    observedGeneration: replicaSet.metadata.generation,
+    conditions: conditions.length === 0 ? undefined : [...conditions],
+  };
+}
+
+function conditionsOf(
+  { spec, status }: ReplicaSet,
+  actual: number,
+  failure: unknown,
+  now: number,
+): readonly Condition[] {
+  const conditions = (status?.conditions ?? []) as Condition[];
+  if (failure === undefined) return removeCondition(conditions, 'ReplicaFailure');
+  const reason = actual < (spec?.replicas ?? 1) ? 'FailedCreate' : 'FailedDelete';
+  const message = failure instanceof Error ? failure.message : String(failure);
+  return setCondition(conditions, { type: 'ReplicaFailure', status: 'True', reason, message }, now);
+}

@@ -1,0 +1,89 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ControllerRevision, KubeObject, LabelSelector } from '@tidegate/kube';
+import type { PodTemplateSpec } from 'kubernetes-types/core/v1.d.ts';
+import { controllerReference } from '../../pods/index.ts';
+import { templateHash } from '../deployment/template.ts';
+
+/** What has a history: DaemonSets and StatefulSets. */
+export interface Revised extends KubeObject {
+  spec?: { template: PodTemplateSpec; selector: LabelSelector; revisionHistoryLimit?: number };
+  status?: { collisionCount?: number };
+}
+
+/** A patch that takes an object back to this template: what `kubectl rollout undo` sends. */
+interface RevisionData {
+  spec: { template: PodTemplateSpec & { $patch: 'replace' } };
+}
+
+const LONGEST_PREFIX = 223;
+
+const dataOf = (template: PodTemplateSpec): RevisionData => ({
+  spec: { template: { ...template, $patch: 'replace' } },
+});
+
+/** The template that a revision stands for. */
+export function templateOf({ data }: ControllerRevision): PodTemplateSpec {
+  const { $patch: _, ...template } = (data as unknown as RevisionData).spec.template;
+  return template;
+}
+
+export const holds = (revision: ControllerRevision, template: PodTemplateSpec): boolean =>
+  isDeepStrictEqual(revision.data, dataOf(template));
+
+export type RevisionPlan =
+  /** The newest revision is the one. */
+  | { type: 'keep'; revision: ControllerRevision }
+  /** An older one is wanted again: it becomes the newest. */
+  | { type: 'renumber'; revision: ControllerRevision; number: number }
+  | { type: 'create'; number: number };
+
+/** How the newest revision comes to be the one of this template. */
+export function planRevision(
+  template: PodTemplateSpec,
+  revisions: readonly ControllerRevision[],
+): RevisionPlan {
+  const newest = Math.max(0, ...revisions.map(({ revision }) => revision));
+  const equal = byAge(revisions)
+    .filter((revision) => holds(revision, template))
+    .at(-1);
+  if (equal === undefined) return { type: 'create', number: newest + 1 };
+  if (equal.revision === newest) return { type: 'keep', revision: equal };
+  return { type: 'renumber', revision: equal, number: newest + 1 };
+}
+
+/** The oldest of those that no pod has, beyond the limit. */
+export function surplusRevisions(
+  revisions: readonly ControllerRevision[],
+  isLive: (revision: ControllerRevision) => boolean,
+  limit: number,
+): ControllerRevision[] {
+  const past = byAge(revisions).filter((revision) => !isLive(revision));
+  return past.slice(0, Math.max(0, past.length - limit));
+}
+
+export function newRevision(
+  owner: Revised,
+  hashLabel: string,
+  number: number,
+  collisions: number,
+): ControllerRevision {
+  const { template } = owner.spec!;
+  const { name = '', namespace, annotations } = owner.metadata;
+  const hash = templateHash(template, collisions);
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'ControllerRevision',
+    metadata: {
+      name: `${name.slice(0, LONGEST_PREFIX)}-${hash}`,
+      namespace,
+      labels: { ...template.metadata?.labels, [hashLabel]: hash },
+      annotations: { ...annotations },
+      ownerReferences: [controllerReference(owner)],
+    },
+    data: dataOf(template) as unknown as ControllerRevision['data'],
+    revision: number,
+  };
+}
+
+const byAge = (revisions: readonly ControllerRevision[]): ControllerRevision[] =>
+  revisions.toSorted((a, b) => a.revision - b.revision || (a.metadata.name! < b.metadata.name! ? -1 : 1));

@@ -1,0 +1,55 @@
+import type { ControllerRevision, Pod, StatefulSet } from '@tidegate/kube';
+import type { PodTemplateSpec, Volume } from 'kubernetes-types/core/v1.d.ts';
+import { podFromTemplate } from '../../pods/index.ts';
+import { templateOf } from '../revisions/revision.ts';
+
+export const REVISION = 'controller-revision-hash';
+const POD_NAME = 'statefulset.kubernetes.io/pod-name';
+const POD_INDEX = 'apps.kubernetes.io/pod-index';
+
+export const startOrdinal = ({ spec }: StatefulSet): number => spec?.ordinals?.start ?? 0;
+
+/** The ordinal in the pod's name; undefined when it is not the name of a pod of this set. */
+export function ordinalOf({ metadata }: StatefulSet, { metadata: { name = '' } }: Pod): number | undefined {
+  const prefix = `${metadata.name}-`;
+  const suffix = name.startsWith(prefix) ? name.slice(prefix.length) : '';
+  return /^(0|[1-9][0-9]*)$/.test(suffix) ? Number(suffix) : undefined;
+}
+
+/** The name of the revision that the pod was made of. */
+export const revisionOf = ({ metadata }: Pod): string => metadata.labels?.[REVISION] ?? '';
+
+/** The pod with this ordinal: its name, host name and place in the headless Service never change. */
+export function newPod(set: StatefulSet, ordinal: number, revision: ControllerRevision): Pod {
+  const template = templateOf(revision);
+  const name = `${set.metadata.name}-${ordinal}`;
+  return podFromTemplate(set, template, {
+    name,
+    labels: {
+      [POD_NAME]: name,
+      [POD_INDEX]: String(ordinal),
+      [REVISION]: revision.metadata.name ?? '',
+    },
+    spec: {
+      hostname: name,
+      subdomain: set.spec?.serviceName || undefined,
+      volumes: volumesOf(set, template),
+    },
+  });
+}
+
+/**
+ * This cluster serves no PersistentVolumeClaims. A volume that is empty whenever the pod is made anew is the most that
+ * can be had; the events of the set say so.
+ */
+function volumesOf({ spec }: StatefulSet, template: PodTemplateSpec): Volume[] | undefined {
+  const claimed = claimedVolumes(spec).map((name) => ({ name, emptyDir: {} }));
+  const own = (template.spec?.volumes ?? []).filter(
+    ({ name }) => !claimed.some((claim) => claim.name === name),
+  );
+  const volumes = [...claimed, ...own];
+  return volumes.length === 0 ? undefined : volumes;
+}
+
+export const claimedVolumes = (spec: StatefulSet['spec']): string[] =>
+  (spec?.volumeClaimTemplates ?? []).map(({ metadata }) => metadata?.name ?? '');

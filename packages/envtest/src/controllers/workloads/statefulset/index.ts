@@ -1,0 +1,152 @@
+/**
+ * StatefulSets: pods with names that stay, `<set>-0`, `<set>-1` and so on.
+ *
+ *   a pod or a StatefulSet changes -> the revisions of the template -> claim the pods -> the next change that their
+ *   order allows -> count what is there into the status
+ */
+import {
+  CONTROLLER_REVISIONS,
+  Controller,
+  type ControllerRevision,
+  type EventRecorder,
+  type Informer,
+  matcherFromSelector,
+  PODS,
+  type Pod,
+  type ReconcileResult,
+  STATEFUL_SETS,
+  type StatefulSet,
+} from '@tidegate/kube';
+import type { ControllerContext, MakeController } from '../../context.ts';
+import {
+  claimable,
+  claimPods,
+  indexByController,
+  isControlledBy,
+  keysOfOwners,
+  nextAvailableInMs,
+} from '../../pods/index.ts';
+import { RETRIES } from '../../retries.ts';
+import { untilCacheCatchesUp } from '../../stale-reads.ts';
+import { type History, RevisionHistory } from '../revisions/history.ts';
+import { writeStatus } from '../write-status.ts';
+import { claimedVolumes, newPod, ordinalOf, revisionOf } from './identity.ts';
+import { planStatefulSet, type StatefulSetPlan } from './plan.ts';
+import { PodWriter } from './pod-writer.ts';
+import { statefulSetStatus } from './status.ts';
+
+const HASH_LABEL = 'controller.kubernetes.io/hash';
+
+export const statefulSetController: MakeController = (context) => {
+  const sets = context.informers.for(STATEFUL_SETS);
+  const pods = context.informers.for(PODS);
+  indexByController(pods);
+  const reconciler = new StatefulSetReconciler(context, sets, pods);
+  return new Controller({
+    name: 'statefulset',
+    concurrency: 5,
+    clock: context.clock,
+    metrics: context.metrics,
+    log: context.logger,
+    reconcile: untilCacheCatchesUp((key, signal) => reconciler.reconcile(key, signal)),
+    queue: RETRIES,
+  })
+    .watch(sets)
+    .watch(
+      pods,
+      keysOfOwners(sets, 'StatefulSet', ({ spec }) => spec?.selector),
+    );
+};
+
+class StatefulSetReconciler {
+  readonly #context: ControllerContext;
+  readonly #sets: Informer<StatefulSet>;
+  readonly #pods: Informer<Pod>;
+  readonly #recorder: EventRecorder;
+  readonly #writer: PodWriter;
+  readonly #history: RevisionHistory;
+
+  constructor(context: ControllerContext, sets: Informer<StatefulSet>, pods: Informer<Pod>) {
+    const { client, clock } = context;
+    this.#context = context;
+    this.#sets = sets;
+    this.#pods = pods;
+    this.#recorder = context.recorderFor('statefulset-controller');
+    this.#writer = new PodWriter({ client, pods, recorder: this.#recorder, clock });
+    this.#history = new RevisionHistory({
+      client,
+      revisions: context.informers.for(CONTROLLER_REVISIONS),
+      ownerResource: STATEFUL_SETS,
+      hashLabel: HASH_LABEL,
+    });
+  }
+
+  async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
+    const set = this.#sets.cache.get(key);
+    // Its history goes with it, and must not be made anew.
+    if (set === undefined || set.metadata.deletionTimestamp !== undefined) return undefined;
+    const now = this.#context.clock.now();
+    const history = await this.#history.sync(set, signal);
+    const { update } = history;
+    const current =
+      history.revisions.find(({ metadata }) => metadata.name === set.status?.currentRevision) ?? update;
+    const waitMs = this.#writer.expectations.waitMs(set);
+    const pods = await this.#claim(set, signal);
+    const observed = { set, pods, current, update, now };
+    const failure = waitMs > 0 ? undefined : await this.#carryOut(set, planStatefulSet(observed), signal);
+    const status = {
+      ...statefulSetStatus(observed),
+      ...(waitMs > 0 ? {} : { observedGeneration: set.metadata.generation }),
+      collisionCount: history.collisionCount ?? 0,
+    };
+    await writeStatus(this.#context.client, STATEFUL_SETS, set, status, signal);
+    if (failure !== undefined) throw failure;
+    await this.#trim(set, history, [current, update], pods, signal);
+    const availableInMs = nextAvailableInMs(pods, set.spec?.minReadySeconds ?? 0, now);
+    const times = [waitMs, availableInMs ?? 0].filter((ms) => ms > 0);
+    return times.length === 0 ? undefined : { requeueAfter: Math.min(...times) };
+  }
+
+  /** Only pods with a name of the set can be its own. */
+  async #claim(set: StatefulSet, signal: AbortSignal): Promise<Pod[]> {
+    const isMember = (pod: Pod): boolean => ordinalOf(set, pod) !== undefined;
+    const claimed = await claimPods({
+      client: this.#context.client,
+      owner: set,
+      ownerResource: STATEFUL_SETS,
+      selector: matcherFromSelector(set.spec?.selector),
+      candidates: claimable(this.#pods.cache, set).filter((pod) => isMember(pod) || isControlledBy(pod, set)),
+      signal,
+    });
+    return claimed.filter(isMember);
+  }
+
+  /** Returns what failed: the status has to be kept all the same. */
+  async #carryOut(set: StatefulSet, plan: StatefulSetPlan, signal: AbortSignal): Promise<unknown> {
+    const volumes = claimedVolumes(set.spec);
+    if (plan.creates.length > 0 && volumes.length > 0) {
+      const message = `This cluster keeps no volumes: ${volumes.join(', ')} of each pod is an emptyDir, lost with the pod`;
+      this.#recorder.warning(set, 'VolumesNotKept', message);
+    }
+    try {
+      for (const pod of plan.deletes) await this.#writer.delete(set, pod, signal);
+      for (const { ordinal, revision } of plan.creates) {
+        await this.#writer.create(set, newPod(set, ordinal, revision), signal);
+      }
+      return undefined;
+    } catch (error) {
+      return error;
+    }
+  }
+
+  #trim(
+    set: StatefulSet,
+    history: History,
+    inUse: ControllerRevision[],
+    pods: Pod[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const names = new Set([...inUse.map(({ metadata }) => metadata.name), ...pods.map(revisionOf)]);
+    return this.#history.trim(set, history, ({ metadata }) => names.has(metadata.name), signal);
+  }
+}

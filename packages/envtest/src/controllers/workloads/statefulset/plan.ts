@@ -1,0 +1,108 @@
+import type { ControllerRevision, Pod, StatefulSet } from '@tidegate/kube';
+import { isAvailable, isReady, isTerminating } from '../../pods/index.ts';
+import { ordinalOf, revisionOf, startOrdinal } from './identity.ts';
+
+export interface Observed {
+  set: StatefulSet;
+  pods: readonly Pod[];
+  /** The revision that the last finished rollout left behind, and the one of the template. */
+  current: ControllerRevision;
+  update: ControllerRevision;
+  now: number;
+}
+
+export interface StatefulSetPlan {
+  creates: { ordinal: number; revision: ControllerRevision }[];
+  deletes: Pod[];
+}
+
+const NOTHING: StatefulSetPlan = { creates: [], deletes: [] };
+
+/**
+ * What a StatefulSet needs now. In order, one change at a time and only while everybody before is available; or, if
+ * the pods are managed in parallel, as many as it takes. Pods that are missing come first, then those that are too
+ * many go, then the rollout goes on, each from the highest ordinal down.
+ */
+export function planStatefulSet(observed: Observed): StatefulSetPlan {
+  const { set } = observed;
+  const { slots, condemned } = arrange(observed);
+  return set.spec?.podManagementPolicy === 'Parallel'
+    ? planInParallel(observed, slots, condemned)
+    : planInOrder(observed, slots, condemned);
+}
+
+interface Slot {
+  ordinal: number;
+  pod: Pod | undefined;
+}
+
+/** A place for each ordinal that should be there, and the pods of all others, the highest first. */
+function arrange({ set, pods }: Observed): { slots: Slot[]; condemned: Pod[] } {
+  const start = startOrdinal(set);
+  const replicas = set.spec?.replicas ?? 1;
+  const slots: Slot[] = Array.from({ length: replicas }, (_, i) => ({ ordinal: start + i, pod: undefined }));
+  const condemned: { ordinal: number; pod: Pod }[] = [];
+  for (const pod of pods) {
+    const ordinal = ordinalOf(set, pod);
+    if (ordinal === undefined) continue;
+    const slot = slots[ordinal - start];
+    if (slot === undefined) condemned.push({ ordinal, pod });
+    else slot.pod = pod;
+  }
+  return { slots, condemned: condemned.toSorted((a, b) => b.ordinal - a.ordinal).map(({ pod }) => pod) };
+}
+
+function planInOrder(observed: Observed, slots: Slot[], condemned: Pod[]): StatefulSetPlan {
+  for (const { ordinal, pod } of slots) {
+    if (pod === undefined) return { ...NOTHING, creates: [newcomer(observed, ordinal)] };
+    if (hasEnded(pod)) return { ...NOTHING, deletes: isTerminating(pod) ? [] : [pod] };
+    if (!isHealthy(pod, observed)) return NOTHING;
+  }
+  const [last, ...others] = condemned;
+  if (last === undefined) return planUpdate(observed, slots);
+  // An unhealthy one goes only if it is the only one in trouble; one that has ended will not get any better.
+  const isSettled = (pod: Pod): boolean => hasEnded(pod) || isHealthy(pod, observed);
+  const mayGo = !isTerminating(last) && (isSettled(last) || others.every(isSettled));
+  return { ...NOTHING, deletes: mayGo ? [last] : [] };
+}
+
+function planInParallel(observed: Observed, slots: Slot[], condemned: Pod[]): StatefulSetPlan {
+  const ended = slots.flatMap(({ pod }) => (pod !== undefined && hasEnded(pod) ? [pod] : []));
+  const deletes = [...ended, ...condemned].filter((pod) => !isTerminating(pod));
+  const creates = slots
+    .filter(({ pod }) => pod === undefined)
+    .map(({ ordinal }) => newcomer(observed, ordinal));
+  if (creates.length + deletes.length > 0) return { creates, deletes };
+  return planUpdate(observed, slots);
+}
+
+/** One pod at a time, from the highest ordinal down to the partition. */
+function planUpdate(observed: Observed, slots: Slot[]): StatefulSetPlan {
+  const { type, rollingUpdate } = observed.set.spec?.updateStrategy ?? {};
+  if (type === 'OnDelete') return NOTHING;
+  for (const { pod } of slots.slice(rollingUpdate?.partition ?? 0).toReversed()) {
+    if (pod === undefined) return NOTHING;
+    const isOld = revisionOf(pod) !== observed.update.metadata.name;
+    if (isOld && !isTerminating(pod)) return { ...NOTHING, deletes: [pod] };
+    if (!isHealthy(pod, observed)) return NOTHING;
+  }
+  return NOTHING;
+}
+
+/** Below the partition, and where a rollout has not come yet, pods that were lost come back as they were. */
+function newcomer({ set, current, update }: Observed, ordinal: number): StatefulSetPlan['creates'][number] {
+  const { type, rollingUpdate } = set.spec?.updateStrategy ?? {};
+  const kept =
+    rollingUpdate === undefined ? (set.status?.currentReplicas ?? 0) : (rollingUpdate.partition ?? 0);
+  const isKept = type !== 'OnDelete' && ordinal - startOrdinal(set) < kept;
+  return { ordinal, revision: isKept ? current : update };
+}
+
+const isHealthy = (pod: Pod, { set, now }: Observed): boolean =>
+  !isTerminating(pod) &&
+  pod.status?.phase === 'Running' &&
+  isReady(pod) &&
+  isAvailable(pod, set.spec?.minReadySeconds ?? 0, now);
+
+/** However a pod ended, its place is empty and needs another. */
+const hasEnded = ({ status }: Pod): boolean => status?.phase === 'Failed' || status?.phase === 'Succeeded';

@@ -1,0 +1,162 @@
+import { setMaxListeners } from 'node:events';
+import {
+  type Clock,
+  ENDPOINT_SLICES,
+  EventRecorder,
+  type Informer,
+  Informers,
+  type KubeClient,
+  type Logger,
+  NODES,
+  orAborted,
+  PODS,
+  type Pod,
+  SERVICES,
+  systemClock,
+} from '@tidegate/kube';
+import { FileLogs } from './logs/index.ts';
+import { NodePorts } from './nodeport/index.ts';
+import { Lanes } from './pods/lanes.ts';
+import { PodManager } from './pods/manager.ts';
+import { openProcessRuntime } from './processes/index.ts';
+import { type NodeDescription, Registration, thisMachine } from './registration/index.ts';
+import { startKubeletServer } from './server/index.ts';
+
+export interface AgentOptions {
+  name: string;
+  /** As this node's kubelet. */
+  client: KubeClient;
+  /** As kube-proxy. */
+  proxyClient: KubeClient;
+  /** The node's own; on it listen the kubelet's server and the NodePorts. */
+  address: string;
+  listenPort: number;
+  /** Where the API server finds the kubelet's server. */
+  advertisePort: number;
+  /** Given to the node when it is registered for the first time. */
+  labels: Record<string, string>;
+  /** Everything that is kept: pods' directories, logs, addresses, the serving certificate. */
+  stateDirectory: string;
+  imagesFile?: string | undefined;
+  /** How this very program is run. */
+  program: string[];
+  /** Where pods' programs are looked for. */
+  path: string;
+  kubernetesVersion: string;
+  version: string;
+  logger: Logger;
+  clock?: Clock;
+  /** Gives up a start that is under way. */
+  signal?: AbortSignal;
+}
+
+export interface Agent {
+  /** Ends the containers, then everything else. Their pods stay in the API, for the next start. */
+  close(): Promise<void>;
+}
+
+/** What ends with the agent gets less time than what is deleted: somebody waits for the program to end. */
+const CLOSE_GRACE_MS = 10_000;
+
+/** Reports of pods that are under way at the same time. */
+const WRITES_AT_ONCE = 8;
+
+/**
+ * Start: what pods are made of, what earlier agents left, the Node, the kubelet's server and the NodePorts, then the
+ * pods. Stop: the same backwards, so that pods are reached until they have ended.
+ */
+export async function startAgent(options: AgentOptions): Promise<Agent> {
+  const { name, client, address, logger, clock = systemClock } = options;
+  const closers: (() => Promise<void> | void)[] = [];
+  const close = async (): Promise<void> => {
+    for (const closer of closers.splice(0).reverse()) await closer();
+  };
+  const stop = new AbortController();
+  setMaxListeners(0, stop.signal);
+  const giveUp = (): void => stop.abort(options.signal?.reason);
+  options.signal?.addEventListener('abort', giveUp, { once: true });
+  try {
+    const recorder = new EventRecorder(client, { component: 'kubelet', instance: name, clock, log: logger });
+    closers.push(() => recorder.close());
+    const informers = new Informers(client, { clock, log: logger });
+    const nodes = informers.for(NODES, { fieldSelector: `metadata.name=${name}` });
+    const pods = informers.for(PODS, { fieldSelector: `spec.nodeName=${name}` });
+    const services = informers.for(SERVICES);
+    const logs = new FileLogs({ logger, clock });
+    const parts = { nodeName: name, nodeIP: address, nodes, services, logs, clock };
+    const runtime = await openProcessRuntime({ ...options, ...parts });
+    closers.push(() => runtime.close());
+    const lanes = new Lanes(WRITES_AT_ONCE);
+    const context = { client, lanes, runtime, recorder, hostIP: address, clock, log: logger };
+    const manager = await PodManager.open(context);
+
+    const registration = new Registration({ client, description: describe(options), clock, log: logger });
+    await registration.register(stop.signal);
+    const running = Promise.all([informers.run(stop.signal), registration.run(stop.signal)]);
+    closers.push(async () => {
+      stop.abort();
+      await running;
+    });
+    await orAborted(informers.synced(), stop.signal);
+    const server = await startKubeletServer({
+      client,
+      nodeName: name,
+      address,
+      port: options.listenPort,
+      directory: options.stateDirectory,
+      pods: manager,
+      logs,
+      logger,
+      clock,
+    });
+    closers.push(() => server.close());
+    closers.push(runNodePorts(options, recorder, clock));
+    const detach = followPods(pods, manager);
+    closers.push(async () => {
+      detach();
+      await manager.close(CLOSE_GRACE_MS);
+    });
+    return { close };
+  } catch (error) {
+    stop.abort();
+    await close();
+    throw error;
+  } finally {
+    options.signal?.removeEventListener('abort', giveUp);
+  }
+}
+
+function describe(options: AgentOptions): NodeDescription {
+  const { name, address, labels, advertisePort, kubernetesVersion, version } = options;
+  const machine = thisMachine();
+  return { name, address, labels, kubeletPort: advertisePort, kubernetesVersion, version, machine };
+}
+
+/** With an identity of their own, as kube-proxy is a program of its own elsewhere. Returns how to end it. */
+function runNodePorts(
+  { name, address, proxyClient, logger }: AgentOptions,
+  recorder: EventRecorder,
+  clock: Clock,
+): () => Promise<void> {
+  const stop = new AbortController();
+  const informers = new Informers(proxyClient, { clock, log: logger });
+  const services = informers.for(SERVICES);
+  const slices = informers.for(ENDPOINT_SLICES);
+  const nodePorts = new NodePorts({ nodeName: name, address, services, slices, recorder, logger, clock });
+  const running = Promise.all([informers.run(stop.signal), nodePorts.run(stop.signal)]);
+  return async () => {
+    stop.abort();
+    await running;
+  };
+}
+
+/** Tells the manager of every pod, and once all have been told, of the end of whatever is left over. */
+function followPods(pods: Informer<Pod>, manager: PodManager): () => void {
+  const detach = pods.addHandler({
+    onAdd: (pod) => manager.put(pod),
+    onUpdate: (_old, pod) => manager.put(pod),
+    onDelete: (pod) => manager.remove(pod),
+  });
+  manager.endOrphans();
+  return detach;
+}

@@ -1,0 +1,34 @@
+import { parseQuantity } from '@tidegate/kube';
+import type { Container } from '../contracts.ts';
+
+/** What the node has to give: the limit of whoever has none. */
+export type Allocatable = Readonly<Record<string, string>>;
+
+/** What a `resourceFieldRef` stands for, in units of its divisor and rounded up; undefined when there is no such field. */
+export function resourceValue(
+  { resources = {} }: Container,
+  path: string,
+  divisor: string | undefined,
+  allocatable: Allocatable,
+): string | undefined {
+  const dot = path.indexOf('.');
+  const name = path.slice(dot + 1);
+  const amount = amountOf(path.slice(0, dot), name, resources, allocatable);
+  if (amount === undefined) return undefined;
+  const value = parseQuantity(amount)?.nanos;
+  // "0" is what the server stores when none was given.
+  const unit = parseQuantity(divisor === undefined || divisor === '0' ? '1' : divisor)?.nanos;
+  if (value === undefined || unit === undefined || unit <= 0n) return undefined;
+  return String((value + unit - 1n) / unit);
+}
+
+function amountOf(
+  which: string,
+  name: string,
+  { limits = {}, requests = {} }: NonNullable<Container['resources']>,
+  allocatable: Allocatable,
+): string | undefined {
+  if (which === 'limits') return limits[name] ?? allocatable[name] ?? '0';
+  if (which === 'requests') return requests[name] ?? '0';
+  return undefined;
+}

@@ -1,0 +1,90 @@
+import { setMaxListeners } from 'node:events';
+import { type Clock, Informer, type KubeClient, type Logger, PODS, type Pod } from '@tidegate/kube';
+import { Lanes } from '../pods/lanes.ts';
+import { PodManager } from '../pods/manager.ts';
+import { type Machine, type NodeDescription, Registration, thisMachine } from '../registration/index.ts';
+import { HollowRuntime } from './hollow-runtime.ts';
+
+export interface HollowNodesOptions {
+  /** The nodes are `<name>-1` to `<name>-<count>`; without a count there is one, called `name`. */
+  name: string;
+  count?: number | undefined;
+  /** May write every node of these. */
+  client: KubeClient;
+  labels: Record<string, string>;
+  kubeletPort: number;
+  kubernetesVersion: string;
+  version: string;
+  clock: Clock;
+  logger: Logger;
+  /** Gives up a start that is under way. */
+  signal?: AbortSignal;
+}
+
+/** Reports of all nodes that are under way at the same time. */
+const WRITES_AT_ONCE = 32;
+
+/** Nobody would read what happens to pods that do not happen. */
+const silent = { normal: () => {}, warning: () => {} };
+
+/** Nodes that take pods and say that they run, so that everything above them can be tried at size. */
+export async function startHollowNodes(options: HollowNodesOptions): Promise<{ close(): Promise<void> }> {
+  const { name, count, client, clock, logger } = options;
+  const names = count === undefined ? [name] : Array.from({ length: count }, (_, i) => `${name}-${i + 1}`);
+  const machine = thisMachine();
+  const stop = new AbortController();
+  // Every node waits for it.
+  setMaxListeners(0, stop.signal);
+  const lanes = new Lanes(WRITES_AT_ONCE);
+  const managers = new Map<string, PodManager>();
+  const registrations = await Promise.all(
+    names.map(async (nodeName, index) => {
+      const hostIP = `10.63.${index >> 8}.${index & 255}`;
+      const runtime = new HollowRuntime(`10.${64 + (index >> 8)}.${index & 255}.0/24`);
+      const context = { client, lanes, runtime, recorder: silent, hostIP, clock, log: logger };
+      managers.set(nodeName, await PodManager.open(context));
+      const description = describe(nodeName, hostIP, machine, options);
+      const offset = index / names.length;
+      return new Registration({ client, description, offset, clock, log: logger });
+    }),
+  );
+  // A lone node may read its own pods only; of many at once the client may read all.
+  const fieldSelector = count === undefined ? `spec.nodeName=${name}` : undefined;
+  const pods = new Informer<Pod>(client, PODS, {
+    ...(fieldSelector === undefined ? {} : { fieldSelector }),
+    transform: withoutManagedFields,
+    clock,
+    log: logger,
+  });
+  const managerOf = (pod: Pod): PodManager | undefined => managers.get(pod.spec?.nodeName ?? '');
+  pods.addHandler({
+    onAdd: (pod) => managerOf(pod)?.put(pod),
+    onUpdate: (_old, pod) => managerOf(pod)?.put(pod),
+    onDelete: (pod) => managerOf(pod)?.remove(pod),
+  });
+  const giveUp = (): void => stop.abort(options.signal?.reason);
+  options.signal?.addEventListener('abort', giveUp, { once: true });
+  await Promise.all(registrations.map((registration) => registration.register(stop.signal)));
+  options.signal?.removeEventListener('abort', giveUp);
+  const running = [pods.run(stop.signal), ...registrations.map((one) => one.run(stop.signal))];
+  return {
+    close: async () => {
+      stop.abort();
+      await Promise.all([...running, ...[...managers.values()].map((manager) => manager.close(0))]);
+    },
+  };
+}
+
+function describe(
+  name: string,
+  address: string,
+  machine: Machine,
+  { labels, kubeletPort, kubernetesVersion, version }: HollowNodesOptions,
+): NodeDescription {
+  return { name, address, kubeletPort, labels, kubernetesVersion, version, machine };
+}
+
+function withoutManagedFields(pod: Pod): Pod {
+  const { managedFields: _, ...metadata } = pod.metadata;
+  return { ...pod, metadata };
+}

@@ -1,0 +1,70 @@
+import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import type { Logger } from '@tidegate/kube';
+import type { ImageRule, Images } from '../contracts.ts';
+import { imagePattern } from './pattern.ts';
+import { type ImageEntry, ImagesError, parseImages } from './table.ts';
+
+export interface ImageTableOptions {
+  /** The user's table; it may not exist, and may come, change and go at any time. */
+  file?: string;
+  /** How this very program is run: what its own image stands for. */
+  program: string[];
+  logger: Logger;
+}
+
+const WATCH_MS = 1_000;
+
+/** What images stand for: the user's entries first, then the built-in ones, then the stand-in. */
+export class ImageTable implements Images {
+  readonly #options: ImageTableOptions;
+  readonly #builtIn: ImageEntry[];
+  #user: ImageEntry[] = [];
+
+  /** Throws an ImagesError when the user's table is wrong from the start. */
+  constructor(options: ImageTableOptions) {
+    this.#options = options;
+    this.#builtIn = builtIn(options.program);
+    const { file } = options;
+    if (file === undefined) return;
+    this.#user = readImages(file);
+    watchFile(file, { interval: WATCH_MS, persistent: false }, () => this.#reload(file));
+  }
+
+  resolve(image: string): ImageRule {
+    const entry = [...this.#user, ...this.#builtIn].find(({ matches }) => matches(image));
+    return entry?.rule ?? { kind: 'stand-in' };
+  }
+
+  close(): void {
+    if (this.#options.file !== undefined) unwatchFile(this.#options.file);
+  }
+
+  /** A mistake in the middle of editing keeps what was there: running pods do not depend on it. */
+  #reload(file: string): void {
+    try {
+      this.#user = readImages(file);
+      this.#options.logger.info({ file, entries: this.#user.length }, 'image table read');
+    } catch (error) {
+      if (!(error instanceof ImagesError)) throw error;
+      this.#options.logger.error({ file }, `${error.message}; going on with the table as it was`);
+    }
+  }
+}
+
+const builtIn = (program: string[]): ImageEntry[] =>
+  ['tidegate', '*/tidegate'].map((pattern) => ({
+    matches: imagePattern(pattern),
+    rule: { kind: 'command', command: program, env: {} },
+  }));
+
+/** Empty when there is none. Throws an ImagesError when it is wrong. */
+export function readImages(file: string): ImageEntry[] {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw new ImagesError(`${file}: can not be read: ${(error as Error).message}`, { cause: error });
+  }
+  return parseImages(text, file);
+}

@@ -1,0 +1,79 @@
+import type { Pod } from '@tidegate/kube';
+import type * as core from 'kubernetes-types/core/v1.d.ts';
+import { timestamp } from './record.ts';
+
+type PodCondition = core.PodCondition;
+
+export interface Facts {
+  phase: string;
+  initialized: boolean;
+  statuses: core.ContainerStatus[];
+  /** Init containers that go on beside the others: the pod is ready only when they are, too. */
+  sidecars: core.ContainerStatus[];
+  hasAddress: boolean;
+  /** Init containers that are not done. */
+  incomplete: string[];
+  now: number;
+}
+
+interface Verdict {
+  status: 'True' | 'False';
+  reason?: string;
+  message?: string;
+}
+
+/** The conditions that a kubelet keeps. Those of others, such as readiness gates, are not among them. */
+export function podConditions(pod: Pod, facts: Facts): PodCondition[] {
+  const containersReady = containersReadyOf(facts);
+  const verdicts: Record<string, Verdict> = {
+    PodReadyToStartContainers: { status: facts.hasAddress ? 'True' : 'False' },
+    Initialized: initializedOf(facts),
+    Ready: readyOf(pod, containersReady),
+    ContainersReady: containersReady,
+    PodScheduled: { status: 'True' },
+  };
+  return Object.entries(verdicts).map(([type, verdict]) => withTimes(pod, type, verdict, facts.now));
+}
+
+function initializedOf({ phase, initialized, incomplete }: Facts): Verdict {
+  if (phase === 'Succeeded') return { status: 'True', reason: 'PodCompleted' };
+  if (initialized) return { status: 'True' };
+  return {
+    status: 'False',
+    reason: 'ContainersNotInitialized',
+    message: `containers with incomplete status: [${incomplete.join(' ')}]`,
+  };
+}
+
+function containersReadyOf({ phase, statuses, sidecars }: Facts): Verdict {
+  if (phase === 'Succeeded') return { status: 'False', reason: 'PodCompleted' };
+  if (phase === 'Failed') return { status: 'False', reason: 'PodFailed' };
+  const unready = [...sidecars, ...statuses].filter(({ ready }) => !ready).map(({ name }) => name);
+  if (unready.length === 0) return { status: 'True' };
+  return {
+    status: 'False',
+    reason: 'ContainersNotReady',
+    message: `containers with unready status: [${unready.join(' ')}]`,
+  };
+}
+
+function readyOf(pod: Pod, containersReady: Verdict): Verdict {
+  if (containersReady.status !== 'True') return containersReady;
+  const problems: string[] = [];
+  for (const { conditionType } of pod.spec?.readinessGates ?? []) {
+    const gate = pod.status?.conditions?.find(({ type }) => type === conditionType);
+    const name = JSON.stringify(conditionType);
+    if (gate === undefined)
+      problems.push(`corresponding condition of pod readiness gate ${name} does not exist.`);
+    else if (gate.status !== 'True')
+      problems.push(`the status of pod readiness gate ${name} is not "True", but ${gate.status}`);
+  }
+  if (problems.length === 0) return { status: 'True' };
+  return { status: 'False', reason: 'ReadinessGatesNotReady', message: problems.join(', ') };
+}
+
+function withTimes(pod: Pod, type: string, verdict: Verdict, now: number): PodCondition {
+  const before = pod.status?.conditions?.find((condition) => condition.type === type);
+  const since = before?.status === verdict.status ? before.lastTransitionTime : undefined;
+  return { type, ...verdict, lastTransitionTime: since ?? timestamp(now) };
+}

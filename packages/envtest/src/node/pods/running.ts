@@ -1,0 +1,94 @@
+import { type Clock, sleep } from '@tidegate/kube';
+import type { Container } from '../contracts.ts';
+import { check } from '../probes/check.ts';
+import type { ContainerProbes } from '../probes/container-probes.ts';
+import type { Process } from './runtime.ts';
+
+export interface RunningOptions {
+  container: Container;
+  podIP: string;
+  process: Process;
+  /** Undefined where there is nothing to probe. */
+  probes: ContainerProbes | undefined;
+  clock: Clock;
+  onPreStopFailed(message: string): void;
+}
+
+/** A container from its start to its end, and how it is asked to end. */
+export class RunningContainer {
+  readonly #options: RunningOptions;
+  readonly #preStop = new AbortController();
+  #deadline: number | undefined;
+  #cancelKill: () => void = () => {};
+
+  constructor(options: RunningOptions) {
+    this.#options = options;
+  }
+
+  get process(): Process {
+    return this.#options.process;
+  }
+
+  get image(): string | undefined {
+    return this.#options.container.image;
+  }
+
+  get started(): boolean {
+    return this.#options.probes?.started ?? true;
+  }
+
+  get ready(): boolean {
+    return this.#options.probes?.ready ?? true;
+  }
+
+  get failedProbe(): 'startup' | 'liveness' | undefined {
+    return this.#options.probes?.failed;
+  }
+
+  get stopping(): boolean {
+    return this.#deadline !== undefined;
+  }
+
+  /** Asks it to end, and ends it when the grace is over. May be called again: the earlier deadline counts. */
+  stop(graceMs: number): void {
+    const { clock, probes, process } = this.#options;
+    const deadline = clock.monotonic() + graceMs;
+    const first = this.#deadline === undefined;
+    if (!first && deadline >= this.#deadline!) return;
+    this.#deadline = deadline;
+    this.#cancelKill();
+    this.#cancelKill = clock.after(graceMs, () => {
+      this.#preStop.abort();
+      process.signal('SIGKILL');
+    });
+    if (!first) return;
+    probes?.stopLiveness();
+    void this.#askToEnd(graceMs);
+  }
+
+  /** It has ended. */
+  close(): void {
+    this.#cancelKill();
+    this.#preStop.abort();
+    this.#options.probes?.close();
+  }
+
+  async #askToEnd(graceMs: number): Promise<void> {
+    await this.#runPreStop(graceMs);
+    if (!this.#preStop.signal.aborted) this.process.signal('SIGTERM');
+  }
+
+  /** Within the grace, not before it. */
+  async #runPreStop(graceMs: number): Promise<void> {
+    const { container, podIP, clock, onPreStopFailed } = this.#options;
+    const hook = container.lifecycle?.preStop;
+    if (hook?.sleep !== undefined) {
+      await sleep(clock, hook.sleep.seconds * 1000, this.#preStop.signal).catch(() => {});
+    } else if (hook?.httpGet !== undefined || hook?.tcpSocket !== undefined) {
+      const { ok, output } = await check(hook, container, podIP, graceMs);
+      if (!ok) onPreStopFailed(`PreStopHook failed: ${output}`);
+    } else if (hook?.exec !== undefined) {
+      onPreStopFailed('PreStopHook not run: commands are not run inside of containers here');
+    }
+  }
+}

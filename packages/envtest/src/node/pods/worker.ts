@@ -1,0 +1,384 @@
+import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import {
+  backoffDelay,
+  type Clock,
+  type EventRecorder,
+  type KubeClient,
+  type Logger,
+  type Pod,
+} from '@tidegate/kube';
+import { type Container, VolumeError } from '../contracts.ts';
+import { Alarm } from './alarm.ts';
+import { PULL_ERROR_SHOWN_MS, podText } from './container-status.ts';
+import { RunningContainers } from './containers.ts';
+import type { Lanes } from './lanes.ts';
+import { allContainers, nextSteps, restarts } from './lifecycle.ts';
+import {
+  crashDelay,
+  exited,
+  newContainer,
+  newPod,
+  nextRestartCount,
+  type PodRecord,
+  started,
+  startFailed,
+} from './record.ts';
+import { PodReporter } from './reporter.ts';
+import { type Launched, type Runtime, SetUpError, StartError } from './runtime.ts';
+import { isOver, type PodStatus, podStatus } from './status.ts';
+
+export interface WorkerContext {
+  client: KubeClient;
+  /** Shared by all pods whose status goes the same way. */
+  lanes: Lanes;
+  runtime: Runtime;
+  recorder: Pick<EventRecorder, 'normal' | 'warning'>;
+  hostIP: string;
+  clock: Clock;
+  log: Logger;
+}
+
+/** What is to become of the pod. */
+type Goal = 'run' | 'end' | 'vanish' | 'interrupt';
+
+const SET_UP_RETRY = { baseMs: 1_000, maxMs: 30_000 };
+/** A new node gets its range of addresses within moments. */
+const NETWORK_RETRY = { baseMs: 100, maxMs: 1_000 };
+const SYNC_RETRY = { baseMs: 500, maxMs: 30_000 };
+
+/**
+ * Looks after one pod: one thing at a time, from what is wanted and what is there. Whatever happens (the pod changes,
+ * a process ends, a probe changes its mind, time is up) just wakes it, and it looks at everything again.
+ */
+export class PodWorker {
+  readonly #context: WorkerContext;
+  readonly #log: Logger;
+  readonly #alarm: Alarm;
+  readonly #reporter: PodReporter;
+  readonly #containers: RunningContainers;
+  readonly #onFinished: () => void;
+  #pod: Pod | undefined;
+  #record: PodRecord;
+  #status: PodStatus | undefined;
+  #gone: boolean;
+  #interrupted: { graceMs: number; ended: () => void } | undefined;
+  #adopted: boolean;
+  /** This agent has given the pod its address and volumes; an earlier one may have done so, too. */
+  #isSetUp = false;
+  #setUpFailures = 0;
+  #setUpAt = 0;
+  #released = false;
+  #closed = false;
+  #working: Promise<void> | undefined;
+  #again = false;
+  #failures = 0;
+
+  /** Of a pod that is not in the API any more there is only a record. */
+  constructor(context: WorkerContext, known: { pod?: Pod; record?: PodRecord }, onFinished: () => void) {
+    const { clock, runtime } = context;
+    this.#context = context;
+    this.#pod = known.pod;
+    this.#gone = known.pod === undefined;
+    this.#adopted = known.record === undefined;
+    this.#record = known.record ?? newPod(known.pod!, clock.now());
+    this.#onFinished = onFinished;
+    this.#log = context.log.child({ pod: `${this.#record.namespace}/${this.#record.name}` });
+    this.#alarm = new Alarm(clock, () => this.wake());
+    this.#reporter = new PodReporter(context.client, { lanes: context.lanes, clock, log: this.#log });
+    this.#containers = new RunningContainers({
+      probes: runtime.probes,
+      clock,
+      log: this.#log,
+      onChange: () => this.wake(),
+      warn: (reason, message) => this.#event('warning', reason, message),
+      tell: (reason, message) => this.#event('normal', reason, message),
+    });
+    this.wake();
+  }
+
+  /** As it is known here, with the newest status. */
+  get pod(): Pod | undefined {
+    if (this.#pod === undefined) return undefined;
+    return { ...this.#pod, status: { ...this.#pod.status, ...this.#status } };
+  }
+
+  update(pod: Pod): void {
+    // What is made of these, such as files, is made again.
+    if (!isDeepStrictEqual(describing(this.#pod), describing(pod))) this.#isSetUp = false;
+    this.#pod = pod;
+    this.wake();
+  }
+
+  gone(last: Pod): void {
+    this.#pod = last;
+    this.#gone = true;
+    this.wake();
+  }
+
+  /** The agent ends: its containers, too. The pod stays as it is in the API, and is started again by the next agent. */
+  async interrupt(graceMs: number): Promise<void> {
+    if (this.#closed) return;
+    await new Promise<void>((ended) => {
+      this.#interrupted = { graceMs, ended };
+      this.wake();
+    });
+    await this.#working;
+    this.#close();
+    await this.#reporter.close();
+  }
+
+  wake(): void {
+    if (this.#closed) return;
+    if (this.#working !== undefined) {
+      this.#again = true;
+      return;
+    }
+    this.#working = this.#work().finally(() => {
+      this.#working = undefined;
+      if (this.#again) this.wake();
+    });
+  }
+
+  async #work(): Promise<void> {
+    this.#again = false;
+    this.#alarm.clear();
+    try {
+      await this.#sync();
+      this.#failures = 0;
+    } catch (error) {
+      this.#log.error({ err: error }, 'looking after the pod failed; it is tried again');
+      this.#alarm.after(backoffDelay(this.#failures++, SYNC_RETRY, Math.random));
+    }
+  }
+
+  async #sync(): Promise<void> {
+    await this.#adopt();
+    await this.#takeExits();
+    switch (this.#goal()) {
+      case 'run':
+        return this.#run(this.#pod!);
+      case 'end':
+        return this.#end(this.#pod!);
+      case 'vanish':
+        return this.#vanish();
+      case 'interrupt':
+        return this.#interrupt();
+    }
+  }
+
+  #goal(): Goal {
+    if (this.#interrupted !== undefined) return 'interrupt';
+    const pod = this.#pod;
+    if (this.#gone || pod === undefined) return 'vanish';
+    if (pod.metadata.deletionTimestamp !== undefined) return 'end';
+    return isOver(podStatus(pod, this.#observed(false)).phase) ? 'end' : 'run';
+  }
+
+  /** What an earlier agent started goes on, or has ended unseen. */
+  async #adopt(): Promise<void> {
+    if (this.#adopted) return;
+    const { runtime } = this.#context;
+    const { uid, podIP = '', containers } = this.#record;
+    for (const [name, record] of Object.entries(containers)) {
+      const { state } = record;
+      if (state.type !== 'running') continue;
+      const container = this.#container(name);
+      const place = runtime.place(uid).container(name);
+      const process = await runtime.adopt({ container, record, place, handle: state.process });
+      if (process === undefined) this.#containers.lost(name, {});
+      else {
+        const startedAt = Date.parse(state.startedAt);
+        this.#containers.attend({ container: container ?? { name }, podIP, process, startedAt });
+      }
+    }
+    this.#adopted = true;
+  }
+
+  async #takeExits(): Promise<void> {
+    const exits = this.#containers.takeExits();
+    if (exits.length === 0) return;
+    for (const { name, exit } of exits) {
+      const record = this.#record.containers[name]!;
+      const interrupted = this.#interrupted !== undefined;
+      this.#record.containers[name] = exited(record, exit, this.#context.clock.now(), interrupted);
+      this.#log.info({ container: name, ...exit }, 'a container has ended');
+      if (exit.advice !== undefined) this.#event('warning', 'PortNotAllowed', exit.advice);
+      if (this.#willBackOff(name)) {
+        const pod = podText(this.#pod!);
+        this.#event('warning', 'BackOff', `Back-off restarting failed container ${name} in pod ${pod}`);
+      }
+    }
+    await this.#save();
+  }
+
+  #willBackOff(name: string): boolean {
+    const container = this.#container(name);
+    const { state, crashes } = this.#record.containers[name]!;
+    if (container === undefined || state.type !== 'terminated' || this.#goal() !== 'run') return false;
+    return restarts(this.#pod!.spec!, container, state.terminated.exitCode) && crashDelay(crashes) > 0;
+  }
+
+  async #run(pod: Pod): Promise<void> {
+    await this.#setUp(pod);
+    const { podIP } = this.#record;
+    if (podIP !== undefined) await this.#runContainers(pod, podIP);
+    this.#report();
+  }
+
+  async #runContainers(pod: Pod, podIP: string): Promise<void> {
+    const now = this.#context.clock.now();
+    this.#containers.stopUnfit(pod, this.#record, this.#graceMs());
+    const isStarted = (name: string): boolean => this.#containers.isStarted(name);
+    const { start, wakeAt } = nextSteps(pod.spec!, this.#record, isStarted, now);
+    for (const container of start) await this.#start(pod, container, podIP);
+    // What was started may let others start.
+    if (start.length > 0) this.#again = true;
+    for (const at of [wakeAt, this.#pullErrorEnds(now)]) {
+      if (at !== undefined) this.#alarm.after(at - now);
+    }
+  }
+
+  /** Address and volumes. Containers that ran before this agent do not wait for it. */
+  async #setUp(pod: Pod): Promise<void> {
+    const { runtime, clock } = this.#context;
+    if (this.#isSetUp) return;
+    const waitMs = this.#setUpAt - clock.monotonic();
+    if (waitMs > 0) return this.#alarm.after(waitMs);
+    try {
+      const { podIP } = await runtime.setUp(pod);
+      this.#isSetUp = true;
+      this.#setUpFailures = 0;
+      this.#record.podIP = podIP;
+      await this.#save();
+    } catch (error) {
+      if (!(error instanceof SetUpError) && !(error instanceof VolumeError)) throw error;
+      const reason = error instanceof SetUpError ? error.reason : 'FailedMount';
+      this.#event('warning', reason, error.message);
+      const backoff = reason === 'NetworkNotReady' ? NETWORK_RETRY : SET_UP_RETRY;
+      const retryMs = backoffDelay(this.#setUpFailures++, backoff, Math.random);
+      this.#setUpAt = clock.monotonic() + retryMs;
+      this.#alarm.after(retryMs);
+    }
+  }
+
+  async #start(pod: Pod, container: Container, podIP: string): Promise<void> {
+    const { runtime, clock } = this.#context;
+    const { name, image = '' } = container;
+    const record = this.#record.containers[name] ?? newContainer(image);
+    const containerID = `tidegate://${randomBytes(32).toString('hex')}`;
+    let launched: Launched;
+    try {
+      const attempt = { containerID, podIP, restartCount: nextRestartCount(record) };
+      launched = await runtime.start(pod, container, attempt);
+    } catch (error) {
+      if (!(error instanceof StartError)) throw error;
+      const { reason, message } = error;
+      this.#record.containers[name] = startFailed({ ...record, image }, { reason, message }, clock.now());
+      await this.#save();
+      this.#tellFailedStart(container, error);
+      return;
+    }
+    const { process, imageID, note, listensOn } = launched;
+    const launch = { process: process.handle, containerID, image, imageID };
+    this.#record.containers[name] = started(record, launch, clock.now());
+    this.#containers.attend({ container, podIP, process, startedAt: clock.now(), listensOn });
+    await this.#save();
+    this.#event('normal', 'Pulled', note);
+    this.#event('normal', 'Created', `Created container: ${name}`);
+    this.#event('normal', 'Started', `Started container ${name}`);
+  }
+
+  #tellFailedStart({ image }: Container, { reason, message }: StartError): void {
+    if (reason === 'ErrImagePull') {
+      this.#event('warning', 'Failed', `Failed to pull image ${JSON.stringify(image)}: ${message}`);
+      this.#event('normal', 'BackOff', `Back-off pulling image ${JSON.stringify(image)}`);
+    } else this.#event('warning', 'Failed', `Error: ${message}`);
+  }
+
+  async #end(pod: Pod): Promise<void> {
+    const ended = this.#containers.stopAll(this.#graceMs());
+    if (ended && !this.#released) {
+      await this.#context.runtime.release(this.#record.uid);
+      this.#released = true;
+    }
+    this.#report({ ended, remove: ended && pod.metadata.deletionTimestamp !== undefined });
+  }
+
+  async #vanish(): Promise<void> {
+    if (!this.#containers.stopAll(this.#graceMs())) return;
+    await this.#reporter.close();
+    await this.#context.runtime.remove(this.#record.uid);
+    this.#close();
+    this.#onFinished();
+  }
+
+  async #interrupt(): Promise<void> {
+    const { graceMs, ended } = this.#interrupted!;
+    if (this.#containers.stopAll(Math.min(graceMs, this.#graceMs()))) ended();
+  }
+
+  #close(): void {
+    this.#closed = true;
+    this.#alarm.clear();
+    this.#interrupted?.ended();
+  }
+
+  #graceMs(): number {
+    const metadata = this.#pod?.metadata;
+    const deleting = metadata?.deletionTimestamp !== undefined;
+    const seconds = deleting ? metadata.deletionGracePeriodSeconds : undefined;
+    return (seconds ?? this.#record.graceSeconds) * 1000;
+  }
+
+  #report({ ended = false, remove = false } = {}): void {
+    const pod = this.#reporter.newest(this.#pod!);
+    this.#status = podStatus(withOwnConditions(pod, this.#status), this.#observed(ended));
+    this.#reporter.report({ pod, status: this.#status, remove });
+  }
+
+  #observed(ending: boolean): Parameters<typeof podStatus>[1] {
+    return {
+      record: this.#record,
+      hostIP: this.#context.hostIP,
+      isStarted: (name) => this.#containers.isStarted(name),
+      isReady: (name) => this.#containers.isReady(name),
+      ending,
+      now: this.#context.clock.now(),
+    };
+  }
+
+  /** When a failed pull is next shown in another way. */
+  #pullErrorEnds(now: number): number | undefined {
+    const ends = Object.values(this.#record.containers).map(({ state }) => {
+      if (state.type !== 'waiting' || state.failure?.reason !== 'ErrImagePull') return 0;
+      return state.failure.at + PULL_ERROR_SHOWN_MS;
+    });
+    const next = ends.filter((at) => at > now);
+    return next.length === 0 ? undefined : Math.min(...next);
+  }
+
+  #container(name: string): Container | undefined {
+    const spec = this.#pod?.spec;
+    return spec === undefined ? undefined : allContainers(spec).find((container) => container.name === name);
+  }
+
+  /** Events are about objects: of a pod that is gone nobody reads any. */
+  #event(type: 'normal' | 'warning', reason: string, message: string): void {
+    if (this.#pod !== undefined) this.#context.recorder[type](this.#pod, reason, message);
+  }
+
+  async #save(): Promise<void> {
+    await this.#context.runtime.save(this.#record);
+  }
+}
+
+const describing = (pod: Pod | undefined): unknown => [pod?.metadata.labels, pod?.metadata.annotations];
+
+/** Since when a condition is what it is, the agent knows best, even while it can not report it. */
+function withOwnConditions(pod: Pod, own: PodStatus | undefined): Pod {
+  if (own?.conditions === undefined) return pod;
+  const types = new Set(own.conditions.map(({ type }) => type));
+  const others = (pod.status?.conditions ?? []).filter(({ type }) => !types.has(type));
+  return { ...pod, status: { ...pod.status, conditions: [...own.conditions, ...others] } };
+}

@@ -1,0 +1,114 @@
+import type { Clock } from '@tidegate/kube';
+import type * as core from 'kubernetes-types/core/v1.d.ts';
+import type { Container } from '../contracts.ts';
+import { check, isRunInside } from './check.ts';
+import { Probe } from './probe.ts';
+import type { ProbeKind } from './result.ts';
+
+export interface ContainerProbesOptions {
+  container: Container;
+  podIP: string;
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+  /** A port that must answer before the container counts as started, if it has no startup probe of its own. */
+  listensOn?: number | undefined;
+  clock: Clock;
+  onChange(): void;
+  onUnhealthy(message: string): void;
+  /** The probe is of a kind that is not run here. */
+  onNotRun(message: string): void;
+}
+
+/** How often a container that is coming up is tried. */
+const LISTENING: Pick<core.Probe, 'periodSeconds'> = { periodSeconds: 0.1 };
+
+/** All that is probed of one running container. Liveness and readiness begin when it has started. */
+export class ContainerProbes {
+  readonly #options: ContainerProbesOptions;
+  readonly #startup: Probe | undefined;
+  #liveness: Probe | undefined;
+  #readiness: Probe | undefined;
+  #started = false;
+  #closed = false;
+
+  constructor(options: ContainerProbesOptions) {
+    this.#options = options;
+    const { startupProbe } = options.container;
+    this.#startup = startupProbe === undefined ? this.#listening() : this.#probe('Startup', startupProbe);
+    if (this.#startup === undefined) this.#begin();
+  }
+
+  get started(): boolean {
+    return this.#started;
+  }
+
+  get ready(): boolean {
+    return this.#started && (this.#readiness === undefined || this.#readiness.verdict === 'success');
+  }
+
+  /** The probe that says that the container must be restarted. */
+  get failed(): 'startup' | 'liveness' | undefined {
+    if (this.#startup?.verdict === 'failure') return 'startup';
+    return this.#liveness?.verdict === 'failure' ? 'liveness' : undefined;
+  }
+
+  /** From now on the container may die; whether it is ready is still asked. */
+  stopLiveness(): void {
+    this.#startup?.close();
+    this.#liveness?.close();
+    this.#liveness = undefined;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.stopLiveness();
+    this.#readiness?.close();
+  }
+
+  #begin(): void {
+    this.#started = true;
+    const { livenessProbe, readinessProbe } = this.#options.container;
+    this.#liveness = this.#probe('Liveness', livenessProbe);
+    this.#readiness = this.#probe('Readiness', readinessProbe);
+  }
+
+  #listening(): Probe | undefined {
+    const { listensOn, podIP, container, clock } = this.#options;
+    if (listensOn === undefined) return undefined;
+    return new Probe({
+      kind: 'Startup',
+      timing: { ...LISTENING, failureThreshold: Number.POSITIVE_INFINITY },
+      runningMs: 0,
+      check: () => check({ tcpSocket: { port: listensOn } }, container, podIP, 1_000),
+      onFailure: () => {},
+      onVerdict: () => this.#onStartup(),
+      clock,
+    });
+  }
+
+  #probe(kind: ProbeKind, probe: core.Probe | undefined): Probe | undefined {
+    if (probe === undefined) return undefined;
+    const { container, podIP, startedAt, clock, onUnhealthy, onNotRun, onChange } = this.#options;
+    if (isRunInside(probe)) {
+      onNotRun(`${kind} probe counts as passed: commands are not run inside of containers here`);
+    }
+    return new Probe({
+      kind,
+      timing: probe,
+      runningMs: clock.now() - startedAt,
+      check: () => check(probe, container, podIP, (probe.timeoutSeconds ?? 1) * 1000),
+      onFailure: (output) => onUnhealthy(`${kind} probe failed: ${output}`),
+      onVerdict: () => (kind === 'Startup' ? this.#onStartup() : onChange()),
+      clock,
+    });
+  }
+
+  #onStartup(): void {
+    if (this.#closed) return;
+    if (this.#startup?.verdict === 'success') {
+      this.#startup.close();
+      this.#begin();
+    }
+    this.#options.onChange();
+  }
+}

@@ -1,0 +1,55 @@
+import type { Clock } from '@tidegate/kube';
+import type * as core from 'kubernetes-types/core/v1.d.ts';
+import type { Outcome } from './check.ts';
+import { afterOutcome, initialState, type ProbeKind, type ProbeState } from './result.ts';
+
+export interface ProbeOptions {
+  kind: ProbeKind;
+  timing: Pick<core.Probe, 'initialDelaySeconds' | 'periodSeconds' | 'successThreshold' | 'failureThreshold'>;
+  /** How long the container has run already. */
+  runningMs: number;
+  check(): Promise<Outcome>;
+  /** Told about every failure, before the verdict is. */
+  onFailure(output: string): void;
+  onVerdict(): void;
+  clock: Clock;
+}
+
+/** Looks at a container again and again, from its creation until `close`. */
+export class Probe {
+  readonly #options: ProbeOptions;
+  #state: ProbeState;
+  #closed = false;
+  #cancel: () => void;
+
+  constructor(options: ProbeOptions) {
+    this.#options = options;
+    this.#state = initialState(options.kind);
+    const delay = (options.timing.initialDelaySeconds ?? 0) * 1000 - options.runningMs;
+    this.#cancel = options.clock.after(Math.max(0, delay), () => void this.#look());
+  }
+
+  get verdict(): ProbeState['verdict'] {
+    return this.#state.verdict;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#cancel();
+  }
+
+  async #look(): Promise<void> {
+    const { check, timing, clock, onFailure, onVerdict } = this.#options;
+    const begun = clock.monotonic();
+    const { ok, output } = await check();
+    if (this.#closed) return;
+    const before = this.#state.verdict;
+    this.#state = afterOutcome(this.#state, ok, timing);
+    const period = (timing.periodSeconds ?? 10) * 1000;
+    // A slow answer does not move the rhythm.
+    const wait = Math.max(0, period - (clock.monotonic() - begun));
+    this.#cancel = clock.after(wait, () => void this.#look());
+    if (!ok) onFailure(output);
+    if (this.#state.verdict !== before) onVerdict();
+  }
+}

@@ -1,0 +1,67 @@
+import { join } from 'node:path';
+import type { Clock, Informer, KubeClient, Logger, Node, Service } from '@tidegate/kube';
+import type { ContainerLogs } from '../contracts.ts';
+import { PodEnvironment } from '../env/index.ts';
+import { ImageTable } from '../images/index.ts';
+import { References } from '../references/index.ts';
+import { StandInProcesses } from '../standin/index.ts';
+import { PodVolumes } from '../volumes/index.ts';
+import { Addresses } from './addresses.ts';
+import { ProcessRuntime } from './process-runtime.ts';
+import { Records } from './records.ts';
+
+export interface OpenOptions {
+  client: KubeClient;
+  nodeName: string;
+  nodeIP: string;
+  /** Of at least this node. */
+  nodes: Informer<Node>;
+  services: Informer<Service>;
+  logs: ContainerLogs;
+  stateDirectory: string;
+  imagesFile?: string | undefined;
+  /** How this very program is run. */
+  program: string[];
+  /** Where pods' programs are looked for. */
+  path: string;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** Everything that a pod of processes is made of. */
+export async function openProcessRuntime(options: OpenOptions): Promise<ProcessRuntime> {
+  const { client, nodeName, nodeIP, nodes, services, logs, stateDirectory, clock, logger } = options;
+  const node = (): Node | undefined => nodes.cache.get(nodeName);
+  const allocatable = (): Record<string, string> => node()?.status?.allocatable ?? {};
+  const references = new References({ client, logger });
+  const images = new ImageTable({
+    ...(options.imagesFile === undefined ? {} : { file: options.imagesFile }),
+    program: options.program,
+    logger,
+  });
+  const environment = new PodEnvironment({
+    references,
+    nodeName,
+    nodeIP,
+    apiService: () => services.cache.get('default/kubernetes'),
+    allocatable,
+    path: options.path,
+  });
+  return new ProcessRuntime({
+    nodeIP,
+    podCIDR: () => node()?.spec?.podCIDR,
+    addresses: await Addresses.open(join(stateDirectory, 'addresses.json')),
+    records: new Records(stateDirectory, logger),
+    images,
+    standIns: new StandInProcesses({ nodeName, nodes, services, images, logger }),
+    volumes: new PodVolumes({ client, references, nodeIP, allocatable, logger, clock }),
+    environment,
+    logs,
+    clock,
+    log: logger,
+    onClose: async () => {
+      images.close();
+      await references.close();
+    },
+  });
+}

@@ -1,0 +1,273 @@
+import { mkdir, readFile } from 'node:fs/promises';
+import { join, posix } from 'node:path';
+import type { Clock, Logger, Pod } from '@tidegate/kube';
+import {
+  type Container,
+  type ContainerLogs,
+  type ContainerPlace,
+  EnvError,
+  type Environment,
+  EXIT_PORT_NOT_ALLOWED,
+  type ImageRule,
+  type Images,
+  type PodPlace,
+  type StandIns,
+  type Volumes,
+} from '../contracts.ts';
+import { expand } from '../env/index.ts';
+import { allContainers } from '../pods/lifecycle.ts';
+import type { Exit, PodRecord } from '../pods/record.ts';
+import {
+  type Attempt,
+  type Known,
+  type Launched,
+  type Process,
+  type Runtime,
+  SetUpError,
+  StartError,
+} from '../pods/runtime.ts';
+import type { Addresses } from './addresses.ts';
+import { fillIn, firstTcpPort, placeholdersOf, portAdvice } from './command.ts';
+import { CONTAINER_VARIABLE, processesBelow } from './proc.ts';
+import type { Records } from './records.ts';
+import { follow, launch, signalOne } from './spawn.ts';
+
+export interface ProcessRuntimeOptions {
+  nodeIP: string;
+  /** Undefined until the node was given one. */
+  podCIDR(): string | undefined;
+  addresses: Addresses;
+  records: Records;
+  images: Images;
+  standIns: StandIns;
+  volumes: Volumes;
+  environment: Environment;
+  logs: ContainerLogs;
+  clock: Clock;
+  log: Logger;
+  /** Ends what the parts above share. */
+  onClose(): Promise<void>;
+}
+
+/** What a container leaves for the user to read when it ends. */
+const TERMINATION_MESSAGE = '/dev/termination-log';
+const LONGEST_MESSAGE = 4096;
+
+type Runnable = Exclude<ImageRule, { kind: 'absent' }>;
+
+export class ProcessRuntime implements Runtime {
+  readonly probes = true;
+  readonly #options: ProcessRuntimeOptions;
+  readonly #followed = new Set<() => void>();
+
+  constructor(options: ProcessRuntimeOptions) {
+    this.#options = options;
+  }
+
+  async setUp(pod: Pod): Promise<{ podIP: string }> {
+    const { volumes } = this.#options;
+    const uid = pod.metadata.uid!;
+    const podIP = await this.#address(pod, uid);
+    const place = this.place(uid);
+    await mkdir(place.directory, { recursive: true, mode: 0o700 });
+    await volumes.mount(pod, place, podIP);
+    await this.#configureStandIns(pod, place, podIP);
+    return { podIP };
+  }
+
+  async start(pod: Pod, container: Container, attempt: Attempt): Promise<Launched> {
+    const { images, logs, log } = this.#options;
+    const { image = '' } = container;
+    const rule = images.resolve(image);
+    if (rule.kind === 'absent') throw new StartError('ErrImagePull', rule.message);
+    const place = this.place(pod.metadata.uid!).container(container.name);
+    const cwd = join(place.root, posix.join('/', container.workingDir ?? ''));
+    await mkdir(cwd, { recursive: true, mode: 0o700 });
+    const { command, env } = await this.#commandOf(pod, container, place, attempt.podIP, rule);
+    const output = await logs.outputFor(place, attempt.restartCount);
+    try {
+      const marked = { ...env, [CONTAINER_VARIABLE]: `${place.directory}:${attempt.containerID}` };
+      const process = await launch({ command, env: marked, cwd, output: output.fd });
+      log.info({ pod: pod.metadata.name, container: container.name, pid: process.handle.pid }, 'started');
+      return {
+        process: { ...process, exited: this.#ended(process, container, place, rule) },
+        imageID: rule.kind === 'stand-in' ? 'tidegate://stand-in' : `tidegate://${command[0]}`,
+        note: noteOf(image, rule, command),
+        ...listening(container, rule),
+      };
+    } catch (error) {
+      throw new StartError('RunContainerError', spawnProblem(command, error as NodeJS.ErrnoException), {
+        cause: error,
+      });
+    } finally {
+      await output.close();
+    }
+  }
+
+  async adopt({ container, record, place, handle }: Known): Promise<Process | undefined> {
+    const { clock, images, logs } = this.#options;
+    const process = follow(handle, clock);
+    if (process === undefined) return undefined;
+    this.#followed.add(process.leave);
+    await logs.resume(place, record.restartCount);
+    const rule = images.resolve(record.image);
+    const exited = this.#ended(process, container, place, rule);
+    void exited.finally(() => this.#followed.delete(process.leave));
+    return { ...process, exited };
+  }
+
+  async release(uid: string): Promise<void> {
+    const { standIns, volumes, addresses } = this.#options;
+    await standIns.release(uid);
+    await volumes.unmount(uid);
+    await addresses.release(uid);
+  }
+
+  async remove(uid: string): Promise<void> {
+    await this.release(uid);
+    await this.#options.records.remove(uid);
+  }
+
+  place(uid: string): PodPlace {
+    return this.#options.records.place(uid);
+  }
+
+  /** An agent that was killed may have started what it had no time to note: that must not hold its ports for ever. */
+  async load(): Promise<PodRecord[]> {
+    const { records, log } = this.#options;
+    const known = await records.load();
+    const noted = new Set(
+      known.flatMap(({ uid, containers }) =>
+        Object.entries(containers)
+          .filter(([, { state }]) => state.type === 'running')
+          .map(([name, { containerID }]) => `${this.place(uid).container(name).directory}:${containerID}`),
+      ),
+    );
+    for (const { pid, container } of processesBelow(records.directory)) {
+      if (noted.has(container)) continue;
+      log.warn({ pid, container }, 'a process of a container that is not known to run; it is ended');
+      signalOne(pid, 'SIGKILL');
+    }
+    return known;
+  }
+
+  async save(record: PodRecord): Promise<void> {
+    await this.#options.records.save(record);
+  }
+
+  async close(): Promise<void> {
+    const { standIns, volumes, logs, onClose } = this.#options;
+    for (const leave of this.#followed) leave();
+    await standIns.close();
+    await volumes.close();
+    await logs.close();
+    await onClose();
+  }
+
+  async #address(pod: Pod, uid: string): Promise<string> {
+    const { addresses, podCIDR, nodeIP } = this.#options;
+    if (pod.spec?.hostNetwork === true) return nodeIP;
+    const cidr = podCIDR();
+    if (cidr === undefined) {
+      throw new SetUpError('NetworkNotReady', 'network is not ready: the node has no podCIDR yet');
+    }
+    const address = await addresses.allocate(uid, cidr);
+    if (address !== undefined) return address;
+    throw new SetUpError(
+      'FailedCreatePodSandBox',
+      `Failed to create pod sandbox: no address is left in ${cidr}`,
+    );
+  }
+
+  /** Those that run already, perhaps since before this agent, follow the Services that select the pod as it is now. */
+  async #configureStandIns(pod: Pod, place: PodPlace, podIP: string): Promise<void> {
+    const { images, standIns } = this.#options;
+    for (const container of allContainers(pod.spec!)) {
+      if (images.resolve(container.image ?? '').kind !== 'stand-in') continue;
+      await standIns.command(pod, container, place.container(container.name), podIP);
+    }
+  }
+
+  async #commandOf(
+    pod: Pod,
+    container: Container,
+    place: ContainerPlace,
+    podIP: string,
+    rule: Runnable,
+  ): Promise<{ command: string[]; env: Record<string, string> }> {
+    const { standIns, nodeIP } = this.#options;
+    const env = await this.#environmentOf(pod, container, place, podIP);
+    if (rule.kind === 'stand-in') {
+      return { command: await standIns.command(pod, container, place, podIP), env };
+    }
+    const placeholders = placeholdersOf(pod, container, place, { podIP, nodeIP });
+    const given = Object.entries(rule.env).map(([name, value]) => [name, fillIn(value, placeholders)]);
+    const command = rule.command.map((part) => fillIn(part, placeholders));
+    const args = (container.args ?? []).map((arg) => expand(arg, env));
+    return { command: [...command, ...args], env: { ...env, ...Object.fromEntries(given) } };
+  }
+
+  async #environmentOf(
+    pod: Pod,
+    container: Container,
+    place: ContainerPlace,
+    podIP: string,
+  ): Promise<Record<string, string>> {
+    try {
+      return await this.#options.environment.of(pod, container, place, podIP);
+    } catch (error) {
+      if (!(error instanceof EnvError)) throw error;
+      throw new StartError('CreateContainerConfigError', error.message, { cause: error });
+    }
+  }
+
+  async #ended(
+    process: Process,
+    container: Container | undefined,
+    place: ContainerPlace,
+    rule: ImageRule,
+  ): Promise<Exit> {
+    const exit = await process.exited;
+    await this.#options.logs.ended(place);
+    const message = await terminationMessage(place, container);
+    const forbidden =
+      rule.kind === 'stand-in' && exit.code === EXIT_PORT_NOT_ALLOWED && container !== undefined;
+    return {
+      ...exit,
+      ...(message === undefined ? {} : { message }),
+      ...(forbidden ? { advice: portAdvice(container) } : {}),
+    };
+  }
+}
+
+/** Nobody knows how the real program would start, so a stand-in counts as started when it listens. */
+function listening(container: Container, rule: Runnable): { listensOn?: number } {
+  const listensOn = rule.kind === 'stand-in' ? firstTcpPort(container) : undefined;
+  return listensOn === undefined ? {} : { listensOn };
+}
+
+const noteOf = (image: string, rule: Runnable, command: string[]): string =>
+  rule.kind === 'stand-in'
+    ? `Container image ${JSON.stringify(image)} is not run here: a stand-in answers for it`
+    : `Container image ${JSON.stringify(image)} stands for the command ${JSON.stringify(command.join(' '))}`;
+
+function spawnProblem([program = '']: string[], { code, message }: NodeJS.ErrnoException): string {
+  if (code === 'ENOENT') {
+    return `there is no program ${JSON.stringify(program)} on this machine; install it, or change the image's entry in images.yaml`;
+  }
+  if (code === 'EACCES') return `the program ${JSON.stringify(program)} may not be executed`;
+  return message;
+}
+
+async function terminationMessage(
+  { root }: ContainerPlace,
+  container: Container | undefined,
+): Promise<string | undefined> {
+  const path = container?.terminationMessagePath ?? TERMINATION_MESSAGE;
+  try {
+    const text = await readFile(join(root, posix.join('/', path)), 'utf8');
+    return text.slice(0, LONGEST_MESSAGE);
+  } catch {
+    return undefined; // Hardly any container writes one.
+  }
+}

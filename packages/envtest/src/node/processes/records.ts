@@ -1,0 +1,63 @@
+/** Where pods lie on disk: `STATE/pods/<uid>/{pod.json,containers/<name>/{root,logs}}`. */
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger } from '@tidegate/kube';
+import type { ContainerPlace, PodPlace } from '../contracts.ts';
+import type { PodRecord } from '../pods/record.ts';
+
+export class Records {
+  readonly #directory: string;
+  readonly #log: Logger;
+
+  constructor(stateDirectory: string, log: Logger) {
+    this.#directory = join(stateDirectory, 'pods');
+    this.#log = log;
+  }
+
+  get directory(): string {
+    return this.#directory;
+  }
+
+  place(uid: string): PodPlace {
+    const directory = join(this.#directory, uid);
+    const container = (name: string): ContainerPlace => {
+      const own = join(directory, 'containers', name);
+      return {
+        podDirectory: directory,
+        directory: own,
+        root: join(own, 'root'),
+        logDirectory: join(own, 'logs'),
+      };
+    };
+    return { directory, container };
+  }
+
+  async load(): Promise<PodRecord[]> {
+    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+    const records = await Promise.all((await readdir(this.#directory)).map((uid) => this.#read(uid)));
+    return records.filter((record) => record !== undefined);
+  }
+
+  /** Whole or not at all: a half-written record would cost a running container. */
+  async save(record: PodRecord): Promise<void> {
+    const file = join(this.#directory, record.uid, 'pod.json');
+    await mkdir(join(this.#directory, record.uid), { recursive: true, mode: 0o700 });
+    await writeFile(`${file}.tmp`, JSON.stringify(record), { mode: 0o600 });
+    await rename(`${file}.tmp`, file);
+  }
+
+  async remove(uid: string): Promise<void> {
+    await rm(join(this.#directory, uid), { recursive: true, force: true });
+  }
+
+  /** A directory that nobody can make sense of belongs to no pod that runs: it goes. */
+  async #read(uid: string): Promise<PodRecord | undefined> {
+    try {
+      return JSON.parse(await readFile(join(this.#directory, uid, 'pod.json'), 'utf8')) as PodRecord;
+    } catch (error) {
+      this.#log.warn({ err: error, uid }, 'the directory of a pod has no readable record; it is removed');
+      await this.remove(uid);
+      return undefined;
+    }
+  }
+}

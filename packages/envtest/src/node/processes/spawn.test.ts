@@ -1,0 +1,71 @@
+import { closeSync, openSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '@tidegate/kube';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventually } from '../testing/eventually.ts';
+import { CONTAINER_VARIABLE, processesBelow, startTicksOf } from './proc.ts';
+import { follow, launch } from './spawn.ts';
+
+let directory: string;
+let output: number;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'tidegate-spawn-'));
+  output = openSync(join(directory, 'out'), 'a');
+});
+afterAll(async () => {
+  closeSync(output);
+  await rm(directory, { recursive: true });
+});
+
+const run = (code: string, env: Record<string, string> = {}) =>
+  launch({ command: [process.execPath, '-e', code], env, cwd: directory, output });
+
+test('what a process prints goes to the file, and how it ends is known', async () => {
+  const child = await run('console.log("hello"); process.exit(5)');
+  expect(await child.exited).toEqual({ code: 5 });
+  expect(await readFile(join(directory, 'out'), 'utf8')).toContain('hello');
+  child.signal('SIGKILL'); // It has ended: reaches nobody.
+});
+
+test('a signal reaches the process, and its end takes its children along', async () => {
+  const nested = `require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(()=>{},1e3)']);setInterval(()=>{},1e3)`;
+  const child = await run(nested, { [CONTAINER_VARIABLE]: `${directory}/x:1` });
+  await eventually(() => expect(processesBelow(directory)).toHaveLength(2));
+  child.signal('SIGTERM');
+  expect(await child.exited).toEqual({ signal: 15 });
+  await eventually(() => expect(processesBelow(directory)).toEqual([]));
+});
+
+const orderly = `
+const { spawn } = require('node:child_process');
+spawn(process.execPath, ['-e', 'setInterval(()=>{},1e3)']).once('exit', () => process.exit(1));
+process.once('SIGTERM', () => setTimeout(() => process.exit(0), 200));
+console.log('both run');
+`;
+
+test('the request to end is for the process alone, which ends its children as it likes', async () => {
+  const child = await run(orderly, { [CONTAINER_VARIABLE]: `${directory}/y:1` });
+  await eventually(async () => expect(await readFile(join(directory, 'out'), 'utf8')).toContain('both run'));
+  child.signal('SIGTERM');
+  expect(await child.exited).toEqual({ code: 0 });
+  await eventually(() => expect(processesBelow(directory)).toEqual([]));
+});
+
+test('a program that does not exist is an error', async () => {
+  const missing = launch({ command: ['/no/such/program'], env: {}, cwd: directory, output });
+  await expect(missing).rejects.toThrow('ENOENT');
+});
+
+test('a process is followed by number and start time, and never taken for another one', async () => {
+  const child = await run('setInterval(()=>{},1e3)');
+  const { pid, startTicks } = child.handle;
+  expect(startTicksOf(pid)).toBe(startTicks);
+  expect(follow({ pid, startTicks: '1' }, systemClock)).toBeUndefined();
+  const followed = follow(child.handle, systemClock)!;
+  followed.signal('SIGKILL');
+  expect(await followed.exited).toEqual({});
+  expect(await child.exited).toEqual({ signal: 9 });
+  expect(follow(child.handle, systemClock)).toBeUndefined();
+});

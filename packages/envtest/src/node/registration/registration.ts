@@ -1,0 +1,149 @@
+import { isDeepStrictEqual } from 'node:util';
+import {
+  backoffDelay,
+  type Clock,
+  isAlreadyExists,
+  isNotFound,
+  type KubeClient,
+  type Logger,
+  NODES,
+  type Node,
+  sleep,
+} from '@tidegate/kube';
+import type * as core from 'kubernetes-types/core/v1.d.ts';
+import { timestamp } from '../pods/record.ts';
+import { NodeLease, RENEW_MS } from './lease.ts';
+import { type NodeDescription, newNode, nodeStatus, ownLabels } from './node-object.ts';
+
+export interface RegistrationOptions {
+  client: KubeClient;
+  description: NodeDescription;
+  /** The first signs of life of many nodes in one process are spread over this part (0 to 1) of a period. */
+  offset?: number;
+  clock: Clock;
+  log: Logger;
+}
+
+const STATUS_MS = 10_000;
+/** Without news the status is written this rarely: the lease is sign of life enough. */
+const STATUS_UNCHANGED_MS = 300_000;
+const RETRY = { baseMs: 200, maxMs: 7_000 };
+
+/** Puts the node on the map and keeps it there, until the signal is aborted. */
+export class Registration {
+  readonly #options: RegistrationOptions;
+  readonly #log: Logger;
+  #node: Node | undefined;
+  #reportedAt = 0;
+
+  constructor(options: RegistrationOptions) {
+    this.#options = options;
+    this.#log = options.log.child({ node: options.description.name });
+  }
+
+  /** Resolves when the Node is in the API, however long that takes. */
+  async register(signal: AbortSignal): Promise<Node> {
+    for (let failures = 0; ; failures++) {
+      try {
+        this.#node = await this.#createOrReconcile(signal);
+        return this.#node;
+      } catch (error) {
+        if (signal.aborted) throw error;
+        this.#log.warn({ err: error }, 'the node could not be registered yet');
+        await sleep(this.#options.clock, backoffDelay(failures, RETRY, Math.random), signal);
+      }
+    }
+  }
+
+  /** After `register`: gives signs of life. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#renewLease(signal), this.#reportStatus(signal)]);
+  }
+
+  async #createOrReconcile(signal: AbortSignal): Promise<Node> {
+    const { client, description, clock } = this.#options;
+    try {
+      const node = newNode(description, timestamp(clock.now()));
+      const created = await client.create<Node>(NODES, node, { signal });
+      this.#reportedAt = clock.monotonic();
+      return created;
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+    const node = await client.get(NODES, { name: description.name }, { signal });
+    const labels = ownLabels(description);
+    const current = node.metadata.labels ?? {};
+    if (Object.entries(labels).every(([name, value]) => current[name] === value)) return node;
+    return client.patch(NODES, { name: description.name }, 'merge', { metadata: { labels } }, { signal });
+  }
+
+  #renewLease(signal: AbortSignal): Promise<void> {
+    const lease = new NodeLease(this.#options.client, () => this.#node!, this.#options.clock);
+    return this.#every(RENEW_MS, signal, 'the lease could not be renewed', () => lease.renew(signal));
+  }
+
+  #reportStatus(signal: AbortSignal): Promise<void> {
+    return this.#every(STATUS_MS, signal, 'the status of the node could not be written', () =>
+      this.#report(signal),
+    );
+  }
+
+  async #every(
+    periodMs: number,
+    signal: AbortSignal,
+    problem: string,
+    work: () => Promise<void>,
+  ): Promise<void> {
+    const { clock, offset = 0 } = this.#options;
+    let failures = 0;
+    let waitMs = offset * periodMs;
+    while (!signal.aborted) {
+      try {
+        await sleep(clock, waitMs, signal);
+        await work();
+        failures = 0;
+        waitMs = periodMs;
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#log.warn({ err: error }, problem);
+        waitMs = backoffDelay(failures++, RETRY, Math.random);
+      }
+    }
+  }
+
+  /** Reads first: others write conditions and addresses, too, and what they wrote must be noticed. */
+  async #report(signal: AbortSignal): Promise<void> {
+    const { client, description, clock } = this.#options;
+    const { name } = description;
+    try {
+      const node = await client.get(NODES, { name }, { signal });
+      const status = nodeStatus(description, node.status, timestamp(clock.now()));
+      const quiet = clock.monotonic() - this.#reportedAt < STATUS_UNCHANGED_MS;
+      if (quiet && saysTheSame(node.status, status)) return;
+      await client.patch(NODES, { name, subresource: 'status' }, 'strategic', { status }, { signal });
+      this.#reportedAt = clock.monotonic();
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      this.#log.warn({}, 'the node was deleted; it registers again');
+      await this.register(signal);
+    }
+  }
+}
+
+/** But for the time of the heartbeat. */
+function saysTheSame(before: core.NodeStatus | undefined, now: core.NodeStatus): boolean {
+  const withoutTimes = (status: core.NodeStatus, type: string): unknown => {
+    const condition = status.conditions?.find((candidate) => candidate.type === type);
+    return [condition?.status, condition?.reason, condition?.message];
+  };
+  return (
+    before !== undefined &&
+    isDeepStrictEqual(before.addresses, now.addresses) &&
+    isDeepStrictEqual(before.capacity, now.capacity) &&
+    isDeepStrictEqual(before.nodeInfo, now.nodeInfo) &&
+    isDeepStrictEqual(before.daemonEndpoints, now.daemonEndpoints) &&
+    (now.conditions ?? []).every(({ type }) =>
+      isDeepStrictEqual(withoutTimes(before, type), withoutTimes(now, type)),
+    )
+  );
+}

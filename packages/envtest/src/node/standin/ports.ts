@@ -1,0 +1,39 @@
+import { matcherFromLabels, type Pod, type Service } from '@tidegate/kube';
+import type { Container } from '../contracts.ts';
+
+/**
+ * The ports a stand-in listens on: those its container declares, and those that Services expect of the pod. The
+ * latter belong to no container by name, so one of them takes all that nobody declares.
+ */
+export function standInPorts(
+  pod: Pod,
+  container: Container,
+  selecting: readonly Service[],
+  takesUndeclared: boolean,
+): number[] {
+  const ports = new Set(tcpPorts(container));
+  const declared = new Set((pod.spec?.containers ?? []).flatMap(tcpPorts));
+  for (const port of takesUndeclared ? selecting.flatMap(targetPorts) : []) {
+    if (!declared.has(port)) ports.add(port);
+  }
+  return [...ports].sort((a, b) => a - b);
+}
+
+const isTcp = ({ protocol }: { protocol?: string }): boolean => protocol === undefined || protocol === 'TCP';
+
+const tcpPorts = ({ ports = [] }: Container): number[] =>
+  ports.filter(isTcp).map(({ containerPort }) => containerPort);
+
+/** A named target is a declared port of some container, by definition. */
+const targetPorts = ({ spec }: Service): number[] =>
+  (spec?.ports ?? [])
+    .filter(isTcp)
+    .map(({ targetPort, port }) => (targetPort === undefined || targetPort === 0 ? port : targetPort))
+    .filter((port) => typeof port === 'number');
+
+/** Without a selector a Service has its endpoints from somewhere else. */
+export function selects({ metadata, spec }: Service, pod: Pod): boolean {
+  const selector = matcherFromLabels(spec?.selector ?? {});
+  if (selector.empty || metadata.namespace !== pod.metadata.namespace) return false;
+  return selector.matches(pod.metadata.labels);
+}

@@ -1,0 +1,140 @@
+import { existsSync } from 'node:fs';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Informer, type Logger, type Node, type Pod, Serial, type Service } from '@tidegate/kube';
+import type { Container, ContainerPlace, Images, StandIns } from '../contracts.ts';
+import type { StandInConfig } from './config.ts';
+import { selects, standInPorts } from './ports.ts';
+
+const POOL_LABELS = ['apps.openyurt.io/nodepool', 'apps.kubeedge.io/belonging-to'];
+
+export interface StandInProcessesOptions {
+  nodeName: string;
+  /** Of at least this node. */
+  nodes: Informer<Node>;
+  services: Informer<Service>;
+  images: Images;
+  logger: Logger;
+}
+
+interface StandIn {
+  pod: Pod;
+  container: Container;
+  address: string;
+  file: string;
+  /** What the file says, or is about to say. */
+  text: string;
+  writes: Serial;
+}
+
+/** Writes what each stand-in of this node needs to know, and again when a Service or the node's pool changes it. */
+export class StandInProcesses implements StandIns {
+  readonly #options: StandInProcessesOptions;
+  /** By the uid of the pod. */
+  readonly #standIns = new Map<string, StandIn[]>();
+  readonly #detach: (() => void)[];
+
+  constructor(options: StandInProcessesOptions) {
+    this.#options = options;
+    options.services.addIndex('namespace', byNamespace);
+    const follow = (service: Service): void =>
+      this.#refresh(({ pod }) => pod.metadata.namespace === service.metadata.namespace);
+    this.#detach = [
+      options.services.addHandler({
+        onAdd: follow,
+        onUpdate: (_old, service) => follow(service),
+        onDelete: follow,
+      }),
+      options.nodes.addHandler({
+        onUpdate: (old, node) => {
+          if (node.metadata.name === options.nodeName && poolOf(old) !== poolOf(node))
+            this.#refresh(() => true);
+        },
+      }),
+    ];
+  }
+
+  async command(pod: Pod, container: Container, place: ContainerPlace, podIP: string): Promise<string[]> {
+    await mkdir(place.directory, { recursive: true, mode: 0o700 });
+    const file = join(place.directory, 'stand-in.json');
+    const standIn = { pod, container, address: podIP, file, text: '', writes: new Serial() };
+    const uid = pod.metadata.uid ?? '';
+    const others = (this.#standIns.get(uid) ?? []).filter((other) => other.file !== file);
+    this.#standIns.set(uid, [...others, standIn]);
+    await this.#write(standIn);
+    // The smallest nursery: a stand-in has next to no live data.
+    return [process.execPath, '--max-semi-space-size=1', standInProgram(), '--config', file];
+  }
+
+  async release(uid: string): Promise<void> {
+    const standIns = this.#standIns.get(uid) ?? [];
+    this.#standIns.delete(uid);
+    await Promise.all(standIns.map(({ writes }) => writes.idle()));
+  }
+
+  async close(): Promise<void> {
+    for (const detach of this.#detach) detach();
+    await Promise.all([...this.#standIns.keys()].map((uid) => this.release(uid)));
+  }
+
+  #refresh(concerned: (standIn: StandIn) => boolean): void {
+    for (const standIn of [...this.#standIns.values()].flat()) {
+      if (!concerned(standIn)) continue;
+      this.#write(standIn).catch((err: unknown) =>
+        this.#options.logger.error({ err, file: standIn.file }, 'the ports of a stand-in can not be changed'),
+      );
+    }
+  }
+
+  /** One write after the other, each whole or not at all; none when nothing changed. */
+  #write(standIn: StandIn): Promise<void> {
+    const text = `${JSON.stringify(this.#configOf(standIn), null, 2)}\n`;
+    if (text === standIn.text) return standIn.writes.idle();
+    standIn.text = text;
+    return standIn.writes.run(async () => {
+      await writeFile(`${standIn.file}.tmp`, text, { mode: 0o600 });
+      await rename(`${standIn.file}.tmp`, standIn.file);
+    });
+  }
+
+  #configOf({ pod, container, address }: StandIn): StandInConfig {
+    const { nodeName, nodes, services, images } = this.#options;
+    const { name: podName = '', namespace = '', ownerReferences = [] } = pod.metadata;
+    const isInit = !(pod.spec?.containers ?? []).some(({ name }) => name === container.name);
+    const selecting = services.cache
+      .byIndex('namespace', namespace)
+      .filter((service) => selects(service, pod));
+    const first = pod.spec?.containers.find(({ image = '' }) => images.resolve(image).kind === 'stand-in');
+    return {
+      pod: podName,
+      namespace,
+      node: nodeName,
+      pool: poolOf(nodes.cache.get(nodeName)),
+      image: container.image ?? '',
+      address,
+      ports: standInPorts(pod, container, selecting, first?.name === container.name),
+      completes:
+        ownerReferences.some(({ kind, controller }) => kind === 'Job' && controller === true) ||
+        (isInit && container.restartPolicy !== 'Always'),
+    };
+  }
+}
+
+const byNamespace = ({ metadata }: Service): string[] => [metadata.namespace ?? ''];
+
+function poolOf(node: Node | undefined): string | null {
+  const label = POOL_LABELS.find((name) => node?.metadata.labels?.[name] !== undefined);
+  return label === undefined ? null : node!.metadata.labels![label]!;
+}
+
+/** The bundle that `main.ts` becomes, wherever in `dist/` or `src/` this code is. */
+function standInProgram(): string {
+  for (let folder = new URL('.', import.meta.url); ; folder = new URL('..', folder)) {
+    const program = new URL('dist/node/stand-in.js', folder);
+    if (existsSync(program)) return fileURLToPath(program);
+    if (folder.pathname === '/') {
+      throw new Error('dist/node/stand-in.js is missing: run `npm run build` in the folder of tidegate');
+    }
+  }
+}

@@ -1,0 +1,171 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Clock, type KubeClient, type Logger, type Pod, Serial, systemClock } from '@tidegate/kube';
+import type * as core from 'kubernetes-types/core/v1.d.ts';
+import { type PodPlace, VolumeError, type Volumes } from '../contracts.ts';
+import type { Allocatable } from '../env/index.ts';
+import { podReferences, type References } from '../references/index.ts';
+import { replaceContents } from './atomic-directory.ts';
+import { contentsOf } from './contents.ts';
+import { linkMounts } from './mounts.ts';
+import { type Payload, samePayload } from './payload.ts';
+import { PodTokens } from './tokens.ts';
+
+export interface PodVolumesOptions {
+  client: KubeClient;
+  /** Shared with the environments: what a pod refers to is held from `mount` to `unmount`. */
+  references: References;
+  nodeIP: string;
+  allocatable: () => Allocatable;
+  logger: Logger;
+  clock?: Clock;
+}
+
+interface Mounted {
+  pod: Pod;
+  place: PodPlace;
+  podIP: string;
+  tokens: PodTokens;
+  /** What each volume's directory holds. */
+  written: Map<string, Payload>;
+  /** Writes of one pod follow each other. */
+  work: Serial;
+  refreshPending: boolean;
+  cancelRenewal: () => void;
+}
+
+/** Never busier than this, whatever the lifetimes of tokens are. */
+const SHORTEST_RENEWAL_MS = 1_000;
+
+/** Keeps the files of pods equal to what the API says, until they are unmounted. */
+export class PodVolumes implements Volumes {
+  readonly #options: PodVolumesOptions;
+  readonly #clock: Clock;
+  readonly #mounted = new Map<string, Mounted>();
+
+  constructor(options: PodVolumesOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    options.references.onChange((uids) => {
+      for (const uid of uids) this.#refresh(uid);
+    });
+  }
+
+  async mount(pod: Pod, place: PodPlace, podIP: string): Promise<void> {
+    const uid = pod.metadata.uid ?? '';
+    this.#options.references.hold(uid, podReferences(pod));
+    const mounted = this.#mounted.get(uid) ?? this.#newMounted(pod, place);
+    this.#mounted.set(uid, mounted);
+    Object.assign(mounted, { pod, place, podIP });
+    await mounted.work.run(async () => {
+      await this.#writeAll(mounted);
+      await linkAll(mounted);
+    });
+  }
+
+  async unmount(uid: string): Promise<void> {
+    const mounted = this.#mounted.get(uid);
+    this.#mounted.delete(uid);
+    this.#options.references.release(uid);
+    mounted?.cancelRenewal();
+    await mounted?.work.idle();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#mounted.keys()].map((uid) => this.unmount(uid)));
+  }
+
+  #newMounted(pod: Pod, place: PodPlace): Mounted {
+    return {
+      pod,
+      place,
+      podIP: '',
+      tokens: new PodTokens(this.#options.client, this.#clock),
+      written: new Map(),
+      work: new Serial(),
+      refreshPending: false,
+      cancelRenewal: () => {},
+    };
+  }
+
+  /** Something that the files come from has changed. Several changes in a row become one refresh. */
+  #refresh(uid: string): void {
+    const mounted = this.#mounted.get(uid);
+    if (mounted === undefined || mounted.refreshPending) return;
+    mounted.refreshPending = true;
+    mounted.work
+      .run(async () => {
+        mounted.refreshPending = false;
+        if (this.#mounted.get(uid) === mounted) await this.#writeAll(mounted);
+      })
+      .catch((err: unknown) => {
+        const { namespace, name } = mounted.pod.metadata;
+        this.#options.logger.warn({ err, pod: `${namespace}/${name}` }, 'volumes keep what they have');
+      });
+  }
+
+  async #writeAll(mounted: Mounted): Promise<void> {
+    const problems: unknown[] = [];
+    for (const volume of usedVolumes(mounted.pod)) {
+      // One volume that can not be refreshed must not keep the others from it.
+      await this.#write(mounted, volume).catch((error: unknown) => problems.push(error));
+    }
+    this.#scheduleRenewal(mounted);
+    if (problems.length > 0) throw problems[0];
+  }
+
+  async #write(mounted: Mounted, volume: core.Volume): Promise<void> {
+    const { references, nodeIP, allocatable } = this.#options;
+    const { pod, place, podIP, tokens, written } = mounted;
+    const directory = directoryOf(place, volume.name);
+    try {
+      const sources = { pod, podIP, nodeIP, references, tokens, allocatable: allocatable() };
+      const payload = await contentsOf(volume, sources);
+      const before = written.get(volume.name);
+      if (payload === undefined) await mkdir(directory, { recursive: true, mode: 0o700 });
+      else if (before === undefined || !samePayload(before, payload)) {
+        await replaceContents(directory, payload);
+        written.set(volume.name, payload);
+      }
+    } catch (cause) {
+      const message = cause instanceof Error ? cause.message : String(cause);
+      throw new VolumeError(
+        `MountVolume.SetUp failed for volume ${JSON.stringify(volume.name)} : ${message}`,
+        {
+          cause,
+        },
+      );
+    }
+  }
+
+  #scheduleRenewal(mounted: Mounted): void {
+    const uid = mounted.pod.metadata.uid ?? '';
+    mounted.cancelRenewal();
+    const { renewAt } = mounted.tokens;
+    if (renewAt === Number.POSITIVE_INFINITY || this.#mounted.get(uid) !== mounted) return;
+    const wait = Math.max(SHORTEST_RENEWAL_MS, renewAt - this.#clock.now());
+    mounted.cancelRenewal = this.#clock.after(wait, () => this.#refresh(uid));
+  }
+}
+
+const directoryOf = (place: PodPlace, volume: string): string => join(place.directory, 'volumes', volume);
+
+const containersOf = ({ spec }: Pod): core.Container[] => [
+  ...(spec?.initContainers ?? []),
+  ...(spec?.containers ?? []),
+];
+
+/** As a kubelet: what no container mounts may be missing. */
+function usedVolumes(pod: Pod): core.Volume[] {
+  const used = new Set(
+    containersOf(pod).flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)),
+  );
+  return (pod.spec?.volumes ?? []).filter(({ name }) => used.has(name));
+}
+
+async function linkAll({ pod, place }: Mounted): Promise<void> {
+  for (const container of containersOf(pod)) {
+    const { root } = place.container(container.name);
+    await linkMounts(container, root, (volume) => directoryOf(place, volume));
+  }
+}

@@ -1,0 +1,136 @@
+import type { Status, StatusDetails } from '@tidegate/kube';
+import { type FieldError, fieldErrorMessage } from './field-error.ts';
+
+/** Anything that is answered with a failure Status. Whatever else is thrown becomes a 500. */
+export class ApiError extends Error {
+  readonly status: Status;
+
+  constructor(code: number, reason: string, message: string, details?: StatusDetails, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'ApiError';
+    this.status = {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message,
+      ...(reason === '' ? {} : { reason }),
+      ...(details === undefined ? {} : { details }),
+      code,
+    };
+  }
+}
+
+/** The resource an error speaks of. `resource` is the plural, qualified where the real server qualifies it. */
+export interface ResourceRef {
+  group: string;
+  resource: string;
+}
+
+const qualified = (ref: ResourceRef): string =>
+  ref.group === '' ? ref.resource : `${ref.resource}.${ref.group}`;
+
+const detailsOf = (ref: ResourceRef, name: string): StatusDetails => ({
+  ...(name === '' ? {} : { name }),
+  ...(ref.group === '' ? {} : { group: ref.group }),
+  kind: ref.resource,
+});
+
+export const notFound = (ref: ResourceRef, name: string): ApiError =>
+  new ApiError(404, 'NotFound', `${qualified(ref)} "${name}" not found`, detailsOf(ref, name));
+
+export const alreadyExists = (ref: ResourceRef, name: string): ApiError =>
+  new ApiError(409, 'AlreadyExists', `${qualified(ref)} "${name}" already exists`, detailsOf(ref, name));
+
+export const conflict = (ref: ResourceRef, name: string, why: string): ApiError =>
+  new ApiError(
+    409,
+    'Conflict',
+    `Operation cannot be fulfilled on ${qualified(ref)} "${name}": ${why}`,
+    detailsOf(ref, name),
+  );
+
+export const OBJECT_MODIFIED =
+  'the object has been modified; please apply your changes to the latest version and try again';
+
+export const forbidden = (ref: ResourceRef, name: string, why: string): ApiError =>
+  new ApiError(
+    403,
+    'Forbidden',
+    name === ''
+      ? `${qualified(ref)} is forbidden: ${why}`
+      : `${qualified(ref)} ${JSON.stringify(name)} is forbidden: ${why}`,
+    detailsOf(ref, name),
+  );
+
+export const unauthorized = (): ApiError => new ApiError(401, 'Unauthorized', 'Unauthorized');
+
+export const badRequest = (message: string): ApiError => new ApiError(400, 'BadRequest', message);
+
+export const methodNotAllowed = (): ApiError =>
+  new ApiError(
+    405,
+    'MethodNotAllowed',
+    'the server does not allow this method on the requested resource',
+    {},
+  );
+
+/** A path that names nothing, such as a subresource that the kind does not have. */
+export const noSuchPath = (): ApiError =>
+  new ApiError(404, 'NotFound', 'the server could not find the requested resource', {});
+
+/** The list or watch starts at a revision that is no longer kept. */
+export const expired = (message: string): ApiError => new ApiError(410, 'Expired', message);
+
+/** A watch from a version whose changes are forgotten; `oldest` is the first that is still known. */
+export const tooOldResourceVersion = (requested: string | number, oldest: string | number): ApiError =>
+  expired(`too old resource version: ${requested} (${oldest})`);
+
+/** A list at exactly a version that is not kept. */
+export const listTooOld = (): ApiError => expired('The resourceVersion for the provided list is too old.');
+
+/** The next page of a list whose version is no longer kept. A client that reads on with `continue` gets the newest. */
+export function continueTooOld(continueToken?: string): ApiError {
+  const failure = expired(
+    'The provided continue parameter is too old to display a consistent list result. You can start a new list without ' +
+      'the continue parameter, or use the continue token in this response to retrieve the remainder of the results. ' +
+      'Continuing with the provided token results in an inconsistent list - objects that were created, modified, or ' +
+      'deleted between the time the first chunk was returned and now may show up in the list.',
+  );
+  if (continueToken !== undefined) failure.status.metadata = { continue: continueToken };
+  return failure;
+}
+
+/** The client has seen a version that did not get here yet. */
+export const tooLargeResourceVersion = (requested: string | number, current: string | number): ApiError =>
+  new ApiError(504, 'Timeout', `Timeout: Too large resource version: ${requested}, current: ${current}`, {
+    causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+    retryAfterSeconds: 1,
+  });
+
+/** 422 with one cause a field. `kind` is the Kind, not the resource: `Ingress.networking.k8s.io "x" is invalid: ...`. */
+export function invalid(kind: { group: string; kind: string }, name: string, errors: FieldError[]): ApiError {
+  const qualifiedKind = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
+  const messages = [...new Set(errors.map(fieldErrorMessage))];
+  const text = messages.length === 1 ? messages[0] : `[${messages.join(', ')}]`;
+  return new ApiError(422, 'Invalid', `${qualifiedKind} ${JSON.stringify(name)} is invalid: ${text}`, {
+    ...(name === '' ? {} : { name }),
+    ...(kind.group === '' ? {} : { group: kind.group }),
+    ...(kind.kind === '' ? {} : { kind: kind.kind }),
+    causes: errors.map((e) => ({ reason: e.reason, message: e.body, field: e.field })),
+  });
+}
+
+export const unsupportedMediaType = (message: string): ApiError =>
+  new ApiError(415, 'UnsupportedMediaType', message);
+
+export const internalError = (cause: unknown): ApiError => {
+  const text = cause instanceof Error ? cause.message : String(cause);
+  return new ApiError(
+    500,
+    'InternalError',
+    `Internal error occurred: ${text}`,
+    { causes: [{ message: text }] },
+    cause,
+  );
+};

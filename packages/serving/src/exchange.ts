@@ -1,0 +1,102 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { Status } from '@tidegate/kube';
+import { stringify } from 'yaml';
+
+/** Below this size zipping costs more than it saves; the real server draws the line at the same place. */
+const COMPRESS_FROM = 128 * 1024;
+
+/** Lists are handed to the socket in pieces of about this size, so that a huge one does not hold up everybody else. */
+const WRITE_SIZE = 256 * 1024;
+
+const zip = promisify(gzip);
+
+/** Answers one request: the pair that node hands out, and what has to go along with the answer. */
+export class Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly #warnings: string[] = [];
+
+  constructor(request: IncomingMessage, response: ServerResponse) {
+    this.request = request;
+    this.response = response;
+  }
+
+  warn(message: string): void {
+    // One header line each: nothing that a tenant wrote may break out of it.
+    const text = message.replace(/[\r\n\0]+/g, ' ').replace(/(["\\])/g, '\\$1');
+    const line = `299 - "${text.slice(0, 1024)}"`;
+    if (!this.#warnings.includes(line)) this.#warnings.push(line);
+  }
+
+  head(code: number, type: string, headers: Record<string, string | number> = {}): void {
+    this.response.writeHead(code, {
+      'Content-Type': type,
+      // Unless whoever answers has said otherwise.
+      'Cache-Control': this.response.getHeader('Cache-Control') ?? 'no-cache, private',
+      ...(this.#warnings.length > 0 && { Warning: this.#warnings }),
+      ...headers,
+    });
+  }
+
+  async object(code: number, object: unknown, format: 'json' | 'yaml' = 'json'): Promise<void> {
+    if (format === 'yaml') await this.bytes(code, 'application/yaml', [Buffer.from(stringify(object))]);
+    else await this.bytes(code, 'application/json', [Buffer.from(`${JSON.stringify(object)}\n`)]);
+  }
+
+  async status(status: Status): Promise<void> {
+    const retry = status.details?.retryAfterSeconds;
+    if (retry !== undefined) this.response.setHeader('Retry-After', String(retry));
+    await this.object(status.code, status);
+  }
+
+  async text(code: number, text: string): Promise<void> {
+    await this.bytes(code, 'text/plain; charset=utf-8', [Buffer.from(text)]);
+  }
+
+  /** Sends buffers as one body, zipped where the client takes that and it is worth it. */
+  async bytes(code: number, type: string, parts: Buffer[]): Promise<void> {
+    let size = 0;
+    for (const part of parts) size += part.length;
+    if (size >= COMPRESS_FROM && /\bgzip\b/.test(String(this.request.headers['accept-encoding'] ?? ''))) {
+      const zipped = await zip(Buffer.concat(parts, size), { level: 1 });
+      this.head(code, type, {
+        'Content-Length': zipped.length,
+        'Content-Encoding': 'gzip',
+        Vary: 'Accept-Encoding',
+      });
+      this.response.end(zipped);
+      return;
+    }
+    this.head(code, type, { 'Content-Length': size });
+    await this.#send(parts);
+  }
+
+  async #send(parts: Buffer[]): Promise<void> {
+    let pending: Buffer[] = [];
+    let size = 0;
+    for (const part of parts) {
+      pending.push(part);
+      size += part.length;
+      if (size < WRITE_SIZE) continue;
+      if (!this.response.write(Buffer.concat(pending, size))) await this.#drained();
+      if (this.response.destroyed) return;
+      pending = [];
+      size = 0;
+    }
+    this.response.end(pending.length === 1 ? pending[0] : Buffer.concat(pending, size));
+  }
+
+  #drained(): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        this.response.off('drain', done);
+        this.response.off('close', done);
+        resolve();
+      };
+      this.response.on('drain', done);
+      this.response.on('close', done);
+    });
+  }
+}

@@ -1,0 +1,117 @@
+import { parseFieldSelector, SelectorError } from '@tidegate/kube';
+
+export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
+
+/** What a request is about, read off its method, path and query alone. */
+export interface ResourceRequest {
+  type: 'resource';
+  verb: Verb;
+  group: string;
+  version: string;
+  resource: string;
+  subresource: string;
+  /** What stands behind the subresource, percent-encoded: only proxies have a use for it. */
+  subpath: string;
+  namespace: string;
+  name: string;
+  /** What the field selector pins down, for whoever decides by it: a node may list the pods bound to it, no others. */
+  fields: Record<string, string>;
+}
+
+export interface PathRequest {
+  type: 'path';
+  verb: string;
+  path: string;
+}
+
+export type RequestInfo = ResourceRequest | PathRequest;
+
+/** Words that stand behind a namespace's name and are subresources of it, not resources inside it. */
+const NAMESPACE_SUBRESOURCES = new Set(['status', 'finalize']);
+
+/**
+ * `/api/v1/namespaces/a/pods/b/log` and `/apis/apps/v1/deployments` become a ResourceRequest; everything else, the
+ * discovery paths among it, a PathRequest. Path segments are percent-decoded after splitting, so that an encoded slash
+ * in a name can not reach into another path.
+ */
+export function requestInfo(method: string, url: URL): RequestInfo {
+  const segments = url.pathname.split('/').filter((s) => s !== '');
+  const rest = resourceSegments(segments);
+  if (rest === undefined) return { type: 'path', verb: method.toLowerCase(), path: url.pathname };
+  const { group, version } = rest;
+  let parts = rest.parts.map(decodeSegment);
+  let namespace = '';
+  if (parts[0] === 'namespaces' && parts.length > 1) {
+    namespace = parts[1] ?? '';
+    if (parts.length > 2 && !NAMESPACE_SUBRESOURCES.has(parts[2] ?? '')) parts = parts.slice(2);
+  }
+  const [resource = '', name = '', subresource = '', ...subpath] = parts;
+  // A list narrowed to one name counts as a request for that name: RBAC's resourceNames apply to it.
+  const fields = pinnedFields(url.searchParams.get('fieldSelector'));
+  const selectedName = name === '' ? (fields['metadata.name'] ?? '') : name;
+  return {
+    type: 'resource',
+    verb: verbOf(method, name !== '', isWatch(url.searchParams)),
+    group,
+    version,
+    resource,
+    subresource,
+    subpath: subpath.map(encodeURIComponent).join('/'),
+    namespace,
+    name: method === 'GET' ? selectedName : name,
+    fields,
+  };
+}
+
+function resourceSegments(
+  segments: string[],
+): { group: string; version: string; parts: string[] } | undefined {
+  const [root, first = '', second = ''] = segments;
+  if (root === 'api' && segments.length > 2) return { group: '', version: first, parts: segments.slice(2) };
+  if (root === 'apis' && segments.length > 3)
+    return { group: first, version: second, parts: segments.slice(3) };
+  return undefined;
+}
+
+function decodeSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    // A stray percent sign is no encoding: taken as it stands, it will not match any name.
+    return segment;
+  }
+}
+
+export const isWatch = (query: URLSearchParams): boolean => {
+  const watch = query.get('watch');
+  return watch !== null && watch !== '0' && watch !== 'false';
+};
+
+function verbOf(method: string, named: boolean, watch: boolean): Verb {
+  switch (method) {
+    case 'POST':
+      return 'create';
+    case 'PUT':
+      return 'update';
+    case 'PATCH':
+      return 'patch';
+    case 'DELETE':
+      return named ? 'delete' : 'deletecollection';
+    default:
+      if (watch && !named) return 'watch';
+      return named ? 'get' : 'list';
+  }
+}
+
+/** The equality requirements of a field selector; one that can not be read pins nothing, and is refused later. */
+function pinnedFields(selector: string | null): Record<string, string> {
+  if (selector === null || selector === '') return {};
+  try {
+    const { requirements } = parseFieldSelector(selector);
+    const pinned = requirements.filter((r) => r.operator === '=').map((r) => [r.field, r.value]);
+    return Object.fromEntries(pinned) as Record<string, string>;
+  } catch (error) {
+    if (error instanceof SelectorError) return {};
+    throw error;
+  }
+}

@@ -1,0 +1,114 @@
+import {
+  type Condition,
+  type CronJob,
+  type DaemonSet,
+  type Deployment,
+  getCondition,
+  isBeingDeleted,
+  isConditionTrue,
+  type Job,
+  type KubeObject,
+  type Pod,
+  parseApiVersion,
+  type ReplicaSet,
+  type StatefulSet,
+} from '@tidegate/kube';
+
+export interface Availability {
+  readonly available: boolean;
+  readonly reason: string;
+  readonly message: string;
+}
+
+const available = (message: string): Availability => ({ available: true, reason: 'Available', message });
+const rollingOut = (message: string): Availability => ({ available: false, reason: 'RollingOut', message });
+
+/** Whether what was asked for is there, as `kubectl rollout status` sees it. Other kinds are available once they exist. */
+export function availabilityOf(object: KubeObject): Availability {
+  if (isBeingDeleted(object))
+    return { available: false, reason: 'Terminating', message: 'it is being deleted' };
+  switch (`${parseApiVersion(object.apiVersion).group}/${object.kind}`) {
+    case 'apps/Deployment':
+      return ofDeployment(object as Deployment);
+    case 'apps/ReplicaSet':
+      return ofReplicaSet(object as ReplicaSet);
+    case 'apps/StatefulSet':
+      return ofStatefulSet(object as StatefulSet);
+    case 'apps/DaemonSet':
+      return ofDaemonSet(object as DaemonSet);
+    case 'batch/Job':
+      return ofJob(object as Job);
+    case 'batch/CronJob':
+      return available(`its schedule is ${(object as CronJob).spec?.schedule}`);
+    case '/Pod':
+      return ofPod(object as Pod);
+    default:
+      return available('it is as the template says');
+  }
+}
+
+/** Until its controller has looked at the newest spec, the numbers speak of an older one. */
+const isSeen = ({ metadata, status }: { metadata: { generation?: number }; status?: unknown }): boolean =>
+  ((status as { observedGeneration?: number } | undefined)?.observedGeneration ?? 0) >=
+  (metadata.generation ?? 0);
+
+const NOT_SEEN = rollingOut('its controller has not seen the change yet');
+
+function ofDeployment(deployment: Deployment): Availability {
+  if (!isSeen(deployment)) return NOT_SEEN;
+  const wanted = deployment.spec?.replicas ?? 1;
+  const { replicas = 0, updatedReplicas = 0, availableReplicas = 0, conditions } = deployment.status ?? {};
+  const progressing = getCondition((conditions ?? []) as Condition[], 'Progressing');
+  if (progressing?.reason === 'ProgressDeadlineExceeded')
+    return { available: false, reason: progressing.reason, message: progressing.message };
+  if (updatedReplicas < wanted) return rollingOut(`${updatedReplicas} of ${wanted} pods are updated`);
+  if (replicas > updatedReplicas)
+    return rollingOut(`old pods that are still there: ${replicas - updatedReplicas}`);
+  return enough(availableReplicas, wanted);
+}
+
+const enough = (count: number, wanted: number): Availability =>
+  count < wanted
+    ? rollingOut(`${count} of ${wanted} pods are available`)
+    : available(wanted === 0 ? 'no pods are wanted' : `${count} of ${wanted} pods are available`);
+
+const ofReplicaSet = (set: ReplicaSet): Availability =>
+  isSeen(set) ? enough(set.status?.availableReplicas ?? 0, set.spec?.replicas ?? 1) : NOT_SEEN;
+
+function ofStatefulSet(set: StatefulSet): Availability {
+  if (!isSeen(set)) return NOT_SEEN;
+  const wanted = set.spec?.replicas ?? 1;
+  const { updateStrategy } = set.spec ?? {};
+  const { replicas = 0, updatedReplicas = 0, availableReplicas = 0 } = set.status ?? {};
+  const toUpdate =
+    updateStrategy?.type === 'OnDelete' ? 0 : wanted - (updateStrategy?.rollingUpdate?.partition ?? 0);
+  if (updatedReplicas < toUpdate) return rollingOut(`${updatedReplicas} of ${toUpdate} pods are updated`);
+  if (replicas > wanted) return rollingOut(`pods too many that are still there: ${replicas - wanted}`);
+  return enough(availableReplicas, wanted);
+}
+
+function ofDaemonSet(set: DaemonSet): Availability {
+  if (!isSeen(set)) return NOT_SEEN;
+  const { desiredNumberScheduled = 0, updatedNumberScheduled = 0, numberAvailable = 0 } = set.status ?? {};
+  if (set.spec?.updateStrategy?.type !== 'OnDelete' && updatedNumberScheduled < desiredNumberScheduled)
+    return rollingOut(`${updatedNumberScheduled} of ${desiredNumberScheduled} pods are updated`);
+  return enough(numberAvailable, desiredNumberScheduled);
+}
+
+function ofJob({ status, spec }: Job): Availability {
+  const conditions = (status?.conditions ?? []) as Condition[];
+  const failed = getCondition(conditions, 'Failed');
+  if (failed?.status === 'True')
+    return { available: false, reason: 'JobFailed', message: failed.message || 'the job has failed' };
+  if (isConditionTrue(conditions, 'Complete')) return available('the job is complete');
+  return rollingOut(`${status?.succeeded ?? 0} of ${spec?.completions ?? 1} pods have succeeded`);
+}
+
+function ofPod({ status }: Pod): Availability {
+  if (status?.phase === 'Succeeded') return available('the pod has succeeded');
+  if (status?.phase === 'Failed')
+    return { available: false, reason: 'PodFailed', message: status.message || 'the pod has failed' };
+  return isConditionTrue((status?.conditions ?? []) as Condition[], 'Ready')
+    ? available('the pod is ready')
+    : rollingOut(`the pod is ${status?.phase === 'Running' ? 'running and not ready' : 'not running yet'}`);
+}

@@ -1,0 +1,55 @@
+import {
+  type DiscoveredResource,
+  type Discovery,
+  type GroupVersionKind,
+  type KubeObject,
+  UnknownKindError,
+} from '@tidegate/kube';
+import type { EdgeApplication } from '../../api/index.ts';
+import { isMap } from '../json.ts';
+import { kindOf, type ScopeOf } from '../render/scopes.ts';
+
+/** What the cluster says of the kinds that an application has objects of. */
+export class Kinds {
+  readonly #resources: ReadonlyMap<string, DiscoveredResource | undefined>;
+
+  private constructor(resources: ReadonlyMap<string, DiscoveredResource | undefined>) {
+    this.#resources = resources;
+  }
+
+  static async of({ spec }: EdgeApplication, discovery: Discovery): Promise<Kinds> {
+    const resources = new Map<string, DiscoveredResource | undefined>();
+    for (const manifest of (spec.workloadTemplate?.manifests ?? []) as unknown[]) {
+      const { apiVersion, kind } = isMap(manifest) ? manifest : {};
+      if (typeof apiVersion !== 'string' || typeof kind !== 'string') continue;
+      const gvk = kindOf({ apiVersion, kind });
+      if (!resources.has(textOf(gvk))) resources.set(textOf(gvk), await find(discovery, gvk));
+    }
+    return new Kinds(resources);
+  }
+
+  readonly scopeOf: ScopeOf = (gvk) => {
+    const resource = this.#resources.get(textOf(gvk));
+    return resource && (resource.namespaced ? 'Namespaced' : 'Cluster');
+  };
+
+  resourceOf(object: Pick<KubeObject, 'apiVersion' | 'kind'>): DiscoveredResource | undefined {
+    return this.#resources.get(textOf(kindOf(object)));
+  }
+
+  /** They may be installed later. */
+  get hasUnknown(): boolean {
+    return [...this.#resources.values()].includes(undefined);
+  }
+}
+
+const textOf = ({ group, version, kind }: GroupVersionKind): string => `${kind}.${version}.${group}`;
+
+async function find(discovery: Discovery, gvk: GroupVersionKind): Promise<DiscoveredResource | undefined> {
+  try {
+    return await discovery.forKind(gvk);
+  } catch (error) {
+    if (error instanceof UnknownKindError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,57 @@
+import type { KubeObject } from '@tidegate/kube';
+import type { EdgeApplication, ResourceIdentifier } from '../../api/index.ts';
+import { isMap, read } from '../json.ts';
+import { editionName } from '../render/names.ts';
+import type { RenderError } from '../render/result.ts';
+import { kindOf } from '../render/scopes.ts';
+import { workloadOf } from '../render/workloads.ts';
+import type { Kinds } from './kinds.ts';
+import type { Outcome } from './status.ts';
+
+/** What the status says of manifests that no object could be made of. */
+export const renderOutcomes = (
+  application: EdgeApplication,
+  errors: readonly RenderError[],
+  kinds: Kinds,
+): Outcome[] =>
+  errors.flatMap(({ ordinal, edition, path, message }) =>
+    ordinal === undefined
+      ? []
+      : [
+          {
+            identifier: identify(application, ordinal, edition, kinds),
+            available: false,
+            reason: 'RenderFailed',
+            message: `${path}: ${message}`,
+          },
+        ],
+  );
+
+/** As much as can be said of the object that would have been made. */
+function identify(
+  { metadata, spec }: EdgeApplication,
+  ordinal: number,
+  edition: string | undefined,
+  kinds: Kinds,
+): ResourceIdentifier {
+  const manifest: unknown = spec.workloadTemplate?.manifests?.[ordinal];
+  const { apiVersion, kind } = isMap(manifest) ? manifest : {};
+  if (typeof apiVersion !== 'string' || typeof kind !== 'string') return { ordinal };
+  const object = manifest as KubeObject;
+  const { group, version } = kindOf(object);
+  const resource = kinds.resourceOf(object);
+  const name = read(object, ['metadata', 'name']);
+  if (typeof name !== 'string') return { ordinal, group, version, kind };
+  const namespace =
+    resource?.namespaced === false ? undefined : (object.metadata.namespace ?? metadata.namespace);
+  const longest = workloadOf(object)?.longestName;
+  return {
+    ordinal,
+    group,
+    version,
+    kind,
+    ...(resource !== undefined && { resource: resource.resource }),
+    ...(namespace !== undefined && { namespace }),
+    name: edition !== undefined && longest !== undefined ? editionName(name, edition, longest) : name,
+  };
+}

@@ -1,0 +1,148 @@
+import { type Condition, type ConditionUpdate, setCondition } from '@tidegate/kube';
+import type {
+  EdgeApplication,
+  EdgeApplicationStatus,
+  ManifestStatus,
+  ResourceIdentifier,
+} from '../../api/index.ts';
+import type { RenderError } from '../render/result.ts';
+import { distinctErrors } from '../validate.ts';
+import type { Availability } from './availability.ts';
+
+/** What became of one object, or of a manifest that no object could be made of. */
+export interface Outcome extends Availability {
+  readonly identifier: ResourceIdentifier;
+  /** Worth knowing, though nothing failed. */
+  readonly warning?: string;
+}
+
+export interface Findings {
+  readonly outcomes: readonly Outcome[];
+  readonly errors: readonly RenderError[];
+  readonly missing: readonly { pool: string; path: string }[];
+}
+
+/** More would hide that something is wrong, rather than tell what. */
+const MOST_IN_MESSAGE = 3;
+
+/** Without the ordinal: the same object stays the same one when manifests are reordered. */
+export const identityOfIdentifier = ({
+  group = '',
+  kind,
+  namespace = '',
+  name,
+  ordinal,
+}: ResourceIdentifier) =>
+  name === undefined ? `manifest ${ordinal}` : `${group}/${kind} ${namespace}/${name}`;
+
+export function statusOf(
+  { metadata, status }: EdgeApplication,
+  findings: Findings,
+  now: number,
+): EdgeApplicationStatus {
+  const { generation } = metadata;
+  const old = new Map(
+    (status?.manifestStatuses ?? []).map((entry) => [identityOfIdentifier(entry.identifier), entry]),
+  );
+  const manifestStatuses = findings.outcomes
+    .toSorted(byPlace)
+    .map((outcome) => entryOf(outcome, old.get(identityOfIdentifier(outcome.identifier)), now));
+  const ready: ConditionUpdate = {
+    type: 'Ready',
+    ...readiness(findings),
+    ...(generation !== undefined && { observedGeneration: generation }),
+  };
+  return {
+    ...(generation !== undefined && { observedGeneration: generation }),
+    manifestStatuses,
+    conditions: [
+      ...setCondition(status?.conditions?.filter(({ type }) => type === 'Ready') ?? [], ready, now),
+    ],
+  };
+}
+
+/** Objects that are about to be made are written down first. */
+export function pendingStatus(
+  { status }: EdgeApplication,
+  objects: readonly ResourceIdentifier[],
+  now: number,
+): EdgeApplicationStatus {
+  const pending = { reason: 'Pending', message: 'it is about to be applied' };
+  const unknown: ConditionUpdate = { type: 'Ready', status: 'Unknown', ...pending };
+  return {
+    ...status,
+    manifestStatuses: [
+      ...(status?.manifestStatuses ?? []),
+      ...objects.map((identifier) => entryOf({ identifier, available: false, ...pending }, undefined, now)),
+    ],
+    conditions: status?.conditions ?? [...setCondition([], unknown, now)],
+  };
+}
+
+function entryOf(outcome: Outcome, old: ManifestStatus | undefined, now: number): ManifestStatus {
+  const { identifier, available, reason, warning } = outcome;
+  const message = warning === undefined ? outcome.message : `${outcome.message}; ${warning}`;
+  const set = (conditions: readonly Condition[], type: string, holds: boolean): readonly Condition[] =>
+    setCondition(conditions, { type, status: holds ? 'True' : 'False', reason, message }, now);
+  return {
+    identifier,
+    conditions: [...set(set(old?.conditions ?? [], 'Processing', !available), 'Available', available)],
+  };
+}
+
+type Readiness = Pick<ConditionUpdate, 'status' | 'reason' | 'message'>;
+
+function readiness({ outcomes, errors, missing }: Findings): Readiness {
+  const notReady = (reason: string, messages: readonly string[]): Readiness => ({
+    status: 'False',
+    reason,
+    message: inText(messages),
+  });
+  if (errors.length > 0)
+    return notReady(
+      'RenderFailed',
+      distinctErrors(errors).map(({ path, message }) => `${path}: ${message}`),
+    );
+  const failed = outcomes.filter(({ reason }) => FAILURES.has(reason));
+  if (failed.length > 0) return notReady(failed[0]!.reason, failed.map(sentence));
+  if (missing.length > 0)
+    return notReady(
+      'PoolMissing',
+      missing.map(({ pool, path }) => `${path}: there is no NodeGroup or NodePool ${pool}`),
+    );
+  const waiting = outcomes.filter(({ available }) => !available);
+  if (waiting.length > 0) return notReady('Progressing', waiting.map(sentence));
+  const warnings = outcomes.filter(({ warning }) => warning !== undefined);
+  const all = outcomes.length === 1 ? '1 object is available' : `${outcomes.length} objects are available`;
+  return {
+    status: 'True',
+    reason: 'Available',
+    message: inText([all, ...warnings.map(({ identifier, warning }) => `${nameOf(identifier)}: ${warning}`)]),
+  };
+}
+
+/** Reasons that somebody must do something about. */
+export const FAILURES: ReadonlySet<string> = new Set([
+  'ApplyFailed',
+  'Refused',
+  'ProgressDeadlineExceeded',
+  'JobFailed',
+  'PodFailed',
+]);
+
+const sentence = ({ identifier, message }: Outcome): string => `${nameOf(identifier)}: ${message}`;
+
+export const nameOf = ({ kind, name, namespace }: ResourceIdentifier): string =>
+  `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
+
+function inText(messages: readonly string[]): string {
+  const shown = messages.slice(0, MOST_IN_MESSAGE);
+  const rest = messages.length - shown.length;
+  return [...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ');
+}
+
+function byPlace({ identifier: a }: Outcome, { identifier: b }: Outcome): number {
+  if (a.ordinal !== b.ordinal) return a.ordinal - b.ordinal;
+  const [x, y] = [identityOfIdentifier(a), identityOfIdentifier(b)];
+  return x < y ? -1 : x > y ? 1 : 0;
+}

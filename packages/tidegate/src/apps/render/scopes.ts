@@ -1,0 +1,42 @@
+import { type GroupVersionKind, parseApiVersion } from '@tidegate/kube';
+
+/** Whether objects of a kind are in a namespace; undefined when the kind is not known. */
+export type ScopeOf = (kind: GroupVersionKind) => 'Namespaced' | 'Cluster' | undefined;
+
+const CLUSTER_KINDS = new Set([
+  '/Namespace',
+  '/Node',
+  '/PersistentVolume',
+  'admissionregistration.k8s.io/MutatingWebhookConfiguration',
+  'admissionregistration.k8s.io/ValidatingAdmissionPolicy',
+  'admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding',
+  'admissionregistration.k8s.io/ValidatingWebhookConfiguration',
+  'apiextensions.k8s.io/CustomResourceDefinition',
+  'apiregistration.k8s.io/APIService',
+  'apps.kubeedge.io/NodeGroup',
+  'apps.openyurt.io/NodePool',
+  'apps.openyurt.io/YurtIngress',
+  'certificates.k8s.io/CertificateSigningRequest',
+  'flowcontrol.apiserver.k8s.io/FlowSchema',
+  'flowcontrol.apiserver.k8s.io/PriorityLevelConfiguration',
+  'networking.k8s.io/IngressClass',
+  'networking.tidegate.io/IngressClassParameters',
+  'networking.tidegate.io/L7Router',
+  'node.k8s.io/RuntimeClass',
+  'rbac.authorization.k8s.io/ClusterRole',
+  'rbac.authorization.k8s.io/ClusterRoleBinding',
+  'scheduling.k8s.io/PriorityClass',
+  'storage.k8s.io/CSIDriver',
+  'storage.k8s.io/CSINode',
+  'storage.k8s.io/StorageClass',
+  'storage.k8s.io/VolumeAttachment',
+]);
+
+/** Without a cluster to ask: kinds that are not built in are taken to be in a namespace, as most are. */
+export const builtInScopes: ScopeOf = ({ group, kind }) =>
+  CLUSTER_KINDS.has(`${group}/${kind}`) ? 'Cluster' : 'Namespaced';
+
+export const kindOf = ({ apiVersion, kind }: { apiVersion: string; kind: string }): GroupVersionKind => ({
+  ...parseApiVersion(apiVersion),
+  kind,
+});

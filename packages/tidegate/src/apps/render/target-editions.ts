@@ -1,0 +1,79 @@
+import type { KubeObject } from '@tidegate/kube';
+import type { EdgeApplication } from '../../api/index.ts';
+import { OverrideError, type Rule, rulesOf } from '../overriders/index.ts';
+import { type Manifest, manifestPath } from './decode.ts';
+import { editionOf, PlacementConflict } from './edition.ts';
+import type { RenderError, Rendered, RenderResult } from './result.ts';
+import type { Target } from './targets.ts';
+import { type Workload, workloadOf } from './workloads.ts';
+
+/**
+ * The editions of all workloads for one target. A rule that changes none of them is a mistake, and no edition is made
+ * then: pods without what somebody wanted them to have must not replace those that run. That is only known for
+ * sure when all manifests could be read (`complete`).
+ */
+export function renderTarget(
+  { metadata }: EdgeApplication,
+  manifests: readonly Manifest[],
+  target: Target,
+  complete: boolean,
+): RenderResult {
+  const rules = rulesOf(target.overriders);
+  const used = new Set<Rule>();
+  const objects: Rendered[] = [];
+  const errors: RenderError[] = [];
+  const { edition } = target;
+  for (const { ordinal, object } of manifests) {
+    const workload = workloadOf(object)!;
+    const overridden = override(object, workload, rules, used);
+    if ('message' in overridden) {
+      const path = `${target.path}.overriders.${overridden.rule.path}`;
+      errors.push({ ordinal, edition, path, message: overridden.message });
+      continue;
+    }
+    try {
+      objects.push({
+        ordinal,
+        edition,
+        object: editionOf(overridden.object, workload, target, metadata.name ?? ''),
+      });
+    } catch (error) {
+      if (!(error instanceof PlacementConflict)) throw error;
+      const path = [manifestPath(ordinal), ...error.path].join('.');
+      errors.push({ ordinal, edition, path, message: error.message });
+    }
+  }
+  const unused = rules.filter((rule) => !used.has(rule));
+  if (errors.length > 0 || unused.length === 0 || !complete) return { objects, errors };
+  return { objects: [], errors: unused.flatMap((rule) => unusedErrors(rule, manifests, target)) };
+}
+
+function override(
+  manifest: KubeObject,
+  workload: Workload,
+  rules: readonly Rule[],
+  used: Set<Rule>,
+): { object: KubeObject } | { rule: Rule; message: string } {
+  let object = manifest;
+  for (const rule of rules) {
+    const changed = rule.apply(object, workload);
+    if (changed === undefined) continue;
+    used.add(rule);
+    if (changed instanceof OverrideError) {
+      const { kind, metadata } = manifest;
+      return { rule, message: `${kind} ${metadata.name}, ${changed.path}: ${changed.message}` };
+    }
+    object = changed;
+  }
+  return { object };
+}
+
+/** Every workload lacks its edition because of it, and says so. */
+function unusedErrors(rule: Rule, manifests: readonly Manifest[], target: Target): RenderError[] {
+  const error = {
+    edition: target.edition,
+    path: `${target.path}.overriders.${rule.path}`,
+    message: rule.unused,
+  };
+  return manifests.length === 0 ? [error] : manifests.map(({ ordinal }) => ({ ordinal, ...error }));
+}

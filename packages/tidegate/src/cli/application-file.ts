@@ -1,0 +1,36 @@
+import type { KubeObject } from '@tidegate/kube';
+import { type EdgeApplication, edgeApplicationSchema } from '../api/index.ts';
+import { everyPoolIsNodeGroup, type KindOfPool } from '../apps/index.ts';
+import { readManifests } from './manifest-file.ts';
+import { CommandError } from './process.ts';
+import { misfits } from './shape.ts';
+
+export interface ApplicationFile {
+  readonly applications: readonly EdgeApplication[];
+  /** From the pools that are in the same file. */
+  readonly kindOfPool: KindOfPool;
+}
+
+/** `-` is what comes in on standard input. */
+export async function readApplicationFile(path: string): Promise<ApplicationFile> {
+  const objects = (await readManifests(path)).map(({ object }) => object);
+  const applications = objects.filter(({ kind }) => kind === 'EdgeApplication');
+  if (applications.length === 0) throw new CommandError(`there is no EdgeApplication in ${path}.`);
+  const nodePools = new Set(
+    objects.filter(({ kind }) => kind === 'NodePool').map(({ metadata }) => metadata?.name),
+  );
+  return {
+    applications: applications.map((object) => asApplication(object, path)),
+    kindOfPool: (name) => (nodePools.has(name) ? 'NodePool' : everyPoolIsNodeGroup(name)),
+  };
+}
+
+function asApplication(object: KubeObject, path: string): EdgeApplication {
+  const application = { ...object, metadata: object.metadata ?? {} };
+  const wrong = misfits(edgeApplicationSchema, application);
+  if (wrong.length > 0)
+    throw new CommandError(
+      wrong.map(({ path: field, message }) => `${path}: ${field}: ${message}`).join('\n'),
+    );
+  return application as unknown as EdgeApplication;
+}

@@ -1,0 +1,48 @@
+import { KubeClient, loadConfig, Metrics } from '@tidegate/kube';
+import { Command } from 'commander';
+import pino from 'pino';
+import { logLevelOption, nodeGraceOption } from './options.ts';
+import { fail, untilStopped } from './process.ts';
+import { packageVersion } from './version.ts';
+
+interface Options {
+  kubeconfig: string;
+  clusterCidr: string;
+  nodeGrace: number;
+  logLevel: string;
+}
+
+export function controllersCommand(): Command {
+  return new Command('controllers')
+    .description('run the controllers and the scheduler of the embedded cluster')
+    .option('--kubeconfig <file>', 'how to reach the API server', '.tidegate/kubeconfig')
+    .option('--cluster-cidr <range>', "where nodes get their pods' addresses from", '127.64.0.0/16')
+    .addOption(nodeGraceOption())
+    .addOption(logLevelOption())
+    .action(run);
+}
+
+async function run(options: Options): Promise<void> {
+  const stop = new AbortController();
+  void untilStopped().then(() => stop.abort());
+  try {
+    const { runControllers } = await import('@tidegate/envtest/controllers');
+    const config = await loadConfig({ path: options.kubeconfig, env: process.env });
+    const client = new KubeClient(config, { userAgent: `tidegate-controllers/${packageVersion()}` });
+    try {
+      await runControllers({
+        client,
+        clusterCidr: options.clusterCidr,
+        nodeGraceMs: options.nodeGrace,
+        logger: pino({ level: options.logLevel }, pino.destination(2)),
+        metrics: new Metrics(),
+        signal: stop.signal,
+        onSynced: () => process.send?.('ready'),
+      });
+    } finally {
+      await client.close();
+    }
+  } catch (error) {
+    fail(error);
+  }
+}

@@ -1,0 +1,130 @@
+import {
+  CONFIG_MAPS,
+  humanDuration,
+  INGRESS_CLASSES,
+  type IngressClass,
+  isNotFound,
+  type KubeClient,
+  type KubeObject,
+  type Resource,
+  textTable,
+} from '@tidegate/kube';
+import { Command } from 'commander';
+import { INGRESS_CLASS_PARAMETERS, type IngressClassParameters } from '../api/index.ts';
+import { referenceOf } from '../ingress/classes/index.ts';
+import { CLASS_WORDS, kubeconfigOption, withClient } from './cluster-client.ts';
+import { isDefaultClass } from './get.ts';
+import { fail } from './process.ts';
+
+export function describeCommand(): Command {
+  return new Command('describe')
+    .description('show something a cluster offers in detail')
+    .showHelpAfterError(
+      'There is `tidegate describe ingressclass NAME`; for everything else there is kubectl.',
+    )
+    .addCommand(
+      new Command('ingressclass')
+        .aliases(CLASS_WORDS)
+        .description('show an IngressClass, with its parameters and what happened to it')
+        .argument('<name>', 'the IngressClass')
+        .addOption(kubeconfigOption())
+        .addHelpText('after', '\nExample:\n  tidegate describe ingressclass gold')
+        .action(describeClass),
+    );
+}
+
+async function describeClass(name: string, options: { kubeconfig?: string }): Promise<void> {
+  try {
+    await withClient(options, async (client) => {
+      const object = await client.get(INGRESS_CLASSES, { name });
+      const parameters = await readParameters(client, object);
+      console.log(classText(object, parameters, await readEvents(client, object), Date.now()));
+    });
+  } catch (error) {
+    fail(error);
+  }
+}
+
+/** What the class names, or in a sentence why there is nothing to show. */
+export type Parameters = Readonly<Record<string, string>> | string;
+
+async function readParameters(client: KubeClient, object: IngressClass): Promise<Parameters> {
+  const reference = referenceOf(object);
+  if (reference === undefined) return {};
+  if ('message' in reference) return reference.message;
+  const { kind, ...target } = reference;
+  try {
+    if (kind === 'ConfigMap') return (await client.get(CONFIG_MAPS, target)).data ?? {};
+    const found: IngressClassParameters = await client.get(INGRESS_CLASS_PARAMETERS, target);
+    return found.parameters ?? {};
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    return `there is no ${kind} ${target.name} in namespace ${target.namespace}`;
+  }
+}
+
+/** An event, as far as it is shown. */
+export interface ShownEvent extends KubeObject {
+  type?: string;
+  reason?: string;
+  message?: string;
+  lastTimestamp?: string | null;
+  eventTime?: string | null;
+  source?: { component?: string };
+  reportingComponent?: string;
+}
+
+const EVENTS: Resource<ShownEvent> = { group: '', version: 'v1', resource: 'events', namespaced: true };
+
+async function readEvents(client: KubeClient, { metadata }: IngressClass): Promise<ShownEvent[]> {
+  const fieldSelector = `involvedObject.kind=IngressClass,involvedObject.name=${metadata.name}`;
+  return (await client.list(EVENTS, { fieldSelector })).items;
+}
+
+export function classText(
+  object: IngressClass,
+  parameters: Parameters,
+  events: readonly ShownEvent[],
+  now: number,
+): string {
+  const { name, annotations } = object.metadata;
+  // Kept by kubectl for itself, as long as the object.
+  const { 'kubectl.kubernetes.io/last-applied-configuration': _, ...shown } = annotations ?? {};
+  const lines = [
+    ['Name:', `${name}`],
+    ['IsDefaultClass:', isDefaultClass(object) ? 'Yes' : 'No'],
+    ['Annotations:', words(shown)],
+    ['Provisioner:', object.spec?.controller ?? '<none>'],
+    ['Parameters:', typeof parameters === 'string' ? `<unknown>: ${parameters}` : words(parameters)],
+  ];
+  if (events.length === 0) return table([...lines, ['Events:', '<none>']]);
+  return `${table(lines)}\nEvents:\n${eventTable(events, now)}`;
+}
+
+const table = (lines: string[][]): string =>
+  lines.map(([label = '', value]) => `${label.padEnd(LABEL_WIDTH)}${value}`).join('\n');
+const LABEL_WIDTH = 'IsDefaultClass:  '.length;
+
+const words = (map: Readonly<Record<string, string>>): string =>
+  Object.entries(map)
+    .map(([key, value]) => `${key}=${value}`)
+    .sort()
+    .join(',') || '<none>';
+
+function eventTable(events: readonly ShownEvent[], now: number): string {
+  const timeOf = ({ lastTimestamp, eventTime, metadata }: ShownEvent): number =>
+    Date.parse(lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? '');
+  const rows = events
+    .toSorted((a, b) => timeOf(a) - timeOf(b))
+    .map((event) => [
+      event.type ?? '',
+      event.reason ?? '',
+      humanDuration(now - timeOf(event)),
+      event.source?.component || event.reportingComponent || '',
+      event.message ?? '',
+    ]);
+  return textTable([['Type', 'Reason', 'Age', 'From', 'Message'], ...rows])
+    .split('\n')
+    .map((line) => `  ${line}`)
+    .join('\n');
+}

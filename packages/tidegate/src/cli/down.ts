@@ -1,0 +1,29 @@
+import { Command } from 'commander';
+import { stopCluster, wipeState } from '../supervisor/index.ts';
+import { fail } from './process.ts';
+import { stateOf, stateOption } from './state.ts';
+
+export function downCommand(): Command {
+  return new Command('down')
+    .description('stop the cluster that `tidegate up` runs')
+    .addOption(stateOption())
+    .option('--wipe', 'also remove all that it keeps: objects, logs, credentials')
+    .addHelpText('after', '\nExample:\n  tidegate down --wipe')
+    .action(run);
+}
+
+async function run(options: { state: string; wipe?: boolean }): Promise<void> {
+  const state = stateOf(options);
+  const print = (line: string): void => console.log(line);
+  try {
+    const wasRunning = await stopCluster(state, print);
+    print(wasRunning ? 'Stopped.' : `No cluster is running in ${state.path}.`);
+    if (options.wipe !== true) return;
+    const left = await wipeState(state);
+    print(
+      `Removed ${state.path}${left.length === 0 ? '' : `, but for what tidegate did not write: ${left.join(', ')}`}.`,
+    );
+  } catch (error) {
+    fail(error);
+  }
+}

@@ -1,0 +1,50 @@
+import { readFile } from 'node:fs/promises';
+import { text as readAll } from 'node:stream/consumers';
+import type { KubeObject } from '@tidegate/kube';
+import { type Document, LineCounter, parseAllDocuments, type Tags } from 'yaml';
+import { CommandError } from './process.ts';
+
+/** One object of a file, and the YAML that it was written in. */
+export interface Manifest {
+  readonly object: KubeObject;
+  readonly document: Document;
+}
+
+/** `-` is what comes in on standard input. */
+export async function readManifests(path: string): Promise<Manifest[]> {
+  try {
+    return parseManifests(path === '-' ? await readAll(process.stdin) : await readFile(path, 'utf8'), path);
+  } catch (error) {
+    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    throw new CommandError(`can not read ${path}: ${error.message}`, { cause: error });
+  }
+}
+
+export function parseManifests(text: string, path: string): Manifest[] {
+  const lineCounter = new LineCounter();
+  const options = { version: '1.1', customTags: asKubectl, prettyErrors: false, lineCounter } as const;
+  return [...parseAllDocuments(text, options)].flatMap((document) => {
+    const [error] = document.errors;
+    if (error !== undefined)
+      throw new CommandError(`${path}, line ${lineCounter.linePos(error.pos[0]).line}: ${error.message}`);
+    const object: unknown = document.toJS();
+    if (object === null) return [];
+    if (!isObject(object)) {
+      const { line } = lineCounter.linePos(document.range?.[0] ?? 0);
+      throw new CommandError(
+        `${path}, line ${line}: a Kubernetes object has apiVersion and kind; this document has not.`,
+      );
+    }
+    return [{ object, document }];
+  });
+}
+
+const isObject = (value: unknown): value is KubeObject =>
+  typeof value === 'object' &&
+  value !== null &&
+  typeof (value as Partial<KubeObject>).apiVersion === 'string' &&
+  typeof (value as Partial<KubeObject>).kind === 'string';
+
+/** kubectl reads YAML 1.1, but neither dates nor numbers to the base of 60. */
+const asKubectl = (tags: Tags): Tags =>
+  tags.filter((tag) => typeof tag === 'string' || (tag.format !== 'TIME' && !tag.tag.endsWith(':timestamp')));

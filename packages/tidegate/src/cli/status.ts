@@ -1,0 +1,69 @@
+import { Command, Option } from 'commander';
+import {
+  askSupervisor,
+  type ClusterReport,
+  nodeReports,
+  readCluster,
+  type StateDirectory,
+} from '../supervisor/index.ts';
+import { frontDoorsTable, nodesTable, poolsTable, processesTable, routesTable } from './cluster-text.ts';
+import { fail } from './process.ts';
+import { stateOf, stateOption } from './state.ts';
+
+export function statusCommand(): Command {
+  return new Command('status')
+    .description('tell how the cluster is: pools and their links, nodes, front doors, routes, processes')
+    .addOption(stateOption())
+    .addOption(new Option('-o, --output <format>', 'for programs').choices(['json']))
+    .addHelpText('after', '\nExample:\n  tidegate status -o json')
+    .action(run);
+}
+
+async function run(options: { state: string; output?: 'json' }): Promise<void> {
+  const state = stateOf(options);
+  try {
+    const answer = await askSupervisor(state, { command: 'status' });
+    const report = (answer?.result as ClusterReport | undefined) ?? (await reportOfStopped(state));
+    if (options.output === 'json') console.log(JSON.stringify(report ?? { phase: 'absent' }, undefined, 2));
+    else if (report === undefined)
+      console.log(`There is no cluster in ${state.path}; \`tidegate up\` makes one.`);
+    else console.log(text(report));
+  } catch (error) {
+    fail(error);
+  }
+}
+
+/** What is known of a cluster that does not run; undefined when there is none. */
+async function reportOfStopped(state: StateDirectory): Promise<ClusterReport | undefined> {
+  const cluster = await readCluster(state);
+  if (cluster === undefined) return undefined;
+  return {
+    phase: 'stopped',
+    state: state.path,
+    kubeconfig: state.kubeconfig,
+    api: { url: `https://127.0.0.1:${cluster.port}`, reachable: false },
+    processes: [],
+    nodes: nodeReports(cluster, new Map(), undefined),
+    pools: [],
+    frontDoors: [],
+    routes: [],
+  };
+}
+
+function text(report: ClusterReport): string {
+  if (report.phase === 'stopped') {
+    return [`Not running; \`tidegate up\` starts it. State in ${report.state}.`, '', nodesTable(report)].join(
+      '\n',
+    );
+  }
+  return [
+    `${report.phase[0]?.toUpperCase()}${report.phase.slice(1)} since ${report.since}, pid ${report.pid}; state in ${report.state}.`,
+    `Kubernetes API at ${report.api.url}${report.api.reachable ? '' : ', which does not answer now: nodes are as last seen'}.`,
+    ...[
+      poolsTable(report),
+      nodesTable(report),
+      ...(report.api.reachable ? [frontDoorsTable(report, Date.now()), routesTable(report)] : []),
+      processesTable(report),
+    ].map((table) => `\n${table}`),
+  ].join('\n');
+}

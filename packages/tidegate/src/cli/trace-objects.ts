@@ -1,0 +1,115 @@
+import {
+  ENDPOINT_SLICES,
+  type EndpointSlice,
+  INGRESS_CLASSES,
+  INGRESSES,
+  type Ingress,
+  type IngressClass,
+  isForbidden,
+  isNotFound,
+  type KubeClient,
+  type KubeObject,
+  NODES,
+  type Node,
+  type Resource,
+  SECRETS,
+  SERVICES,
+  type Secret,
+  type Service,
+} from '@tidegate/kube';
+import {
+  L7_ROUTERS,
+  type L7Router,
+  NODE_GROUPS,
+  NODE_POOLS,
+  type NodeGroup,
+  type NodePool,
+} from '../api/index.ts';
+import { type MatchRequest, requestHost, wildcardOf } from '../ingress/match/index.ts';
+import type { TraceObjects } from '../router/index.ts';
+import { withClient } from './cluster-client.ts';
+import { readManifests } from './manifest-file.ts';
+
+/** Everything in the files; an object without a namespace is in `default`, as kubectl would have it. */
+export async function readTraceFiles(paths: readonly string[]): Promise<TraceObjects> {
+  const manifests = (await Promise.all(paths.map(readManifests))).flat();
+  const objects = manifests.flatMap(({ object }) => itemsOf(object));
+  const all = <T>(kind: string): T[] => objects.filter((object) => object.kind === kind) as T[];
+  const inNamespace = <T extends KubeObject>(kind: string): T[] =>
+    all<T>(kind).map((object) => ({
+      ...object,
+      metadata: { ...object.metadata, namespace: object.metadata?.namespace ?? 'default' },
+    }));
+  return {
+    ingresses: inNamespace<Ingress>('Ingress'),
+    classes: all<IngressClass>('IngressClass'),
+    services: inNamespace<Service>('Service'),
+    slices: inNamespace<EndpointSlice>('EndpointSlice'),
+    secrets: inNamespace<Secret>('Secret'),
+    routers: all<L7Router>('L7Router'),
+    nodes: all<Node>('Node'),
+    nodePools: all<NodePool>('NodePool'),
+    nodeGroups: all<NodeGroup>('NodeGroup'),
+  };
+}
+
+const itemsOf = (object: KubeObject): KubeObject[] =>
+  object.kind.endsWith('List') && Array.isArray(object.items)
+    ? (object.items as KubeObject[]).flatMap(itemsOf)
+    : [object];
+
+/** What the cluster has; of kinds that it does not know, or that may not be read, nothing. */
+export async function readTraceCluster(
+  kubeconfig: string | undefined,
+  request: MatchRequest,
+): Promise<TraceObjects> {
+  return withClient({ kubeconfig }, async (client) => {
+    const list = async <T extends KubeObject>(resource: Resource<T>): Promise<T[]> =>
+      (await client.list(resource)).items;
+    const listKnown = <T extends KubeObject>(resource: Resource<T>): Promise<T[]> =>
+      list(resource).catch(nothingIfHidden);
+    const ingresses = await list(INGRESSES);
+    return {
+      ingresses,
+      classes: await list(INGRESS_CLASSES),
+      services: await list(SERVICES),
+      slices: await list(ENDPOINT_SLICES),
+      secrets: request.secure ? await readSecrets(client, ingresses, request) : [],
+      routers: await listKnown(L7_ROUTERS),
+      nodes: await listKnown(NODES),
+      nodePools: await listKnown(NODE_POOLS),
+      nodeGroups: await listKnown(NODE_GROUPS),
+    };
+  });
+}
+
+function nothingIfHidden(error: unknown): [] {
+  if (isNotFound(error) || isForbidden(error)) return [];
+  throw error;
+}
+
+/** Those that may be shown for the host. */
+async function readSecrets(
+  client: KubeClient,
+  ingresses: Ingress[],
+  request: MatchRequest,
+): Promise<Secret[]> {
+  const host = requestHost(request.host) ?? '';
+  const names = [host, wildcardOf(host) ?? host];
+  const wanted = ingresses.flatMap(({ metadata, spec }) =>
+    (spec?.tls ?? [])
+      .filter(
+        ({ hosts = [] }) => hosts.length === 0 || hosts.some((each) => names.includes(each.toLowerCase())),
+      )
+      .map(({ secretName = '' }) => ({ namespace: metadata.namespace, name: secretName })),
+  );
+  const distinct = new Map(
+    wanted.filter(({ name }) => name !== '').map((each) => [JSON.stringify(each), each]),
+  );
+  const found = await Promise.all(
+    [...distinct.values()].map((target) =>
+      client.get(SECRETS, target).then((secret) => [secret], nothingIfHidden),
+    ),
+  );
+  return found.flat();
+}

@@ -1,0 +1,69 @@
+import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isErrno, writeFileAtomically } from '@tidegate/disk';
+import { issueCertificate, type KeyPair, selfSignedCa } from '@tidegate/kube';
+
+const DAY_MS = 24 * 3_600_000;
+const LIFE_MS = 3650 * DAY_MS;
+const RENEW_MS = 30 * DAY_MS;
+/** Nobody's name: whoever checks it is told that there is nothing here for him. */
+const NAME = 'default-certificate.tidegate.invalid';
+
+export interface DefaultCertificate extends KeyPair {
+  /** The file that holds both. */
+  path: string;
+}
+
+/**
+ * What clients are shown that ask for a host without a certificate, when no Ingress says otherwise. Made once and kept,
+ * so that a client that was told to trust it goes on to.
+ */
+export function defaultCertificate(directory: string, now = Date.now()): DefaultCertificate {
+  const path = join(directory, 'default-certificate.pem');
+  const kept = read(path);
+  if (kept !== undefined && endOf(kept) - now > RENEW_MS) return { ...kept, path };
+  const made = make(now);
+  writeFileAtomically(path, made.certificate + made.key, 0o600);
+  return { ...made, path };
+}
+
+/** Undefined when there is none, or not one that can be used: then another is made. */
+function read(path: string): KeyPair | undefined {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+  const key = text.indexOf('-----BEGIN PRIVATE KEY-----');
+  const pair = { certificate: text.slice(0, key), key: text.slice(key) };
+  return key > 0 && belongTogether(pair) ? pair : undefined;
+}
+
+function belongTogether({ certificate, key }: KeyPair): boolean {
+  try {
+    return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key));
+  } catch {
+    return false;
+  }
+}
+
+const endOf = ({ certificate }: KeyPair): number => Date.parse(new X509Certificate(certificate).validTo);
+
+/** Signed by an authority whose key is forgotten at once: as good as self-signed, and no authority itself. */
+function make(now: number): KeyPair {
+  const validity = { notBefore: new Date(now - DAY_MS), notAfter: new Date(now + LIFE_MS) };
+  const subject = { commonName: NAME, organizations: [] };
+  const authority = newKey().privateKey;
+  const { privateKey, publicKey } = newKey();
+  const certificate = issueCertificate(
+    { subject, publicKey, ...validity, usages: ['serverAuth'], altNames: [NAME] },
+    { certificate: selfSignedCa(subject, authority, validity), privateKey: authority },
+  );
+  return { certificate, key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
+}
+
+const newKey = (): { privateKey: KeyObject; publicKey: KeyObject } =>
+  generateKeyPairSync('ec', { namedCurve: 'P-256' });

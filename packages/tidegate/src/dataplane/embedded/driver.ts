@@ -1,0 +1,108 @@
+import type { KeyPair, Logger } from '@tidegate/kube';
+import { applyDelta, DeltaGapError, EMPTY_TABLE, type RouteTable } from '../../ingress/match/index.ts';
+import type { Delta } from '../../ingress/model.ts';
+import { defaultCertificate } from '../default-certificate.ts';
+import { type Driver, type DriverOptions, type Listening, NeedsFullState } from '../driver.ts';
+import { AccessLog } from './access-log.ts';
+import { Handler } from './handler.ts';
+import { Listeners } from './listeners.ts';
+import { Pools } from './pools.ts';
+import { SecureContexts } from './secure-contexts.ts';
+import { Traffic } from './traffic.ts';
+
+export interface EmbeddedOptions extends DriverOptions {
+  /** A file to write a line of JSON for each request to. Default: none. */
+  accessLog?: string;
+}
+
+interface Dependencies {
+  logger: Logger;
+  random?: () => number;
+}
+
+export class EmbeddedDriver implements Driver {
+  readonly #options: EmbeddedOptions;
+  readonly #logger: Logger;
+  readonly #pools: Pools;
+  readonly #contexts: SecureContexts;
+  readonly #log: AccessLog | undefined;
+  readonly #traffic: Traffic;
+  readonly #handler: Handler;
+  #table: RouteTable = EMPTY_TABLE;
+  #listeners: Listeners | undefined;
+  #ownCertificate: KeyPair | undefined;
+  /** To clients that say no name, for whom Node does not ask. */
+  #shown: KeyPair | undefined;
+  #state: 'new' | 'listening' | 'draining' | 'closed' = 'new';
+
+  constructor(options: EmbeddedOptions, { logger, random = Math.random }: Dependencies) {
+    this.#options = options;
+    this.#logger = logger;
+    this.#pools = new Pools(random, (error) => logger.warn({ error }, 'connections did not end well'));
+    this.#contexts = new SecureContexts(logger);
+    const { accessLog, defaults } = options;
+    this.#log = accessLog === undefined ? undefined : new AccessLog(accessLog, logger);
+    this.#traffic = new Traffic(options.className, this.#log);
+    this.#handler = new Handler(() => this.#table, this.#pools, { defaults, traffic: this.#traffic, logger });
+  }
+
+  async start(first?: Delta): Promise<Listening> {
+    if (first !== undefined) await this.apply(first);
+    this.#ownCertificate = defaultCertificate(this.#options.directory);
+    this.#listeners = new Listeners({
+      ...this.#options,
+      defaultCertificate: this.#ownCertificate,
+      contextFor: (name) => this.#contexts.find(this.#table, name),
+      handle: (exchange) => this.#handler.handle(exchange),
+    });
+    this.#showDefault();
+    const listening = await this.#listeners.listen();
+    this.#state = 'listening';
+    return listening;
+  }
+
+  async apply(delta: Delta): Promise<void> {
+    try {
+      this.#table = applyDelta(this.#table, delta);
+    } catch (error) {
+      if (error instanceof DeltaGapError) throw new NeedsFullState(error.message, { cause: error });
+      throw error;
+    }
+    this.#pools.update(delta);
+    this.#showDefault();
+  }
+
+  health(): { ready: boolean; reasons: string[] } {
+    const reasons: string[] = [];
+    if (this.#state !== 'listening') reasons.push(`The data plane is ${this.#state}.`);
+    if (this.#table.generation === 0) reasons.push('No routes have come yet.');
+    return { ready: reasons.length === 0, reasons };
+  }
+
+  metrics(): Promise<string> {
+    return this.#traffic.scrape();
+  }
+
+  async drain(ms: number): Promise<void> {
+    this.#state = 'draining';
+    await this.#listeners?.drain(ms);
+  }
+
+  async close(): Promise<void> {
+    this.#state = 'closed';
+    await this.#listeners?.close();
+    await this.#pools.destroy();
+    await this.#log?.close();
+  }
+
+  #showDefault(): void {
+    const wanted = this.#table.certificates.get('') ?? this.#ownCertificate;
+    if (wanted === undefined || wanted === this.#shown) return;
+    this.#shown = wanted;
+    try {
+      this.#listeners?.setDefault(wanted);
+    } catch (error) {
+      this.#logger.warn({ error }, 'the default certificate can not be used; the one before is shown');
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import type { Logger } from '@tidegate/kube';
+import { match, type RouteTable } from '../../ingress/match/index.ts';
+import type { Action } from '../../ingress/model.ts';
+import type { DriverOptions } from '../driver.ts';
+import { answer, breakOff } from './answer.ts';
+import { BodyTooLarge, BodyTooSlow, RequestBody } from './body.ts';
+import type { Exchange } from './exchange.ts';
+import { mayBeSentAgain, UpstreamFailure } from './failure.ts';
+import type { Member, Members } from './members.ts';
+import type { Pools } from './pools.ts';
+import { refusalOf } from './refusal.ts';
+import type { Traffic } from './traffic.ts';
+
+/** More endpoints than these are not asked for one request: what they all refuse is at fault itself. */
+const MOST_TRIES = 3;
+
+interface Terms {
+  readonly body: RequestBody | undefined;
+  readonly connectTimeoutMs: number;
+  readonly readTimeoutMs: number;
+}
+
+/** What is done with each request. */
+export class Handler {
+  readonly #table: () => RouteTable;
+  readonly #pools: Pools;
+  readonly #defaults: DriverOptions['defaults'];
+  readonly #traffic: Traffic;
+  readonly #logger: Logger;
+
+  constructor(
+    table: () => RouteTable,
+    pools: Pools,
+    deps: { defaults: DriverOptions['defaults']; traffic: Traffic; logger: Logger },
+  ) {
+    this.#table = table;
+    this.#pools = pools;
+    this.#defaults = deps.defaults;
+    this.#traffic = deps.traffic;
+    this.#logger = deps.logger;
+  }
+
+  handle(exchange: Exchange): void {
+    exchange.response.once('close', () => this.#traffic.ended(exchange));
+    // A client that goes away is no news; without a listener it would end the program.
+    exchange.request.on('error', () => {});
+    exchange.response.on('error', () => {});
+    this.#route(exchange).catch((error: unknown) => {
+      this.#logger.error({ error, requestId: exchange.id }, 'a request could not be handled');
+      if (exchange.response.headersSent) breakOff(exchange);
+      else answer(exchange, 500);
+    });
+  }
+
+  async #route(exchange: Exchange): Promise<void> {
+    const refusal = refusalOf(exchange);
+    if (refusal !== undefined) return answer(exchange, refusal);
+    const { host, target: path, secure, request } = exchange;
+    const table = this.#table();
+    // Whether there is such a route is not known.
+    if (table.generation === 0) return answer(exchange, 503);
+    const found = match(table, { host, path, headers: request.headers, secure });
+    switch (found.kind) {
+      case 'badRequest':
+        return answer(exchange, 400);
+      case 'notFound':
+        return answer(exchange, 404);
+      case 'redirect':
+        return answer(exchange, 308, ['Location', `https://${found.name}${path}`]);
+      case 'route':
+        exchange.matched = found;
+        return this.#forward(exchange, found.action);
+    }
+  }
+
+  async #forward(exchange: Exchange, { backends, limits }: Action): Promise<void> {
+    const maxBodyBytes = limits.maxBodyBytes ?? this.#defaults.maxBodyBytes;
+    const members = this.#pools.choose(backends);
+    exchange.pool = members?.pool;
+    if (members === undefined || members.size === 0) return answer(exchange, 503);
+    if (maxBodyBytes > 0 && Number(exchange.request.headers['content-length'] ?? 0) > maxBodyBytes) {
+      return answer(exchange, 413);
+    }
+    const status = await this.#tryEach(exchange, members, {
+      body: exchange.hasBody ? new RequestBody(exchange.request, maxBodyBytes) : undefined,
+      connectTimeoutMs: limits.connectTimeoutMs ?? this.#defaults.connectTimeoutMs,
+      readTimeoutMs: limits.readTimeoutMs ?? this.#defaults.readTimeoutMs,
+    });
+    if (status !== undefined) answer(exchange, status);
+  }
+
+  /** What to answer when nobody did. */
+  async #tryEach(exchange: Exchange, members: Members, terms: Terms): Promise<number | undefined> {
+    const tried = new Set<Member>();
+    for (let status = 503; ; ) {
+      const member = tried.size < MOST_TRIES ? members.pick(tried, performance.now()) : undefined;
+      if (member === undefined) return status;
+      tried.add(member);
+      exchange.endpoints.push(member.name);
+      const failure = await this.#send(exchange, member, terms);
+      if (failure === undefined || exchange.gone) return undefined;
+      if (failure instanceof BodyTooLarge) return 413;
+      if (failure instanceof BodyTooSlow) return 408;
+      status = failure.kind === 'timeout' ? 504 : 502;
+      if (!mayBeSentAgain(exchange.method, failure, terms.body?.begun === true)) return status;
+    }
+  }
+
+  async #send(
+    exchange: Exchange,
+    member: Member,
+    { body, connectTimeoutMs, readTimeoutMs }: Terms,
+  ): Promise<UpstreamFailure | BodyTooLarge | BodyTooSlow | undefined> {
+    member.inFlight++;
+    try {
+      const onHead = (): void => member.answered();
+      await member.connector(connectTimeoutMs).send(exchange, { body, readTimeoutMs, onHead });
+      return undefined;
+    } catch (error) {
+      if (error instanceof BodyTooLarge || error instanceof BodyTooSlow) return error;
+      if (!(error instanceof UpstreamFailure)) throw error;
+      if (!exchange.gone) {
+        member.failed(performance.now());
+        this.#traffic.failed(exchange, error.kind);
+        this.#logger.warn(
+          { endpoint: member.name, pool: exchange.pool?.id, requestId: exchange.id, why: error.message },
+          'an endpoint gave no answer',
+        );
+      }
+      return error;
+    } finally {
+      member.inFlight--;
+    }
+  }
+}

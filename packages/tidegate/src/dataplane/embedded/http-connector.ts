@@ -1,0 +1,151 @@
+import type { Duplex } from 'node:stream';
+import { Pool as Connections, errors } from '@tidegate/kube';
+import type { Dispatcher } from 'undici';
+import type { Endpoint, Pool } from '../../ingress/model.ts';
+import { breakOff, flushHead, writeHead } from './answer.ts';
+import { BodyTooLarge, BodyTooSlow } from './body.ts';
+import type { Call, Connector } from './connector.ts';
+import type { Exchange } from './exchange.ts';
+import { UpstreamFailure } from './failure.ts';
+import { headerOf, requestHeaders, responseHeaders, toFlat } from './headers.ts';
+import { writeWithPatience } from './patience.ts';
+import { switchProtocols } from './tunnel.ts';
+
+/** HTTP/1.1 to an endpoint, plain or by TLS. */
+export class HttpConnector implements Connector {
+  readonly #connections: Connections;
+  /** Of backends nobody knows more than the address: whether a certificate is theirs can not be told. */
+  readonly #servername: string | undefined;
+
+  constructor({ address, port }: Endpoint, pool: Pool, connectTimeoutMs: number) {
+    const host = address.includes(':') ? `[${address}]` : address;
+    this.#servername = pool.protocol === 'https' ? `${pool.service}.${pool.namespace}.svc` : undefined;
+    this.#connections = new Connections(`${pool.protocol}://${host}:${port}`, {
+      connections: null,
+      pipelining: 1,
+      connect: { timeout: connectTimeoutMs, rejectUnauthorized: false },
+    });
+  }
+
+  send(exchange: Exchange, call: Call): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const relay = new Relay(exchange, call, resolve, reject);
+      this.#connections.dispatch(
+        {
+          path: exchange.target,
+          method: exchange.method,
+          headers: requestHeaders(exchange),
+          body: call.body?.read(),
+          upgrade: exchange.upgrade?.protocol ?? null,
+          headersTimeout: call.readTimeoutMs,
+          bodyTimeout: call.readTimeoutMs,
+          ...(this.#servername === undefined ? {} : { servername: this.#servername }),
+        } as Dispatcher.DispatchOptions,
+        relay,
+      );
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#connections.close();
+  }
+
+  destroy(): Promise<void> {
+    return this.#connections.destroy();
+  }
+}
+
+type Controller = Dispatcher.DispatchController;
+
+/** Passes on to the client what comes from the endpoint, at the pace of the slower one. */
+class Relay implements Dispatcher.DispatchHandler {
+  readonly #exchange: Exchange;
+  readonly #call: Call;
+  readonly #resolve: () => void;
+  readonly #reject: (error: Error) => void;
+  #controller: Controller | undefined;
+  #answering = false;
+
+  constructor(exchange: Exchange, call: Call, resolve: () => void, reject: (error: Error) => void) {
+    this.#exchange = exchange;
+    this.#call = call;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    exchange.response.once('close', this.#onClose);
+  }
+
+  readonly #onClose = (): void => {
+    this.#controller?.abort(new Error('the client is gone'));
+  };
+
+  onRequestStart(controller: Controller): void {
+    this.#controller = controller;
+    if (this.#exchange.gone) this.#onClose();
+  }
+
+  onRequestUpgrade(controller: Controller, _: number, __: unknown, server: Duplex): void {
+    this.#exchange.response.off('close', this.#onClose);
+    this.#call.onHead();
+    const headers = toFlat(controller.rawHeaders);
+    switchProtocols(this.#exchange, server, {
+      headers: responseHeaders(headers),
+      protocol: headerOf(headers, 'upgrade') ?? '',
+      idleMs: this.#call.readTimeoutMs,
+    }).then(this.#resolve);
+  }
+
+  onResponseStart(controller: Controller, status: number): void {
+    if (status < 200) return;
+    this.#call.onHead();
+    writeHead(this.#exchange, status, responseHeaders(toFlat(controller.rawHeaders)));
+    this.#answering = true;
+    // What has come together leaves together; a body that comes later is not waited for.
+    process.nextTick(() => flushHead(this.#exchange));
+  }
+
+  onResponseData(controller: Controller, chunk: Buffer): void {
+    writeWithPatience(this.#exchange, chunk, controller);
+  }
+
+  onResponseEnd(controller: Controller): void {
+    const { response } = this.#exchange;
+    const trailers = toFlat(controller.rawTrailers);
+    if (trailers.length > 0) addTrailers(this.#exchange, trailers);
+    response.end();
+    this.#done();
+  }
+
+  onResponseError(_: Controller, error: Error): void {
+    if (this.#answering) breakOff(this.#exchange);
+    if (this.#answering || this.#exchange.gone) this.#done();
+    else this.#fail(error);
+  }
+
+  #done(): void {
+    this.#exchange.response.off('close', this.#onClose);
+    this.#resolve();
+  }
+
+  #fail(error: Error): void {
+    this.#exchange.response.off('close', this.#onClose);
+    if (error instanceof BodyTooLarge || error instanceof BodyTooSlow) this.#reject(error);
+    else this.#reject(new UpstreamFailure(kindOf(error, this.#sent), this.#sent, error));
+  }
+
+  get #sent(): boolean {
+    return this.#controller !== undefined;
+  }
+}
+
+function kindOf(error: Error, sent: boolean): UpstreamFailure['kind'] {
+  if (error instanceof errors.ConnectTimeoutError || error instanceof errors.HeadersTimeoutError) {
+    return 'timeout';
+  }
+  return sent ? 'broken' : 'connect';
+}
+
+function addTrailers({ response }: Exchange, trailers: string[]): void {
+  for (let at = 0; at + 1 < trailers.length; at += 2) {
+    response.addTrailers({ [trailers[at]!]: trailers[at + 1]! });
+  }
+}

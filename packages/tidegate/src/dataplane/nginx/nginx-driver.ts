@@ -1,0 +1,158 @@
+import { type Logger, Serial } from '@tidegate/kube';
+import { applyDelta, DeltaGapError, EMPTY_TABLE, type RouteTable } from '../../ingress/match/index.ts';
+import type { Delta } from '../../ingress/model.ts';
+import { CapacityError, type Driver, type Listening, NeedsFullState } from '../driver.ts';
+import { type Change, changesOf, changesOfAll, inverseOf } from './changes.ts';
+import { Nginx, type NginxOptions } from './nginx.ts';
+import { trafficMetrics } from './traffic.ts';
+
+const RESTART_MS = 1000;
+
+/** Has nginx carry the bytes. What it is to go by is kept here too, for a next nginx if this one ends. */
+export class NginxDriver implements Driver {
+  #options: NginxOptions;
+  readonly #logger: Logger;
+  readonly #serial = new Serial();
+  #table: RouteTable = EMPTY_TABLE;
+  #nginx: Nginx | undefined;
+  #restart: NodeJS.Timeout | undefined;
+  #why = 'nginx is not started';
+  #closing = false;
+
+  constructor(options: NginxOptions, { logger }: { logger: Logger }) {
+    this.#options = options;
+    this.#logger = logger;
+  }
+
+  start(first?: Delta): Promise<Listening> {
+    return this.#serial.run(async () => {
+      const table = first === undefined ? this.#table : this.#next(first);
+      const { listening } = await this.#launch(table);
+      this.#table = table;
+      // Another nginx takes the same.
+      this.#options = { ...this.#options, httpPort: listening.http, httpsPort: listening.https };
+      return listening;
+    });
+  }
+
+  apply(delta: Delta): Promise<void> {
+    return this.#serial.run(async () => {
+      const after = this.#next(delta);
+      await this.#write(changesOf(this.#table, after, delta), after);
+      this.#table = after;
+    });
+  }
+
+  /** The processes that carry the bytes. They stay the same, whatever is applied. */
+  async processes(): Promise<{ master: number; workers: number[] }> {
+    const nginx = this.#running();
+    const { workers } = await nginx.state();
+    return { master: nginx.pid ?? 0, workers };
+  }
+
+  health(): { ready: boolean; reasons: string[] } {
+    const reasons: string[] = [];
+    if (this.#closing) reasons.push('nginx takes no new connections.');
+    else if (this.#nginx === undefined) reasons.push(this.#why);
+    if (this.#table.generation === 0) reasons.push('No routes have come yet.');
+    return { ready: reasons.length === 0, reasons };
+  }
+
+  async metrics(): Promise<string> {
+    return trafficMetrics(await this.#running().counts(), this.#options.className);
+  }
+
+  async drain(ms: number): Promise<void> {
+    this.#closing = true;
+    const nginx = this.#nginx;
+    if (nginx === undefined) return;
+    let timer: NodeJS.Timeout | undefined;
+    const enough = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, ms);
+    });
+    await Promise.race([nginx.quit(), enough]);
+    clearTimeout(timer);
+  }
+
+  async close(): Promise<void> {
+    this.#closing = true;
+    clearTimeout(this.#restart);
+    await this.#serial.idle();
+    await this.#nginx?.stop();
+    this.#nginx = undefined;
+  }
+
+  #next(delta: Delta): RouteTable {
+    try {
+      return applyDelta(this.#table, delta);
+    } catch (error) {
+      if (error instanceof DeltaGapError) throw new NeedsFullState(error.message, { cause: error });
+      throw error;
+    }
+  }
+
+  async #write(changes: readonly Change[], after: RouteTable): Promise<void> {
+    const nginx = this.#running();
+    try {
+      await nginx.push(changes);
+    } catch (error) {
+      if (!(error instanceof CapacityError)) return this.#replace(nginx, after, error);
+      await this.#takeBack(nginx, changes);
+      throw error;
+    }
+  }
+
+  /** What was written of it before the room ran out. */
+  async #takeBack(nginx: Nginx, changes: readonly Change[]): Promise<void> {
+    try {
+      await nginx.push(inverseOf(changes, this.#table));
+    } catch (error) {
+      await this.#replace(nginx, this.#table, error);
+    }
+  }
+
+  /** Whatever it knows now is not what it should: another one begins anew. */
+  async #replace(nginx: Nginx, table: RouteTable, cause: unknown): Promise<void> {
+    this.#logger.warn({ error: cause }, 'nginx did not take a change: another one takes its place');
+    this.#nginx = undefined;
+    await nginx.stop();
+    await this.#launch(table);
+  }
+
+  async #launch(table = this.#table): Promise<Nginx> {
+    const known = table.generation > 0 ? changesOfAll(table) : undefined;
+    const nginx = await Nginx.start(this.#options, this.#logger, known);
+    this.#nginx = nginx;
+    void nginx.ended.then((reason) => this.#onEnd(nginx, reason));
+    return nginx;
+  }
+
+  #onEnd(nginx: Nginx, reason: string): void {
+    if (this.#closing || this.#nginx !== nginx) return;
+    this.#logger.error({ reason }, 'nginx has ended: another one is started');
+    this.#nginx = undefined;
+    this.#why = `nginx has ended: ${reason}`;
+    this.#relaunch(nginx, 0);
+  }
+
+  #relaunch(former: Nginx, ms: number): void {
+    this.#restart = setTimeout(() => {
+      this.#serial
+        .run(async () => {
+          if (this.#nginx !== undefined || this.#closing) return;
+          await former.stop();
+          await this.#launch();
+        })
+        .catch((error: unknown) => {
+          this.#why = `nginx can not be started: ${(error as Error).message}`;
+          this.#logger.error({ error }, this.#why);
+          this.#relaunch(former, RESTART_MS);
+        });
+    }, ms);
+  }
+
+  #running(): Nginx {
+    if (this.#nginx === undefined) throw new NeedsFullState(this.#why);
+    return this.#nginx;
+  }
+}

@@ -1,0 +1,30 @@
+import type { Clock } from '@tidegate/kube';
+import { tooLargeResourceVersion } from '@tidegate/serving';
+import type { Hold } from '../views/projection/index.ts';
+
+/** As long as API servers wait for their own cache. */
+const LONGEST_WAIT_MS = 3_000;
+
+/** Resolves when the projection is not older than what the client has seen; rejects as an API server refuses that. */
+export async function fresh(hold: Hold, version: string, clock: Clock, signal: AbortSignal): Promise<void> {
+  const isFresh = (): boolean => hold.projection.reaches(version);
+  if (isFresh()) return;
+  await new Promise<void>((resolve, reject) => {
+    const settle = (then: () => void): void => {
+      cancel();
+      unsubscribe();
+      signal.removeEventListener('abort', onAbort);
+      then();
+    };
+    const onAbort = (): void => settle(() => reject(signal.reason));
+    const cancel = clock.after(LONGEST_WAIT_MS, () =>
+      settle(() => reject(tooLargeResourceVersion(version, hold.projection.resourceVersion))),
+    );
+    const unsubscribe = hold.projection.subscribe({
+      changed: () => isFresh() && settle(resolve),
+      ended: () => undefined,
+    });
+    signal.addEventListener('abort', onAbort);
+    if (signal.aborted) onAbort();
+  });
+}

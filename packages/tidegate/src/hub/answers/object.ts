@@ -1,0 +1,18 @@
+import type { Exchange, Representation } from '@tidegate/serving';
+import type { ViewItem } from '../views/view.ts';
+import { bytesIn, formOf, objectIn } from './forms.ts';
+
+const NEWLINE = Buffer.from('\n');
+
+/** Sends one object. Throws an API server's refusal. */
+export async function answerObject(
+  exchange: Exchange,
+  item: ViewItem,
+  representation: Representation,
+  code = 200,
+): Promise<void> {
+  const form = formOf(representation, 'object');
+  if (representation.format === 'json') {
+    await exchange.bytes(code, 'application/json', [bytesIn(form, item), NEWLINE]);
+  } else await exchange.object(code, objectIn(form, item), representation.format);
+}

@@ -1,0 +1,216 @@
+import { X509Certificate } from 'node:crypto';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type KeyPair, silentLogger } from '@tidegate/kube';
+import { VirtualClock } from '@tidegate/kube/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { CertificateFiles } from './certificate-files.ts';
+import { RenewedCertificate, type RenewedCertificateOptions } from './renewed-certificate.ts';
+import { TestAuthority } from './testing/authority.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const NODE = 'system:node:n1';
+
+let directory: string;
+let clock: VirtualClock;
+const authority = new TestAuthority();
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'tidegate-hub-'));
+  clock = new VirtualClock();
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+const namesIn = ({ certificate }: KeyPair): string => new X509Certificate(certificate).subjectAltName ?? '';
+
+describe('a certificate that the cluster signs', () => {
+  let stop: AbortController;
+  let wanted: string;
+  let asked: number;
+  let failure: Error | undefined;
+
+  beforeEach(() => {
+    stop = new AbortController();
+    wanted = 'a.example';
+    asked = 0;
+    failure = undefined;
+  });
+
+  const open = (options: Partial<RenewedCertificateOptions> = {}): Promise<RenewedCertificate> =>
+    RenewedCertificate.open({
+      what: 'serving certificate',
+      file: join(directory, 'pair.pem'),
+      commonName: NODE,
+      obtain: async () => {
+        asked++;
+        if (failure !== undefined) throw failure;
+        const [notBefore, notAfter] = [clock.now(), clock.now() + 10 * DAY];
+        return authority.issue({ commonName: NODE, names: [wanted], notBefore, notAfter });
+      },
+      fits: async (certificate) => certificate.checkHost(wanted) !== undefined,
+      clock,
+      random: () => 0.5,
+      log: silentLogger,
+      ...options,
+    });
+  /** Runs it for as long as `during` takes. */
+  async function running(certificate: RenewedCertificate, during: () => Promise<void>): Promise<void> {
+    const ended = certificate.run(stop.signal);
+    await clock.advance(0);
+    await during();
+    stop.abort();
+    await ended;
+    expect(clock.pending).toBe(0);
+    stop = new AbortController();
+  }
+
+  it('is there once it is approved, and says so until then', async () => {
+    let approve = (_: KeyPair): void => {};
+    const approved = new Promise<KeyPair>((resolve) => {
+      approve = resolve;
+    });
+    const certificate = await open({ obtain: () => approved });
+    expect(certificate.waitingFor).toBe('there is no serving certificate yet');
+    await running(certificate, async () => {
+      expect(certificate.current).toBeUndefined();
+      expect(certificate.waitingFor).toMatch(/not approved yet/);
+      const pair = authority.issue({ commonName: NODE, names: [wanted] });
+      const told: KeyPair[] = [];
+      certificate.onChange((next) => told.push(next));
+      approve(pair);
+      await clock.advance(0);
+      expect(told).toEqual([pair]);
+      expect(certificate).toMatchObject({ current: pair, waitingFor: undefined });
+    });
+    expect((await stat(join(directory, 'pair.pem'))).mode & 0o777).toBe(0o600);
+    expect((await open()).current).toEqual(certificate.current);
+  });
+
+  it('is renewed between 70 and 90 % of its life, and remains in use when that fails', async () => {
+    const certificate = await open();
+    await running(certificate, async () => {
+      const first = certificate.current;
+      await clock.advance(7.9 * DAY);
+      expect(asked).toBe(1);
+      failure = new Error('the link is away');
+      await clock.advance(4 * HOUR);
+      expect(asked).toBeGreaterThan(2);
+      expect(certificate.current).toBe(first);
+      expect(certificate.waitingFor).toBeUndefined();
+      await clock.advance(2 * DAY);
+      expect(certificate.waitingFor).toBe('the serving certificate could not be had: the link is away');
+      failure = undefined;
+      certificate.look();
+      await clock.advance(0);
+      expect(certificate.current).not.toBe(first);
+      expect(certificate.waitingFor).toBeUndefined();
+    });
+  });
+
+  it('is asked for anew when other names are wanted', async () => {
+    const certificate = await open();
+    await running(certificate, async () => {
+      wanted = 'b.example';
+      certificate.look();
+      await clock.advance(0);
+      expect(namesIn(certificate.current!)).toBe('DNS:b.example');
+      wanted = 'c.example';
+      await clock.advance(HOUR);
+      expect(namesIn(certificate.current!)).toBe('DNS:c.example');
+      expect(asked).toBe(3);
+    });
+  });
+
+  it('does not change when nobody knows what is wanted, and is taken from disk', async () => {
+    await running(await open(), async () => {});
+    const fits = (): Promise<boolean> => Promise.reject(new Error('the link is away'));
+    const certificate = await open({ fits });
+    await running(certificate, () => clock.advance(DAY));
+    expect(asked).toBe(1);
+    expect(certificate.current).toBeDefined();
+  });
+
+  it('is not taken from disk when it has expired, is somebody else’s, or damaged', async () => {
+    await running(await open(), async () => {});
+    expect((await open({ commonName: 'system:node:n2' })).current).toBeUndefined();
+    await clock.advance(11 * DAY);
+    expect((await open()).current).toBeUndefined();
+    clock = new VirtualClock();
+    expect((await open()).current).toBeDefined();
+    const other = authority.issue({ commonName: NODE });
+    for (const text of ['', 'x', `${other.key}${authority.issue({ commonName: NODE }).certificate}`]) {
+      await writeFile(join(directory, 'pair.pem'), text);
+      expect((await open()).current).toBeUndefined();
+    }
+  });
+
+  it('is not asked for all the time by a node whose clock is wrong', async () => {
+    const expired = authority.issue({ commonName: NODE, names: [wanted], notAfter: clock.now() - DAY });
+    const certificate = await open({
+      obtain: async () => {
+        asked++;
+        return expired;
+      },
+    });
+    await running(certificate, () => clock.advance(HOUR));
+    expect(asked).toBeLessThan(70);
+  });
+});
+
+describe('a certificate in files', () => {
+  const warnings: string[] = [];
+
+  const files = (): { certFile: string; keyFile: string } => ({
+    certFile: join(directory, 'tls.crt'),
+    keyFile: join(directory, 'tls.key'),
+  });
+  const open = (): Promise<CertificateFiles> =>
+    CertificateFiles.open({
+      ...files(),
+      clock,
+      log: { ...silentLogger, warn: (_, text) => warnings.push(text) },
+    });
+  async function write({ certificate, key }: KeyPair): Promise<void> {
+    await writeFile(files().certFile, certificate);
+    await writeFile(files().keyFile, key);
+  }
+
+  it('is read again when it changes; half of a change does not count', async () => {
+    const [first, second] = [authority.issue({ commonName: 'a' }), authority.issue({ commonName: 'b' })];
+    await write(first);
+    const certificate = await open();
+    const told: KeyPair[] = [];
+    certificate.onChange((pair) => told.push(pair));
+    const stop = new AbortController();
+    const running = certificate.run(stop.signal);
+    const look = async (until: () => boolean): Promise<void> => {
+      while (!until()) await clock.advance(10_000);
+    };
+    await writeFile(files().certFile, second.certificate);
+    await look(() => warnings.length > 0);
+    expect(warnings).toEqual(['the serving certificate on disk is not usable']);
+    expect(certificate.current).toEqual(first);
+    await writeFile(files().keyFile, second.key);
+    await look(() => told.length > 0);
+    expect(told).toEqual([second]);
+    expect(certificate.current).toEqual(second);
+    stop.abort();
+    await running;
+  });
+
+  it('says that it has expired', async () => {
+    await write(authority.issue({ commonName: 'a', notAfter: clock.now() + DAY }));
+    const certificate = await open();
+    expect(certificate.waitingFor).toBeUndefined();
+    await clock.advance(2 * DAY);
+    expect(certificate.waitingFor).toMatch(/^the certificate in --tls-cert-file .* has expired/);
+  });
+
+  it('must be there at the start; the flag is named', async () => {
+    await expect(open()).rejects.toThrow(/^--tls-cert-file: ENOENT/);
+    await write({ ...authority.issue({ commonName: 'a' }), key: 'x' });
+    await expect(open()).rejects.toThrow(/^--tls-cert-file .* and --tls-private-key-file /);
+  });
+});

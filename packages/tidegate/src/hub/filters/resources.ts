@@ -1,0 +1,10 @@
+import { CONFIG_MAPS, ENDPOINT_SLICES, ENDPOINTS, PODS, SERVICES } from '@tidegate/kube';
+import type { FilteredResource } from './filter.ts';
+
+const unversioned = ({ group, resource }: FilteredResource): FilteredResource => ({ group, resource });
+
+export const SERVICE: readonly FilteredResource[] = [unversioned(SERVICES)];
+export const POD: readonly FilteredResource[] = [unversioned(PODS)];
+export const CONFIG_MAP: readonly FilteredResource[] = [unversioned(CONFIG_MAPS)];
+/** Both ways in which the cluster tells where a Service's endpoints are. */
+export const ENDPOINT: readonly FilteredResource[] = [ENDPOINTS, ENDPOINT_SLICES].map(unversioned);

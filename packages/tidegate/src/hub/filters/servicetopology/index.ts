@@ -1,0 +1,41 @@
+/**
+ * Traffic stays where the Service says that it shall: on the node or in the pool. A Service that is not known may have
+ * said so, hence its endpoints are withheld until it is.
+ */
+
+import type { KubeObject, Metrics } from '@tidegate/kube';
+import { SERVICE_CLIENT_USER_AGENTS } from '../../../api/index.ts';
+import type { View } from '../../../scope/index.ts';
+import { dependencyOnPools, EndpointSieve, serviceOf } from '../endpoints.ts';
+import type { Filter, FilterContext } from '../filter.ts';
+import { ENDPOINT } from '../resources.ts';
+
+const NAME = 'servicetopology';
+
+export function serviceTopology(metrics: Metrics): Filter {
+  const sieve = new EndpointSieve(NAME, metrics);
+  return {
+    name: NAME,
+    components: SERVICE_CLIENT_USER_AGENTS,
+    resources: ENDPOINT,
+    apply: (object, context) => sieve.pass(object, viewOf(object, context)),
+    dependsOn: (object, context) => [
+      ...dependencyOnService(object),
+      ...dependencyOnPools(object, viewOf(object, context)),
+    ],
+  };
+}
+
+function viewOf(object: KubeObject, context: FilterContext): View {
+  const key = serviceOf(object);
+  return {
+    membership: context.membership,
+    clientNode: context.nodeName,
+    service: key === undefined ? undefined : context.service(key),
+  };
+}
+
+function dependencyOnService(object: KubeObject): string[] {
+  const key = serviceOf(object);
+  return key === undefined ? [] : [`service:${key}`];
+}

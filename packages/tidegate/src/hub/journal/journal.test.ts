@@ -1,0 +1,474 @@
+import { join } from 'node:path';
+import { DurableMap } from '@tidegate/disk';
+import { failingDisk, temporaryDirectory } from '@tidegate/disk/testing';
+import { KubeClient, type KubeObject, type Logger, Metrics, silentLogger } from '@tidegate/kube';
+import { FakeServer, type ReceivedRequest, VirtualClock } from '@tidegate/kube/testing';
+import { type ResourceRequest, requestInfo } from '@tidegate/serving';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Journal, type WriteRequest } from './index.ts';
+
+const STRATEGIC = 'application/strategic-merge-patch+json';
+const MERGE = 'application/merge-patch+json';
+const PROTOBUF = 'application/vnd.kubernetes.protobuf';
+const NODE = '/api/v1/nodes/edge-1/status';
+const POD = '/api/v1/namespaces/web/pods/shop/status';
+const LEASE = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/edge-1';
+const EVENTS = '/api/v1/namespaces/web/events';
+
+const node: KubeObject = {
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name: 'edge-1', uid: 'node-uid', resourceVersion: '10' },
+  status: { conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime: 't0' }], phase: 'x' },
+};
+const pod: KubeObject = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'shop', namespace: 'web', uid: 'pod-uid' },
+  spec: { nodeName: 'edge-1' },
+  status: { phase: 'Pending' },
+};
+const lease: KubeObject = {
+  apiVersion: 'coordination.k8s.io/v1',
+  kind: 'Lease',
+  metadata: { name: 'edge-1', namespace: 'kube-node-lease', uid: 'lease-uid', resourceVersion: '7' },
+  spec: { holderIdentity: 'edge-1', renewTime: '2026-01-01T00:00:00.000000Z' },
+};
+
+/** A journal on a real file, and an API server that answers as it is told. */
+class World {
+  readonly server = new FakeServer();
+  readonly metrics = new Metrics();
+  readonly clock = new VirtualClock();
+  readonly logged: string[] = [];
+  readonly disk = failingDisk();
+  /** Answers a request; 200 with an empty object unless told. */
+  answer: (request: ReceivedRequest) => [code: number, body: unknown] = () => [200, {}];
+  path!: string;
+  client!: KubeClient;
+  map!: DurableMap;
+  journal!: Journal;
+
+  static async start(mostEvents?: number): Promise<World> {
+    const world = new World();
+    world.path = join(await temporaryDirectory(), 'journal');
+    world.server.intercept = (request, response) => {
+      const [code, body] = world.answer(request);
+      response.writeHead(code, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(body));
+      return true;
+    };
+    world.client = new KubeClient(await world.server.start());
+    await world.open(mostEvents);
+    onTestFinished(async () => {
+      await world.client.close();
+      await world.server.stop();
+      await world.map.close().catch(() => {});
+    });
+    return world;
+  }
+
+  async open(mostEvents?: number): Promise<void> {
+    const log: Logger = { ...silentLogger, warn: (_fields, message) => void this.logged.push(message) };
+    const clock = { after: () => () => {} };
+    this.map = await DurableMap.open(this.path, { clock, log, openOutput: this.disk.openOutput });
+    this.journal = await Journal.open(this.map, {
+      nodeName: 'edge-1',
+      // Whatever it is encoded in, here it is JSON.
+      decode: (_contentType, body) => JSON.parse(String(body)),
+      log,
+      metrics: this.metrics,
+      clock: this.clock,
+      mostEvents,
+    });
+  }
+
+  async restart(): Promise<void> {
+    await this.map.close();
+    await this.open();
+  }
+
+  replay() {
+    return this.journal.replay(this.client, new AbortController().signal);
+  }
+
+  /** What the server was asked, in short. */
+  get asked(): string[] {
+    return this.server.requests.map(({ method, url }) => `${method} ${url.pathname}`);
+  }
+
+  bodyOf(index: number): Record<string, unknown> {
+    return JSON.parse(this.server.requests[index]?.body ?? '');
+  }
+
+  async dropped(): Promise<string[]> {
+    const text = await this.metrics.scrape();
+    return text.split('\n').filter((line) => line.startsWith('tidegate_hub_journal_dropped_total{'));
+  }
+}
+
+function infoOf(method: string, path: string): ResourceRequest {
+  const info = requestInfo(method, new URL(path, 'http://hub'));
+  if (info.type !== 'resource') throw new Error(`${path} names no resource`);
+  return info;
+}
+
+function request(method: string, path: string, contentType: string, body: unknown): WriteRequest {
+  const query = new URL(path, 'http://hub').searchParams;
+  return { info: infoOf(method, path), query, contentType, body: Buffer.from(JSON.stringify(body)) };
+}
+
+const patchNode = (status: unknown) => request('PATCH', NODE, STRATEGIC, { status });
+const patchPod = (status: unknown, uid = 'pod-uid') =>
+  request('PATCH', POD, STRATEGIC, { metadata: { uid }, status });
+const renew = (renewTime: string) =>
+  request('PUT', LEASE, PROTOBUF, { ...lease, spec: { ...(lease.spec as object), renewTime } });
+const event = (name: string, fields: object = {}) =>
+  request('POST', EVENTS, PROTOBUF, {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name, namespace: 'web' },
+    reason: 'Started',
+    count: 1,
+    ...fields,
+  });
+const patchEvent = (name: string, patch: unknown) => request('PATCH', `${EVENTS}/${name}`, STRATEGIC, patch);
+
+describe('which writes are kept', () => {
+  it.each([
+    ['PATCH', NODE, true],
+    ['PUT', NODE, true],
+    ['PATCH', POD, true],
+    ['PUT', LEASE, true],
+    ['POST', EVENTS, true],
+    ['PATCH', `${EVENTS}/a`, true],
+    ['POST', '/apis/events.k8s.io/v1/namespaces/web/events', true],
+    ['PATCH', '/api/v1/nodes/edge-2/status', false],
+    ['PATCH', '/api/v1/nodes/edge-1', false],
+    ['PUT', '/api/v1/namespaces/web/pods/shop', false],
+    ['DELETE', '/api/v1/namespaces/web/pods/shop', false],
+    ['PUT', '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/edge-2', false],
+    ['PUT', '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/edge-1', false],
+    ['POST', '/api/v1/namespaces/web/pods', false],
+    ['DELETE', `${EVENTS}/a`, false],
+  ])('%s %s: %s', async (method, path, taken) => {
+    const { journal } = await World.start();
+    expect(journal.takes(infoOf(method, path))).toBe(taken);
+  });
+});
+
+describe('a status', () => {
+  it('is answered merged, survives a restart, and is told once with its final state', async () => {
+    const world = await World.start();
+    const first = await world.journal.write(
+      patchNode({ conditions: [{ type: 'Ready', lastHeartbeatTime: 't1' }], phase: null }),
+      node,
+    );
+    expect(first).toEqual({
+      ...node,
+      status: { conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime: 't1' }] },
+    });
+    await world.restart();
+    const second = await world.journal.write(
+      patchNode({ conditions: [{ type: 'Ready', lastHeartbeatTime: 't2' }] }),
+      first,
+    );
+    expect(second.status).toEqual({
+      conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime: 't2' }],
+    });
+    expect(world.journal.entries()).toEqual([
+      { object: 'nodes edge-1', kind: 'status', since: '2026-01-01T00:00:00.000Z', writes: 2 },
+    ]);
+    expect(await world.replay()).toEqual({ sent: 1, dropped: 0 });
+    expect(world.asked).toEqual([`PATCH ${NODE}`]);
+    expect(world.server.requests[0]?.headers['content-type']).toBe(STRATEGIC);
+    expect(world.bodyOf(0)).toEqual({
+      metadata: { uid: 'node-uid' },
+      status: {
+        phase: null,
+        conditions: [
+          {
+            $retainKeys: ['type', 'status', 'lastHeartbeatTime'],
+            type: 'Ready',
+            status: 'True',
+            lastHeartbeatTime: 't2',
+          },
+        ],
+      },
+    });
+    expect(world.journal.size).toBe(0);
+    await world.restart();
+    expect(world.journal.size).toBe(0);
+  });
+
+  it('is merged into what the cloud said last, and names nothing of that', async () => {
+    const world = await World.start();
+    await world.journal.write(patchPod({ phase: 'Running' }), pod);
+    // The link was back for a moment: somebody in the cloud has written too.
+    const newer = {
+      ...pod,
+      metadata: { ...pod.metadata, labels: { seen: 'yes' } },
+      status: { phase: 'Pending', by: 'cloud' },
+    };
+    expect(await world.journal.write(patchPod({ reason: 'Up' }), newer)).toEqual({
+      ...newer,
+      status: { phase: 'Running', by: 'cloud', reason: 'Up' },
+    });
+    await world.replay();
+    expect(world.bodyOf(0)).toEqual({
+      metadata: { uid: 'pod-uid' },
+      status: { phase: 'Running', reason: 'Up' },
+    });
+  });
+
+  it('can be put whole', async () => {
+    const world = await World.start();
+    const body = { ...pod, spec: { nodeName: 'other' }, status: { phase: 'Failed' } };
+    expect(await world.journal.write(request('PUT', POD, 'application/json', body), pod)).toEqual({
+      ...pod,
+      status: { phase: 'Failed' },
+    });
+  });
+
+  it('of an object that was made anew belongs to the new one alone', async () => {
+    const world = await World.start();
+    await world.journal.write(patchPod({ phase: 'Running' }), pod);
+    const next = { ...pod, metadata: { ...pod.metadata, uid: 'next-uid' } };
+    await expect(world.journal.write(patchPod({ phase: 'Failed' }), next)).rejects.toMatchObject({
+      status: {
+        code: 422,
+        message: 'Pod "shop" is invalid: metadata.uid: Invalid value: "pod-uid": field is immutable',
+      },
+    });
+    await expect(
+      world.journal.write(request('PUT', POD, 'application/json', pod), next),
+    ).rejects.toMatchObject({
+      status: {
+        code: 409,
+        message:
+          'Operation cannot be fulfilled on pods "shop": Precondition failed: UID in precondition: pod-uid, UID in object meta: next-uid',
+      },
+    });
+    await world.journal.write(patchPod({ reason: 'New' }, 'next-uid'), next);
+    await world.replay();
+    expect(world.bodyOf(0)).toEqual({ metadata: { uid: 'next-uid' }, status: { reason: 'New' } });
+  });
+
+  it('that changes nothing leaves nothing behind', async () => {
+    const world = await World.start();
+    expect(await world.journal.write(patchPod({ phase: 'Pending' }), pod)).toEqual(pod);
+    expect(world.journal.size).toBe(0);
+  });
+
+  it('is refused when nothing is known of the object, or the patch can not be kept', async () => {
+    const { journal, disk } = await World.start();
+    const refused = {
+      status: { code: 503, reason: 'ServiceUnavailable', details: { retryAfterSeconds: 1 } },
+    };
+    await expect(journal.write(patchPod({}), undefined)).rejects.toMatchObject(refused);
+    for (const type of ['application/json-patch+json', 'application/apply-patch+yaml'])
+      await expect(journal.write(request('PATCH', POD, type, []), pod)).rejects.toMatchObject(refused);
+    const dryRun = request('PATCH', `${POD}?dryRun=All`, STRATEGIC, { status: { phase: 'Failed' } });
+    await expect(journal.write(dryRun, pod)).rejects.toMatchObject(refused);
+    const broken = { ...patchPod({}), body: Buffer.from('{') };
+    await expect(journal.write(broken, pod)).rejects.toMatchObject({ status: { code: 400 } });
+    expect(journal.size).toBe(0);
+    disk.refused.set('write', 'ENOSPC');
+    await expect(journal.write(patchPod({ phase: 'Failed' }), pod)).rejects.toMatchObject(refused);
+  });
+});
+
+describe('a lease', () => {
+  it('is told with its last renewal, on top of what the server has', async () => {
+    const world = await World.start();
+    await world.journal.write(renew('2026-01-01T00:00:10.000000Z'), lease);
+    const answer = await world.journal.write(renew('2026-01-01T00:00:20.000000Z'), lease);
+    expect(answer.spec).toEqual({ holderIdentity: 'edge-1', renewTime: '2026-01-01T00:00:20.000000Z' });
+    world.answer = ({ method }) => [200, method === 'GET' ? lease : {}];
+    expect(await world.replay()).toEqual({ sent: 1, dropped: 0 });
+    expect(world.asked).toEqual([`GET ${LEASE}`, `PATCH ${LEASE}`]);
+    expect(world.bodyOf(1)).toEqual({
+      metadata: { uid: 'lease-uid', resourceVersion: '7' },
+      spec: { renewTime: '2026-01-01T00:00:20.000000Z' },
+    });
+  });
+
+  it('that was renewed in the cloud since is left alone', async () => {
+    const world = await World.start();
+    await world.journal.write(renew('2026-01-01T00:00:10.000000Z'), lease);
+    const newer = { ...lease, spec: { renewTime: '2026-01-01T00:00:11.000000Z' } };
+    world.answer = () => [200, newer];
+    expect(await world.replay()).toEqual({ sent: 1, dropped: 0 });
+    expect(world.asked).toEqual([`GET ${LEASE}`]);
+  });
+
+  it('of a node that was made anew is dropped', async () => {
+    const world = await World.start();
+    await world.journal.write(renew('2026-01-01T00:00:10.000000Z'), lease);
+    world.answer = () => [200, { ...lease, metadata: { ...lease.metadata, uid: 'other' } }];
+    expect(await world.replay()).toEqual({ sent: 0, dropped: 1 });
+    expect(await world.dropped()).toEqual(['tidegate_hub_journal_dropped_total{reason="replaced"} 1']);
+  });
+});
+
+describe('events', () => {
+  it('are answered as the server would, and told in order', async () => {
+    const world = await World.start();
+    const made = await world.journal.write(event('a'), undefined);
+    expect(made).toMatchObject({
+      metadata: {
+        name: 'a',
+        namespace: 'web',
+        uid: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        creationTimestamp: '2026-01-01T00:00:00Z',
+      },
+      reason: 'Started',
+    });
+    await world.journal.write(event('b'), undefined);
+    const counted = await world.journal.write(patchEvent('a', { count: 2 }), undefined);
+    expect(counted).toEqual({ ...made, count: 2 });
+    await expect(world.journal.write(event('a'), undefined)).rejects.toMatchObject({
+      status: { code: 409, reason: 'AlreadyExists', message: 'events "a" already exists' },
+    });
+    await world.restart();
+    await world.journal.write(patchPod({ phase: 'Running' }), pod);
+    await world.journal.write(event('c'), undefined);
+
+    expect(await world.replay()).toEqual({ sent: 4, dropped: 0 });
+    expect(world.asked).toEqual([`PATCH ${POD}`, ...Array(3).fill(`POST ${EVENTS}`)]);
+    expect(world.bodyOf(1)).toEqual({
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: 'a', namespace: 'web' },
+      reason: 'Started',
+      count: 2,
+    });
+    expect([2, 3].map((index) => world.bodyOf(index).metadata)).toMatchObject([{ name: 'b' }, { name: 'c' }]);
+  });
+
+  it('that the server has already are patched there', async () => {
+    const world = await World.start();
+    const answer = await world.journal.write(patchEvent('old', { count: 5 }), undefined);
+    expect(answer).toEqual({
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: 'old', namespace: 'web' },
+      count: 5,
+    });
+    await world.journal.write(patchEvent('old', { count: 6 }), undefined);
+    expect(await world.replay()).toEqual({ sent: 1, dropped: 0 });
+    expect(world.asked).toEqual([`PATCH ${EVENTS}/old`]);
+    expect(world.server.requests[0]?.headers['content-type']).toBe(MERGE);
+    expect(world.bodyOf(0)).toEqual({ count: 6 });
+  });
+
+  it('whose answer was lost are not an error the second time', async () => {
+    const world = await World.start();
+    await world.journal.write(event('a'), undefined);
+    world.answer = () => [409, status(409, 'AlreadyExists')];
+    expect(await world.replay()).toEqual({ sent: 1, dropped: 0 });
+  });
+
+  it('get the name that was asked for to be generated', async () => {
+    const world = await World.start();
+    const made = await world.journal.write(event('', { metadata: { generateName: 'shop-' } }), undefined);
+    expect(made.metadata.name).toMatch(/^shop-[a-z0-9]{5}$/);
+    await expect(world.journal.write(event('', { metadata: {} }), undefined)).rejects.toMatchObject({
+      status: { code: 400 },
+    });
+  });
+
+  it('beyond the limit push the oldest out, which is counted and said once', async () => {
+    const world = await World.start(3);
+    for (const name of ['a', 'b', 'c', 'd', 'e']) await world.journal.write(event(name), undefined);
+    expect(world.journal.entries().map(({ object }) => object)).toEqual(
+      ['c', 'd', 'e'].map((name) => `events web/${name}`),
+    );
+    expect(await world.dropped()).toEqual(['tidegate_hub_journal_dropped_total{reason="full"} 2']);
+    expect(world.logged).toEqual([
+      'too many events wait for the API server; from now on the oldest are dropped',
+    ]);
+  });
+});
+
+const status = (code: number, reason: string) => ({ kind: 'Status', status: 'Failure', code, reason });
+
+describe('telling the API server', () => {
+  async function threeEntries(): Promise<World> {
+    const world = await World.start();
+    await world.journal.write(patchPod({ phase: 'Running' }), pod);
+    await world.journal.write(event('a'), undefined);
+    await world.journal.write(event('b'), undefined);
+    return world;
+  }
+
+  it.each([500, 503, 429, 401])('stops at %i and goes on from there the next time', async (code) => {
+    const world = await threeEntries();
+    world.answer = ({ body }) => (body.includes('"name":"a"') ? [code, status(code, '')] : [200, {}]);
+    await expect(world.replay()).rejects.toMatchObject({ code });
+    expect(world.journal.entries().map(({ object }) => object)).toEqual(['events web/a', 'events web/b']);
+    await world.restart();
+    world.answer = () => [200, {}];
+    expect(await world.replay()).toEqual({ sent: 2, dropped: 0 });
+  });
+
+  it('keeps everything when nobody is there', async () => {
+    const world = await threeEntries();
+    await world.server.stop();
+    await expect(world.replay()).rejects.toMatchObject({ name: 'ConnectionError' });
+    expect(world.journal.size).toBe(3);
+  });
+
+  it('drops what is gone or refused for good, with a line in the log', async () => {
+    const world = await threeEntries();
+    world.answer = ({ method }) =>
+      method === 'PATCH' ? [404, status(404, 'NotFound')] : [403, status(403, 'Forbidden')];
+    expect(await world.replay()).toEqual({ sent: 0, dropped: 3 });
+    expect(world.logged).toEqual(Array(3).fill('a write made without the API server is dropped'));
+    expect(await world.dropped()).toEqual([
+      'tidegate_hub_journal_dropped_total{reason="gone"} 1',
+      'tidegate_hub_journal_dropped_total{reason="refused"} 2',
+    ]);
+    expect(world.journal.size).toBe(0);
+  });
+
+  it('drops the status of an object that another one has replaced, not of one that is merely busy', async () => {
+    const world = await World.start();
+    await world.journal.write(patchPod({ phase: 'Running' }), pod);
+    let uid = 'pod-uid';
+    world.answer = ({ method }) =>
+      method === 'PATCH' ? [409, status(409, 'Conflict')] : [200, { ...pod, metadata: { uid } }];
+    await expect(world.replay()).rejects.toThrow('"shop" is written by others at the same time');
+    expect(world.journal.size).toBe(1);
+    uid = 'other';
+    expect(await world.replay()).toEqual({ sent: 0, dropped: 1 });
+    expect(await world.dropped()).toEqual(['tidegate_hub_journal_dropped_total{reason="replaced"} 1']);
+  });
+
+  it('keeps and tells what is written meanwhile', async () => {
+    const world = await World.start();
+    await world.journal.write(patchPod({ phase: 'Running' }), pod);
+    await world.journal.write(event('a'), undefined);
+    const late = new Map<string, () => Promise<KubeObject>>([
+      [`PATCH ${POD}`, () => world.journal.write(patchPod({ phase: 'Failed' }), pod)],
+      [`POST ${EVENTS}`, () => world.journal.write(patchEvent('a', { count: 2 }), undefined)],
+    ]);
+    const writes: Promise<KubeObject>[] = [];
+    world.server.intercept = ({ method, url }, response) => {
+      const key = `${method} ${url.pathname}`;
+      const write = late.get(key);
+      late.delete(key);
+      const written = write === undefined ? Promise.resolve(pod) : write();
+      writes.push(written);
+      void written.then(() => response.writeHead(200, { 'content-type': 'application/json' }).end('{}'));
+      return true;
+    };
+    expect(world.journal.holds(infoOf('PATCH', POD))).toBe(true);
+    expect(await world.replay()).toEqual({ sent: 4, dropped: 0 });
+    await Promise.all(writes);
+    expect(world.asked).toEqual([`PATCH ${POD}`, `PATCH ${POD}`, `POST ${EVENTS}`, `PATCH ${EVENTS}/a`]);
+    expect(world.bodyOf(1)).toMatchObject({ status: { phase: 'Failed' } });
+    expect(world.bodyOf(3)).toEqual({ count: 2 });
+    expect(world.journal.holds(infoOf('PATCH', POD))).toBe(false);
+  });
+});

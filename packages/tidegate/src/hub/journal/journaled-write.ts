@@ -1,0 +1,113 @@
+/** Which writes of a node are kept while the cloud is away, and what each of them makes of its object. */
+
+import { type KubeObject, PATCH_TYPES } from '@tidegate/kube';
+import {
+  type ApiError,
+  badRequest,
+  conflict,
+  fieldError,
+  invalid,
+  type ResourceRequest,
+} from '@tidegate/serving';
+import { unavailable } from '../unavailable.ts';
+import { writable } from './difference.ts';
+import { isJsonMap, type JsonMap, mapAt } from './json-map.ts';
+import { merge, STATUS_MERGE_KEYS } from './merge.ts';
+
+export type WriteKind = 'status' | 'lease' | 'event';
+
+export interface WriteRequest {
+  info: ResourceRequest;
+  query: URLSearchParams;
+  contentType: string;
+  body: Buffer;
+}
+
+/** Reads the body of a create or update: JSON, YAML or protobuf. */
+export type DecodeBody = (contentType: string, body: Buffer) => KubeObject;
+
+const NODE_LEASES = 'kube-node-lease';
+
+/** Undefined when the request is none of those that a node may make without the cloud. */
+export function kindOf(info: ResourceRequest, nodeName: string): WriteKind | undefined {
+  const { verb, group, resource, subresource, namespace, name } = info;
+  const changes = verb === 'patch' || verb === 'update';
+  if (group === '' && subresource === 'status' && changes) {
+    if (resource === 'pods' && name !== '') return 'status';
+    if (resource === 'nodes' && name === nodeName) return 'status';
+  }
+  if (subresource !== '') return undefined;
+  if (group === 'coordination.k8s.io' && resource === 'leases' && changes)
+    return namespace === NODE_LEASES && name === nodeName ? 'lease' : undefined;
+  if ((group === '' || group === 'events.k8s.io') && resource === 'events')
+    return verb === 'create' || (verb === 'patch' && name !== '') ? 'event' : undefined;
+  return undefined;
+}
+
+/** What the kind of write changes, besides labels and annotations. */
+export const partOf = (kind: 'status' | 'lease'): 'status' | 'spec' => (kind === 'lease' ? 'spec' : 'status');
+
+/** The object after the write. */
+export function written(
+  current: KubeObject,
+  kind: 'status' | 'lease',
+  request: WriteRequest,
+  decode: DecodeBody,
+): KubeObject {
+  const part = partOf(kind);
+  if (request.info.verb === 'patch') {
+    const patch = patchOf(request);
+    const { uid = current.metadata.uid } = mapAt(patch, 'metadata');
+    if (uid !== current.metadata.uid) throw otherUid(request.info, current, uid);
+    const strategic = mediaType(request.contentType) === PATCH_TYPES.strategic;
+    return patched(current, writable(patch, part), strategic);
+  }
+  const body = decode(request.contentType, request.body);
+  const { labels, annotations, uid = current.metadata.uid } = body.metadata;
+  if (uid !== current.metadata.uid) throw otherUid(request.info, current, uid);
+  return { ...current, metadata: { ...current.metadata, labels, annotations }, [part]: body[part] };
+}
+
+/** Merges a patch of the parts that may change. */
+export function patched(current: KubeObject, patch: JsonMap, strategic = true): KubeObject {
+  const result: KubeObject = { ...current };
+  for (const [part, change] of Object.entries(patch)) {
+    const keys = strategic && part === 'status' ? STATUS_MERGE_KEYS : {};
+    if (isJsonMap(change)) result[part] = merge(mapAt(current, part), change, keys);
+  }
+  return result;
+}
+
+/** The body of a patch that the journal can keep. */
+export function patchOf({ contentType, body }: WriteRequest): JsonMap {
+  const type = mediaType(contentType);
+  if (type !== PATCH_TYPES.strategic && type !== PATCH_TYPES.merge) {
+    throw unavailable(
+      `the API server can not be reached, and meanwhile this node keeps no patch of type ${JSON.stringify(type)}: ` +
+        'send a merge patch or a strategic merge patch',
+    );
+  }
+  const patch = parse(body);
+  if (!isJsonMap(patch)) throw badRequest('the patch is not a JSON object');
+  return patch;
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch (error) {
+    throw badRequest(`the patch is not JSON: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+const mediaType = (contentType: string): string => (contentType.split(';')[0] ?? '').trim().toLowerCase();
+
+/** Meant for another object of the same name. The API server refuses a patch and an update with different words. */
+function otherUid(info: ResourceRequest, { kind, metadata }: KubeObject, uid: unknown): ApiError {
+  if (info.verb === 'patch') {
+    const { group, name } = info;
+    return invalid({ group, kind }, name, [fieldError.invalid('metadata.uid', uid, 'field is immutable')]);
+  }
+  const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`;
+  return conflict(info, info.name, why);
+}

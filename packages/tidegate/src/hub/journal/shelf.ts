@@ -1,0 +1,117 @@
+import type { DurableMap } from '@tidegate/disk';
+import type { ResourceRequest } from '@tidegate/serving';
+import {
+  decodeEntry,
+  type Entry,
+  type EntrySummary,
+  encodeEntry,
+  type StateEntry,
+  summaryOf,
+} from './entry.ts';
+
+const STATES = 'state/';
+const EVENTS = 'event/';
+const SEQUENCE_DIGITS = 12;
+
+/**
+ * The entries on disk, and in memory no more than what tells them apart: states by their object, events by the order in
+ * which they came.
+ */
+export class Shelf {
+  readonly #map: DurableMap;
+  /** In the order in which they are to be sent: states, which somebody waits for, before events. */
+  readonly #states = new Map<string, EntrySummary>();
+  readonly #events = new Map<string, EntrySummary>();
+  #sequence = 0;
+
+  private constructor(map: DurableMap) {
+    this.#map = map;
+  }
+
+  static async open(map: DurableMap): Promise<Shelf> {
+    const shelf = new Shelf(map);
+    const found: [string, EntrySummary][] = [];
+    for await (const [key, bytes] of map.entries()) found.push([key, summaryOf(decodeEntry(bytes))]);
+    found.sort(([a], [b]) => (a < b ? -1 : 1));
+    const states = found.filter(([key]) => key.startsWith(STATES));
+    for (const [key, summary] of states.toSorted(([, a], [, b]) => (a.since < b.since ? -1 : 1)))
+      shelf.#states.set(key, summary);
+    for (const [key, summary] of found) {
+      if (!key.startsWith(EVENTS)) continue;
+      shelf.#events.set(key, summary);
+      shelf.#sequence = Number(key.slice(EVENTS.length));
+    }
+    return shelf;
+  }
+
+  get eventCount(): number {
+    return this.#events.size;
+  }
+
+  get size(): number {
+    return this.#states.size + this.#events.size;
+  }
+
+  /** The key of what is to be sent next. */
+  first(): string | undefined {
+    for (const keys of [this.#states.keys(), this.#events.keys()]) for (const key of keys) return key;
+    return undefined;
+  }
+
+  summaries(): EntrySummary[] {
+    return [...this.#states.values(), ...this.#events.values()];
+  }
+
+  async *states(): AsyncGenerator<StateEntry> {
+    for (const key of [...this.#states.keys()]) yield (await this.get(key)) as StateEntry;
+  }
+
+  has(key: string): boolean {
+    return this.#states.has(key) || this.#events.has(key);
+  }
+
+  writesOf(key: string): number | undefined {
+    return (this.#states.get(key) ?? this.#events.get(key))?.writes;
+  }
+
+  async get(key: string): Promise<Entry | undefined> {
+    const bytes = await this.#map.get(key);
+    return bytes === undefined ? undefined : decodeEntry(bytes);
+  }
+
+  put(key: string, entry: Entry): void {
+    this.#map.put(key, encodeEntry(entry));
+    (key.startsWith(STATES) ? this.#states : this.#events).set(key, summaryOf(entry));
+  }
+
+  remove(key: string): void {
+    this.#map.delete(key);
+    this.#states.delete(key);
+    this.#events.delete(key);
+  }
+
+  oldestEvent(except: string | undefined): string | undefined {
+    for (const key of this.#events.keys()) if (key !== except) return key;
+    return undefined;
+  }
+
+  newEventKey(): string {
+    this.#sequence += 1;
+    return EVENTS + String(this.#sequence).padStart(SEQUENCE_DIGITS, '0');
+  }
+
+  /** The newest entry of an event, of whichever kind. */
+  eventKey(object: string): string | undefined {
+    let found: string | undefined;
+    for (const [key, summary] of this.#events) if (summary.object === object) found = key;
+    return found;
+  }
+
+  durable(): Promise<void> {
+    return this.#map.flush();
+  }
+}
+
+/** `/` is in no name, so no two objects share a key. */
+export const stateKey = ({ group, resource, namespace, name }: ResourceRequest): string =>
+  `${STATES}${group}/${resource}/${namespace}/${name}`;

@@ -1,0 +1,74 @@
+import { silentLogger } from '@tidegate/kube';
+import { describe, expect, it } from 'vitest';
+import { HubInterface } from './hub-interface.ts';
+
+describe('the interface of the hub', () => {
+  /** A host without the address; commands that contain one of `failing` fail with the text given for it. */
+  function host(failing: Record<string, string> = {}) {
+    const commands: string[] = [];
+    const ip = async (args: readonly string[]): Promise<void> => {
+      const command = args.join(' ');
+      commands.push(command);
+      const failed = Object.entries(failing).find(([part]) => command.includes(part));
+      if (failed !== undefined) throw new Error(failed[1]);
+    };
+    const open = (address: string): Promise<HubInterface> =>
+      HubInterface.open({ address, log: silentLogger, ip, isLocal: async () => false });
+    return { commands, open };
+  }
+
+  it('is made when the host does not have the address, and removed again', async () => {
+    const { commands, open } = host();
+    const made = await open('169.254.2.1');
+    expect(commands.splice(0)).toEqual([
+      'link add tidegate0 type dummy',
+      'addr add 169.254.2.1/32 dev tidegate0',
+      'link set tidegate0 up',
+    ]);
+    await made.close();
+    expect(commands).toEqual(['link del tidegate0']);
+  });
+
+  it('has an IPv6 address that can be used at once', async () => {
+    const { commands, open } = host();
+    await open('fd00::1');
+    expect(commands[1]).toBe('addr add fd00::1/128 dev tidegate0 nodad');
+  });
+
+  it('that a killed hub left is used, and left again', async () => {
+    const { commands, open } = host({ 'link add': 'RTNETLINK answers: File exists' });
+    await (await open('169.254.2.1')).close();
+    expect(commands.slice(1)).toEqual([
+      'addr add 169.254.2.1/32 dev tidegate0',
+      'link set tidegate0 up',
+      'addr del 169.254.2.1/32 dev tidegate0',
+    ]);
+  });
+
+  it('is the loopback interface where the kernel has no other', async () => {
+    const { commands, open } = host({ 'link add': 'Error: Unknown device type.' });
+    await (await open('169.254.2.1')).close();
+    expect(commands.slice(1)).toEqual(['addr add 169.254.2.1/32 dev lo', 'addr del 169.254.2.1/32 dev lo']);
+  });
+
+  it('says what to run when it is not permitted', async () => {
+    const { open } = host({ add: 'RTNETLINK answers: Operation not permitted' });
+    await expect(open('169.254.2.1')).rejects.toThrow(
+      '169.254.2.1 is not an address of this host and could not be made one (RTNETLINK answers: Operation not permitted); as root, run "ip link add tidegate0 type dummy && ip addr add 169.254.2.1/32 dev tidegate0 && ip link set tidegate0 up", or choose another with --hub-address',
+    );
+  });
+
+  it('leaves nothing behind when it can not be finished', async () => {
+    const { commands, open } = host({ 'addr add': 'no' });
+    await expect(open('169.254.2.1')).rejects.toThrow('(no)');
+    expect(commands.at(-1)).toBe('link del tidegate0');
+  });
+
+  it('is not touched when the address is local', async () => {
+    const commands: string[] = [];
+    const ip = async (args: readonly string[]): Promise<void> => void commands.push(args.join(' '));
+    for (const address of ['127.0.0.1', '127.64.0.9'])
+      await (await HubInterface.open({ address, log: silentLogger, ip })).close();
+    expect(commands).toEqual([]);
+  });
+});

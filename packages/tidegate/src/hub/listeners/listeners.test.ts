@@ -1,0 +1,331 @@
+import { spawnSync } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer, request as plainRequest } from 'node:http';
+import { Agent, type RequestOptions, request as secureRequest } from 'node:https';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TLSSocket } from 'node:tls';
+import { DurableMap } from '@tidegate/disk';
+import { fixedCredential, type KeyPair, KubeClient, silentLogger, systemClock } from '@tidegate/kube';
+import { VirtualClock } from '@tidegate/kube/testing';
+import { ApiError } from '@tidegate/serving';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { TestAuthority } from '../certificates/testing/authority.ts';
+import { Authenticator } from '../identity/authenticator.ts';
+import type { RequestHandler, UpgradeHandler } from './listener.ts';
+import { Listeners, type ListenersOptions } from './listeners.ts';
+
+const authority = new TestAuthority();
+const newServing = (): KeyPair =>
+  authority.issue({ commonName: 'system:node:n1', names: ['localhost', '127.0.0.1', '127.0.0.2', '::1'] });
+const newClient = (commonName: string, organizations = ['system:nodes'], by = authority): KeyPair =>
+  by.issue({ commonName, organizations, usage: 'clientAuth' });
+
+let directory: string;
+let listeners: Listeners;
+let clock: VirtualClock;
+let certificate: { current: KeyPair | undefined; onChange(listener: (pair: KeyPair) => void): () => void };
+let rotate: (pair: KeyPair) => void;
+let handle: RequestHandler;
+let upgrade: UpgradeHandler;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'tidegate-hub-'));
+  clock = new VirtualClock();
+  const told = new Set<(pair: KeyPair) => void>();
+  certificate = {
+    current: newServing(),
+    onChange: (listener) => {
+      told.add(listener);
+      return () => told.delete(listener);
+    },
+  };
+  rotate = (pair) => {
+    for (const listener of told) listener(pair);
+  };
+  handle = (_, response) => response.end('ok');
+  upgrade = (_, socket) => socket.destroy();
+});
+afterEach(async () => {
+  await listeners?.close();
+  await rm(directory, { recursive: true });
+});
+
+const socketFile = (): string => join(directory, 'run', 'hub.sock');
+async function open(options: Partial<ListenersOptions> = {}): Promise<void> {
+  listeners = await Listeners.open(
+    {
+      bindAddress: '127.0.0.1',
+      hubAddress: '127.0.0.2',
+      port: 0,
+      securePort: 0,
+      adminPort: 0,
+      socket: socketFile(),
+      certificate,
+      clientCa: authority.ca,
+      clock,
+      log: silentLogger,
+      ...options,
+    },
+    {
+      request: (request, response, entrance) => handle(request, response, entrance),
+      upgrade: (request, socket, head, entrance) => upgrade(request, socket, head, entrance),
+      admin: (_, response) => response.end('admin'),
+    },
+  );
+}
+
+function get(
+  where: { port?: number; host?: string; socketPath?: string; secure?: boolean; pair?: KeyPair },
+  options: RequestOptions = {},
+): Promise<{ code: number; body: string; socket: Socket }> {
+  return new Promise((resolve, reject) => {
+    const { host = '127.0.0.1', port, socketPath, secure = false, pair } = where;
+    const make = secure ? secureRequest : plainRequest;
+    const tls = secure ? { ca: authority.ca, cert: pair?.certificate, key: pair?.key } : {};
+    const request = make({ host, port, socketPath, agent: false, ...tls, ...options }, async (response) => {
+      const { socket } = response;
+      let body = '';
+      for await (const chunk of response) body += chunk;
+      resolve({ code: response.statusCode ?? 0, body, socket });
+    });
+    request.on('error', reject);
+    request.end();
+  });
+}
+
+describe('who comes in', () => {
+  let memory: DurableMap;
+  let client: KubeClient;
+
+  beforeEach(async () => {
+    memory = await DurableMap.open(join(directory, 'identity'));
+    client = new KubeClient({
+      server: 'http://127.0.0.1:1',
+      namespace: 'default',
+      credentials: fixedCredential({}),
+    });
+    const authenticator = await Authenticator.open({
+      nodeName: 'n1',
+      client,
+      memory,
+      online: () => true,
+      lastContact: () => undefined,
+      clock: systemClock,
+      log: silentLogger,
+    });
+    handle = (request, response, entrance) => {
+      authenticator.authenticate(request, entrance).then(
+        ({ kind }) => response.end(`${entrance.name} ${kind}`),
+        (error: unknown) => {
+          if (!(error instanceof ApiError)) throw error;
+          response.writeHead(error.status.code).end(error.message);
+        },
+      );
+    };
+    await open();
+  });
+  afterEach(async () => {
+    await client.close();
+    await memory.close();
+  });
+
+  it.each(['curl/8', 'kubelet/v1.36.4', 'kube-proxy/v1.36.4'])(
+    'is nobody without proof, on every listener but the socket, as %s too',
+    async (agent) => {
+      const { http, https, hubHttps } = listeners.ports;
+      const headers = { 'user-agent': agent };
+      const bodies = [
+        await get({ port: http }, { headers }),
+        await get({ port: https, secure: true }, { headers }),
+        await get({ port: hubHttps, host: '127.0.0.2', secure: true }, { headers }),
+        await get({ socketPath: socketFile() }, { headers }),
+      ].map(({ body }) => body);
+      expect(bodies).toEqual(['http anonymous', 'https anonymous', 'https anonymous', 'socket node']);
+    },
+  );
+
+  const withCertificate = (pair: KeyPair): Promise<{ code: number; body: string }> =>
+    get({ port: listeners.ports.https, secure: true, pair });
+
+  it('is the node by its client certificate', async () => {
+    expect(await withCertificate(newClient('system:node:n1'))).toMatchObject({
+      code: 200,
+      body: 'https node',
+    });
+  });
+
+  it.each<[string, string, string[]]>([
+    ['another node', 'system:node:n2', ['system:nodes']],
+    ['an administrator', 'admin', ['system:masters']],
+    ['somebody with the name of the node', 'system:node:n1', []],
+  ])('is %s: a certificate that can not be passed on', async (_, commonName, organizations) => {
+    const answer = await withCertificate(newClient(commonName, organizations));
+    expect(answer).toMatchObject({ code: 403 });
+    expect(answer.body).toMatch(/can not be passed on .* must use a bearer token/);
+  });
+
+  it.each<[string, KeyPair, string]>([
+    ['the node', newClient('system:node:n1'), 'https node'],
+    ['a stranger', newClient('system:node:n1', ['system:nodes'], new TestAuthority()), 'Unauthorized'],
+  ])('is still %s when a client takes up an earlier TLS session', async (_, pair, expected) => {
+    const agent = new Agent({ keepAlive: false });
+    const where = { port: listeners.ports.https, secure: true, pair };
+    const answers = [await get(where, { agent }), await get(where, { agent })];
+    expect(answers.map(({ body }) => body)).toEqual([expected, expected]);
+    expect((answers[1]!.socket as TLSSocket).isSessionReused()).toBe(true);
+    agent.destroy();
+  });
+
+  it('is refused with a certificate that proves nothing', async () => {
+    const stranger = new TestAuthority();
+    const expired = authority.issue({
+      commonName: 'system:node:n1',
+      organizations: ['system:nodes'],
+      usage: 'clientAuth',
+      notAfter: Date.UTC(2021, 0, 1),
+    });
+    const serving = authority.issue({ commonName: 'system:node:n1', organizations: ['system:nodes'] });
+    for (const pair of [newClient('system:node:n1', ['system:nodes'], stranger), expired, serving])
+      expect(await withCertificate(pair)).toMatchObject({ code: 401, body: 'Unauthorized' });
+  });
+});
+
+describe('https', () => {
+  it('waits for a certificate: nothing else is shown', async () => {
+    certificate.current = undefined;
+    await open();
+    const where = { port: listeners.ports.https, secure: true };
+    await expect(get(where, { rejectUnauthorized: false })).rejects.toThrow(/handshake failure/);
+    expect((await get({ port: listeners.ports.http })).body).toBe('ok');
+    rotate(newServing());
+    expect((await get(where)).body).toBe('ok');
+  });
+
+  it('changes its certificate while connections go on', async () => {
+    await open();
+    const agent = new Agent({ keepAlive: true, maxSockets: 1, maxCachedSessions: 0 });
+    const where = { port: listeners.ports.https, secure: true };
+    const shown = (socket: Socket): string => (socket as TLSSocket).getPeerCertificate().serialNumber;
+    const first = await get(where, { agent });
+    const serial = shown(first.socket);
+    rotate(newServing());
+    const again = await get(where, { agent });
+    expect(again.socket).toBe(first.socket);
+    expect(shown((await get(where)).socket)).not.toBe(serial);
+    agent.destroy();
+  });
+
+  it('works on IPv6, and once when hub and bind address are the same', async () => {
+    await open({ bindAddress: '::1', hubAddress: '::1' });
+    const { https, hubHttps } = listeners.ports;
+    expect(hubHttps).toBe(https);
+    expect((await get({ host: '::1', port: https, secure: true })).body).toBe('ok');
+  });
+});
+
+describe('opening', () => {
+  it('answers administrators on a port of their own', async () => {
+    await open();
+    expect((await get({ port: listeners.ports.admin })).body).toBe('admin');
+  });
+
+  it('names the address and the option of a port that is in use, and leaves nothing open', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const { port } = other.address() as AddressInfo;
+    for (const [option, flag] of [
+      ['port', '--port'],
+      ['securePort', '--secure-port'],
+      ['adminPort', '--admin-port'],
+    ] as const)
+      await expect(open({ [option]: port })).rejects.toThrow(
+        `127.0.0.1:${port} is in use by another program; choose another port with ${flag}`,
+      );
+    other.close();
+    await open({ port });
+  });
+
+  it('names the option of an address that is not there', async () => {
+    await expect(open({ bindAddress: '192.0.2.1' })).rejects.toThrow(
+      '192.0.2.1 is not an address of this host; choose another with --bind-address',
+    );
+  });
+
+  it('makes a socket that nobody else can reach', async () => {
+    await open();
+    expect((await stat(socketFile())).mode & 0o777).toBe(0o600);
+    expect((await stat(join(directory, 'run'))).mode & 0o777).toBe(0o700);
+    await chmod(join(directory, 'run'), 0o711);
+    await expect(open()).rejects.toThrow(/^others can enter .*run: .* with --socket$/);
+  });
+
+  it('replaces the socket of a hub that was killed, and nothing else', async () => {
+    await open();
+    const first = listeners;
+    await expect(open()).rejects.toThrow(/^another hub answers on/);
+    await first.close();
+    await mkdir(join(directory, 'run'), { recursive: true });
+    await writeFile(socketFile(), 'x');
+    await expect(open()).rejects.toThrow(/is there and is not a socket/);
+    await rm(socketFile());
+    leaveSocket(socketFile());
+    await open();
+    expect((await get({ socketPath: socketFile() })).body).toBe('ok');
+  });
+});
+
+describe('closing', () => {
+  it('lets a request that is open be answered, and ends connections that are not used', async () => {
+    let answer = (): void => {};
+    const arrived = new Promise<void>((resolve) => {
+      handle = (_, response) => {
+        answer = () => response.end('late');
+        resolve();
+      };
+    });
+    await open();
+    const agent = new Agent({ keepAlive: true });
+    const late = get({ port: listeners.ports.https, secure: true }, { agent });
+    await arrived;
+    const closed = listeners.close();
+    await expect(get({ port: listeners.ports.http })).rejects.toThrow('ECONNREFUSED');
+    answer();
+    expect((await late).body).toBe('late');
+    await closed;
+    expect(clock.pending).toBe(0);
+    agent.destroy();
+  });
+
+  it('cuts what does not end within five seconds: requests, and what they were upgraded to', async () => {
+    const arrived = new Promise<void>((resolve) => {
+      handle = () => resolve();
+    });
+    const upgraded = new Promise<void>((resolve) => {
+      upgrade = (_, socket) => {
+        socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n');
+        resolve();
+      };
+    });
+    await open();
+    const hanging = get({ port: listeners.ports.http });
+    const tunnel = connect(listeners.ports.http, '127.0.0.1');
+    tunnel.write('GET / HTTP/1.1\r\nhost: x\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n');
+    const tunnelEnded = new Promise((resolve) => tunnel.once('close', resolve));
+    tunnel.resume().on('error', () => {});
+    await Promise.all([arrived, upgraded]);
+    const closed = listeners.close();
+    await clock.advance(4_999);
+    expect(tunnel.destroyed).toBe(false);
+    const cut = expect(hanging).rejects.toThrow('socket hang up');
+    await clock.advance(1);
+    await Promise.all([closed, cut, tunnelEnded]);
+  });
+});
+
+/** A socket that nobody listens on any more, as after kill -9. */
+function leaveSocket(path: string): void {
+  const script = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`;
+  spawnSync(process.execPath, ['-e', script]);
+}

@@ -1,0 +1,125 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DurableMap } from '@tidegate/disk';
+import { temporaryDirectory } from '@tidegate/disk/testing';
+import { VirtualClock } from '@tidegate/kube/testing';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { IssuedTokens, type TokenRequest } from './index.ts';
+
+const ACCOUNT = { namespace: 'web', name: 'shop' };
+const HOUR_MS = 3_600_000;
+
+const asked = (uid = 'pod-1', audiences: string[] = ['api']): TokenRequest => ({
+  apiVersion: 'authentication.k8s.io/v1',
+  kind: 'TokenRequest',
+  metadata: {},
+  spec: {
+    audiences,
+    expirationSeconds: 3607,
+    boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'p', uid },
+  },
+});
+
+class World {
+  readonly clock = new VirtualClock();
+  path!: string;
+  map!: DurableMap;
+  tokens!: IssuedTokens;
+
+  static async start(mostTokens?: number): Promise<World> {
+    const world = new World();
+    world.path = join(await temporaryDirectory(), 'tokens');
+    await world.open(mostTokens);
+    onTestFinished(() => world.map.close());
+    return world;
+  }
+
+  async open(mostTokens?: number): Promise<void> {
+    this.map = await DurableMap.open(this.path);
+    this.tokens = await IssuedTokens.open(this.map, { clock: this.clock, mostTokens });
+  }
+
+  issue(token: string, request = asked(), lifeMs = HOUR_MS): TokenRequest {
+    const expirationTimestamp = new Date(this.clock.now() + lifeMs).toISOString().replace('.000', '');
+    const answer = { ...request, status: { token, expirationTimestamp } };
+    this.tokens.remember(ACCOUNT, request, answer);
+    return answer;
+  }
+
+  async tokenFor(request: TokenRequest, account = ACCOUNT): Promise<string | undefined> {
+    return (await this.tokens.again(account, request))?.status?.token;
+  }
+}
+
+describe('tokens that were issued', () => {
+  it('are handed out again for the same purpose, also after a restart', async () => {
+    const world = await World.start();
+    world.issue('old');
+    const answer = world.issue('new');
+    await world.map.close();
+    await world.open();
+    expect(await world.tokens.again(ACCOUNT, asked())).toEqual(answer);
+    expect((await stat(world.path)).mode & 0o777).toBe(0o600);
+  });
+
+  it('are never handed out for another purpose', async () => {
+    const world = await World.start();
+    world.issue('secret', asked('pod-1', ['api', 'vault']));
+    expect(await world.tokenFor(asked('pod-1', ['vault', 'api']))).toBe('secret');
+    expect(await world.tokenFor(asked('pod-2', ['api', 'vault']))).toBeUndefined();
+    expect(await world.tokenFor(asked('pod-1', ['api']))).toBeUndefined();
+    for (const account of [
+      { ...ACCOUNT, namespace: 'other' },
+      { ...ACCOUNT, name: 'other' },
+    ])
+      expect(await world.tokenFor(asked('pod-1', ['api', 'vault']), account)).toBeUndefined();
+    const unbound = { ...asked(), spec: { audiences: ['api', 'vault'] } };
+    expect(await world.tokenFor(unbound)).toBeUndefined();
+  });
+
+  it('that have expired are said to be good for ten minutes', async () => {
+    const world = await World.start();
+    const answer = world.issue('late');
+    await world.clock.advance(HOUR_MS - 1000);
+    expect(await world.tokens.again(ACCOUNT, asked())).toEqual(answer);
+    await world.clock.advance(1000);
+    const again = await world.tokens.again(ACCOUNT, asked());
+    expect(again).toEqual({
+      ...answer,
+      status: { token: 'late', expirationTimestamp: '2026-01-01T01:10:00Z' },
+    });
+  });
+
+  it('go with their pods', async () => {
+    const world = await World.start();
+    const unbound = { ...asked(), spec: { audiences: ['api'] } };
+    world.issue('gone', asked('pod-1'));
+    world.issue('kept', asked('pod-2'));
+    world.issue('free', unbound);
+    world.tokens.forgetExcept(new Set(['pod-2']));
+    expect(await world.tokenFor(asked('pod-1'))).toBeUndefined();
+    expect(await world.tokenFor(asked('pod-2'))).toBe('kept');
+    expect(await world.tokenFor(unbound)).toBe('free');
+  });
+
+  it('are not more than so many, the newest', async () => {
+    const world = await World.start(2);
+    for (const uid of ['a', 'b', 'a', 'c']) {
+      world.issue(`${uid}'s`, asked(uid));
+      await world.clock.advance(1000);
+    }
+    await world.map.close();
+    await world.open(2);
+    expect(world.tokens.size).toBe(2);
+    expect(await world.tokenFor(asked('b'))).toBeUndefined();
+    world.issue("d's", asked('d'));
+    expect(await world.tokenFor(asked('a'))).toBeUndefined();
+    expect(await world.tokenFor(asked('c'))).toBe("c's");
+  });
+
+  it('are remembered only when there is one in the answer', async () => {
+    const world = await World.start();
+    world.tokens.remember(ACCOUNT, asked(), asked());
+    expect(world.tokens.size).toBe(0);
+  });
+});

@@ -1,0 +1,68 @@
+import { type Connections, type Credential, Dispatcher } from '@tidegate/kube';
+import { FailoverExchange, type FailoverOptions } from './failover.ts';
+
+type Routing = Pick<FailoverOptions, 'choose' | 'onFailover'>;
+
+/** One client's way over the connections that all share. Closing it ends what the client has open, and nothing else. */
+export class Lane implements Connections {
+  readonly #routing: Routing;
+  readonly #open = new Set<FailoverExchange>();
+  readonly #dispatchers = new WeakMap<Credential, Dispatcher>();
+  #closed = false;
+
+  constructor(routing: Routing) {
+    this.#routing = routing;
+  }
+
+  for(credential: Credential): Dispatcher {
+    const known = this.#dispatchers.get(credential);
+    if (known !== undefined) return known;
+    const dispatcher = this.#dispatcher(credential);
+    this.#dispatchers.set(credential, dispatcher);
+    return dispatcher;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const exchange of this.#open) exchange.abort(new Error('the client was closed'));
+  }
+
+  #dispatcher(credential: Credential): Dispatcher {
+    const dispatcher = new LaneDispatcher((dispatch, handler) =>
+      this.#exchange(dispatch, handler, credential),
+    );
+    // Handlers come in two generations; composing, even with nothing, makes them all of the newer one.
+    return dispatcher.compose((dispatch) => dispatch);
+  }
+
+  #exchange(
+    dispatch: Dispatcher.DispatchOptions,
+    handler: Dispatcher.DispatchHandler,
+    credential: Credential,
+  ): void {
+    const exchange: FailoverExchange = new FailoverExchange({
+      ...this.#routing,
+      dispatch,
+      handler,
+      credential,
+      onOver: () => this.#open.delete(exchange),
+    });
+    this.#open.add(exchange);
+    exchange.start();
+    if (this.#closed) exchange.abort(new Error('the client was closed'));
+  }
+}
+
+class LaneDispatcher extends Dispatcher {
+  readonly #send: (options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) => void;
+
+  constructor(send: (options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) => void) {
+    super();
+    this.#send = send;
+  }
+
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    this.#send(options, handler);
+    return true;
+  }
+}

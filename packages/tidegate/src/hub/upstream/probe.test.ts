@@ -1,0 +1,130 @@
+import { settle, VirtualClock } from '@tidegate/kube/testing';
+import { describe, expect, it } from 'vitest';
+import { NotReadyError, type ProbeOutcome, type ProbeTarget, probe } from './probe.ts';
+
+const LIMITS = { patienceMs: 1_000, hungMs: 5_000 };
+
+/** A server whose answers a test gives by hand. */
+class Target implements ProbeTarget {
+  readonly asked: string[] = [];
+  heard = Number.NEGATIVE_INFINITY;
+  answerOld: (error?: Error) => void = () => {};
+  answerNew: (error?: Error) => void = () => {};
+  connect: () => void = () => {};
+
+  askOverOld(signal: AbortSignal): Promise<void> {
+    this.asked.push('old');
+    return this.#ask(signal, (answer) => {
+      this.answerOld = answer;
+    });
+  }
+
+  askOverNew(signal: AbortSignal, connected: () => void): Promise<void> {
+    this.asked.push('new');
+    this.connect = connected;
+    return this.#ask(signal, (answer) => {
+      this.answerNew = answer;
+    });
+  }
+
+  heardAt(): number {
+    return this.heard;
+  }
+
+  #ask(signal: AbortSignal, expose: (answer: (error?: Error) => void) => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason));
+      expose((error) => (error === undefined ? resolve() : reject(error)));
+    });
+  }
+}
+
+describe('a probe', () => {
+  function start(doubted = false) {
+    const clock = new VirtualClock();
+    const target = new Target();
+    const state: { outcome?: ProbeOutcome } = {};
+    const done = probe(target, LIMITS, doubted, clock, new AbortController().signal).then((outcome) => {
+      state.outcome = outcome;
+      return outcome;
+    });
+    return { clock, target, state, done };
+  }
+
+  it('is content with one answer', async () => {
+    const { target, done, clock } = start();
+    target.answerOld();
+    expect(await done).toEqual({ verdict: 'alive' });
+    expect(target.asked).toEqual(['old']);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('takes two failures to give up, the second over a new connection', async () => {
+    const { target, clock, done, state } = start();
+    target.answerOld(new Error('reset'));
+    await clock.advance(500);
+    expect(state.outcome).toBeUndefined();
+    expect(target.asked).toEqual(['old', 'new']);
+    target.answerNew(new Error('refused'));
+    expect(await done).toEqual({ verdict: 'dead', error: 'reset; refused' });
+  });
+
+  it('takes one failure when a request has failed before', async () => {
+    const { target, done } = start(true);
+    target.answerNew(new Error('refused'));
+    expect(await done).toEqual({ verdict: 'dead', error: 'refused' });
+    expect(target.asked).toEqual(['new']);
+  });
+
+  it('gives up when nothing comes over either connection', async () => {
+    const { clock, done, state } = start();
+    await clock.advance(1_999);
+    expect(state.outcome).toBeUndefined();
+    await clock.advance(1);
+    expect(await done).toEqual({ verdict: 'dead', error: 'no answer' });
+  });
+
+  it('does not take a slow server for a dead one: it shakes hands', async () => {
+    const { target, clock, done, state } = start();
+    await clock.advance(1_500);
+    target.connect();
+    await clock.advance(4_000);
+    expect(state.outcome).toBeUndefined();
+    target.answerOld();
+    expect(await done).toEqual({ verdict: 'alive' });
+  });
+
+  it('does not take a busy link for a dead one: something else comes through', async () => {
+    const { target, clock, done } = start();
+    await clock.advance(900);
+    target.heard = clock.monotonic();
+    await clock.advance(100);
+    expect(await done).toEqual({ verdict: 'alive' });
+  });
+
+  it('gives up on a server that shakes hands and never answers', async () => {
+    const { target, clock, done } = start();
+    await clock.advance(1_500);
+    target.connect();
+    await clock.advance(6_000);
+    expect(await done).toEqual({ verdict: 'dead', error: 'no answer' });
+  });
+
+  it('finds that only the old connections are dead', async () => {
+    const { target, clock, done } = start();
+    await clock.advance(1_200);
+    target.answerNew();
+    expect(await done).toEqual({ verdict: 'stale' });
+  });
+
+  it('believes a server that says it is not ready, whatever else is heard of it', async () => {
+    const { target, clock, done } = start();
+    await settle();
+    await clock.advance(1);
+    target.heard = clock.monotonic();
+    target.answerOld(new NotReadyError('500 etcd failed'));
+    await clock.advance(300);
+    target.answerNew(new NotReadyError('500 etcd failed'));
+    expect(await done).toMatchObject({ verdict: 'dead' });
+  });
+});

@@ -1,0 +1,384 @@
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fixedCredential, Metrics, silentLogger, systemClock } from '@tidegate/kube';
+import { VirtualClock } from '@tidegate/kube/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { UpstreamUnavailable } from './errors.ts';
+import type { ForwardRequest } from './forward.ts';
+import { HEALTH_TIMINGS } from './health.ts';
+import { SmallApi } from './testing/api.ts';
+import { Relay } from './testing/relay.ts';
+import { Upstream, type UpstreamOptions } from './upstream.ts';
+
+const TIMINGS = {
+  intervalMs: 100,
+  longestIntervalMs: 3_600_000,
+  downIntervalMs: 30,
+  patienceMs: 150,
+  longestPatienceMs: 300,
+  hungMs: 1_000,
+};
+/** Nobody looks by itself: what happens, happens because of requests. */
+const NEVER = { ...TIMINGS, intervalMs: 3_600_000 };
+
+const get = (path: string, more: Partial<ForwardRequest> = {}): ForwardRequest => ({
+  method: 'GET',
+  path,
+  headers: {},
+  credential: 'none',
+  signal: new AbortController().signal,
+  ...more,
+});
+
+async function eventually(what: () => boolean): Promise<void> {
+  for (let i = 0; i < 500 && !what(); i++) await sleep(10);
+  expect(what(), what.toString()).toBe(true);
+}
+
+describe('upstream', () => {
+  let api: SmallApi;
+  let ways: Relay[];
+  let upstreams: Upstream[];
+
+  beforeEach(async () => {
+    api = await new SmallApi().start();
+    ways = [await new Relay(api.port).open(), await new Relay(api.port).open()];
+    upstreams = [];
+  });
+  afterEach(async () => {
+    await Promise.all(upstreams.map((upstream) => upstream.close()));
+    await Promise.all(ways.map((way) => way.cut()));
+    await api.stop();
+  });
+
+  async function open(options: Partial<UpstreamOptions> = {}): Promise<Upstream> {
+    const upstream = await Upstream.open({
+      servers: ways.map((way) => `http://127.0.0.1:${way.port}`),
+      mode: 'priority',
+      nodeCredentials: fixedCredential({ authorization: 'Bearer node' }),
+      userAgent: 'tidegate-hub/test',
+      clock: systemClock,
+      log: silentLogger,
+      metrics: new Metrics(),
+      timings: NEVER,
+      ...options,
+    });
+    upstreams.push(upstream);
+    return upstream;
+  }
+
+  const url = (way: number): string => `http://127.0.0.1:${ways[way]!.port}`;
+  const answeredBy = async (upstream: Upstream): Promise<string> => {
+    const { server, body } = await upstream.forward(get('/api'));
+    await text(body);
+    return server;
+  };
+  const allHealthy = (upstream: Upstream) => eventually(() => upstream.servers().every((s) => s.healthy));
+
+  it('passes a request on as it is, and the answer back', async () => {
+    api.answer = (request, response) => {
+      response.setHeader('warning', ['299 - "a"', '299 - "b"']);
+      response.writeHead(201, { 'content-type': 'text/plain', connection: 'close' });
+      request.pipe(response);
+    };
+    const upstream = await open();
+    const path = '/api/v1/namespaces/a%2Fb/pods/../x?watch=true&labelSelector=a%3Db';
+    const answer = await upstream.forward({
+      ...get(path),
+      method: 'POST',
+      headers: {
+        'impersonate-group': ['a', 'b'],
+        authorization: ['Bearer forged'],
+        'accept-encoding': ['gzip'],
+      },
+      body: Readable.from([Buffer.from('hello '), Buffer.from('there')]),
+      credential: { token: 'mine' },
+    });
+    expect(await text(answer.body)).toBe('hello there');
+    expect(answer).toMatchObject({ status: 201, server: url(0) });
+    expect(answer.headers).toMatchObject({
+      'content-type': 'text/plain',
+      warning: ['299 - "a"', '299 - "b"'],
+    });
+    expect(answer.headers.connection).toBeUndefined();
+    const { url: seen, headersDistinct } = api.requests[0]!;
+    expect(seen).toBe(path);
+    expect(headersDistinct).toMatchObject({
+      'impersonate-group': ['a', 'b'],
+      authorization: ['Bearer mine'],
+      'accept-encoding': ['gzip'],
+    });
+  });
+
+  it('says who asks: the node, whoever holds the token, or nobody', async () => {
+    const upstream = await open();
+    const headers = { authorization: ['Bearer forged'] };
+    for (const credential of ['node', { token: 't' }, 'none'] as const) {
+      await text((await upstream.forward(get('/api', { credential, headers }))).body);
+    }
+    expect(api.requests.map((request) => request.headers.authorization)).toEqual([
+      'Bearer node',
+      'Bearer t',
+      undefined,
+    ]);
+  });
+
+  it('puts the path of a server in front', async () => {
+    const upstream = await open({ servers: [`${url(0)}/k8s/clusters/c-1/`] });
+    expect(upstream.online).toBe(true);
+    await answeredBy(upstream);
+    expect(api.requests.map((request) => request.url)).toEqual([
+      '/k8s/clusters/c-1/readyz',
+      '/k8s/clusters/c-1/api',
+    ]);
+  });
+
+  it('goes round, or takes the first that is there', async () => {
+    const round = await open({ mode: 'rr' });
+    await allHealthy(round);
+    const order = [await answeredBy(round), await answeredBy(round), await answeredBy(round)];
+    expect(order[0]).toBe(order[2]);
+    expect(new Set(order).size).toBe(2);
+    const first = await open({ mode: 'priority' });
+    await allHealthy(first);
+    expect([await answeredBy(first), await answeredBy(first)]).toEqual([url(0), url(0)]);
+  });
+
+  it('goes on to the next server when the first can not be reached, a write with its body too', async () => {
+    api.answer = (request, response) => request.pipe(response);
+    const upstream = await open();
+    await allHealthy(upstream);
+    await ways[0]!.cut();
+    const body = Readable.from([Buffer.from('once')]);
+    const answer = await upstream.forward(get('/api', { method: 'POST', body }));
+    expect([answer.server, await text(answer.body)]).toEqual([url(1), 'once']);
+    await eventually(() => upstream.servers()[0]!.healthy === false);
+    expect(upstream.servers()[0]!.lastError).toMatch(/ECONNREFUSED/);
+    expect(upstream.online).toBe(true);
+    await ways[0]!.open();
+    await allHealthy(upstream);
+    expect(await answeredBy(upstream)).toBe(url(0));
+  });
+
+  it('repeats a read that broke before its answer, and never a write', async () => {
+    api.answer = (request) => request.socket.destroy();
+    const upstream = await open();
+    await allHealthy(upstream);
+    const failure = await upstream
+      .forward(get('/a', { method: 'POST', body: Buffer.from('x') }))
+      .catch((e) => e);
+    expect(failure).toBeInstanceOf(UpstreamUnavailable);
+    expect(failure.sent).toBe(true);
+    expect(api.requests).toHaveLength(1);
+    const failed = await upstream.forward(get('/b')).catch((e) => e);
+    expect(failed).toMatchObject({ name: 'UpstreamUnavailable', sent: false });
+    // Both servers, and one of them again.
+    expect(api.requests.map((request) => request.url)).toEqual(['/a', '/b', '/b', '/b']);
+    expect(upstream.online).toBe(true);
+  });
+
+  it('does not mistake a kept connection that the server closes for a server that is gone', async () => {
+    const upstream = await open({ servers: [url(0)] });
+    let first = true;
+    api.answer = (request, response) => {
+      if (first) request.socket.destroy();
+      else response.end('{}');
+      first = false;
+    };
+    expect(await answeredBy(upstream)).toBe(url(0));
+  });
+
+  it('says at once that no server is there, and hears of one that comes back', async () => {
+    const upstream = await open({ servers: [url(0)], timings: TIMINGS });
+    const told: boolean[] = [];
+    upstream.onChange((online) => told.push(online));
+    await ways[0]!.cut();
+    await expect(upstream.forward(get('/api'))).rejects.toThrow(UpstreamUnavailable);
+    await eventually(() => !upstream.online);
+    await expect(upstream.forward(get('/api'))).rejects.toThrow('no API server can be reached');
+    await expect(upstream.node().text('/version')).rejects.toThrow('no API server can be reached');
+    await ways[0]!.open();
+    await eventually(() => upstream.online);
+    expect(told).toEqual([false, true]);
+    expect(await answeredBy(upstream)).toBe(url(0));
+  });
+
+  it('opens although no server is there', async () => {
+    await ways[0]!.cut();
+    const kept: number[] = [];
+    const upstream = await open({
+      servers: [url(0)],
+      lastContact: 7,
+      onContact: (ms) => kept.push(ms),
+      timings: TIMINGS,
+    });
+    expect([upstream.online, upstream.lastContact, kept]).toEqual([false, 7, []]);
+    await ways[0]!.open();
+    await eventually(() => upstream.online);
+    expect(kept).toEqual([upstream.lastContact]);
+  });
+
+  it('notices a link that swallows everything: whoever waits is told, reads go another way', async () => {
+    const upstream = await open({ timings: TIMINGS });
+    await allHealthy(upstream);
+    let answer = (_: string): void => {};
+    api.answer = (request, response) => {
+      if (request.url === '/watch') response.write('begun');
+      else answer = (body) => response.end(body);
+    };
+    const watch = await upstream.forward(get('/watch'));
+    const broken = once(watch.body.resume(), 'error');
+    const read = upstream.forward(get('/read'));
+    await eventually(() => api.requests.length === 2);
+    ways[0]!.silence();
+    await broken;
+    await eventually(() => api.requests.length === 3);
+    answer('there');
+    expect(await text((await read).body)).toBe('there');
+    expect((await read).server).toBe(url(1));
+    expect(upstream.servers().map((server) => server.healthy)).toEqual([false, true]);
+    ways[0]!.speak();
+    await allHealthy(upstream);
+  });
+
+  it('breaks open connections whose way is gone although new ones work', async () => {
+    const upstream = await open({ servers: [url(0)], timings: TIMINGS });
+    api.answer = (_, response) => response.write('begun');
+    const watch = await upstream.forward(get('/watch'));
+    const broken = once(watch.body.resume(), 'error');
+    await eventually(() => api.probes > 1);
+    ways[0]!.silence({ newOnes: false });
+    await broken;
+    expect(upstream.online).toBe(true);
+  });
+
+  it('does not take a slow server for a dead one', async () => {
+    const upstream = await open({
+      servers: [url(0)],
+      timings: { ...TIMINGS, patienceMs: 400, hungMs: 5_000 },
+    });
+    const told: boolean[] = [];
+    upstream.onChange((online) => told.push(online));
+    api.ready = (_, response) => void setTimeout(() => response.end('ok'), 900);
+    const before = api.probes;
+    // Asked over an old connection, over a new one, and some time later again.
+    await eventually(() => api.probes > before + 2);
+    expect(told).toEqual([]);
+  });
+
+  it('asks a server that was not heard for a while, and one that is heard only now and then', async () => {
+    const clock = new VirtualClock();
+    const timings = { ...HEALTH_TIMINGS, patienceMs: 60_000, longestPatienceMs: 60_000 };
+    const upstream = await open({ servers: [url(0)], clock, timings, random: () => 0.5 });
+    expect(api.probes).toBe(1);
+    for (let seconds = 0; seconds < 24; seconds += 4) {
+      await clock.advance(4_000);
+      await answeredBy(upstream);
+    }
+    expect(api.probes).toBe(1);
+    await clock.advance(1_000);
+    await eventually(() => api.probes === 2);
+    await expect.poll(() => clock.advance(1_000).then(() => api.probes)).toBe(3);
+  });
+
+  it('leaves a server that says it is not ready', async () => {
+    const upstream = await open({ servers: [url(0)], timings: TIMINGS });
+    api.ready = (_, response) => response.writeHead(500).end('[-]etcd failed');
+    await eventually(() => !upstream.online);
+    expect(upstream.servers()[0]!.lastError).toContain('[-]etcd failed');
+    api.ready = (_, response) => response.writeHead(401).end();
+    await eventually(() => upstream.online);
+  });
+
+  it('ends the request when the client is gone, and waits for a client that is slow', async () => {
+    const upstream = await open();
+    let written = 0;
+    let gone = false;
+    api.answer = (_, response) => {
+      response.on('close', () => {
+        gone = true;
+      });
+      const chunk = Buffer.alloc(256 * 1024);
+      const more = (): void => {
+        while (written < 64 * 1024 * 1024 && !gone) {
+          written += chunk.length;
+          if (!response.write(chunk)) return void response.once('drain', more);
+        }
+      };
+      more();
+    };
+    const controller = new AbortController();
+    const answer = await upstream.forward(get('/big', { signal: controller.signal }));
+    await sleep(100);
+    expect(written).toBeLessThan(48 * 1024 * 1024);
+    answer.body.on('error', () => {});
+    controller.abort();
+    await eventually(() => gone);
+  });
+
+  it('hears of an abort while it still connects', async () => {
+    const upstream = await open({ servers: [url(0)] });
+    ways[0]!.silence();
+    const controller = new AbortController();
+    const pending = upstream.forward(get('/api', { signal: controller.signal }));
+    const failed = expect(pending).rejects.toThrow('gone');
+    await sleep(20);
+    controller.abort(new Error('gone'));
+    await failed;
+  });
+
+  it('gives out clients that end what is theirs when closed, and nothing else', async () => {
+    const upstream = await open({ servers: [url(0)] });
+    api.answer = (request, response) => {
+      if (request.url?.startsWith('/api/v1/pods'))
+        response.write('{"type":"BOOKMARK","object":{"metadata":{}}}\n');
+      else response.end('{"major":"1"}');
+    };
+    const client = upstream.client(fixedCredential({ authorization: 'Bearer a' }), { userAgent: 'other/1' });
+    const pods = { group: '', version: 'v1', resource: 'pods', namespaced: true };
+    const mine = await client.watch(pods);
+    const others = await upstream.node().watch(pods);
+    expect([(await mine.next()).done, (await others.next()).done]).toEqual([false, false]);
+    const ended = expect(mine.next()).rejects.toThrow('the client was closed');
+    await client.close();
+    await ended;
+    await expect(client.text('/version')).rejects.toThrow('the client was closed');
+    expect(await upstream.node().text('/version')).toContain('major');
+    expect(api.requests.map(({ headers }) => [headers['user-agent'], headers.authorization])).toEqual([
+      ['other/1', 'Bearer a'],
+      ['tidegate-hub/test', 'Bearer node'],
+      ['tidegate-hub/test', 'Bearer node'],
+    ]);
+    const still = others.next();
+    ways[0]!.reset();
+    await expect(still).rejects.toThrow();
+  });
+
+  it('counts what came, and tells how the servers are', async () => {
+    const metrics = new Metrics();
+    const upstream = await open({ servers: [url(0)], metrics });
+    for (const [type, body] of [
+      ['text/plain', '12345'],
+      ['application/json', '{}'],
+      ['application/vnd.kubernetes.protobuf;stream=watch', 'k8s'],
+    ] as const) {
+      api.answer = (_, response) => response.setHeader('content-type', type).end(body);
+      await answeredBy(upstream);
+    }
+    const scraped = await metrics.scrape();
+    for (const [encoding, bytes] of Object.entries({ other: 5, json: 2, protobuf: 3 })) {
+      const labels = `server="${url(0)}",encoding="${encoding}"`;
+      expect(scraped).toContain(`tidegate_hub_upstream_received_bytes_total{${labels}} ${bytes}`);
+    }
+    expect(scraped).toContain(`tidegate_hub_upstream_healthy{server="${url(0)}"} 1`);
+  });
+
+  it('wants servers, and URLs', async () => {
+    await expect(open({ servers: [] })).rejects.toThrow('at least one is needed');
+    await expect(open({ servers: ['10.0.0.1:6443'] })).rejects.toThrow(
+      '"10.0.0.1:6443" is not the URL of an API server; write https://host:port',
+    );
+  });
+});

@@ -1,0 +1,93 @@
+import { type KubeObject, type Resource, SERVICES } from '@tidegate/kube';
+import type { View, ViewChange, ViewItem, ViewKey, ViewListener } from './view.ts';
+
+export const itemOf = (object: KubeObject): ViewItem => {
+  const { namespace, name, resourceVersion = '' } = object.metadata;
+  const key = namespace === undefined ? `${name}` : `${namespace}/${name}`;
+  return { key, resourceVersion, bytes: Buffer.from(JSON.stringify(object)) };
+};
+
+/** A view that holds what a test puts into it. */
+export class FakeView implements View {
+  readonly key: ViewKey;
+  readonly kind: string;
+  readonly listKind: string;
+  state: View['state'] = 'following';
+  resourceVersion: string | undefined;
+  readonly #items = new Map<string, ViewItem>();
+  readonly #listeners = new Set<ViewListener>();
+  readonly #refused = new Set<(why: Error) => void>();
+
+  constructor(resourceVersion = '1', resource: Resource = SERVICES, kind = 'Service', identity = 'node') {
+    this.key = { identity, resource, namespace: '', labelSelector: '', fieldSelector: '' };
+    this.kind = kind;
+    this.listKind = `${kind}List`;
+    this.resourceVersion = resourceVersion;
+  }
+
+  get size(): number {
+    return this.#items.size;
+  }
+
+  get listeners(): number {
+    return this.#listeners.size + this.#refused.size;
+  }
+
+  get(key: string): ViewItem | undefined {
+    return this.#items.get(key);
+  }
+
+  items(): IterableIterator<ViewItem> {
+    return this.#items.values();
+  }
+
+  put(...objects: KubeObject[]): void {
+    const items = objects.map(itemOf);
+    this.change(items.map((item) => ({ type: 'put', item, previous: this.#items.get(item.key) })));
+  }
+
+  /** Gone at `resourceVersion`. */
+  delete(key: string, resourceVersion: string): void {
+    const previous = this.#items.get(key)!;
+    const object = JSON.parse(previous.bytes.toString()) as KubeObject;
+    const item = itemOf({ ...object, metadata: { ...object.metadata, resourceVersion } });
+    this.change([{ type: 'delete', item, previous }]);
+  }
+
+  /** Without changes a bookmark. */
+  change(
+    changes: readonly ViewChange[],
+    resourceVersion = changes.at(-1)?.item.resourceVersion ?? this.resourceVersion!,
+    leap = false,
+  ): void {
+    for (const { type, item } of changes) {
+      if (type === 'put') this.#items.set(item.key, item);
+      else this.#items.delete(item.key);
+    }
+    this.resourceVersion = resourceVersion;
+    for (const listener of [...this.#listeners]) listener(changes, resourceVersion, leap);
+  }
+
+  refuse(why: Error): void {
+    for (const listener of [...this.#refused]) listener(why);
+  }
+
+  subscribe(listener: ViewListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** It always is. */
+  onFollowing(): () => void {
+    return () => {};
+  }
+
+  onRefused(listener: (why: Error) => void): () => void {
+    this.#refused.add(listener);
+    return () => this.#refused.delete(listener);
+  }
+
+  ready(): Promise<void> {
+    return Promise.resolve();
+  }
+}

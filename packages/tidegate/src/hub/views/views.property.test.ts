@@ -1,0 +1,111 @@
+import { WIDGETS } from '@tidegate/kube/testing';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { objectOf } from './item.ts';
+import { ViewsRig } from './testing/views-rig.ts';
+import type { View } from './view.ts';
+
+const name = fc.constantFrom('a', 'b', 'c');
+const step = fc.oneof(
+  { weight: 8, arbitrary: fc.record({ do: fc.constant('put' as const), name, value: fc.nat(3) }) },
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('remove' as const), name }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constantFrom('cut', 'mend', 'drop', 'end', 'compact', 'freeze', 'bookmark', 'fail', 'gone'),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('restart' as const) }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('catch up' as const) }) },
+);
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
+
+/** A client of the view that knows only what it was told. */
+class Follower {
+  readonly told = new Map<string, unknown>();
+  view!: View;
+
+  /** As a client that reconnects: what is there, then the changes. */
+  join(view: View): void {
+    this.view = view;
+    this.told.clear();
+    for (const item of view.items()) this.told.set(item.key, objectOf(item));
+    view.subscribe((changes) => {
+      for (const { type, item, previous } of changes) {
+        expect(this.told.has(item.key)).toBe(previous !== undefined);
+        if (type === 'put') this.told.set(item.key, objectOf(item));
+        else this.told.delete(item.key);
+      }
+    });
+  }
+}
+
+async function perform(rig: ViewsRig, follower: Follower, step: Step): Promise<unknown> {
+  const { server, link } = rig;
+  switch (step.do) {
+    case 'put':
+      return server.put(step.name, { value: step.value });
+    case 'remove':
+      return server.remove(step.name);
+    case 'cut':
+      link.turn(false);
+      return server.drop();
+    case 'mend':
+      return link.turn(true);
+    case 'drop':
+      return server.drop();
+    case 'end':
+      return server.end();
+    case 'compact':
+      return server.compact();
+    case 'freeze':
+      return server.freeze();
+    case 'bookmark':
+      return server.bookmark();
+    case 'fail':
+      return server.failNext({ code: 503 });
+    case 'gone':
+      return server.sendError(410, 'Expired');
+    case 'restart':
+      await rig.restart();
+      return follower.join(rig.views.shared(WIDGETS).view);
+    case 'catch up':
+      return catchUp(rig, follower);
+  }
+}
+
+/** What was done last arrives last: once it is there, nothing else is on its way. */
+async function catchUp(rig: ViewsRig, { view }: Follower): Promise<void> {
+  rig.link.turn(true);
+  const { metadata } = rig.server.put('last');
+  const arrived = (): boolean => view.get('default/last')?.resourceVersion === metadata.resourceVersion;
+  await rig.until(arrived, 1_000);
+}
+
+it('a view ends up equal to the API server, and so does the story that its changes tell', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 30 }), async (steps) => {
+      const rig = await new ViewsRig().start();
+      const follower = new Follower();
+      follower.join(rig.views.shared(WIDGETS).view);
+      try {
+        for (const s of steps) await perform(rig, follower, s);
+        await catchUp(rig, follower);
+        const wanted = Object.fromEntries(rig.server.objects);
+        const shown = [...follower.view.items()].map((item) => [item.key, objectOf(item)]);
+        expect(Object.fromEntries(shown)).toEqual(wanted);
+        expect(Object.fromEntries(follower.told)).toEqual(wanted);
+        expect(rig.reported).toEqual([]);
+        rig.link.turn(false);
+        await rig.restart();
+        const { view } = rig.views.shared(WIDGETS);
+        await view.ready(new AbortController().signal);
+        const stored = [...view.items()].map((item) => [item.key, objectOf(item)]);
+        expect(Object.fromEntries(stored)).toEqual(wanted);
+      } finally {
+        await rig.end();
+      }
+    }),
+    { numRuns: 30 },
+  );
+});

@@ -1,0 +1,348 @@
+import { type KubeList, type KubeObject, NODES, PODS, SECRETS } from '@tidegate/kube';
+import { answerJson, WIDGETS } from '@tidegate/kube/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { objectOf } from './item.ts';
+import { bearer, keyOfView, ViewsRig } from './testing/views-rig.ts';
+import type { View } from './view.ts';
+
+const names = (view: View): string[] => [...view.items()].map((item) => item.key.slice(8)).sort();
+const soon = (): AbortSignal => new AbortController().signal;
+const app = 'sa:default:app:1';
+
+const widget = (name: string, version: string, fields: object = {}): KubeObject => ({
+  apiVersion: 'example.com/v1',
+  kind: 'Widget',
+  metadata: { name, namespace: 'default', resourceVersion: version },
+  ...fields,
+});
+const listOf = (version: string, ...items: KubeObject[]): KubeList => ({
+  apiVersion: 'example.com/v1',
+  kind: 'WidgetList',
+  metadata: { resourceVersion: version },
+  items,
+});
+
+describe('views', () => {
+  let rig: ViewsRig;
+  beforeEach(async () => {
+    rig = await new ViewsRig({ limits: { viewBytes: 5_000, lists: 3 } }).start();
+  });
+  afterEach(async () => {
+    await rig.end();
+    expect(rig.clock.pending).toBe(0);
+    expect(rig.openClients).toBe(0);
+    expect(rig.link.listeners).toBe(0);
+  });
+
+  const listRequests = (): number =>
+    rig.server.requests.filter(({ url }) => !url.searchParams.has('watch')).length;
+  const counted = async (name: string): Promise<number> => {
+    const line = (await rig.metrics.scrape()).split('\n').find((l) => l.startsWith(name));
+    return Number(line?.split(' ').at(-1) ?? 0);
+  };
+
+  it('have one watch upstream, however many hold them', async () => {
+    rig.server.put('a');
+    const held = [rig.views.shared(WIDGETS), rig.views.shared(WIDGETS), rig.views.shared(WIDGETS)];
+    expect(new Set(held.map(({ view }) => view)).size).toBe(1);
+    const { view } = held[0]!;
+    await view.ready(soon());
+    await rig.until(() => view.state === 'following');
+    rig.server.put('b');
+    await rig.until(() => view.size === 2);
+    expect(rig.server.watchers).toBe(1);
+    expect(listRequests()).toBe(1);
+    expect(view).toMatchObject({ kind: 'Widget', listKind: 'WidgetList' });
+    expect(rig.views.describe()).toMatchObject([
+      { identity: 'shared', resource: 'widgets.example.com/v1', state: 'following', objects: 2, clients: 3 },
+    ]);
+    expect(await counted('tidegate_hub_view_objects{state="following"}')).toBe(2);
+    expect(await counted('tidegate_hub_view_relists_total')).toBe(1);
+  });
+
+  it('go on from a list that a client has read, without listing again', async () => {
+    rig.server.put('a');
+    const list = listOf('101', widget('a', '101'));
+    expect(await rig.views.store(keyOfView(app), list)).toBe('stored');
+    rig.server.put('b');
+    const { view, release } = rig.views.private(keyOfView(app), bearer('one'));
+    await rig.until(() => names(view).join() === 'a,b');
+    expect(listRequests()).toBe(0);
+    expect(rig.server.requests[0]!.headers.authorization).toBe('Bearer one');
+    release();
+  });
+
+  it('stay with the watch for a while after the last client, and are then only stored', async () => {
+    rig.server.put('a');
+    const first = rig.views.private(keyOfView(app), bearer('one'));
+    await rig.until(() => first.view.state === 'following');
+    first.release();
+    first.release();
+    await rig.clock.advance(200_000);
+    const second = rig.views.private(keyOfView(app), bearer('one'));
+    expect(second.view).toBe(first.view);
+    await rig.clock.advance(400_000);
+    expect(second.view.size).toBe(1);
+    second.release();
+    await rig.until(() => rig.views.describe()[0]!.state === 'stored', 10_000);
+    await rig.until(() => rig.server.watchers === 0 && rig.openClients === 0, 10_000);
+    const found = rig.views.find(keyOfView(app))!;
+    await found.view.ready(soon());
+    expect(names(found.view)).toEqual(['a']);
+    found.release();
+    expect(rig.views.find(keyOfView('sa:default:other:2'))).toBeUndefined();
+  });
+
+  it('are there again after a restart without the API server, and go on when it is back', async () => {
+    rig.server.put('a');
+    rig.server.put('b');
+    const before = rig.views.shared(WIDGETS);
+    await rig.until(() => before.view.state === 'following');
+    rig.link.turn(false);
+    rig.server.drop();
+    await rig.restart();
+    const { view } = rig.views.shared(WIDGETS);
+    await view.ready(soon());
+    expect(names(view)).toEqual(['a', 'b']);
+    expect(view).toMatchObject({ state: 'stored', kind: 'Widget', resourceVersion: '102' });
+    const told: string[] = [];
+    view.subscribe((changes) => told.push(...changes.map(({ type, item }) => `${type} ${item.key}`)));
+    rig.server.remove('a');
+    rig.server.put('c');
+    rig.link.turn(true);
+    await rig.until(() => told.length === 2);
+    expect(told).toEqual(['delete default/a', 'put default/c']);
+    expect(listRequests()).toBe(1);
+  });
+
+  it('turn a 410 into changes', async () => {
+    rig.server.put('a');
+    rig.server.put('b');
+    const { view } = rig.views.shared(WIDGETS);
+    await rig.until(() => view.state === 'following');
+    const told: string[] = [];
+    view.subscribe((changes) => told.push(...changes.map(({ type, item }) => `${type} ${item.key}`)));
+    rig.link.turn(false);
+    rig.server.drop();
+    rig.server.remove('a');
+    rig.server.put('c');
+    rig.server.compact();
+    rig.link.turn(true);
+    await rig.until(() => view.state === 'following' && told.length === 2, 100);
+    expect(told).toEqual(['put default/c', 'delete default/a']);
+    expect(await counted('tidegate_hub_view_relists_total')).toBe(2);
+  });
+
+  it('say so when the link is away and nothing is stored', async () => {
+    rig.link.turn(false);
+    const { view } = rig.views.private(keyOfView(app), bearer('one'));
+    await expect(view.ready(soon())).rejects.toThrow('can not be reached');
+    rig.server.put('a');
+    rig.link.turn(true);
+    await view.ready(soon());
+    expect(names(view)).toEqual(['a']);
+  });
+
+  it('reject those who wait when the link goes away', async () => {
+    rig.server.intercept = () => true; // Never answers.
+    const { view } = rig.views.private(keyOfView(app), bearer('one'));
+    const ready = view.ready(soon());
+    await rig.until(() => rig.server.requests.length === 1);
+    rig.link.turn(false);
+    await expect(ready).rejects.toThrow('can not be reached');
+  });
+
+  it('end when the right to them is taken away, and the copy goes', async () => {
+    rig.server.put('a');
+    const { view, release } = rig.views.private(keyOfView(app), bearer('one'));
+    await rig.until(() => view.state === 'following');
+    const refused: string[] = [];
+    view.onRefused((why) => refused.push(why.message));
+    rig.server.failNext({ code: 403 });
+    rig.server.end();
+    await rig.until(() => refused.length === 1, 1_000);
+    expect(view).toMatchObject({ state: 'empty', size: 0 });
+    await expect(view.ready(soon())).rejects.toThrow('made up: 403');
+    const again = rig.views.private(keyOfView(app), bearer('one'));
+    await rig.until(() => again.view.state === 'following');
+    expect(names(again.view)).toEqual(['a']);
+    release();
+    again.release();
+    rig.server.failNext({ code: 403 });
+    rig.server.end();
+    await rig.until(() => rig.views.describe().length === 0, 1_000);
+    await rig.restart();
+    expect(rig.views.describe()).toEqual([]);
+  });
+
+  it('ask again for what the node needs, and keep it meanwhile', async () => {
+    rig.server.failNext({ code: 404 });
+    const { view } = rig.views.shared(WIDGETS);
+    await expect(view.ready(soon())).rejects.toThrow('made up: 404');
+    rig.server.put('a');
+    await rig.until(() => view.state === 'following', 10_000);
+    rig.server.failNext({ code: 403 });
+    rig.server.end();
+    await rig.until(() => view.state === 'stored');
+    expect(names(view)).toEqual(['a']);
+    await rig.until(() => view.state === 'following', 10_000);
+    for (let i = 0; i < 2; i++) rig.server.failNext({ code: 404 });
+    rig.server.end();
+    await rig.until(() => view.size === 0, 10_000);
+  });
+
+  it('use the newest credentials of an identity', async () => {
+    const { view } = rig.views.private(keyOfView(app), bearer('old'));
+    await rig.until(() => view.state === 'following');
+    rig.views.private(keyOfView(app), bearer('new'));
+    rig.server.end();
+    await rig.until(() => rig.server.requests.at(-1)!.headers.authorization === 'Bearer new', 1_000);
+    expect(rig.openClients).toBe(1);
+  });
+
+  it('are passed by when they are too large', async () => {
+    const data = 'x'.repeat(6_000);
+    const large = listOf('101', widget('large', '101', { data }));
+    expect(await rig.views.store(keyOfView(app), large)).toBe('too large');
+    expect(rig.views.find(keyOfView(app))).toBeUndefined();
+    rig.server.put('large', { data });
+    const { view } = rig.views.private(keyOfView(app), bearer('one'));
+    await expect(view.ready(soon())).rejects.toThrow('more than the 5000 bytes');
+    const requests = rig.server.requests.length;
+    await expect(rig.views.private(keyOfView(app), bearer('one')).view.ready(soon())).rejects.toThrow('5000');
+    expect(rig.server.requests).toHaveLength(requests);
+    expect(await counted('tidegate_hub_view_too_large_total')).toBe(2);
+    const shared = rig.views.shared(WIDGETS);
+    await shared.view.ready(soon());
+  });
+
+  it('are given up when there are too many', async () => {
+    const kept = rig.views.find(keyOfView('a')) ?? rig.views.private(keyOfView('a'), bearer('a'));
+    for (const identity of ['b', 'c', 'd', 'e']) {
+      await rig.views.store(keyOfView(identity), listOf('101', widget('w', '101')));
+      await rig.clock.advance(1_000);
+    }
+    expect(rig.views.describe().map(({ identity }) => identity)).toEqual(['a', 'd', 'e']);
+    expect(await counted('tidegate_hub_view_evictions_total')).toBe(2);
+    kept.release();
+  });
+
+  it('are gone when their identity is dropped', async () => {
+    rig.server.put('a');
+    const { view } = rig.views.private(keyOfView(app), bearer('one'));
+    await rig.until(() => view.state === 'following');
+    await rig.views.store(keyOfView(app, { namespace: 'default' }), listOf('101', widget('a', '101')));
+    const refused: string[] = [];
+    view.onRefused((why) => refused.push(why.message));
+    const dropped = rig.views.dropIdentity(app);
+    // Somebody with the same name comes at once; what they have is theirs.
+    await rig.views.store(keyOfView(app), listOf('101', widget('a', '101')));
+    await dropped;
+    expect(refused).toEqual(['widgets.example.com: the identity it was read with is no longer trusted']);
+    await rig.restart();
+    expect(rig.views.describe()).toMatchObject([{ identity: app, namespace: '', objects: 1 }]);
+    const found = await rig.views.covering(app, WIDGETS, 'default', 'a');
+    expect(found.result).toBe('found');
+  });
+
+  describe('know single objects', () => {
+    const lookUp = async (name: string, namespace = 'default', identity = app): Promise<string> => {
+      const found = await rig.views.covering(identity, WIDGETS, namespace, name);
+      return found.result === 'found' ? `${objectOf(found.item).metadata.resourceVersion}` : found.result;
+    };
+
+    it('from all views of the identity, and no other', async () => {
+      await rig.views.store(
+        keyOfView(app, { namespace: 'default', labelSelector: 'a=b' }),
+        listOf('110', widget('labelled', '105')),
+      );
+      expect(await lookUp('labelled')).toBe('105');
+      expect(await lookUp('other')).toBe('unknown');
+      expect(await lookUp('labelled', 'default', 'sa:default:other:2')).toBe('unknown');
+      await rig.views.store(keyOfView(app, { namespace: 'default' }), listOf('120', widget('plain', '115')));
+      expect(await lookUp('plain')).toBe('115');
+      expect(await lookUp('other')).toBe('absent');
+      expect(await lookUp('labelled')).toBe('absent');
+      expect(await lookUp('plain', 'elsewhere')).toBe('unknown');
+    });
+
+    it('from GETs, until a GET or a watch says that they are gone', async () => {
+      await rig.views.rememberObject(app, WIDGETS, widget('one', '105'));
+      await rig.views.rememberObject(app, WIDGETS, widget('two', '106'));
+      await rig.restart();
+      expect(await lookUp('one')).toBe('105');
+      await rig.views.rememberObject(app, WIDGETS, widget('one', '107'));
+      expect(await lookUp('one')).toBe('107');
+      await rig.views.forgetObject(app, WIDGETS, 'default', 'one');
+      expect(await lookUp('one')).toBe('unknown');
+
+      rig.server.put('two');
+      const selector = keyOfView(app, { labelSelector: 'a=b' });
+      const { view } = rig.views.private(selector, bearer('one'));
+      await rig.until(() => view.state === 'following');
+      await rig.views.rememberObject(app, WIDGETS, widget('two', '101'));
+      expect(rig.views.describe()).toHaveLength(2);
+      rig.server.remove('two');
+      await rig.until(async () => (await lookUp('two')) === 'unknown');
+    });
+
+    it('as the node wrote them while the link was away', async () => {
+      const list = keyOfView(app, { namespace: 'default' });
+      await rig.views.store(list, listOf('110', widget('a', '105', { value: 1 })));
+      await rig.views.rememberObject(app, WIDGETS, widget('a', '105', { value: 1 }));
+      rig.link.turn(false);
+      const { view } = rig.views.private(list, bearer('one'));
+      await view.ready(soon());
+      await rig.views.overlay(app, WIDGETS, widget('a', '105', { value: 2 }));
+      expect(objectOf(view.get('default/a')!).value).toBe(2);
+      await rig.restart();
+      const found = await rig.views.covering(app, WIDGETS, 'default', 'a');
+      expect(found.result === 'found' && objectOf(found.item).value).toBe(2);
+      await rig.views.store(list, listOf('110', widget('a', '105', { value: 1 })));
+      await rig.views.rememberObject(app, WIDGETS, widget('a', '105', { value: 1 }));
+      const said = await rig.views.covering(app, WIDGETS, 'default', 'a');
+      expect(said.result === 'found' && objectOf(said.item).value).toBe(1);
+    });
+  });
+
+  describe('of what the node runs on', () => {
+    const pods = keyOfView('node', { resource: PODS, fieldSelector: 'spec.nodeName=edge' });
+    let uid: string;
+    beforeEach(async () => {
+      uid = 'the-uid';
+      const node = (): object => ({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'edge', uid } });
+      rig.server.intercept = ({ url }, response) =>
+        url.pathname === '/api/v1/nodes/edge' && answerJson(response, node());
+      const metadata = { name: 'edge', uid, resourceVersion: '1' };
+      await rig.views.rememberObject('node', NODES, { apiVersion: 'v1', kind: 'Node', metadata });
+      rig.server.put('a');
+    });
+
+    it('are not wiped by an empty list of a server that is not ours', async () => {
+      const { view } = rig.views.private(pods, bearer('unused'));
+      await rig.until(() => view.state === 'following');
+      uid = 'another cluster';
+      rig.server.freeze();
+      rig.server.remove('a');
+      rig.server.compact();
+      rig.server.sendError(410, 'Expired');
+      await rig.until(async () => (await counted('tidegate_hub_view_doubted_lists_total')) > 1, 1_000);
+      expect(view.state).toBe('stored');
+      expect(await rig.views.store(pods, listOf('300'))).toBe('doubted');
+      uid = 'the-uid';
+      await rig.until(() => view.size === 0, 1_000);
+    });
+
+    it('are kept when a server refuses them', async () => {
+      await rig.views.store(pods, listOf('101', widget('a', '101')));
+      const { view } = rig.views.private(pods, bearer('unused'));
+      rig.server.failNext({ code: 403 });
+      const refused: Error[] = [];
+      view.onRefused((why) => refused.push(why));
+      await rig.until(() => refused.length === 1);
+      expect(names(view)).toEqual(['a']);
+      const secret = keyOfView('node', { resource: SECRETS, fieldSelector: 'metadata.name=a' });
+      expect(rig.views.find(secret)).toBeUndefined();
+    });
+  });
+});

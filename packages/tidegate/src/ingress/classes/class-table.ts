@@ -1,0 +1,136 @@
+import { isDeepStrictEqual } from 'node:util';
+import { CONFIG_MAPS, type ConfigMap, INGRESS_CLASSES, type Informer, type KubeObject } from '@tidegate/kube';
+import {
+  INGRESS_CLASS_PARAMETERS,
+  L7_ROUTERS,
+  type L7Router,
+  SHARED_ADDRESS_LABEL,
+} from '../../api/index.ts';
+import type { IngressContext } from '../context.ts';
+import { type Family, familiesOf } from './families.ts';
+import { type ParametersReference, type ResolvedClass, referenceOf, resolveClass } from './resolve.ts';
+
+type Context = Pick<IngressContext, 'informers' | 'recorder'>;
+
+/** The IngressClasses that are ours, with what they ask for, as families. Follows the cluster. */
+export class ClassTable {
+  readonly #context: Context;
+  readonly #classes;
+  readonly #parameters;
+  readonly #routers;
+  readonly #listeners: ((family: string) => void)[] = [];
+  readonly #synced: Promise<unknown>;
+  /** ConfigMaps are watched one by one: the others are nobody's business here. */
+  readonly #configMaps = new Map<string, Informer<ConfigMap>>();
+  #families: ReadonlyMap<string, Family> = new Map();
+  #familyOfClass: ReadonlyMap<string, Family> = new Map();
+  /** What was told about a class, so that it is told once. */
+  readonly #told = new Map<string, string>();
+
+  constructor(context: Context) {
+    this.#context = context;
+    const { informers } = context;
+    this.#classes = informers.for(INGRESS_CLASSES);
+    this.#parameters = informers.for(INGRESS_CLASS_PARAMETERS);
+    this.#routers = informers.for(L7_ROUTERS);
+    this.#synced = Promise.all([this.#classes, this.#parameters, this.#routers].map(({ synced }) => synced));
+  }
+
+  /** Resolves when all classes are known with their parameters. `onChange` is told of them before. */
+  async follow(): Promise<void> {
+    await this.#synced;
+    const refresh = (): void => this.#refresh();
+    this.#classes.addHandler({ onAdd: refresh, onUpdate: refresh, onDelete: refresh });
+    this.#parameters.addHandler({ onAdd: refresh, onUpdate: refresh, onDelete: refresh });
+    await Promise.all([...this.#configMaps.values()].map(({ synced }) => synced));
+    this.#refresh();
+  }
+
+  get families(): ReadonlyMap<string, Family> {
+    return this.#families;
+  }
+
+  familyOf(className: string): Family | undefined {
+    return this.#familyOfClass.get(className);
+  }
+
+  /** Called with the key of every family that is new, different or gone. */
+  onChange(listener: (family: string) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Classes are few, and change seldom: all of them are looked at. */
+  #refresh(): void {
+    const resolved: ResolvedClass[] = [];
+    for (const object of this.#classes.cache.list()) {
+      const reference = referenceOf(object);
+      const isKnown = reference === undefined || 'reason' in reference || this.#isKnown(reference);
+      const each = resolveClass(object, isKnown ? { get: (wanted) => this.#get(wanted) } : undefined);
+      if (each !== undefined) resolved.push(each);
+    }
+    const before = this.#families;
+    const { families, problems } = familiesOf(resolved, (name) => this.#sharedBefore(name));
+    this.#families = families;
+    this.#familyOfClass = new Map(
+      [...families.values()].flatMap((family) => family.classNames.map((name) => [name, family] as const)),
+    );
+    for (const { metadata } of this.#classes.cache.list()) {
+      const name = `${metadata.name}`;
+      this.#tell(name, problems.get(name) ?? []);
+    }
+    for (const key of new Set([...before.keys(), ...families.keys()])) {
+      if (isDeepStrictEqual(before.get(key), families.get(key))) continue;
+      for (const listener of this.#listeners) listener(key);
+    }
+  }
+
+  #sharedBefore(className: string): string | undefined {
+    const router = this.#routers.cache
+      .list()
+      .find(
+        (each) =>
+          each.metadata.labels?.[SHARED_ADDRESS_LABEL] !== undefined && classesOf(each).includes(className),
+      );
+    return router?.metadata.labels?.[SHARED_ADDRESS_LABEL];
+  }
+
+  /** A ConfigMap that has not been asked for yet is neither there nor missing. */
+  #isKnown(reference: ParametersReference): boolean {
+    return reference.kind !== 'ConfigMap' || this.#configMap(reference).hasSynced;
+  }
+
+  #get(reference: ParametersReference) {
+    const key = `${reference.namespace}/${reference.name}`;
+    const { cache } = reference.kind === 'ConfigMap' ? this.#configMap(reference) : this.#parameters;
+    return cache.get(key);
+  }
+
+  #configMap({ namespace, name }: ParametersReference): Informer<ConfigMap> {
+    const key = `${namespace}/${name}`;
+    let informer = this.#configMaps.get(key);
+    if (informer === undefined) {
+      informer = this.#context.informers.for(CONFIG_MAPS, {
+        namespace,
+        fieldSelector: `metadata.name=${name}`,
+      });
+      this.#configMaps.set(key, informer);
+      const refresh = (): void => this.#refresh();
+      informer.addHandler({ onAdd: refresh, onUpdate: refresh, onDelete: refresh });
+      void informer.synced.then(refresh);
+    }
+    return informer;
+  }
+
+  #tell(name: string, problems: readonly { reason: string; message: string }[]): void {
+    const text = JSON.stringify(problems);
+    if ((this.#told.get(name) ?? '[]') === text) return;
+    this.#told.set(name, text);
+    const subject = this.#classes.cache.get(name) as KubeObject;
+    for (const { reason, message } of problems) this.#context.recorder.warning(subject, reason, message);
+  }
+}
+
+export const classesOf = ({ spec }: L7Router): string[] => [
+  spec.ingressClassName,
+  ...(spec.sharedWith ?? []),
+];

@@ -1,0 +1,184 @@
+import type { ConfigMap, IngressClass } from '@tidegate/kube';
+import { describe, expect, test } from 'vitest';
+import type { IngressClassParameters } from '../../api/index.ts';
+import { familiesOf } from './families.ts';
+import { type ParametersReference, type ResolvedClass, resolveClass } from './resolve.ts';
+import { readSettings } from './settings.ts';
+
+const ingressClass = (name: string, parameters?: object, controller = 'tidegate.io/nginx'): IngressClass => ({
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'IngressClass',
+  metadata: { name, creationTimestamp: '2026-01-01T00:00:00Z' },
+  spec: { controller, ...(parameters && { parameters: parameters as never }) },
+});
+const ours = { apiGroup: 'networking.tidegate.io', kind: 'IngressClassParameters', name: 'p' };
+
+describe('settings', () => {
+  test('are defaults when nothing is asked for', () => {
+    expect(readSettings({})).toEqual({
+      settings: { capacity: { maxHosts: 10_000 }, workload: {}, publishNodeAnnotation: false },
+      problems: [],
+      unknown: [],
+    });
+  });
+
+  test('all that can be asked for', () => {
+    const { settings, problems, unknown } = readSettings({
+      maxHosts: '5',
+      maxRules: '50',
+      replicas: '2',
+      image: 'example/tidegate:1',
+      namespace: 'doors',
+      serviceType: 'LoadBalancer',
+      addresses: '203.0.113.7, 2001:db8::1',
+      httpPort: '8000',
+      httpsPort: '8001',
+      httpNodePort: '30080',
+      httpsNodePort: '30443',
+      pool: 'paris',
+      sharedAddress: 'front',
+      publishNodeAnnotation: 'true',
+    });
+    expect({ problems, unknown }).toEqual({ problems: [], unknown: [] });
+    expect(settings).toEqual({
+      capacity: { maxHosts: 5, maxRules: 50 },
+      workload: {
+        replicas: 2,
+        image: 'example/tidegate:1',
+        namespace: 'doors',
+        serviceType: 'LoadBalancer',
+        addresses: ['203.0.113.7', '2001:db8::1'],
+        httpPort: 8000,
+        httpsPort: 8001,
+        nodePorts: { http: 30080, https: 30443 },
+      },
+      pool: 'paris',
+      sharedAddress: 'front',
+      publishNodeAnnotation: true,
+    });
+  });
+
+  test.each([
+    ['maxHosts', '0', 'write a number from 1 to 20000'],
+    ['maxHosts', '1e3', 'write a number'],
+    ['replicas', '-1', 'write a number from 0 to 1000'],
+    ['httpPort', '65536', 'write a number from 1 to 65535'],
+    ['serviceType', 'nodeport', 'write one of NodePort, LoadBalancer, ClusterIP'],
+    ['addresses', 'here', 'write IP addresses'],
+    ['pool', 'a b', 'write a name of at most 63'],
+    ['image', ' ', 'it is empty'],
+    ['publishNodeAnnotation', 'yes', 'write one of true, false'],
+  ])('%s can not be %j', (key, value, advice) => {
+    const { problems } = readSettings({ [key]: value });
+    expect(problems).toEqual([
+      expect.stringContaining(`${key}: ${JSON.stringify(value)} can not be used: ${advice}`),
+    ]);
+  });
+
+  test('what nobody knows is told; names of objects are no parameters', () => {
+    expect(readSettings({ colour: 'blue', constructor: 'x' }).unknown).toEqual(['colour', 'constructor']);
+  });
+});
+
+describe('a class', () => {
+  const asked: ParametersReference[] = [];
+  const resolve = (object: IngressClass, found?: IngressClassParameters | ConfigMap) =>
+    resolveClass(object, {
+      get: (reference) => {
+        asked.push(reference);
+        return found;
+      },
+    });
+
+  test('of another controller is none of ours', () => {
+    expect(resolve(ingressClass('x', undefined, 'k8s.io/ingress-nginx'))).toBeUndefined();
+    expect(resolve(ingressClass('x', undefined, 'tidegate.io/other'))).toBeUndefined();
+  });
+
+  test('names its parameters in the namespace of the system, or in one of its own', () => {
+    asked.length = 0;
+    resolve(ingressClass('x', ours));
+    resolve(ingressClass('x', { ...ours, scope: 'Namespace', namespace: 'shop' }));
+    resolve(ingressClass('x', { kind: 'ConfigMap', name: 'c' }));
+    expect(asked).toEqual([
+      { kind: 'IngressClassParameters', namespace: 'tidegate-system', name: 'p' },
+      { kind: 'IngressClassParameters', namespace: 'shop', name: 'p' },
+      { kind: 'ConfigMap', namespace: 'tidegate-system', name: 'c' },
+    ]);
+  });
+
+  test('without its parameters has no settings, and is told where they were looked for', () => {
+    expect(resolve(ingressClass('x', ours))).toMatchObject({
+      settings: undefined,
+      problems: [
+        {
+          reason: 'ParametersNotFound',
+          message: expect.stringContaining(
+            'There is no IngressClassParameters p in namespace tidegate-system',
+          ),
+        },
+      ],
+    });
+    expect(resolve(ingressClass('x', { kind: 'Secret', name: 's' }))?.problems[0]?.message).toContain(
+      'name an IngressClassParameters of networking.tidegate.io, or a ConfigMap',
+    );
+  });
+});
+
+describe('families', () => {
+  const resolved = (
+    name: string,
+    created: number,
+    more: Partial<ResolvedClass> & { sharedAddress?: string } = {},
+  ) => {
+    const { sharedAddress, ...rest } = more;
+    const { settings } = readSettings(sharedAddress === undefined ? {} : { sharedAddress });
+    return { name, created, driver: 'nginx', settings, problems: [], ...rest };
+  };
+  const keys = (
+    classes: ResolvedClass[],
+    sharedBefore: Record<string, string> = {},
+  ): Record<string, string[]> =>
+    Object.fromEntries(
+      [...familiesOf(classes, (name) => sharedBefore[name]).families].map(
+        ([key, { classNames, settings }]) => [
+          settings === undefined ? `${key} (held)` : key,
+          [...classNames],
+        ],
+      ),
+    );
+
+  test('each class alone, but for those that share an address; the oldest leads', () => {
+    expect(
+      keys([
+        resolved('gold', 3, { sharedAddress: 'front' }),
+        resolved('silver', 2),
+        resolved('bronze', 1, { sharedAddress: 'front' }),
+      ]),
+    ).toEqual({ 'shared/front': ['bronze', 'gold'], 'class/silver': ['silver'] });
+  });
+
+  test('one that can not be understood now stays where it is, and holds all there', () => {
+    const unclear = resolved('gold', 1, { settings: undefined });
+    const other = resolved('silver', 2, { sharedAddress: 'front' });
+    expect(keys([unclear, other])).toEqual({ 'class/gold (held)': ['gold'], 'shared/front': ['silver'] });
+    expect(keys([unclear, other], { gold: 'front' })).toEqual({ 'shared/front (held)': ['gold', 'silver'] });
+  });
+
+  test('an address belongs to one driver', () => {
+    const { families, problems } = familiesOf(
+      [
+        resolved('gold', 1, { sharedAddress: 'front' }),
+        resolved('silver', 2, { sharedAddress: 'front', driver: 'embedded' }),
+      ],
+      () => undefined,
+    );
+    expect(families.get('class/silver')?.settings).toBeUndefined();
+    expect(problems.get('silver')).toEqual([
+      {
+        reason: 'AddressConflict',
+        message: expect.stringContaining("is class gold's, which is served by nginx"),
+      },
+    ]);
+  });
+});

@@ -1,0 +1,137 @@
+import { keyOf, type Secret, SetsByKey } from '@tidegate/kube';
+import type { Certificate, Changes, HostName } from '../model.ts';
+import type { HostTable } from './host-table.ts';
+import { compareAge, type IngressFacts, type TlsEntry } from './ingress-facts.ts';
+import type { Placement } from './placement.ts';
+import { type SecretState, SecretTable } from './secret-table.ts';
+import type { TlsSecret } from './tls-secret.ts';
+
+/** An Ingress with an entry of its `tls` that is for the host. */
+interface Claim {
+  readonly ingress: IngressFacts;
+  readonly entry: TlsEntry;
+}
+
+/** Which certificate is shown for which host. */
+export class CertificateTable {
+  readonly #hosts: HostTable;
+  readonly #placement: Placement;
+  readonly #secrets = new SecretTable();
+  readonly #ingresses = new Map<string, IngressFacts>();
+  readonly #ingressesOfSecret = new SetsByKey();
+  readonly #claims = new Map<HostName, Map<TlsEntry, Claim>>();
+  readonly #served = new Map<HostName, Certificate>();
+  readonly #dirty = new Set<HostName>();
+
+  constructor(hosts: HostTable, placement: Placement) {
+    this.#hosts = hosts;
+    this.#placement = placement;
+  }
+
+  /** Returns the keys of the Ingresses that name it. */
+  putSecret(secret: Secret): ReadonlySet<string> {
+    return this.#changeSecret(keyOf(secret), () => this.#secrets.put(secret));
+  }
+
+  removeSecret(key: string): ReadonlySet<string> {
+    return this.#changeSecret(key, () => this.#secrets.remove(key));
+  }
+
+  claim(ingress: IngressFacts): void {
+    this.#ingresses.set(ingress.key, ingress);
+    for (const entry of ingress.tls) {
+      this.#ingressesOfSecret.add(entry.secret, ingress.key);
+      for (const host of this.#hostsOf(entry)) {
+        const claims = this.#claims.get(host) ?? new Map<TlsEntry, Claim>();
+        this.#claims.set(host, claims.set(entry, { ingress, entry }));
+        this.#dirty.add(host);
+      }
+    }
+  }
+
+  release(ingress: IngressFacts): void {
+    this.#ingresses.delete(ingress.key);
+    for (const entry of ingress.tls) {
+      this.#ingressesOfSecret.delete(entry.secret, ingress.key);
+      for (const host of this.#hostsOf(entry)) {
+        const claims = this.#claims.get(host);
+        claims?.delete(entry);
+        if (claims?.size === 0) this.#claims.delete(host);
+        this.#dirty.add(host);
+      }
+    }
+  }
+
+  markDirty(host: HostName): void {
+    if (this.#claims.has(host) || this.#served.has(host)) this.#dirty.add(host);
+  }
+
+  secret(key: string): SecretState | undefined {
+    return this.#secrets.get(key);
+  }
+
+  servedFor(host: HostName): Certificate | undefined {
+    return this.#served.get(host);
+  }
+
+  certificates(): Iterable<Certificate> {
+    return this.#served.values();
+  }
+
+  /** Chooses anew what may have changed. `note` is told of each host, and of those who claim it if it did. */
+  flush(note: (host: HostName, told: Iterable<string>) => void): Changes<HostName, Certificate> {
+    const set: Certificate[] = [];
+    const remove: HostName[] = [];
+    for (const host of this.#dirty) {
+      const before = this.#served.get(host);
+      const chosen = this.#choose(host);
+      const isSame = before?.fingerprint === chosen?.fingerprint && before?.secret === chosen?.secret;
+      note(host, isSame ? [] : this.#claimants(host));
+      if (isSame) continue;
+      if (chosen === undefined) {
+        this.#served.delete(host);
+        remove.push(host);
+        continue;
+      }
+      const { secret, certificate, key, fingerprint } = chosen;
+      const served = { host, secret, certificate, key, fingerprint };
+      this.#served.set(host, served);
+      set.push(served);
+    }
+    this.#dirty.clear();
+    return { set, remove };
+  }
+
+  /** Of the namespace that the host belongs to, the oldest that has one. */
+  #choose(host: HostName): TlsSecret | undefined {
+    const claims = this.#claims.get(host);
+    if (claims === undefined) return undefined;
+    if (!this.#placement.hasCertificate(host, this.#hosts.isNamedByRule(host))) return undefined;
+    const owner = this.#hosts.ownerOf(host);
+    return [...claims.values()]
+      .filter(({ ingress }) => owner === undefined || ingress.namespace === owner)
+      .sort(
+        (a, b) =>
+          compareAge(a.ingress, b.ingress) || a.ingress.tls.indexOf(a.entry) - b.ingress.tls.indexOf(b.entry),
+      )
+      .flatMap(({ entry }) => this.#secrets.get(entry.secret)?.good ?? [])[0];
+  }
+
+  *#claimants(host: HostName): Generator<string> {
+    for (const { ingress } of this.#claims.get(host)?.values() ?? []) yield ingress.key;
+  }
+
+  #hostsOf({ named, hosts, secret }: TlsEntry): readonly HostName[] {
+    return named ? hosts : (this.#secrets.get(secret)?.good?.names ?? []);
+  }
+
+  /** Whom a certificate is for may depend on it. */
+  #changeSecret(key: string, change: () => void): ReadonlySet<string> {
+    const users = new Set(this.#ingressesOfSecret.get(key));
+    const ingresses = [...users].flatMap((user) => this.#ingresses.get(user) ?? []);
+    for (const ingress of ingresses) this.release(ingress);
+    change();
+    for (const ingress of ingresses) this.claim(ingress);
+    return users;
+  }
+}

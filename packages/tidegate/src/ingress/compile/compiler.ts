@@ -1,0 +1,242 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { EndpointSlice, Ingress, IngressClass, Secret, Service } from '@tidegate/kube';
+import { wildcardOf } from '../match/index.ts';
+import type { Changes, Delta, HostName } from '../model.ts';
+import type { PoolReference } from './backend.ts';
+import { CertificateTable } from './certificate-table.ts';
+import type { CompiledHost } from './host-routes.ts';
+import { HostTable } from './host-table.ts';
+import type { IngressFacts } from './ingress-facts.ts';
+import { IngressSet } from './ingress-set.ts';
+import { type Outcome, outcomeOf } from './outcome.ts';
+import { Placement } from './placement.ts';
+import { PoolTable } from './pool-table.ts';
+import { WantedSecrets } from './wanted-secrets.ts';
+
+/** What routes are made of. */
+export interface Inputs {
+  Ingress: Ingress;
+  IngressClass: IngressClass;
+  Service: Service;
+  EndpointSlice: EndpointSlice;
+  Secret: Secret;
+}
+
+export interface CompilerOptions {
+  /** Ingresses of these classes count. */
+  readonly classNames: readonly string[];
+  /** The hosts of this router; without them, all. `place` changes it. */
+  readonly hosts?: Iterable<HostName>;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+export interface Flushed {
+  /** Undefined when nothing has changed. The first is always there, and is the whole state. */
+  readonly delta: Delta | undefined;
+  /** Of the Ingresses for which something else is to be told than before; removed are those that are ours no more. */
+  readonly outcomes: Changes<string, Outcome>;
+  /** `namespace/name` of Secrets that are needed from now on, or no more. */
+  readonly secrets: Changes<string, string>;
+}
+
+/** How often something was worked out: what a change has cost. */
+export interface Work {
+  hosts: number;
+  pools: number;
+  certificates: number;
+  outcomes: number;
+}
+
+interface Input<T> {
+  put(object: T): void;
+  remove(key: string): void;
+}
+
+/** Takes objects as they come, in any order, and says what changes by them. What it costs depends on the change only. */
+export class Compiler {
+  readonly work: Work = { hosts: 0, pools: 0, certificates: 0, outcomes: 0 };
+  readonly #options: CompilerOptions;
+  readonly #placement: Placement;
+  readonly #hosts: HostTable;
+  readonly #pools = new PoolTable();
+  readonly #certificates: CertificateTable;
+  readonly #secrets = new WantedSecrets();
+  readonly #ingresses: IngressSet;
+  /** Ingresses that may have to be told something new. */
+  readonly #touched = new Set<string>();
+  readonly #outcomes = new Map<string, Outcome>();
+  readonly #inputs: { readonly [K in keyof Inputs]: Input<Inputs[K]> };
+  #generation = 0;
+
+  constructor(options: CompilerOptions) {
+    this.#options = options;
+    this.#placement = new Placement(options.hosts);
+    this.#hosts = new HostTable(this.#placement);
+    this.#certificates = new CertificateTable(this.#hosts, this.#placement);
+    this.#ingresses = new IngressSet(options.classNames, {
+      came: (ingress) => this.#came(ingress),
+      left: (ingress) => this.#left(ingress),
+    });
+    this.#inputs = {
+      Ingress: {
+        put: (object) => this.#ingresses.put(object),
+        remove: (key) => this.#ingresses.remove(key),
+      },
+      IngressClass: {
+        put: (object) => this.#ingresses.putClass(object),
+        remove: (key) => this.#ingresses.removeClass(key),
+      },
+      Service: {
+        put: (object) => this.#pools.putService(object),
+        remove: (key) => this.#pools.removeService(key),
+      },
+      EndpointSlice: {
+        put: (object) => this.#pools.putSlice(object),
+        remove: (key) => this.#pools.removeSlice(key),
+      },
+      Secret: {
+        put: (object) => this.#touch(this.#certificates.putSecret(object)),
+        remove: (key) => this.#touch(this.#certificates.removeSecret(key)),
+      },
+    };
+  }
+
+  put<K extends keyof Inputs>(kind: K, object: Inputs[K]): void {
+    this.#inputs[kind].put(object);
+  }
+
+  /** By `namespace/name`, or the name of an IngressClass. */
+  remove(kind: keyof Inputs, key: string): void {
+    this.#inputs[kind].remove(key);
+  }
+
+  /** From now on these are the hosts of this router; undefined: all. */
+  place(hosts: Iterable<HostName> | undefined): void {
+    const changed = this.#placement.set(hosts);
+    if (changed === undefined) for (const { key } of this.#ingresses.values()) this.#touched.add(key);
+    for (const host of changed ?? this.#hosts.names()) {
+      this.#hosts.markDirty(host);
+      const wildcard = wildcardOf(host);
+      if (wildcard === undefined) continue;
+      this.#certificates.markDirty(wildcard);
+      this.#touch(this.#hosts.claimants(wildcard));
+    }
+  }
+
+  /** Time alone changes what is to be said about certificates: call it now and then. */
+  recheckCertificates(): void {
+    for (const { key, tls } of this.#ingresses.values()) if (tls.length > 0) this.#touched.add(key);
+  }
+
+  /** Works out all that has come since the last time. */
+  flush(): Flushed {
+    const hosts = this.#flushHosts();
+    const pools = this.#pools.flush((_, told) => {
+      this.work.pools++;
+      this.#touch(told);
+    });
+    const certificates = this.#certificates.flush((_, told) => {
+      this.work.certificates++;
+      this.#touch(told);
+    });
+    const secrets = this.#flushSecrets();
+    const outcomes = this.#flushOutcomes();
+    const from = this.#generation;
+    const isSame = [hosts, pools, certificates].every(({ set, remove }) => set.length + remove.length === 0);
+    if (isSame && from > 0) return { delta: undefined, outcomes, secrets };
+    this.#generation++;
+    return { delta: { from, to: this.#generation, hosts, pools, certificates }, outcomes, secrets };
+  }
+
+  /** Everything as of the last flush. */
+  snapshot(): Delta {
+    return {
+      from: 0,
+      to: this.#generation,
+      hosts: { set: [...this.#hosts.routes()], remove: [] },
+      pools: { set: [...this.#pools.pools()], remove: [] },
+      certificates: { set: [...this.#certificates.certificates()], remove: [] },
+    };
+  }
+
+  #came(facts: IngressFacts): void {
+    this.#hosts.claim(facts);
+    this.#certificates.claim(facts);
+    this.#touched.add(facts.key);
+  }
+
+  #left(facts: IngressFacts): void {
+    this.#hosts.release(facts);
+    this.#certificates.release(facts);
+    this.#touched.add(facts.key);
+  }
+
+  #touch(ingresses: Iterable<string>): void {
+    for (const key of ingresses) this.#touched.add(key);
+  }
+
+  #flushHosts(): Delta['hosts'] {
+    const compiled: { before: CompiledHost | undefined; after: CompiledHost | undefined }[] = [];
+    const changes = this.#hosts.flush((host, before, after) => {
+      this.work.hosts++;
+      compiled.push({ before, after });
+      this.#touch(this.#hosts.claimants(host));
+      this.#certificates.markDirty(host);
+    });
+    for (const { after } of compiled) eachUse(after, (pool, key) => this.#pools.use(pool, key));
+    for (const { before } of compiled) eachUse(before, (pool, key) => this.#pools.release(pool, key));
+    return changes;
+  }
+
+  #flushSecrets(): Changes<string, string> {
+    for (const key of this.#touched) {
+      const ingress = this.#ingresses.get(key);
+      this.#secrets.set(key, ingress === undefined ? new Set() : this.#secretsOf(ingress));
+    }
+    return this.#secrets.flush();
+  }
+
+  #secretsOf(ingress: IngressFacts): Set<string> {
+    const isNeeded = (host: HostName): boolean =>
+      this.#placement.hasCertificate(host, this.#hosts.isNamedByRule(host));
+    const needed = ingress.tls.filter(({ named, hosts }) =>
+      named ? hosts.some(isNeeded) : this.#concerns(ingress),
+    );
+    return new Set(needed.map(({ secret }) => secret));
+  }
+
+  #flushOutcomes(): Changes<string, Outcome> {
+    const set: Outcome[] = [];
+    const remove: string[] = [];
+    const tables = { hosts: this.#hosts, pools: this.#pools, certificates: this.#certificates };
+    for (const key of this.#touched) {
+      this.work.outcomes++;
+      const ingress = this.#ingresses.get(key);
+      if (ingress === undefined || !this.#concerns(ingress)) {
+        if (this.#outcomes.delete(key)) remove.push(key);
+        continue;
+      }
+      const outcome = outcomeOf(ingress, tables, this.#options.now());
+      if (isDeepStrictEqual(outcome, this.#outcomes.get(key))) continue;
+      this.#outcomes.set(key, outcome);
+      set.push(outcome);
+    }
+    this.#touched.clear();
+    return { set, remove };
+  }
+
+  /** Whether something of it is on this router. */
+  #concerns({ claims }: IngressFacts): boolean {
+    return !this.#placement.isLimited() || [...claims.keys()].some((host) => this.#placement.hasRoutes(host));
+  }
+}
+
+function eachUse(
+  host: CompiledHost | undefined,
+  visit: (pool: PoolReference, ingress: string) => void,
+): void {
+  for (const [ingress, { served }] of host?.shares ?? []) {
+    for (const { pool } of served) visit(pool, ingress);
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * Objects in, the table and what is told out. `npx vitest run src/ingress/compile -u` writes what comes out anew; read
+ * the difference before it is committed.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { KubeObject } from '@tidegate/kube';
+import { describe, expect, it } from 'vitest';
+import { parseAllDocuments, stringify } from 'yaml';
+import type { Action, Delta, HostRoutes, Pool } from '../model.ts';
+import { Compiler, type Flushed, type Inputs } from './compiler.ts';
+
+const DIRECTORY = new URL('./testdata/', import.meta.url);
+
+const whereTo = ({ backends, limits, source: { namespace, name, rule, path } }: Action): string => {
+  const from = rule < 0 ? 'defaultBackend' : `rules[${rule}].paths[${path}]`;
+  const limited = Object.keys(limits).length === 0 ? '' : ` ${JSON.stringify(limits)}`;
+  return `${backends.map(({ pool }) => pool).join(', ')}${limited} by ${namespace}/${name} ${from}`;
+};
+
+const hostInWords = ({ host, namespace, routes, fallback, redirectToHttps }: HostRoutes) => ({
+  host,
+  namespace,
+  ...(redirectToHttps && { redirectToHttps }),
+  routes: routes.map(({ match, path, action }) => `${match} ${path} -> ${whereTo(action)}`),
+  ...(fallback && { fallback: whereTo(fallback) }),
+});
+
+const poolInWords = ({ id, protocol, balance, endpoints, problem }: Pool) => ({
+  id,
+  how: `${protocol} ${balance}`,
+  endpoints: endpoints.map(({ address, port }) => `${address} ${port}`),
+  ...(problem && { problem }),
+});
+
+const inWords = ({ hosts, pools }: Delta, { outcomes }: Flushed) => ({
+  hosts: hosts.set.map(hostInWords),
+  pools: pools.set.map(poolInWords),
+  outcomes: outcomes.set.map(({ problems, ...outcome }) => ({
+    ...outcome,
+    ...(problems.length > 0 && {
+      problems: problems.map(({ reason, field, message }) => `${reason} ${field}: ${message}`),
+    }),
+  })),
+});
+
+describe.each(readdirSync(DIRECTORY).filter((name) => name.endsWith('.in.yaml')))('%s', (name) => {
+  const documents = parseAllDocuments(readFileSync(new URL(name, DIRECTORY), 'utf8')).map(
+    (document) => document.toJS() as KubeObject,
+  );
+
+  it('compiles as recorded', async () => {
+    const compiler = new Compiler({ classNames: ['gold'], now: () => 0 });
+    for (const object of documents) compiler.put(object.kind as keyof Inputs, object as never);
+    const flushed = compiler.flush();
+    const text = stringify(inWords(compiler.snapshot(), flushed), {
+      lineWidth: 0,
+      aliasDuplicateObjects: false,
+    });
+    const recorded = fileURLToPath(new URL(name.replace('.in.', '.out.'), DIRECTORY));
+    await expect(text).toMatchFileSnapshot(recorded);
+  });
+});

@@ -1,0 +1,72 @@
+import { type Ingress, keyOf } from '@tidegate/kube';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { applyDelta, EMPTY_TABLE, match, type RouteTable } from '../match/index.ts';
+import { anyIngress, HOSTS, NAMESPACES, SECRETS } from '../testing/any-ingress.ts';
+import { TestAuthority } from '../testing/certificates.ts';
+import { CLASS, secret } from '../testing/objects.ts';
+import { Compiler } from './index.ts';
+
+const pair = new TestAuthority().issue([...HOSTS]);
+
+const compiler = new Compiler({ classNames: [CLASS], now: Date.now });
+for (const namespace of [...NAMESPACES, 'thieves']) {
+  for (const name of SECRETS) compiler.put('Secret', secret(name, pair, { namespace }));
+}
+
+/** Certificates take long to read: they stay, Ingresses come and go. */
+function tableOf(ingresses: Ingress[]): RouteTable {
+  for (const ingress of ingresses) compiler.put('Ingress', ingress);
+  compiler.flush();
+  const table = applyDelta(EMPTY_TABLE, compiler.snapshot());
+  for (const ingress of ingresses) compiler.remove('Ingress', keyOf(ingress));
+  return table;
+}
+
+const owned = (ingress: Ingress, namespace: string, creationTimestamp: string): Ingress => ({
+  ...ingress,
+  metadata: { ...ingress.metadata, namespace, creationTimestamp },
+});
+
+test('whoever comes later from another namespace changes nothing of a host that is taken', () => {
+  const ingresses = fc.uniqueArray(anyIngress, { selector: keyOf, minLength: 1, maxLength: 5 });
+  fc.assert(
+    fc.property(ingresses, ingresses, (ours, theirs) => {
+      const before = tableOf(ours);
+      const thieves = theirs.map((each) => owned(each, 'thieves', '2027-01-01T00:00:00Z'));
+      const after = tableOf([...ours, ...thieves]);
+      for (const [host, routes] of before.hosts.entries()) {
+        if (host !== '') expect(after.hosts.get(host)).toEqual(routes);
+        else expect(after.hosts.get('')?.routes).toEqual(expect.arrayContaining([...routes.routes]));
+      }
+      // Who only has a certificate for a host, without naming it, has not taken it.
+      const named = new Set(
+        ours
+          .filter(({ spec }) => spec?.ingressClassName === CLASS)
+          .flatMap(({ spec }) => (spec?.tls ?? []).flatMap(({ hosts }) => hosts ?? [])),
+      );
+      for (const [host, certificate] of before.certificates.entries()) {
+        if (named.has(host)) expect(after.certificates.get(host)).toEqual(certificate);
+      }
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('whatever is served for a host that bears a name is of one namespace', () => {
+  fc.assert(
+    fc.property(
+      fc.array(anyIngress, { maxLength: 6 }),
+      fc.constantFrom('a.x.io', 'b.x.io', 'c.x.io', 'b.y.io'),
+      fc.constantFrom('/', '/p', '/p/q/r'),
+      (ingresses, host, path) => {
+        const found = match(tableOf(ingresses), { host, path, headers: {}, secure: true });
+        if (found.kind !== 'route' || found.host.host === '') return;
+        expect(found.action.source.namespace).toBe(found.host.namespace);
+        for (const { pool } of found.action.backends)
+          expect(pool.startsWith(`${found.host.namespace}_`)).toBe(true);
+      },
+    ),
+    { numRuns: 200 },
+  );
+});

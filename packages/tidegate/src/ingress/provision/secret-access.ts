@@ -1,0 +1,162 @@
+import {
+  Controller,
+  INGRESSES,
+  type Ingress,
+  isBeingDeleted,
+  isNamespaceTerminating,
+  type KubeObject,
+  type Role,
+  type RoleBinding,
+} from '@tidegate/kube';
+import { L7_ROUTERS, type L7Router } from '../../api/index.ts';
+import { classesOf, isOwnProgram, isWorkloadDriver } from '../classes/index.ts';
+import { classNameOf } from '../compile/index.ts';
+import type { IngressContext } from '../context.ts';
+import { writtenHost } from '../match/index.ts';
+import type { HostName } from '../model.ts';
+import { metadataFor, workloadName, workloadOf } from './identity.ts';
+import type { Made } from './made.ts';
+
+const HOST_INDEX = 'ingress/tls-by-host';
+const NAMESPACE_INDEX = 'ingress/tls-by-namespace';
+
+/**
+ * Lets each router read the Secrets that its Ingresses name, and no others: a Role and its binding in every namespace
+ * where there are some. The key is `router/namespace`.
+ */
+export function secretAccessController(context: IngressContext, made: Made): Controller {
+  const { informers } = context;
+  const routers = informers.for(L7_ROUTERS);
+  const ingresses = informers.for(INGRESSES);
+  ingresses.addIndex(HOST_INDEX, (ingress) => (secretsOf(ingress).length === 0 ? [] : ruleHosts(ingress)));
+  ingresses.addIndex(NAMESPACE_INDEX, (ingress) =>
+    secretsOf(ingress).length === 0 ? [] : [`${ingress.metadata.namespace}`],
+  );
+
+  async function reconcile(key: string, signal: AbortSignal): Promise<void> {
+    const [name = '', namespace = ''] = key.split('/');
+    const router = routers.cache.get(name);
+    if (router === undefined || isBeingDeleted(router) || !isWorkloadDriver(router.spec.driver)) return;
+    // Others read all of them anyway.
+    const secrets = isOwnProgram(router.spec.driver) ? secretsFor(router, namespace) : [];
+    if (secrets.length === 0) {
+      for (const kind of ['RoleBinding', 'Role']) {
+        const object = made.get(kind, `${namespace}/${workloadName(name)}`);
+        if (object !== undefined) await made.remove(object, signal);
+      }
+      return;
+    }
+    try {
+      for (const object of accessTo(router, namespace, secrets)) await made.make(object, signal);
+    } catch (error) {
+      if (!isNamespaceTerminating(error)) throw error;
+    }
+  }
+
+  function secretsFor(router: L7Router, namespace: string): string[] {
+    const classNames = classesOf(router);
+    const hosts = router.spec.hosts && new Set(router.spec.hosts);
+    const concerned = ingresses.cache
+      .byIndex(NAMESPACE_INDEX, namespace)
+      .filter((ingress) => classNames.includes(classNameOf(ingress) ?? '') && isOn(ingress, hosts));
+    return [...new Set(concerned.flatMap(secretsOf))].sort();
+  }
+
+  const controller = new Controller({
+    ...context,
+    name: 'ingress-secret-access',
+    reconcile,
+    concurrency: 2,
+  }).watch(
+    ingresses,
+    (ingress) => {
+      if (secretsOf(ingress).length === 0) return [];
+      const className = classNameOf(ingress) ?? '';
+      return routers.cache
+        .list()
+        .filter((router) => classesOf(router).includes(className))
+        .map((router) => keyFor(router, ingress));
+    },
+    (old, ingress) =>
+      old.metadata.generation !== ingress.metadata.generation || classNameOf(old) !== classNameOf(ingress),
+  );
+  made.watchedBy(controller, ['Role', 'RoleBinding'], accessKeyOf);
+  const enqueueFor = (router: L7Router, concerned: Iterable<Ingress>): void => {
+    for (const ingress of concerned) controller.enqueue(keyFor(router, ingress));
+  };
+  const enqueueAll = (router: L7Router): void =>
+    enqueueFor(
+      router,
+      ingresses.cache.list().filter((ingress) => secretsOf(ingress).length > 0),
+    );
+  routers.addHandler({
+    onAdd: enqueueAll,
+    onUpdate: (old, router) => {
+      if (old.metadata.generation === router.metadata.generation) return;
+      const changed = changedHosts(old.spec.hosts, router.spec.hosts);
+      if (changed === undefined || classesOf(old).join() !== classesOf(router).join()) enqueueAll(router);
+      else for (const host of changed) enqueueFor(router, ingresses.cache.byIndex(HOST_INDEX, host));
+    },
+  });
+  return controller;
+}
+
+const keyFor = (router: L7Router, { metadata }: Ingress): string =>
+  `${router.metadata.name}/${metadata.namespace}`;
+
+function accessKeyOf({ metadata }: KubeObject): string[] {
+  const router = metadata.ownerReferences?.find(({ kind }) => kind === 'L7Router')?.name;
+  return router === undefined ? [] : [`${router}/${metadata.namespace}`];
+}
+
+/** Undefined: any may have come or gone. */
+function changedHosts(before: readonly HostName[] | undefined, after: readonly HostName[] | undefined) {
+  if (before === undefined || after === undefined) return before === after ? [] : undefined;
+  const [were, are] = [new Set(before), new Set(after)];
+  return [...before.filter((host) => !are.has(host)), ...after.filter((host) => !were.has(host))];
+}
+
+const secretsOf = ({ spec }: Ingress): string[] =>
+  (spec?.tls ?? []).flatMap(({ secretName }) =>
+    secretName === undefined || secretName === '' ? [] : [secretName],
+  );
+
+/** `` when there is something for all hosts. */
+function ruleHosts({ spec }: Ingress): HostName[] {
+  const { rules = [] } = spec ?? {};
+  const hosts = rules.map(({ host = '' }) => writtenHost(host)).filter((host) => host !== undefined);
+  return rules.length === 0 ? [''] : [...new Set(hosts)];
+}
+
+/**
+ * Whether a router of these hosts may need a Secret of it. A certificate for a wildcard, and one for a host that only
+ * `tls` names, may be shown by any router.
+ */
+function isOn(ingress: Ingress, hosts: ReadonlySet<HostName> | undefined): boolean {
+  if (hosts === undefined) return true;
+  const named = ruleHosts(ingress);
+  if (named.some((host) => host === '' || hosts.has(host))) return true;
+  return (ingress.spec?.tls ?? []).some(({ hosts: shown = [] }) =>
+    shown.some((host) => host.startsWith('*.') || !named.includes(writtenHost(host) ?? '')),
+  );
+}
+
+function accessTo(router: L7Router, namespace: string, resourceNames: string[]): [Role, RoleBinding] {
+  const name = workloadName(`${router.metadata.name}`);
+  const metadata = { ...metadataFor(router, name), namespace };
+  return [
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'Role',
+      metadata,
+      rules: [{ apiGroups: [''], resources: ['secrets'], resourceNames, verbs: ['list', 'watch'] }],
+    },
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'RoleBinding',
+      metadata,
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name },
+      subjects: [{ kind: 'ServiceAccount', name, namespace: workloadOf(router).namespace }],
+    },
+  ];
+}

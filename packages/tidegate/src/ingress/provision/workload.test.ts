@@ -1,0 +1,151 @@
+import type { ClusterRole, Deployment, KubeObject, Service } from '@tidegate/kube';
+import { describe, expect, test } from 'vitest';
+import type { L7Router, L7RouterSpec } from '../../api/index.ts';
+import { isAsWanted, noted } from './as-wanted.ts';
+import { workloadName } from './identity.ts';
+import { objectsFor } from './workload.ts';
+
+const router = (spec: Partial<L7RouterSpec> = {}, name = 'gold'): L7Router => ({
+  apiVersion: 'networking.tidegate.io/v1alpha1',
+  kind: 'L7Router',
+  metadata: { name, uid: 'u1' },
+  spec: { ingressClassName: 'gold', driver: 'nginx', ...spec },
+});
+const made = <T extends KubeObject>(kind: string, spec: Partial<L7RouterSpec> = {}): T =>
+  objectsFor(router(spec), 'tidegate:1').find((object) => object.kind === kind) as T;
+
+describe('names', () => {
+  test('fit what a Service may be called', () => {
+    expect(workloadName('gold-2')).toBe('tidegate-router-gold-2');
+    const long = workloadName(`${'x'.repeat(40)}.example-2`);
+    expect(long).toMatch(/^[a-z][a-z0-9-]{0,62}$/);
+    expect(workloadName('a.b')).not.toBe(workloadName('a-b'));
+  });
+});
+
+describe('the workload of a router', () => {
+  test('all of it belongs to the router', () => {
+    const objects = objectsFor(router(), 'tidegate:1');
+    expect(objects.map(({ kind }) => kind)).toEqual([
+      'ServiceAccount',
+      'ClusterRole',
+      'ClusterRoleBinding',
+      'Service',
+      'Deployment',
+    ]);
+    for (const { metadata } of objects) {
+      expect(metadata.ownerReferences).toMatchObject([{ kind: 'L7Router', name: 'gold', uid: 'u1' }]);
+      expect(metadata.labels).toMatchObject({ 'networking.tidegate.io/router': 'gold' });
+    }
+  });
+
+  test('runs the agent of its classes', () => {
+    const { spec } = made<Deployment>('Deployment', {
+      driver: 'embedded',
+      sharedWith: ['silver'],
+      pool: 'paris',
+      workload: { replicas: 2, image: 'other:2' },
+    });
+    const [container] = spec?.template.spec?.containers ?? [];
+    expect(spec?.replicas).toBe(2);
+    expect(container?.image).toBe('other:2');
+    expect(container?.args?.slice(0, 6)).toEqual([
+      'router',
+      '--class=gold',
+      '--class=silver',
+      '--router=gold',
+      '--pool=paris',
+      '--dataplane=embedded',
+    ]);
+  });
+
+  test('stands in its pool, whichever kind that is, and apart from its like', () => {
+    const { affinity, tolerations } =
+      made<Deployment>('Deployment', { pool: 'paris', workload: { replicas: 2 } }).spec?.template.spec ?? {};
+    const terms = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+    expect(terms?.map(({ matchExpressions }) => matchExpressions?.[0]?.key)).toEqual([
+      'apps.openyurt.io/nodepool',
+      'apps.kubeedge.io/belonging-to',
+    ]);
+    expect(affinity?.podAntiAffinity).toBeDefined();
+    expect(tolerations).toEqual([{ operator: 'Exists' }]);
+    const anywhere = made<Deployment>('Deployment').spec?.template.spec?.affinity;
+    expect(anywhere?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution).toBeUndefined();
+    expect(anywhere?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution).toMatchObject([
+      { preference: { matchExpressions: [{ operator: 'DoesNotExist' }, { operator: 'DoesNotExist' }] } },
+    ]);
+    expect(made('PodDisruptionBudget', { workload: { replicas: 2 } })).toBeDefined();
+  });
+
+  test('of which there are more is the same: those that run stay', () => {
+    const [one, two] = [1, 2].map((replicas) => made<Deployment>('Deployment', { workload: { replicas } }));
+    expect(one?.spec?.template).toEqual(two?.spec?.template);
+  });
+
+  test('is reached in its pool only', () => {
+    expect(made<Service>('Service', { pool: 'paris' }).metadata.annotations).toEqual({
+      'nodeport.openyurt.io/listen': 'paris',
+      'openyurt.io/topologyKeys': 'openyurt.io/nodepool',
+    });
+    expect(made<Service>('Service').metadata.annotations).toBeUndefined();
+  });
+
+  test('is reached as it was asked for', () => {
+    expect(made<Service>('Service').spec).toMatchObject({
+      type: 'NodePort',
+      ports: [{ port: 80 }, { port: 443 }],
+    });
+    const workload = {
+      namespace: 'doors',
+      serviceType: 'LoadBalancer' as const,
+      addresses: ['203.0.113.7'],
+      httpPort: 8000,
+      nodePorts: { http: 30080 },
+    };
+    const { metadata, spec } = made<Service>('Service', { workload });
+    expect(metadata.namespace).toBe('doors');
+    expect(spec).toMatchObject({
+      type: 'LoadBalancer',
+      externalIPs: ['203.0.113.7'],
+      ports: [
+        { name: 'http', port: 8000, nodePort: 30080 },
+        { name: 'https', port: 443 },
+      ],
+    });
+  });
+
+  test('reads no Secrets, and writes nothing but its own status', () => {
+    const { rules = [] } = made<ClusterRole>('ClusterRole');
+    expect(rules.flatMap(({ resources }) => resources ?? [])).not.toContain('secrets');
+    const writing = rules.filter(({ verbs }) =>
+      verbs.some((verb) => !['get', 'list', 'watch'].includes(verb)),
+    );
+    expect(writing).toEqual([
+      {
+        apiGroups: ['networking.tidegate.io'],
+        resources: ['l7routers/status'],
+        resourceNames: ['gold'],
+        verbs: ['patch'],
+      },
+    ]);
+  });
+});
+
+describe('as wanted', () => {
+  const wanted = noted({ ...made<Deployment>('Deployment') });
+
+  test('is what has all of it, and perhaps more', () => {
+    expect(isAsWanted(undefined, wanted)).toBe(false);
+    const defaulted = structuredClone(wanted);
+    defaulted.spec!.progressDeadlineSeconds = 600;
+    defaulted.spec!.template.spec!.containers.push({ name: 'sidecar' });
+    expect(isAsWanted(defaulted, wanted)).toBe(true);
+  });
+
+  test('is not what somebody has changed, nor what was made from something else', () => {
+    const changed = structuredClone(wanted);
+    changed.spec!.template.spec!.containers[0]!.args!.push('--more');
+    expect(isAsWanted(changed, wanted)).toBe(false);
+    expect(isAsWanted(noted({ ...made<Deployment>('Deployment', { pool: 'paris' }) }), wanted)).toBe(false);
+  });
+});

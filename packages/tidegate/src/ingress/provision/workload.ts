@@ -1,0 +1,91 @@
+/** What is made for an L7Router, where a workload in the cluster carries the bytes. Pure. */
+
+import type { Deployment, KubeObject, PodDisruptionBudget, Service, ServiceAccount } from '@tidegate/kube';
+import {
+  type L7Router,
+  NODE_PORT_LISTEN_ANNOTATION,
+  TOPOLOGY_KEY_POOL,
+  TOPOLOGY_KEYS_ANNOTATION,
+} from '../../api/index.ts';
+import { isOwnProgram } from '../classes/index.ts';
+import { identityOf, selectorOf, workloadOf } from './identity.ts';
+import { ingressNginx } from './ingress-nginx.ts';
+import { tidegateRouter } from './tidegate-router.ts';
+import { type PodSpec, placement } from './where.ts';
+
+/** In the order in which they are needed. */
+export function objectsFor(router: L7Router, defaultImage: string): KubeObject[] {
+  const { replicas, image = defaultImage } = workloadOf(router);
+  const identity = identityOf(router);
+  const metadata = { ...identity.metadata, namespace: identity.namespace };
+  const { needs, pod } = isOwnProgram(router.spec.driver) ? tidegateRouter : ingressNginx;
+  return [
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata } satisfies ServiceAccount,
+    ...needs(router, identity),
+    service(router, metadata),
+    deployment(router, metadata, pod(router, identity, image)),
+    ...(replicas > 1 ? [disruptionBudget(router, metadata)] : []),
+  ];
+}
+
+function service(router: L7Router, metadata: KubeObject['metadata']): Service {
+  const {
+    serviceType = 'NodePort',
+    addresses,
+    httpPort = 80,
+    httpsPort = 443,
+    nodePorts,
+  } = workloadOf(router);
+  const port = (name: 'http' | 'https', number: number) => ({
+    name,
+    port: number,
+    protocol: 'TCP',
+    targetPort: name,
+    ...(nodePorts?.[name] !== undefined && { nodePort: nodePorts[name] }),
+  });
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { ...metadata, ...(router.spec.pool !== undefined && onlyIn(router.spec.pool)) },
+    spec: {
+      type: serviceType,
+      selector: selectorOf(router),
+      ports: [port('http', httpPort), port('https', httpsPort)],
+      ...(addresses !== undefined && addresses.length > 0 && { externalIPs: addresses }),
+    },
+  };
+}
+
+/** Nodes of other pools neither open its ports nor lead to it. */
+const onlyIn = (pool: string): Pick<KubeObject['metadata'], 'annotations'> => ({
+  annotations: { [NODE_PORT_LISTEN_ANNOTATION]: pool, [TOPOLOGY_KEYS_ANNOTATION]: TOPOLOGY_KEY_POOL },
+});
+
+function deployment(router: L7Router, metadata: KubeObject['metadata'], pod: PodSpec): Deployment {
+  const { replicas } = workloadOf(router);
+  const labels = metadata.labels ?? {};
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata,
+    spec: {
+      replicas,
+      selector: { matchLabels: selectorOf(router) },
+      // The new one serves before the old one goes.
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+      template: {
+        metadata: { labels },
+        spec: { serviceAccountName: metadata.name, ...placement(router), ...pod },
+      },
+    },
+  };
+}
+
+function disruptionBudget(router: L7Router, metadata: KubeObject['metadata']): PodDisruptionBudget {
+  return {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata,
+    spec: { maxUnavailable: 1, selector: { matchLabels: selectorOf(router) } },
+  };
+}

@@ -1,0 +1,98 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Applier, Controller, INGRESSES, type Ingress, isNotFound, keyOf } from '@tidegate/kube';
+import { INGRESS_FIELD_MANAGER, L7_ROUTERS, type L7Router } from '../../api/index.ts';
+import { type ClassTable, classesOf } from '../classes/index.ts';
+import { classNameOf } from '../compile/index.ts';
+import type { IngressContext } from '../context.ts';
+import type { HostName } from '../model.ts';
+import type { RoutesByFamily } from '../placement/index.ts';
+import { ServedBy } from './served-by.ts';
+
+/** Tells in the status of Ingresses of our classes where they are reached, and takes it back when they are not. */
+export function ingressStatusController(
+  context: IngressContext,
+  classes: ClassTable,
+  routesByFamily: RoutesByFamily,
+): Controller {
+  const { client, informers } = context;
+  const ingresses = informers.for(INGRESSES);
+  const routers = informers.for(L7_ROUTERS);
+  const servedBy = new ServedBy(routers);
+  const applier = new Applier(client, INGRESS_FIELD_MANAGER);
+
+  async function reconcile(key: string, signal: AbortSignal): Promise<void> {
+    const ingress = ingresses.cache.get(key);
+    if (ingress === undefined) return;
+    const className = classNameOf(ingress) ?? '';
+    const family = classes.familyOf(className);
+    // What others have written is theirs; applying nothing takes back what is ours.
+    if (family === undefined) return hasOurs(ingress) ? write(ingress, {}, signal) : undefined;
+    const outcome = routesByFamily.get(family.key)?.outcomeOf(key);
+    const wanted = servedBy.addressesFor(className, outcome?.hosts ?? []);
+    if (isDeepStrictEqual(ingress.status?.loadBalancer?.ingress ?? [], wanted)) return;
+    return write(ingress, { loadBalancer: { ingress: wanted } }, signal);
+  }
+
+  async function write(
+    { apiVersion, kind, metadata: { name, namespace } }: Ingress,
+    status: object,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const object = { apiVersion, kind, metadata: { name, namespace }, status };
+    try {
+      await applier.applyStatus(object, { resource: INGRESSES, signal });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  const controller = new Controller({ ...context, name: 'ingress-status', reconcile, concurrency: 8 }).watch(
+    ingresses,
+    undefined,
+    (old, ingress) =>
+      classNameOf(old) !== classNameOf(ingress) || !isDeepStrictEqual(old.status, ingress.status),
+  );
+
+  const enqueueHosts = (router: L7Router, hosts: Iterable<HostName>): void => {
+    const families = new Set(classesOf(router).flatMap((name) => classes.familyOf(name)?.key ?? []));
+    for (const family of families) {
+      const routes = routesByFamily.get(family);
+      for (const host of hosts) for (const key of routes?.ingressesOf(host) ?? []) controller.enqueue(key);
+    }
+  };
+  const enqueueAll = (router: L7Router): void => {
+    for (const name of classesOf(router)) {
+      const routes = routesByFamily.get(classes.familyOf(name)?.key ?? '');
+      for (const { ingress } of routes?.outcomes ?? []) controller.enqueue(ingress);
+    }
+  };
+  routers.addHandler({
+    onAdd: enqueueAll,
+    onUpdate: (old, router) => {
+      if (!isDeepStrictEqual(old.status?.addresses, router.status?.addresses)) enqueueAll(router);
+      else if (old.metadata.generation !== router.metadata.generation)
+        enqueueHosts(router, changedHosts(old, router));
+    },
+    onDelete: enqueueAll,
+  });
+  // Whose class is ours no more is told so.
+  classes.onChange(() => {
+    for (const ingress of ingresses.cache.list()) if (hasOurs(ingress)) controller.enqueue(keyOf(ingress));
+  });
+  return controller;
+}
+
+/** The cache keeps our own entries only. */
+const hasOurs = ({ metadata }: Ingress): boolean =>
+  metadata.managedFields?.some(
+    ({ manager, subresource }) => manager === INGRESS_FIELD_MANAGER && subresource === 'status',
+  ) ?? false;
+
+function changedHosts(old: L7Router, router: L7Router): Set<HostName> {
+  const state = ({ spec }: L7Router): Map<HostName, boolean> => {
+    const leaving = new Set(spec.leaving);
+    return new Map((spec.hosts ?? []).map((host) => [host, leaving.has(host)]));
+  };
+  const [before, after] = [state(old), state(router)];
+  return new Set([...before.keys(), ...after.keys()].filter((host) => before.get(host) !== after.get(host)));
+}

@@ -1,0 +1,97 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Applier, Controller, isNotFound, NODES, type Node, type Service } from '@tidegate/kube';
+import {
+  INGRESS_FIELD_MANAGER,
+  L7_ROUTERS,
+  type L7Router,
+  ROUTER_STATE_ANNOTATION,
+} from '../../api/index.ts';
+import type { ClassTable } from '../classes/index.ts';
+import type { IngressContext } from '../context.ts';
+import { type Made, workloadName, workloadOf } from '../provision/index.ts';
+import { isReady, RouterPods, routerOf } from './router-pods.ts';
+
+/** Where Kuryr's users look for the address of the router: an annotation of the nodes that it runs on. */
+export function nodeAnnotationController(
+  context: IngressContext,
+  classes: ClassTable,
+  made: Made,
+): Controller {
+  const { client, informers } = context;
+  const nodes = informers.for(NODES);
+  const routers = informers.for(L7_ROUTERS);
+  const pods = new RouterPods(informers);
+  const applier = new Applier(client, INGRESS_FIELD_MANAGER);
+
+  async function reconcile(name: string, signal: AbortSignal): Promise<void> {
+    const node = nodes.cache.get(name);
+    if (node === undefined) return;
+    const wanted = stateFor(name);
+    if (node.metadata.annotations?.[ROUTER_STATE_ANNOTATION] === wanted) return;
+    const annotations: Record<string, string> =
+      wanted === undefined ? {} : { [ROUTER_STATE_ANNOTATION]: wanted };
+    const object = { apiVersion: 'v1', kind: 'Node', metadata: { name, annotations } };
+    try {
+      // Without it, only what is ours is taken back.
+      await applier.apply(object, { resource: NODES, signal });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  /** There is room for one: of several routers on a node, the first by name. */
+  function stateFor(node: string): string | undefined {
+    const [router] = pods
+      .on(node)
+      .filter(isReady)
+      .flatMap((pod) => routers.cache.get(routerOf(pod)) ?? [])
+      .filter(isPublished)
+      .sort((a, b) => (`${a.metadata.name}` < `${b.metadata.name}` ? -1 : 1));
+    return router && routerState(router, serviceOf(router));
+  }
+
+  const isPublished = ({ spec }: L7Router): boolean =>
+    classes.familyOf(spec.ingressClassName)?.settings?.publishNodeAnnotation === true;
+  const serviceOf = (router: L7Router): Service | undefined =>
+    made.get('Service', `${workloadOf(router).namespace}/${workloadName(`${router.metadata.name}`)}`);
+  const nodesOf = (router: L7Router): string[] =>
+    pods.of(`${router.metadata.name}`).flatMap(({ spec }) => spec?.nodeName ?? []);
+
+  const controller = new Controller({ ...context, name: 'ingress-node-annotation', reconcile })
+    .watch(nodes, undefined, (old, node) => annotationOf(old) !== annotationOf(node))
+    .watch(pods.informer, ({ spec }) => (spec?.nodeName === undefined ? [] : [spec.nodeName]))
+    .watch(
+      routers,
+      nodesOf,
+      (old, router) => !isDeepStrictEqual(old.status?.addresses, router.status?.addresses),
+    );
+  classes.onChange(() => {
+    for (const router of routers.cache.list()) for (const node of nodesOf(router)) controller.enqueue(node);
+  });
+  return controller;
+}
+
+const annotationOf = ({ metadata }: Node): string | undefined =>
+  metadata.annotations?.[ROUTER_STATE_ANNOTATION];
+
+/** Undefined until it has an address. */
+function routerState({ metadata, status }: L7Router, service: Service | undefined): string | undefined {
+  const [address] = status?.addresses ?? [];
+  const fip = address?.ip ?? address?.hostname;
+  if (fip === undefined) return undefined;
+  const balancer = {
+    id: service?.metadata.uid ?? metadata.uid,
+    ip: service?.spec?.clusterIP ?? fip,
+    name: metadata.name,
+  };
+  return JSON.stringify(
+    versioned('L7RouterState', { fip, router_lb: versioned('LBaaSLoadBalancer', balancer) }),
+  );
+}
+
+const versioned = (name: string, data: object): object => ({
+  'versioned_object.data': data,
+  'versioned_object.name': name,
+  'versioned_object.namespace': 'kuryr_kubernetes',
+  'versioned_object.version': '1.0',
+});

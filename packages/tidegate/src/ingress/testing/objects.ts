@@ -1,0 +1,111 @@
+/** Objects in few words, for tests. */
+import type { EndpointSlice, Ingress, KubeObject, Secret, Service } from '@tidegate/kube';
+
+export const CLASS = 'gold';
+
+export interface IngressWords {
+  name?: string;
+  namespace?: string;
+  /** Seconds of age: more is older. */
+  age?: number;
+  annotations?: Record<string, string>;
+  className?: string | undefined;
+  /** `host/path`, `=host/path` for Exact; then `service:port`. */
+  rules?: Record<string, string>;
+  defaultBackend?: string;
+  tls?: { hosts?: string[]; secretName?: string }[];
+}
+
+const NEWEST = Date.parse('2026-01-01T00:00:00Z');
+
+export function ingress({
+  name = 'web',
+  namespace = 'shop',
+  age = 0,
+  annotations,
+  className = CLASS,
+  rules = {},
+  defaultBackend,
+  tls,
+}: IngressWords = {}): Ingress {
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'Ingress',
+    metadata: {
+      name,
+      namespace,
+      creationTimestamp: new Date(NEWEST - age * 1000).toISOString(),
+      ...(annotations && { annotations }),
+    },
+    spec: {
+      ingressClassName: className,
+      ...(defaultBackend !== undefined && { defaultBackend: backend(defaultBackend) }),
+      rules: Object.entries(rules).map(([where, target]) => rule(where, target)),
+      ...(tls && { tls }),
+    },
+  };
+}
+
+function rule(where: string, target: string) {
+  const exact = where.startsWith('=');
+  const [, host = '', path] = /^=?([^/]*)(.*)$/.exec(where) ?? [];
+  return {
+    ...(host !== '' && { host }),
+    http: { paths: [{ path, pathType: exact ? 'Exact' : 'Prefix', backend: backend(target) }] },
+  };
+}
+
+function backend(target: string) {
+  const [name = '', port = ''] = target.split(':');
+  return { service: { name, port: /^\d+$/.test(port) ? { number: Number(port) } : { name: port } } };
+}
+
+/** Ports as `name:port`, or `:port` for one without a name. */
+export const service = (
+  name: string,
+  ports: readonly string[] = ['http:80'],
+  namespace = 'shop',
+): Service => ({
+  ...metadata('v1', 'Service', name, namespace),
+  spec: {
+    ports: ports.map((each) => {
+      const [portName, port] = each.split(':');
+      return { ...(portName !== '' && { name: portName }), port: Number(port), protocol: 'TCP' };
+    }),
+  },
+});
+
+type Conditions = { ready?: boolean; serving?: boolean; terminating?: boolean };
+
+/** Endpoints of a Service: address -> conditions. */
+export const slice = (
+  of: string,
+  endpoints: Record<string, Conditions>,
+  { name = `${of}-1`, namespace = 'shop', ports = { http: 8080 } as Record<string, number> } = {},
+): EndpointSlice => ({
+  ...metadata('discovery.k8s.io/v1', 'EndpointSlice', name, namespace, { 'kubernetes.io/service-name': of }),
+  addressType: Object.keys(endpoints).some((address) => address.includes(':')) ? 'IPv6' : 'IPv4',
+  endpoints: Object.entries(endpoints).map(([address, conditions]) => ({ addresses: [address], conditions })),
+  ports: Object.entries(ports).map(([portName, port]) => ({ name: portName, port, protocol: 'TCP' })),
+});
+
+export const secret = (
+  name: string,
+  { certificate, key }: { certificate: string; key: string },
+  { namespace = 'shop', type = 'kubernetes.io/tls' as string | undefined } = {},
+): Secret => ({
+  ...metadata('v1', 'Secret', name, namespace),
+  type,
+  data: {
+    'tls.crt': Buffer.from(certificate).toString('base64'),
+    'tls.key': Buffer.from(key).toString('base64'),
+  },
+});
+
+const metadata = (
+  apiVersion: string,
+  kind: string,
+  name: string,
+  namespace: string,
+  labels?: Record<string, string>,
+): KubeObject => ({ apiVersion, kind, metadata: { name, namespace, ...(labels && { labels }) } });

@@ -1,0 +1,61 @@
+/** What must be in the cluster before the manager can work: its namespace and its kinds. */
+
+import {
+  Applier,
+  type Clock,
+  isAlreadyExists,
+  isNotFound,
+  type KubeClient,
+  type KubeObject,
+  NAMESPACES,
+  type Resource,
+  sleep,
+} from '@tidegate/kube';
+import { customResourceDefinitions, SYSTEM_NAMESPACE } from '../api/index.ts';
+import { MANAGER } from './names.ts';
+
+const DEFINITIONS: Resource = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  resource: 'customresourcedefinitions',
+  namespaced: false,
+};
+
+const LOOK_AGAIN_MS = 50;
+
+/** Read first: whoever was given the namespace may not be allowed to make one. */
+export async function ensureNamespace(client: KubeClient, signal: AbortSignal): Promise<void> {
+  try {
+    await client.get(NAMESPACES, { name: SYSTEM_NAMESPACE }, { signal });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: SYSTEM_NAMESPACE } };
+    await client.create(NAMESPACES, namespace, { signal }).catch((error: unknown) => {
+      if (!isAlreadyExists(error)) throw error;
+    });
+  }
+}
+
+/** Installs our kinds or brings them up to date. Resolves when objects of them can be written. */
+export async function installDefinitions(
+  client: KubeClient,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  const applier = new Applier(client, MANAGER);
+  await Promise.all(
+    customResourceDefinitions().map(async (definition) => {
+      const { name = '' } = definition.metadata;
+      let installed = await applier.apply<KubeObject>(definition, { resource: DEFINITIONS, signal });
+      while (!isEstablished(installed)) {
+        await sleep(clock, LOOK_AGAIN_MS, signal);
+        installed = await client.get(DEFINITIONS, { name }, { signal });
+      }
+    }),
+  );
+}
+
+function isEstablished({ status }: KubeObject): boolean {
+  const { conditions } = (status ?? {}) as { conditions?: { type: string; status: string }[] | null };
+  return (conditions ?? []).some(({ type, status }) => type === 'Established' && status === 'True');
+}

@@ -1,0 +1,193 @@
+import {
+  aborted,
+  type Clock,
+  Informers,
+  type KubeObject,
+  orAborted,
+  type Random,
+  type Secret,
+  sleep,
+  splitKey,
+} from '@tidegate/kube';
+import type { Listening } from '../dataplane/driver.ts';
+import { Compiler } from '../ingress/compile/index.ts';
+import type { Certificate, Changes } from '../ingress/model.ts';
+import { endpointSlices } from './endpoint-slices.ts';
+import { ExternalNames } from './external-names.ts';
+import { feed } from './feed.ts';
+import { Placement } from './placement.ts';
+import { PoolNodes } from './pool-nodes.ts';
+import { Programmer } from './programmer.ts';
+import type { Resolve } from './resolve.ts';
+import type { RouterOptions } from './router.ts';
+import { SecretWatches } from './secret-watches.ts';
+import type { Snapshot } from './snapshot.ts';
+
+type AgentOptions = RouterOptions & { clock: Clock; random: Random; resolve: Resolve; snapshot: Snapshot };
+
+/** The first routes wait so long for the Secrets and names that they need: with them at once is better than bit by bit. */
+const PATIENCE_MS = 2_000;
+
+/** The loop from objects to the driver: informers, compiler, programmer, and what they need besides. */
+export class Agent {
+  readonly #options: AgentOptions;
+  readonly #compiler: Compiler;
+  readonly #informers: Informers;
+  readonly #names: ExternalNames;
+  readonly #programmer: Programmer;
+  readonly #secrets: SecretWatches;
+  readonly #placement: Placement | undefined;
+  readonly #nodes: PoolNodes | undefined;
+  readonly #stop = new AbortController();
+  /** Certificates that were served before the start, by their Secret, until it is known better. */
+  readonly #remembered = new Set<string>();
+  #isServing = false;
+
+  constructor(options: AgentOptions) {
+    const { client, classNames, router, pool, agentName, driver, snapshot } = options;
+    const { clock, random, resolve, logger: log, metrics } = options;
+    const touch = (what: 'endpoints' | 'routes'): void => this.#programmer.touch(what);
+    this.#options = options;
+    // Until its L7Router is known it is for no host in particular.
+    const hosts = router === undefined ? undefined : [];
+    this.#compiler = new Compiler({ classNames, hosts, now: () => clock.now() });
+    this.#informers = new Informers(client, { transform: withoutManagedFields, clock, random, log });
+    this.#names = new ExternalNames({ resolve, onChange: () => touch('endpoints'), clock, log });
+    this.#secrets = new SecretWatches({
+      client,
+      onSecret: (key, secret) => this.#onSecret(key, secret),
+      clock,
+      random,
+      log,
+    });
+    const compiler = this.#compiler;
+    const informers = this.#informers;
+    if (router !== undefined)
+      this.#placement = new Placement({
+        client,
+        informers,
+        compiler,
+        router,
+        agentName,
+        touch,
+        clock,
+        random,
+        log,
+      });
+    if (pool !== undefined) this.#nodes = new PoolNodes(informers, pool);
+    this.#programmer = new Programmer({
+      compiler,
+      driver,
+      names: this.#names,
+      onSecrets: (changes) => this.#onSecrets(changes),
+      checkpoint: () => {
+        const generation = this.#placement?.generation;
+        return () => this.#placement?.served(generation, this.#stop.signal);
+      },
+      onServed: (delta) => {
+        this.#isServing = true;
+        snapshot.note(delta);
+      },
+      clock,
+      random,
+      log,
+      metrics,
+    });
+  }
+
+  /** Why it should not be sent traffic, if so. */
+  reasons(): string[] {
+    if (this.#isServing) return [];
+    const trouble = this.#programmer.trouble;
+    if (trouble !== undefined) return [`the routes can not be served: ${trouble}`];
+    if (this.#placement?.isKnown === false) return [`there is no L7Router ${this.#options.router} yet`];
+    return ['the routes are not known yet'];
+  }
+
+  /** Has the driver listen, and serves what was served last. */
+  async listen(): Promise<Listening> {
+    const before = await this.#options.snapshot.load();
+    for (const certificate of before?.certificates.set ?? []) this.#remember(certificate);
+    return this.#programmer.listen(before);
+  }
+
+  /** Keeps the driver up to date until the signal is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const following = this.#informers.run(signal);
+    try {
+      await orAborted(this.#synced(signal), signal);
+      this.#programmer.prepare();
+      this.#forgetRest();
+      const { clock } = this.#options;
+      const needed = Promise.all([this.#secrets.answered(), this.#names.answered()]);
+      await Promise.race([needed, sleep(clock, PATIENCE_MS, signal)]);
+      await this.#programmer.start();
+      await aborted(signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      this.#stop.abort();
+      await this.#programmer.end();
+      this.#names.close();
+      await this.#secrets.close();
+      await following;
+    }
+  }
+
+  async #synced(signal: AbortSignal): Promise<void> {
+    const { client, clock, random, logger: log } = this.#options;
+    const slices = await endpointSlices({ client, clock, random, log }, signal);
+    await Promise.all([
+      feed({
+        informers: this.#informers,
+        compiler: this.#compiler,
+        slices,
+        nodes: this.#nodes,
+        touch: (what) => this.#programmer.touch(what),
+      }),
+      this.#placement?.known,
+      this.#nodes?.synced,
+    ]);
+  }
+
+  #onSecrets({ set, remove }: Changes<string, string>): void {
+    for (const key of set) this.#secrets.follow(key);
+    for (const key of remove) {
+      this.#secrets.unfollow(key);
+      this.#compiler.remove('Secret', key);
+    }
+  }
+
+  #onSecret(key: string, secret: Secret | undefined): void {
+    if (secret === undefined) this.#compiler.remove('Secret', key);
+    else this.#compiler.put('Secret', secret);
+    this.#programmer.touch('routes');
+  }
+
+  /** A Secret that can not be read yet is as it was. */
+  #remember({ secret: key, certificate, key: privateKey }: Certificate): void {
+    if (this.#remembered.has(key)) return;
+    this.#remembered.add(key);
+    const { namespace, name } = splitKey(key);
+    const encode = (text: string): string => Buffer.from(text).toString('base64');
+    this.#compiler.put('Secret', {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { namespace, name },
+      type: 'kubernetes.io/tls',
+      data: { 'tls.crt': encode(certificate), 'tls.key': encode(privateKey) },
+    });
+  }
+
+  /** What no Ingress names any more. */
+  #forgetRest(): void {
+    for (const key of this.#remembered) if (!this.#secrets.follows(key)) this.#compiler.remove('Secret', key);
+    this.#remembered.clear();
+  }
+}
+
+/** They are half of an object. */
+function withoutManagedFields(object: KubeObject): KubeObject {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}

@@ -1,0 +1,75 @@
+import {
+  type EndpointSlice,
+  INGRESS_CLASSES,
+  INGRESSES,
+  type Informer,
+  type Informers,
+  type KubeObject,
+  keyOf,
+  type Resource,
+  SERVICES,
+} from '@tidegate/kube';
+import type { Compiler, Inputs } from '../ingress/compile/index.ts';
+import { nodesOfSlice } from '../scope/index.ts';
+import { nodeOfEndpoint } from './endpoint-slices.ts';
+import type { PoolNodes } from './pool-nodes.ts';
+
+interface FeedOptions {
+  informers: Informers;
+  compiler: Compiler;
+  /** In the version that the cluster has. */
+  slices: Resource<EndpointSlice>;
+  /** Only endpoints on these nodes count; without it, all. */
+  nodes: PoolNodes | undefined;
+  touch(what: 'endpoints' | 'routes'): void;
+}
+
+/** Brings the compiler all that it makes routes of, but for Secrets. Resolves when it has seen everything once. */
+export async function feed({
+  informers,
+  compiler,
+  slices: resource,
+  nodes,
+  touch,
+}: FeedOptions): Promise<void> {
+  const follow = <K extends Exclude<keyof Inputs, 'Secret'>>(
+    kind: K,
+    resource: Resource<Inputs[K]>,
+    what: 'endpoints' | 'routes',
+    read: (object: Inputs[K]) => Inputs[K] = (object) => object,
+  ): { informer: Informer<Inputs[K]>; put: (object: Inputs[K]) => void } => {
+    const put = (object: Inputs[K]): void => {
+      compiler.put(kind, read(object));
+      touch(what);
+    };
+    const informer = informers.for(resource);
+    informer.addHandler({
+      onAdd: put,
+      onUpdate: (_, object) => put(object),
+      onDelete: (object: KubeObject) => {
+        compiler.remove(kind, keyOf(object));
+        touch(what);
+      },
+    });
+    return { informer, put };
+  };
+
+  const slices = follow('EndpointSlice', resource, 'endpoints', (slice) => seenBy(nodes, slice));
+  if (nodes !== undefined) {
+    slices.informer.addIndex('node', (slice) => [...nodesOfSlice(slice)]);
+    nodes.onChange((node) => slices.informer.cache.byIndex('node', node).forEach(slices.put));
+  }
+  const others = [
+    follow('Ingress', INGRESSES, 'routes'),
+    follow('IngressClass', INGRESS_CLASSES, 'routes'),
+    follow('Service', SERVICES, 'routes'),
+  ];
+  await Promise.all([slices, ...others].map(({ informer }) => informer.synced));
+}
+
+/** An endpoint without a node is outside every pool. */
+function seenBy(nodes: PoolNodes | undefined, slice: EndpointSlice): EndpointSlice {
+  if (nodes === undefined) return slice;
+  const seen = (slice.endpoints ?? []).filter((endpoint) => nodes.has(nodeOfEndpoint(endpoint) ?? ''));
+  return seen.length === slice.endpoints?.length ? slice : { ...slice, endpoints: seen };
+}

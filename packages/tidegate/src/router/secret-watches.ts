@@ -1,0 +1,111 @@
+import {
+  backoffDelay,
+  type Clock,
+  isForbidden,
+  type KubeClient,
+  type Logger,
+  type Mirror,
+  type Random,
+  Reflector,
+  SECRETS,
+  type Secret,
+  sleep,
+  splitKey,
+} from '@tidegate/kube';
+
+interface SecretWatchesOptions {
+  client: KubeClient;
+  /** Undefined: there is none of that key. */
+  onSecret(key: string, secret: Secret | undefined): void;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+}
+
+interface Watch {
+  readonly stop: AbortController;
+  readonly running: Promise<void>;
+  /** Resolves when it is known whether the Secret is there. */
+  readonly answered: Promise<void>;
+}
+
+/** The right to read a Secret is given once an Ingress names it, which may be a moment later than we know of it. */
+const REFUSED_BACKOFF = { baseMs: 200, maxMs: 5_000 };
+
+/** One narrow watch for each Secret that is needed, so that nobody has to be allowed to read all of them. */
+export class SecretWatches {
+  readonly #options: SecretWatchesOptions;
+  readonly #watches = new Map<string, Watch>();
+
+  constructor(options: SecretWatchesOptions) {
+    this.#options = options;
+  }
+
+  follow(key: string): void {
+    if (this.#watches.has(key)) return;
+    const stop = new AbortController();
+    let answer = (): void => {};
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const running = this.#watch(key, stop.signal, answer);
+    this.#watches.set(key, { stop, running, answered });
+  }
+
+  unfollow(key: string): void {
+    this.#watches.get(key)?.stop.abort();
+    this.#watches.delete(key);
+  }
+
+  follows(key: string): boolean {
+    return this.#watches.has(key);
+  }
+
+  /** Resolves when it is known of all that are followed now whether they are there. */
+  async answered(): Promise<void> {
+    await Promise.all([...this.#watches.values()].map((watch) => watch.answered));
+  }
+
+  async close(): Promise<void> {
+    const all = [...this.#watches.values()];
+    this.#watches.clear();
+    for (const { stop } of all) stop.abort();
+    await Promise.all(all.map(({ running }) => running));
+  }
+
+  async #watch(key: string, signal: AbortSignal, answer: () => void): Promise<void> {
+    const { clock, random, log } = this.#options;
+    const say = (secret: Secret | undefined): void => {
+      if (!signal.aborted) this.#options.onSecret(key, secret);
+      answer();
+    };
+    for (let refusals = 0; !signal.aborted; refusals++) {
+      try {
+        await this.#reflector(key, say).run(signal);
+      } catch (error) {
+        log[refusals === 5 ? 'warn' : 'debug'](
+          { secret: key, err: error },
+          'a Secret may not be read yet; trying again',
+        );
+        await sleep(clock, backoffDelay(refusals, REFUSED_BACKOFF, random), signal).catch(() => {}); // Aborted: the loop ends.
+      }
+    }
+  }
+
+  #reflector(key: string, say: (secret: Secret | undefined) => void): Reflector<Secret> {
+    const { client, clock, random, log } = this.#options;
+    const { namespace, name } = splitKey(key);
+    const mirror: Mirror<Secret> = {
+      keep: (secret) => secret,
+      replace: ([secret]) => say(secret),
+      apply: (type, secret) => say(type === 'DELETED' ? undefined : secret),
+    };
+    return new Reflector(client, SECRETS, mirror, {
+      select: { namespace, fieldSelector: `metadata.name=${name}` },
+      clock,
+      random,
+      log: log.child({ secret: key }),
+      isFinal: isForbidden,
+    });
+  }
+}

@@ -1,0 +1,205 @@
+import type { EndpointSlice, Endpoints, KubeObject } from '@tidegate/kube';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  EDGE_APPLICATION_LABEL,
+  type PoolKind,
+  SERVICE_TOPOLOGY_ANNOTATION,
+  TOPOLOGY_KEYS_ANNOTATION,
+} from '../api/index.ts';
+import { filterEndpointSlice, filterEndpoints, type PoolLookup, type View, visible } from './index.ts';
+
+const service = (metadata: KubeObject['metadata']): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata,
+});
+const byApplication = service({ labels: { [EDGE_APPLICATION_LABEL]: 'app' } });
+const byKubeEdge = service({ annotations: { [SERVICE_TOPOLOGY_ANNOTATION]: 'range-nodegroup' } });
+const byOpenYurt = (keys: string): KubeObject =>
+  service({ annotations: { [TOPOLOGY_KEYS_ANNOTATION]: keys } });
+const plain = service({});
+
+const slice = (nodes: (string | undefined)[]): EndpointSlice => ({
+  apiVersion: 'discovery.k8s.io/v1',
+  kind: 'EndpointSlice',
+  metadata: { name: 's-1', namespace: 'ns', labels: { 'kubernetes.io/service-name': 's' } },
+  addressType: 'IPv4',
+  endpoints: nodes.map((nodeName, i) => ({ addresses: [`10.0.0.${i}`], ...(nodeName && { nodeName }) })),
+});
+
+/** Nodes `a1` and `a2` are in the group a, `b1` in b, `p1` and `p2` in the pool p and in no group, `x` and `y` in none. */
+const membership: PoolLookup = {
+  poolOf: (kind, node) => {
+    if (kind === 'NodeGroup') return /^[ab]\d/.test(node) ? node[0] : undefined;
+    return node.startsWith('p') ? 'p' : undefined;
+  },
+};
+const see = (
+  asked: KubeObject | undefined,
+  clientNode: string,
+  nodeName?: string,
+  ingressController = false,
+) => {
+  const { visible: seen, reason } = visible({
+    membership,
+    service: asked,
+    clientNode,
+    ingressController,
+    endpoint: { nodeName },
+  });
+  return `${seen ? 'seen' : 'hidden'} ${reason}`;
+};
+
+describe('visible', () => {
+  it.each([
+    ['the label of an EdgeApplication', byApplication],
+    ['the annotation of KubeEdge', byKubeEdge],
+    ['the pool as topology key of OpenYurt', byOpenYurt('openyurt.io/nodepool')],
+    ['the zone as topology key, which OpenYurt takes for the pool', byOpenYurt('kubernetes.io/zone')],
+    [
+      'a list of topology keys, of which the widest counts',
+      byOpenYurt('kubernetes.io/hostname, openyurt.io/nodepool'),
+    ],
+  ])('keeps to the pool by %s', (_, asked) => {
+    expect(see(asked, 'a1', 'a2')).toBe('seen SamePool');
+    expect(see(asked, 'a1', 'b1')).toBe('hidden OtherPool');
+    expect(see(asked, 'p1', 'p2')).toBe('seen SamePool');
+    expect(see(asked, 'a1', 'x')).toBe('hidden OtherPool');
+    expect(see(asked, 'x', 'x')).toBe('seen SameNode');
+    expect(see(asked, 'x', 'y')).toBe('hidden ClientWithoutPool');
+    expect(see(asked, 'a1')).toBe('hidden EndpointWithoutNode');
+  });
+
+  it('keeps to the node', () => {
+    const asked = byOpenYurt('kubernetes.io/hostname');
+    expect(see(asked, 'a1', 'a1')).toBe('seen SameNode');
+    expect(see(asked, 'a1', 'a2')).toBe('hidden OtherNode');
+  });
+
+  it.each([
+    ['nothing is asked for', plain],
+    ['the topology key is not known', byOpenYurt('example.com/rack')],
+    ['the topology keys end with everything', byOpenYurt('kubernetes.io/hostname,*')],
+    [
+      'the annotation of KubeEdge has another value',
+      service({ annotations: { [SERVICE_TOPOLOGY_ANNOTATION]: 'x' } }),
+    ],
+  ])('shows everything when %s', (_, asked) => {
+    expect(see(asked, 'a1', 'b1')).toBe('seen NotScoped');
+    expect(see(asked, 'a1')).toBe('seen NotScoped');
+  });
+
+  it('holds to all that is asked for at once', () => {
+    const both = service({
+      labels: { [EDGE_APPLICATION_LABEL]: 'app' },
+      annotations: { [TOPOLOGY_KEYS_ANNOTATION]: 'kubernetes.io/hostname' },
+    });
+    expect(see(both, 'a1', 'a2')).toBe('hidden OtherNode');
+  });
+
+  it('withholds when the Service is not known', () => {
+    expect(see(undefined, 'a1', 'a1')).toBe('hidden UnknownService');
+  });
+
+  it('shows an ingress controller its pool only, with nothing asked for', () => {
+    expect(see(plain, 'p1', 'p2', true)).toBe('seen SamePool');
+    expect(see(plain, 'p1', 'a1', true)).toBe('hidden OtherPool');
+    expect(see(undefined, 'p1', 'p2', true)).toBe('hidden UnknownService');
+  });
+
+  it('shows an ingress controller in no pool what the Service lets everybody see', () => {
+    expect(see(plain, 'x', 'a1', true)).toBe('seen NotScoped');
+    expect(see(plain, 'x', undefined, true)).toBe('seen NotScoped');
+    expect(see(byApplication, 'x', 'a1', true)).toBe('hidden ClientWithoutPool');
+  });
+});
+
+describe('filters', () => {
+  const view: View = { membership, service: byKubeEdge, clientNode: 'a1' };
+
+  it('give the same object back when nothing is withheld', () => {
+    const whole = slice(['a1', 'a2']);
+    expect(filterEndpointSlice(whole, view).object).toBe(whole);
+    const endpoints: Endpoints = {
+      apiVersion: 'v1',
+      kind: 'Endpoints',
+      metadata: { name: 's' },
+      subsets: [{ addresses: [{ ip: '10.0.0.1', nodeName: 'a2' }] }],
+    };
+    expect(filterEndpoints(endpoints, view).object).toBe(endpoints);
+  });
+
+  it('keep a slice of which nothing is left, and read the node of a v1beta1 slice', () => {
+    const old = slice([undefined]);
+    old.endpoints = [
+      { addresses: ['10.0.0.1'], ...{ topology: { 'kubernetes.io/hostname': 'a2' } } },
+      { addresses: ['10.0.0.2'], ...{ topology: { 'kubernetes.io/hostname': 'b1' } } },
+    ];
+    expect(filterEndpointSlice(old, view).object.endpoints).toHaveLength(1);
+    expect(filterEndpointSlice(slice(['b1']), view).object.endpoints).toEqual([]);
+  });
+
+  it('drop addresses that are not ready too, and subsets of which nothing is left', () => {
+    const { object, withheld } = filterEndpoints(
+      {
+        apiVersion: 'v1',
+        kind: 'Endpoints',
+        metadata: { name: 's' },
+        subsets: [
+          { addresses: [{ ip: '1', nodeName: 'b1' }], notReadyAddresses: [{ ip: '2', nodeName: 'a2' }] },
+          { addresses: [{ ip: '3' }] },
+        ],
+      },
+      view,
+    );
+    expect(object.subsets).toEqual([{ addresses: [], notReadyAddresses: [{ ip: '2', nodeName: 'a2' }] }]);
+    expect(withheld.map(({ reason }) => reason)).toEqual(['OtherPool', 'EndpointWithoutNode']);
+  });
+});
+
+describe('against an oracle that lists the nodes a client may see', () => {
+  const NODES = ['n1', 'n2', 'n3', 'n4'];
+  const pools = fc.record({
+    NodePool: fc.dictionary(fc.constantFrom(...NODES), fc.constantFrom('p', 'q')),
+    NodeGroup: fc.dictionary(fc.constantFrom(...NODES), fc.constantFrom('g', 'h')),
+  });
+  const asked = fc.constantFrom(
+    { asked: plain, node: false, kinds: undefined },
+    { asked: byApplication, node: false, kinds: ['NodeGroup', 'NodePool'] as PoolKind[] },
+    { asked: byKubeEdge, node: false, kinds: ['NodeGroup', 'NodePool'] as PoolKind[] },
+    {
+      asked: byOpenYurt('openyurt.io/nodepool'),
+      node: false,
+      kinds: ['NodePool', 'NodeGroup'] as PoolKind[],
+    },
+    { asked: byOpenYurt('kubernetes.io/hostname'), node: true, kinds: undefined },
+  );
+
+  it('keeps exactly the endpoints on those nodes', () => {
+    fc.assert(
+      fc.property(
+        pools,
+        asked,
+        fc.constantFrom(...NODES),
+        fc.array(fc.option(fc.constantFrom(...NODES), { nil: undefined })),
+        (inPool, how, client, nodes) => {
+          const kind = how.kinds?.find((k) => inPool[k][client] !== undefined);
+          const mates =
+            kind === undefined ? [] : NODES.filter((n) => inPool[kind][n] === inPool[kind][client]);
+          const restricted = how.node || how.kinds !== undefined;
+          const allowed = new Set<string | undefined>(
+            restricted ? [client, ...mates] : [...NODES, undefined],
+          );
+          const lookup: PoolLookup = { poolOf: (k, n) => inPool[k][n] };
+          const { object } = filterEndpointSlice(slice(nodes), {
+            membership: lookup,
+            service: how.asked,
+            clientNode: client,
+          });
+          expect(object.endpoints.map((e) => e.nodeName)).toEqual(nodes.filter((n) => allowed.has(n)));
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,30 @@
+/** What hubs and what forwards NodePorts need to be allowed in the cluster. */
+import { readFile } from 'node:fs/promises';
+import { Applier, type KubeClient, type KubeObject } from '@tidegate/kube';
+import { parseAllDocuments } from 'yaml';
+
+/** The account of those who forward NodePorts, as other clusters have it. */
+export const PROXY_ACCOUNT = { namespace: 'kube-system', name: 'kube-proxy' };
+
+const PROXY_OBJECTS: KubeObject[] = [
+  { apiVersion: 'v1', kind: 'ServiceAccount', metadata: PROXY_ACCOUNT },
+  {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
+    metadata: { name: 'tidegate:node-proxier' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'system:node-proxier' },
+    subjects: [{ kind: 'ServiceAccount', ...PROXY_ACCOUNT }],
+  },
+];
+
+/** `hubManifests`: the file with the rights of hubs. */
+export async function installRights(
+  client: KubeClient,
+  hubManifests: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const documents = parseAllDocuments(await readFile(hubManifests, 'utf8'));
+  const applier = new Applier(client, 'tidegate-supervisor');
+  for (const object of [...documents.map((document) => document.toJS() as KubeObject), ...PROXY_OBJECTS])
+    await applier.apply(object, { signal });
+}

@@ -1,0 +1,55 @@
+import {
+  INGRESSES,
+  type Ingress,
+  isNotFound,
+  type KubeClient,
+  type KubeObject,
+  PODS,
+  type Pod,
+  type Resource,
+} from '@tidegate/kube';
+import {
+  L7_ROUTERS,
+  type L7Router,
+  NODE_GROUPS,
+  NODE_POOLS,
+  type NodeGroup,
+  type NodePool,
+} from '../api/index.ts';
+
+/** What a report tells of, besides nodes. */
+export interface SeenObjects {
+  pods: Pod[];
+  nodePools: NodePool[];
+  nodeGroups: NodeGroup[];
+  routers: L7Router[];
+  ingresses: Ingress[];
+}
+
+const ANSWER_MS = 2000;
+
+/** Undefined when the API server can not be asked. */
+export async function readObjects(client: KubeClient): Promise<SeenObjects | undefined> {
+  const list = async <T extends KubeObject>(resource: Resource<T>): Promise<T[]> => {
+    try {
+      return (await client.list(resource, { deadlineMs: ANSWER_MS })).items;
+    } catch (error) {
+      // The manager has yet to say that there are such things.
+      if (isNotFound(error)) return [];
+      throw error;
+    }
+  };
+  try {
+    const [pods, nodePools, nodeGroups, routers, ingresses] = await Promise.all([
+      list(PODS),
+      list(NODE_POOLS),
+      list(NODE_GROUPS),
+      list(L7_ROUTERS),
+      list(INGRESSES),
+    ]);
+    return { pods, nodePools, nodeGroups, routers, ingresses };
+  } catch {
+    // Whatever it is, the report says that it can not be asked, and its log says why.
+    return undefined;
+  }
+}

@@ -1,0 +1,45 @@
+import { NODE_GROUP_LABEL, NODE_POOL_LABEL } from '../api/index.ts';
+import type { SeenObjects } from './objects.ts';
+import type { NodeReport } from './report.ts';
+
+export interface PoolReport {
+  name: string;
+  kind: 'NodePool' | 'NodeGroup';
+  nodes: string[];
+  readyNodes: number;
+  /** `partly` when some of its nodes are cut off and others are not. */
+  link: 'up' | 'cut' | 'partly';
+}
+
+const LABELS = [
+  ['NodeGroup', NODE_GROUP_LABEL],
+  ['NodePool', NODE_POOL_LABEL],
+] as const;
+
+/** Pools without nodes too, while the API server can be asked. In the order of their first nodes. */
+export function poolReports(
+  nodes: readonly NodeReport[],
+  seen: Pick<SeenObjects, 'nodePools' | 'nodeGroups'> | undefined,
+): PoolReport[] {
+  const objects = { NodePool: seen?.nodePools ?? [], NodeGroup: seen?.nodeGroups ?? [] };
+  return LABELS.flatMap(([kind, label]) => {
+    const inUse = nodes.flatMap(({ labels }) => labels[label] ?? []);
+    const names = new Set([...inUse, ...objects[kind].map(({ metadata }) => `${metadata.name}`)]);
+    return [...names].map((name) => {
+      const members = nodes.filter(({ labels }) => labels[label] === name);
+      return {
+        name,
+        kind,
+        nodes: members.map((node) => node.name),
+        readyNodes: members.filter(({ ready }) => ready === 'True').length,
+        link: linkOf(members),
+      };
+    });
+  });
+}
+
+function linkOf(nodes: readonly NodeReport[]): PoolReport['link'] {
+  const cut = nodes.filter(({ link }) => link === 'cut').length;
+  if (cut === 0) return 'up';
+  return cut === nodes.length ? 'cut' : 'partly';
+}

@@ -1,0 +1,84 @@
+import {
+  CERTIFICATE_SIGNING_REQUESTS,
+  type CertificateSigningRequest,
+  Informer,
+  type KubeClient,
+  SERVICES,
+} from '@tidegate/kube';
+import {
+  approve,
+  clusterAddressesOf,
+  judge,
+  KUBELET_SERVING,
+  KUBERNETES_NAMES,
+  LOOPBACK_NAMES,
+  type ServingNames,
+} from '../approval/index.ts';
+
+/** A node of the layout, and the one address that is its own. */
+export interface KnownNode {
+  name: string;
+  address: string;
+}
+
+const APPROVED = 'The supervisor of this cluster gave the node this address.';
+
+/**
+ * Approves the serving certificates of the nodes and their hubs. The manager does so too, but knows the address of a node
+ * only when it is registered, and nodes register through their hubs. A request for anything else stays for the user to
+ * decide.
+ */
+export class ServingApprover {
+  readonly #client: KubeClient;
+  readonly #nodes: readonly KnownNode[];
+  readonly #report: (line: string) => void;
+  readonly #ended = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(client: KubeClient, nodes: readonly KnownNode[], report: (line: string) => void) {
+    this.#client = client;
+    this.#nodes = nodes;
+    this.#report = report;
+  }
+
+  async run(): Promise<void> {
+    const { signal } = this.#ended;
+    const kubernetes = await this.#client.get(
+      SERVICES,
+      { namespace: 'default', name: 'kubernetes' },
+      { signal },
+    );
+    const informer = new Informer<CertificateSigningRequest>(this.#client, CERTIFICATE_SIGNING_REQUESTS, {
+      fieldSelector: `spec.signerName=${KUBELET_SERVING}`,
+    });
+    const look = (csr: CertificateSigningRequest): void => {
+      if (!mayBeApproved(csr, this.#nodes, clusterAddressesOf(kubernetes))) return;
+      approve(this.#client, csr, APPROVED, signal).catch((error: Error) => {
+        if (signal.aborted) return;
+        this.#report(`the serving certificate ${csr.metadata.name} could not be approved: ${error.message}`);
+      });
+    };
+    informer.addHandler({ onAdd: look, onUpdate: (_, csr) => look(csr) });
+    this.#running = informer.run(signal);
+  }
+
+  async close(): Promise<void> {
+    this.#ended.abort();
+    await this.#running;
+  }
+}
+
+/** A request by a node of the layout, for names of its own and of hubs, that nobody has decided yet. */
+export function mayBeApproved(
+  csr: CertificateSigningRequest,
+  nodes: readonly KnownNode[],
+  clusterAddresses: readonly string[],
+): boolean {
+  const node = nodes.find(({ name }) => csr.spec.username === `system:node:${name}`);
+  if (node === undefined) return false;
+  const names: ServingNames = {
+    of: () => [node.name, node.address],
+    hubs: [...clusterAddresses, ...KUBERNETES_NAMES, ...LOOPBACK_NAMES],
+  };
+  return judge(csr, names)?.approve === true;
+}

@@ -1,0 +1,205 @@
+/**
+ * What is kept of a cluster between two `tidegate up`, in one directory:
+ *
+ *   cluster.json    this file: the layout, the range of addresses, ports, which links are cut
+ *   kubeconfig      the administrator's                   kube-proxy.token   of those who forward NodePorts
+ *   apiserver/      objects, keys and certificates        nodes/N/   credentials, pods, addresses and hub of a node
+ *   logs/*.log      what the processes printed            children.json   which processes run (see leftovers.ts)
+ *   lock-N          who runs it                           supervisor.sock   how to speak to them
+ *   hub-N.sock      how to speak to the hub of node N as that node
+ */
+import { access, constants, readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { makeDirectory, writeFileAtomically } from '@tidegate/disk';
+import { codeOf, SupervisorError } from './error.ts';
+import type { NodeLayout } from './layout.ts';
+
+export interface NodeState extends NodeLayout {
+  /** The last number of its address; never given to another node while this one is there. */
+  number: number;
+  /** Where on 127.0.0.1 the node's hub reaches the API server; 0 until one was chosen. */
+  apiPort: number;
+  cut: boolean;
+}
+
+export interface ClusterState {
+  /** Node n has the address 127.X.0.n, pods have 127.X.m.*; 0 until a free range was chosen. */
+  range: number;
+  port: number;
+  /** The user's table of images. */
+  images?: string;
+  /** The example is still to be put into it. */
+  awaitsStory?: boolean;
+  nodes: NodeState[];
+}
+
+export const addressOf = (cluster: ClusterState, node: NodeState): string =>
+  `127.${cluster.range}.0.${node.number}`;
+
+/** Paths in a state directory. */
+export class StateDirectory {
+  readonly path: string;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  get clusterFile(): string {
+    return join(this.path, 'cluster.json');
+  }
+  get childrenFile(): string {
+    return join(this.path, 'children.json');
+  }
+  get kubeconfig(): string {
+    return join(this.path, 'kubeconfig');
+  }
+  get apiserver(): string {
+    return join(this.path, 'apiserver');
+  }
+  get logs(): string {
+    return join(this.path, 'logs');
+  }
+  get images(): string {
+    return join(this.path, 'images.yaml');
+  }
+  get proxyToken(): string {
+    return join(this.path, 'kube-proxy.token');
+  }
+  get socket(): string {
+    return join(this.path, 'supervisor.sock');
+  }
+  get nodes(): string {
+    return join(this.path, 'nodes');
+  }
+  node(name: string): string {
+    return join(this.nodes, name);
+  }
+  hub(name: string): string {
+    return join(this.node(name), 'hub');
+  }
+  /** Not below the node's directory: the path of a socket can not be long, and names of nodes may be. */
+  hubSocket(number: number): string {
+    return join(this.path, `hub-${number}.sock`);
+  }
+}
+
+const OURS = [
+  'cluster.json',
+  'children.json',
+  'kubeconfig',
+  'kube-proxy.token',
+  'apiserver',
+  'nodes',
+  'logs',
+  'supervisor.sock',
+];
+
+/** Whether this is a name that we give to a file of the state directory. */
+export const isOurs = (entry: string): boolean =>
+  OURS.includes(entry) ||
+  /^lock-\d+/.test(entry) ||
+  /^hub-\d+\.sock$/.test(entry) ||
+  /^((cluster|children)\.json|kube-proxy\.token)\.\d+\.tmp$/.test(entry);
+
+/** Makes the directory where there is none, and refuses one that is not ours to write into. */
+export async function prepareState(state: StateDirectory): Promise<void> {
+  const { path } = state;
+  try {
+    makeDirectory(path);
+    await access(path, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST' || codeOf(error) === 'ENOTDIR') throw notADirectory(path);
+    throw new SupervisorError(
+      `can not write to the state directory ${path} (${(error as Error).message}); choose another with --state`,
+      { cause: error },
+    );
+  }
+  const entries = await readdir(path);
+  const foreign = entries.find((entry) => !isOurs(entry) && join(path, entry) !== state.images);
+  if (!entries.includes('cluster.json') && foreign !== undefined) {
+    throw new SupervisorError(
+      `${path} is not a state directory of tidegate: it holds ${foreign}, but no cluster.json; choose an empty or new one with --state`,
+    );
+  }
+}
+
+const notADirectory = (path: string): SupervisorError =>
+  new SupervisorError(
+    `the state directory ${path} is a file, or lies below one; choose another with --state`,
+  );
+
+/** Undefined when there is no cluster yet. */
+export async function readCluster(state: StateDirectory): Promise<ClusterState | undefined> {
+  let text: string;
+  try {
+    text = await readFile(state.clusterFile, 'utf8');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    if (codeOf(error) === 'ENOTDIR') throw notADirectory(state.path);
+    throw new SupervisorError(`can not read ${state.clusterFile}: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+  try {
+    return checkCluster(JSON.parse(text));
+  } catch (cause) {
+    throw new SupervisorError(
+      `${state.clusterFile} is damaged (${(cause as Error).message}): put a good copy back, or start anew after \`tidegate down --wipe --state ${state.path}\``,
+      { cause },
+    );
+  }
+}
+
+export function writeCluster(state: StateDirectory, cluster: ClusterState): void {
+  writeFileAtomically(state.clusterFile, `${JSON.stringify(cluster, undefined, 2)}\n`, 0o600);
+}
+
+export async function hasCluster(state: StateDirectory): Promise<boolean> {
+  return stat(state.clusterFile).then(
+    () => true,
+    () => false,
+  );
+}
+
+function checkCluster(value: unknown): ClusterState {
+  const cluster = object(value, 'the file');
+  if (!Array.isArray(cluster.nodes)) throw new Error('nodes is not a list');
+  const { images } = cluster;
+  if (images !== undefined && typeof images !== 'string') throw new Error('images is not a string');
+  return {
+    range: number(cluster.range, 'range', 127),
+    port: number(cluster.port, 'port', 65535),
+    ...(images === undefined ? {} : { images }),
+    ...(cluster.awaitsStory === true && { awaitsStory: true }),
+    nodes: cluster.nodes.map((item: unknown, i) => {
+      const node = object(item, `nodes[${i}]`);
+      if (typeof node.name !== 'string' || node.name === '') throw new Error(`nodes[${i}].name is missing`);
+      return {
+        name: node.name,
+        labels: labels(node.labels, `nodes[${i}].labels`),
+        number: number(node.number, `nodes[${i}].number`, 254),
+        apiPort: number(node.apiPort, `nodes[${i}].apiPort`, 65535),
+        cut: node.cut === true,
+      };
+    }),
+  };
+}
+
+function object(value: unknown, what: string): Record<string, unknown> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
+  throw new Error(`${what} is not an object`);
+}
+
+function number(value: unknown, what: string, most: number): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= most) return value;
+  throw new Error(`${what} is not a number from 0 to ${most}`);
+}
+
+function labels(value: unknown, what: string): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(object(value, what)).map(([key, text]) => {
+      if (typeof text !== 'string') throw new Error(`${what}.${key} is not a string`);
+      return [key, text];
+    }),
+  );
+}

@@ -1,9 +1,0 @@
-import { approveRequest, type CertificateSigningRequest, type KubeClient } from '../kube/index.ts';
-
-/** Approves a request that was judged to be right. False when somebody else has changed or deleted it meanwhile. */
-export const approve = (
-  client: KubeClient,
-  csr: CertificateSigningRequest,
-  message: string,
-  signal: AbortSignal,
-): Promise<boolean> => approveRequest(client, csr, { reason: 'NamesKnown', message }, signal);

@@ -1,9 +1,0 @@
-import { ApiError, internalError } from '../../kube/serving/api-error.ts';
-import type { Exchange } from '../../kube/serving/exchange.ts';
-
-/** Sends a Status; what is not an API server's refusal is a failure of the hub. */
-export async function answerStatus(exchange: Exchange, error: unknown): Promise<void> {
-  // Half an answer can not be taken back: the client has to see that it is broken.
-  if (exchange.response.headersSent) exchange.response.destroy();
-  else await exchange.status((error instanceof ApiError ? error : internalError(error)).status);
-}

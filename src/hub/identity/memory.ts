@@ -1,4 +1,0 @@
-import type { DurableMap } from '../../disk/durable-map.ts';
-
-/** What is known of callers and must outlast a restart, so that it still holds when the link is away then. */
-export type Memory = Pick<DurableMap, 'get' | 'put' | 'delete' | 'deletePrefix' | 'keys'>;

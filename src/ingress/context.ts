@@ -1,7 +1,0 @@
-import type { ControllerContext } from '../kube/index.ts';
-
-/** What the controllers of this folder are given. */
-export interface IngressContext extends ControllerContext {
-  /** Of routers for which nobody names another. */
-  routerImage: string;
-}

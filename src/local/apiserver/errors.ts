@@ -1,1 +1,0 @@
-export * from '../../kube/serving/api-error.ts';

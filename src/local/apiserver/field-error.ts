@@ -1,1 +1,0 @@
-export * from '../../kube/serving/field-error.ts';

@@ -1,9 +1,0 @@
-import type { ReplicaSet } from '../../../../kube/index.ts';
-
-/** How many replicas each ReplicaSet should have after this step. */
-export interface Sizes {
-  /** Undefined: there is no ReplicaSet for the present template, and none shall be made now. */
-  current: number | undefined;
-  /** Who is not in it keeps its size. */
-  old: ReadonlyMap<ReplicaSet, number>;
-}
