@@ -40,7 +40,9 @@ const QUOTED = [/kubectl auth whoami/];
 const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: root, encoding: 'utf8' })
   .trim()
   .split('\n')
-  .filter((file) => /\.(ts|js|cjs|lua|md|yaml|yml|json|sh|conf|service|txt)$|^bin\/|^scripts\/|^\.ci\//.test(file))
+  .filter((file) =>
+    /\.(ts|js|cjs|lua|md|yaml|yml|json|sh|conf|service|txt)$|^bin\/|^scripts\/|^\.ci\//.test(file),
+  )
   .filter((file) => !SKIPPED.some((pattern) => pattern.test(file)));
 
 const only = process.argv.slice(2);

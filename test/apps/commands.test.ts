@@ -10,7 +10,9 @@ import { NODE_GROUPS } from '../../packages/tidegate/src/api/index.ts';
 import { createProgram } from '../../packages/tidegate/src/cli/program.ts';
 import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';
 
-const SEED = fileURLToPath(new URL('../../src/apps/render/testdata/seed-example.in.yaml', import.meta.url));
+const SEED = fileURLToPath(
+  new URL('../../packages/tidegate/src/apps/render/testdata/seed-example.in.yaml', import.meta.url),
+);
 
 let stdout = '';
 let stderr = '';

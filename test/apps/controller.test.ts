@@ -35,7 +35,10 @@ import { applicationController } from '../../packages/tidegate/src/apps/index.ts
 import { eventually } from '../pools/support.ts';
 import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';
 
-const SEED = new URL('../../src/apps/render/testdata/seed-example.in.yaml', import.meta.url);
+const SEED = new URL(
+  '../../packages/tidegate/src/apps/render/testdata/seed-example.in.yaml',
+  import.meta.url,
+);
 const CLUSTER_ROLES: Resource = {
   group: 'rbac.authorization.k8s.io',
   version: 'v1',

@@ -22,6 +22,7 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'tidegate-crash-'));
   program = join(directory, 'writer.mjs');
   await build({
+    conditions: ['tidegate-source'],
     entryPoints: [fileURLToPath(new URL('writer.ts', import.meta.url))],
     outfile: program,
     bundle: true,

@@ -1,4 +1,4 @@
-import { packageFile } from '../../packages/tidegate/src/cli/version.ts';
+import { PROGRAM } from './repository.ts';
 
 export type DataPlane = 'nginx' | 'embedded';
 
@@ -7,10 +7,7 @@ export const EMBEDDED_DATA_PLANE = {
   images: [
     {
       image: 'tidegate:*',
-      command: [
-        ...['/bin/sh', '-c', 'exec "$@" --dataplane=embedded', 'sh'],
-        ...[process.execPath, packageFile('bin/tidegate')],
-      ],
+      command: [...['/bin/sh', '-c', 'exec "$@" --dataplane=embedded', 'sh'], ...[process.execPath, PROGRAM]],
     },
   ],
 };

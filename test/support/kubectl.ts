@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
-import { packageFile } from '../../packages/tidegate/src/cli/version.ts';
+import { repositoryFile } from './repository.ts';
 
 /** The texts that kubectl writes itself change from one minor version to the next. */
 const RECORDED_WITH = 'kubectl.1.32';
-const FETCHED = packageFile('node_modules/.cache/tidegate/kubectl');
+const FETCHED = repositoryFile('node_modules/.cache/tidegate/kubectl');
 const COMMAND_TIMEOUT_MS = 120_000;
 
 /** What scripts/setup fetched; else the right one of Google's SDK, which has several beside a dispatcher; else PATH. */

@@ -3,9 +3,7 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { packageFile } from '../../packages/tidegate/src/cli/version.ts';
-
-const PROGRAM = packageFile('bin/tidegate');
+import { PROGRAM } from './repository.ts';
 
 /** `tidegate` as a user runs it: a process of its own, what it printed, and how it ended. */
 export class Tidegate {

@@ -13,7 +13,7 @@ import { startTestCluster, type TestCluster } from './testing/cluster.ts';
 import { eventually } from './testing/eventually.ts';
 
 /** As `npm run build` makes it. */
-const PROGRAM = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../../tidegate/dist/cli/main.js', import.meta.url));
 const NODE = 'node-a';
 /** A range of its own for each run, so that runs at the same time do not meet. */
 const RANGE = `127.${randomInt(130, 250)}.${randomInt(1, 250)}`;

@@ -71,10 +71,9 @@ export class CertificateFiles implements CertificateSource {
 }
 
 async function read({ certFile, keyFile }: CertificateFilesOptions): Promise<KeyPair> {
-  const [certificate, key] = await Promise.all([
-    readFlag('--tls-cert-file', certFile),
-    readFlag('--tls-private-key-file', keyFile),
-  ]);
+  // One after the other, so that the error always names the first file that is missing.
+  const certificate = await readFlag('--tls-cert-file', certFile);
+  const key = await readFlag('--tls-private-key-file', keyFile);
   const wrong = mismatch({ certificate, key });
   if (wrong !== undefined)
     throw new ConfigError(`--tls-cert-file ${certFile} and --tls-private-key-file ${keyFile}: ${wrong}`);
