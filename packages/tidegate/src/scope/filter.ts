@@ -1,28 +1,37 @@
 import type { EndpointSlice, Endpoints } from '@tidegate/kube';
-import { type Judge, judgeFor, seesAll, type Verdict, type View } from './visible.ts';
+import {
+  allVisible,
+  type ClientView,
+  type EndpointCheck,
+  type EndpointVerdict,
+  endpointCheck,
+} from './visibility.ts';
 
 export interface Filtered<T> {
-  /** The very object that came in when nothing was withheld. Objects are shared: they are never changed. */
+  /** The input object itself if nothing was withheld. Inputs are shared with other readers and are never modified. */
   object: T;
-  /** Why, for each endpoint that was. */
-  withheld: Verdict[];
+  /** One verdict for each endpoint that was withheld. */
+  withheld: EndpointVerdict[];
 }
 
-/** A slice of which nothing is left stays: an empty one tells clients to forget what they knew. */
-export function filterEndpointSlice(slice: EndpointSlice, view: View): Filtered<EndpointSlice> {
-  const judge = judgeFor(view);
-  if (judge === seesAll) return { object: slice, withheld: [] };
-  const sieve = new Sieve(judge);
+/**
+ * Keeps the visible endpoints of a slice. A slice with no visible endpoint stays as an empty slice, so that watching
+ * clients drop the endpoints they had before.
+ */
+export function filterEndpointSlice(slice: EndpointSlice, view: ClientView): Filtered<EndpointSlice> {
+  const check = endpointCheck(view);
+  if (check === allVisible) return { object: slice, withheld: [] };
+  const sieve = new Sieve(check);
   const all = slice.endpoints ?? [];
-  const seen = sieve.pass(all, nodeOfEndpoint);
-  return { object: seen === all ? slice : { ...slice, endpoints: seen }, withheld: sieve.withheld };
+  const kept = sieve.pass(all, nodeOfEndpoint);
+  return { object: kept === all ? slice : { ...slice, endpoints: kept }, withheld: sieve.withheld };
 }
 
-/** The Service has the name of the Endpoints object. A subset of which nothing is left goes. */
-export function filterEndpoints(object: Endpoints, view: View): Filtered<Endpoints> {
-  const judge = judgeFor(view);
-  if (judge === seesAll) return { object, withheld: [] };
-  const sieve = new Sieve(judge);
+/** Keeps the visible addresses of an Endpoints object, and drops subsets that become empty. */
+export function filterEndpoints(object: Endpoints, view: ClientView): Filtered<Endpoints> {
+  const check = endpointCheck(view);
+  if (check === allVisible) return { object, withheld: [] };
+  const sieve = new Sieve(check);
   const subsets = (object.subsets ?? []).map(({ addresses, notReadyAddresses, ...subset }) => ({
     ...subset,
     ...(addresses && { addresses: sieve.pass(addresses, nodeOfAddress) }),
@@ -35,11 +44,11 @@ export function filterEndpoints(object: Endpoints, view: View): Filtered<Endpoin
   return { object: { ...object, subsets: left }, withheld: sieve.withheld };
 }
 
-/** The nodes that the endpoints of a slice are on. */
+/** The nodes of the endpoints in a slice. */
 export const nodesOfSlice = ({ endpoints }: EndpointSlice): Set<string> =>
   nodesOf(endpoints ?? [], nodeOfEndpoint);
 
-/** The nodes that the addresses of an Endpoints object are on. */
+/** The nodes of the addresses in an Endpoints object. */
 export const nodesOfEndpoints = ({ subsets }: Endpoints): Set<string> =>
   nodesOf(
     (subsets ?? []).flatMap(({ addresses = [], notReadyAddresses = [] }) => [
@@ -58,35 +67,35 @@ function nodesOf<T>(endpoints: readonly T[], nodeOf: (endpoint: T) => string | u
   return nodes;
 }
 
-/** Lets through what may be seen, and remembers the rest. */
+/** Keeps visible endpoints and records the verdicts of the others. */
 class Sieve {
-  readonly withheld: Verdict[] = [];
-  readonly #judge: Judge;
+  readonly withheld: EndpointVerdict[] = [];
+  readonly #check: EndpointCheck;
 
-  constructor(judge: Judge) {
-    this.#judge = judge;
+  constructor(check: EndpointCheck) {
+    this.#check = check;
   }
 
-  /** The very array that came in when all of it may be seen: most of the time nothing has to be copied. */
+  /** Returns the input array itself if all of it is visible, the common case, so that nothing is copied. */
   pass<T>(endpoints: T[], nodeOf: (endpoint: T) => string | undefined): T[] {
-    let seen: T[] | undefined;
+    let kept: T[] | undefined;
     let index = -1;
     for (const endpoint of endpoints) {
       index += 1;
-      const verdict = this.#judge(nodeOf(endpoint));
-      if (verdict.visible) seen?.push(endpoint);
+      const verdict = this.#check(nodeOf(endpoint));
+      if (verdict.visible) kept?.push(endpoint);
       else {
-        seen ??= endpoints.slice(0, index);
+        kept ??= endpoints.slice(0, index);
         this.withheld.push(verdict);
       }
     }
-    return seen ?? endpoints;
+    return kept ?? endpoints;
   }
 }
 
 const nodeOfAddress = ({ nodeName }: { nodeName?: string }): string | undefined => nodeName;
 
-/** v1beta1 of old clusters says it in `topology`. */
+/** EndpointSlices of discovery.k8s.io/v1beta1 have the node name in `topology`. */
 function nodeOfEndpoint(endpoint: {
   nodeName?: string;
   topology?: Record<string, string>;

@@ -1,11 +1,17 @@
 /**
- * Which endpoints a client at a node may see: its node's, its pool's, or all. Pure, one engine for the three dialects
- * in which Services ask for it, and for EndpointSlices and Endpoints alike.
+ * Decides which endpoints of a Service a client on a node may see: those of its node, those of its pool, or all of
+ * them. The code is pure. One engine serves the three dialects in which a Service can be restricted (EdgeApplication
+ * label, KubeEdge annotation, OpenYurt annotation), for EndpointSlices and Endpoints alike.
  *
- * One slice on its way to a client: `filterEndpointSlice(slice, view)` -> scope.ts reads what the Service asks for
- * -> visible.ts judges each endpoint by its node, the client's node and who is in which pool -> the slice itself when
- * all may be seen, else a copy with those that may, and the reasons for the others.
+ * Walk: an EndpointSlice on its way to a client.
+ *
+ * 1. `filterEndpointSlice(slice, view)` in filter.ts receives the slice and the client's view (its node, the Service,
+ *    the pool membership).
+ * 2. scope.ts reads the restrictions from the labels and annotations of the Service.
+ * 3. visibility.ts turns them into one check, which compares the endpoint's node and pool with those of the client.
+ * 4. filter.ts returns the slice itself if every endpoint is visible, otherwise a copy with the visible endpoints, and
+ *    the reason for each endpoint that it withheld.
  */
 export * from './filter.ts';
 export { scopeMetadata } from './scope.ts';
-export * from './visible.ts';
+export * from './visibility.ts';

@@ -7,7 +7,7 @@ import {
   SERVICE_TOPOLOGY_ANNOTATION,
   TOPOLOGY_KEYS_ANNOTATION,
 } from '../api/index.ts';
-import { filterEndpointSlice, filterEndpoints, type PoolLookup, type View, visible } from './index.ts';
+import { type ClientView, filterEndpointSlice, filterEndpoints, type PoolLookup, visible } from './index.ts';
 
 const service = (metadata: KubeObject['metadata']): KubeObject => ({
   apiVersion: 'v1',
@@ -28,7 +28,10 @@ const slice = (nodes: (string | undefined)[]): EndpointSlice => ({
   endpoints: nodes.map((nodeName, i) => ({ addresses: [`10.0.0.${i}`], ...(nodeName && { nodeName }) })),
 });
 
-/** Nodes `a1` and `a2` are in the group a, `b1` in b, `p1` and `p2` in the pool p and in no group, `x` and `y` in none. */
+/**
+ * Nodes `a1` and `a2` are in the NodeGroup `a`, and `b1` in `b`. `p1` and `p2` are in the NodePool `p` only. `x` and
+ * `y` are in no pool.
+ */
 const membership: PoolLookup = {
   poolOf: (kind, node) => {
     if (kind === 'NodeGroup') return /^[ab]\d/.test(node) ? node[0] : undefined;
@@ -36,14 +39,14 @@ const membership: PoolLookup = {
   },
 };
 const see = (
-  asked: KubeObject | undefined,
+  restricted: KubeObject | undefined,
   clientNode: string,
   nodeName?: string,
   ingressController = false,
 ) => {
   const { visible: seen, reason } = visible({
     membership,
-    service: asked,
+    service: restricted,
     clientNode,
     ingressController,
     endpoint: { nodeName },
@@ -53,44 +56,41 @@ const see = (
 
 describe('visible', () => {
   it.each([
-    ['the label of an EdgeApplication', byApplication],
-    ['the annotation of KubeEdge', byKubeEdge],
-    ['the pool as topology key of OpenYurt', byOpenYurt('openyurt.io/nodepool')],
-    ['the zone as topology key, which OpenYurt takes for the pool', byOpenYurt('kubernetes.io/zone')],
-    [
-      'a list of topology keys, of which the widest counts',
-      byOpenYurt('kubernetes.io/hostname, openyurt.io/nodepool'),
-    ],
-  ])('keeps to the pool by %s', (_, asked) => {
-    expect(see(asked, 'a1', 'a2')).toBe('seen SamePool');
-    expect(see(asked, 'a1', 'b1')).toBe('hidden OtherPool');
-    expect(see(asked, 'p1', 'p2')).toBe('seen SamePool');
-    expect(see(asked, 'a1', 'x')).toBe('hidden OtherPool');
-    expect(see(asked, 'x', 'x')).toBe('seen SameNode');
-    expect(see(asked, 'x', 'y')).toBe('hidden ClientWithoutPool');
-    expect(see(asked, 'a1')).toBe('hidden EndpointWithoutNode');
+    ['the label that EdgeApplications set', byApplication],
+    ['the KubeEdge annotation', byKubeEdge],
+    ['the OpenYurt topology key for pools', byOpenYurt('openyurt.io/nodepool')],
+    ['the zone topology key, which OpenYurt treats as the pool', byOpenYurt('kubernetes.io/zone')],
+    ['the widest of several topology keys', byOpenYurt('kubernetes.io/hostname, openyurt.io/nodepool')],
+  ])('limits clients to their pool with %s', (_, restricted) => {
+    expect(see(restricted, 'a1', 'a2')).toBe('seen SamePool');
+    expect(see(restricted, 'a1', 'b1')).toBe('hidden OtherPool');
+    expect(see(restricted, 'p1', 'p2')).toBe('seen SamePool');
+    expect(see(restricted, 'a1', 'x')).toBe('hidden OtherPool');
+    expect(see(restricted, 'x', 'x')).toBe('seen SameNode');
+    expect(see(restricted, 'x', 'y')).toBe('hidden ClientWithoutPool');
+    expect(see(restricted, 'a1')).toBe('hidden EndpointWithoutNode');
   });
 
-  it('keeps to the node', () => {
-    const asked = byOpenYurt('kubernetes.io/hostname');
-    expect(see(asked, 'a1', 'a1')).toBe('seen SameNode');
-    expect(see(asked, 'a1', 'a2')).toBe('hidden OtherNode');
+  it('limits clients to their node', () => {
+    const restricted = byOpenYurt('kubernetes.io/hostname');
+    expect(see(restricted, 'a1', 'a1')).toBe('seen SameNode');
+    expect(see(restricted, 'a1', 'a2')).toBe('hidden OtherNode');
   });
 
   it.each([
-    ['nothing is asked for', plain],
-    ['the topology key is not known', byOpenYurt('example.com/rack')],
-    ['the topology keys end with everything', byOpenYurt('kubernetes.io/hostname,*')],
+    ['the Service has no restriction', plain],
+    ['the topology key is unknown', byOpenYurt('example.com/rack')],
+    ['the topology keys include "*"', byOpenYurt('kubernetes.io/hostname,*')],
     [
-      'the annotation of KubeEdge has another value',
+      'the KubeEdge annotation has another value',
       service({ annotations: { [SERVICE_TOPOLOGY_ANNOTATION]: 'x' } }),
     ],
-  ])('shows everything when %s', (_, asked) => {
-    expect(see(asked, 'a1', 'b1')).toBe('seen NotScoped');
-    expect(see(asked, 'a1')).toBe('seen NotScoped');
+  ])('shows all endpoints if %s', (_, restricted) => {
+    expect(see(restricted, 'a1', 'b1')).toBe('seen NotScoped');
+    expect(see(restricted, 'a1')).toBe('seen NotScoped');
   });
 
-  it('holds to all that is asked for at once', () => {
+  it('applies all restrictions of a Service together', () => {
     const both = service({
       labels: { [EDGE_APPLICATION_LABEL]: 'app' },
       annotations: { [TOPOLOGY_KEYS_ANNOTATION]: 'kubernetes.io/hostname' },
@@ -98,17 +98,17 @@ describe('visible', () => {
     expect(see(both, 'a1', 'a2')).toBe('hidden OtherNode');
   });
 
-  it('withholds when the Service is not known', () => {
+  it('hides endpoints of an unknown Service', () => {
     expect(see(undefined, 'a1', 'a1')).toBe('hidden UnknownService');
   });
 
-  it('shows an ingress controller its pool only, with nothing asked for', () => {
+  it('limits an ingress controller to its pool even without a restriction on the Service', () => {
     expect(see(plain, 'p1', 'p2', true)).toBe('seen SamePool');
     expect(see(plain, 'p1', 'a1', true)).toBe('hidden OtherPool');
     expect(see(undefined, 'p1', 'p2', true)).toBe('hidden UnknownService');
   });
 
-  it('shows an ingress controller in no pool what the Service lets everybody see', () => {
+  it('treats an ingress controller outside every pool like any other client', () => {
     expect(see(plain, 'x', 'a1', true)).toBe('seen NotScoped');
     expect(see(plain, 'x', undefined, true)).toBe('seen NotScoped');
     expect(see(byApplication, 'x', 'a1', true)).toBe('hidden ClientWithoutPool');
@@ -116,9 +116,9 @@ describe('visible', () => {
 });
 
 describe('filters', () => {
-  const view: View = { membership, service: byKubeEdge, clientNode: 'a1' };
+  const view: ClientView = { membership, service: byKubeEdge, clientNode: 'a1' };
 
-  it('give the same object back when nothing is withheld', () => {
+  it('return the same object if nothing is withheld', () => {
     const whole = slice(['a1', 'a2']);
     expect(filterEndpointSlice(whole, view).object).toBe(whole);
     const endpoints: Endpoints = {
@@ -130,7 +130,7 @@ describe('filters', () => {
     expect(filterEndpoints(endpoints, view).object).toBe(endpoints);
   });
 
-  it('keep a slice of which nothing is left, and read the node of a v1beta1 slice', () => {
+  it('keep an empty slice, and read the node name of a v1beta1 slice', () => {
     const old = slice([undefined]);
     old.endpoints = [
       { addresses: ['10.0.0.1'], ...{ topology: { 'kubernetes.io/hostname': 'a2' } } },
@@ -140,7 +140,7 @@ describe('filters', () => {
     expect(filterEndpointSlice(slice(['b1']), view).object.endpoints).toEqual([]);
   });
 
-  it('drop addresses that are not ready too, and subsets of which nothing is left', () => {
+  it('drop hidden addresses that are not ready, and empty subsets', () => {
     const { object, withheld } = filterEndpoints(
       {
         apiVersion: 'v1',
@@ -158,29 +158,29 @@ describe('filters', () => {
   });
 });
 
-describe('against an oracle that lists the nodes a client may see', () => {
+describe('compared with a model that lists the nodes a client may see', () => {
   const NODES = ['n1', 'n2', 'n3', 'n4'];
   const pools = fc.record({
     NodePool: fc.dictionary(fc.constantFrom(...NODES), fc.constantFrom('p', 'q')),
     NodeGroup: fc.dictionary(fc.constantFrom(...NODES), fc.constantFrom('g', 'h')),
   });
-  const asked = fc.constantFrom(
-    { asked: plain, node: false, kinds: undefined },
-    { asked: byApplication, node: false, kinds: ['NodeGroup', 'NodePool'] as PoolKind[] },
-    { asked: byKubeEdge, node: false, kinds: ['NodeGroup', 'NodePool'] as PoolKind[] },
+  const restriction = fc.constantFrom(
+    { service: plain, node: false, kinds: undefined },
+    { service: byApplication, node: false, kinds: ['NodeGroup', 'NodePool'] as PoolKind[] },
+    { service: byKubeEdge, node: false, kinds: ['NodeGroup', 'NodePool'] as PoolKind[] },
     {
-      asked: byOpenYurt('openyurt.io/nodepool'),
+      service: byOpenYurt('openyurt.io/nodepool'),
       node: false,
       kinds: ['NodePool', 'NodeGroup'] as PoolKind[],
     },
-    { asked: byOpenYurt('kubernetes.io/hostname'), node: true, kinds: undefined },
+    { service: byOpenYurt('kubernetes.io/hostname'), node: true, kinds: undefined },
   );
 
   it('keeps exactly the endpoints on those nodes', () => {
     fc.assert(
       fc.property(
         pools,
-        asked,
+        restriction,
         fc.constantFrom(...NODES),
         fc.array(fc.option(fc.constantFrom(...NODES), { nil: undefined })),
         (inPool, how, client, nodes) => {
@@ -194,7 +194,7 @@ describe('against an oracle that lists the nodes a client may see', () => {
           const lookup: PoolLookup = { poolOf: (k, n) => inPool[k][n] };
           const { object } = filterEndpointSlice(slice(nodes), {
             membership: lookup,
-            service: how.asked,
+            service: how.service,
             clientNode: client,
           });
           expect(object.endpoints.map((e) => e.nodeName)).toEqual(nodes.filter((n) => allowed.has(n)));

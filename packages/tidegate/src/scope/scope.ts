@@ -10,64 +10,68 @@ import {
   TOPOLOGY_KEYS_ANNOTATION,
 } from '../api/index.ts';
 
-/** One restriction: how far clients see, and who asked for it. */
-export interface Rule {
-  /** The label or annotation of the Service, or `ingress-controller`. */
-  readonly asked: string;
-  readonly reach: 'node' | 'pool';
-  /** A node may be in a pool of each kind; the first kind that the client's node is in counts. */
+/** One restriction on what clients of a Service can see. */
+export interface ScopeRule {
+  /** What restricts the Service: the name of its label or annotation, or `ingress-controller`. */
+  readonly source: string;
+  /** Clients see endpoints on their own node only, or in their own pool only. */
+  readonly boundary: 'node' | 'pool';
+  /** A node can be in one pool of each kind. The first kind in this list that contains the client's node is used. */
   readonly kinds: readonly PoolKind[];
 }
 
-/** All restrictions hold together; without any, everything is seen. */
-export type Scope = readonly Rule[];
+/** An endpoint must satisfy every rule. Without rules, all endpoints are visible. */
+export type Scope = readonly ScopeRule[];
 
 const GROUPS_FIRST: readonly PoolKind[] = ['NodeGroup', 'NodePool'];
 const POOLS_FIRST: readonly PoolKind[] = ['NodePool', 'NodeGroup'];
 
-/** An ingress controller is the door of its pool, whatever the Services behind it say. */
-export const INGRESS_CONTROLLER_RULE: Rule = {
-  asked: 'ingress-controller',
-  reach: 'pool',
+/** An ingress controller in a pool serves that pool only, regardless of how the Services behind it are restricted. */
+export const INGRESS_CONTROLLER_RULE: ScopeRule = {
+  source: 'ingress-controller',
+  boundary: 'pool',
   kinds: POOLS_FIRST,
 };
 
-/** What the metadata of a Service asks for, in any of the three dialects. */
+/** Reads the restrictions of a Service from its metadata, in any of the three dialects. */
 export function scopeOf({ labels, annotations }: ObjectMeta): Scope {
-  const rules: Rule[] = [];
+  const rules: ScopeRule[] = [];
   if (labels?.[EDGE_APPLICATION_LABEL] !== undefined) {
-    rules.push({ asked: EDGE_APPLICATION_LABEL, reach: 'pool', kinds: GROUPS_FIRST });
+    rules.push({ source: EDGE_APPLICATION_LABEL, boundary: 'pool', kinds: GROUPS_FIRST });
   }
   if (annotations?.[SERVICE_TOPOLOGY_ANNOTATION] === SERVICE_TOPOLOGY_NODE_GROUP) {
-    rules.push({ asked: SERVICE_TOPOLOGY_ANNOTATION, reach: 'pool', kinds: GROUPS_FIRST });
+    rules.push({ source: SERVICE_TOPOLOGY_ANNOTATION, boundary: 'pool', kinds: GROUPS_FIRST });
   }
-  const reach = reachOfTopologyKeys(annotations?.[TOPOLOGY_KEYS_ANNOTATION]);
-  if (reach !== undefined) rules.push({ asked: TOPOLOGY_KEYS_ANNOTATION, reach, kinds: POOLS_FIRST });
+  const boundary = boundaryOfTopologyKeys(annotations?.[TOPOLOGY_KEYS_ANNOTATION]);
+  if (boundary !== undefined) rules.push({ source: TOPOLOGY_KEYS_ANNOTATION, boundary, kinds: POOLS_FIRST });
   return rules;
 }
 
-/** The part of a Service's metadata that decides: all that has to be remembered of it, and most Services have none. */
+/**
+ * The part of a Service's metadata that `scopeOf` reads. The hub keeps only this part in memory; for most Services it
+ * is empty.
+ */
 export function scopeMetadata({ labels, annotations }: ObjectMeta): ObjectMeta {
   return {
-    ...part('labels', labels, [EDGE_APPLICATION_LABEL]),
-    ...part('annotations', annotations, [SERVICE_TOPOLOGY_ANNOTATION, TOPOLOGY_KEYS_ANNOTATION]),
+    ...pick('labels', labels, [EDGE_APPLICATION_LABEL]),
+    ...pick('annotations', annotations, [SERVICE_TOPOLOGY_ANNOTATION, TOPOLOGY_KEYS_ANNOTATION]),
   };
 }
 
-function part(
+function pick(
   field: 'labels' | 'annotations',
   all: Record<string, string> | undefined,
   names: readonly string[],
 ): ObjectMeta {
-  const there = names.flatMap((name) => (all?.[name] === undefined ? [] : [[name, all[name]]]));
-  return there.length === 0 ? {} : { [field]: Object.fromEntries(there) };
+  const present = names.flatMap((name) => (all?.[name] === undefined ? [] : [[name, all[name]]]));
+  return present.length === 0 ? {} : { [field]: Object.fromEntries(present) };
 }
 
 /**
- * OpenYurt knows one key at a time, takes the zone for the pool, and ignores what it does not know. Of a list, as the
- * original topologyKeys had, the widest key counts: a narrower one before it only said what to prefer.
+ * OpenYurt accepts a single key, treats the zone as the pool, and ignores unknown keys. In a list, as in the former
+ * `topologyKeys` field of Kubernetes Services, a narrower key only stated a preference, so the widest key is used.
  */
-function reachOfTopologyKeys(value: string | undefined): Rule['reach'] | undefined {
+function boundaryOfTopologyKeys(value: string | undefined): ScopeRule['boundary'] | undefined {
   if (value === undefined) return undefined;
   const keys = value.split(',').map((key) => key.trim());
   if (keys.includes('*')) return undefined;

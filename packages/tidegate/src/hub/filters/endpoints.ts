@@ -8,13 +8,13 @@ import {
   serviceOfSlice,
 } from '@tidegate/kube';
 import {
+  type ClientView,
+  dependsOnPools,
   filterEndpointSlice,
   filterEndpoints,
   nodesOfEndpoints,
   nodesOfSlice,
-  poolsMatter,
-  type Reason,
-  type View,
+  type VisibilityReason,
 } from '../../scope/index.ts';
 
 const isEndpoints = (object: KubeObject): object is Endpoints => object.kind === 'Endpoints';
@@ -25,7 +25,7 @@ export const serviceOf = (object: KubeObject): string | undefined =>
 
 /** Drops the endpoints that may not be seen, and counts them by reason. */
 export class EndpointSieve {
-  readonly #count: (reason: Reason, endpoints: number) => void;
+  readonly #count: (reason: VisibilityReason, endpoints: number) => void;
 
   constructor(filter: string, metrics: Metrics) {
     const counter = metrics.counter('hub_endpoints_withheld_total', {
@@ -35,11 +35,11 @@ export class EndpointSieve {
     this.#count = (reason, endpoints) => counter.inc({ filter, reason }, endpoints);
   }
 
-  pass(object: KubeObject, view: View): KubeObject {
+  pass(object: KubeObject, view: ClientView): KubeObject {
     const { object: left, withheld } = isEndpoints(object)
       ? filterEndpoints(object, view)
       : filterEndpointSlice(object as EndpointSlice, view);
-    const byReason = new Map<Reason, number>();
+    const byReason = new Map<VisibilityReason, number>();
     for (const { reason } of withheld) byReason.set(reason, (byReason.get(reason) ?? 0) + 1);
     for (const [reason, endpoints] of byReason) this.#count(reason, endpoints);
     return left;
@@ -47,8 +47,8 @@ export class EndpointSieve {
 }
 
 /** The nodes whose pools decide what is seen of the object: none while nothing restricts it to a pool. */
-export function dependencyOnPools(object: KubeObject, view: View): string[] {
-  if (!poolsMatter(view)) return [];
+export function dependencyOnPools(object: KubeObject, view: ClientView): string[] {
+  if (!dependsOnPools(view)) return [];
   const nodes = isEndpoints(object) ? nodesOfEndpoints(object) : nodesOfSlice(object as EndpointSlice);
   nodes.add(view.clientNode);
   return Array.from(nodes, (node) => `node:${node}`);

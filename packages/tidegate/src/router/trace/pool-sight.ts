@@ -1,7 +1,12 @@
 import { type EndpointSlice, keyOf, type Node, type Service, serviceOfSlice } from '@tidegate/kube';
 import type { NodeGroup, NodePool, PoolKind } from '../../api/index.ts';
 import { Membership } from '../../pools/index.ts';
-import { filterEndpointSlice, judgeFor, type Verdict, type View } from '../../scope/index.ts';
+import {
+  type ClientView,
+  type EndpointVerdict,
+  endpointCheck,
+  filterEndpointSlice,
+} from '../../scope/index.ts';
 
 /** What decides which endpoints a router in a pool sees. */
 export interface PoolSight {
@@ -24,7 +29,7 @@ const ROUTER_NODE = '';
 /** EndpointSlices as a router in a pool sees them; without a pool, as they are. */
 export class SlicesOfPool {
   readonly #slices: readonly EndpointSlice[];
-  readonly #viewOf: ((service: string) => View) | undefined;
+  readonly #viewOf: ((service: string) => ClientView) | undefined;
 
   constructor(sight: PoolSight, pool: string | undefined) {
     this.#slices = sight.slices;
@@ -55,13 +60,13 @@ export class SlicesOfPool {
   /** All endpoints of a Service, with what is said about each. */
   judged(
     service: string,
-  ): { endpoint: SliceEndpoint; ports: EndpointSlice['ports']; verdict: Verdict | undefined }[] {
+  ): { endpoint: SliceEndpoint; ports: EndpointSlice['ports']; verdict: EndpointVerdict | undefined }[] {
     const view = this.#viewOf?.(service);
-    const judge = view && judgeFor(view);
+    const check = view && endpointCheck(view);
     return this.#slices
       .filter((slice) => serviceOfSlice(slice) === service)
       .flatMap(({ endpoints, ports }) =>
-        (endpoints ?? []).map((endpoint) => ({ endpoint, ports, verdict: judge?.(endpoint.nodeName) })),
+        (endpoints ?? []).map((endpoint) => ({ endpoint, ports, verdict: check?.(endpoint.nodeName) })),
       );
   }
 }

@@ -49,7 +49,7 @@ function unusedOf({ endpoints, namespace, service }: Pool, slices: SlicesOfPool)
       used: false,
       why:
         verdict?.visible === false
-          ? `${verdict.reason}, by ${verdict.asked ?? 'nobody'}`
+          ? `${verdict.reason}, by ${verdict.source ?? 'an unknown rule'}`
           : stateOf(endpoint.conditions),
     }));
 }

@@ -2,7 +2,7 @@
 
 import type { KubeObject, Metrics } from '@tidegate/kube';
 import { INGRESS_CONTROLLER_USER_AGENTS } from '../../../api/index.ts';
-import type { View } from '../../../scope/index.ts';
+import type { ClientView } from '../../../scope/index.ts';
 import { dependencyOnPools, EndpointSieve } from '../endpoints.ts';
 import type { Filter, FilterContext } from '../filter.ts';
 import { ENDPOINT } from '../resources.ts';
@@ -23,7 +23,7 @@ export function ingressEndpoints(metrics: Metrics): Filter {
   };
 }
 
-const viewOf = ({ membership, nodeName }: FilterContext): View => ({
+const viewOf = ({ membership, nodeName }: FilterContext): ClientView => ({
   membership,
   clientNode: nodeName,
   service: ANY_SERVICE,

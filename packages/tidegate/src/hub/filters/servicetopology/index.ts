@@ -5,7 +5,7 @@
 
 import type { KubeObject, Metrics } from '@tidegate/kube';
 import { SERVICE_CLIENT_USER_AGENTS } from '../../../api/index.ts';
-import type { View } from '../../../scope/index.ts';
+import type { ClientView } from '../../../scope/index.ts';
 import { dependencyOnPools, EndpointSieve, serviceOf } from '../endpoints.ts';
 import type { Filter, FilterContext } from '../filter.ts';
 import { ENDPOINT } from '../resources.ts';
@@ -26,7 +26,7 @@ export function serviceTopology(metrics: Metrics): Filter {
   };
 }
 
-function viewOf(object: KubeObject, context: FilterContext): View {
+function viewOf(object: KubeObject, context: FilterContext): ClientView {
   const key = serviceOf(object);
   return {
     membership: context.membership,

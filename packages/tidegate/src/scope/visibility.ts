@@ -1,0 +1,114 @@
+import type { KubeObject } from '@tidegate/kube';
+import type { PoolKind } from '../api/index.ts';
+import { INGRESS_CONTROLLER_RULE, type Scope, type ScopeRule, scopeOf } from './scope.ts';
+
+/** Looks up the pool of a node. The Membership index of `pools/` implements it. */
+export interface PoolLookup {
+  poolOf(kind: PoolKind, node: string): string | undefined;
+}
+
+/** Why an endpoint is visible or not. Also a label value of the hub's metrics. */
+export type VisibilityReason =
+  | 'NotScoped'
+  | 'SameNode'
+  | 'SamePool'
+  | 'OtherNode'
+  | 'OtherPool'
+  | 'ClientWithoutPool'
+  | 'EndpointWithoutNode'
+  | 'UnknownService';
+
+export interface EndpointVerdict {
+  visible: boolean;
+  reason: VisibilityReason;
+  /** The label or annotation of the Service that the decision is based on, or `ingress-controller`. */
+  source?: string;
+}
+
+/** One client that looks at the endpoints of one Service. */
+export interface ClientView {
+  membership: PoolLookup;
+  /** Undefined if the Service could not be looked up. */
+  service: KubeObject | undefined;
+  clientNode: string;
+  /**
+   * The client is an ingress controller. In a pool it sees the endpoints of that pool only. Outside every pool it is
+   * treated like any other client.
+   */
+  ingressController?: boolean;
+}
+
+/** Decides about one endpoint by the name of its node. */
+export type EndpointCheck = (nodeName: string | undefined) => EndpointVerdict;
+
+/** Returns whether the client may see this endpoint, and why. */
+export const visible = (view: ClientView & { endpoint: { nodeName?: string } }): EndpointVerdict =>
+  endpointCheck(view)(view.endpoint.nodeName);
+
+/** The check of an unrestricted client. Callers compare with it to skip the pass over all endpoints. */
+export const allVisible: EndpointCheck = () => NOT_SCOPED;
+
+/** Prepares the check for all endpoints of one Service, so that what they share is looked up once. */
+export function endpointCheck(view: ClientView): EndpointCheck {
+  if (view.service === undefined) return () => UNKNOWN_SERVICE;
+  const checks = scopeFor(view, view.service)
+    .filter((rule) => rule !== INGRESS_CONTROLLER_RULE || isInPool(rule, view))
+    .map((rule) => checkFor(rule, view));
+  const [first] = checks;
+  if (first === undefined) return allVisible;
+  return checks.length === 1 ? first : (nodeName) => strictest(checks, nodeName);
+}
+
+/** Whether the result depends on pool membership, so that it must be computed again when a node changes its pool. */
+export const dependsOnPools = (view: ClientView): boolean =>
+  view.service !== undefined && scopeFor(view, view.service).some(({ boundary }) => boundary === 'pool');
+
+const NOT_SCOPED: EndpointVerdict = { visible: true, reason: 'NotScoped' };
+/** An unknown Service may be restricted. Withholding an endpoint for a while is better than leaking it. */
+const UNKNOWN_SERVICE: EndpointVerdict = { visible: false, reason: 'UnknownService' };
+
+function scopeFor({ ingressController }: ClientView, service: KubeObject): Scope {
+  const scope = scopeOf(service.metadata);
+  return ingressController === true ? [INGRESS_CONTROLLER_RULE, ...scope] : scope;
+}
+
+const isInPool = ({ kinds }: ScopeRule, { membership, clientNode }: ClientView): boolean =>
+  kinds.some((kind) => membership.poolOf(kind, clientNode) !== undefined);
+
+/** The first verdict that hides the endpoint, or else the verdict of the last check. */
+function strictest(checks: readonly EndpointCheck[], nodeName: string | undefined): EndpointVerdict {
+  let verdict = NOT_SCOPED;
+  for (const check of checks) {
+    verdict = check(nodeName);
+    if (!verdict.visible) break;
+  }
+  return verdict;
+}
+
+/** Verdicts are created once per view, not once per endpoint: a large Service has thousands of endpoints. */
+function checkFor(rule: ScopeRule, { membership, clientNode }: ClientView): EndpointCheck {
+  const verdict = (isVisible: boolean, reason: VisibilityReason): EndpointVerdict => ({
+    visible: isVisible,
+    reason,
+    source: rule.source,
+  });
+  const sameNode = verdict(true, 'SameNode');
+  const withoutNode = verdict(false, 'EndpointWithoutNode');
+  const otherNode = rule.boundary === 'node' ? always(verdict(false, 'OtherNode')) : checkPool();
+  return (nodeName) => {
+    if (nodeName === undefined || nodeName === '') return withoutNode;
+    return nodeName === clientNode ? sameNode : otherNode(nodeName);
+  };
+
+  function checkPool(): (nodeName: string) => EndpointVerdict {
+    const kind = rule.kinds.find((each) => membership.poolOf(each, clientNode) !== undefined);
+    // Two nodes without a pool are not in the same pool.
+    if (kind === undefined) return always(verdict(false, 'ClientWithoutPool'));
+    const pool = membership.poolOf(kind, clientNode);
+    const samePool = verdict(true, 'SamePool');
+    const otherPool = verdict(false, 'OtherPool');
+    return (nodeName) => (membership.poolOf(kind, nodeName) === pool ? samePool : otherPool);
+  }
+}
+
+const always = (verdict: EndpointVerdict) => (): EndpointVerdict => verdict;
