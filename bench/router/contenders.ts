@@ -25,7 +25,7 @@ const driverOptions = (directory: string): DriverOptions => ({
 
 /** Ours: nginx with routes as data. */
 export async function startLuaRouter(directory: string, routes: Routes): Promise<Contender> {
-  const driver = new NginxDriver(driverOptions(join(directory, 'lua')), { logger: silentLogger });
+  const driver = new NginxDriver(driverOptions(join(directory, 'lua')), { log: silentLogger });
   const { http } = await driver.start();
   await driver.apply(deltaOf(routes));
   const { master } = await driver.processes();
@@ -54,7 +54,7 @@ export async function startEmbeddedRouter(directory: string, routes: Routes): Pr
 
 /** What runs in that process. */
 export async function runEmbeddedRouter([directory = '', routes = '']: string[]): Promise<void> {
-  const driver = new EmbeddedDriver(driverOptions(directory), { logger: silentLogger });
+  const driver = new EmbeddedDriver(driverOptions(directory), { log: silentLogger });
   const { http } = await driver.start();
   await driver.apply(deltaOf(JSON.parse(routes) as Routes));
   process.once('SIGTERM', () => process.exit());

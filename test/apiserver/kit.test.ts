@@ -23,7 +23,7 @@ let server: Awaited<ReturnType<typeof startApiServer>>;
 let client: KubeClient;
 
 const start = async (port: number): ReturnType<typeof startApiServer> =>
-  startApiServer({ directory, port, logger: silentLogger, version: 'test' });
+  startApiServer({ directory, port, log: silentLogger, version: 'test' });
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'tidegate-kit-'));

@@ -22,7 +22,7 @@ const SELF = {
 };
 
 beforeAll(async () => {
-  edge = await Edge.start({ logger: log });
+  edge = await Edge.start({ log });
   await edge.admin.create(SECRETS, {
     apiVersion: 'v1',
     kind: 'Secret',

@@ -122,7 +122,7 @@ describe('the rights of a hub', () => {
       socket,
       disabledFilters: [],
       version: 'test',
-      logger: collecting(refused),
+      log: collecting(refused),
     });
     const client = new Client('http://hub', { socketPath: socket });
     try {

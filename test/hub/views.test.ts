@@ -35,7 +35,7 @@ let views: Views;
 const link = new SwitchedLink();
 
 const startServer = async (port: number): ReturnType<typeof startApiServer> =>
-  startApiServer({ directory: join(directory, 'server'), port, logger: silentLogger, version: 'test' });
+  startApiServer({ directory: join(directory, 'server'), port, log: silentLogger, version: 'test' });
 
 async function cut(): Promise<number> {
   const { port } = server;

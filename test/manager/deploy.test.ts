@@ -68,7 +68,7 @@ describe('the manager with nothing but the rights of its ServiceAccount', () => 
       client: admin,
       clusterCidr: '127.100.0.0/16',
       nodeGraceMs: 600_000,
-      logger: silentLogger,
+      log: silentLogger,
       metrics: new Metrics(),
       signal: stop.signal,
     });
@@ -79,7 +79,7 @@ describe('the manager with nothing but the rights of its ServiceAccount', () => 
     manager = await startManager(account, {
       installDefinitions: false,
       leaderElection: true,
-      logger: collecting(forbidden),
+      log: collecting(forbidden),
     });
   });
   afterAll(async () => {

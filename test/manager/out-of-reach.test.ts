@@ -36,7 +36,7 @@ beforeAll(async () => {
     client,
     clusterCidr: '127.100.0.0/16',
     nodeGraceMs: LEASE_SECONDS * 1000,
-    logger: silentLogger,
+    log: silentLogger,
     metrics: new Metrics(),
     signal: stop.signal,
   });

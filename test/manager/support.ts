@@ -33,7 +33,7 @@ export async function startManager(
       routerImage: 'tidegate',
       leaderElection: false,
       installDefinitions: true,
-      logger: silentLogger,
+      log: silentLogger,
       metrics: new Metrics(),
       signal: stop.signal,
       onReady: ({ healthPort }) => ready(healthPort),

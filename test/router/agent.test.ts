@@ -55,7 +55,7 @@ class Running {
       admin: { host: '127.0.0.1', port: 0 },
       noticeMs: 0,
       drainMs: 1_000,
-      logger: silentLogger,
+      log: silentLogger,
       metrics: new Metrics(),
       signal: this.#stop.signal,
       onListening: ({ admin }) => {

@@ -64,7 +64,7 @@ async function routing(driver: Driver, work: (ports: Listening) => Promise<void>
       admin: { host: '127.0.0.1', port: 0 },
       noticeMs: 0,
       drainMs: 1_000,
-      logger: silentLogger,
+      log: silentLogger,
       metrics: new Metrics(),
       signal: stop.signal,
       onListening: resolve,
@@ -116,7 +116,7 @@ async function askedBackends(ports: Listening, count: number): Promise<string[]>
 // Seconds on a machine that has nothing else to do.
 describe('200 routes, 1,000 endpoints and 50 certificates change', { timeout: 240_000 }, () => {
   it('while nginx serves every request, in the same processes', async () => {
-    const driver = new NginxDriver(options(), { logger: silentLogger });
+    const driver = new NginxDriver(options(), { log: silentLogger });
     await routing(driver, async (ports) => {
       const before = await driver.processes();
       await churn(ports);
@@ -125,6 +125,6 @@ describe('200 routes, 1,000 endpoints and 50 certificates change', { timeout: 24
   });
 
   it('while the embedded data plane serves every request', async () => {
-    await routing(new EmbeddedDriver(options(), { logger: silentLogger }), churn);
+    await routing(new EmbeddedDriver(options(), { log: silentLogger }), churn);
   });
 });

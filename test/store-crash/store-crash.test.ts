@@ -88,7 +88,7 @@ it(`loses nothing acknowledged in ${ROUNDS} kills`, async () => {
   const ledger = new Ledger();
   for (let round = 0; round < ROUNDS; round += 1) {
     ledger.add(await runAndKill(data));
-    const store = await openStore({ directory: data, logger: { warn: () => {}, error: () => {} } });
+    const store = await openStore({ directory: data, log: { warn: () => {}, error: () => {} } });
     ledger.check(store);
     await store.close();
   }

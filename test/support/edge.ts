@@ -30,7 +30,7 @@ const HUB_MANIFESTS = join(import.meta.dirname, '../../deploy/hub.yaml');
 
 export interface EdgeOptions {
   disabledFilters?: string[];
-  logger?: Logger;
+  log?: Logger;
   /** Something that can be made to lie stands before the API server. */
   front?: boolean;
   clock?: Clock;
@@ -131,7 +131,7 @@ export class Edge {
       disabledFilters: this.#options.disabledFilters ?? [],
       clientCa: config.ca ?? '',
       version: 'test',
-      logger: this.#options.logger ?? silentLogger,
+      log: this.#options.log ?? silentLogger,
       clock: this.#options.clock ?? systemClock,
     });
     await this.hub.ready;

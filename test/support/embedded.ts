@@ -20,7 +20,7 @@ export interface Embedded {
 /** An embedded API server on a free port, with a data directory of its own that goes away with it. */
 export async function startEmbedded(): Promise<Embedded> {
   const directory = await mkdtemp(join(tmpdir(), 'tidegate-test-'));
-  const start = (port: number) => startApiServer({ directory, port, logger: silentLogger, version: 'test' });
+  const start = (port: number) => startApiServer({ directory, port, log: silentLogger, version: 'test' });
   let server = await start(0);
   const kubeconfig = join(directory, 'kubeconfig');
   server.writeAdminKubeconfig(kubeconfig);

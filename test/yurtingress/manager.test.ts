@@ -39,7 +39,7 @@ beforeAll(async () => {
     client,
     clusterCidr: '127.100.0.0/16',
     nodeGraceMs: 600_000,
-    logger: silentLogger,
+    log: silentLogger,
     metrics: new Metrics(),
     signal,
   });

@@ -1,17 +1,20 @@
-/** The part of a pino logger that this folder uses. */
-export interface DiskLogger {
-  warn(details: object, message: string): void;
-  error(details: object, message: string): void;
+/** The fields of one log line. An error goes into `err`, the field that pino serializes; `error` does not compile. */
+export interface DiskLogFields {
+  readonly err?: unknown;
+  readonly error?: never;
+  readonly [field: string]: unknown;
 }
 
-/** Without a logger nothing is lost: it goes where Node reports its own warnings. */
-export const processLogger: DiskLogger = {
-  warn: (details, message) => emit(details, message),
-  error: (details, message) => emit(details, message),
-};
+/** The part of a logger that this package uses. A pino logger satisfies it as it is. */
+export interface DiskLogger {
+  warn(fields: DiskLogFields, message: string): void;
+  error(fields: DiskLogFields, message: string): void;
+}
 
-function emit(details: object, message: string): void {
-  const error = 'err' in details ? details.err : undefined;
-  const reason = error instanceof Error ? (error.stack ?? error.message) : undefined;
-  process.emitWarning(message, { type: 'DiskWarning', detail: reason });
+/** The default: reports problems the way Node reports its own warnings, so that none goes unnoticed. */
+export const processLogger: DiskLogger = { warn: emit, error: emit };
+
+function emit({ err }: DiskLogFields, message: string): void {
+  const detail = err instanceof Error ? (err.stack ?? err.message) : undefined;
+  process.emitWarning(message, { type: 'DiskWarning', detail });
 }

@@ -56,14 +56,14 @@ export class MapFile {
   static async recover(
     path: string,
     openOutput: OpenOutput,
-    logger: DiskLogger,
+    log: DiskLogger,
     onChange: (change: PlacedChange) => void,
   ): Promise<MapFile> {
     const input = await open(path, 'r');
     let output: OutputFile | undefined;
     try {
       await checkHeader(input, path);
-      const end = await replay(input, path, logger, onChange);
+      const end = await replay(input, path, log, onChange);
       output = await openOutput(path);
       const file = new MapFile(path, output, input, end);
       await file.#cut();
@@ -185,7 +185,7 @@ async function checkHeader(input: FileHandle, path: string): Promise<void> {
 async function replay(
   input: FileHandle,
   path: string,
-  logger: DiskLogger,
+  log: DiskLogger,
   onChange: (change: PlacedChange) => void,
 ): Promise<number> {
   const end = await readFrames(input, HEADER_SIZE, (payload, offset) => {
@@ -200,6 +200,6 @@ async function replay(
     throw corruptFile(path, end.offset, 'a checksum is wrong, and more stands behind it');
   }
   const { size } = await input.stat();
-  logger.warn({ file: path, bytes: size - end.offset }, 'cut off a write that a crash left unfinished');
+  log.warn({ file: path, bytes: size - end.offset }, 'cut off a write that a crash left unfinished');
   return end.offset;
 }

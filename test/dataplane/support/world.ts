@@ -10,7 +10,7 @@ import { type Change, delta } from './words.ts';
 /** What a data plane is made of, whichever it is. */
 export type MakeDriver = (
   options: DriverOptions & { accessLog: string },
-  dependencies: { logger: Logger },
+  dependencies: { log: Logger },
 ) => Driver | Promise<Driver>;
 
 /** A data plane with endpoints behind it. */
@@ -37,7 +37,7 @@ export class World {
         accessLog: join(directory, 'access.log'),
         defaults: { connectTimeoutMs: 5_000, readTimeoutMs: 20_000, maxBodyBytes: 0, ...defaults },
       },
-      { logger: silentLogger },
+      { log: silentLogger },
     );
     const world = new World(driver, directory, await driver.start(first && delta(0, 1, first)));
     if (first !== undefined) world.#generation = 1;

@@ -15,12 +15,12 @@ export interface ControllersOptions {
   options: WriteOptions;
   pki: Pki;
   authorizer: Authorizer;
-  logger: Logger;
+  log: Logger;
   metrics: Metrics;
 }
 
 export function startControllers(options: ControllersOptions): { close(): Promise<void> } {
-  const { core, options: write, logger, metrics } = options;
+  const { core, options: write, log, metrics } = options;
   const workers: Record<string, WorkerOptions> = {
     'custom-resource-definitions': {
       make: (enqueue) => new CrdRegistrar(core, write, enqueue),
@@ -30,7 +30,7 @@ export function startControllers(options: ControllersOptions): { close(): Promis
     namespaces: { make: (enqueue) => new NamespaceCollector(core, write, enqueue), concurrency: 4 },
     certificates: { make: (enqueue) => new CsrController(core, write, options, enqueue), concurrency: 1 },
   };
-  return startWorkers(workers, { store: core.store, logger, metrics });
+  return startWorkers(workers, { store: core.store, log, metrics });
 }
 
 /** A queue's keys are strings; the collector's are places in the store. */

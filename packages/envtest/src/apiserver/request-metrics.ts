@@ -5,7 +5,7 @@ const BUCKETS = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 5, 10, 30, 6
 const READS = new Set(['get', 'list', 'watch']);
 
 /** Counts requests under the real server's names, and writes an audit line for every write. */
-export function requestMetrics(metrics: Metrics, logger: Logger): (record: RequestRecord) => void {
+export function requestMetrics(metrics: Metrics, log: Logger): (record: RequestRecord) => void {
   const labels = ['verb', 'group', 'version', 'resource', 'subresource'];
   const total = metrics.counter('apiserver_request_total', {
     help: 'Requests, by what they asked for and how they were answered.',
@@ -23,7 +23,7 @@ export function requestMetrics(metrics: Metrics, logger: Logger): (record: Reque
     total.inc({ ...where, code: String(code) });
     if (verb !== 'watch') duration.observe(where, seconds);
     if (READS.has(verb)) return;
-    logger.debug(
+    log.debug(
       { user: user?.username, verb, group, resource, subresource, namespace, name, code, seconds },
       'audit',
     );

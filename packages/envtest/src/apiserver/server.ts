@@ -32,7 +32,7 @@ export interface ApiServerOptions {
   host?: string;
   /** 0 takes any free port. */
   port?: number;
-  logger: Logger;
+  log: Logger;
   /** Tidegate's own version, shown in `/version`. */
   version: string;
   /** Further names and addresses for the serving certificate. */
@@ -64,14 +64,14 @@ const SYSTEM: WriteOptions = {
  * closed already.
  */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
-  const { logger, host = '127.0.0.1' } = options;
+  const { log, host = '127.0.0.1' } = options;
   const now = options.now ?? ((): Date => new Date());
   const closers: (() => Promise<void> | void)[] = [];
   const close = async (): Promise<void> => {
     for (const closer of closers.splice(0).reverse()) await closer();
   };
   try {
-    const store = await openStore({ directory: join(options.directory, 'store'), logger });
+    const store = await openStore({ directory: join(options.directory, 'store'), log });
     closers.push(() => store.close());
     const pki = openPki({
       directory: join(options.directory, 'pki'),
@@ -110,7 +110,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     closers.push(() => resources.close());
     for (const definition of resources.definitions) registry.set(definition);
     await bootstrap(core, SYSTEM, bootstrapPolicy());
-    const controllers = startControllers({ core, options: SYSTEM, pki, authorizer, logger, metrics });
+    const controllers = startControllers({ core, options: SYSTEM, pki, authorizer, log, metrics });
     closers.push(() => controllers.close());
 
     let url = '';
@@ -128,8 +128,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       authorizer,
       documents,
       signal: stopping.signal,
-      onRequest: requestMetrics(metrics, logger),
-      onError: (error, info) => logger.error({ err: error, request: info }, 'request failed unexpectedly'),
+      onRequest: requestMetrics(metrics, log),
+      onError: (error, info) => log.error({ err: error, request: info }, 'request failed unexpectedly'),
     });
     const server = createServer(
       {
@@ -152,11 +152,9 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     const kubernetes = new KubernetesService(core, SYSTEM, { address, port });
     await kubernetes
       .publish()
-      .catch((error: unknown) =>
-        logger.warn({ err: error }, 'default/kubernetes is not right; trying again'),
-      );
+      .catch((error: unknown) => log.warn({ err: error }, 'default/kubernetes is not right; trying again'));
     const keeper = { make: kubernetes.worker.bind(kubernetes), concurrency: 1 };
-    const keeping = startWorkers({ 'kubernetes-service': keeper }, { store, logger, metrics });
+    const keeping = startWorkers({ 'kubernetes-service': keeper }, { store, log, metrics });
     closers.push(() => keeping.close());
     return {
       url,

@@ -15,7 +15,7 @@ export interface WorkerOptions {
 /** Runs workers by name, until they are closed. */
 export function startWorkers(
   workers: Record<string, WorkerOptions>,
-  { store, logger, metrics }: { store: Store; logger: Logger; metrics: Metrics },
+  { store, log, metrics }: { store: Store; log: Logger; metrics: Metrics },
 ): { close(): Promise<void> } {
   const stopping = new AbortController();
   const observers: ((change: Change) => void)[] = [];
@@ -25,7 +25,7 @@ export function startWorkers(
       name,
       concurrency,
       metrics,
-      log: logger,
+      log,
       reconcile: async (key) => worker?.reconcile(key),
     });
     worker = make((key) => controller.enqueue(key));

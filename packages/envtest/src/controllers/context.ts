@@ -16,7 +16,7 @@ export interface ControllerContext {
   /** A recorder that reports as this component, such as `deployment-controller`. */
   recorderFor(component: string): EventRecorder;
   metrics: Metrics;
-  logger: Logger;
+  log: Logger;
   clock: Clock;
 }
 

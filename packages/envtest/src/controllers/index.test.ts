@@ -33,7 +33,7 @@ let running: Promise<void>;
 const agents: Promise<void>[] = [];
 
 const startServer = (): Promise<Server> =>
-  startApiServer({ directory, port, logger: silentLogger, version: 'test' });
+  startApiServer({ directory, port, log: silentLogger, version: 'test' });
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'tidegate-controllers-'));
@@ -48,7 +48,7 @@ beforeEach(async () => {
       client,
       clusterCidr: '127.99.0.0/16',
       nodeGraceMs: GRACE_MS,
-      logger: silentLogger,
+      log: silentLogger,
       metrics: new Metrics(),
       signal,
       onSynced,

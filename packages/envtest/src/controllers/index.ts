@@ -39,7 +39,7 @@ import { statefulSetController } from './workloads/statefulset/index.ts';
 
 export interface ControllersOptions extends NodeOptions {
   client: KubeClient;
-  logger: Logger;
+  log: Logger;
   metrics: Metrics;
   clock?: Clock;
   signal: AbortSignal;
@@ -67,15 +67,15 @@ const controllersOf = (options: NodeOptions): MakeController[] => [
 
 /** Runs all controllers of the cluster until the signal is aborted and what was begun has ended. */
 export async function runControllers(options: ControllersOptions): Promise<void> {
-  const { client, logger, metrics, clock = systemClock, onSynced } = options;
-  const informers = new Informers(client, { transform: withoutManagedFields, clock, log: logger });
+  const { client, log, metrics, clock = systemClock, onSynced } = options;
+  const informers = new Informers(client, { transform: withoutManagedFields, clock, log });
   const recorders: EventRecorder[] = [];
   const recorderFor = (component: string): EventRecorder => {
-    const recorder = new EventRecorder(client, { component, clock, log: logger });
+    const recorder = new EventRecorder(client, { component, clock, log });
     recorders.push(recorder);
     return recorder;
   };
-  const context = { client, informers, recorderFor, metrics, logger, clock };
+  const context = { client, informers, recorderFor, metrics, log, clock };
   const controllers = controllersOf(options).map((make) => make(context));
   const { controller: stop, release } = childController(options.signal);
   // Every controller and every cache listens to it.

@@ -65,7 +65,7 @@ async function startNode(): Promise<Agent> {
     path: process.env.PATH ?? '',
     kubernetesVersion: 'v1.36.4',
     version: 'test',
-    logger: silentLogger,
+    log: silentLogger,
   });
   // What the IPAM controller does.
   await cluster.admin.patch(NODES, { name: NODE }, 'merge', { spec: { podCIDR: `${RANGE}.0/24` } });

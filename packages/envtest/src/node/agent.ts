@@ -44,7 +44,7 @@ export interface AgentOptions {
   path: string;
   kubernetesVersion: string;
   version: string;
-  logger: Logger;
+  log: Logger;
   clock?: Clock;
   /** Gives up a start that is under way. */
   signal?: AbortSignal;
@@ -66,7 +66,7 @@ const WRITES_AT_ONCE = 8;
  * pods. Stop: the same backwards, so that pods are reached until they have ended.
  */
 export async function startAgent(options: AgentOptions): Promise<Agent> {
-  const { name, client, address, logger, clock = systemClock } = options;
+  const { name, client, address, log, clock = systemClock } = options;
   const closers: (() => Promise<void> | void)[] = [];
   const close = async (): Promise<void> => {
     for (const closer of closers.splice(0).reverse()) await closer();
@@ -76,21 +76,21 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const giveUp = (): void => stop.abort(options.signal?.reason);
   options.signal?.addEventListener('abort', giveUp, { once: true });
   try {
-    const recorder = new EventRecorder(client, { component: 'kubelet', instance: name, clock, log: logger });
+    const recorder = new EventRecorder(client, { component: 'kubelet', instance: name, clock, log });
     closers.push(() => recorder.close());
-    const informers = new Informers(client, { clock, log: logger });
+    const informers = new Informers(client, { clock, log });
     const nodes = informers.for(NODES, { fieldSelector: `metadata.name=${name}` });
     const pods = informers.for(PODS, { fieldSelector: `spec.nodeName=${name}` });
     const services = informers.for(SERVICES);
-    const logs = new FileLogs({ logger, clock });
+    const logs = new FileLogs({ log, clock });
     const parts = { nodeName: name, nodeIP: address, nodes, services, logs, clock };
     const runtime = await openProcessRuntime({ ...options, ...parts });
     closers.push(() => runtime.close());
     const lanes = new Lanes(WRITES_AT_ONCE);
-    const context = { client, lanes, runtime, recorder, hostIP: address, clock, log: logger };
+    const context = { client, lanes, runtime, recorder, hostIP: address, clock, log };
     const manager = await PodManager.open(context);
 
-    const registration = new Registration({ client, description: describe(options), clock, log: logger });
+    const registration = new Registration({ client, description: describe(options), clock, log });
     await registration.register(stop.signal);
     const running = Promise.all([informers.run(stop.signal), registration.run(stop.signal)]);
     closers.push(async () => {
@@ -106,7 +106,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       directory: options.stateDirectory,
       pods: manager,
       logs,
-      logger,
+      log,
       clock,
     });
     closers.push(() => server.close());
@@ -134,15 +134,15 @@ function describe(options: AgentOptions): NodeDescription {
 
 /** With an identity of their own, as kube-proxy is a program of its own elsewhere. Returns how to end it. */
 function runNodePorts(
-  { name, address, proxyClient, logger }: AgentOptions,
+  { name, address, proxyClient, log }: AgentOptions,
   recorder: EventRecorder,
   clock: Clock,
 ): () => Promise<void> {
   const stop = new AbortController();
-  const informers = new Informers(proxyClient, { clock, log: logger });
+  const informers = new Informers(proxyClient, { clock, log });
   const services = informers.for(SERVICES);
   const slices = informers.for(ENDPOINT_SLICES);
-  const nodePorts = new NodePorts({ nodeName: name, address, services, slices, recorder, logger, clock });
+  const nodePorts = new NodePorts({ nodeName: name, address, services, slices, recorder, log, clock });
   const running = Promise.all([informers.run(stop.signal), nodePorts.run(stop.signal)]);
   return async () => {
     stop.abort();

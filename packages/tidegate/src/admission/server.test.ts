@@ -31,7 +31,7 @@ beforeEach(async () => {
         },
       },
     ],
-    logger: silentLogger,
+    log: silentLogger,
   });
 });
 afterEach(async () => {

@@ -17,7 +17,7 @@ export interface ServerOptions {
   port: number;
   certificate: { certificate: string; key: string };
   rules: readonly AdmissionRule[];
-  logger: Logger;
+  log: Logger;
 }
 
 /** Answers an API server that asks whether something may be written. */
@@ -30,7 +30,7 @@ export class AdmissionServer {
   private constructor(options: ServerOptions) {
     const { certificate, key } = options.certificate;
     this.#rules = options.rules;
-    this.#log = options.logger;
+    this.#log = options.log;
     this.#server = createServer({ cert: certificate, key, minVersion: 'TLSv1.2' }, (request, response) => {
       this.#serve(request, response).catch((error: unknown) => {
         this.#log.error({ err: error, path: request.url }, 'admission request failed unexpectedly');

@@ -38,7 +38,7 @@ export async function runWebhook(options: WebhookOptions, signal: AbortSignal): 
     port,
     certificate: current.serving,
     rules,
-    logger: log,
+    log,
   });
   const forget = options.onChange?.(() => alarm.ring());
   try {

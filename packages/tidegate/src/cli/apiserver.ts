@@ -27,7 +27,7 @@ export function apiserverCommand(): Command {
 
 async function run(options: Options): Promise<void> {
   const started = performance.now();
-  const logger = pino({ level: options.logLevel }, pino.destination(2));
+  const log = pino({ level: options.logLevel }, pino.destination(2));
   const kubeconfig = resolve(options.kubeconfig);
   const stop = untilStopped();
   try {
@@ -37,7 +37,7 @@ async function run(options: Options): Promise<void> {
       directory: resolve(options.data),
       host: options.bind,
       port: options.port,
-      logger,
+      log,
       version: packageVersion(),
     });
     try {

@@ -34,7 +34,7 @@ async function run(options: Options): Promise<void> {
         client,
         clusterCidr: options.clusterCidr,
         nodeGraceMs: options.nodeGrace,
-        logger: pino({ level: options.logLevel }, pino.destination(2)),
+        log: pino({ level: options.logLevel }, pino.destination(2)),
         metrics: new Metrics(),
         signal: stop.signal,
         onSynced: () => process.send?.('ready'),

@@ -162,7 +162,7 @@ async function hubOptions(options: Options): Promise<HubOptions> {
     tls: tlsFiles(options),
     clientCa: await clientCa(options, config.config),
     version: packageVersion(),
-    logger: pino({ level: options.logLevel }, pino.destination(2)),
+    log: pino({ level: options.logLevel }, pino.destination(2)),
   };
 }
 

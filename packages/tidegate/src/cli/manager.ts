@@ -98,7 +98,7 @@ async function run(options: Options): Promise<void> {
         routerImage: options.routerImage,
         leaderElection: options.leaderElect,
         installDefinitions: options.installCrds === true,
-        logger: pino({ level: options.logLevel }, pino.destination(2)),
+        log: pino({ level: options.logLevel }, pino.destination(2)),
         metrics: new Metrics(),
         signal: stop.signal,
         onReady: () => process.send?.('ready'),

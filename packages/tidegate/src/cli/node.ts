@@ -52,13 +52,13 @@ export function nodeCommand(): Command {
 async function run(options: Options): Promise<void> {
   const stop = new AbortController();
   const stopped = untilStopped().then(() => stop.abort());
-  const logger = pino({ level: options.logLevel }, pino.destination(2));
+  const log = pino({ level: options.logLevel }, pino.destination(2));
   const clients: KubeClient[] = [];
   const open = async (path: string, program: string): Promise<KubeClient> => {
     const config = await loadConfig({ path, env: process.env });
     const userAgent = `${program}/${kubernetesVersion()}`;
     // Each part of a node tries again in its own time; a request that waits for a link would hold others up.
-    const client = new KubeClient(config, { userAgent, maxRetries: 0, log: logger });
+    const client = new KubeClient(config, { userAgent, maxRetries: 0, log });
     clients.push(client);
     return client;
   };
@@ -68,7 +68,7 @@ async function run(options: Options): Promise<void> {
         '--count is for --hollow nodes only; run one `tidegate node` for each real one.',
       );
     }
-    const node = await (options.hollow === true ? startHollow : start)(options, open, logger, stop.signal);
+    const node = await (options.hollow === true ? startHollow : start)(options, open, log, stop.signal);
     process.send?.('ready');
     await stopped;
     await node.close();
@@ -82,7 +82,7 @@ async function run(options: Options): Promise<void> {
 
 type Open = (path: string, program: string) => Promise<KubeClient>;
 
-async function start(options: Options, open: Open, logger: Logger, signal: AbortSignal) {
+async function start(options: Options, open: Open, log: Logger, signal: AbortSignal) {
   const { startAgent } = await import('@tidegate/envtest/node');
   const client = await open(options.kubeconfig, 'kubelet');
   const stateDirectory = resolve(options.state ?? `.tidegate/nodes/${options.name}`);
@@ -101,12 +101,12 @@ async function start(options: Options, open: Open, logger: Logger, signal: Abort
     path: process.env.PATH ?? '',
     kubernetesVersion: kubernetesVersion(),
     version: packageVersion(),
-    logger,
+    log,
     signal,
   });
 }
 
-async function startHollow(options: Options, open: Open, logger: Logger, signal: AbortSignal) {
+async function startHollow(options: Options, open: Open, log: Logger, signal: AbortSignal) {
   const { startHollowNodes } = await import('@tidegate/envtest/node');
   return startHollowNodes({
     name: options.name,
@@ -117,7 +117,7 @@ async function startHollow(options: Options, open: Open, logger: Logger, signal:
     kubernetesVersion: kubernetesVersion(),
     version: packageVersion(),
     clock: systemClock,
-    logger,
+    log,
     signal,
   });
 }

@@ -91,13 +91,13 @@ function parseAddress(text: string): string {
 async function run(options: Options): Promise<void> {
   const stop = new AbortController();
   void untilStopped().then(() => stop.abort());
-  const logger = pino({ level: options.logLevel }, pino.destination(2));
+  const log = pino({ level: options.logLevel }, pino.destination(2));
   try {
     const { chooseDriver, runRouter } = await import('../router/index.ts');
     const config = await loadConfig({ path: options.kubeconfig, env: process.env });
     const client = new KubeClient(config, {
       userAgent: `${ROUTER_USER_AGENT}/${packageVersion()}`,
-      log: logger,
+      log,
     });
     const { address, httpPort, httpsPort, accessLog, class: classNames, router, pool } = options;
     const stateDirectory = resolve(options.state);
@@ -107,7 +107,7 @@ async function run(options: Options): Promise<void> {
     const driver = await chooseDriver(
       options.dataplane,
       { address, httpPort, httpsPort, directory, className, defaults: DEFAULTS, accessLog },
-      { logger, metrics },
+      { log, metrics },
     );
     try {
       await runRouter({
@@ -121,7 +121,7 @@ async function run(options: Options): Promise<void> {
         admin: { host: address, port: options.adminPort },
         noticeMs: options.notice,
         drainMs: options.drain,
-        logger,
+        log,
         metrics,
         signal: stop.signal,
         onListening: (ports) => {

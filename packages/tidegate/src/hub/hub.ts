@@ -47,7 +47,7 @@ const LAST_CONTACT = 'last-contact';
  * and at last the listeners. Resolves when they listen, whether or not an API server can be reached.
  */
 export async function startHub(options: HubOptions): Promise<Hub> {
-  const { logger: log, clock = systemClock } = options;
+  const { log, clock = systemClock } = options;
   const closers: (() => Promise<void> | void)[] = [];
   const close = async (): Promise<void> => {
     for (const closer of closers.splice(0).reverse()) await closer();
@@ -205,7 +205,7 @@ async function nodeCredentials(
 }
 
 async function openUpstream(
-  { servers, lbMode, healthTimings, config, version, logger: log }: HubOptions,
+  { servers, lbMode, healthTimings, config, version, log }: HubOptions,
   { memory }: HubState,
   nodeCredentials: CredentialSource,
   metrics: Metrics,

@@ -31,6 +31,6 @@ export interface HubOptions {
   /** PEM; who signs the certificates of nodes. */
   clientCa: string;
   version: string;
-  logger: Logger;
+  log: Logger;
   clock?: Clock;
 }

@@ -48,7 +48,7 @@ export interface ManagerOptions {
   leaderElection: boolean;
   /** Whether to install our kinds; otherwise somebody else does, and the manager waits for them. */
   installDefinitions: boolean;
-  logger: Logger;
+  log: Logger;
   metrics: Metrics;
   clock?: Clock;
   signal: AbortSignal;
@@ -58,7 +58,7 @@ export interface ManagerOptions {
 
 /** Runs until the signal is aborted and everything has ended in order. Throws when it can not go on: then start it again. */
 export async function runManager(options: ManagerOptions): Promise<void> {
-  const { client, clock = systemClock, signal, metrics, logger: log } = options;
+  const { client, clock = systemClock, signal, metrics, log } = options;
   const health: Health = { reasons: ['admission is not served yet'] };
   const server = await HealthServer.listen({
     ...options.health,
@@ -88,7 +88,7 @@ async function work(
   health: Health,
   onReady: () => void,
 ): Promise<void> {
-  const { client, clock, signal, logger: log, metrics } = options;
+  const { client, clock, signal, log, metrics } = options;
   const informers = new Informers(client, { transform: withoutManagedFields, clock, log });
   const { membership, synced } = followMembership(informers);
   const recorder = new EventRecorder(client, { component: MANAGER, instance: options.identity, clock, log });
@@ -109,7 +109,7 @@ async function work(
 }
 
 async function serveAdmission(
-  { client, clock = systemClock, webhook, logger }: ManagerOptions,
+  { client, clock = systemClock, webhook, log }: ManagerOptions,
   { membership, informers }: Pick<PoolsContext, 'membership' | 'informers'>,
   { health, onReady }: { health: Health; onReady: () => void },
   signal: AbortSignal,
@@ -138,7 +138,7 @@ async function serveAdmission(
       secret: WEBHOOK_SECRET,
       fieldManager: MANAGER,
       clock,
-      log: logger,
+      log,
       onReady: () => {
         health.reasons = [];
         onReady();
@@ -176,7 +176,7 @@ async function lead(options: ManagerOptions, context: PoolsContext, signal: Abor
     ]);
   };
   if (!options.leaderElection) return runControllers(signal);
-  const { client, clock, identity, metrics, logger: log } = options;
+  const { client, clock, identity, metrics, log } = options;
   await new LeaderElector(client, { ...LEASE, identity, clock, metrics, log }).run(signal, runControllers);
 }
 

@@ -45,7 +45,7 @@ export class Agent {
 
   constructor(options: AgentOptions) {
     const { client, classNames, router, pool, agentName, driver, snapshot } = options;
-    const { clock, random, resolve, logger: log, metrics } = options;
+    const { clock, random, resolve, log, metrics } = options;
     const touch = (what: 'endpoints' | 'routes'): void => this.#programmer.touch(what);
     this.#options = options;
     // Until its L7Router is known it is for no host in particular.
@@ -135,7 +135,7 @@ export class Agent {
   }
 
   async #synced(signal: AbortSignal): Promise<void> {
-    const { client, clock, random, logger: log } = this.#options;
+    const { client, clock, random, log } = this.#options;
     const slices = await endpointSlices({ client, clock, random, log }, signal);
     await Promise.all([
       feed({

@@ -14,7 +14,7 @@ export class MissingDataPlaneError extends Error {
 export async function chooseDriver(
   dataPlane: DataPlane,
   options: DriverOptions & { accessLog?: string },
-  { logger, metrics }: { logger: Logger; metrics: Metrics },
+  { log, metrics }: { log: Logger; metrics: Metrics },
 ): Promise<Driver> {
   const chosen = metrics.gauge('tidegate_router_data_plane', {
     help: 'Always 1; what carries the bytes is in its label.',
@@ -22,15 +22,15 @@ export async function chooseDriver(
   });
   const embedded = (): Driver => {
     chosen.set({ name: 'embedded' }, 1);
-    return new EmbeddedDriver(options, { logger });
+    return new EmbeddedDriver(options, { log });
   };
   if (dataPlane === 'embedded') return embedded();
   const found = await findNginx();
   if ('nginx' in found) {
     chosen.set({ name: 'nginx' }, 1);
-    return new NginxDriver(options, { logger });
+    return new NginxDriver(options, { log });
   }
   if (dataPlane === 'nginx') throw new MissingDataPlaneError(found.missing);
-  logger.info({ reason: found.missing }, 'the embedded data plane carries the traffic');
+  log.info({ reason: found.missing }, 'the embedded data plane carries the traffic');
   return embedded();
 }

@@ -33,7 +33,7 @@ export interface RouterOptions {
   noticeMs: number;
   /** How long requests may take to end then. */
   drainMs: number;
-  logger: Logger;
+  log: Logger;
   metrics: Metrics;
   resolve?: Resolve;
   clock?: Clock;
@@ -48,7 +48,7 @@ export interface RouterOptions {
  * A start: state -> driver, with what was served last -> admin port -> caches -> current routes. A stop the same way back.
  */
 export async function runRouter(options: RouterOptions): Promise<void> {
-  const { stateDirectory: directory, classNames, router, pool, clock = systemClock, logger: log } = options;
+  const { stateDirectory: directory, classNames, router, pool, clock = systemClock, log } = options;
   makeChosenDirectory(directory, '--state');
   const unlock = await lockDirectory(directory);
   try {
@@ -64,7 +64,7 @@ export async function runRouter(options: RouterOptions): Promise<void> {
 }
 
 async function serve(options: RouterOptions, snapshot: Snapshot): Promise<void> {
-  const { driver, metrics, signal, logger: log } = options;
+  const { driver, metrics, signal, log } = options;
   const { clock = systemClock, random = Math.random, resolve = resolveByDns } = options;
   const agent = new Agent({ ...options, clock, random, resolve, snapshot });
   const listening = await agent.listen();

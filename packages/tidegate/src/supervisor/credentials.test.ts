@@ -16,7 +16,7 @@ let server: Awaited<ReturnType<typeof startApiServer>>;
 let admin: KubeClient;
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'tidegate-credentials-'));
-  server = await startApiServer({ directory, port: 0, logger: silentLogger, version: 'test' });
+  server = await startApiServer({ directory, port: 0, log: silentLogger, version: 'test' });
   server.writeAdminKubeconfig(join(directory, 'admin'));
   admin = new KubeClient(await loadConfig({ path: join(directory, 'admin'), env: {} }));
 });

@@ -13,12 +13,12 @@ interface CompactorOptions {
   directory: string;
   openOutput: OpenOutput;
   state: State;
-  log: Log;
+  wal: Log;
   /** Bytes of log behind the newest snapshot. */
   logBytes: number;
   /** A log of fewer bytes is not worth a snapshot. */
   leastBytes: number;
-  logger: DiskLogger;
+  log: DiskLogger;
 }
 
 export class Compactor {
@@ -37,14 +37,14 @@ export class Compactor {
    * snapshot is written while writes go on.
    */
   async appended(bytes: number): Promise<void> {
-    const { leastBytes, state, log, logger } = this.#options;
+    const { leastBytes, state, wal, log } = this.#options;
     this.#logBytes += bytes;
     if (this.#running !== undefined || this.#logBytes <= Math.max(leastBytes, state.bytes)) return;
     this.#logBytes = 0;
     try {
-      await log.rotate(state.revision + 1);
+      await wal.rotate(state.revision + 1);
     } catch (error) {
-      logger.warn({ err: error }, 'cannot begin a log segment; the log goes on growing');
+      log.warn({ err: error }, 'cannot begin a log segment; the log goes on growing');
       return;
     }
     const content = { revision: state.revision, entries: state.capture() };
@@ -60,14 +60,14 @@ export class Compactor {
 
   /** A failure costs nothing but disk: the log is complete without the snapshot, and the next one is tried later. */
   async #write(content: SnapshotContent): Promise<void> {
-    const { directory, openOutput, log, logger } = this.#options;
+    const { directory, openOutput, wal, log } = this.#options;
     try {
       await writeSnapshot(directory, openOutput, content, this.#stop.signal);
-      await log.removeUpTo(content.revision);
+      await wal.removeUpTo(content.revision);
       await this.#removeOlderThan(content.revision);
     } catch (error) {
       if (!this.#stop.signal.aborted)
-        logger.warn({ err: error }, 'cannot write a snapshot; the log goes on growing');
+        log.warn({ err: error }, 'cannot write a snapshot; the log goes on growing');
     }
   }
 

@@ -5,10 +5,10 @@ import { openTestStore, pod, put, told } from './testing.ts';
 
 async function storeOnFailingDisk(snapshotBytes?: number) {
   const directory = await temporaryDirectory();
-  const logger = recordingLogger();
+  const log = recordingLogger();
   const disk = failingDisk();
-  const store = await openTestStore({ directory, logger, openOutput: disk.openOutput, snapshotBytes });
-  return { directory, logger, disk, store };
+  const store = await openTestStore({ directory, log, openOutput: disk.openOutput, snapshotBytes });
+  return { directory, log, disk, store };
 }
 
 describe('a disk that refuses', () => {
@@ -97,10 +97,10 @@ describe('a disk that refuses', () => {
   });
 
   it('that has no room for a snapshot costs nothing but the snapshot', async () => {
-    const { directory, disk, logger, store } = await storeOnFailingDisk(500);
+    const { directory, disk, log, store } = await storeOnFailingDisk(500);
     disk.refused.set('open', 'ENOSPC');
     for (let index = 0; index < 20; index += 1) await put(store, pod('a'), `value ${index} of some length`);
-    expect(logger.messages).toContain('cannot begin a log segment; the log goes on growing');
+    expect(log.messages).toContain('cannot begin a log segment; the log goes on growing');
     disk.refused.clear();
     for (let index = 20; index < 60; index += 1) await put(store, pod('a'), `value ${index} of some length`);
     await store.close();

@@ -6,12 +6,12 @@ import { openStore } from './store.ts';
 import { openTestStore, pod, put, remove, told } from './testing.ts';
 
 /** A directory whose log holds the given number of commits; one object each. */
-async function writtenDirectory(commits: number): Promise<{ directory: string; log: string }> {
+async function writtenDirectory(commits: number): Promise<{ directory: string; logFile: string }> {
   const directory = await temporaryDirectory();
   const store = await openTestStore({ directory });
   for (let index = 0; index < commits; index += 1) await put(store, pod(`pod-${index}`), `value ${index}`);
   await store.close();
-  return { directory, log: join(directory, 'log-0000000000000002') };
+  return { directory, logFile: join(directory, 'log-0000000000000002') };
 }
 
 const filesOf = async (directory: string, kind: string) =>
@@ -81,19 +81,19 @@ describe('starting again', () => {
 
 describe('a torn end', () => {
   it('is cut off wherever the crash came, and nothing before it is lost', async () => {
-    const { directory, log } = await writtenDirectory(2);
-    const bytes = await readFile(log);
+    const { directory, logFile } = await writtenDirectory(2);
+    const bytes = await readFile(logFile);
     const ends = commitEnds(bytes);
     const torn = join(directory, 'torn');
     for (let length = 0; length <= bytes.length; length += 1) {
       await mkdir(torn);
       await writeFile(join(torn, 'log-0000000000000002'), bytes.subarray(0, length));
       const whole = ends.filter((end) => end <= length).length;
-      const store = await openStore({ directory: torn, logger: recordingLogger() });
+      const store = await openStore({ directory: torn, log: recordingLogger() });
       expect([length, store.revision, store.count('pods')]).toEqual([length, 1 + whole, whole]);
       await put(store, pod('next'), 'next');
       await store.close();
-      const again = await openStore({ directory: torn, logger: recordingLogger() });
+      const again = await openStore({ directory: torn, log: recordingLogger() });
       expect(again.revision).toBe(2 + whole);
       await again.close();
       await rm(torn, { recursive: true });
@@ -101,13 +101,13 @@ describe('a torn end', () => {
   });
 
   it('may also be blocks that never reached the disk', async () => {
-    const { directory, log } = await writtenDirectory(2);
-    const bytes = await readFile(log);
-    await writeFile(log, Buffer.concat([bytes, Buffer.alloc(5000)]));
-    const logger = recordingLogger();
-    const store = await openTestStore({ directory, logger });
+    const { directory, logFile } = await writtenDirectory(2);
+    const bytes = await readFile(logFile);
+    await writeFile(logFile, Buffer.concat([bytes, Buffer.alloc(5000)]));
+    const log = recordingLogger();
+    const store = await openTestStore({ directory, log });
     expect(store.revision).toBe(3);
-    expect(logger.messages).toEqual(['cut off a write that a crash left unfinished']);
+    expect(log.messages).toEqual(['cut off a write that a crash left unfinished']);
   });
 });
 
@@ -120,28 +120,28 @@ function commitEnds(bytes: Buffer): number[] {
 
 describe('damage', () => {
   it('of any byte before the last commit is refused, with file and offset', async () => {
-    const { directory, log } = await writtenDirectory(3);
-    const bytes = await readFile(log);
+    const { directory, logFile } = await writtenDirectory(3);
+    const bytes = await readFile(logFile);
     const ends = commitEnds(bytes);
     for (let at = 26; at < ends[1]!; at += 1) {
       const damaged = Buffer.from(bytes);
       damaged[at] = damaged[at]! ^ 0x10;
-      await writeFile(log, damaged);
+      await writeFile(logFile, damaged);
       const frameStart = at < ends[0]! ? 26 : ends[0]!;
-      await expect(openStore({ directory, logger: recordingLogger() })).rejects.toMatchObject({
+      await expect(openStore({ directory, log: recordingLogger() })).rejects.toMatchObject({
         code: 'corrupt',
-        message: expect.stringContaining(`${log} is damaged at byte ${frameStart}:`),
+        message: expect.stringContaining(`${logFile} is damaged at byte ${frameStart}:`),
       });
     }
   });
 
   it('of a header, a missing and a renamed segment are refused', async () => {
-    const { directory, log } = await writtenDirectory(1);
-    const bytes = await readFile(log);
-    await writeFile(log, Buffer.concat([Buffer.from('x'), bytes.subarray(1)]));
+    const { directory, logFile } = await writtenDirectory(1);
+    const bytes = await readFile(logFile);
+    await writeFile(logFile, Buffer.concat([Buffer.from('x'), bytes.subarray(1)]));
     await expect(openStore({ directory })).rejects.toMatchObject({ code: 'corrupt' });
-    await writeFile(log, bytes);
-    await rename(log, join(directory, 'log-0000000000000005'));
+    await writeFile(logFile, bytes);
+    await rename(logFile, join(directory, 'log-0000000000000005'));
     await expect(openStore({ directory })).rejects.toThrow(/from revision 2 on is missing/);
     await copyFile(join(directory, 'log-0000000000000005'), join(directory, 'log-0000000000000001'));
     await expect(openStore({ directory })).rejects.toThrow(/written for revision 2, and renamed/);
@@ -156,9 +156,7 @@ describe('damage', () => {
     const bytes = await readFile(snapshot);
     bytes[bytes.length - 1]! ^= 1;
     await writeFile(snapshot, bytes);
-    await expect(openStore({ directory, logger: recordingLogger() })).rejects.toThrow(
-      `${snapshot} is damaged`,
-    );
+    await expect(openStore({ directory, log: recordingLogger() })).rejects.toThrow(`${snapshot} is damaged`);
   });
 
   it('of a snapshot costs nothing while the whole log is there', async () => {
@@ -167,17 +165,17 @@ describe('damage', () => {
       join(directory, 'snapshot-0000000000000003'),
       'tidesnap\u0001\u0000\u0000\u0000, but no more',
     );
-    const logger = recordingLogger();
-    const store = await openTestStore({ directory, logger });
+    const log = recordingLogger();
+    const store = await openTestStore({ directory, log });
     expect(store.revision).toBe(3);
-    expect(logger.messages).toEqual(['a snapshot of the store is damaged; trying an older one']);
+    expect(log.messages).toEqual(['a snapshot of the store is damaged; trying an older one']);
   });
 
   it('a newer format is refused with a sentence', async () => {
-    const { directory, log } = await writtenDirectory(1);
-    const bytes = await readFile(log);
+    const { directory, logFile } = await writtenDirectory(1);
+    const bytes = await readFile(logFile);
     bytes.writeUInt32LE(2, 8);
-    await writeFile(log, bytes);
+    await writeFile(logFile, bytes);
     await expect(openStore({ directory })).rejects.toMatchObject({
       code: 'version',
       message: expect.stringContaining('has format 2, newer than the 1 that this program reads'),

@@ -23,7 +23,7 @@ import { INITIAL_REVISION, State } from './state.ts';
 
 export interface Recovered {
   state: State;
-  log: Log;
+  wal: Log;
   /** Bytes of log behind the snapshot. */
   logBytes: number;
 }
@@ -32,7 +32,7 @@ interface RecoveryOptions {
   directory: string;
   openOutput: OpenOutput;
   limits: HistoryLimits;
-  logger: DiskLogger;
+  log: DiskLogger;
 }
 
 export async function recover(options: RecoveryOptions): Promise<Recovered> {
@@ -42,7 +42,7 @@ export async function recover(options: RecoveryOptions): Promise<Recovered> {
   const segments = await withoutUnbegun(directory, revisionsOf('log', names));
   const { state, damaged } = await loadSnapshot(options, revisionsOf('snapshot', names));
   if (segments.length === 0 && state.revision === INITIAL_REVISION && damaged === undefined) {
-    return { state, log: await Log.create(directory, openOutput, INITIAL_REVISION + 1), logBytes: 0 };
+    return { state, wal: await Log.create(directory, openOutput, INITIAL_REVISION + 1), logBytes: 0 };
   }
   // What stands in older segments is in the snapshot already.
   const begin = segments.findLastIndex((first) => first <= state.revision + 1);
@@ -54,7 +54,7 @@ export async function recover(options: RecoveryOptions): Promise<Recovered> {
     end = await replaySegment(options, state, first, first === segments.at(-1));
     logBytes += end - HEADER_SIZE;
   }
-  return { state, log: await Log.continue(directory, openOutput, segments, end), logBytes };
+  return { state, wal: await Log.continue(directory, openOutput, segments, end), logBytes };
 }
 
 /** A crash while a segment was begun leaves it without a header: nothing was ever written behind it. */
@@ -81,7 +81,7 @@ async function withoutUnbegun(directory: string, segments: number[]): Promise<nu
 
 /** An older snapshot serves as well, as long as the log from there on is complete. */
 async function loadSnapshot(
-  { directory, limits, logger }: RecoveryOptions,
+  { directory, limits, log }: RecoveryOptions,
   revisions: readonly number[],
 ): Promise<{ state: State; damaged?: DiskError }> {
   let damaged: DiskError | undefined;
@@ -92,7 +92,7 @@ async function loadSnapshot(
       return { state, damaged };
     } catch (error) {
       if (!(error instanceof DiskError) || error.code !== 'corrupt') throw error;
-      logger.error({ err: error }, 'a snapshot of the store is damaged; trying an older one');
+      log.error({ err: error }, 'a snapshot of the store is damaged; trying an older one');
       damaged ??= error;
     }
   }
@@ -101,7 +101,7 @@ async function loadSnapshot(
 
 /** Applies what the state has not seen yet; returns where the segment's sound part ends. */
 async function replaySegment(
-  { directory, logger }: RecoveryOptions,
+  { directory, log }: RecoveryOptions,
   state: State,
   first: number,
   isLast: boolean,
@@ -119,7 +119,7 @@ async function replaySegment(
       throw corruptFile(path, end.offset, 'a checksum is wrong, and more of the log stands behind it');
     }
     const { size } = await file.stat();
-    logger.warn({ file: path, bytes: size - end.offset }, 'cut off a write that a crash left unfinished');
+    log.warn({ file: path, bytes: size - end.offset }, 'cut off a write that a crash left unfinished');
     return end.offset;
   } finally {
     await file.close();

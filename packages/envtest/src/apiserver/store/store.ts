@@ -19,7 +19,7 @@ export interface StoreOptions {
   directory: string;
   /** How many changes watches can resume over and lists can go back; 20,000 unless told. */
   historySize?: number;
-  logger?: DiskLogger;
+  log?: DiskLogger;
   /** A log of this many bytes is worth a snapshot; 16 MiB unless told. */
   snapshotBytes?: number;
   /** How files are opened for writing: tests put a full disk here. */
@@ -46,19 +46,19 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 }
 
 async function assemble(options: StoreOptions, unlock: () => Promise<void>): Promise<Store> {
-  const { directory, logger = processLogger, openOutput = openFile } = options;
+  const { directory, log = processLogger, openOutput = openFile } = options;
   const limits = { changes: options.historySize ?? HISTORY_SIZE, bytes: HISTORY_BYTES };
-  const { state, log, logBytes } = await recover({ directory, openOutput, limits, logger });
+  const { state, wal, logBytes } = await recover({ directory, openOutput, limits, log });
   const leastBytes = options.snapshotBytes ?? SNAPSHOT_BYTES;
-  const compactor = new Compactor({ directory, openOutput, state, log, logBytes, leastBytes, logger });
-  const watchers = new Watchers(logger);
+  const compactor = new Compactor({ directory, openOutput, state, wal, logBytes, leastBytes, log });
+  const watchers = new Watchers(log);
   let appendedBytes = 0;
 
   async function append(changes: readonly Change[]): Promise<void> {
     // What was appended before is published by now: memory and log agree, as the compactor needs it.
     await compactor.appended(appendedBytes);
     appendedBytes = 0;
-    appendedBytes = await log.append(changes);
+    appendedBytes = await wal.append(changes);
   }
 
   function publish(changes: readonly Change[]): void {
@@ -73,7 +73,7 @@ async function assemble(options: StoreOptions, unlock: () => Promise<void>): Pro
     await queue.close();
     await compactor.close();
     try {
-      await log.close();
+      await wal.close();
     } finally {
       await unlock();
     }

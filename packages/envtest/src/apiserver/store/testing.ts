@@ -7,7 +7,7 @@ import type { Change, Entry, Key, Store } from './types.ts';
 
 /** Opens a store that the end of the test closes. */
 export async function openTestStore(options: StoreOptions): Promise<Store> {
-  const store = await openStore({ logger: recordingLogger(), ...options });
+  const store = await openStore({ log: recordingLogger(), ...options });
   onTestFinished(() => store.close());
   return store;
 }

@@ -86,15 +86,15 @@ describe('watching', () => {
   });
 
   it('reports a listener that throws, and tells the others', async () => {
-    const logger = recordingLogger();
-    const store = await openTestStore({ directory: await temporaryDirectory(), logger });
+    const log = recordingLogger();
+    const store = await openTestStore({ directory: await temporaryDirectory(), log });
     store.watch('pods', { fromRevision: 1 }, () => {
       throw new Error('broken');
     });
     const { lines } = record(store, 'pods', { fromRevision: 1 });
     await put(store, pod('a'), '');
     expect(lines).toHaveLength(1);
-    expect(logger.messages).toEqual(['a watch listener of the store failed']);
+    expect(log.messages).toEqual(['a watch listener of the store failed']);
   });
 
   it('bears watches that begin, end and write inside a listener', async () => {

@@ -17,12 +17,12 @@ interface Watcher {
 type Topics = Map<string, Set<Watcher>>;
 
 export class Watchers {
-  readonly #logger: DiskLogger;
+  readonly #log: DiskLogger;
   readonly #byResource = new Map<string, Topics>();
   readonly #ofAll = new Set<Watcher>();
 
-  constructor(logger: DiskLogger) {
-    this.#logger = logger;
+  constructor(log: DiskLogger) {
+    this.#log = log;
   }
 
   /**
@@ -97,7 +97,7 @@ export class Watchers {
     try {
       watcher.listener(changes);
     } catch (error) {
-      this.#logger.error({ err: error }, 'a watch listener of the store failed');
+      this.#log.error({ err: error }, 'a watch listener of the store failed');
     }
   }
 }

@@ -39,7 +39,7 @@ export const disruptionController: MakeController = (context) => {
       name: 'disruption',
       clock: context.clock,
       metrics: context.metrics,
-      log: context.logger,
+      log: context.log,
       queue: RETRIES,
       reconcile: untilCacheCatchesUp((key, signal) => reconciler.reconcile(key, signal)),
     })

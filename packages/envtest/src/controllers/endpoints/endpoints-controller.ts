@@ -25,7 +25,7 @@ const MANAGED_BY_LABEL = 'endpoints.kubernetes.io/managed-by';
 const MANAGED_BY = 'endpoint-controller';
 const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity';
 
-export const endpointsController: MakeController = ({ client, informers, clock, metrics, logger }) => {
+export const endpointsController: MakeController = ({ client, informers, clock, metrics, log }) => {
   const services = informers.for(SERVICES);
   const pods = informers.for(PODS);
   const endpoints = informers.for(ENDPOINTS);
@@ -56,7 +56,7 @@ export const endpointsController: MakeController = ({ client, informers, clock, 
   });
 
   return (
-    new Controller({ name: 'endpoints', reconcile, concurrency: 10, clock, metrics, log: logger })
+    new Controller({ name: 'endpoints', reconcile, concurrency: 10, clock, metrics, log })
       .watch(services)
       .watch(pods, (pod) => servicesOf(services.cache, pod), changesEndpoints)
       // Endpoints that a user makes before their Service are not leftovers.

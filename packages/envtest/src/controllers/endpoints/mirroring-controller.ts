@@ -12,7 +12,7 @@ const LEADER_ANNOTATION = 'control-plane.alpha.kubernetes.io/leader';
 const MAX_ENDPOINTS = 1000;
 
 export const endpointSliceMirroringController: MakeController = (context) => {
-  const { informers, clock, metrics, logger } = context;
+  const { informers, clock, metrics, log } = context;
   const services = informers.for(SERVICES);
   const endpoints = informers.for(ENDPOINTS);
   const slices = new SliceWriter(context, MANAGED_BY);
@@ -38,7 +38,7 @@ export const endpointSliceMirroringController: MakeController = (context) => {
     return undefined;
   });
 
-  return new Controller({ name: 'endpointslicemirroring', reconcile, clock, metrics, log: logger })
+  return new Controller({ name: 'endpointslicemirroring', reconcile, clock, metrics, log })
     .watch(endpoints)
     .watch(services)
     .watch(slices.informer, slices.keysOf);

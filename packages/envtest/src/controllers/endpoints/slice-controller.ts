@@ -13,7 +13,7 @@ const MANAGED_BY = 'endpointslice-controller.k8s.io';
 const MAX_ENDPOINTS = 100;
 
 export const endpointSliceController: MakeController = (context) => {
-  const { informers, clock, metrics, logger } = context;
+  const { informers, clock, metrics, log } = context;
   const services = informers.for(SERVICES);
   const pods = informers.for(PODS);
   const nodes = informers.for(NODES);
@@ -39,7 +39,7 @@ export const endpointSliceController: MakeController = (context) => {
     return undefined;
   });
 
-  return new Controller({ name: 'endpointslice', reconcile, concurrency: 10, clock, metrics, log: logger })
+  return new Controller({ name: 'endpointslice', reconcile, concurrency: 10, clock, metrics, log })
     .watch(services)
     .watch(slices.informer, slices.keysOf)
     .watch(pods, (pod) => servicesOf(services.cache, pod), changesEndpoints)

@@ -8,13 +8,13 @@ const NAME = 'node-ipam-controller';
 /** Gives every node `spec.podCIDR`: a block of the cluster's range, for the addresses of its pods. */
 export const nodeIpamController =
   (clusterCidr: string): MakeController =>
-  ({ client, informers, recorderFor, clock, metrics, logger }) => {
+  ({ client, informers, recorderFor, clock, metrics, log }) => {
     const cidrs = new PodCidrs(clusterCidr);
     const nodes = informers.for(NODES);
     const recorder = recorderFor(NAME);
 
     // One at a time, so that two nodes never compete for the last block.
-    const controller = new Controller({ name: NAME, reconcile, queue: RETRIES, clock, metrics, log: logger });
+    const controller = new Controller({ name: NAME, reconcile, queue: RETRIES, clock, metrics, log });
     const take = (node: Node): void => {
       if (node.spec?.podCIDR) cidrs.hold(keyOf(node), node.spec.podCIDR);
     };

@@ -32,7 +32,7 @@ const CONCURRENCY = 4;
 export const nodeLifecycleController =
   (uptime: Uptime, graceMs: number): MakeController =>
   (context) => {
-    const { client, informers, recorderFor, clock, metrics, logger } = context;
+    const { client, informers, recorderFor, clock, metrics, log } = context;
     const nodes = informers.for(NODES);
     const leaseInformer = informers.for(LEASES, { namespace: LEASE_NAMESPACE });
     const leases = new NodeLeases(client, leaseInformer);
@@ -46,7 +46,7 @@ export const nodeLifecycleController =
       queue: RETRIES,
       clock,
       metrics,
-      log: logger,
+      log,
     });
     return controller.watch(nodes).watch(leaseInformer, ({ metadata }) => [metadata.name ?? '']);
 

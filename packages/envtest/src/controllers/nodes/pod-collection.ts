@@ -31,13 +31,13 @@ const CAUSE = { reason: 'DeletionByPodGC', message: 'PodGC: node no longer exist
  */
 export const podCollectionController =
   (mostFinished = MOST_FINISHED): MakeController =>
-  ({ client, informers, clock, metrics, logger }) => {
+  ({ client, informers, clock, metrics, log }) => {
     const pods = informers.for(PODS);
     const nodes = informers.for(NODES);
     /** Nodes that pods name and nobody knows, and since when. */
     const missing = new Map<string, number>();
     indexByNode(pods);
-    const controller = new Controller({ name: NAME, reconcile, queue: RETRIES, clock, metrics, log: logger });
+    const controller = new Controller({ name: NAME, reconcile, queue: RETRIES, clock, metrics, log });
     return controller.watch(nodes, keysOfNode).watch(pods, keysOfPod);
 
     /** Heartbeats of nodes that are there concern nobody here. */

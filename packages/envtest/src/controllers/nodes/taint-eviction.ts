@@ -25,7 +25,7 @@ const REFUSED_MS = 10_000;
 /** Deletes pods that do not tolerate the NoExecute taints of their node, or not any longer. */
 export const taintEvictionController =
   (uptime: Uptime): MakeController =>
-  ({ client, informers, recorderFor, clock, metrics, logger }) => {
+  ({ client, informers, recorderFor, clock, metrics, log }) => {
     const pods = informers.for(PODS);
     const nodes = informers.for(NODES);
     const recorder = recorderFor(NAME);
@@ -38,7 +38,7 @@ export const taintEvictionController =
       queue: RETRIES,
       clock,
       metrics,
-      log: logger,
+      log,
     });
     indexByNode(pods);
     const enqueuePodsOn = (node: Node): void => {

@@ -32,8 +32,8 @@ export class Uptime {
 /** Asks the API server from time to time whether it is there. */
 export const uptimeController =
   (uptime: Uptime, everyMs: number): MakeController =>
-  ({ client, clock, metrics, logger }) => {
-    const controller = new Controller({ name: 'apiserver-uptime', reconcile, clock, metrics, log: logger });
+  ({ client, clock, metrics, log }) => {
+    const controller = new Controller({ name: 'apiserver-uptime', reconcile, clock, metrics, log });
     controller.enqueue('/livez');
     return controller;
 
@@ -42,7 +42,7 @@ export const uptimeController =
         await client.text(path, { signal, deadlineMs: everyMs });
         uptime.answered(clock.monotonic());
       } catch (error) {
-        logger.debug({ err: error }, 'the API server does not answer');
+        log.debug({ err: error }, 'the API server does not answer');
       }
       return { requeueAfter: everyMs };
     }

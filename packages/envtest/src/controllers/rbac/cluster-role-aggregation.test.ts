@@ -29,7 +29,7 @@ let client: KubeClient;
 let end: () => Promise<void>;
 beforeAll(async () => {
   const directory = await mkdtemp(join(tmpdir(), 'tidegate-rbac-'));
-  const server = await startApiServer({ directory, port: 0, logger: silentLogger, version: 'test' });
+  const server = await startApiServer({ directory, port: 0, log: silentLogger, version: 'test' });
   server.writeAdminKubeconfig(join(directory, 'kubeconfig'));
   client = new KubeClient(await loadConfig({ path: join(directory, 'kubeconfig'), env: {} }));
   const informers = new Informers(client);
@@ -38,7 +38,7 @@ beforeAll(async () => {
     informers,
     recorderFor: (component) => new EventRecorder(client, { component }),
     metrics: new Metrics(),
-    logger: silentLogger,
+    log: silentLogger,
     clock: systemClock,
   });
   const running = [informers.run(stop.signal), controller.run(stop.signal)];

@@ -29,7 +29,7 @@ const selectorsOf = ({ aggregationRule }: ClusterRole): LabelSelector[] =>
 
 /** Gives a ClusterRole with an aggregationRule the rules of all those that it selects. */
 export const clusterRoleAggregationController: MakeController = (context) => {
-  const { client, informers, clock, metrics, logger } = context;
+  const { client, informers, clock, metrics, log } = context;
   const roles = informers.for(CLUSTER_ROLES);
   roles.addIndex(AGGREGATED, (role) => (selectorsOf(role).length > 0 ? [ALL] : []));
   const applier = new Applier(client, 'clusterrole-aggregation-controller');
@@ -43,7 +43,7 @@ export const clusterRoleAggregationController: MakeController = (context) => {
     await applier.apply({ apiVersion, kind, metadata: { name }, rules }, { resource: CLUSTER_ROLES, signal });
   }
 
-  return new Controller({ name: 'clusterrole-aggregation', reconcile, clock, metrics, log: logger }).watch(
+  return new Controller({ name: 'clusterrole-aggregation', reconcile, clock, metrics, log }).watch(
     roles,
     () => roles.cache.byIndex(AGGREGATED, ALL).map(({ metadata }) => metadata.name ?? ''),
   );

@@ -46,7 +46,7 @@ class Scheduler {
   readonly #labelsOf: (namespace: string) => Record<string, string> | undefined;
   readonly #now: () => number;
 
-  constructor({ client, informers, recorderFor, clock, metrics, logger }: ControllerContext) {
+  constructor({ client, informers, recorderFor, clock, metrics, log }: ControllerContext) {
     const [pods, nodes, namespaces] = [informers.for(PODS), informers.for(NODES), informers.for(NAMESPACES)];
     this.#client = client;
     this.#recorder = recorderFor(NAME);
@@ -63,7 +63,7 @@ class Scheduler {
       queue: RETRIES,
       clock,
       metrics,
-      log: logger,
+      log,
     });
     nodes.addHandler({
       onAdd: (node) => this.#nodeChanged(undefined, node),

@@ -24,7 +24,7 @@ export interface InEveryNamespace<T extends KubeObject> {
 
 /** Keeps one object of the same name in every namespace. The keys are the namespaces' names. */
 export function inEveryNamespace<T extends KubeObject>(
-  { client, informers, clock, metrics, logger }: ControllerContext,
+  { client, informers, clock, metrics, log }: ControllerContext,
   { name, resource, objectName, make, repair }: InEveryNamespace<T>,
 ): Controller {
   const namespaces = informers.for(NAMESPACES);
@@ -42,7 +42,7 @@ export function inEveryNamespace<T extends KubeObject>(
     }
     return undefined;
   });
-  return new Controller({ name, reconcile, concurrency: 5, clock, metrics, log: logger })
+  return new Controller({ name, reconcile, concurrency: 5, clock, metrics, log })
     .watch(namespaces)
     .watch(objects, ({ metadata }) => [metadata.namespace ?? '']);
 }

@@ -17,7 +17,7 @@ const apiService: Service = named('Service', 'kubernetes', {
 beforeAll(async () => {
   cluster = await startTestCluster();
   const client = await cluster.node('node-a');
-  references = new References({ client, logger: silentLogger });
+  references = new References({ client, log: silentLogger });
   environment = new PodEnvironment({
     references,
     nodeName: 'node-a',

@@ -16,7 +16,7 @@ export interface HollowNodesOptions {
   kubernetesVersion: string;
   version: string;
   clock: Clock;
-  logger: Logger;
+  log: Logger;
   /** Gives up a start that is under way. */
   signal?: AbortSignal;
 }
@@ -29,7 +29,7 @@ const silent = { normal: () => {}, warning: () => {} };
 
 /** Nodes that take pods and say that they run, so that everything above them can be tried at size. */
 export async function startHollowNodes(options: HollowNodesOptions): Promise<{ close(): Promise<void> }> {
-  const { name, count, client, clock, logger } = options;
+  const { name, count, client, clock, log } = options;
   const names = count === undefined ? [name] : Array.from({ length: count }, (_, i) => `${name}-${i + 1}`);
   const machine = thisMachine();
   const stop = new AbortController();
@@ -41,11 +41,11 @@ export async function startHollowNodes(options: HollowNodesOptions): Promise<{ c
     names.map(async (nodeName, index) => {
       const hostIP = `10.63.${index >> 8}.${index & 255}`;
       const runtime = new HollowRuntime(`10.${64 + (index >> 8)}.${index & 255}.0/24`);
-      const context = { client, lanes, runtime, recorder: silent, hostIP, clock, log: logger };
+      const context = { client, lanes, runtime, recorder: silent, hostIP, clock, log };
       managers.set(nodeName, await PodManager.open(context));
       const description = describe(nodeName, hostIP, machine, options);
       const offset = index / names.length;
-      return new Registration({ client, description, offset, clock, log: logger });
+      return new Registration({ client, description, offset, clock, log });
     }),
   );
   // A lone node may read its own pods only; of many at once the client may read all.
@@ -54,7 +54,7 @@ export async function startHollowNodes(options: HollowNodesOptions): Promise<{ c
     ...(fieldSelector === undefined ? {} : { fieldSelector }),
     transform: withoutManagedFields,
     clock,
-    log: logger,
+    log,
   });
   const managerOf = (pod: Pod): PodManager | undefined => managers.get(pod.spec?.nodeName ?? '');
   pods.addHandler({

@@ -23,7 +23,7 @@ let client: KubeClient;
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'tidegate-hollow-'));
-  server = await startApiServer({ directory, port: 0, logger: silentLogger, version: 'test' });
+  server = await startApiServer({ directory, port: 0, log: silentLogger, version: 'test' });
   const path = join(directory, 'kubeconfig');
   server.writeAdminKubeconfig(path);
   const kubeconfig = await readKubeconfig({ path, env: {} });
@@ -53,7 +53,7 @@ test('many nodes in one process take pods, say that they are ready, and let them
     kubernetesVersion: 'v1.36.4',
     version: 'test',
     clock: systemClock,
-    logger: silentLogger,
+    log: silentLogger,
   });
   try {
     expect((await client.list(NODES)).items).toHaveLength(20);

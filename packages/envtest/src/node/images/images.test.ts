@@ -62,7 +62,7 @@ describe('the table', () => {
     await rm(directory, { recursive: true, force: true });
   });
   const open = (): ImageTable => {
-    table = new ImageTable({ file, program: ['node', 'tidegate'], logger: silentLogger });
+    table = new ImageTable({ file, program: ['node', 'tidegate'], log: silentLogger });
     return table;
   };
 

@@ -9,7 +9,7 @@ export interface ImageTableOptions {
   file?: string;
   /** How this very program is run: what its own image stands for. */
   program: string[];
-  logger: Logger;
+  log: Logger;
 }
 
 const WATCH_MS = 1_000;
@@ -43,10 +43,10 @@ export class ImageTable implements Images {
   #reload(file: string): void {
     try {
       this.#user = readImages(file);
-      this.#options.logger.info({ file, entries: this.#user.length }, 'image table read');
+      this.#options.log.info({ file, entries: this.#user.length }, 'image table read');
     } catch (error) {
       if (!(error instanceof ImagesError)) throw error;
-      this.#options.logger.error({ file }, `${error.message}; going on with the table as it was`);
+      this.#options.log.error({ file }, `${error.message}; going on with the table as it was`);
     }
   }
 }

@@ -26,7 +26,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-const open = (maxBytes?: number): FileLogs => new FileLogs({ clock, logger: silentLogger, maxBytes });
+const open = (maxBytes?: number): FileLogs => new FileLogs({ clock, log: silentLogger, maxBytes });
 const never = new AbortController().signal;
 
 async function read(

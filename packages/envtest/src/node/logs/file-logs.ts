@@ -9,7 +9,7 @@ import { chosenStretches, followLog, type Piece, readStretch } from './reading.t
 
 export interface FileLogsOptions {
   clock: Clock;
-  logger: Logger;
+  log: Logger;
   /** A log has at most about twice this much. */
   maxBytes?: number;
 }
@@ -92,8 +92,8 @@ export class FileLogs implements ContainerLogs {
   }
 
   #follow(directory: string, files: AttemptFiles): void {
-    const { clock, logger, maxBytes = MAX_BYTES } = this.#options;
-    this.#open.set(directory, new OpenLog({ files, maxBytes, clock, logger }));
+    const { clock, log, maxBytes = MAX_BYTES } = this.#options;
+    this.#open.set(directory, new OpenLog({ files, maxBytes, clock, log }));
   }
 
   /** The directory may be gone already: the pod was removed by force. */
@@ -104,7 +104,7 @@ export class FileLogs implements ContainerLogs {
       log?.end();
     } catch (err) {
       if ((err as NodeJS.ErrnoException).code === 'ENOENT') return;
-      this.#options.logger.warn({ err, directory }, 'the end of a log could not be read');
+      this.#options.log.warn({ err, directory }, 'the end of a log could not be read');
     }
   }
 }

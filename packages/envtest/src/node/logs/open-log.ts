@@ -21,7 +21,7 @@ export interface OpenLogOptions {
   /** A file this long is moved aside. */
   maxBytes: number;
   clock: Clock;
-  logger: Logger;
+  log: Logger;
 }
 
 /** A busy process writes more often than anybody needs to know. */
@@ -119,7 +119,7 @@ export class OpenLog {
       this.look();
     } catch (err) {
       const file = this.files.current.output;
-      this.#options.logger.warn({ err, file }, 'the log of a container can not be followed');
+      this.#options.log.warn({ err, file }, 'the log of a container can not be followed');
     }
   }
 

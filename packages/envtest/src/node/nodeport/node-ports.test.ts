@@ -38,7 +38,7 @@ beforeAll(async () => {
     services: informers.for(SERVICES),
     slices: informers.for(ENDPOINT_SLICES),
     recorder,
-    logger: silentLogger,
+    log: silentLogger,
   });
   running = Promise.all([nodePorts.run(stop.signal), informers.run(stop.signal)]);
 });

@@ -22,7 +22,7 @@ export interface NodePortsOptions {
   services: Informer<Service>;
   slices: Informer<EndpointSlice>;
   recorder: EventRecorder;
-  logger: Logger;
+  log: Logger;
   clock?: Clock;
 }
 
@@ -52,7 +52,7 @@ export class NodePorts {
     this.#controller = new Controller({
       name: 'node-ports',
       reconcile: (key) => this.#reconcile(key),
-      log: options.logger,
+      log: options.log,
       clock: this.#clock,
     })
       .watch(options.services)
@@ -98,7 +98,7 @@ export class NodePorts {
     balancer.update(endpoints, affinityMs);
     if (existing !== undefined) return true;
     const forwarder = new Forwarder(balancer, (err) =>
-      this.#options.logger.warn({ err, nodePort }, 'a NodePort has a problem'),
+      this.#options.log.warn({ err, nodePort }, 'a NodePort has a problem'),
     );
     try {
       await forwarder.listen(nodePort, this.#options.address);
@@ -112,11 +112,11 @@ export class NodePorts {
   }
 
   #report(service: Service, port: number, error: NodeJS.ErrnoException): void {
-    const { nodeName, address, recorder, logger } = this.#options;
+    const { nodeName, address, recorder, log } = this.#options;
     const why = error.code === 'EADDRINUSE' ? 'the port is in use by another program' : error.message;
     const message = `node ${nodeName} can not listen on ${address}:${port}: ${why}; it tries again every ${RETRY_MS / 1000} s`;
     recorder.warning(service, 'NodePortNotListening', message);
-    logger.warn({ service: keyOf(service), port, code: error.code }, message);
+    log.warn({ service: keyOf(service), port, code: error.code }, message);
   }
 }
 

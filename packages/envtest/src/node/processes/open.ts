@@ -25,19 +25,19 @@ export interface OpenOptions {
   /** Where pods' programs are looked for. */
   path: string;
   clock: Clock;
-  logger: Logger;
+  log: Logger;
 }
 
 /** Everything that a pod of processes is made of. */
 export async function openProcessRuntime(options: OpenOptions): Promise<ProcessRuntime> {
-  const { client, nodeName, nodeIP, nodes, services, logs, stateDirectory, clock, logger } = options;
+  const { client, nodeName, nodeIP, nodes, services, logs, stateDirectory, clock, log } = options;
   const node = (): Node | undefined => nodes.cache.get(nodeName);
   const allocatable = (): Record<string, string> => node()?.status?.allocatable ?? {};
-  const references = new References({ client, logger });
+  const references = new References({ client, log });
   const images = new ImageTable({
     ...(options.imagesFile === undefined ? {} : { file: options.imagesFile }),
     program: options.program,
-    logger,
+    log,
   });
   const environment = new PodEnvironment({
     references,
@@ -51,14 +51,14 @@ export async function openProcessRuntime(options: OpenOptions): Promise<ProcessR
     nodeIP,
     podCIDR: () => node()?.spec?.podCIDR,
     addresses: await Addresses.open(join(stateDirectory, 'addresses.json')),
-    records: new Records(stateDirectory, logger),
+    records: new Records(stateDirectory, log),
     images,
-    standIns: new StandInProcesses({ nodeName, nodes, services, images, logger }),
-    volumes: new PodVolumes({ client, references, nodeIP, allocatable, logger, clock }),
+    standIns: new StandInProcesses({ nodeName, nodes, services, images, log }),
+    volumes: new PodVolumes({ client, references, nodeIP, allocatable, log, clock }),
     environment,
     logs,
     clock,
-    log: logger,
+    log,
     onClose: async () => {
       images.close();
       await references.close();

@@ -20,7 +20,7 @@ export class ReferenceTimeoutError extends Error {
 
 export interface ReferencesOptions {
   client: KubeClient;
-  logger: Logger;
+  log: Logger;
   /** How long a read waits for an object that is being fetched for the first time. */
   timeoutMs?: number;
 }
@@ -91,12 +91,12 @@ export class References {
     const key = keyOfReference(reference);
     const existing = this.#watched.get(key);
     if (existing !== undefined) return existing;
-    const { client, logger } = this.#options;
+    const { client, log } = this.#options;
     const stop = new AbortController();
     const informer = new Informer<Referenced>(client, resourceOf(reference), {
       namespace: reference.namespace,
       fieldSelector: `metadata.name=${reference.name}`,
-      log: logger,
+      log,
     });
     const running = informer.run(stop.signal).finally(() => this.#running.delete(running));
     this.#running.add(running);

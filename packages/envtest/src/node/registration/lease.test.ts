@@ -22,7 +22,7 @@ let close: () => Promise<void>;
 
 beforeAll(async () => {
   const directory = await mkdtemp(join(tmpdir(), 'tidegate-lease-'));
-  const server = await startApiServer({ directory, port: 0, logger: silentLogger, version: 'test' });
+  const server = await startApiServer({ directory, port: 0, log: silentLogger, version: 'test' });
   const path = join(directory, 'kubeconfig');
   server.writeAdminKubeconfig(path);
   client = new KubeClient(await loadConfig({ path, env: {} }));

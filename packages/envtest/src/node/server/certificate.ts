@@ -20,7 +20,7 @@ export interface ServingCertificateOptions {
   /** Where key and certificate are kept, in one file so that they always fit together. */
   directory: string;
   clock: Clock;
-  logger: Logger;
+  log: Logger;
 }
 
 /** PEM. */
@@ -39,7 +39,7 @@ export async function keepServingCertificate(
   use: (certificate: ServingCertificate) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { clock, logger } = options;
+  const { clock, log } = options;
   let held = readStored(options);
   if (held !== undefined) use(held);
   while (!signal.aborted) {
@@ -51,7 +51,7 @@ export async function keepServingCertificate(
       use(held);
     } catch (err) {
       if (signal.aborted) return;
-      logger.warn({ err }, 'no serving certificate for the kubelet server yet; trying again');
+      log.warn({ err }, 'no serving certificate for the kubelet server yet; trying again');
       await sleep(clock, RETRY_MS, signal).catch(() => {}); // Rejects only when aborted: the loop ends.
     }
   }

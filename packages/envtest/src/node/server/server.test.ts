@@ -34,7 +34,7 @@ beforeAll(async () => {
   cluster = await startTestCluster();
   client = await cluster.node('node-a');
   approving = approveAll(cluster.admin);
-  logs = new FileLogs({ clock: systemClock, logger: silentLogger });
+  logs = new FileLogs({ clock: systemClock, log: silentLogger });
   const { metadata, ...rest } = named('Node', 'node-a');
   const node = await cluster.admin.create<Node>(NODES, { ...rest, metadata: { name: metadata.name! } });
   const status = {
@@ -93,7 +93,7 @@ async function start(status: Partial<ContainerStatus> = RUNNING): Promise<void> 
     directory: join(cluster.directory, 'node-a'),
     pods,
     logs,
-    logger: silentLogger,
+    log: silentLogger,
   });
   // Until the certificate is there, nobody gets through.
   await expect

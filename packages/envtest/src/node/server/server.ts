@@ -17,7 +17,7 @@ export interface KubeletServerOptions {
   directory: string;
   pods: NodePods;
   logs: ContainerLogs;
-  logger: Logger;
+  log: Logger;
   clock?: Clock;
 }
 
@@ -34,7 +34,7 @@ const NOT_SUPPORTED = ['exec', 'attach', 'portForward', 'run'];
  * fail. A new certificate replaces the old one without touching connections.
  */
 export async function startKubeletServer(options: KubeletServerOptions): Promise<KubeletServer> {
-  const { client, address, port, logger, clock = systemClock } = options;
+  const { client, address, port, log, clock = systemClock } = options;
   const { ca } = client.config;
   // Without it, any certificate of a public authority would do.
   if (ca === undefined)
@@ -49,9 +49,7 @@ export async function startKubeletServer(options: KubeletServerOptions): Promise
     { ...options, ca, clock },
     (certificate) => server.setSecureContext({ ...certificate, ca }),
     stop.signal,
-  ).catch((err: unknown) =>
-    logger.error({ err }, 'the certificate of the kubelet server is no longer renewed'),
-  );
+  ).catch((err: unknown) => log.error({ err }, 'the certificate of the kubelet server is no longer renewed'));
   return {
     close: async () => {
       stop.abort();
@@ -84,7 +82,7 @@ async function listen(server: Server, port: number, address: string): Promise<Re
 function answer(options: KubeletServerOptions, request: IncomingMessage, response: ServerResponse): void {
   const failed = (error: unknown): void => {
     if (!(error instanceof RequestError))
-      options.logger.error({ err: error, url: request.url }, 'request failed');
+      options.log.error({ err: error, url: request.url }, 'request failed');
     // Cut off in the middle, nobody takes it for the end.
     if (response.headersSent) response.destroy();
     else if (error instanceof RequestError) sendText(response, error.code, error.message);

@@ -23,7 +23,7 @@ beforeAll(async () => {
       resolve: (image) =>
         image === 'proxy' ? { kind: 'command', command: ['proxy'], env: {} } : { kind: 'stand-in' },
     },
-    logger: silentLogger,
+    log: silentLogger,
   });
   running = informers.run(stop.signal);
   await informers.synced();

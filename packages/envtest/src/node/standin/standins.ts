@@ -15,7 +15,7 @@ export interface StandInProcessesOptions {
   nodes: Informer<Node>;
   services: Informer<Service>;
   images: Images;
-  logger: Logger;
+  log: Logger;
 }
 
 interface StandIn {
@@ -82,7 +82,7 @@ export class StandInProcesses implements StandIns {
     for (const standIn of [...this.#standIns.values()].flat()) {
       if (!concerned(standIn)) continue;
       this.#write(standIn).catch((err: unknown) =>
-        this.#options.logger.error({ err, file: standIn.file }, 'the ports of a stand-in can not be changed'),
+        this.#options.log.error({ err, file: standIn.file }, 'the ports of a stand-in can not be changed'),
       );
     }
   }

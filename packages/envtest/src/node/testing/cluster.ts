@@ -21,7 +21,7 @@ export async function startTestCluster(): Promise<TestCluster> {
   const server = await startApiServer({
     directory: join(directory, 'apiserver'),
     port: 0,
-    logger: silentLogger,
+    log: silentLogger,
     version: 'test',
   });
   const kubeconfig = join(directory, 'kubeconfig');

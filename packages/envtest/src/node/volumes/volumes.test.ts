@@ -17,7 +17,7 @@ let volumes: PodVolumes;
 beforeAll(async () => {
   cluster = await startTestCluster();
   client = await cluster.node('node-a');
-  references = new References({ client, logger: silentLogger });
+  references = new References({ client, log: silentLogger });
   volumes = open();
   await cluster.admin.create(
     CONFIG_MAPS,
@@ -42,7 +42,7 @@ const open = (clock = systemClock): PodVolumes =>
     references,
     nodeIP: '127.64.0.1',
     allocatable: () => ({ cpu: '4' }),
-    logger: silentLogger,
+    log: silentLogger,
     clock,
   });
 

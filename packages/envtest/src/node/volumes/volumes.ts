@@ -17,7 +17,7 @@ export interface PodVolumesOptions {
   references: References;
   nodeIP: string;
   allocatable: () => Allocatable;
-  logger: Logger;
+  log: Logger;
   clock?: Clock;
 }
 
@@ -100,7 +100,7 @@ export class PodVolumes implements Volumes {
       })
       .catch((err: unknown) => {
         const { namespace, name } = mounted.pod.metadata;
-        this.#options.logger.warn({ err, pod: `${namespace}/${name}` }, 'volumes keep what they have');
+        this.#options.log.warn({ err, pod: `${namespace}/${name}` }, 'volumes keep what they have');
       });
   }
 

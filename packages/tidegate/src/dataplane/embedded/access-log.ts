@@ -10,9 +10,9 @@ const MOST_WAITING_BYTES = 16 * 1024 * 1024;
 export class AccessLog {
   readonly #stream: WriteStream;
 
-  constructor(path: string, logger: Logger) {
+  constructor(path: string, log: Logger) {
     this.#stream = createWriteStream(path, { flags: 'a', mode: 0o600 });
-    this.#stream.on('error', (error) => logger.error({ error, path }, 'the access log can not be written'));
+    this.#stream.on('error', (error) => log.error({ err: error, path }, 'the access log can not be written'));
   }
 
   write(entry: AccessLogEntry): void {

@@ -16,16 +16,16 @@ export interface EmbeddedOptions extends DriverOptions {
 }
 
 interface Dependencies {
-  logger: Logger;
+  log: Logger;
   random?: () => number;
 }
 
 export class EmbeddedDriver implements Driver {
   readonly #options: EmbeddedOptions;
-  readonly #logger: Logger;
+  readonly #log: Logger;
   readonly #pools: Pools;
   readonly #contexts: SecureContexts;
-  readonly #log: AccessLog | undefined;
+  readonly #accessLog: AccessLog | undefined;
   readonly #traffic: Traffic;
   readonly #handler: Handler;
   #table: RouteTable = EMPTY_TABLE;
@@ -35,15 +35,15 @@ export class EmbeddedDriver implements Driver {
   #shown: KeyPair | undefined;
   #state: 'new' | 'listening' | 'draining' | 'closed' = 'new';
 
-  constructor(options: EmbeddedOptions, { logger, random = Math.random }: Dependencies) {
+  constructor(options: EmbeddedOptions, { log, random = Math.random }: Dependencies) {
     this.#options = options;
-    this.#logger = logger;
-    this.#pools = new Pools(random, (error) => logger.warn({ error }, 'connections did not end well'));
-    this.#contexts = new SecureContexts(logger);
+    this.#log = log;
+    this.#pools = new Pools(random, (error) => log.warn({ err: error }, 'connections did not end well'));
+    this.#contexts = new SecureContexts(log);
     const { accessLog, defaults } = options;
-    this.#log = accessLog === undefined ? undefined : new AccessLog(accessLog, logger);
-    this.#traffic = new Traffic(options.className, this.#log);
-    this.#handler = new Handler(() => this.#table, this.#pools, { defaults, traffic: this.#traffic, logger });
+    this.#accessLog = accessLog === undefined ? undefined : new AccessLog(accessLog, log);
+    this.#traffic = new Traffic(options.className, this.#accessLog);
+    this.#handler = new Handler(() => this.#table, this.#pools, { defaults, traffic: this.#traffic, log });
   }
 
   async start(first?: Delta): Promise<Listening> {
@@ -92,7 +92,7 @@ export class EmbeddedDriver implements Driver {
     this.#state = 'closed';
     await this.#listeners?.close();
     await this.#pools.destroy();
-    await this.#log?.close();
+    await this.#accessLog?.close();
   }
 
   #showDefault(): void {
@@ -102,7 +102,7 @@ export class EmbeddedDriver implements Driver {
     try {
       this.#listeners?.setDefault(wanted);
     } catch (error) {
-      this.#logger.warn({ error }, 'the default certificate can not be used; the one before is shown');
+      this.#log.warn({ err: error }, 'the default certificate can not be used; the one before is shown');
     }
   }
 }

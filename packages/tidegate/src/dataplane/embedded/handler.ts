@@ -26,18 +26,18 @@ export class Handler {
   readonly #pools: Pools;
   readonly #defaults: DriverOptions['defaults'];
   readonly #traffic: Traffic;
-  readonly #logger: Logger;
+  readonly #log: Logger;
 
   constructor(
     table: () => RouteTable,
     pools: Pools,
-    deps: { defaults: DriverOptions['defaults']; traffic: Traffic; logger: Logger },
+    deps: { defaults: DriverOptions['defaults']; traffic: Traffic; log: Logger },
   ) {
     this.#table = table;
     this.#pools = pools;
     this.#defaults = deps.defaults;
     this.#traffic = deps.traffic;
-    this.#logger = deps.logger;
+    this.#log = deps.log;
   }
 
   handle(exchange: Exchange): void {
@@ -46,7 +46,7 @@ export class Handler {
     exchange.request.on('error', () => {});
     exchange.response.on('error', () => {});
     this.#route(exchange).catch((error: unknown) => {
-      this.#logger.error({ error, requestId: exchange.id }, 'a request could not be handled');
+      this.#log.error({ err: error, requestId: exchange.id }, 'a request could not be handled');
       if (exchange.response.headersSent) breakOff(exchange);
       else answer(exchange, 500);
     });
@@ -122,7 +122,7 @@ export class Handler {
       if (!exchange.gone) {
         member.failed(performance.now());
         this.#traffic.failed(exchange, error.kind);
-        this.#logger.warn(
+        this.#log.warn(
           { endpoint: member.name, pool: exchange.pool?.id, requestId: exchange.id, why: error.message },
           'an endpoint gave no answer',
         );

@@ -8,12 +8,12 @@ const MOST_KEPT = 1000;
 
 /** Certificates made ready for handshakes. */
 export class SecureContexts {
-  readonly #logger: Logger;
+  readonly #log: Logger;
   /** By fingerprint, those that were asked for last at the end. */
   readonly #kept = new Map<string, SecureContext>();
 
-  constructor(logger: Logger) {
-    this.#logger = logger;
+  constructor(log: Logger) {
+    this.#log = log;
   }
 
   /** For a client that asks for this name, or for none. Undefined: the router's own certificate has to do. */
@@ -37,7 +37,7 @@ export class SecureContexts {
     try {
       return createSecureContext({ cert: certificate, key });
     } catch (error) {
-      this.#logger.warn({ error, secret, host }, 'a certificate can not be used; the default one is shown');
+      this.#log.warn({ err: error, secret, host }, 'a certificate can not be used; the default one is shown');
       return undefined;
     }
   }

@@ -14,13 +14,13 @@ export class Master {
   /** The first thing; what follows from it says less. */
   #wrong: string | undefined;
 
-  constructor(binary: string, config: string, logger: Logger) {
+  constructor(binary: string, config: string, log: Logger) {
     this.#child = spawn(binary, ['-c', config], {
       stdio: ['ignore', 'inherit', 'pipe'],
       // Nothing of what the agent knows.
       env: {},
     });
-    createInterface({ input: this.#child.stderr! }).on('line', (line) => this.#log(line, logger));
+    createInterface({ input: this.#child.stderr! }).on('line', (line) => this.#log(line, log));
     this.#ended = this.#end();
   }
 
@@ -62,10 +62,10 @@ export class Master {
     return reason();
   }
 
-  #log(line: string, logger: Logger): void {
+  #log(line: string, log: Logger): void {
     const [, level = 'error', pid = this.pid, message = line] = LINE.exec(line) ?? [];
     if (LEVELS[level] === undefined) this.#wrong ??= message;
-    logger[LEVELS[level] ?? 'error']({ process: Number(pid) }, message);
+    log[LEVELS[level] ?? 'error']({ process: Number(pid) }, message);
   }
 }
 

@@ -36,7 +36,7 @@ describe('nginx', () => {
   });
 
   const make = (more: Partial<NginxOptions> = {}): NginxDriver =>
-    new NginxDriver({ ...optionsIn(directory), ...more }, { logger: silentLogger });
+    new NginxDriver({ ...optionsIn(directory), ...more }, { log: silentLogger });
   const start = async (more?: Partial<NginxOptions>): Promise<void> => {
     driver = make(more);
     ports = await driver.start();

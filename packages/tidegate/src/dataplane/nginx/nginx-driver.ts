@@ -11,7 +11,7 @@ const RESTART_MS = 1000;
 /** Has nginx carry the bytes. What it is to go by is kept here too, for a next nginx if this one ends. */
 export class NginxDriver implements Driver {
   #options: NginxOptions;
-  readonly #logger: Logger;
+  readonly #log: Logger;
   readonly #serial = new Serial();
   #table: RouteTable = EMPTY_TABLE;
   #nginx: Nginx | undefined;
@@ -19,9 +19,9 @@ export class NginxDriver implements Driver {
   #why = 'nginx is not started';
   #closing = false;
 
-  constructor(options: NginxOptions, { logger }: { logger: Logger }) {
+  constructor(options: NginxOptions, { log }: { log: Logger }) {
     this.#options = options;
-    this.#logger = logger;
+    this.#log = log;
   }
 
   start(first?: Delta): Promise<Listening> {
@@ -113,7 +113,7 @@ export class NginxDriver implements Driver {
 
   /** Whatever it knows now is not what it should: another one begins anew. */
   async #replace(nginx: Nginx, table: RouteTable, cause: unknown): Promise<void> {
-    this.#logger.warn({ error: cause }, 'nginx did not take a change: another one takes its place');
+    this.#log.warn({ err: cause }, 'nginx did not take a change: another one takes its place');
     this.#nginx = undefined;
     await nginx.stop();
     await this.#launch(table);
@@ -121,7 +121,7 @@ export class NginxDriver implements Driver {
 
   async #launch(table = this.#table): Promise<Nginx> {
     const known = table.generation > 0 ? changesOfAll(table) : undefined;
-    const nginx = await Nginx.start(this.#options, this.#logger, known);
+    const nginx = await Nginx.start(this.#options, this.#log, known);
     this.#nginx = nginx;
     void nginx.ended.then((reason) => this.#onEnd(nginx, reason));
     return nginx;
@@ -129,7 +129,7 @@ export class NginxDriver implements Driver {
 
   #onEnd(nginx: Nginx, reason: string): void {
     if (this.#closing || this.#nginx !== nginx) return;
-    this.#logger.error({ reason }, 'nginx has ended: another one is started');
+    this.#log.error({ reason }, 'nginx has ended: another one is started');
     this.#nginx = undefined;
     this.#why = `nginx has ended: ${reason}`;
     this.#relaunch(nginx, 0);
@@ -145,7 +145,7 @@ export class NginxDriver implements Driver {
         })
         .catch((error: unknown) => {
           this.#why = `nginx can not be started: ${(error as Error).message}`;
-          this.#logger.error({ error }, this.#why);
+          this.#log.error({ err: error }, this.#why);
           this.#relaunch(former, RESTART_MS);
         });
     }, ms);

@@ -51,7 +51,7 @@ export class Nginx {
   #version = 1;
 
   /** Resolves when all workers are there. They go by the first changes from the first request on; without, they know nothing. */
-  static async start(options: NginxOptions, logger: Logger, first?: readonly Change[]): Promise<Nginx> {
+  static async start(options: NginxOptions, log: Logger, first?: readonly Change[]): Promise<Nginx> {
     const found = await findNginx();
     if ('missing' in found) throw new Error(found.missing);
     makeDirectory(options.directory);
@@ -61,7 +61,7 @@ export class Nginx {
         http: options.httpPort || (await freePort(options.address)),
         https: options.httpsPort || (await freePort(options.address)),
       };
-      const nginx = new Nginx(options, found.nginx, { listening, first, logger });
+      const nginx = new Nginx(options, found.nginx, { listening, first, log });
       const wrong = await nginx.#ready();
       if (wrong === undefined) return nginx.#checked(first !== undefined);
       await nginx.stop();
@@ -74,7 +74,7 @@ export class Nginx {
   private constructor(
     options: NginxOptions,
     binary: NginxBinary,
-    { listening, first, logger }: { listening: Listening; first?: readonly Change[]; logger: Logger },
+    { listening, first, log }: { listening: Listening; first?: readonly Change[]; log: Logger },
   ) {
     const { directory, address, className, defaults, memory, accessLog } = options;
     const workers = options.workers ?? Math.min(availableParallelism(), MOST_WORKERS);
@@ -102,7 +102,7 @@ export class Nginx {
     const path = join(this.#runtime, 'nginx.conf');
     writeFileSync(path, config, { mode: 0o600 });
     this.#control = new Control(join(this.#runtime, CONTROL_SOCKET));
-    this.#master = new Master(binary.path, path, logger);
+    this.#master = new Master(binary.path, path, log);
   }
 
   get pid(): number | undefined {

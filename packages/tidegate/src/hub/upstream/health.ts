@@ -1,6 +1,5 @@
 import type { Clock, Credential, CredentialSource, Logger, Random } from '@tidegate/kube';
 import type { Dispatcher } from 'undici';
-import { describeError } from './errors.ts';
 import { NotReadyError, type ProbeOutcome, probe } from './probe.ts';
 import type { UpstreamServer } from './server.ts';
 
@@ -143,7 +142,7 @@ export class HealthMonitor {
     if (outcome.verdict === 'dead') {
       this.#server.mark(false, outcome.error);
       if (!wasHealthy) return;
-      this.#log.warn({ error: outcome.error }, 'the API server is out of reach');
+      this.#log.warn({ err: outcome.error }, 'the API server is out of reach');
       this.#breakConnections();
       this.#options.onChange();
       return;
@@ -214,7 +213,7 @@ export class HealthMonitor {
     try {
       return await this.#options.credentials.current();
     } catch (error) {
-      this.#log.debug({ error: describeError(error) }, 'no credentials of the node; asking without');
+      this.#log.debug({ err: error }, 'no credentials of the node; asking without');
       return {};
     }
   }

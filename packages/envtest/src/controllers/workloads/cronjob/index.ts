@@ -32,7 +32,7 @@ export const cronJobController: MakeController = ({
   informers,
   recorderFor,
   metrics,
-  logger,
+  log,
   clock,
 }) => {
   const cronJobs = informers.for(CRON_JOBS);
@@ -55,7 +55,7 @@ export const cronJobController: MakeController = ({
     queue: RETRIES,
     clock,
     metrics,
-    log: logger,
+    log,
   })
     .watch(cronJobs)
     .watch(jobs, (job) => {

@@ -53,7 +53,7 @@ export const daemonSetController: MakeController = (context) => {
     concurrency: 2,
     clock: context.clock,
     metrics: context.metrics,
-    log: context.logger,
+    log: context.log,
     reconcile: untilCacheCatchesUp((key, signal) => reconciler.reconcile(key, signal)),
     queue: RETRIES,
   })

@@ -54,7 +54,7 @@ export const jobController: MakeController = (context) => {
     concurrency: 5,
     clock: context.clock,
     metrics: context.metrics,
-    log: context.logger,
+    log: context.log,
     reconcile: untilCacheCatchesUp((key, signal) => reconciler.reconcile(key, signal)),
     queue: RETRIES,
   })

@@ -48,7 +48,7 @@ export const replicaSetController: MakeController = (context) => {
     concurrency: 5,
     clock: context.clock,
     metrics: context.metrics,
-    log: context.logger,
+    log: context.log,
     queue: RETRIES,
     reconcile: untilCacheCatchesUp((key, signal) => reconciler.reconcile(key, signal)),
   })

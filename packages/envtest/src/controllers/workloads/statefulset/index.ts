@@ -47,7 +47,7 @@ export const statefulSetController: MakeController = (context) => {
     concurrency: 5,
     clock: context.clock,
     metrics: context.metrics,
-    log: context.logger,
+    log: context.log,
     reconcile: untilCacheCatchesUp((key, signal) => reconciler.reconcile(key, signal)),
     queue: RETRIES,
   })

@@ -48,7 +48,7 @@ export class TestCluster {
 
   static async start(controllers: MakeController[], clock: Clock = systemClock): Promise<TestCluster> {
     const directory = await mkdtemp(join(tmpdir(), 'tidegate-controllers-'));
-    const server = await startApiServer({ directory, port: 0, logger: silentLogger, version: 'test' });
+    const server = await startApiServer({ directory, port: 0, log: silentLogger, version: 'test' });
     const path = join(directory, 'kubeconfig');
     server.writeAdminKubeconfig(path);
     const client = new KubeClient(await loadConfig({ path, env: {} }));
@@ -59,7 +59,7 @@ export class TestCluster {
       recorders.push(recorder);
       return recorder;
     };
-    const context = { client, informers, recorderFor, metrics: new Metrics(), logger: silentLogger, clock };
+    const context = { client, informers, recorderFor, metrics: new Metrics(), log: silentLogger, clock };
     const made = controllers.map((make) => make(context));
     const stop = new AbortController();
     const running = [informers.run(stop.signal), ...made.map((controller) => controller.run(stop.signal))];
