@@ -5,7 +5,7 @@ import type { ServiceAccountKey } from './auth/service-account-key.ts';
 import { addDiscovery, addHealth, Documents } from './http/documents.ts';
 import { addOpenApi } from './http/openapi.ts';
 import type { Core } from './operations/core.ts';
-import { versionInfo } from './version.ts';
+import { versionInfo } from './served/version.ts';
 
 export interface DocumentsOptions {
   core: Core;

@@ -8,5 +8,6 @@
  * What is particular about a kind stands in resources/ (built-in) or comes from its CRD (crd/); schema/ is the
  * language both are written in. patch/ and apply/ are pure. collector/ deletes what deletions leave behind.
  */
+
+export { KUBERNETES_VERSION } from './served/version.ts';
 export { startApiServer } from './server.ts';
-export { KUBERNETES_VERSION } from './version.ts';

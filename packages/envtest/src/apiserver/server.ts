@@ -20,8 +20,8 @@ import { documentsOf } from './documents.ts';
 import { createHandler } from './http/handler.ts';
 import { KubernetesService } from './kubernetes-service.ts';
 import type { Core, WriteOptions } from './operations/core.ts';
-import { Registry } from './registry.ts';
 import { requestMetrics } from './request-metrics.ts';
+import { Registry } from './served/registry.ts';
 import { openStore } from './store/index.ts';
 import { startWorkers } from './workers.ts';
 

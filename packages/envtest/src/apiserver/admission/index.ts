@@ -9,7 +9,7 @@ import type { Authorizer } from '../auth/authorization.ts';
 import { checkEscalation } from '../auth/rbac/escalation.ts';
 import type { Rbac } from '../auth/rbac/rbac.ts';
 import type { Admission, AdmissionAttributes } from '../operations/core.ts';
-import type { Registry } from '../registry.ts';
+import type { Registry } from '../served/registry.ts';
 import type { Store } from '../store/types.ts';
 import { certificates } from './certificates.ts';
 import { defaultIngressClass } from './default-ingress-class.ts';

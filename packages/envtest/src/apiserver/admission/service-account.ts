@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '@tidegate/kube';
 import type { AdmissionAttributes } from '../operations/core.ts';
-import { randomSuffix } from '../random-suffix.ts';
 import type { Container, Pod } from '../resources/pod/types.ts';
+import { randomSuffix } from '../resources/validation/random-suffix.ts';
 import type { Store } from '../store/types.ts';
 import { refusal } from './plugin.ts';
 

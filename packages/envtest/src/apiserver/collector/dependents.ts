@@ -1,5 +1,5 @@
 import type { OwnerReference } from '@tidegate/kube';
-import { decodeStored } from '../codec.ts';
+import { decodeStored } from '../served/codec.ts';
 import type { Change, Entry, Key, Store } from '../store/types.ts';
 
 /** An object that names owners. */

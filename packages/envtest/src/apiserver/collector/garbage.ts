@@ -3,11 +3,11 @@
  * changed, when one of its owners went away, and, for an owner that waits for its dependents, when one of those went.
  */
 import { type KubeObject, type OwnerReference, parseApiVersion } from '@tidegate/kube';
-import { decodeStored } from '../codec.ts';
 import type { Core, WriteOptions } from '../operations/core.ts';
 import type { PropagationPolicy } from '../operations/delete.ts';
 import { deleteIfPresent, editIfPresent } from '../operations/if-present.ts';
-import type { Served } from '../registry.ts';
+import { decodeStored } from '../served/codec.ts';
+import type { Served } from '../served/registry.ts';
 import type { Change, Key } from '../store/types.ts';
 import { type Dependent, Dependents, keyOfEntry } from './dependents.ts';
 

@@ -1,9 +1,9 @@
 /** Empties namespaces that are being deleted, and lets them go when nothing is left in them. */
 import type { Condition, KubeObject } from '@tidegate/kube';
-import { decodeStored } from '../codec.ts';
 import { type Core, timestamp, type WriteOptions } from '../operations/core.ts';
 import { deleteIfPresent, editIfPresent } from '../operations/if-present.ts';
-import type { Served } from '../registry.ts';
+import { decodeStored } from '../served/codec.ts';
+import type { Served } from '../served/registry.ts';
 import type { Change } from '../store/types.ts';
 
 const NAMESPACES = 'namespaces';

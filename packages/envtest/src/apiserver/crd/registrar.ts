@@ -1,8 +1,8 @@
 /** Keeps the registry in step with the CustomResourceDefinitions: what they define is served from then on, or no more. */
 import type { KubeObject } from '@tidegate/kube';
-import { decodeStored } from '../codec.ts';
 import type { Core, WriteOptions } from '../operations/core.ts';
 import { deleteIfPresent, editIfPresent } from '../operations/if-present.ts';
+import { decodeStored } from '../served/codec.ts';
 import type { Change } from '../store/types.ts';
 import { establish, takenNames } from './conditions.ts';
 import { definitionOf } from './definition.ts';

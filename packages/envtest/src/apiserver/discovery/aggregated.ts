@@ -1,5 +1,5 @@
-import type { Registry } from '../registry.ts';
 import type { ResourceDefinition } from '../resources/types.ts';
+import type { Registry } from '../served/registry.ts';
 import { servedAt, subresourceNames } from './plain.ts';
 
 /** Discovery in one document: what kubectl and client-go ask for first. `core`: the legacy `/api` half of it. */

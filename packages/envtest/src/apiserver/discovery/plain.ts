@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { apiVersionOf } from '@tidegate/kube';
-import type { Registry } from '../registry.ts';
 import type { ResourceDefinition } from '../resources/types.ts';
+import type { Registry } from '../served/registry.ts';
 
 /** Discovery as it always was: one document for the groups, one for every group and version. */
 

@@ -1,8 +1,8 @@
 import type { KubeObject } from '@tidegate/kube';
 import { ApiError, partialMetadata } from '@tidegate/serving';
-import { entryBytes, fromStorage } from '../codec.ts';
+import { entryBytes, fromStorage } from '../served/codec.ts';
+import { includeObject, toTable } from '../served/table.ts';
 import type { Entry } from '../store/types.ts';
-import { includeObject, toTable } from '../table.ts';
 import type { Call } from './call.ts';
 
 const NEWLINE = Buffer.from('\n');

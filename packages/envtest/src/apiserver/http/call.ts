@@ -1,7 +1,7 @@
 import type { Exchange, Representation, ResourceRequest } from '@tidegate/serving';
 import type { Core } from '../operations/core.ts';
-import type { Served } from '../registry.ts';
 import type { UserInfo } from '../resources/types.ts';
+import type { Served } from '../served/registry.ts';
 
 /** One request for a resource, authenticated and authorized: what the verbs work on. */
 export interface Call {

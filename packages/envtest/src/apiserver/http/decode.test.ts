@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { Registry, type Served } from '../registry.ts';
 import { builtinResources, type ServiceAllocator } from '../resources/index.ts';
 import { noHooks } from '../resources/testing.ts';
+import { Registry, type Served } from '../served/registry.ts';
 import type { BodyFormat } from './body.ts';
 import { conformPatched, decodeObject, type Patched } from './decode.ts';
 

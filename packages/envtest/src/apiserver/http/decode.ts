@@ -1,11 +1,11 @@
 import type { KubeObject } from '@tidegate/kube';
 import { type ApiError, badRequest, fieldError, invalid } from '@tidegate/serving';
 import { decodeProtobuf } from '../protobuf/index.ts';
-import { type Served, servedApiVersion } from '../registry.ts';
 import { type Body, parseBody } from '../schema/body.ts';
 import { decodeCustom } from '../schema/custom.ts';
 import { type Decoded, DecodeError, type DecodeOptions, decode } from '../schema/decode.ts';
 import type { DecodeWords } from '../schema/decode-words.ts';
+import { type Served, servedApiVersion } from '../served/registry.ts';
 import type { BodyFormat } from './body.ts';
 import { cannotConvert, isOtherKind, kindChanged, otherKind, withKind } from './kind.ts';
 import type { FieldValidation } from './write-options.ts';

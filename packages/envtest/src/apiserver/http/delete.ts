@@ -1,6 +1,5 @@
 import type { KubeObject, Status } from '@tidegate/kube';
 import { badRequest } from '@tidegate/serving';
-import { decodeStored, fromStorage } from '../codec.ts';
 import {
   type Deleted,
   type DeleteOptions,
@@ -8,7 +7,8 @@ import {
   isNotFound,
   type PropagationPolicy,
 } from '../operations/delete.ts';
-import { servedApiVersion } from '../registry.ts';
+import { decodeStored, fromStorage } from '../served/codec.ts';
+import { servedApiVersion } from '../served/registry.ts';
 import { answerObject } from './answer.ts';
 import { bodyFormat, mediaType, readBody } from './body.ts';
 import type { Call } from './call.ts';

@@ -1,7 +1,7 @@
 import type { Exchange, Representation } from '@tidegate/serving';
 import { groupDiscoveryList } from '../discovery/aggregated.ts';
 import { apiGroup, apiGroupList, apiResourceList, apiVersions } from '../discovery/plain.ts';
-import type { Registry } from '../registry.ts';
+import type { Registry } from '../served/registry.ts';
 
 /** Something served at a path of its own, outside the resources. */
 export type Document = (request: DocumentRequest) => Promise<void>;

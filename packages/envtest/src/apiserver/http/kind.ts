@@ -1,8 +1,8 @@
 /** Whether an object is of the kind that the path of the request names. */
 import { apiVersionOf, type KubeObject, parseApiVersion } from '@tidegate/kube';
 import { type ApiError, badRequest, fieldError, invalid } from '@tidegate/serving';
-import { type Served, servedApiVersion } from '../registry.ts';
 import { hasBuiltinSchema } from '../schema/builtin.ts';
+import { type Served, servedApiVersion } from '../served/registry.ts';
 
 /** An object may leave out what the path says already. */
 export const withKind = (served: Served, object: Record<string, unknown>): KubeObject =>

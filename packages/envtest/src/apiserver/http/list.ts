@@ -10,11 +10,11 @@ import {
   type Representation,
   tooLargeResourceVersion,
 } from '@tidegate/serving';
-import { decodeStored, fromStorage, listItem } from '../codec.ts';
-import { type Served, servedApiVersion } from '../registry.ts';
-import { parseSelection } from '../selection.ts';
+import { decodeStored, fromStorage, listItem } from '../served/codec.ts';
+import { type Served, servedApiVersion } from '../served/registry.ts';
+import { parseSelection } from '../served/selection.ts';
+import { includeObject, toTable } from '../served/table.ts';
 import { CompactedError, type Entry, FutureRevisionError, type Store } from '../store/types.ts';
-import { includeObject, toTable } from '../table.ts';
 import { type ContinueToken, encodeContinue, parseContinue } from './continue-token.ts';
 
 export interface ListRequest {

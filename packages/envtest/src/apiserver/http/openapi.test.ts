@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { Exchange } from '@tidegate/serving';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { definitionOf } from '../crd/definition.ts';
-import { Registry } from '../registry.ts';
 import { builtinResources, type ServiceAllocator } from '../resources/index.ts';
 import { noHooks } from '../resources/testing.ts';
+import { Registry } from '../served/registry.ts';
 import { Documents } from './documents.ts';
 import { addOpenApi } from './openapi.ts';
 

@@ -3,9 +3,9 @@ import { type Exchange, mediaRanges } from '@tidegate/serving';
 import { gnosticDocument } from '../openapi/gnostic.ts';
 import { documentPath, type GroupVersion, openApiDocument, openApiIndex } from '../openapi/index.ts';
 import { openApiV2 } from '../openapi/v2.ts';
-import type { Registry, Served } from '../registry.ts';
 import type { ResourceDefinition } from '../resources/types.ts';
-import { KUBERNETES_VERSION } from '../version.ts';
+import type { Registry, Served } from '../served/registry.ts';
+import { KUBERNETES_VERSION } from '../served/version.ts';
 import type { Documents } from './documents.ts';
 
 /** Documents are made when somebody asks, and kept until what they describe changes. */

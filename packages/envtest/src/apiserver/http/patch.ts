@@ -9,7 +9,6 @@ import {
   unsupportedMediaType,
 } from '@tidegate/serving';
 import { applyConfiguration } from '../apply/server-side-apply.ts';
-import { fromStorage, toStorage } from '../codec.ts';
 import { keyOf, type WriteOptions, type Written } from '../operations/core.ts';
 import { createObject } from '../operations/create.ts';
 import { managedApiVersion, resetFields, trackedForm, trackedSchema } from '../operations/field-managers.ts';
@@ -18,8 +17,9 @@ import { formatGoValue } from '../patch/go-format.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge.ts';
-import type { Served } from '../registry.ts';
 import { duplicateKeys, JsonSyntaxError, parseJson } from '../schema/json.ts';
+import { fromStorage, toStorage } from '../served/codec.ts';
+import type { Served } from '../served/registry.ts';
 import { mediaType, readBody } from './body.ts';
 import { type Call, targetOf } from './call.ts';
 import { conform, conformPatched, type FieldChecks, readBodyAs } from './decode.ts';

@@ -1,12 +1,12 @@
 import { childController, type KubeObject } from '@tidegate/kube';
 import { methodNotAllowed, noSuchPath, notFound } from '@tidegate/serving';
-import { decodeStored, fromStorage, toStorage } from '../codec.ts';
 import { contextOf, keyOf, refOf } from '../operations/core.ts';
 import { scaleOf, scalePrinter, withScale } from '../operations/scale.ts';
 import { updateObject } from '../operations/update.ts';
-import type { Served } from '../registry.ts';
 import type { Connect, Subresource } from '../resources/types.ts';
 import { builtinSchema } from '../schema/builtin.ts';
+import { decodeStored, fromStorage, toStorage } from '../served/codec.ts';
+import type { Served } from '../served/registry.ts';
 import { answerObject } from './answer.ts';
 import { bodyFormat, mediaType, readBody } from './body.ts';
 import { type Call, targetOf } from './call.ts';

@@ -8,11 +8,11 @@ import {
   watchOptions,
   watchTimeoutMs,
 } from '@tidegate/serving';
-import { decodeStored, encodeStored, entryBytes, fromStorage } from '../codec.ts';
-import { type Served, servedApiVersion } from '../registry.ts';
-import { parseSelection, type Selection } from '../selection.ts';
+import { decodeStored, encodeStored, entryBytes, fromStorage } from '../served/codec.ts';
+import { type Served, servedApiVersion } from '../served/registry.ts';
+import { parseSelection, type Selection } from '../served/selection.ts';
+import { type IncludeObject, includeObject, toTable } from '../served/table.ts';
 import { type Change, CompactedError, type Entry, type Store } from '../store/types.ts';
-import { type IncludeObject, includeObject, toTable } from '../table.ts';
 
 export interface WatchRequest {
   served: Served;

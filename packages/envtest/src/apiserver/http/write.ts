@@ -1,9 +1,9 @@
 import type { KubeObject } from '@tidegate/kube';
 import { badRequest, methodNotAllowed, notFound } from '@tidegate/serving';
-import { decodeStored, toStorage } from '../codec.ts';
 import { contextOf, keyOf, refOf, type Written } from '../operations/core.ts';
 import { createObject } from '../operations/create.ts';
 import { updateObject } from '../operations/update.ts';
+import { decodeStored, toStorage } from '../served/codec.ts';
 import { answerEntry, answerObject } from './answer.ts';
 import { bodyFormat, mediaType, readBody } from './body.ts';
 import { type Call, targetOf } from './call.ts';

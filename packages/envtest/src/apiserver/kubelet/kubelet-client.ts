@@ -3,8 +3,8 @@ import { Agent, request } from 'node:https';
 import { isIPv6 } from 'node:net';
 import { ApiError, notFound } from '@tidegate/serving';
 import type { Pki } from '../auth/pki.ts';
-import { decodeStored } from '../codec.ts';
-import type { Node } from '../resources/core/node.ts';
+import type { Node } from '../resources/core/types.ts';
+import { decodeStored } from '../served/codec.ts';
 import type { Store } from '../store/types.ts';
 
 const DEFAULT_PORT = 10250;

@@ -2,7 +2,7 @@
  * `/openapi/v2`: the whole API in one document of the older version, made of the same paths and schemas as version 3.
  * kubectl turns to it for what version 3 can not answer: a `kind: List`, and kinds that take no patch.
  */
-import type { Served } from '../registry.ts';
+import type { Served } from '../served/registry.ts';
 import { sortKeys } from './index.ts';
 import { pathsOf } from './paths.ts';
 import { SchemaWriter } from './schemas.ts';

@@ -1,6 +1,6 @@
 import type { KubeObject } from '@tidegate/kube';
-import type { Registry, Served } from '../registry.ts';
 import type { RequestContext, ResourceDefinition, UserInfo } from '../resources/types.ts';
+import type { Registry, Served } from '../served/registry.ts';
 import type { Entry, Key, Store } from '../store/types.ts';
 
 /** What an operation is about to do, as admission sees it. */

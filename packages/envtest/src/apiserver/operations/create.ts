@@ -1,10 +1,10 @@
 import type { KubeObject } from '@tidegate/kube';
 import { ApiError, alreadyExists, badRequest, invalid } from '@tidegate/serving';
-import { encodeStored } from '../codec.ts';
-import { randomSuffix, SUFFIX_LENGTH } from '../random-suffix.ts';
-import type { Served } from '../registry.ts';
 import type { ResourceDefinition } from '../resources/types.ts';
 import { validateObjectMeta } from '../resources/validation/metadata.ts';
+import { randomSuffix, SUFFIX_LENGTH } from '../resources/validation/random-suffix.ts';
+import { encodeStored } from '../served/codec.ts';
+import type { Served } from '../served/registry.ts';
 import {
   admissionOptions,
   type Core,

@@ -1,8 +1,8 @@
 import type { KubeObject } from '@tidegate/kube';
 import { ApiError, conflict, fieldError, invalid, notFound } from '@tidegate/serving';
-import { decodeStored, encodeStored } from '../codec.ts';
-import type { Served } from '../registry.ts';
 import type { ResourceDefinition } from '../resources/types.ts';
+import { decodeStored, encodeStored } from '../served/codec.ts';
+import type { Served } from '../served/registry.ts';
 import type { Entry, WriteResult } from '../store/types.ts';
 import { type Core, keyOf, refOf, timestamp, type WriteOptions, type Written, writtenAs } from './core.ts';
 import { isFullyReleased } from './update.ts';

@@ -1,7 +1,7 @@
 import { type KubeObject, type LabelSelector, matcherFromSelector } from '@tidegate/kube';
 import { ApiError } from '@tidegate/serving';
-import { decodeStored } from '../codec.ts';
 import type { SubresourceHandler } from '../resources/types.ts';
+import { decodeStored } from '../served/codec.ts';
 import type { Core } from './core.ts';
 import { type DeleteOptions, deleteObject } from './delete.ts';
 import { updateObject } from './update.ts';

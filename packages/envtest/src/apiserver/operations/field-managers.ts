@@ -1,9 +1,9 @@
 import type { KubeObject, ManagedFieldsEntry } from '@tidegate/kube';
 import { trackUpdate } from '../apply/managed-fields.ts';
-import { fromStorage, storageApiVersion } from '../codec.ts';
-import { type Served, servedApiVersion } from '../registry.ts';
 import type { ResourceDefinition } from '../resources/types.ts';
 import type { Schema } from '../schema/types.ts';
+import { fromStorage, storageApiVersion } from '../served/codec.ts';
+import { type Served, servedApiVersion } from '../served/registry.ts';
 import { type Core, hasSubresource, type WriteOptions } from './core.ts';
 
 /** Notes in metadata.managedFields who set what, for every write that is not a server-side apply. */

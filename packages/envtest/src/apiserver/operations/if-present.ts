@@ -1,6 +1,6 @@
 /** What the server's own controllers do to objects. One that is gone meanwhile needs nothing done to it any more. */
 import type { KubeObject } from '@tidegate/kube';
-import type { Served } from '../registry.ts';
+import type { Served } from '../served/registry.ts';
 import type { Core, WriteOptions } from './core.ts';
 import { type DeleteOptions, deleteObject, isNotFound } from './delete.ts';
 import { updateObject } from './update.ts';

@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '@tidegate/kube';
 import { conflict, fieldError, invalid, notFound, OBJECT_MODIFIED } from '@tidegate/serving';
 import { withoutChangeOfTimesOnly } from '../apply/managed-fields.ts';
-import { decodeStored, encodeStored } from '../codec.ts';
-import type { Served } from '../registry.ts';
 import type { ResourceDefinition, Strategy } from '../resources/types.ts';
 import { validateObjectMetaUpdate } from '../resources/validation/metadata.ts';
+import { decodeStored, encodeStored } from '../served/codec.ts';
+import type { Served } from '../served/registry.ts';
 import type { Entry } from '../store/types.ts';
 import {
   admissionOptions,

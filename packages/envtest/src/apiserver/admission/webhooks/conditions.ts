@@ -4,11 +4,11 @@ import { forbidden } from '@tidegate/serving';
 import type { Attributes, Authorizer } from '../../auth/authorization.ts';
 import { serviceAccountGroups, serviceAccountUsername } from '../../auth/identity.ts';
 import type { AdmissionAttributes } from '../../operations/core.ts';
-import type { Served } from '../../registry.ts';
 import type { UserInfo } from '../../resources/types.ts';
-import type { Webhook } from '../../resources/webhooks/definition.ts';
+import type { Webhook } from '../../resources/webhooks/types.ts';
 import type { Authorize, AuthorizerQuestion } from '../../schema/cel/authorizer.ts';
 import { compileMatchCondition, type MatchCondition } from '../../schema/cel/match-condition.ts';
+import type { Served } from '../../served/registry.ts';
 import { reviewRequest } from './review.ts';
 
 export class MatchConditions {

@@ -1,6 +1,6 @@
 /** The webhooks of all configurations of one kind, in the order in which they are called; follows the store. */
 
-import type { Webhook, WebhookConfiguration } from '../../resources/webhooks/definition.ts';
+import type { Webhook, WebhookConfiguration } from '../../resources/webhooks/types.ts';
 import type { Change, Store } from '../../store/types.ts';
 
 export class WebhookConfigurations {

@@ -1,8 +1,8 @@
 /** Which requests a webhook wants to see. Pure. */
 import { type LabelSelector, matcherFromSelector } from '@tidegate/kube';
 import type { AdmissionAttributes } from '../../operations/core.ts';
-import type { Served } from '../../registry.ts';
-import type { Webhook, WebhookRule } from '../../resources/webhooks/definition.ts';
+import type { Webhook, WebhookRule } from '../../resources/webhooks/types.ts';
+import type { Served } from '../../served/registry.ts';
 
 /** The request as a rule sees it, with the group, version and resource that the rule is to be tried on. */
 interface Tried {

@@ -1,10 +1,10 @@
 /** AdmissionReview: the question that a webhook is put, and its answer. */
 import type { KubeObject, Status } from '@tidegate/kube';
 import { ApiError } from '@tidegate/serving';
-import { fromStorage } from '../../codec.ts';
 import type { AdmissionAttributes } from '../../operations/core.ts';
-import type { Served } from '../../registry.ts';
 import { JsonSyntaxError, parseJson } from '../../schema/json.ts';
+import { fromStorage } from '../../served/codec.ts';
+import type { Served } from '../../served/registry.ts';
 
 const VERSIONS = ['v1', 'v1beta1'] as const;
 export type ReviewVersion = (typeof VERSIONS)[number];

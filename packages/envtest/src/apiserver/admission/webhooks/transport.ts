@@ -1,6 +1,6 @@
 /** Calling a webhook over HTTPS. Failures are told in the words of Go's HTTP client, which users know from there. */
 import { Agent, request } from 'node:https';
-import type { WebhookClientConfig } from '../../resources/webhooks/definition.ts';
+import type { WebhookClientConfig } from '../../resources/webhooks/types.ts';
 import type { ServiceResolver } from './service-resolver.ts';
 
 /** Whom to call. `shown` is the address as errors show it: with the port, also where it is 443. */

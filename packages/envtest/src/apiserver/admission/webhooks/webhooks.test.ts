@@ -8,10 +8,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openPki } from '../../auth/pki.ts';
 import { type ObjectStore, openObjects } from '../../auth/testing.ts';
 import type { AdmissionAttributes } from '../../operations/core.ts';
-import { Registry } from '../../registry.ts';
 import { configmaps } from '../../resources/config/configmap.ts';
 import { extensionsIngresses, ingresses } from '../../resources/ingress/ingress.ts';
-import { validatingwebhookconfigurations, type Webhook } from '../../resources/webhooks/definition.ts';
+import { validatingwebhookconfigurations } from '../../resources/webhooks/definition.ts';
+import type { Webhook } from '../../resources/webhooks/types.ts';
+import { Registry } from '../../served/registry.ts';
 import { AdmissionWebhooks } from './webhooks.ts';
 
 interface Asked {

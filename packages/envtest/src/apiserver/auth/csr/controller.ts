@@ -1,8 +1,8 @@
 /** Approves what approves itself, and signs what was approved: CertificateSigningRequests become certificates. */
 import type { KubeObject } from '@tidegate/kube';
-import { decodeStored } from '../../codec.ts';
 import type { Core, WriteOptions } from '../../operations/core.ts';
 import { editIfPresent } from '../../operations/if-present.ts';
+import { decodeStored } from '../../served/codec.ts';
 import type { Change } from '../../store/types.ts';
 import type { Authorizer } from '../authorization.ts';
 import type { Pki } from '../pki.ts';

@@ -1,32 +1,10 @@
-import { humanDuration, type KubeObject } from '@tidegate/kube';
+import { humanDuration } from '@tidegate/kube';
 import { define, statusOf } from '../define.ts';
 import { ageColumn, nameColumn } from '../table.ts';
 import type { RequestContext, SubresourceHandler } from '../types.ts';
 import { nameIsPathSegment } from '../validation/names.ts';
+import type { CertificateSigningRequest } from './types.ts';
 import { validateSigningRequest, validateSigningRequestUpdate } from './validate.ts';
-
-export interface SigningCondition {
-  type?: string;
-  status?: string;
-  reason?: string;
-  message?: string;
-  lastUpdateTime?: string;
-  lastTransitionTime?: string;
-}
-
-export interface CertificateSigningRequest extends KubeObject {
-  spec: {
-    request?: string;
-    signerName?: string;
-    usages?: string[];
-    expirationSeconds?: number;
-    username?: string;
-    uid?: string;
-    groups?: string[];
-    extra?: Record<string, string[]>;
-  };
-  status: { conditions?: SigningCondition[]; certificate?: string };
-}
 
 const GROUP = 'certificates.k8s.io';
 

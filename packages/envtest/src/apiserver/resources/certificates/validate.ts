@@ -1,7 +1,7 @@
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { each, oneOf, supported } from '../validation/checks.ts';
 import { isDNS1123Label, isDNS1123Subdomain } from '../validation/names.ts';
-import type { CertificateSigningRequest } from './definition.ts';
+import type { CertificateSigningRequest } from './types.ts';
 
 const USAGES = [
   'any',

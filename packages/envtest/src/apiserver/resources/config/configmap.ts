@@ -1,13 +1,7 @@
-import type { KubeObject } from '@tidegate/kube';
 import { define } from '../define.ts';
 import { ageColumn, nameColumn } from '../table.ts';
+import type { ConfigMap } from './types.ts';
 import { validateConfigMap, validateConfigMapUpdate } from './validate.ts';
-
-export interface ConfigMap extends KubeObject {
-  data?: Record<string, string>;
-  binaryData?: Record<string, string>;
-  immutable?: boolean;
-}
 
 const size = (map: Record<string, string> | undefined): number => Object.keys(map ?? {}).length;
 

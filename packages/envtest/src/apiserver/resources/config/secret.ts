@@ -1,16 +1,8 @@
-import type { KubeObject } from '@tidegate/kube';
 import { define } from '../define.ts';
 import { ageColumn, nameColumn } from '../table.ts';
 import { tlsWarnings } from './tls.ts';
+import type { Secret } from './types.ts';
 import { validateSecret, validateSecretUpdate } from './validate.ts';
-
-export interface Secret extends KubeObject {
-  type?: string;
-  /** Values in base64. */
-  data?: Record<string, string>;
-  stringData?: Record<string, string>;
-  immutable?: boolean;
-}
 
 export const secrets = define<Secret>({
   kind: 'Secret',

@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import type { Secret } from './secret.ts';
+import type { Secret } from './types.ts';
 
 const NO_PEM = 'tls: failed to find any PEM data in';
 

@@ -5,8 +5,7 @@ import { JsonSyntaxError, parseJson } from '../../schema/json.ts';
 import { named } from '../validation/checks.ts';
 import { semanticallyEqual } from '../validation/equal.ts';
 import { IMMUTABLE, isConfigKey } from '../validation/names.ts';
-import type { ConfigMap } from './configmap.ts';
-import type { Secret } from './secret.ts';
+import type { ConfigMap, Secret } from './types.ts';
 
 const MAX_BYTES = 1024 * 1024;
 const FROZEN = 'field is immutable when `immutable` is set';

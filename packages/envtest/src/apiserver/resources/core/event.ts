@@ -4,34 +4,8 @@ import { builtinSchema } from '../../schema/builtin.ts';
 import { type Authored, define } from '../define.ts';
 import { nameColumn, since, type Table } from '../table.ts';
 import { nameIsSubdomain } from '../validation/names.ts';
+import type { Event } from './types.ts';
 import { validateEvent, validateGroupedEvent } from './validate-event.ts';
-
-export interface ObjectReference {
-  apiVersion?: string;
-  kind?: string;
-  namespace?: string;
-  name?: string;
-  uid?: string;
-  resourceVersion?: string;
-  fieldPath?: string;
-}
-
-export interface Event extends KubeObject {
-  involvedObject?: ObjectReference;
-  related?: ObjectReference;
-  reason?: string;
-  message?: string;
-  type?: string;
-  action?: string;
-  count?: number;
-  source?: { component?: string; host?: string };
-  firstTimestamp?: string | null;
-  lastTimestamp?: string | null;
-  eventTime?: string | null;
-  series?: { count?: number; lastObservedTime?: string };
-  reportingComponent?: string;
-  reportingInstance?: string;
-}
 
 const firstSeen = (event: Event, now: Date): string => since(event.firstTimestamp ?? event.eventTime, now);
 

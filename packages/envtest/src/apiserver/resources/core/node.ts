@@ -1,44 +1,10 @@
-import type { KubeObject } from '@tidegate/kube';
 import { define, statusOf } from '../define.ts';
 import type { BuiltinHooks } from '../hooks.ts';
 import { canonicalResources } from '../pod/defaults.ts';
-import type { ResourceList } from '../pod/types.ts';
 import { ageColumn, nameColumn } from '../table.ts';
 import type { ResourceDefinition } from '../types.ts';
+import type { Node } from './types.ts';
 import { validateNode, validateNodeUpdate } from './validate-node.ts';
-
-export interface Taint {
-  key?: string;
-  value?: string;
-  effect?: string;
-  timeAdded?: string;
-}
-
-export interface NodeSystemInfo {
-  kubeletVersion?: string;
-  osImage?: string;
-  kernelVersion?: string;
-  containerRuntimeVersion?: string;
-  architecture?: string;
-}
-
-export interface Node extends KubeObject {
-  spec: {
-    podCIDR?: string;
-    podCIDRs?: string[];
-    providerID?: string;
-    unschedulable?: boolean;
-    taints?: Taint[];
-  };
-  status: {
-    capacity?: ResourceList;
-    allocatable?: ResourceList;
-    addresses?: { type?: string; address?: string }[];
-    conditions?: { type?: string; status?: string }[];
-    nodeInfo?: NodeSystemInfo;
-    daemonEndpoints?: { kubeletEndpoint?: { Port?: number } };
-  };
-}
 
 const NOT_READY = 'node.kubernetes.io/not-ready';
 const ROLE_PREFIX = 'node-role.kubernetes.io/';

@@ -1,24 +1,7 @@
-import type { KubeObject } from '@tidegate/kube';
 import { define, statusOf } from '../define.ts';
-import type { IntOrString } from '../pod/types.ts';
 import { ageColumn, nameColumn } from '../table.ts';
-import type { LabelSelector } from '../validation/selectors.ts';
+import type { PodDisruptionBudget } from './types.ts';
 import { validatePodDisruptionBudget } from './validate-pdb.ts';
-
-export interface PodDisruptionBudget extends KubeObject {
-  spec: {
-    minAvailable?: IntOrString;
-    maxUnavailable?: IntOrString;
-    selector?: LabelSelector;
-    unhealthyPodEvictionPolicy?: string;
-  };
-  status: {
-    disruptionsAllowed?: number;
-    currentHealthy?: number;
-    desiredHealthy?: number;
-    expectedPods?: number;
-  };
-}
 
 const nothingCounted = () => ({
   disruptionsAllowed: 0,

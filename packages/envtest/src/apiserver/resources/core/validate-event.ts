@@ -1,7 +1,7 @@
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { named, required } from '../validation/checks.ts';
 import { isLabelKey } from '../validation/names.ts';
-import type { Event } from './event.ts';
+import type { Event } from './types.ts';
 
 const MAX_LENGTHS = { reportingInstance: 128, action: 128, reason: 128, message: 1024 } as const;
 

@@ -3,7 +3,7 @@ import { each, named, oneOf } from '../validation/checks.ts';
 import { semanticallyEqual } from '../validation/equal.ts';
 import { familyOf, INVALID_CIDR, isCIDR } from '../validation/ip.ts';
 import { isLabelKey, isLabelValue } from '../validation/names.ts';
-import type { Node, Taint } from './node.ts';
+import type { Node, Taint } from './types.ts';
 
 const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 

@@ -2,7 +2,7 @@ import { type FieldError, fieldError } from '@tidegate/serving';
 import { supported } from '../validation/checks.ts';
 import { validateLabelSelector } from '../validation/selectors.ts';
 import { atMostAll, intOrPercent } from '../workloads/strategy.ts';
-import type { PodDisruptionBudget } from './poddisruptionbudget.ts';
+import type { PodDisruptionBudget } from './types.ts';
 
 export function validatePodDisruptionBudget({ spec }: PodDisruptionBudget): FieldError[] {
   const { minAvailable, maxUnavailable, selector, unhealthyPodEvictionPolicy } = spec;

@@ -2,7 +2,7 @@
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { required } from '../validation/checks.ts';
 import { isDNS1123Subdomain, isPortNumber } from '../validation/names.ts';
-import type { WebhookClientConfig } from './definition.ts';
+import type { WebhookClientConfig } from './types.ts';
 
 const FORM = '; desired format: https://host[/path]';
 

@@ -1,41 +1,7 @@
-import type { KubeObject } from '@tidegate/kube';
 import { type Authored, define } from '../define.ts';
 import { ageColumn, nameColumn } from '../table.ts';
-import type { LabelSelector } from '../validation/selectors.ts';
+import type { Webhook, WebhookConfiguration } from './types.ts';
 import { validateWebhookConfiguration } from './validate.ts';
-
-export interface WebhookRule {
-  operations?: string[];
-  apiGroups?: string[];
-  apiVersions?: string[];
-  resources?: string[];
-  scope?: string;
-}
-
-export interface WebhookClientConfig {
-  url?: string;
-  service?: { namespace?: string; name?: string; path?: string; port?: number };
-  caBundle?: string;
-}
-
-export interface Webhook {
-  name?: string;
-  clientConfig?: WebhookClientConfig;
-  rules?: WebhookRule[];
-  failurePolicy?: string;
-  matchPolicy?: string;
-  namespaceSelector?: LabelSelector;
-  objectSelector?: LabelSelector;
-  sideEffects?: string;
-  timeoutSeconds?: number;
-  admissionReviewVersions?: string[];
-  reinvocationPolicy?: string;
-  matchConditions?: { name?: string; expression?: string }[];
-}
-
-export interface WebhookConfiguration extends KubeObject {
-  webhooks?: Webhook[];
-}
 
 const common = (kind: string): Authored<WebhookConfiguration> => ({
   group: 'admissionregistration.k8s.io',

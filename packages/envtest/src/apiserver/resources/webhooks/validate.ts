@@ -5,7 +5,7 @@ import { each, named, supported } from '../validation/checks.ts';
 import { isDNS1035Label, isDNS1123Subdomain, isLabelKey } from '../validation/names.ts';
 import { validateLabelSelector } from '../validation/selectors.ts';
 import { validateClientConfig } from './client-config.ts';
-import type { Webhook, WebhookConfiguration, WebhookRule } from './definition.ts';
+import type { Webhook, WebhookConfiguration, WebhookRule } from './types.ts';
 
 const REVIEW_VERSIONS = ['v1', 'v1beta1'];
 const SIDE_EFFECTS = ['None', 'NoneOnDryRun'];

@@ -7,10 +7,10 @@ import {
   SelectorError,
 } from '@tidegate/kube';
 import { badRequest } from '@tidegate/serving';
+import type { ResourceDefinition } from '../resources/types.ts';
+import { decode } from '../schema/decode.ts';
+import type { Entry } from '../store/types.ts';
 import { decodeStored } from './codec.ts';
-import type { ResourceDefinition } from './resources/types.ts';
-import { decode } from './schema/decode.ts';
-import type { Entry } from './store/types.ts';
 
 /** Which objects of a resource a list or watch wants. */
 export interface Selection {

@@ -1,13 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { definitionOf } from '../../crd/definition.ts';
-import { decodeCustom } from '../custom.ts';
-import type { Schema } from '../types.ts';
+import { decodeCustom } from '../schema/custom.ts';
+import type { Schema } from '../schema/types.ts';
+import { definitionOf } from './definition.ts';
 
 type Cause = [reason: string, field: string, message: string];
 
 // Rules that use every library, and what a real kube-apiserver 1.36 answered.
-const golden = JSON.parse(readFileSync(new URL('../testdata/rules.json', import.meta.url), 'utf8')) as {
+const golden = JSON.parse(
+  readFileSync(new URL('../schema/testdata/rules.json', import.meta.url), 'utf8'),
+) as {
   schema: Schema;
   root: Cause[];
   creates: { spec: unknown; causes: Cause[] }[];

@@ -6,9 +6,9 @@
  *   in a list: {"metadata":{...},"spec":{...}}      (items of built-in lists carry neither kind nor apiVersion)
  */
 import { apiVersionOf, type KubeObject, type ObjectMeta } from '@tidegate/kube';
+import type { ResourceDefinition, ServedVersion } from '../resources/types.ts';
+import type { Entry } from '../store/types.ts';
 import type { Served } from './registry.ts';
-import type { ResourceDefinition, ServedVersion } from './resources/types.ts';
-import type { Entry } from './store/types.ts';
 
 /** Order of metadata's fields in the real server's answers; what is not listed follows. */
 const META_ORDER = [

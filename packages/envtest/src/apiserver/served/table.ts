@@ -1,6 +1,6 @@
 import type { KubeObject, ListMeta } from '@tidegate/kube';
 import { badRequest, partialMetadata } from '@tidegate/serving';
-import type { ServedVersion } from './resources/types.ts';
+import type { ServedVersion } from '../resources/types.ts';
 
 export type IncludeObject = 'None' | 'Metadata' | 'Object';
 

@@ -1,5 +1,5 @@
 import { apiVersionOf } from '@tidegate/kube';
-import type { ResourceDefinition, ServedVersion } from './resources/types.ts';
+import type { ResourceDefinition, ServedVersion } from '../resources/types.ts';
 
 /** A resource at one of its versions: what a request path names. */
 export interface Served {

@@ -1,0 +1,15 @@
+import type { KubeObject } from '@tidegate/kube';
+
+export interface ConfigMap extends KubeObject {
+  data?: Record<string, string>;
+  binaryData?: Record<string, string>;
+  immutable?: boolean;
+}
+
+export interface Secret extends KubeObject {
+  type?: string;
+  /** Values in base64. */
+  data?: Record<string, string>;
+  stringData?: Record<string, string>;
+  immutable?: boolean;
+}
