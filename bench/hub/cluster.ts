@@ -1,7 +1,7 @@
 import { KubeClient, type KubeObject, loadConfig, SERVICE_ACCOUNTS, systemClock } from '@tidegate/kube';
 import { installDefinitions } from '../../packages/tidegate/src/manager/install.ts';
 import { nodeCredentials } from '../../packages/tidegate/src/supervisor/credentials.ts';
-import { installRights } from '../../packages/tidegate/src/supervisor/install.ts';
+import { installRbac } from '../../packages/tidegate/src/supervisor/install.ts';
 import { type RunningServer, startTidegate } from '../apiserver/servers.ts';
 import { allowReading, createPool, NODE } from './objects.ts';
 
@@ -24,7 +24,7 @@ export async function startCluster(directory: string): Promise<Cluster> {
   const admin = new KubeClient(await loadConfig({ env: {}, path: server.kubeconfig }));
   const { signal } = new AbortController();
   await installDefinitions(admin, systemClock, signal);
-  await installRights(admin, new URL('../../deploy/hub.yaml', import.meta.url).pathname, signal);
+  await installRbac(admin, new URL('../../deploy/hub.yaml', import.meta.url).pathname, signal);
   await createPool(admin);
   const { hub: kubeconfig } = await nodeCredentials({
     client: admin,

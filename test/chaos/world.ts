@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KubeClient, LEASES, loadConfig, NODES, PODS, SECRETS, systemClock } from '@tidegate/kube';
 import { installDefinitions } from '../../packages/tidegate/src/manager/install.ts';
-import { installRights } from '../../packages/tidegate/src/supervisor/install.ts';
+import { installRbac } from '../../packages/tidegate/src/supervisor/install.ts';
 import { freePort } from '../../packages/tidegate/src/supervisor/links.ts';
 import { ServingApprover } from '../../packages/tidegate/src/supervisor/serving-approver.ts';
 import { accountToken, allowReading } from '../support/accounts.ts';
@@ -56,7 +56,7 @@ export class World {
     const { signal } = new AbortController();
     const admin = new KubeClient(await loadConfig({ path: kubeconfig, env: {} }), { maxRetries: 0 });
     await installDefinitions(admin, systemClock, signal);
-    await installRights(admin, join(import.meta.dirname, '../../deploy/hub.yaml'), signal);
+    await installRbac(admin, join(import.meta.dirname, '../../deploy/hub.yaml'), signal);
     const nodes = await Promise.all(
       NODE_NAMES.slice(0, nodeCount).map((name) => ChaosNode.open(name, admin, directory)),
     );

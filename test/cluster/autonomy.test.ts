@@ -160,7 +160,7 @@ describe('a node whose link is cut', () => {
   test('starts with the cluster, from what its hub has stored', async () => {
     await cluster.tidegate('down');
     cluster = await Cluster.open(state);
-    expect(cluster.up.stdout).toContain('Cut off from the API server: edge;');
+    expect(cluster.up.stdout).toContain('Disconnected from the API server: edge.');
     await eventually('the agent runs', async () =>
       (await stateOf('edge')) === 'running' ? true : undefined,
     );

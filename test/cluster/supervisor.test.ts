@@ -1,4 +1,4 @@
-/** `tidegate up` and the commands about it: what it survives, and what it says. */
+/** `tidegate up` and the commands for its cluster: what it survives, and what it prints. */
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ async function cleanUp(): Promise<void> {
   await rm(directory, { recursive: true, force: true });
 }
 
-/** One command to its end. */
+/** Runs one command until it exits. */
 async function run(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const [command = '', ...rest] = args;
   const process = new Tidegate([command, '--state', state(), ...rest]);
@@ -32,8 +32,8 @@ async function up(...args: string[]): Promise<Tidegate> {
   const process = new Tidegate(['up', '--state', state(), '--port', '0', ...args]);
   started.push(process);
   await eventually('tidegate up is ready', () => {
-    if (!process.running) throw new Error(`it ended: ${process.stdout}${process.stderr}`);
-    return /^Ready/m.test(process.stdout) || undefined;
+    if (!process.running) throw new Error(`tidegate up exited: ${process.stdout}${process.stderr}`);
+    return /^(Ready|Started) in/m.test(process.stdout) || undefined;
   });
   return process;
 }
@@ -44,7 +44,7 @@ const links = async (): Promise<string[]> =>
 
 async function pidOf(name: string): Promise<number> {
   const found = (await status()).processes.find((process) => process.name === name);
-  if (found?.pid === undefined) throw new Error(`${name} does not run`);
+  if (found?.pid === undefined) throw new Error(`${name} is not running`);
   return found.pid;
 }
 
@@ -56,7 +56,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** How a connection to a port of 127.0.0.1 goes. */
+/** The outcome of a connection attempt to a port of 127.0.0.1. */
 const reach = (port: number): Promise<string> =>
   new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => {
@@ -82,7 +82,7 @@ describe('a running cluster', () => {
   });
   afterAll(cleanUp);
 
-  it('tells where it is and what to try', async () => {
+  it('prints its addresses and commands to try', async () => {
     expect(cluster.stdout).toContain(`export KUBECONFIG=${join(state(), 'kubeconfig')}`);
     expect(cluster.stdout).toMatch(/^east +True +127\.\d+\.0\.1 +up +\d+ +site=e$/m);
     expect(cluster.stdout).toContain(`down --state ${state()}`);
@@ -101,7 +101,7 @@ describe('a running cluster', () => {
     ]);
   });
 
-  it('is one: a second up says who runs and how to stop it', async () => {
+  it('rejects a second up, with the pid of the first and the command to stop it', async () => {
     const { code, stderr } = await run('up');
     expect(code).toBe(1);
     expect(stderr.trim()).toBe(
@@ -109,19 +109,19 @@ describe('a running cluster', () => {
     );
   });
 
-  it('has links that can be cut and mended', async () => {
+  it('cuts and mends links by label', async () => {
     const port = await apiPortOf('east');
     expect(await reach(port)).toBe('connected');
     expect((await run('cut', 'site=e')).stdout).toBe('Cut: east\n');
     expect(await reach(port)).toBe('ECONNREFUSED');
     expect(await links()).toEqual(['east cut', 'west up']);
-    expect((await run('cut', 'east')).stdout).toBe('Nothing to do: the link is cut already.\n');
+    expect((await run('cut', 'east')).stdout).toBe('Nothing to do: the links are already cut.\n');
     expect((await run('mend', '--all')).stdout).toBe('Mended: east\n');
     expect(await reach(port)).toBe('connected');
     expect(await links()).toEqual(['east up', 'west up']);
   });
 
-  it('has links that can be cut by pool, of either kind', async () => {
+  it('cuts and mends links by NodeGroup and by NodePool', async () => {
     const kubectl = new Kubectl(join(state(), 'kubeconfig'));
     await kubectl.apply(
       {
@@ -146,30 +146,33 @@ describe('a running cluster', () => {
     }
     await kubectl.run('label node west apps.openyurt.io/desired-nodepool-');
     await kubectl.run('delete nodegroup sunrise');
-    await eventually('west is in no pool', async () => {
+    await eventually('west has left its pool', async () => {
       const { nodes } = await status();
       return nodes.every(({ labels }) => !Object.values(labels).includes('sunset')) || undefined;
     });
     await kubectl.run('delete nodepool sunset');
   });
 
-  it('says which targets there are when one is unknown, and that one is needed', async () => {
+  it('rejects an unknown or missing target and lists the known ones', async () => {
     const unknown = await run('cut', 'paris');
     expect(unknown.code).toBe(1);
     expect(unknown.stderr).toBe(
-      'tidegate: no node is or has "paris"; there is: east, west, site=e, site=w\n',
+      'tidegate: "paris" matches no node; nodes: east, west; labels: site=e, site=w\n',
     );
     expect((await run('mend')).stderr).toBe(
-      'tidegate: say which nodes to mend: names, pools or label selectors, or --all instead.\n',
+      'tidegate: specify which nodes to mend: node names, pools or label selectors, or --all\n',
     );
   });
 
   it.each(['apiserver', 'controllers', 'manager', 'hub-east', 'east'])(
-    'heals when %s is killed',
+    'restarts %s after a kill',
     async (name) => {
       process.kill(await pidOf(name), 'SIGKILL');
-      await eventually(`${name} is back`, () => cluster.stdout.includes(` ${name} is back`) || undefined);
-      expect(cluster.stdout).toContain(` ${name} ended: killed by SIGKILL; starting it again in 0.2 s`);
+      await eventually(
+        `${name} is running again`,
+        () => cluster.stdout.includes(` ${name} is running again`) || undefined,
+      );
+      expect(cluster.stdout).toContain(` ${name} exited: killed by SIGKILL; restarting in 0.2 s`);
       const report = await status();
       expect(report.api.reachable).toBe(true);
       expect(report.processes.find((process) => process.name === name)).toMatchObject({
@@ -180,13 +183,13 @@ describe('a running cluster', () => {
   );
 });
 
-describe('from one up to the next', () => {
+describe('a second up', () => {
   beforeEach(async () => {
     directory = await newDirectory();
   });
   afterEach(cleanUp);
 
-  it('objects, addresses and cut links stay; another layout says what it changes', async () => {
+  it('keeps objects, addresses and cut links, and reports what a new layout changes', async () => {
     const first = await up('--nodes', 'a,b');
     const kubectl = new Kubectl(join(state(), 'kubeconfig'));
     await kubectl.run('create configmap kept');
@@ -199,9 +202,9 @@ describe('from one up to the next', () => {
     expect((await status()).phase).toBe('stopped');
 
     const second = await up('--nodes', 'a,c');
-    expect(second.stdout).toContain('new in the layout: c');
-    expect(second.stdout).toContain('their Nodes and pods are removed: b');
-    expect(second.stdout).toContain('Cut off from the API server: a;');
+    expect(second.stdout).toContain('nodes added: c');
+    expect(second.stdout).toContain('nodes removed, with their pods: b');
+    expect(second.stdout).toContain('Disconnected from the API server: a.');
     expect(await kubectl.run('get configmap kept -o name')).toBe('configmap/kept\n');
     expect(await kubectl.run('get nodes -o name')).not.toContain('node/b');
     const after = await status();
@@ -210,16 +213,19 @@ describe('from one up to the next', () => {
     expect(after.nodes.map(({ address }) => address)).toEqual(before.nodes.map(({ address }) => address));
   });
 
-  it('a supervisor that was killed takes its children along, and the next one goes on', async () => {
+  it('resumes after the supervisor was killed, whose children have exited', async () => {
     const first = await up('--nodes', '1');
     const children = (await status()).processes.map(({ pid }) => pid ?? 0);
     await first.kill('SIGKILL');
     await up();
-    await eventually('the children of the first are gone', () => !children.some(isRunning) || undefined);
+    await eventually(
+      'the children of the first supervisor have exited',
+      () => !children.some(isRunning) || undefined,
+    );
     expect(await links()).toEqual(['node-1 up']);
   });
 
-  it('Ctrl-C while it starts stops what has started', async () => {
+  it('Ctrl-C during the start stops what has started', async () => {
     const process = new Tidegate(['up', '--state', state(), '--port', '0']);
     started.push(process);
     await eventually('the API server runs', () => process.stdout.includes('API server') || undefined);
@@ -230,53 +236,53 @@ describe('from one up to the next', () => {
     expect(await readdir(state())).not.toContain('children.json');
   });
 
-  it('a child that can never start ends it, with what the child said', async () => {
+  it('fails with the last line of a child that cannot start', async () => {
     const pki = join(state(), 'apiserver', 'pki');
     await mkdir(pki, { recursive: true });
     await writeFile(join(pki, 'ca.crt'), '');
     const { code, stderr } = await run('up', '--port', '0');
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /^tidegate: apiserver can not start: .*ca\.crt is there, but its key .* \(its log is .*apiserver\.log\)\n$/,
+      /^tidegate: apiserver failed to start: .*ca\.crt is there, but its key .* \(log: .*apiserver\.log\)\n$/,
     );
     expect((await status()).phase).toBe('stopped');
   });
 
-  it('down --wipe removes what tidegate wrote and nothing else', async () => {
+  it('down --wipe removes only what tidegate created', async () => {
     await up('--empty');
     await writeFile(join(state(), 'images.yaml'), 'images: []');
     expect((await run('down', '--wipe')).stdout).toContain(
-      `Removed ${state()}, but for what tidegate did not write: images.yaml.\n`,
+      `Removed ${state()}, except files that tidegate did not create: images.yaml.\n`,
     );
     expect(await readdir(state())).toEqual(['images.yaml']);
     const again = await run('down', '--wipe');
     expect(again.stdout).toBe(`No cluster is running in ${state()}.\n`);
     expect(again.stderr).toBe(
-      `tidegate: ${state()} has no cluster.json, so it is not a state directory; nothing was removed\n`,
+      `tidegate: ${state()} has no cluster.json, so it is not a tidegate state directory; nothing was removed\n`,
     );
   });
 });
 
-describe('what can not be started is refused with one sentence', () => {
+describe('up rejects with one sentence', () => {
   beforeEach(async () => {
     directory = await newDirectory();
   });
   afterEach(cleanUp);
 
-  async function refusal(...args: string[]): Promise<string> {
+  async function rejection(...args: string[]): Promise<string> {
     const { code, stderr } = await run('up', ...args);
     expect(code).toBe(1);
     expect(stderr.trim().split('\n')).toHaveLength(1);
     return stderr.trim();
   }
 
-  it('a port that is taken', async () => {
+  it('a port that is in use', async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const { port } = other.address() as { port: number };
     try {
-      expect(await refusal('--port', String(port))).toBe(
-        `tidegate: port ${port} on 127.0.0.1 is in use by another program; choose another with --port (0 takes any free one)`,
+      expect(await rejection('--port', String(port))).toBe(
+        `tidegate: port ${port} on 127.0.0.1 is in use by another program; choose another with --port (0 means any free port)`,
       );
     } finally {
       other.close();
@@ -285,28 +291,28 @@ describe('what can not be started is refused with one sentence', () => {
 
   it('a state directory that is a file', async () => {
     await writeFile(state(), '');
-    expect(await refusal()).toBe(
-      `tidegate: the state directory ${state()} is a file, or lies below one; choose another with --state`,
+    expect(await rejection()).toBe(
+      `tidegate: the state directory ${state()} is a file or is below a file; choose another with --state`,
     );
   });
 
-  it('a directory that holds other things', async () => {
+  it('a directory that contains other files', async () => {
     await mkdir(state());
     await writeFile(join(state(), 'thesis.txt'), '');
-    expect(await refusal()).toBe(
-      `tidegate: ${state()} is not a state directory of tidegate: it holds thesis.txt, but no cluster.json; choose an empty or new one with --state`,
+    expect(await rejection()).toBe(
+      `tidegate: ${state()} is not a tidegate state directory: it contains thesis.txt but no cluster.json; choose an empty or new directory with --state`,
     );
     expect(await readdir(state())).toEqual(['thesis.txt']);
   });
 
-  it('a directory that can not be made', async () => {
-    expect(await refusal('--state', '/sys/tidegate')).toContain(
-      'tidegate: can not write to the state directory /sys/tidegate (',
+  it('a directory that cannot be created', async () => {
+    expect(await rejection('--state', '/sys/tidegate')).toContain(
+      'tidegate: cannot write to the state directory /sys/tidegate (',
     );
   });
 
   it('a path too long for a socket', async () => {
-    expect(await refusal('--port', '0', '--state', join(directory, 'x'.repeat(100)))).toContain(
+    expect(await rejection('--port', '0', '--state', join(directory, 'x'.repeat(100)))).toContain(
       'tidegate: the path of the state directory is too long: ',
     );
   });
@@ -314,41 +320,39 @@ describe('what can not be started is refused with one sentence', () => {
   it.each(['{', '[]', '{"range":64,"port":"x","nodes":[]}'])('a damaged cluster.json: %s', async (text) => {
     await mkdir(state());
     await writeFile(join(state(), 'cluster.json'), text);
-    expect(await refusal()).toMatch(
-      /^tidegate: .*cluster\.json is damaged \(.*\): put a good copy back, or start anew/,
+    expect(await rejection()).toMatch(
+      /^tidegate: .*cluster\.json is damaged \(.*\): restore a good copy, or delete the cluster with/,
     );
     expect(await readFile(join(state(), 'cluster.json'), 'utf8')).toBe(text);
   });
 
-  it('a layout that is wrong, by file and field', async () => {
+  it('an invalid layout, naming file and field', async () => {
     const file = join(directory, 'sites.yaml');
     await writeFile(file, 'nodes: [{ name: a, labels: { size: 2 } }]');
-    expect(await refusal('-f', file)).toBe(
-      `tidegate: ${file}: nodes[0].labels.size must be a string; put it in quotes`,
+    expect(await rejection('-f', file)).toBe(
+      `tidegate: ${file}: nodes[0].labels.size must be a string; put the value in quotes`,
     );
-    expect(await refusal('-f', join(directory, 'none.yaml'))).toContain(
-      'tidegate: can not read the layout: ENOENT',
+    expect(await rejection('-f', join(directory, 'none.yaml'))).toContain(
+      'tidegate: cannot read the layout file: ENOENT',
     );
   });
 
-  it('a table of images that is wrong, or not there', async () => {
+  it('an invalid or missing image table', async () => {
     const file = join(directory, 'images.yaml');
     await writeFile(file, 'images: [{ image: x }]');
-    expect(await refusal('--images', file)).toBe(
+    expect(await rejection('--images', file)).toBe(
       `tidegate: ${file}:1: images[0]: say what the image stands for: one of command: [...], absent: true, standIn: true`,
     );
-    expect(await refusal('--images', join(directory, 'none.yaml'))).toContain(
-      'tidegate: can not read the table of images: ENOENT',
+    expect(await rejection('--images', join(directory, 'none.yaml'))).toContain(
+      'tidegate: cannot read the image table: ENOENT',
     );
     expect(await readdir(state())).not.toContain('cluster.json');
   });
 
-  it('cut without a cluster', async () => {
+  it('a cut without a cluster', async () => {
     const { code, stderr } = await run('cut', 'node-a');
     expect(code).toBe(1);
-    expect(stderr).toBe(`tidegate: no cluster is running in ${state()}; start it with \`tidegate up\`.\n`);
-    expect((await run('status')).stdout).toBe(
-      `There is no cluster in ${state()}; \`tidegate up\` makes one.\n`,
-    );
+    expect(stderr).toBe(`tidegate: no cluster is running in ${state()}; start one with \`tidegate up\`\n`);
+    expect((await run('status')).stdout).toBe(`No cluster in ${state()}. Create one with \`tidegate up\`.\n`);
   });
 });

@@ -6,7 +6,7 @@ import { KubeClient, loadConfig, PODS, type Pod, SERVICES } from '@tidegate/kube
 import { L7_ROUTERS, YURT_INGRESSES, type YurtIngress } from '../../packages/tidegate/src/api/index.ts';
 import { TestAuthority } from '../../packages/tidegate/src/ingress/testing/certificates.ts';
 import {
-  askSupervisor,
+  callSupervisor,
   type ClusterReport,
   StateDirectory,
 } from '../../packages/tidegate/src/supervisor/index.ts';
@@ -180,7 +180,7 @@ async function openCluster(directory: string): Promise<{ cluster: Cluster; clien
 }
 
 async function report({ state }: Cluster): Promise<ClusterReport> {
-  const answer = await askSupervisor(new StateDirectory(state), { command: 'status' });
+  const answer = await callSupervisor(new StateDirectory(state), { command: 'status' });
   if (answer === undefined) throw new Error('the cluster does not run');
   return answer.result as ClusterReport;
 }

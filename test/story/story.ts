@@ -30,7 +30,7 @@ export function story(dataPlane: DataPlane): void {
     const lines = world.cluster.up.stdout.match(/curl -H .*/g) ?? [];
     const pools = await Promise.all(lines.map(async (line) => (await world.tried(line)).pool));
     expect(pools.toSorted()).toEqual(['beijing', 'hangzhou']);
-    for (const [i, line] of lines.entries()) expect(line).toContain(`answered in ${pools[i]}`);
+    for (const [i, line] of lines.entries()) expect(line).toContain(`served in ${pools[i]}`);
   });
 
   test('a front door is open on the nodes of its pool, and on no others', async () => {
@@ -107,7 +107,7 @@ export function story(dataPlane: DataPlane): void {
     process.kill(await world.cluster.pidOf(`hub-${node}`), 'SIGKILL');
     await eventually(
       'another hub runs',
-      () => world.cluster.up.stdout.includes(`hub-${node} is back`) || undefined,
+      () => world.cluster.up.stdout.includes(`hub-${node} is running again`) || undefined,
     );
     expect((await ask(world.url('hangzhou'))).pool).toBe('hangzhou');
   }, 120_000);

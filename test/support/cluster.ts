@@ -27,7 +27,7 @@ export class Cluster {
     const up = new Tidegate(['up', '--state', state, '--port', '0', ...options]);
     await eventually('tidegate up is ready', () => {
       if (!up.running) throw new Stop(`tidegate up ended: ${up.stdout}${up.stderr}`);
-      return /^Ready/m.test(up.stdout) || undefined;
+      return /^(Ready|Started) in/m.test(up.stdout) || undefined;
     });
     return new Cluster(state, up);
   }

@@ -14,7 +14,7 @@ import {
 } from '@tidegate/kube';
 import { type Hub, startHub } from '../../packages/tidegate/src/hub/index.ts';
 import { HEALTH_TIMINGS } from '../../packages/tidegate/src/hub/upstream/index.ts';
-import { installRights } from '../../packages/tidegate/src/supervisor/install.ts';
+import { installRbac } from '../../packages/tidegate/src/supervisor/install.ts';
 import { freePort } from '../../packages/tidegate/src/supervisor/links.ts';
 import { Relay } from '../../packages/tidegate/src/supervisor/relay.ts';
 import { ServingApprover } from '../../packages/tidegate/src/supervisor/serving-approver.ts';
@@ -83,7 +83,7 @@ export class Edge {
 
   static async start(options: EdgeOptions = {}): Promise<Edge> {
     const server = await startEmbeddedWithKinds();
-    await installRights(server.client, HUB_MANIFESTS, new AbortController().signal);
+    await installRbac(server.client, HUB_MANIFESTS, new AbortController().signal);
     const directory = await mkdtemp(join(tmpdir(), 'tidegate-edge-'));
     const credential = await clientCertificate(server.client, `system:node:${NODE}`);
     const front = options.front

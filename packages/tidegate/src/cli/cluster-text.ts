@@ -1,9 +1,14 @@
-/** What the commands about the embedded cluster print. */
+/** The output of the commands for the embedded cluster. */
 import { humanDuration, textTable } from '@tidegate/kube';
-import { type ClusterReport, type FrontDoorReport, type NodeReport, tryOut } from '../supervisor/index.ts';
+import {
+  type ClusterReport,
+  type FrontDoorReport,
+  type NodeReport,
+  sampleRequest,
+} from '../supervisor/index.ts';
 
 export function poolsTable({ pools }: ClusterReport): string {
-  if (pools.length === 0) return 'no pools; a NodeGroup or NodePool makes one';
+  if (pools.length === 0) return 'No pools. Create a NodePool or a NodeGroup to get one.';
   return textTable([
     ['POOL', 'KIND', 'READY', 'LINK', 'NODES'],
     ...pools.map(({ name, kind, nodes, readyNodes, link }) => [
@@ -17,7 +22,7 @@ export function poolsTable({ pools }: ClusterReport): string {
 }
 
 export function nodesTable({ nodes }: ClusterReport): string {
-  if (nodes.length === 0) return 'no nodes; `tidegate up --nodes 3` has three';
+  if (nodes.length === 0) return 'No nodes. `tidegate up --nodes 3` runs three.';
   return textTable([
     ['NODE', 'READY', 'ADDRESS', 'LINK', 'PODS', 'LABELS'],
     ...nodes.map(({ name, ready, address, link, pods, labels }) => [
@@ -31,18 +36,22 @@ export function nodesTable({ nodes }: ClusterReport): string {
   ]);
 }
 
-/** READY is what the API server knows, which is old news while the link is cut; ANSWERING is how many really do. */
+/**
+ * READY is the condition in the API server, which is out of date while the link is cut. RESPONDING counts the router pods
+ * that respond when they are queried directly.
+ */
 export function frontDoorsTable({ frontDoors, pools }: ClusterReport, now: number): string {
   const cut = new Set(pools.filter(({ link }) => link === 'cut').map(({ name }) => name));
-  if (frontDoors.length === 0) return 'no front doors; a YurtIngress makes one for each of its pools';
+  if (frontDoors.length === 0)
+    return 'No front doors. Create a YurtIngress to get one for each of its pools.';
   return textTable([
-    ['FRONT DOOR', 'POOL', 'ADDRESS', 'READY', 'ANSWERING', 'DATA PLANE', 'HOSTS', 'RULES', 'LAST CHANGE'],
+    ['FRONT DOOR', 'POOL', 'ADDRESS', 'READY', 'RESPONDING', 'DATA PLANE', 'HOSTS', 'RULES', 'LAST CHANGE'],
     ...frontDoors.map((door) => [
       door.name,
       door.pool ?? '<all>',
       door.urls.join(',') || '<none>',
-      cut.has(door.pool ?? '') ? `${readyText(door)}, as last heard` : readyText(door),
-      `${door.routers.filter(({ answers }) => answers).length}/${door.routers.length}`,
+      cut.has(door.pool ?? '') ? `${readyText(door)}, last known` : readyText(door),
+      `${door.routers.filter(({ responding }) => responding).length}/${door.routers.length}`,
       [...new Set(door.routers.flatMap(({ dataPlane }) => dataPlane ?? []))].join(',') || '<unknown>',
       String(door.hosts.length),
       String(door.rules),
@@ -54,7 +63,7 @@ export function frontDoorsTable({ frontDoors, pools }: ClusterReport, now: numbe
   ]);
 }
 
-const readyText = ({ ready, reason = 'nobody has looked yet' }: FrontDoorReport): string =>
+const readyText = ({ ready, reason = 'not reported yet' }: FrontDoorReport): string =>
   ready === 'True' ? ready : `${ready} (${reason})`;
 
 function agoText(times: readonly string[], now: number): string {
@@ -62,11 +71,11 @@ function agoText(times: readonly string[], now: number): string {
   return last === undefined ? '<unknown>' : `${humanDuration(now - last)} ago`;
 }
 
-/** More would hide the rest of the picture. */
+/** A longer table would push the other tables off the screen. */
 const MOST_ROUTES = 20;
 
 export function routesTable({ routes }: ClusterReport): string {
-  if (routes.length === 0) return 'no routes; an Ingress has some';
+  if (routes.length === 0) return 'No routes. Create an Ingress to get one.';
   const table = textTable([
     ['HOST', 'PATH', 'SERVICE', 'INGRESS', 'FRONT DOOR'],
     ...routes
@@ -80,7 +89,7 @@ export function routesTable({ routes }: ClusterReport): string {
       ]),
   ]);
   const rest = routes.length - MOST_ROUTES;
-  return rest > 0 ? `${table}\nand ${rest} more; -o json has all` : table;
+  return rest > 0 ? `${table}\n... and ${rest} more. Use -o json to list all routes.` : table;
 }
 
 export function processesTable({ processes }: ClusterReport): string {
@@ -96,26 +105,26 @@ export function processesTable({ processes }: ClusterReport): string {
   ]);
 }
 
-/** Without those that every node has by itself. */
+/** Without the standard labels that every node has. */
 function labelsText(labels: Record<string, string>): string {
   const own = Object.entries(labels).filter(([key]) => !/(^|\.)kubernetes\.io\//.test(key));
   return own.length === 0 ? '<none>' : own.map(([key, value]) => `${key}=${value}`).join(',');
 }
 
-/** What stands at the end of `tidegate up`: where things are, and what to try. */
+/** The last output of `tidegate up`: addresses, and commands to try. */
 export function summary(
   report: ClusterReport,
-  { call, late }: { call: (command: string) => string; late: string[] },
+  { call, notReady }: { call: (command: string) => string; notReady: string[] },
 ): string {
   const target = report.pools[0]?.name ?? siteOf(report.nodes[0]);
   const cut = report.nodes.filter(({ link }) => link === 'cut').map(({ name }) => name);
   return [
-    ...(late.length === 0
+    ...(notReady.length === 0
       ? []
-      : [`Not ready yet: ${late.join(', ')}; see their logs in ${report.state}/logs.`]),
+      : [`Not ready yet: ${notReady.join(', ')}. See the logs in ${report.state}/logs.`]),
     ...(cut.length === 0
       ? []
-      : [`Cut off from the API server: ${cut.join(', ')}; \`${call('mend')} --all\` mends that.`]),
+      : [`Disconnected from the API server: ${cut.join(', ')}. Reconnect with \`${call('mend')} --all\`.`]),
     '',
     `Kubernetes API   ${report.api.url}`,
     `kubeconfig       ${report.kubeconfig}`,
@@ -128,25 +137,25 @@ export function summary(
     ...trafficHints(report),
     ...(target === undefined
       ? []
-      : [`  ${call('cut')} ${target}    # breaks the link of these nodes; mend repairs it`]),
+      : [`  ${call('cut')} ${target}    # disconnects these nodes; mend reconnects them`]),
     `  ${call('status')}`,
     '',
-    `Ctrl-C or \`${call('down')}\` stops it; the next \`${call('up')}\` goes on from there.`,
+    `Stop the cluster with Ctrl-C or \`${call('down')}\`. The next \`${call('up')}\` resumes it.`,
   ].join('\n');
 }
 
-/** A label that its nodes have in common, or else one node. */
+/** A label that selects the nodes of a site, or otherwise the name of the node. */
 function siteOf(node: NodeReport | undefined): string | undefined {
   const label = Object.entries(node?.labels ?? {}).find(([key]) => !key.includes('kubernetes.io/'));
   return label === undefined ? node?.name : label.join('=');
 }
 
-/** Through the front doors if there are any; else how to make something that answers. */
+/** Requests to the front doors; without front doors, commands that create a service to request. */
 function trafficHints({ frontDoors, nodes }: ClusterReport): string[] {
   const requests = frontDoors.flatMap((door) => {
-    const target = tryOut(door);
+    const target = sampleRequest(door);
     if (target === undefined) return [];
-    return [`  curl -H 'Host: ${target.host}' ${target.url}/    # answered in ${door.pool ?? 'any pool'}`];
+    return [`  curl -H 'Host: ${target.host}' ${target.url}/    # served in ${door.pool ?? 'any pool'}`];
   });
   if (requests.length > 0) return requests;
   const first = nodes.find(({ link }) => link === 'up');

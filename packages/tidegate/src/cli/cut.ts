@@ -4,7 +4,7 @@ import { stateOption } from './state.ts';
 
 export function cutCommand(): Command {
   return new Command('cut')
-    .description('break the link between nodes and the API server: connections are reset and refused')
+    .description('cut the link between nodes and the API server: reset and refuse connections')
     .argument('[target...]', 'node names, pools, or label selectors')
     .addOption(stateOption())
     .option('--all', 'every node')

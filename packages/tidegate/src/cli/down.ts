@@ -7,7 +7,7 @@ export function downCommand(): Command {
   return new Command('down')
     .description('stop the cluster that `tidegate up` runs')
     .addOption(stateOption())
-    .option('--wipe', 'also remove all that it keeps: objects, logs, credentials')
+    .option('--wipe', 'also delete its state: objects, logs, credentials')
     .addHelpText('after', '\nExample:\n  tidegate down --wipe')
     .action(run);
 }
@@ -21,7 +21,7 @@ async function run(options: { state: string; wipe?: boolean }): Promise<void> {
     if (options.wipe !== true) return;
     const left = await wipeState(state);
     print(
-      `Removed ${state.path}${left.length === 0 ? '' : `, but for what tidegate did not write: ${left.join(', ')}`}.`,
+      `Removed ${state.path}${left.length === 0 ? '' : `, except files that tidegate did not create: ${left.join(', ')}`}.`,
     );
   } catch (error) {
     fail(error);

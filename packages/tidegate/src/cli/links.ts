@@ -6,7 +6,7 @@ interface Options {
   all?: boolean;
 }
 
-/** What `cut` and `mend` do, each in its direction. */
+/** The action of `cut` and `mend`. */
 export const linkAction =
   (command: 'cut' | 'mend') =>
   async (targets: string[], options: Options): Promise<void> => {
@@ -14,14 +14,14 @@ export const linkAction =
       const all = options.all === true;
       if (all === targets.length > 0) {
         throw new CommandError(
-          `say which nodes to ${command}: names, pools or label selectors, or --all instead.`,
+          `specify which nodes to ${command}: node names, pools or label selectors, or --all`,
         );
       }
       const changed = (await ask(stateOf(options), { command, targets, all })) as string[];
       const [done, already] = command === 'cut' ? ['Cut', 'cut'] : ['Mended', 'up'];
       console.log(
         changed.length === 0
-          ? `Nothing to do: the link is ${already} already.`
+          ? `Nothing to do: the links are already ${already}.`
           : `${done}: ${changed.join(', ')}`,
       );
     } catch (error) {

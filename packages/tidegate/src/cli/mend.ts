@@ -4,7 +4,7 @@ import { stateOption } from './state.ts';
 
 export function mendCommand(): Command {
   return new Command('mend')
-    .description('repair the link that `tidegate cut` broke')
+    .description('restore the links that `tidegate cut` cut')
     .argument('[target...]', 'node names, pools, or label selectors')
     .addOption(stateOption())
     .option('--all', 'every node')

@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import {
-  askSupervisor,
   type ClusterReport,
+  callSupervisor,
   nodeReports,
   readCluster,
   type StateDirectory,
@@ -12,9 +12,9 @@ import { stateOf, stateOption } from './state.ts';
 
 export function statusCommand(): Command {
   return new Command('status')
-    .description('tell how the cluster is: pools and their links, nodes, front doors, routes, processes')
+    .description('show cluster status: pools and their links, nodes, front doors, routes, processes')
     .addOption(stateOption())
-    .addOption(new Option('-o, --output <format>', 'for programs').choices(['json']))
+    .addOption(new Option('-o, --output <format>', 'output format').choices(['json']))
     .addHelpText('after', '\nExample:\n  tidegate status -o json')
     .action(run);
 }
@@ -22,18 +22,18 @@ export function statusCommand(): Command {
 async function run(options: { state: string; output?: 'json' }): Promise<void> {
   const state = stateOf(options);
   try {
-    const answer = await askSupervisor(state, { command: 'status' });
+    const answer = await callSupervisor(state, { command: 'status' });
     const report = (answer?.result as ClusterReport | undefined) ?? (await reportOfStopped(state));
     if (options.output === 'json') console.log(JSON.stringify(report ?? { phase: 'absent' }, undefined, 2));
     else if (report === undefined)
-      console.log(`There is no cluster in ${state.path}; \`tidegate up\` makes one.`);
+      console.log(`No cluster in ${state.path}. Create one with \`tidegate up\`.`);
     else console.log(text(report));
   } catch (error) {
     fail(error);
   }
 }
 
-/** What is known of a cluster that does not run; undefined when there is none. */
+/** The report of a stopped cluster, from its state directory; undefined when the directory holds no cluster. */
 async function reportOfStopped(state: StateDirectory): Promise<ClusterReport | undefined> {
   const cluster = await readCluster(state);
   if (cluster === undefined) return undefined;
@@ -52,13 +52,15 @@ async function reportOfStopped(state: StateDirectory): Promise<ClusterReport | u
 
 function text(report: ClusterReport): string {
   if (report.phase === 'stopped') {
-    return [`Not running; \`tidegate up\` starts it. State in ${report.state}.`, '', nodesTable(report)].join(
-      '\n',
-    );
+    return [
+      `Stopped. Start it with \`tidegate up\`. State directory: ${report.state}`,
+      '',
+      nodesTable(report),
+    ].join('\n');
   }
   return [
-    `${report.phase[0]?.toUpperCase()}${report.phase.slice(1)} since ${report.since}, pid ${report.pid}; state in ${report.state}.`,
-    `Kubernetes API at ${report.api.url}${report.api.reachable ? '' : ', which does not answer now: nodes are as last seen'}.`,
+    `${report.phase[0]?.toUpperCase()}${report.phase.slice(1)} since ${report.since}, pid ${report.pid}. State directory: ${report.state}`,
+    `Kubernetes API: ${report.api.url}${report.api.reachable ? '' : ' (unreachable; the nodes are shown as last seen)'}`,
     ...[
       poolsTable(report),
       nodesTable(report),

@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import { aborted } from '@tidegate/kube';
 import { Command, Option } from 'commander';
 import {
-  type ClusterWish,
+  type ClusterOptions,
   ControlServer,
   describeChange,
   openCluster,
@@ -14,7 +14,7 @@ import { fail } from './process.ts';
 import { DEFAULT_STATE, stateOf, stateOption } from './state.ts';
 import { packageFile } from './version.ts';
 
-interface Options extends ClusterWish {
+interface Options extends ClusterOptions {
   state: string;
   logLevel: string;
   nodeGrace: number;
@@ -26,25 +26,30 @@ export function upCommand(): Command {
       'run a small Kubernetes cluster on this machine: API server, controllers, nodes with their hubs',
     )
     .addOption(stateOption())
-    .option('--port <number>', 'port of the API server; 0 takes any free one (default: 6443)', parsePort)
-    .addOption(new Option('--nodes <names>', 'names such as a,b,c, or how many').conflicts(['empty', 'file']))
+    .option('--port <number>', 'port of the API server; 0 means any free port (default: 6443)', parsePort)
     .addOption(
-      new Option('-f, --file <file>', 'a layout: nodes with names and labels, as YAML').conflicts('empty'),
+      new Option('--nodes <names>', 'comma-separated node names, or a number of nodes').conflicts([
+        'empty',
+        'file',
+      ]),
     )
-    .option('--empty', 'no nodes')
-    .option('--no-story', 'without the example: pools, an application and front doors')
+    .addOption(
+      new Option('-f, --file <file>', 'layout file: the nodes with their labels, in YAML').conflicts('empty'),
+    )
+    .option('--empty', 'run without nodes')
+    .option('--no-story', 'do not create the example: pools, an application and front doors')
     .option(
       '--images <file>',
-      'which commands images stand for (default: images.yaml in the state directory)',
+      'table that maps images to commands (default: images.yaml in the state directory)',
     )
     .addOption(nodeGraceOption())
-    .addOption(logLevelOption('how much the logs in the state directory tell'))
+    .addOption(logLevelOption('level of the logs in the state directory'))
     .addHelpText(
       'after',
       `
-The first time there are five nodes at two sites: node-a and node-b with location=hangzhou, node-c, node-d and node-e
-with location=beijing; and an application with a front door at each site, from examples/story. What was said once is
-kept in the state directory; the next up goes on with it.
+A new cluster has five nodes at two sites: node-a and node-b with the label location=hangzhou; node-c, node-d and node-e
+with location=beijing. It runs an application with a front door at each site, from examples/story. The state directory
+keeps all options and objects; the next \`tidegate up\` resumes the cluster.
 
 Examples:
   tidegate up
@@ -58,7 +63,7 @@ async function run(options: Options): Promise<void> {
   const started = performance.now();
   const report = progressPrinter(started);
   const state = stateOf(options);
-  // Whoever read our output may be gone; that is no reason to end.
+  // The reader of our output may exit, for example `tidegate up | head`; the cluster keeps running.
   process.stdout.on('error', () => {});
   try {
     const { cluster, change, unlock } = await openCluster(state, options, report);
@@ -102,10 +107,10 @@ async function supervise(
   });
   const ignoreSignals = onSignals(supervisor);
   try {
-    const late = await supervisor.start();
+    const notReady = await supervisor.start();
     if (!supervisor.stopping.aborted) {
-      const headline = `Ready in ${seconds(started)} s.`;
-      console.log([headline, summary(await supervisor.status(), { call, late })].join('\n'));
+      const headline = `${notReady.length === 0 ? 'Ready' : 'Started'} in ${seconds(started)} s.`;
+      console.log([headline, summary(await supervisor.status(), { call, notReady })].join('\n'));
     }
     await aborted(supervisor.stopping);
     await supervisor.stop();
@@ -116,17 +121,17 @@ async function supervise(
   }
 }
 
-/** The first signal stops in order, the second at once. */
+/** The first signal stops the cluster in order; the second kills it. */
 function onSignals(supervisor: Supervisor): () => void {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   const onSignal = (): void => {
     if (supervisor.stopping.aborted) {
       supervisor.kill();
-      console.log('Stopped at once; pods that still run are taken over by the next up.');
+      console.log('Killed. Pods that are still running are adopted by the next `tidegate up`.');
       process.exit(130);
     }
-    console.log('Stopping; Ctrl-C again stops at once.');
-    // Whoever waits for the end hears of a failure.
+    console.log('Stopping. Press Ctrl-C again to kill everything immediately.');
+    // `supervise` awaits the same promise and reports a failure.
     supervisor.stop().catch(() => {});
   };
   for (const signal of signals) process.on(signal, onSignal);
@@ -142,7 +147,7 @@ const progressPrinter =
   (line: string): void =>
     console.log(`${`${seconds(started)} s`.padStart(8)}  ${line}`);
 
-/** How the user calls another command of this program about the same cluster. */
+/** The command line of another command for the same cluster, for hints. */
 function callerFor(state: string): (command: string) => string {
   const path = relative(process.cwd(), process.argv[1] ?? '');
   const program = path.startsWith('..') || path === '' ? 'tidegate' : path;

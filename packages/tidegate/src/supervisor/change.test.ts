@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { changeOf, describeChange, placeNodes } from './change.ts';
+import { changeOf, describeChange, numberNodes } from './change.ts';
 import type { NodeLayout } from './layout.ts';
 
 const node = (name: string, labels: Record<string, string> = {}): NodeLayout => ({ name, labels });
-const clusterOf = (nodes: ReturnType<typeof placeNodes>) => ({ range: 64, port: 6443, nodes });
+const clusterOf = (nodes: ReturnType<typeof numberNodes>) => ({ range: 64, port: 6443, nodes });
 
-describe('from one layout to another', () => {
-  it('says what is new, gone and labelled otherwise', () => {
+describe('a change of the layout', () => {
+  it('lists nodes that are added, removed and relabelled', () => {
     const before = [node('a', { x: '1', y: '1' }), node('b'), node('c')];
     const after = [node('a', { x: '2', z: '1' }), node('c'), node('d', { x: '1' })];
     const change = changeOf(before, after);
@@ -17,21 +17,21 @@ describe('from one layout to another', () => {
       relabelled: new Map([['a', { y: null, x: '2', z: '1' }]]),
     });
     expect(describeChange(change)).toEqual([
-      'new in the layout: d',
-      'no longer in the layout, their Nodes and pods are removed: b',
-      'other labels: a',
+      'nodes added: d',
+      'nodes removed, with their pods: b',
+      'node labels changed: a',
     ]);
     expect(describeChange(changeOf(after, after))).toEqual([]);
   });
 
-  it('keeps the number of a node while it is there, and gives none twice', () => {
+  it('keeps the number of an existing node and never assigns a number twice', () => {
     const names = fc.uniqueArray(fc.constantFrom(...'abcdefghij'));
     fc.assert(
       fc.property(fc.array(names, { maxLength: 5 }), (layouts) => {
-        let nodes: ReturnType<typeof placeNodes> = [];
+        let nodes: ReturnType<typeof numberNodes> = [];
         for (const layout of layouts) {
           const before = new Map(nodes.map(({ name, number }) => [name, number]));
-          nodes = placeNodes(
+          nodes = numberNodes(
             clusterOf(nodes),
             layout.map((name) => node(name)),
           );

@@ -1,12 +1,12 @@
-/** From the cluster that was to the cluster that is wanted. Pure. */
+/** Compares the layout of an existing cluster with the layout the user asked for. Pure functions. */
 import type { NodeLayout } from './layout.ts';
 import type { ClusterState, NodeState } from './state.ts';
 
-/** What differs between two layouts. */
+/** The difference between two layouts. */
 export interface LayoutChange {
   added: string[];
   removed: string[];
-  /** Nodes that stay and have other labels now: a label that is gone is null, as in a merge patch. */
+  /** Nodes in both layouts whose labels differ, as merge patches: null removes a label. */
   relabelled: Map<string, Record<string, string | null>>;
 }
 
@@ -34,19 +34,22 @@ function labelChange(
   return { ...Object.fromEntries(gone.map((key) => [key, null])), ...Object.fromEntries(set) };
 }
 
-/** One line each, for whoever gave the options. */
+/** One line for each kind of difference, for the output of `tidegate up`. */
 export function describeChange({ added, removed, relabelled }: LayoutChange): string[] {
   const line = (what: string, names: string[]): string[] =>
     names.length === 0 ? [] : [`${what} ${names.join(', ')}`];
   return [
-    ...line('new in the layout:', added),
-    ...line('no longer in the layout, their Nodes and pods are removed:', removed),
-    ...line('other labels:', [...relabelled.keys()]),
+    ...line('nodes added:', added),
+    ...line('nodes removed, with their pods:', removed),
+    ...line('node labels changed:', [...relabelled.keys()]),
   ];
 }
 
-/** The nodes of a new layout: those that stay keep their number, port and link; new ones take the lowest free number. */
-export function placeNodes(cluster: ClusterState | undefined, layout: readonly NodeLayout[]): NodeState[] {
+/**
+ * Assigns a number to each node of a layout. Existing nodes keep their number, port and link state; a new node gets
+ * the lowest free number. Numbers must be stable because a node's address and its pods' addresses derive from it.
+ */
+export function numberNodes(cluster: ClusterState | undefined, layout: readonly NodeLayout[]): NodeState[] {
   const existing = new Map(cluster?.nodes.map((node) => [node.name, node]));
   const taken = new Set(layout.map(({ name }) => existing.get(name)?.number));
   let next = 1;

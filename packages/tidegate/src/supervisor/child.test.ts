@@ -16,10 +16,10 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** Waits only as long as the delays that matter to a test are told apart. */
-const hasty: Clock = { ...systemClock, after: (ms, fire) => systemClock.after(ms / 20, fire) };
+/** A clock whose delays are shorter, but still differ from each other. */
+const fast: Clock = { ...systemClock, after: (ms, fire) => systemClock.after(ms / 20, fire) };
 
-function childOf(script: string, hooks: ChildHooks = {}, clock = hasty): Child {
+function childOf(script: string, hooks: ChildHooks = {}, clock = fast): Child {
   const spec = {
     name: 'child',
     command: [process.execPath, '-e', script],
@@ -31,12 +31,12 @@ function childOf(script: string, hooks: ChildHooks = {}, clock = hasty): Child {
   return child;
 }
 
-const UNTIL_TOLD =
+const UNTIL_SIGTERM =
   "process.send('ready'); process.on('SIGTERM', () => process.exit(0)); setInterval(() => {}, 1000);";
 
 describe('a child process', () => {
-  it('is ready when it says so, writes into its log, and ends when asked', async () => {
-    const child = childOf(`console.log('hello'); ${UNTIL_TOLD}`, {}, systemClock);
+  it('reports ready, writes its log, and exits on SIGTERM', async () => {
+    const child = childOf(`console.log('hello'); ${UNTIL_SIGTERM}`, {}, systemClock);
     await child.start();
     expect(child.status).toMatchObject({ name: 'child', state: 'running', restarts: 0 });
     expect(await child.stop()).toBe(true);
@@ -44,34 +44,34 @@ describe('a child process', () => {
     expect(await readFile(join(directory, 'child.log'), 'utf8')).toBe('hello\n');
   });
 
-  it('that was killed is started again, and that is told', async () => {
-    const told: string[] = [];
+  it('is restarted after a kill, and reports the reason', async () => {
+    const exits: string[] = [];
     const back = new Promise<void>((resolve) => {
       const hooks: ChildHooks = {
-        onExit: (_, why, delayMs) => told.push(`${why}, ${delayMs} ms`),
-        onBack: () => resolve(),
+        onExit: (_, why, delayMs) => exits.push(`${why}, ${delayMs} ms`),
+        onReadyAgain: () => resolve(),
       };
-      const child = childOf(UNTIL_TOLD, hooks);
+      const child = childOf(UNTIL_SIGTERM, hooks);
       child.start().then(() => process.kill(child.status.pid ?? 0, 'SIGKILL'));
     });
     await back;
-    expect(told).toEqual(['killed by SIGKILL, 200 ms']);
+    expect(exits).toEqual(['killed by SIGKILL, 200 ms']);
     expect(children[0]?.status).toMatchObject({ state: 'running', restarts: 1 });
   });
 
-  it('that never gets ready is given up with its last words', async () => {
+  it('is given up, with its last line, when it never becomes ready', async () => {
     const delays: number[] = [];
     const child = childOf("console.error('tidegate: no disk.'); process.exit(1)", {
       onExit: (_, __, delayMs) => delays.push(delayMs),
     });
     await expect(child.start()).rejects.toThrow(
-      `child can not start: no disk (its log is ${join(directory, 'child.log')})`,
+      `child failed to start: no disk (log: ${join(directory, 'child.log')})`,
     );
     expect(delays).toEqual([200, 400, 800, 1600]);
     expect(child.status.state).toBe('stopped');
   });
 
-  it('that was ready once is never given up', async () => {
+  it('is never given up after it was ready once', async () => {
     const delays: number[] = [];
     const enough = new Promise<void>((resolve) => {
       const child = childOf("process.send('ready', () => process.exit(3))", {
@@ -85,22 +85,24 @@ describe('a child process', () => {
     expect(delays).toEqual([200, 400, 800, 1600, 3200, 6400, 10_000]);
   });
 
-  it('that does not end when asked is ended', async () => {
-    const child = childOf(`process.on('SIGTERM', () => {}); ${UNTIL_TOLD.replace('process.exit(0)', '0')}`);
+  it('is killed when it ignores SIGTERM', async () => {
+    const child = childOf(
+      `process.on('SIGTERM', () => {}); ${UNTIL_SIGTERM.replace('process.exit(0)', '0')}`,
+    );
     await child.start();
     expect(await child.stop()).toBe(false);
   });
 
-  it('that can not be run at all is given up too', async () => {
+  it('is given up when its program does not exist', async () => {
     const child = new Child(
       { name: 'x', command: ['/does/not/exist'], log: join(directory, 'x.log'), stopMs: 1 },
       {},
-      hasty,
+      fast,
     );
-    await expect(child.start()).rejects.toThrow('x can not start: spawn /does/not/exist ENOENT');
+    await expect(child.start()).rejects.toThrow('x failed to start: spawn /does/not/exist ENOENT');
   });
 
-  it('waiting for its next start can be stopped', async () => {
+  it('can be stopped while it waits for its restart', async () => {
     let stopped: Promise<boolean> | undefined;
     const child = childOf('process.exit(1)', { onExit: () => (stopped ??= child.stop()) }, systemClock);
     await child.start();
@@ -120,6 +122,6 @@ it.each([
     'TypeError: boom',
   ],
   ['{"level":50,"msg":"request failed","err":{"message":"no"}}\n', 'request failed: no'],
-])('of %j the last line is %j', (output, expected) => {
+])('the last line of %j is %j', (output, expected) => {
   expect(lastLine(output)).toBe(expected);
 });

@@ -7,17 +7,20 @@ import { lastLine } from './last-line.ts';
 export interface ChildSpec {
   name: string;
   command: readonly string[];
-  /** Where its output goes. */
+  /** File that receives stdout and stderr. */
   log: string;
-  /** How long it may take to end when asked. */
+  /** Grace period between SIGTERM and SIGKILL. */
   stopMs: number;
 }
 
-/** Told as it happens; `why` and `delayMs` tell what comes next. */
+/**
+ * Callbacks for the lifecycle of a child. `why` is the reason of the exit and `delayMs` the delay before the
+ * restart.
+ */
 export interface ChildHooks {
   onStart?(child: Child): void;
   onExit?(child: Child, why: string, delayMs: number): void;
-  onBack?(child: Child): void;
+  onReadyAgain?(child: Child): void;
 }
 
 export interface ChildStatus {
@@ -28,10 +31,18 @@ export interface ChildStatus {
 }
 
 const BACKOFF = { baseMs: 200, maxMs: 10_000, resetMs: 30_000 };
-/** So many ends before it was ready once mean that it never will be. */
-const HOPELESS = 5;
+/** A child that exits this often without ever having been ready is given up. */
+const MAX_FAILED_STARTS = 5;
 
-/** One process that is started again whenever it ends, until it is stopped. It says `ready` over its IPC channel. */
+/**
+ * A supervised process: it is restarted with exponential backoff whenever it exits, until `stop` or `kill`.
+ *
+ * The child sends `ready` over its IPC channel when it is able to serve. Until the first `ready`, repeated exits
+ * mean a configuration error, and the start fails. After it, the child is restarted forever: the cause of the exit
+ * is then something that can pass, for example a kill by the user. A run of at least `resetMs` resets the backoff.
+ *
+ * The IPC channel also ends the child when the supervisor dies: each subcommand exits when the channel closes.
+ */
 export class Child {
   readonly spec: ChildSpec;
   readonly #hooks: ChildHooks;
@@ -57,7 +68,7 @@ export class Child {
     return { name, state: this.#state, pid: this.#process?.pid, restarts: this.#restarts };
   }
 
-  /** Resolves when it is ready for the first time, or stopped before; rejects when it can never be. */
+  /** Resolves when the child is ready for the first time or is stopped before that; rejects when it is given up. */
   start(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
@@ -65,7 +76,7 @@ export class Child {
     });
   }
 
-  /** Asks it to end, and ends it by force when it takes too long. False when force was needed. */
+  /** Sends SIGTERM, then SIGKILL after the grace period. Returns false when SIGKILL was needed. */
   async stop(): Promise<boolean> {
     this.#stopping = true;
     this.#cancelRestart();
@@ -75,9 +86,9 @@ export class Child {
       this.#state = 'stopped';
       return true;
     }
-    let willing = true;
+    let graceful = true;
     const cancel = this.#clock.after(this.spec.stopMs, () => {
-      willing = false;
+      graceful = false;
       process.kill('SIGKILL');
     });
     const ended = new Promise<void>((resolve) => {
@@ -86,10 +97,10 @@ export class Child {
     process.kill('SIGTERM');
     await ended;
     cancel();
-    return willing;
+    return graceful;
   }
 
-  /** At once, and without a way back. */
+  /** Sends SIGKILL and does not wait. The child is not restarted. */
   kill(): void {
     this.#stopping = true;
     this.#cancelRestart();
@@ -102,7 +113,8 @@ export class Child {
     const logStart = fstatSync(log).size;
     const started = this.#clock.monotonic();
     this.#state = 'starting';
-    // A session of its own: Ctrl-C in the terminal is for the supervisor, which stops its children in order.
+    // The child gets its own session, so that Ctrl-C in the terminal reaches only the supervisor, which stops its
+    // children in order.
     const process = spawn(file, args, { stdio: ['ignore', log, log, 'ipc'], detached: true });
     closeSync(log);
     this.#process = process;
@@ -118,8 +130,8 @@ export class Child {
     process.once('error', (error) => end(error.message));
     process.once('exit', (code, signal) => {
       if (signal !== null) return end(`killed by ${signal}`);
-      const said = lastLine(readFrom(this.spec.log, logStart));
-      end(said === undefined ? `ended with exit code ${code}` : said);
+      const lastWords = lastLine(readFrom(this.spec.log, logStart));
+      end(lastWords ?? `exited with code ${code}`);
     });
     this.#hooks.onStart?.(this);
   }
@@ -127,7 +139,7 @@ export class Child {
   #onReady(): void {
     if (this.#state === 'running') return;
     this.#state = 'running';
-    if (this.#wasReady) this.#hooks.onBack?.(this);
+    if (this.#wasReady) this.#hooks.onReadyAgain?.(this);
     this.#wasReady = true;
     this.#settle?.resolve();
   }
@@ -140,10 +152,10 @@ export class Child {
       return;
     }
     this.#failures = ranMs >= BACKOFF.resetMs ? 1 : this.#failures + 1;
-    if (!this.#wasReady && this.#failures >= HOPELESS) {
+    if (!this.#wasReady && this.#failures >= MAX_FAILED_STARTS) {
       this.#state = 'stopped';
       const { name, log } = this.spec;
-      this.#settle?.reject(new SupervisorError(`${name} can not start: ${why} (its log is ${log})`));
+      this.#settle?.reject(new SupervisorError(`${name} failed to start: ${why} (log: ${log})`));
       return;
     }
     this.#state = 'waiting';
@@ -156,7 +168,7 @@ export class Child {
   }
 }
 
-/** The end of what was written behind `start`. */
+/** The last 8 KiB of what the file holds after offset `start`. */
 function readFrom(path: string, start: number): string {
   const file = openSync(path, 'r');
   try {

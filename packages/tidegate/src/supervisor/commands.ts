@@ -1,4 +1,4 @@
-/** How the supervisor's children are started: this program again, by another subcommand. */
+/** The command line of each child process: this same program with another subcommand. */
 import { join } from 'node:path';
 import type { ChildSpec } from './child.ts';
 import type { NodeCredentials } from './credentials.ts';
@@ -7,16 +7,16 @@ import { AGENT_PORT, HUB_PORTS, KUBELET_PORT } from './links.ts';
 import { addressOf, type ClusterState, type NodeState, type StateDirectory } from './state.ts';
 
 export interface ProgramOptions {
-  /** Runs the program; arguments follow. */
+  /** The executable and its leading arguments; the subcommand is appended. */
   program: readonly string[];
   state: StateDirectory;
   cluster: ClusterState;
   logLevel: string;
-  /** How long a silent node counts as ready. */
+  /** How long a node stays Ready after its last heartbeat. */
   nodeGraceMs: number;
 }
 
-/** An agent ends its pods first, by force after 10 s; only one that hangs takes longer than this. */
+/** An agent stops its pods first and kills them after 10 s, so only an agent that hangs takes longer than this. */
 const NODE_STOP_MS = 30_000;
 
 export function apiserverSpec({ program, state, cluster, logLevel }: ProgramOptions): ChildSpec {
@@ -52,7 +52,7 @@ export function controllersSpec(options: ProgramOptions): ChildSpec {
   };
 }
 
-/** It is the only one, so it leads at once; also after it was killed, without waiting for a lease to expire. */
+/** Leader election is off: this is the only manager, and after a kill it must not wait for its old lease to expire. */
 export function managerSpec({ program, state, logLevel }: ProgramOptions): ChildSpec {
   return {
     name: 'manager',
@@ -71,7 +71,7 @@ export function managerSpec({ program, state, logLevel }: ProgramOptions): Child
   };
 }
 
-/** On the node's own address, where its agent and its pods find it. */
+/** The hub listens on the node's own address, where the agent and the pods of the node find it. */
 export function hubSpec(
   { program, state, cluster, logLevel }: ProgramOptions,
   node: NodeState,
@@ -125,9 +125,9 @@ export function nodeSpec(
   };
 }
 
-/** Where the hub of a node reaches the API server. */
+/** The URL at which the hub of a node reaches the API server: the node's relay, which `tidegate cut` closes. */
 export const serverOf = (node: NodeState): string => `https://127.0.0.1:${node.apiPort}`;
 
-/** Where everything else on the node does. */
+/** The URL of the hub, which everything else on the node uses as its API server. */
 export const hubServerOf = (cluster: ClusterState, node: NodeState): string =>
   `https://${addressOf(cluster, node)}:${HUB_PORTS.https}`;

@@ -1,7 +1,8 @@
 /**
- * How other commands speak to the supervisor: a unix socket in the state directory. One request a connection, one JSON
- * document a line: `{"command":"cut","targets":["node-a"]}`, then any number of `{"progress":"..."}`, then
- * `{"result":...}` or `{"error":"..."}`.
+ * The protocol between the supervisor and the other commands: a unix socket in the state directory, one request per
+ * connection, one JSON document per line. The client sends, for example, `{"command":"cut","targets":["node-a"]}`.
+ * The supervisor replies with any number of `{"progress":"..."}` and then either `{"result":...}` or
+ * `{"error":"..."}`.
  */
 import { rm } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -19,8 +20,8 @@ export type ControlHandler = (request: ControlRequest, progress: (line: string) 
 
 type Reply = { progress: string } | { result: unknown } | { error: string };
 
-/** What operating systems allow for the path of a socket. */
-const LONGEST_PATH = 103;
+/** The longest path of a unix socket that both Linux (107) and macOS (103) accept. */
+const MAX_SOCKET_PATH = 103;
 
 export class ControlServer {
   readonly #server: Server;
@@ -31,7 +32,7 @@ export class ControlServer {
     this.#server = createServer((socket) => {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
-      // The client went away; nobody is left to tell.
+      // The client disconnected; a reply would reach no one.
       socket.on('error', () => socket.destroy());
       createInterface({ input: socket }).once('line', (line) => {
         const answering = answer(socket, line, handle).finally(() => this.#answers.delete(answering));
@@ -42,15 +43,15 @@ export class ControlServer {
 
   static async listen(path: string, handle: ControlHandler): Promise<ControlServer> {
     const length = Buffer.byteLength(path);
-    if (length > LONGEST_PATH) {
+    if (length > MAX_SOCKET_PATH) {
       throw new SupervisorError(
-        `the path of the state directory is too long: its socket ${path} has ${length} bytes, and ${LONGEST_PATH} are possible; choose a shorter one with --state`,
+        `the path of the state directory is too long: the path of its socket ${path} has ${length} bytes, and the limit is ${MAX_SOCKET_PATH}; choose a shorter path with --state`,
       );
     }
-    // Whoever holds the lock owns the path: what is there was left by a supervisor that was killed.
+    // The caller holds the lock of the state directory, so an existing socket was left by a supervisor that was killed.
     await rm(path, { force: true });
     const control = new ControlServer(handle);
-    // The state directory belongs to its owner only; so does the socket, from its first moment.
+    // The umask makes the socket private to its owner from the moment it exists.
     const mask = process.umask(0o177);
     try {
       await new Promise<void>((resolve, reject) => {
@@ -63,7 +64,7 @@ export class ControlServer {
     return control;
   }
 
-  /** Whoever has asked is still answered, the one who asked for the end too. */
+  /** Stops listening and waits for replies in progress, including the reply to the request that caused the stop. */
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     await Promise.all(this.#answers);
@@ -88,8 +89,8 @@ async function answer(socket: Socket, line: string, handle: ControlHandler): Pro
   });
 }
 
-/** Asks whoever runs the cluster of a state directory. Undefined when nobody does. */
-export async function askSupervisor(
+/** Sends a request to the supervisor of a state directory. Undefined when none is running. */
+export async function callSupervisor(
   state: StateDirectory,
   request: ControlRequest,
   progress: (line: string) => void = () => {},
@@ -104,7 +105,7 @@ export async function askSupervisor(
     });
   } catch (cause) {
     throw new SupervisorError(
-      `a cluster runs in ${state.path} (pid ${owner.pid}), but does not answer: ${(cause as Error).message}`,
+      `a cluster is running in ${state.path} (pid ${owner.pid}), but it does not respond: ${(cause as Error).message}`,
       { cause },
     );
   }
@@ -115,16 +116,16 @@ export async function askSupervisor(
     if ('result' in reply) return { result: reply.result };
     progress(reply.progress);
   }
-  throw new SupervisorError('the supervisor ended before it answered');
+  throw new SupervisorError('the supervisor exited before it replied');
 }
 
 async function ownerOf({ path }: StateDirectory): Promise<{ pid: number } | undefined> {
   try {
     return await lockOwner(path);
   } catch (error) {
-    // Without a directory there is no cluster; in one that may not be read there may well be one.
+    // A missing directory holds no cluster, but an unreadable directory may hold one.
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined;
-    throw new SupervisorError(`can not read the state directory ${path}: ${(error as Error).message}`, {
+    throw new SupervisorError(`cannot read the state directory ${path}: ${(error as Error).message}`, {
       cause: error,
     });
   }

@@ -6,7 +6,7 @@ import { KubeClient, loadConfig, NODES, PODS, SERVICES, silentLogger } from '@ti
 import { VirtualClock } from '@tidegate/kube/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { nodeCredentials } from './credentials.ts';
-import { installRights } from './install.ts';
+import { installRbac } from './install.ts';
 import { ProxyToken } from './proxy-token.ts';
 
 const HUB_MANIFESTS = join(import.meta.dirname, '../../../../deploy/hub.yaml');
@@ -62,7 +62,7 @@ it('a node is known to the API server as itself, by its hub', async () => {
 it('what forwards NodePorts has a token with the rights of kube-proxy, replaced at half its life', async () => {
   const file = join(directory, 'token');
   const clock = new VirtualClock(Date.now());
-  await installRights(admin, HUB_MANIFESTS, new AbortController().signal);
+  await installRbac(admin, HUB_MANIFESTS, new AbortController().signal);
   const token = new ProxyToken(admin, file, () => {}, clock);
   await token.run();
   const { proxy } = await credentialsFor(server.url);

@@ -1,7 +1,7 @@
 /**
- * Who a node is. Its hub and its kubelet share the node's certificate; the hub goes to the API server with it, the
- * kubelet to the hub. What forwards NodePorts has a service account's token, as kube-proxy has elsewhere: a hub can pass
- * a token on, but not a certificate.
+ * The credentials of a node. The hub and the kubelet share the node's client certificate: the hub presents it to the
+ * API server, the kubelet presents it to the hub. The NodePort proxy uses a service account token instead, like
+ * kube-proxy in other clusters, because a hub can pass a token on to the API server but not a client certificate.
  */
 import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import {
   requestCertificate,
 } from '@tidegate/kube';
 
-/** Kubeconfigs. */
+/** Paths of kubeconfig files. */
 export interface NodeCredentials {
   hub: string;
   kubelet: string;
@@ -23,20 +23,23 @@ export interface NodeCredentials {
 }
 
 export interface CredentialOptions {
-  /** An administrator. */
+  /** A client with administrator rights, which approves the signing request. */
   client: KubeClient;
   node: string;
   directory: string;
-  /** The way of the node's hub to the API server. */
+  /** The URL at which the node's hub reaches the API server. */
   server: string;
-  /** Where everything else on the node finds the hub. */
+  /** The URL of the hub, for everything else on the node. */
   hub: string;
-  /** Where the token of kube-proxy is kept. */
+  /** The file that holds the kube-proxy token. */
   proxyTokenFile: string;
   signal: AbortSignal;
 }
 
-/** The kubeconfigs of a node; its certificate is made anew when it is missing, of another cluster, or past half its life. */
+/**
+ * Writes the kubeconfig files of a node. The certificate is reused unless it is missing, was signed by another CA,
+ * or is past half of its lifetime.
+ */
 export async function nodeCredentials(options: CredentialOptions): Promise<NodeCredentials> {
   const { node, directory, server, hub, proxyTokenFile } = options;
   const ca = options.client.config.ca ?? '';
@@ -45,7 +48,7 @@ export async function nodeCredentials(options: CredentialOptions): Promise<NodeC
     kubelet: join(directory, 'kubelet.kubeconfig'),
     proxy: join(directory, 'kube-proxy.kubeconfig'),
   };
-  const { cert = '', key = '' } = (await heldCertificate(files.hub, ca)) ?? (await newCertificate(options));
+  const { cert = '', key = '' } = (await storedCertificate(files.hub, ca)) ?? (await newCertificate(options));
   const user = {
     name: `system:node:${node}`,
     user: { 'client-certificate-data': base64(cert), 'client-key-data': base64(key) },
@@ -72,17 +75,17 @@ async function newCertificate({ client, node, signal }: CredentialOptions): Prom
   return { cert, key };
 }
 
-async function heldCertificate(file: string, ca: string): Promise<Credential | undefined> {
+async function storedCertificate(file: string, ca: string): Promise<Credential | undefined> {
   try {
     const { credentials } = await loadConfig({ path: file, env: {} });
-    const held = await credentials.current();
-    const certificate = new X509Certificate(held.cert ?? '');
+    const stored = await credentials.current();
+    const certificate = new X509Certificate(stored.cert ?? '');
     const from = Date.parse(certificate.validFrom);
     const halfLife = from + (Date.parse(certificate.validTo) - from) / 2;
     const isGood = certificate.verify(new X509Certificate(ca).publicKey) && Date.now() < halfLife;
-    return isGood ? held : undefined;
+    return isGood ? stored : undefined;
   } catch (error) {
-    // Not there yet, or damaged: it can always be made anew.
+    // The file is missing or damaged; a new certificate can always be requested.
     if (error instanceof ConfigError || (error as NodeJS.ErrnoException).code?.startsWith('ERR_OSSL'))
       return undefined;
     throw error;
@@ -95,7 +98,7 @@ interface Access {
   user: { name: string; user: object };
 }
 
-/** JSON is YAML. */
+/** Writes the kubeconfig as JSON, which is valid YAML. */
 function write(file: string, { server, ca, user }: Access): void {
   const config = {
     apiVersion: 'v1',

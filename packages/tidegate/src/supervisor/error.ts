@@ -1,4 +1,4 @@
-/** Something about the cluster that its user can mend: the message is all they need to see. */
+/** An error that the user can fix. The message is complete; no stack trace is shown. */
 export class SupervisorError extends Error {
   override readonly name = 'SupervisorError';
 }

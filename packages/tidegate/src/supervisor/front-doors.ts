@@ -1,32 +1,32 @@
-/** Where requests come in: the routers of the cluster, and whether they answer. */
+/** The routers of the cluster, where requests come in, and whether they respond. */
 import { isIPv6 } from 'node:net';
 import { getCondition, type KubeClient, sleep, systemClock } from '@tidegate/kube';
 import type { L7Router, RouterAddress } from '../api/index.ts';
-import { ask } from './http.ts';
+import { httpGet } from './http.ts';
 import { readObjects } from './objects.ts';
 import type { RouterReport } from './routers.ts';
 import { type RouteReport, routeReports } from './routes.ts';
 
 export interface FrontDoorReport extends FrontDoor {
-  /** Its pods, asked one by one. */
+  /** Its pods, each queried directly. */
   routers: RouterReport[];
 }
 
 export interface FrontDoor {
-  /** That of its L7Router. */
+  /** The name of its L7Router. */
   name: string;
   ingressClass: string;
-  /** Absent when it serves all of the cluster. */
+  /** Absent when the router serves the whole cluster. */
   pool?: string;
-  /** As the API server knows it: of a pool whose link is cut that is not the latest. */
+  /** The Ready condition in the API server. It is out of date while the link of the pool is cut. */
   ready: 'True' | 'False' | 'Unknown';
   reason?: string;
   message?: string;
-  /** Where it takes http, such as `http://127.64.0.1:30080`. */
+  /** Its HTTP addresses, for example `http://127.64.0.1:30080`. */
   urls: string[];
   hosts: string[];
   rules: number;
-  /** How many things Ingresses of its class get wrong. */
+  /** The number of problems found in Ingresses of its class. */
   problems: number;
 }
 
@@ -50,13 +50,13 @@ export const frontDoors = (routers: readonly L7Router[], routes: readonly RouteR
 
 function urlOf({ ip, hostname, ports }: RouterAddress): string[] {
   const host = ip !== undefined && isIPv6(ip) ? `[${ip}]` : (ip ?? hostname);
-  // The first one is for http, the second for https.
+  // The first port is HTTP, the second is HTTPS.
   const port = ports?.[0]?.port;
   return host === undefined || port === undefined ? [] : [`http://${host}:${port}`];
 }
 
-/** One that a request can be tried at. */
-export function tryOut({ urls, hosts }: FrontDoor): { url: string; host: string } | undefined {
+/** A request that the front door should route, or undefined when it has no address or no exact host yet. */
+export function sampleRequest({ urls, hosts }: FrontDoor): { url: string; host: string } | undefined {
   const [url] = urls;
   const host = hosts.find((name) => !name.startsWith('*'));
   return url === undefined || host === undefined ? undefined : { url, host };
@@ -69,7 +69,7 @@ export async function readFrontDoors(client: KubeClient): Promise<FrontDoor[]> {
 
 const PAUSE_MS = 100;
 
-/** Resolves when all of them answer, telling each once, or rejects with the signal's reason. */
+/** Polls until every named front door responds; calls `onOpen` once for each. Rejects with the signal's reason. */
 export async function untilOpen(
   client: KubeClient,
   names: readonly string[],
@@ -88,8 +88,8 @@ export async function untilOpen(
 }
 
 async function isOpen(door: FrontDoor): Promise<boolean> {
-  const target = tryOut(door);
+  const target = sampleRequest(door);
   if (target === undefined) return false;
-  const answer = await ask(target.url, target.host);
+  const answer = await httpGet(target.url, target.host);
   return answer !== undefined && answer.status < 500;
 }

@@ -7,8 +7,8 @@ export interface Answer {
   body: string;
 }
 
-/** What is answered there, if anything is. `host` is whom the request is for. */
-export function ask(url: string, host?: string): Promise<Answer | undefined> {
+/** Sends a GET request; `host` overrides the Host header. Resolves to undefined without a response. */
+export function httpGet(url: string, host?: string): Promise<Answer | undefined> {
   return new Promise((resolve) => {
     const headers = host === undefined ? {} : { host };
     const request = get(url, { agent: false, headers, timeout: ANSWER_MS }, (response) => {
@@ -20,7 +20,7 @@ export function ask(url: string, host?: string): Promise<Answer | undefined> {
       response.on('end', () => resolve({ status: response.statusCode ?? 0, body }));
     });
     request.on('timeout', () => request.destroy());
-    // Nobody is there: the end of the connection says so too.
+    // A failed request is reported by the `close` event that follows.
     request.on('error', () => {});
     request.on('close', () => resolve(undefined));
   });

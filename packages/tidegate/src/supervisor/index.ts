@@ -1,18 +1,29 @@
 /**
- * The embedded cluster as one thing that is started, watched, cut apart and stopped. This folder owns the state
- * directory (`state.ts`, `layout.ts`), the processes (`child.ts`, `commands.ts`), and the links between the API server
- * and the nodes (`links.ts`, `relay.ts`).
+ * Runs the embedded cluster of `tidegate up` as one unit: starts it, restarts what fails, cuts and mends links, and
+ * stops it.
+ *
+ * This folder owns
+ *   - the state directory: `state.ts` (paths, cluster.json), `layout.ts` and `change.ts` (which nodes), `wipe.ts`;
+ *   - the processes: `child.ts` (one process and its restarts), `children.ts`, `commands.ts`, `leftovers.ts`;
+ *   - the links between the API server and the nodes: `links.ts` and `relay.ts`, chosen by `targets.ts`;
+ *   - what nodes need to join: `credentials.ts`, `proxy-token.ts`, `serving-approver.ts`, `install.ts`;
+ *   - what `tidegate status` reports: `report.ts` with `pools.ts`, `routes.ts`, `front-doors.ts` and `routers.ts`.
  *
  * One `tidegate up`:
- *   openCluster (`open.ts`) takes the lock of the state, waits for what is left of a run that was killed, and settles
- *   layout, addresses and ports -> a Supervisor opens the links, starts the API server, has the nodes' credentials
- *   signed, starts controllers and nodes, each behind its hub -> whatever ends is started again -> other commands reach
- *   it by the socket of `control.ts` -> stop ends all in the opposite order.
+ *   1. `openCluster` (`open.ts`) locks the state directory, waits for processes of a killed run to exit, and decides
+ *      the layout, the addresses and the ports.
+ *   2. `Supervisor.start` (`supervisor.ts`) opens the links, starts the API server, and removes nodes that are no longer
+ *      in the layout (`prune.ts`).
+ *   3. It starts the controllers and the manager, issues the nodes' credentials, and starts a hub and then an agent for
+ *      each node. A new cluster gets the example objects (`story.ts`).
+ *   4. While it runs, `child.ts` restarts every process that exits, and `control.ts` serves the other commands on a unix
+ *      socket.
+ *   5. `Supervisor.stop` stops everything in the opposite order.
  */
 export { describeChange } from './change.ts';
-export { askSupervisor, type ControlRequest, ControlServer } from './control.ts';
-export { type FrontDoorReport, tryOut } from './front-doors.ts';
-export { type ClusterWish, openCluster } from './open.ts';
+export { type ControlRequest, ControlServer, callSupervisor } from './control.ts';
+export { type FrontDoorReport, sampleRequest } from './front-doors.ts';
+export { type ClusterOptions, openCluster } from './open.ts';
 export { type ClusterReport, type NodeReport, nodeReports } from './report.ts';
 export { readCluster, StateDirectory } from './state.ts';
 export { stopCluster } from './stop.ts';

@@ -1,9 +1,9 @@
-/** What hubs and what forwards NodePorts need to be allowed in the cluster. */
+/** Installs the RBAC objects that hubs and the NodePort proxy need. */
 import { readFile } from 'node:fs/promises';
 import { Applier, type KubeClient, type KubeObject } from '@tidegate/kube';
 import { parseAllDocuments } from 'yaml';
 
-/** The account of those who forward NodePorts, as other clusters have it. */
+/** The service account of the NodePort proxy, named as in other clusters. */
 export const PROXY_ACCOUNT = { namespace: 'kube-system', name: 'kube-proxy' };
 
 const PROXY_OBJECTS: KubeObject[] = [
@@ -17,8 +17,8 @@ const PROXY_OBJECTS: KubeObject[] = [
   },
 ];
 
-/** `hubManifests`: the file with the rights of hubs. */
-export async function installRights(
+/** `hubManifests` is the file with the RBAC objects of hubs. */
+export async function installRbac(
   client: KubeClient,
   hubManifests: string,
   signal: AbortSignal,

@@ -1,6 +1,6 @@
-/** What a process said last, in words for people: most often the reason why it ended. */
+/** The last line that a process printed, without decoration: most often the reason why it exited. */
 export function lastLine(output: string): string | undefined {
-  // Below the message of a stack trace stand its frames, indented; below that of a wrong option stands a hint.
+  // Skip the indented frames below the message of a stack trace, and the hint in parentheses below a usage error.
   const lines = output.split('\n').filter((line) => line !== '' && !/^[\s}(]|^Node\.js v/.test(line));
   const line = lines.at(-1);
   return line === undefined
@@ -10,7 +10,7 @@ export function lastLine(output: string): string | undefined {
         .replace(/\.$/, '');
 }
 
-/** A line of a structured log has its sentence in a field. */
+/** The message of a structured (JSON) log line; any other line is returned as it is. */
 function words(line: string): string {
   try {
     const { msg, err } = JSON.parse(line) as { msg?: unknown; err?: { message?: unknown } };

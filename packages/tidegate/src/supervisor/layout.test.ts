@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { exampleLayout, layoutFromFile, layoutFromNames } from './layout.ts';
 
-describe('a layout by names', () => {
-  it('is a list, or how many', () => {
+describe('a layout from --nodes', () => {
+  it('accepts a list of names or a count', () => {
     expect(layoutFromNames('a, b', [])).toEqual([
       { name: 'a', labels: {} },
       { name: 'b', labels: {} },
@@ -12,7 +12,7 @@ describe('a layout by names', () => {
     expect(layoutFromNames('hub-a,b', []).map(({ name }) => name)).toEqual(['hub-a', 'b']);
   });
 
-  it('leaves the labels of nodes that exist alone', () => {
+  it('keeps the labels of existing nodes', () => {
     expect(layoutFromNames('node-a,x', exampleLayout())).toEqual([
       { name: 'node-a', labels: { location: 'hangzhou' } },
       { name: 'x', labels: {} },
@@ -20,21 +20,24 @@ describe('a layout by names', () => {
   });
 
   it.each([
-    ['A', '--nodes: "A" can not be the name of a node'],
-    ['a,,b', '--nodes: "" can not be the name of a node'],
-    ['a,a', '--nodes: the node a stands there twice'],
-    ['../x', '--nodes: "../x" can not be'],
-    ['a,controllers', '--nodes: a node can not be called controllers'],
-    ['hub-a,a', '--nodes: a node can not be called hub-a, since another process of the cluster is'],
+    ['A', '--nodes: "A" is not a valid node name'],
+    ['a,,b', '--nodes: "" is not a valid node name'],
+    ['a,a', '--nodes: the node a is listed more than once'],
+    ['../x', '--nodes: "../x" is not a valid node name'],
+    ['a,controllers', '--nodes: the node name controllers is reserved'],
+    [
+      'hub-a,a',
+      '--nodes: the node name hub-a is reserved for another process of the cluster; choose another name',
+    ],
     ['251', '--nodes: a cluster has at most 250 nodes'],
     ['99999999999', '--nodes: a cluster has at most 250 nodes'],
-  ])('%s is refused', (text, message) => {
+  ])('rejects %s', (text, message) => {
     expect(() => layoutFromNames(text, [])).toThrow(message);
   });
 });
 
 describe('a layout file', () => {
-  it('names nodes and their labels', () => {
+  it('lists nodes and their labels', () => {
     const text =
       'nodes:\n- name: shop-1\n  labels: { location: paris, "example.com/size": "2" }\n- name: shop-2';
     expect(layoutFromFile('sites.yaml', text)).toEqual([
@@ -46,27 +49,27 @@ describe('a layout file', () => {
   it.each([
     ['', 'sites.yaml must be a mapping, but is empty'],
     ['- a', 'sites.yaml must be a mapping, but is a list'],
-    ['nodes: 5', 'sites.yaml: nodes must be a list such as'],
+    ['nodes: 5', 'sites.yaml: nodes must be a list, for example'],
     ['nodes: [', 'sites.yaml is not valid YAML:'],
-    ['node: []', 'sites.yaml: node is not known here; there is nodes'],
+    ['node: []', 'sites.yaml: node is not a known field; known fields: nodes'],
     ['nodes: [a]', 'sites.yaml: nodes[0] must be a mapping, but is a string'],
-    ['nodes: [{ labels: {} }]', 'sites.yaml: nodes[0].name must be a string; every node needs a name'],
+    ['nodes: [{ labels: {} }]', 'sites.yaml: nodes[0].name is required and must be a string'],
     [
       'nodes: [{ name: a, label: {} }]',
-      'sites.yaml: nodes[0].label is not known here; there is name and labels',
+      'sites.yaml: nodes[0].label is not a known field; known fields: name, labels',
     ],
     ['nodes: [{ name: a, labels: [x] }]', 'sites.yaml: nodes[0].labels must be a mapping, but is a list'],
     [
       'nodes: [{ name: a, labels: { size: 2 } }]',
-      'sites.yaml: nodes[0].labels.size must be a string; put it in quotes',
+      'sites.yaml: nodes[0].labels.size must be a string; put the value in quotes',
     ],
     [
       'nodes: [{ name: a, labels: { "x y": z } }]',
       'sites.yaml: nodes[0].labels.x y name part must consist of',
     ],
-    ['nodes: [{ name: a_b }]', 'sites.yaml: "a_b" can not be the name of a node'],
-    ['nodes: [{ name: a }, { name: a }]', 'sites.yaml: the node a stands there twice'],
-  ])('%j is refused by file and field', (text, message) => {
+    ['nodes: [{ name: a_b }]', 'sites.yaml: "a_b" is not a valid node name'],
+    ['nodes: [{ name: a }, { name: a }]', 'sites.yaml: the node a is listed more than once'],
+  ])('rejects %j and names the file and the field', (text, message) => {
     expect(() => layoutFromFile('sites.yaml', text)).toThrow(message);
   });
 });

@@ -16,7 +16,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** A process as an agent starts them for its containers, once it runs. */
+/** Starts a process the way an agent starts containers; resolves when it runs. */
 async function container(node: string, script: string): Promise<{ ended: Promise<string | null> }> {
   const own = join(directory, node, 'pods', 'uid', 'containers', 'c');
   const child = spawn(
@@ -35,18 +35,18 @@ async function container(node: string, script: string): Promise<{ ended: Promise
   return { ended };
 }
 
-describe('containers that outlived their node', () => {
-  it('are asked to end, and ended when they do not', async () => {
-    const willing = await container('a', '');
+describe('containers that outlived their node agent', () => {
+  it('receive SIGTERM, and SIGKILL when they ignore it', async () => {
+    const graceful = await container('a', '');
     const deaf = await container('b', "process.on('SIGTERM', () => {})");
     const said: string[] = [];
     await endContainers(directory, (line) => said.push(line), 300);
-    expect(await willing.ended).toBe('SIGTERM');
+    expect(await graceful.ended).toBe('SIGTERM');
     expect(await deaf.ended).toBe('SIGKILL');
-    expect(said).toEqual(['ending 2 processes of pods that outlived their nodes']);
+    expect(said).toEqual(['stopping 2 pod processes that outlived their node agents']);
   });
 
-  it('are only those of the directory', async () => {
+  it('are left alone when they belong to another directory', async () => {
     const other = await container('ab', '');
     await endContainers(join(directory, 'a'), () => {});
     spawned[0]!.kill('SIGINT');
@@ -54,8 +54,8 @@ describe('containers that outlived their node', () => {
   });
 });
 
-describe('the list of children', () => {
-  it('is written again after a write that failed', async () => {
+describe('the record of children', () => {
+  it('is written again after a failed write', async () => {
     const inTheWay = join(directory, 'run');
     const file = join(inTheWay, 'children.json');
     await writeFile(inTheWay, '');

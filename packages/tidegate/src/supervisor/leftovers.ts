@@ -1,6 +1,9 @@
 /**
- * Which processes outlived a run. The children of a supervisor that was killed end by themselves, but not at once. The
- * containers of a node that was killed do not end at all: the next run of that node takes them over, if there is one.
+ * Processes that outlived a run.
+ *
+ * The children of a killed supervisor exit by themselves, because their IPC channel closes, but not immediately. The
+ * containers of a killed node agent keep running on purpose: the next agent of that node adopts them. They have to
+ * be stopped here when no such agent will start.
  */
 import { readFile, rm } from 'node:fs/promises';
 import { identify, isAlive, type ProcessIdentity, writeFileAtomically } from '@tidegate/disk';
@@ -10,10 +13,14 @@ import { codeOf } from './error.ts';
 
 type Report = (line: string) => void;
 
-const PATIENCE_MS = 45_000;
+const LEFTOVER_TIMEOUT_MS = 45_000;
 const CONTAINER_GRACE_MS = 10_000;
-const LOOK_MS = 100;
+const POLL_MS = 100;
 
+/**
+ * The record of the running children. A process is identified by pid and start time, so a reused pid is never
+ * mistaken for a child.
+ */
 export class RunningChildren {
   readonly #file: string;
   readonly #writes = new Serial();
@@ -22,7 +29,7 @@ export class RunningChildren {
     this.#file = file;
   }
 
-  /** Written behind each other, so that the last call is what stays. */
+  /** Writes are serialized, so that the record of the last call remains. */
   record(pids: number[]): Promise<void> {
     return this.#writes.run(async () => {
       writeFileAtomically(this.#file, JSON.stringify(await Promise.all(pids.map(identify))), 0o600);
@@ -35,20 +42,20 @@ export class RunningChildren {
   }
 }
 
-/** Waits until no process of an earlier run is left; those that do not end are ended. */
+/** Waits until every process recorded by an earlier run has exited; kills those that do not exit in time. */
 export async function awaitLeftovers(file: string, report: Report): Promise<void> {
   let left = await alive(await recorded(file));
   if (left.length === 0) return;
-  report(`waiting for ${left.length} processes of the last run to end`);
-  const end = systemClock.monotonic() + PATIENCE_MS;
+  report(`waiting for ${left.length} processes of the previous run to exit`);
+  const end = systemClock.monotonic() + LEFTOVER_TIMEOUT_MS;
   while (left.length > 0) {
     if (systemClock.monotonic() > end) signalAll(left, 'SIGKILL');
-    await sleep(systemClock, LOOK_MS);
+    await sleep(systemClock, POLL_MS);
     left = await alive(left);
   }
 }
 
-/** Ends the containers below a directory whose node is not there to do it. */
+/** Stops the containers below a directory whose node agent is not running. */
 export async function endContainers(
   directory: string,
   report: Report,
@@ -56,11 +63,11 @@ export async function endContainers(
 ): Promise<void> {
   let left = processesBelow(directory);
   if (left.length === 0) return;
-  report(`ending ${left.length} processes of pods that outlived their nodes`);
+  report(`stopping ${left.length} pod processes that outlived their node agents`);
   signalAll(left, 'SIGTERM');
   const end = systemClock.monotonic() + graceMs;
   while (left.length > 0) {
-    await sleep(systemClock, LOOK_MS);
+    await sleep(systemClock, POLL_MS);
     left = processesBelow(directory);
     if (systemClock.monotonic() > end) signalAll(left, 'SIGKILL');
   }
@@ -70,7 +77,7 @@ async function recorded(file: string): Promise<ProcessIdentity[]> {
   try {
     return JSON.parse(await readFile(file, 'utf8')) as ProcessIdentity[];
   } catch (error) {
-    // A file that a power cut left half written tells of processes that the power cut ended.
+    // A power failure can leave a truncated file, but it has also ended the recorded processes.
     if (codeOf(error) === 'ENOENT' || error instanceof SyntaxError) return [];
     throw error;
   }

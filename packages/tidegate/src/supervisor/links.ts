@@ -1,16 +1,20 @@
-/** The ways between the API server and the nodes, two relays a node (from its hub, and to its agent), and cutting them. */
+/**
+ * The links between the API server and the nodes. A link has two relays: one carries the connections of the node's
+ * hub to the API server, the other those of the API server to the node's agent (logs, exec). Cutting a link closes
+ * both, so the two sides see what they would see when the network between them fails.
+ */
 import { randomInt } from 'node:crypto';
 import { codeOf, SupervisorError } from './error.ts';
 import { type Endpoint, Relay } from './relay.ts';
 import { addressOf, type ClusterState, type NodeState } from './state.ts';
 
-/** Where the API server finds a kubelet, and where the agent really listens. */
+/** The API server connects to KUBELET_PORT, where the relay listens; the agent itself listens on AGENT_PORT. */
 export const KUBELET_PORT = 10250;
 export const AGENT_PORT = 10251;
-/** Where the hub of a node listens, on the address of the node. */
+/** The ports of a node's hub, on the address of the node. */
 export const HUB_PORTS = { http: 10261, https: 10268, admin: 10267 };
 
-/** Outside of what operating systems give to outgoing connections, and of NodePorts. */
+/** Outside the ephemeral ports of common operating systems and outside the NodePort range. */
 const PORTS = { first: 20_000, last: 29_999 };
 const RANGES = { first: 64, last: 127 };
 
@@ -27,7 +31,9 @@ export class Links {
     this.#cluster = cluster;
   }
 
-  /** Opens the links of all nodes but those that are cut. Where a way to the API server has no free port, it gets another. */
+  /**
+   * Opens the links of all nodes that are not cut. A relay to the API server whose port is in use gets another port.
+   */
   async open(): Promise<void> {
     const ours = new Set<number>();
     for (const node of this.#cluster.nodes) {
@@ -65,7 +71,7 @@ export class Links {
   }
 }
 
-/** Both ways or none. */
+/** Opens both relays of a link, or neither. */
 async function openLink({ toApi, toNode }: Link): Promise<void> {
   for (const relay of [toApi, toNode]) {
     try {
@@ -80,12 +86,15 @@ async function openLink({ toApi, toNode }: Link): Promise<void> {
 function explain({ host, port }: Endpoint, cause: unknown): unknown {
   if (codeOf(cause) !== 'EADDRINUSE') return cause;
   return new SupervisorError(
-    `port ${port} on ${host}, which belongs to this cluster, is in use by another program, perhaps another cluster; stop that one first`,
+    `port ${port} on ${host}, which belongs to this cluster, is in use by another program, possibly another cluster; stop that program first`,
     { cause },
   );
 }
 
-/** Chooses 127.X.0.0/16 for a new cluster: one where nobody listens yet, not even the hub of a node that is cut off. */
+/**
+ * Chooses 127.X.0.0/16 for a new cluster: a range in which no other cluster listens. The hub's port is checked too,
+ * because a node whose link is cut has no relay.
+ */
 export async function chooseRange(): Promise<number> {
   const count = RANGES.last - RANGES.first + 1;
   const start = randomInt(count);
@@ -96,11 +105,11 @@ export async function chooseRange(): Promise<number> {
     if ((await Promise.all(free)).every(Boolean)) return range;
   }
   throw new SupervisorError(
-    `port ${KUBELET_PORT} is in use on every loopback address, perhaps by a kubelet of this machine; stop it first`,
+    `port ${KUBELET_PORT} is in use on every loopback address, possibly by a kubelet on this machine; stop it first`,
   );
 }
 
-/** The wanted port of 127.0.0.1 if it can be had, else any other; 0 wants none in particular. */
+/** The wanted port on 127.0.0.1 if it is free, otherwise any free port; 0 means no preference. */
 export async function freePort(wanted: number, taken: ReadonlySet<number> = new Set()): Promise<number> {
   let port = wanted;
   while (port === 0 || taken.has(port) || !(await isFree({ host: '127.0.0.1', port }))) {
@@ -109,7 +118,7 @@ export async function freePort(wanted: number, taken: ReadonlySet<number> = new 
   return port;
 }
 
-/** Whether one may listen there now. */
+/** Whether it is possible to listen on the endpoint now. */
 export async function isFree(endpoint: Endpoint): Promise<boolean> {
   const probe = new Relay(endpoint, endpoint);
   try {
@@ -120,7 +129,7 @@ export async function isFree(endpoint: Endpoint): Promise<boolean> {
     if (codeOf(cause) === 'EADDRINUSE') return false;
     if (codeOf(cause) !== 'EADDRNOTAVAIL') throw cause;
     throw new SupervisorError(
-      `this system has no address ${endpoint.host}: the nodes of the cluster need all of 127.0.0.0/8, as Linux has it`,
+      `the address ${endpoint.host} is not available: the nodes of the cluster need all of 127.0.0.0/8 on the loopback interface, which is the default on Linux`,
       { cause },
     );
   }

@@ -1,7 +1,7 @@
 import { Informer, type KubeClient, NODES, type Node, orAborted } from '@tidegate/kube';
 import { readinessOf } from './report.ts';
 
-/** The Nodes of the API server as last seen; what was seen stays known while the server is away. */
+/** The Node objects as last seen. They remain known while the API server is unreachable. */
 export class NodeWatch {
   readonly #informer: Informer<Node>;
   readonly #ended = new AbortController();
@@ -19,7 +19,7 @@ export class NodeWatch {
     this.#running = this.#informer.run(this.#ended.signal);
   }
 
-  /** Resolves when all of them are Ready, telling each once, or rejects with the signal's reason. */
+  /** Resolves when all named nodes are Ready; calls `onReady` once for each. Rejects with the signal's reason. */
   untilReady(names: readonly string[], onReady: (name: string) => void, signal: AbortSignal): Promise<void> {
     const waiting = new Set(names);
     if (waiting.size === 0) return Promise.resolve();

@@ -17,7 +17,7 @@ import {
   type NodePool,
 } from '../api/index.ts';
 
-/** What a report tells of, besides nodes. */
+/** The objects that a report is made from, besides nodes. */
 export interface SeenObjects {
   pods: Pod[];
   nodePools: NodePool[];
@@ -28,13 +28,13 @@ export interface SeenObjects {
 
 const ANSWER_MS = 2000;
 
-/** Undefined when the API server can not be asked. */
+/** Undefined when the API server is unreachable. */
 export async function readObjects(client: KubeClient): Promise<SeenObjects | undefined> {
   const list = async <T extends KubeObject>(resource: Resource<T>): Promise<T[]> => {
     try {
       return (await client.list(resource, { deadlineMs: ANSWER_MS })).items;
     } catch (error) {
-      // The manager has yet to say that there are such things.
+      // The manager has not installed the CRD yet.
       if (isNotFound(error)) return [];
       throw error;
     }
@@ -49,7 +49,7 @@ export async function readObjects(client: KubeClient): Promise<SeenObjects | und
     ]);
     return { pods, nodePools, nodeGroups, routers, ingresses };
   } catch {
-    // Whatever it is, the report says that it can not be asked, and its log says why.
+    // The report only shows that the API server is unreachable; its log has the reason.
     return undefined;
   }
 }

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type ClusterWish, openCluster } from './open.ts';
+import { type ClusterOptions, openCluster } from './open.ts';
 import { readCluster, StateDirectory, writeCluster } from './state.ts';
 
 let state: StateDirectory;
@@ -11,26 +11,26 @@ beforeEach(async () => {
 });
 afterEach(() => rm(state.path, { recursive: true }));
 
-/** Whether a cluster that was opened so awaits its story. */
-async function awaitsStory(wish: ClusterWish): Promise<boolean> {
-  const { unlock } = await openCluster(state, { port: 0, ...wish }, () => {});
+/** Opens a cluster with these options; returns whether its example is still to be created. */
+async function awaitsStory(options: ClusterOptions): Promise<boolean> {
+  const { unlock } = await openCluster(state, { port: 0, ...options }, () => {});
   await unlock();
   return (await readCluster(state))?.awaitsStory === true;
 }
 
-describe('the story', () => {
-  test('is for new clusters, until it was told', async () => {
+describe('the example', () => {
+  test('is created only in new clusters, and stays pending until it is created', async () => {
     expect(await awaitsStory({})).toBe(true);
     expect(await awaitsStory({})).toBe(true);
-    const { awaitsStory: _, ...told } = (await readCluster(state))!;
-    writeCluster(state, told);
+    const { awaitsStory: _, ...created } = (await readCluster(state))!;
+    writeCluster(state, created);
     expect(await awaitsStory({})).toBe(false);
   });
 
-  test.each<ClusterWish>([{ story: false }, { empty: true }, { nodes: '1' }])(
-    'is neither told now nor later after %o',
-    async (wish) => {
-      expect(await awaitsStory(wish)).toBe(false);
+  test.each<ClusterOptions>([{ story: false }, { empty: true }, { nodes: '1' }])(
+    'is never created after an `up` with %o',
+    async (options) => {
+      expect(await awaitsStory(options)).toBe(false);
       expect(await awaitsStory({})).toBe(false);
     },
   );

@@ -1,9 +1,9 @@
-/** From a state directory and what the user wants to a cluster that can be started, held by this process alone. */
+/** Turns a state directory and the user's options into a cluster that can be started, locked by this process. */
 import { access, readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { DiskError, lockDirectory, lockOwner } from '@tidegate/disk';
 import { readImages } from '@tidegate/envtest/node';
-import { changeOf, type LayoutChange, placeNodes } from './change.ts';
+import { changeOf, type LayoutChange, numberNodes } from './change.ts';
 import { SupervisorError } from './error.ts';
 import { exampleLayout, layoutFromFile, layoutFromNames, type NodeLayout } from './layout.ts';
 import { awaitLeftovers } from './leftovers.ts';
@@ -12,28 +12,28 @@ import { type ClusterState, prepareState, readCluster, type StateDirectory, writ
 
 const DEFAULT_PORT = 6443;
 
-/** What is not said stays as it was. */
-export interface ClusterWish {
-  /** 0 takes any free one. */
+/** The options of `tidegate up`. An option that is absent keeps the value of the existing cluster. */
+export interface ClusterOptions {
+  /** 0 means any free port. */
   port?: number;
   empty?: boolean;
   nodes?: string;
   file?: string;
   images?: string;
-  /** False: without the example. */
+  /** False: do not create the example objects. */
   story?: boolean;
 }
 
 export interface OpenCluster {
   cluster: ClusterState;
-  /** Undefined for a cluster that is new. */
+  /** Undefined for a new cluster. */
   change?: LayoutChange;
   unlock(): Promise<void>;
 }
 
 export async function openCluster(
   state: StateDirectory,
-  wish: ClusterWish,
+  options: ClusterOptions,
   report: (line: string) => void,
 ): Promise<OpenCluster> {
   await prepareState(state);
@@ -41,16 +41,20 @@ export async function openCluster(
   try {
     await awaitLeftovers(state.childrenFile, report);
     const before = await readCluster(state);
-    const layout = await wantedLayout(wish, before?.nodes);
-    const images = wish.images === undefined ? before?.images : await existing(resolve(wish.images));
-    // Each node reads it too, but would say so once a node, and in its log.
+    const layout = await wantedLayout(options, before?.nodes);
+    const images =
+      options.images === undefined ? before?.images : await readablePath(resolve(options.images));
+    // Every node agent reads the table too, but would report an error once for each node, and only in its log.
     readImages(images ?? state.images);
     const cluster: ClusterState = {
       range: before?.range ?? (await chooseRange()),
-      port: wish.port === 0 ? await freePort(before?.port ?? 0) : (wish.port ?? before?.port ?? DEFAULT_PORT),
+      port:
+        options.port === 0
+          ? await freePort(before?.port ?? 0)
+          : (options.port ?? before?.port ?? DEFAULT_PORT),
       ...(images === undefined ? {} : { images }),
-      ...(wantsStory(wish, before) && { awaitsStory: true }),
-      nodes: placeNodes(before, layout),
+      ...(needsStory(options, before) && { awaitsStory: true }),
+      nodes: numberNodes(before, layout),
     };
     writeCluster(state, cluster);
     return { cluster, change: before && changeOf(before.nodes, cluster.nodes), unlock };
@@ -74,7 +78,7 @@ async function lock(state: StateDirectory): Promise<() => Promise<void>> {
 }
 
 async function wantedLayout(
-  { empty, nodes, file }: ClusterWish,
+  { empty, nodes, file }: ClusterOptions,
   existing: readonly NodeLayout[] | undefined,
 ): Promise<readonly NodeLayout[]> {
   if (empty === true) return [];
@@ -83,9 +87,12 @@ async function wantedLayout(
   return existing ?? exampleLayout();
 }
 
-/** It plays on the example's nodes, and it is told once, even if the start that should have told it was interrupted. */
-const wantsStory = (
-  { story = true, empty = false, nodes, file }: ClusterWish,
+/**
+ * The example needs the nodes of the example layout. It is created once; `awaitsStory` stays set until then, also
+ * when the first start is interrupted.
+ */
+const needsStory = (
+  { story = true, empty = false, nodes, file }: ClusterOptions,
   before: ClusterState | undefined,
 ): boolean =>
   story &&
@@ -94,12 +101,12 @@ const wantsStory = (
   file === undefined &&
   (before?.awaitsStory ?? before === undefined);
 
-async function existing(images: string): Promise<string> {
+async function readablePath(images: string): Promise<string> {
   try {
     await access(images);
     return images;
   } catch (cause) {
-    throw new SupervisorError(`can not read the table of images: ${(cause as Error).message}`, { cause });
+    throw new SupervisorError(`cannot read the image table: ${(cause as Error).message}`, { cause });
   }
 }
 
@@ -107,6 +114,6 @@ async function readLayout(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (cause) {
-    throw new SupervisorError(`can not read the layout: ${(cause as Error).message}`, { cause });
+    throw new SupervisorError(`cannot read the layout file: ${(cause as Error).message}`, { cause });
   }
 }

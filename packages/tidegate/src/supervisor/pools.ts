@@ -7,8 +7,8 @@ export interface PoolReport {
   kind: 'NodePool' | 'NodeGroup';
   nodes: string[];
   readyNodes: number;
-  /** `partly` when some of its nodes are cut off and others are not. */
-  link: 'up' | 'cut' | 'partly';
+  /** `partial` when some of its nodes are cut and others are not. */
+  link: 'up' | 'cut' | 'partial';
 }
 
 const LABELS = [
@@ -16,7 +16,7 @@ const LABELS = [
   ['NodePool', NODE_POOL_LABEL],
 ] as const;
 
-/** Pools without nodes too, while the API server can be asked. In the order of their first nodes. */
+/** Pools in the order of their first nodes; pools without nodes are included while the API server is reachable. */
 export function poolReports(
   nodes: readonly NodeReport[],
   seen: Pick<SeenObjects, 'nodePools' | 'nodeGroups'> | undefined,
@@ -41,5 +41,5 @@ export function poolReports(
 function linkOf(nodes: readonly NodeReport[]): PoolReport['link'] {
   const cut = nodes.filter(({ link }) => link === 'cut').length;
   if (cut === 0) return 'up';
-  return cut === nodes.length ? 'cut' : 'partly';
+  return cut === nodes.length ? 'cut' : 'partial';
 }

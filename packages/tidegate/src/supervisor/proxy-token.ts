@@ -10,12 +10,13 @@ import {
 import { PROXY_ACCOUNT } from './install.ts';
 
 const LIFE_SECONDS = 24 * 3600;
-/** Looked at often instead of waited for long: a machine that slept has missed its timers. */
-const LOOK_MS = 60_000;
+/** Short intervals instead of one long timer, because timers stand still while a machine is suspended. */
+const POLL_MS = 60_000;
 
 /**
- * The token of the account that forwards NodePorts, in a file, replaced at half its life. Elsewhere kubelets put it into
- * kube-proxy's pod; here there is no such pod, and so no node that might ask for it.
+ * Keeps a token of the NodePort proxy's service account in a file and renews it at half of its lifetime. In other
+ * clusters the kubelet mounts such a token into the kube-proxy pod. Here the proxy is part of the node agent, and a
+ * node may only request tokens for pods that are bound to it, so the supervisor requests the token.
  */
 export class ProxyToken {
   readonly #client: KubeClient;
@@ -33,7 +34,7 @@ export class ProxyToken {
     this.#clock = clock;
   }
 
-  /** Resolves when there is one; it is kept fresh until `close`. */
+  /** Resolves when the first token is written; renews it until `close`. */
   async run(): Promise<void> {
     await this.#renew();
     this.#running = this.#keep();
@@ -48,11 +49,12 @@ export class ProxyToken {
     const { signal } = this.#ended;
     while (!signal.aborted) {
       try {
-        await sleep(this.#clock, LOOK_MS, signal);
+        await sleep(this.#clock, POLL_MS, signal);
         if (this.#clock.now() >= this.#renewAt) await this.#renew();
       } catch (error) {
-        // The one before it is good for hours, and the next look is soon.
-        if (!signal.aborted) this.#report(`no new token for kube-proxy yet: ${(error as Error).message}`);
+        // The previous token is valid for hours, and the next attempt is a minute away.
+        if (!signal.aborted)
+          this.#report(`cannot renew the kube-proxy token, will retry: ${(error as Error).message}`);
       }
     }
   }

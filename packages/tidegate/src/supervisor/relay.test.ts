@@ -45,7 +45,7 @@ const failure = async (socket: Socket): Promise<string | undefined> => {
   return error.code;
 };
 
-test('carries both ways, whole, and passes an end on while the other direction goes on', async () => {
+test('forwards both directions completely; one direction can end before the other', async () => {
   const sent = Buffer.alloc(5_000_000, 'tide');
   serve = (socket) => {
     const chunks: Buffer[] = [];
@@ -57,7 +57,7 @@ test('carries both ways, whole, and passes an end on while the other direction g
   expect((await buffer(socket)).equals(sent)).toBe(true);
 });
 
-test('a slow reader holds the sender back', async () => {
+test('applies backpressure when the receiver is slow', async () => {
   let written = 0;
   serve = (socket) => {
     const chunk = Buffer.alloc(1 << 20);
@@ -82,7 +82,7 @@ test('a slow reader holds the sender back', async () => {
   socket.destroy();
 });
 
-test('cut resets what is open and refuses what comes; open mends it on the same port', async () => {
+test('cut resets open connections and refuses new ones; open accepts them again on the same port', async () => {
   const socket = client();
   socket.write('x');
   await once(socket, 'data');
@@ -96,21 +96,21 @@ test('cut resets what is open and refuses what comes; open mends it on the same 
   expect(await text(again)).toBe('hello');
 });
 
-test('nobody behind it: the connection breaks at once', async () => {
+test('breaks the connection when nothing listens behind it', async () => {
   upstream.close();
   await once(upstream, 'close');
   const socket = client();
   expect(await failure(socket)).toBe('ECONNRESET');
 });
 
-test('a side that breaks, breaks the other', async () => {
+test('breaks one side when the other side breaks', async () => {
   serve = (socket) => socket.once('data', () => socket.resetAndDestroy());
   const socket = client();
   socket.write('x');
   expect(await failure(socket)).toBe('ECONNRESET');
 });
 
-test('a port that is taken is an error of the operating system', async () => {
+test('rejects with the error of the operating system when the port is in use', async () => {
   const other = new Relay(
     { host: '127.0.0.1', port: (upstream.address() as AddressInfo).port },
     relay.listen,

@@ -6,8 +6,8 @@ export interface Endpoint {
 }
 
 /**
- * A TCP port that leads to another one, and can be cut: then it refuses, and every connection through it is reset.
- * Nobody on either side is told; to them the way is broken, as when a line is.
+ * Forwards a TCP port to another one, and can be cut: then it refuses new connections and resets the open ones.
+ * Neither side gets a notification in its own protocol, as with a broken network.
  */
 export class Relay {
   readonly listen: Endpoint;
@@ -20,7 +20,7 @@ export class Relay {
     this.#target = target;
   }
 
-  /** Rejects with the error of the operating system when the port can not be had. */
+  /** Rejects with the error of the operating system when the port is not available. */
   async open(): Promise<void> {
     if (this.#server !== undefined) return;
     const server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true }, (client) =>
@@ -41,7 +41,7 @@ export class Relay {
     }
   }
 
-  /** Refuses and resets from now on; `open` mends it. */
+  /** Refuses and resets connections from now on; `open` undoes it. */
   async cut(): Promise<void> {
     const server = this.#server;
     this.#server = undefined;
@@ -53,7 +53,7 @@ export class Relay {
   }
 
   #forward(client: Socket): void {
-    // Accepted by the operating system just before the cut.
+    // The operating system accepted the connection just before the cut.
     if (this.#server === undefined) {
       client.resetAndDestroy();
       return;
@@ -62,13 +62,13 @@ export class Relay {
     this.#own(client, upstream);
     this.#own(upstream, client);
     upstream.once('connect', () => {
-      // pipe() waits for whoever is slower, and passes an end on without closing the other direction.
+      // pipe() applies backpressure, and forwards the end of one direction without closing the other.
       client.pipe(upstream);
       upstream.pipe(client);
     });
   }
 
-  /** A socket that breaks, breaks the other one too: a half-dead connection would hang its client. */
+  /** When one socket fails, the other must fail too: a half-dead connection would leave its client waiting. */
   #own(socket: Socket, other: Socket): void {
     this.#sockets.add(socket);
     socket.once('error', () => other.resetAndDestroy());

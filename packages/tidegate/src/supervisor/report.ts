@@ -1,4 +1,4 @@
-/** What there is to tell about a cluster: the same for `tidegate status`, its JSON, and the summary of `tidegate up`. */
+/** The status of a cluster, for `tidegate status`, its JSON output, and the summary of `tidegate up`. */
 import { readFile } from 'node:fs/promises';
 import type { Node, Pod } from '@tidegate/kube';
 import type { ChildStatus } from './child.ts';
@@ -11,14 +11,14 @@ export interface ClusterReport {
   phase: 'starting' | 'running' | 'stopping' | 'stopped';
   state: string;
   kubeconfig: string;
-  /** Who runs it, and since when (RFC 3339). */
+  /** The process id of the supervisor and its start time (RFC 3339). */
   pid?: number;
   since?: string;
   api: { url: string; reachable: boolean };
   processes: ProcessReport[];
   nodes: NodeReport[];
   pools: PoolReport[];
-  /** None while the API server can not be asked, and no routes either. */
+  /** Empty while the API server is unreachable, like `routes`. */
   frontDoors: FrontDoorReport[];
   routes: RouteReport[];
 }
@@ -29,11 +29,11 @@ export interface ProcessReport extends ChildStatus {
 
 export interface NodeReport {
   name: string;
-  /** The status of its Ready condition as the API server last told it. */
+  /** The status of the Ready condition as last seen in the API server. */
   ready: 'True' | 'False' | 'Unknown';
   address: string;
   link: 'up' | 'cut';
-  /** Absent when the API server can not be asked. */
+  /** Absent when the API server is unreachable. */
   pods?: number;
   labels: Record<string, string>;
 }
@@ -59,7 +59,7 @@ export function readinessOf(node: Node | undefined): NodeReport['ready'] {
   return status === 'True' || status === 'False' ? status : 'Unknown';
 }
 
-/** How many pods each node has. */
+/** The number of pods on each node. */
 function podCounts(pods: readonly Pod[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { spec } of pods) {
@@ -69,7 +69,7 @@ function podCounts(pods: readonly Pod[]): Map<string, number> {
   return counts;
 }
 
-/** The memory of a process that only it has and that is in RAM; undefined where there is no /proc. */
+/** The resident memory of a process; undefined on systems without /proc. */
 export async function memoryOf(pid: number | undefined): Promise<number | undefined> {
   try {
     const status = await readFile(`/proc/${pid}/status`, 'utf8');

@@ -1,7 +1,7 @@
 import type { Ingress } from '@tidegate/kube';
 import { describe, expect, test } from 'vitest';
 import type { L7Router } from '../api/index.ts';
-import { frontDoors, tryOut } from './front-doors.ts';
+import { frontDoors, sampleRequest } from './front-doors.ts';
 import { poolReports } from './pools.ts';
 import type { NodeReport } from './report.ts';
 import { readMetrics } from './routers.ts';
@@ -40,7 +40,7 @@ const ingress = (ingressClassName: string, ...hosts: (string | undefined)[]): In
 });
 
 describe('pools', () => {
-  test('are up, cut or partly cut, and count those of their nodes that are ready', () => {
+  test('show whether their link is up, cut or partially cut, and how many nodes are ready', () => {
     const nodes = [
       node('a', 'hangzhou', { link: 'cut' }),
       node('b', 'hangzhou', { link: 'cut', ready: 'Unknown' }),
@@ -49,11 +49,11 @@ describe('pools', () => {
     ];
     expect(poolReports(nodes, undefined)).toEqual([
       { name: 'hangzhou', kind: 'NodeGroup', nodes: ['a', 'b'], readyNodes: 1, link: 'cut' },
-      { name: 'beijing', kind: 'NodeGroup', nodes: ['c', 'd'], readyNodes: 2, link: 'partly' },
+      { name: 'beijing', kind: 'NodeGroup', nodes: ['c', 'd'], readyNodes: 2, link: 'partial' },
     ]);
   });
 
-  test('without nodes are there too', () => {
+  test('include pools without nodes', () => {
     const nodePools = [
       { apiVersion: 'apps.openyurt.io/v1beta2', kind: 'NodePool', metadata: { name: 'empty' } },
     ];
@@ -64,7 +64,7 @@ describe('pools', () => {
 });
 
 describe('routes', () => {
-  test('are served by the routers of their class that have their host; those for all hosts by all of them', () => {
+  test('list the routers of the class that have the host; a rule without a host is on all of them', () => {
     const routers = [
       router('gold', { hosts: ['a.example'] }),
       router('gold-2', { ingressClassName: 'gold', hosts: [] }),
@@ -78,7 +78,7 @@ describe('routes', () => {
     expect(routes[0]).toMatchObject({ ingress: 'default/shop', path: '/', service: 'shop:80' });
   });
 
-  test('for whatever has no rule are told as well', () => {
+  test('include default backends', () => {
     const object = ingress('gold');
     object.spec = { ingressClassName: 'gold', defaultBackend: backend };
     expect(routeReports([object], [])).toMatchObject([{ host: '*', path: '/', frontDoors: [] }]);
@@ -88,24 +88,24 @@ describe('routes', () => {
 describe('front doors', () => {
   const addresses = [{ ip: '127.64.0.1', ports: [{ port: 30080, protocol: 'TCP' }] }];
 
-  test('say where a request can be tried', () => {
+  test('show a request that can be tried', () => {
     const routers = [router('hangzhou', { pool: 'hangzhou' }, { addresses })];
     const [door] = frontDoors(
       routers,
       routeReports([ingress('hangzhou', '*.example', 'www.example')], routers),
     );
     expect(door).toMatchObject({ urls: ['http://127.64.0.1:30080'], ready: 'Unknown', rules: 2 });
-    expect(tryOut(door!)).toEqual({ url: 'http://127.64.0.1:30080', host: 'www.example' });
+    expect(sampleRequest(door!)).toEqual({ url: 'http://127.64.0.1:30080', host: 'www.example' });
   });
 
-  test('without an address or a name there is nothing to try', () => {
-    expect(frontDoors([router('x', {}), router('y', {}, { addresses })], []).map(tryOut)).toEqual([
+  test('without an address or an exact host offer no request to try', () => {
+    expect(frontDoors([router('x', {}), router('y', {}, { addresses })], []).map(sampleRequest)).toEqual([
       undefined,
       undefined,
     ]);
   });
 
-  test('a router tells its data plane and its last change', () => {
+  test("reads the data plane and the time of the last change from a router's metrics", () => {
     const text = [
       '# HELP tidegate_router_data_plane Always 1',
       'tidegate_router_data_plane{name="embedded"} 1',

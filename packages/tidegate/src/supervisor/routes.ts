@@ -3,17 +3,16 @@ import type { L7Router } from '../api/index.ts';
 import { classesOf } from '../ingress/classes/index.ts';
 import { classNameOf } from '../ingress/compile/index.ts';
 
-/** One path of an Ingress. */
+/** One path of an Ingress and the front doors that serve it. */
 export interface RouteReport {
-  /** `*` for all that have no rule of their own. */
+  /** `*` for a rule without a host and for a default backend. */
   host: string;
   path: string;
-  /** Its namespace and name. */
+  /** Namespace and name, for example `default/shop`. */
   ingress: string;
   ingressClass?: string;
-  /** Such as `shop:80`, in the namespace of the Ingress. */
+  /** For example `shop:80`, in the namespace of the Ingress. */
   service?: string;
-  /** Who serves it. */
   frontDoors: string[];
 }
 
@@ -48,7 +47,7 @@ function serviceOf({ service }: Backend): string | undefined {
   return `${service.name}:${service.port?.name ?? service.port?.number}`;
 }
 
-/** What is for all hosts is on every router of the class. */
+/** A rule without a host is served by every router of the class. */
 const serves = (router: L7Router, ingressClass: string | undefined, host: string | undefined): boolean =>
   ingressClass !== undefined &&
   classesOf(router).includes(ingressClass) &&

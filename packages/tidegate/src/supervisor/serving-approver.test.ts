@@ -36,11 +36,11 @@ function csr(
 }
 
 describe('the serving certificate of a node', () => {
-  it('is approved for its own name and address', () => {
+  it("is approved for the node's own name and address", () => {
     expect(mayBeApproved(csr(['node-a'], ['127.64.0.1']), nodes, ['10.96.0.1'])).toBe(true);
   });
 
-  it('is approved for what its hub answers as', () => {
+  it('is approved for the names of its hub', () => {
     const request = csr(['kubernetes.default.svc', 'localhost'], ['127.64.0.1', '10.96.0.1']);
     expect(mayBeApproved(request, nodes, ['10.96.0.1'])).toBe(true);
   });
@@ -49,7 +49,7 @@ describe('the serving certificate of a node', () => {
     ['the address of another node', csr(['node-a'], ['127.64.0.2'])],
     ['the name of another node', csr(['node-b'], ['127.64.0.1'])],
     ['no address at all', csr([], [])],
-    ['somebody who is no node', csr(['node-a'], ['127.64.0.1'], { username: 'eve' })],
+    ['a user that is not a node', csr(['node-a'], ['127.64.0.1'], { username: 'eve' })],
     ['a node that is not in the layout', csr(['kubernetes'], [], { username: 'system:node:node-z' })],
     ['another node', csr(['node-a'], ['127.64.0.1'], { username: 'system:node:node-b' })],
     [
@@ -57,7 +57,7 @@ describe('the serving certificate of a node', () => {
       csr(['node-a'], ['127.64.0.1'], { signerName: 'kubernetes.io/kube-apiserver-client' }),
     ],
     [
-      'one that was denied',
+      'a request that was denied',
       csr(['node-a'], ['127.64.0.1'], {}, { conditions: [{ type: 'Denied', status: 'True' }] }),
     ],
   ])('is left to the user for %s', (_, request) => {

@@ -15,7 +15,7 @@ import {
   type ServingNames,
 } from '../approval/index.ts';
 
-/** A node of the layout, and the one address that is its own. */
+/** A node of the layout and the only address it may have. */
 export interface KnownNode {
   name: string;
   address: string;
@@ -24,9 +24,9 @@ export interface KnownNode {
 const APPROVED = 'The supervisor of this cluster gave the node this address.';
 
 /**
- * Approves the serving certificates of the nodes and their hubs. The manager does so too, but knows the address of a node
- * only when it is registered, and nodes register through their hubs. A request for anything else stays for the user to
- * decide.
+ * Approves the serving certificates of the nodes and their hubs. The manager does this too, but it learns a node's
+ * address only when the node registers, and nodes register through their hubs, which need the certificate first.
+ * Requests for anything else are left to the user.
  */
 export class ServingApprover {
   readonly #client: KubeClient;
@@ -55,7 +55,7 @@ export class ServingApprover {
       if (!mayBeApproved(csr, this.#nodes, clusterAddressesOf(kubernetes))) return;
       approve(this.#client, csr, APPROVED, signal).catch((error: Error) => {
         if (signal.aborted) return;
-        this.#report(`the serving certificate ${csr.metadata.name} could not be approved: ${error.message}`);
+        this.#report(`cannot approve the serving certificate request ${csr.metadata.name}: ${error.message}`);
       });
     };
     informer.addHandler({ onAdd: look, onUpdate: (_, csr) => look(csr) });
@@ -68,7 +68,7 @@ export class ServingApprover {
   }
 }
 
-/** A request by a node of the layout, for names of its own and of hubs, that nobody has decided yet. */
+/** True for a pending request of a node in the layout that asks only for its own names and those of hubs. */
 export function mayBeApproved(
   csr: CertificateSigningRequest,
   nodes: readonly KnownNode[],

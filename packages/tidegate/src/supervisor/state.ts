@@ -1,12 +1,16 @@
 /**
- * What is kept of a cluster between two `tidegate up`, in one directory:
+ * The state directory: everything that is kept of a cluster between two runs of `tidegate up`.
  *
- *   cluster.json    this file: the layout, the range of addresses, ports, which links are cut
- *   kubeconfig      the administrator's                   kube-proxy.token   of those who forward NodePorts
- *   apiserver/      objects, keys and certificates        nodes/N/   credentials, pods, addresses and hub of a node
- *   logs/*.log      what the processes printed            children.json   which processes run (see leftovers.ts)
- *   lock-N          who runs it                           supervisor.sock   how to speak to them
- *   hub-N.sock      how to speak to the hub of node N as that node
+ *   cluster.json       the layout, the address range, the ports, and which links are cut
+ *   kubeconfig         the administrator's kubeconfig
+ *   kube-proxy.token   the token of the NodePort proxies
+ *   apiserver/         objects, keys and certificates
+ *   nodes/NAME/        credentials, pods, addresses and hub of a node
+ *   logs/*.log         the output of the processes
+ *   children.json      the running processes (see leftovers.ts)
+ *   lock-N             the lock of the running supervisor
+ *   supervisor.sock    the control socket of the supervisor (see control.ts)
+ *   hub-N.sock         the socket of node N's hub; a process that can open it is authenticated as the node
  */
 import { access, constants, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,20 +19,20 @@ import { codeOf, SupervisorError } from './error.ts';
 import type { NodeLayout } from './layout.ts';
 
 export interface NodeState extends NodeLayout {
-  /** The last number of its address; never given to another node while this one is there. */
+  /** The last byte of the node's address. It is not reused while the node exists. */
   number: number;
-  /** Where on 127.0.0.1 the node's hub reaches the API server; 0 until one was chosen. */
+  /** The port on 127.0.0.1 at which the node's hub reaches the API server; 0 until one is chosen. */
   apiPort: number;
   cut: boolean;
 }
 
 export interface ClusterState {
-  /** Node n has the address 127.X.0.n, pods have 127.X.m.*; 0 until a free range was chosen. */
+  /** X in the addresses 127.X.0.n of nodes and 127.X.m.* of pods; 0 until a free range is chosen. */
   range: number;
   port: number;
-  /** The user's table of images. */
+  /** The path of the user's image table. */
   images?: string;
-  /** The example is still to be put into it. */
+  /** The example objects have not been created yet. */
   awaitsStory?: boolean;
   nodes: NodeState[];
 }
@@ -36,7 +40,7 @@ export interface ClusterState {
 export const addressOf = (cluster: ClusterState, node: NodeState): string =>
   `127.${cluster.range}.0.${node.number}`;
 
-/** Paths in a state directory. */
+/** The paths in a state directory. */
 export class StateDirectory {
   readonly path: string;
 
@@ -77,13 +81,13 @@ export class StateDirectory {
   hub(name: string): string {
     return join(this.node(name), 'hub');
   }
-  /** Not below the node's directory: the path of a socket can not be long, and names of nodes may be. */
+  /** Not in the node's directory: the path of a socket must be short, and node names can be long. */
   hubSocket(number: number): string {
     return join(this.path, `hub-${number}.sock`);
   }
 }
 
-const OURS = [
+const STATE_FILES = [
   'cluster.json',
   'children.json',
   'kubeconfig',
@@ -94,14 +98,14 @@ const OURS = [
   'supervisor.sock',
 ];
 
-/** Whether this is a name that we give to a file of the state directory. */
-export const isOurs = (entry: string): boolean =>
-  OURS.includes(entry) ||
+/** Whether tidegate creates files of this name in the state directory. */
+export const isStateFile = (entry: string): boolean =>
+  STATE_FILES.includes(entry) ||
   /^lock-\d+/.test(entry) ||
   /^hub-\d+\.sock$/.test(entry) ||
   /^((cluster|children)\.json|kube-proxy\.token)\.\d+\.tmp$/.test(entry);
 
-/** Makes the directory where there is none, and refuses one that is not ours to write into. */
+/** Creates the directory if it does not exist, and rejects a directory that holds something else. */
 export async function prepareState(state: StateDirectory): Promise<void> {
   const { path } = state;
   try {
@@ -110,25 +114,25 @@ export async function prepareState(state: StateDirectory): Promise<void> {
   } catch (error) {
     if (codeOf(error) === 'EEXIST' || codeOf(error) === 'ENOTDIR') throw notADirectory(path);
     throw new SupervisorError(
-      `can not write to the state directory ${path} (${(error as Error).message}); choose another with --state`,
+      `cannot write to the state directory ${path} (${(error as Error).message}); choose another with --state`,
       { cause: error },
     );
   }
   const entries = await readdir(path);
-  const foreign = entries.find((entry) => !isOurs(entry) && join(path, entry) !== state.images);
+  const foreign = entries.find((entry) => !isStateFile(entry) && join(path, entry) !== state.images);
   if (!entries.includes('cluster.json') && foreign !== undefined) {
     throw new SupervisorError(
-      `${path} is not a state directory of tidegate: it holds ${foreign}, but no cluster.json; choose an empty or new one with --state`,
+      `${path} is not a tidegate state directory: it contains ${foreign} but no cluster.json; choose an empty or new directory with --state`,
     );
   }
 }
 
 const notADirectory = (path: string): SupervisorError =>
   new SupervisorError(
-    `the state directory ${path} is a file, or lies below one; choose another with --state`,
+    `the state directory ${path} is a file or is below a file; choose another with --state`,
   );
 
-/** Undefined when there is no cluster yet. */
+/** Undefined when the directory holds no cluster. */
 export async function readCluster(state: StateDirectory): Promise<ClusterState | undefined> {
   let text: string;
   try {
@@ -136,7 +140,7 @@ export async function readCluster(state: StateDirectory): Promise<ClusterState |
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
     if (codeOf(error) === 'ENOTDIR') throw notADirectory(state.path);
-    throw new SupervisorError(`can not read ${state.clusterFile}: ${(error as Error).message}`, {
+    throw new SupervisorError(`cannot read ${state.clusterFile}: ${(error as Error).message}`, {
       cause: error,
     });
   }
@@ -144,7 +148,7 @@ export async function readCluster(state: StateDirectory): Promise<ClusterState |
     return checkCluster(JSON.parse(text));
   } catch (cause) {
     throw new SupervisorError(
-      `${state.clusterFile} is damaged (${(cause as Error).message}): put a good copy back, or start anew after \`tidegate down --wipe --state ${state.path}\``,
+      `${state.clusterFile} is damaged (${(cause as Error).message}): restore a good copy, or delete the cluster with \`tidegate down --wipe --state ${state.path}\``,
       { cause },
     );
   }

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(state.path, { recursive: true, force: true }));
 
-it('is done when the supervisor has let go of the state, not when it answers', async () => {
+it('resolves when the supervisor has released the lock, not when it replies', async () => {
   const unlock = await lockDirectory(state.path);
   const answered: string[] = [];
   const control = await ControlServer.listen(state.socket, async ({ command }) => {
@@ -33,6 +33,6 @@ it('is done when the supervisor has let go of the state, not when it answers', a
   expect(await stopped).toBe(true);
 });
 
-it('is done at once where there is no cluster', async () => {
+it('resolves immediately when the state directory holds no cluster', async () => {
   expect(await stopCluster(new StateDirectory(join(state.path, 'none')), () => {})).toBe(false);
 });

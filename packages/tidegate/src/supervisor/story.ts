@@ -1,4 +1,4 @@
-/** The example that a new cluster with the example's layout begins with: pools, an application, front doors, Ingresses. */
+/** The example objects of a new cluster with the example layout: pools, an application, front doors, Ingresses. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isAlreadyExists, type KubeClient, type KubeObject } from '@tidegate/kube';
@@ -6,11 +6,11 @@ import { parseAllDocuments } from 'yaml';
 import type { YurtIngress } from '../api/index.ts';
 
 /**
- * Creates what the manifests of the directory say, file by file in the order of their names. What is there already
- * stays as it is: it is from a start that was interrupted, and somebody may have changed it since. Resolves to the pools
+ * Creates the objects of all manifests in the directory, in the order of the file names. Objects that exist are left
+ * unchanged: they come from an interrupted start, and the user may have changed them since. Resolves to the pools
  * that have a front door.
  */
-export async function tellStory(
+export async function createStory(
   client: KubeClient,
   directory: string,
   signal: AbortSignal,

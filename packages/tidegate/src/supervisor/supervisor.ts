@@ -14,8 +14,8 @@ import {
 } from './commands.ts';
 import { type NodeCredentials, nodeCredentials } from './credentials.ts';
 import { SupervisorError } from './error.ts';
-import { type FrontDoor, frontDoors, readFrontDoors, tryOut, untilOpen } from './front-doors.ts';
-import { installRights } from './install.ts';
+import { type FrontDoor, frontDoors, readFrontDoors, sampleRequest, untilOpen } from './front-doors.ts';
+import { installRbac } from './install.ts';
 import { hubOf } from './layout.ts';
 import { isFree, Links } from './links.ts';
 import { rotateLogs } from './logs.ts';
@@ -23,29 +23,29 @@ import { NodeWatch } from './node-watch.ts';
 import { readObjects } from './objects.ts';
 import { poolReports } from './pools.ts';
 import { ProxyToken } from './proxy-token.ts';
+import { type PruneOptions, pruneLayout } from './prune.ts';
 import { type ClusterReport, memoryOf, nodeReports } from './report.ts';
-import { askRouters } from './routers.ts';
+import { queryRouters } from './routers.ts';
 import { routeReports } from './routes.ts';
 import { ServingApprover } from './serving-approver.ts';
-import { type SettleOptions, settleLayout } from './settle.ts';
 import { addressOf, type NodeState, writeCluster } from './state.ts';
-import { tellStory } from './story.ts';
+import { createStory } from './story.ts';
 import { resolveTargets } from './targets.ts';
 
-export interface SupervisorOptions extends ProgramOptions, Omit<SettleOptions, 'signal'> {
-  /** The file with the rights of hubs. */
+export interface SupervisorOptions extends ProgramOptions, Omit<PruneOptions, 'signal'> {
+  /** The file with the RBAC objects of hubs. */
   hubManifests: string;
-  /** The directory with the example. */
+  /** The directory with the example manifests. */
   storyManifests: string;
 }
 
-/** Long enough for a slow machine; what is not ready by then will be when its trouble is over. */
-const READY_PATIENCE_MS = 60_000;
+/** Long enough for a slow machine. `up` then reports what is not ready and keeps running. */
+const READY_TIMEOUT_MS = 60_000;
 
-/** In the order of their start. */
+/** In the order in which they start. */
 const SERVERS = ['apiserver', 'controllers', 'manager'];
 
-/** Runs the processes of a cluster and the links between them. Whoever makes one holds the lock of its state. */
+/** Runs the processes of a cluster and the links between them. The caller holds the lock of the state directory. */
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #links: Links;
@@ -67,19 +67,19 @@ export class Supervisor {
     this.#links = new Links(options.cluster);
     this.#children = new Children(options.state.childrenFile, (line) => this.#report(line));
     this.#listeners.add(options.report);
-    // Every child that starts, and every request, listens for the end.
+    // Every child and every request adds a listener.
     setMaxListeners(0, this.#stopping.signal);
   }
 
-  /** Aborted as soon as somebody wants it to stop. */
+  /** Aborted as soon as the cluster is asked to stop. */
   get stopping(): AbortSignal {
     return this.#stopping.signal;
   }
 
   /**
-   * The order of the start: links, API server, credentials, then controllers, manager and nodes together, each node
-   * behind its hub; a new cluster is told its story meanwhile. Resolves to the names of the nodes, or else of the front
-   * doors, that are not ready yet after a minute. On failure, everything is stopped again.
+   * Starts links, API server and credentials; then controllers, manager and nodes in parallel, each node after its
+   * hub. A new cluster gets the example objects meanwhile. Resolves to the names of the nodes, or otherwise the
+   * front doors, that are not ready after a minute. On failure, everything is stopped again.
    */
   async start(): Promise<string[]> {
     try {
@@ -99,52 +99,58 @@ export class Supervisor {
     await this.#links.open();
     this.#save();
     const client = await this.#startApiServer();
-    const before = await this.#openDoors(client);
-    await settleLayout(client, { ...this.#options, signal: this.stopping });
+    const before = await this.#expectedFrontDoors(client);
+    await pruneLayout(client, { ...this.#options, signal: this.stopping });
     const controllers = this.#start(controllersSpec(this.#options));
     const manager = this.#start(managerSpec(this.#options));
     const [story] = await Promise.all([
-      manager.then(() => this.#report('manager')).then(() => this.#tellStory(client)),
-      controllers.then(() => this.#report('controllers')),
+      manager.then(() => this.#report('manager is ready')).then(() => this.#createStory(client)),
+      controllers.then(() => this.#report('controllers are ready')),
       this.#startNodes(client),
     ]);
-    const late = await this.#untilNodesReady();
-    if (late.length === 0) late.push(...(await this.#untilDoorsOpen(client, [...before, ...story])));
+    const notReady = await this.#untilNodesReady();
+    if (notReady.length === 0)
+      notReady.push(...(await this.#untilFrontDoorsOpen(client, [...before, ...story])));
     this.stopping.throwIfAborted();
     this.#phase = 'running';
-    return late;
+    return notReady;
   }
 
-  /** Those that were open at the last stop and should be again, since their nodes start and can reach the API server. */
-  async #openDoors(client: KubeClient): Promise<string[]> {
+  /** Front doors that were ready at the last stop, and whose nodes all start with a link to the API server. */
+  async #expectedFrontDoors(client: KubeClient): Promise<string[]> {
     const { cluster } = this.#options;
     const addresses = cluster.nodes.filter(({ cut }) => !cut).map((node) => addressOf(cluster, node));
     const doors = await readFrontDoors(client);
     return doors
-      .filter((door) => door.ready === 'True' && tryOut(door) !== undefined)
+      .filter((door) => door.ready === 'True' && sampleRequest(door) !== undefined)
       .filter(({ urls }) => urls.every((url) => addresses.includes(new URL(url).hostname)))
       .map(({ name }) => name);
   }
 
-  /** The names of the front doors in it. */
-  async #tellStory(client: KubeClient): Promise<string[]> {
+  /** Returns the names of the front doors in the example. */
+  async #createStory(client: KubeClient): Promise<string[]> {
     const { cluster, storyManifests } = this.#options;
     if (cluster.awaitsStory !== true) return [];
-    const doors = await tellStory(client, storyManifests, this.stopping);
+    const doors = await createStory(client, storyManifests, this.stopping);
     delete cluster.awaitsStory;
     this.#save();
-    this.#report('the story: two pools, an application, a front door and an Ingress for each');
+    this.#report(
+      'created the example: two pools, an application, and a front door with an Ingress for each pool',
+    );
     return doors;
   }
 
-  /** The way back: nodes with their pods, hubs, manager, controllers, API server, links. However often it is called, it happens once. */
+  /**
+   * Stops nodes with their pods, hubs, manager, controllers, API server, links, in this order. Calls after the first
+   * wait for the same stop.
+   */
   stop(progress?: (line: string) => void): Promise<void> {
     if (progress !== undefined) this.#listeners.add(progress);
     this.#stopped ??= this.#stopAll();
     return this.#stopped;
   }
 
-  /** Ends the children at once; pods that run are left to the next start. */
+  /** Kills the children immediately. Running pods remain and are adopted by the next start. */
   kill(): void {
     this.#children.kill();
   }
@@ -176,16 +182,16 @@ export class Supervisor {
       nodes,
       pools: poolReports(nodes, seen),
       frontDoors: await Promise.all(
-        doors.map(async (door) => ({ ...door, routers: await askRouters(door.name, seen?.pods ?? []) })),
+        doors.map(async (door) => ({ ...door, routers: await queryRouters(door.name, seen?.pods ?? []) })),
       ),
       routes,
     };
   }
 
-  /** Cuts or mends the links of the nodes that are meant; returns the names of those it changed. */
+  /** Cuts or mends the links of the target nodes; returns the names of the nodes whose link changed. */
   changeLinks(action: 'cut' | 'mend', targets: readonly string[] | 'all'): Promise<string[]> {
     const change = this.#changingLinks.then(async () => {
-      const changed = this.#meant(targets).filter((node) => node.cut !== (action === 'cut'));
+      const changed = this.#nodesFor(targets).filter((node) => node.cut !== (action === 'cut'));
       try {
         for (const node of changed) await this.#links[action](node);
       } finally {
@@ -195,12 +201,12 @@ export class Supervisor {
       if (names.length > 0) this.#report(`link ${action === 'cut' ? 'cut' : 'mended'}: ${names.join(', ')}`);
       return names;
     });
-    // Who asked for it hears of a failure; the next one only waits for its turn.
+    // The caller receives a failure; the next change only waits for this one to finish.
     this.#changingLinks = change.catch(() => undefined);
     return change;
   }
 
-  #meant(targets: readonly string[] | 'all'): NodeState[] {
+  #nodesFor(targets: readonly string[] | 'all'): NodeState[] {
     const { nodes } = this.#options.cluster;
     if (targets === 'all') return nodes;
     const seen = this.#watch?.nodes;
@@ -216,7 +222,7 @@ export class Supervisor {
     const { port } = this.#options.cluster;
     if (await isFree({ host: '127.0.0.1', port })) return;
     throw new SupervisorError(
-      `port ${port} on 127.0.0.1 is in use by another program; choose another with --port (0 takes any free one)`,
+      `port ${port} on 127.0.0.1 is in use by another program; choose another with --port (0 means any free port)`,
     );
   }
 
@@ -228,7 +234,7 @@ export class Supervisor {
     const client = new KubeClient(config, { userAgent: 'tidegate-supervisor' });
     this.#client = client;
     await client.text('/readyz', { signal: this.stopping });
-    this.#report(`API server at ${config.server}`);
+    this.#report(`API server is ready at ${config.server}`);
     this.#watch = new NodeWatch(client);
     this.#watch.run();
     const known = cluster.nodes.map((node) => ({ name: node.name, address: addressOf(cluster, node) }));
@@ -239,16 +245,17 @@ export class Supervisor {
 
   async #startNodes(client: KubeClient): Promise<void> {
     const { state, cluster, hubManifests } = this.#options;
-    await installRights(client, hubManifests, this.stopping);
+    await installRbac(client, hubManifests, this.stopping);
     this.#proxyToken = new ProxyToken(client, state.proxyToken, (line) => this.#report(line));
     const [credentials] = await Promise.all([
       Promise.all(cluster.nodes.map((node) => this.#credentialsOf(node, client))),
       this.#proxyToken.run(),
     ]);
-    if (cluster.nodes.length > 0) this.#report(`credentials of ${cluster.nodes.length} nodes`);
+    if (cluster.nodes.length > 0) this.#report(`issued credentials for ${cluster.nodes.length} nodes`);
     const started = cluster.nodes.map((node, i) => {
       const starting = this.#startNode(node, credentials[i]!);
-      // One whose link is cut runs with what its hub has stored; if it was never there before, it has to wait.
+      // A node whose link is cut runs from its hub's cache. If it has never run before, it waits for the link; the
+      // start does not wait for it.
       return node.cut ? this.#withoutWaiting(starting) : starting;
     });
     await Promise.all(started);
@@ -280,28 +287,28 @@ export class Supervisor {
 
   #untilNodesReady(): Promise<string[]> {
     const names = this.#options.cluster.nodes.filter(({ cut }) => !cut).map(({ name }) => name);
-    return this.#patiently(names, async (onReady, signal) => {
-      const tell = (name: string): void => onReady(name, `${name} is ready`);
-      await this.#watch?.untilReady(names, tell, signal);
+    return this.#waitFor(names, async (onReady, signal) => {
+      const onNode = (name: string): void => onReady(name, `node ${name} is ready`);
+      await this.#watch?.untilReady(names, onNode, signal);
     });
   }
 
-  #untilDoorsOpen(client: KubeClient, names: readonly string[]): Promise<string[]> {
-    return this.#patiently(names, (onReady, signal) => {
-      const tell = ({ name, urls }: FrontDoor): void =>
-        onReady(name, `the front door of ${name} is open at ${urls.join(', ')}`);
-      return untilOpen(client, names, tell, signal);
+  #untilFrontDoorsOpen(client: KubeClient, names: readonly string[]): Promise<string[]> {
+    return this.#waitFor(names, (onReady, signal) => {
+      const onFrontDoor = ({ name, urls }: FrontDoor): void =>
+        onReady(name, `front door ${name} is ready at ${urls.join(', ')}`);
+      return untilOpen(client, names, onFrontDoor, signal);
     });
   }
 
-  /** Waits for all that have these names to be ready, but not for ever; resolves to those that are not. */
-  async #patiently(
+  /** Waits until everything named is ready or the timeout passes; resolves to the names that are not ready. */
+  async #waitFor(
     names: readonly string[],
     wait: (onReady: (name: string, line: string) => void, signal: AbortSignal) => Promise<void>,
   ): Promise<string[]> {
     const waiting = new Set(names);
     const { controller, release } = childController(this.stopping);
-    const timer = setTimeout(() => controller.abort(), READY_PATIENCE_MS);
+    const timer = setTimeout(() => controller.abort(), READY_TIMEOUT_MS);
     const onReady = (name: string, line: string): void => {
       waiting.delete(name);
       this.#report(line);
@@ -324,13 +331,13 @@ export class Supervisor {
   async #stopAll(): Promise<void> {
     this.#phase = 'stopping';
     this.#stopping.abort(new SupervisorError('stopped'));
-    // A start under way gives up at its next step; what it has opened by then is closed below.
+    // A start in progress aborts at its next step; what it has opened by then is closed below.
     await this.#starting.catch(() => undefined);
     const { nodes } = this.#options.cluster;
     await this.#children.stop(nodes.map(({ name }) => name));
     await this.#children.stop(nodes.map(({ name }) => hubOf(name)));
     await Promise.all([this.#watch?.close(), this.#approver?.close(), this.#proxyToken?.close()]);
-    // The API server waits for open connections, ours too.
+    // The API server waits for open connections when it stops, including the supervisor's own.
     await this.#client?.close();
     for (const server of SERVERS.toReversed()) await this.#children.stop([server]);
     await this.#links.close();

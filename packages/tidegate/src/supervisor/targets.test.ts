@@ -21,17 +21,17 @@ it.each([
   ],
   [['!location'], ['node-f', 'node-g']],
   [['plants'], ['node-g']],
-])('%j means %j', (targets, names) => {
+])('%j selects %j', (targets, names) => {
   expect(resolveTargets(targets, nodes)).toEqual(names);
 });
 
-it('an unknown target is answered with what there is', () => {
+it('rejects an unknown target and lists the known ones', () => {
   expect(() => resolveTargets(['node-a', 'paris'], nodes)).toThrow(
-    'no node is or has "paris"; there is: node-a, node-b, node-c, node-d, node-e, node-f, node-g, location=hangzhou, location=beijing, the pool shops, the pool plants',
+    '"paris" matches no node; nodes: node-a, node-b, node-c, node-d, node-e, node-f, node-g; pools: shops, plants; labels: location=hangzhou, location=beijing',
   );
   expect(() => resolveTargets(['location=paris'], nodes)).toThrow(
-    'no node is or has "location=paris"; there is: ',
+    '"location=paris" matches no node; nodes: ',
   );
-  expect(() => resolveTargets(['x'], [])).toThrow('there is: no node at all');
-  expect(() => resolveTargets(['a=(b'], nodes)).toThrow('"a=(b" is not a label selector: ');
+  expect(() => resolveTargets(['x'], [])).toThrow('the cluster has no nodes');
+  expect(() => resolveTargets(['a=(b'], nodes)).toThrow('"a=(b" is not a valid label selector: ');
 });

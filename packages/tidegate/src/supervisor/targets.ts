@@ -1,11 +1,11 @@
-/** Which nodes a user means: by name, by pool, or by a label selector. Pure. */
+/** Resolves the targets of `cut` and `mend` to nodes: by node name, by pool, or by label selector. Pure functions. */
 import { parseLabelSelector, SelectorError } from '@tidegate/kube';
 import { SupervisorError } from './error.ts';
 import type { NodeLayout } from './layout.ts';
 
 const POOL_LABELS = ['apps.openyurt.io/nodepool', 'apps.kubeedge.io/belonging-to'];
 
-/** The names of the nodes that any of the targets means, in the order of `nodes`. Throws one sentence when one means none. */
+/** The names of the nodes that any target selects, in the order of `nodes`. Throws when a target selects no node. */
 export function resolveTargets(targets: readonly string[], nodes: readonly NodeLayout[]): string[] {
   const chosen = new Set(targets.flatMap((target) => resolveTarget(target, nodes)));
   return nodes.map(({ name }) => name).filter((name) => chosen.has(name));
@@ -16,10 +16,10 @@ function resolveTarget(target: string, nodes: readonly NodeLayout[]): string[] {
   const matches = isSelector(target) ? selectorOf(target) : inPool(target);
   const names = nodes.filter(({ labels }) => matches(labels)).map(({ name }) => name);
   if (names.length > 0) return names;
-  throw new SupervisorError(`no node is or has ${JSON.stringify(target)}; there is: ${whatThereIs(nodes)}`);
+  throw new SupervisorError(`${JSON.stringify(target)} matches no node; ${knownTargets(nodes)}`);
 }
 
-/** A bare word is a name; everything that only a selector may hold makes it one. */
+/** A plain word is a name of a node or pool; the characters below occur only in selectors. */
 const isSelector = (target: string): boolean => /[=!,()<>\s]/.test(target);
 
 function selectorOf(text: string): (labels: Record<string, string>) => boolean {
@@ -28,7 +28,7 @@ function selectorOf(text: string): (labels: Record<string, string>) => boolean {
     return (labels) => matcher.matches(labels);
   } catch (error) {
     if (!(error instanceof SelectorError)) throw error;
-    throw new SupervisorError(`${JSON.stringify(text)} is not a label selector: ${error.message}`, {
+    throw new SupervisorError(`${JSON.stringify(text)} is not a valid label selector: ${error.message}`, {
       cause: error,
     });
   }
@@ -39,14 +39,20 @@ const inPool =
   (labels: Record<string, string>): boolean =>
     POOL_LABELS.some((label) => labels[label] === pool);
 
-function whatThereIs(nodes: readonly NodeLayout[]): string {
-  if (nodes.length === 0) return 'no node at all';
-  const words = new Set(nodes.map(({ name }) => name));
-  for (const { labels } of nodes) {
-    for (const [key, value] of Object.entries(labels)) {
-      if (POOL_LABELS.includes(key)) words.add(`the pool ${value}`);
-      else if (!key.includes('kubernetes.io/')) words.add(`${key}=${value}`);
-    }
-  }
-  return [...words].join(', ');
+function knownTargets(nodes: readonly NodeLayout[]): string {
+  if (nodes.length === 0) return 'the cluster has no nodes';
+  const labels = nodes.flatMap((node) => Object.entries(node.labels));
+  const pools = labels.filter(([key]) => POOL_LABELS.includes(key)).map(([, value]) => value);
+  const selectors = labels
+    .filter(([key]) => !POOL_LABELS.includes(key) && !key.includes('kubernetes.io/'))
+    .map(([key, value]) => `${key}=${value}`);
+  const choices = [
+    ['nodes', nodes.map(({ name }) => name)],
+    ['pools', pools],
+    ['labels', selectors],
+  ] as const;
+  return choices
+    .filter(([, values]) => values.length > 0)
+    .map(([what, values]) => `${what}: ${[...new Set(values)].join(', ')}`)
+    .join('; ');
 }

@@ -4,25 +4,25 @@ import { codeOf } from './error.ts';
 import { endContainers } from './leftovers.ts';
 import type { ClusterState, StateDirectory } from './state.ts';
 
-export interface SettleOptions {
+export interface PruneOptions {
   state: StateDirectory;
   cluster: ClusterState;
-  /** Labels that an earlier layout gave and this one does not, or gives otherwise, as merge patches. */
+  /** Merge patches for labels that an earlier layout set and this one changes or removes. */
   relabelled: ReadonlyMap<string, Record<string, string | null>>;
   report(line: string): void;
   signal: AbortSignal;
 }
 
-/** Takes back what an earlier layout left in the API: Nodes that are no longer wanted, labels that are other ones now. */
-export async function settleLayout(client: KubeClient, options: SettleOptions): Promise<void> {
+/** Removes what an earlier layout left in the API: Nodes that are no longer in the layout, and old labels. */
+export async function pruneLayout(client: KubeClient, options: PruneOptions): Promise<void> {
   const { state, cluster, relabelled, report, signal } = options;
   const wanted = new Set(cluster.nodes.map(({ name }) => name));
-  // Every node that ever was has a directory, until it has been taken back completely.
+  // Every node has a directory until it has been removed completely, so an interrupted removal is completed here.
   for (const name of (await entries(state.nodes)).filter((entry) => !wanted.has(entry))) {
     await ignoringAbsence(client.delete(NODES, { name }, { signal }));
     await endContainers(state.node(name), report);
     await rm(state.node(name), { recursive: true, force: true });
-    report(`removed ${name}`);
+    report(`removed node ${name}`);
   }
   for (const [name, labels] of relabelled) {
     await ignoringAbsence(client.patch(NODES, { name }, 'merge', { metadata: { labels } }, { signal }));
