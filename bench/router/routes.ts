@@ -1,4 +1,4 @@
-import type { Action, Delta, HostRoutes, Pool } from '../../packages/tidegate/src/ingress/model.ts';
+import type { Delta, HostRoutes, RouteAction, Upstream } from '../../packages/tidegate/src/ingress/model.ts';
 
 /** So many Services share the hosts, as where tenants have more names than programs. */
 const SERVICES = 100;
@@ -23,7 +23,7 @@ export function deltaOf(routes: Routes): Delta {
     from: 0,
     to: 1,
     hosts: { set: hosts(routes).map(hostRoutes), remove: [] },
-    pools: { set: services().map((index) => pool(index, routes)), remove: [] },
+    upstreams: { set: services().map((index) => upstream(index, routes)), remove: [] },
     certificates: { set: [], remove: [] },
   };
 }
@@ -34,16 +34,16 @@ const hostRoutes = (index: number): HostRoutes => ({
   routes: PATHS.map((path, at) => ({ path, match: 'Prefix', headers: [], action: action(index, at) })),
 });
 
-const action = (host: number, path: number): Action => ({
-  backends: [{ pool: poolId(serviceOf(host, path)), weight: 1 }],
+const action = (host: number, path: number): RouteAction => ({
+  backends: [{ upstream: upstreamId(serviceOf(host, path)), weight: 1 }],
   limits: {},
   source: { kind: 'Ingress', namespace: 'bench', name: `ingress-${host}`, rule: 0, path },
 });
 
-const poolId = (index: number): string => `bench_service-${index}_80`;
+const upstreamId = (index: number): string => `bench_service-${index}_80`;
 
-const pool = (index: number, { endpoints }: Routes): Pool => ({
-  id: poolId(index),
+const upstream = (index: number, { endpoints }: Routes): Upstream => ({
+  id: upstreamId(index),
   namespace: 'bench',
   service: `service-${index}`,
   protocol: 'http',

@@ -7,22 +7,22 @@ import {
   match,
   type RouteTable,
 } from '../../packages/tidegate/src/ingress/match/index.ts';
-import type { HeaderMatch, HostRoutes, Pool } from '../../packages/tidegate/src/ingress/model.ts';
+import type { HeaderMatch, HostRoutes, Upstream } from '../../packages/tidegate/src/ingress/model.ts';
 import { askHttp2, askRaw, http2Session, statusOf } from './support/client.ts';
-import { action, delta, host, pool, route } from './support/words.ts';
+import { action, delta, host, route, upstream } from './support/words.ts';
 import { type MakeDriver, World } from './support/world.ts';
 
-const POOLS = ['p0', 'p1', 'p2'] as const;
-const EMPTY_POOL = 'empty';
+const UPSTREAMS = ['p0', 'p1', 'p2'] as const;
+const EMPTY_UPSTREAM = 'empty';
 
-const anyPool = fc.constantFrom(...POOLS, EMPTY_POOL);
+const anyUpstream = fc.constantFrom(...UPSTREAMS, EMPTY_UPSTREAM);
 const element = fc.constantFrom('a', 'b', 'aa', 'A', '%2F', '%61', '', 'a.b', '(.*)', '"{};$');
 const anyPath = fc.array(element, { maxLength: 3 }).map((parts) => `/${parts.join('/')}`);
 const anyRoute = fc
   .record({
     path: anyPath,
     kind: fc.constantFrom('Exact' as const, 'Prefix' as const),
-    pool: anyPool,
+    upstream: anyUpstream,
     headers: fc.constantFrom<HeaderMatch[][]>(
       [],
       [],
@@ -30,7 +30,7 @@ const anyRoute = fc
       [{ name: 'x-v', value: '2' }],
     ),
   })
-  .map(({ path, kind, pool: to, headers }) =>
+  .map(({ path, kind, upstream: to, headers }) =>
     route(kind === 'Prefix' ? path.replace(/\/+$/, '') || '/' : path, to, { match: kind, headers }),
   );
 const HOSTS = ['', 'x.io', 'a.x.io', '*.x.io', '*.a.x.io', '*.io'] as const;
@@ -39,7 +39,7 @@ const anyHost = fc
   .record({
     name: fc.constantFrom(...HOSTS),
     routes: fc.array(anyRoute, { maxLength: 5 }),
-    fallback: fc.option(anyPool, { nil: undefined, freq: 2 }),
+    fallback: fc.option(anyUpstream, { nil: undefined, freq: 2 }),
     redirectToHttps: fc.constantFrom(false, false, false, true),
   })
   .map(({ name, routes, fallback, redirectToHttps }) =>
@@ -101,13 +101,13 @@ interface Asked {
 /** The reference says where a request goes; so does the data plane, whatever the table and the request. */
 export function differential(make: MakeDriver, runs: number): void {
   let world: World;
-  let pools: Pool[] = [];
+  let upstreams: Upstream[] = [];
   let table = EMPTY_TABLE;
 
   beforeAll(async () => {
     world = await World.start(make);
-    const ports = await Promise.all(POOLS.map(async (name) => (await world.backend(name)).port));
-    pools = [...POOLS.map((name, at) => pool(name, [ports[at]!])), pool(EMPTY_POOL, [])];
+    const ports = await Promise.all(UPSTREAMS.map(async (name) => (await world.backend(name)).port));
+    upstreams = [...UPSTREAMS.map((name, at) => upstream(name, [ports[at]!])), upstream(EMPTY_UPSTREAM, [])];
   });
   afterAll(() => world.stop());
 
@@ -121,7 +121,11 @@ export function differential(make: MakeDriver, runs: number): void {
     remove: string[];
   }) => {
     const from = whole ? 0 : table.generation;
-    const next = delta(from, table.generation + 1, { hosts, pools, without: { hosts: whole ? [] : remove } });
+    const next = delta(from, table.generation + 1, {
+      hosts,
+      upstreams,
+      without: { hosts: whole ? [] : remove },
+    });
     table = applyDelta(table, next);
     await world.driver.apply(next);
   };
@@ -154,8 +158,8 @@ function expected(table: RouteTable, { host: at, target, version, by }: Asked): 
   const found = match(table, { host: at, path: target, headers, secure: by !== 'http' });
   switch (found.kind) {
     case 'route': {
-      const { pool: to } = found.action.backends[0]!;
-      return to === EMPTY_POOL ? 503 : to;
+      const { upstream: to } = found.action.backends[0]!;
+      return to === EMPTY_UPSTREAM ? 503 : to;
     }
     case 'redirect':
       return `https://${found.name}${target}`;

@@ -6,7 +6,7 @@ import { ingress, secret } from '../../packages/tidegate/src/ingress/testing/obj
 import { askRaw, shownCertificate, statusOf } from './support/client.ts';
 import { Cluster } from './support/cluster.ts';
 import { EVIL_TEXTS } from './support/evil-texts.ts';
-import { certificate, host, pool, route } from './support/words.ts';
+import { certificate, host, route, upstream } from './support/words.ts';
 import { type MakeDriver, World } from './support/world.ts';
 
 const ANNOTATIONS = [
@@ -94,7 +94,7 @@ export function injection(make: MakeDriver, processesOf: (driver: Driver) => Pro
       const victim = await world.backend('victim');
       await world.change({
         hosts: [host('victim.io', 'victim'), host('other.io', [route('/a', 'victim', { match: 'Exact' })])],
-        pools: [pool('victim', [victim.port])],
+        upstreams: [upstream('victim', [victim.port])],
         certificates: [certificate('victim.io', authority.issue(['victim.io']))],
       });
       before = await probe(world);
@@ -112,7 +112,7 @@ export function injection(make: MakeDriver, processesOf: (driver: Driver) => Pro
       ];
       await world.change({
         hosts: [host('evil.io', routes, { namespace: text }), host(text, routes)],
-        pools: [pool(text, [evil.port], { namespace: text, service: text })],
+        upstreams: [upstream(text, [evil.port], { namespace: text, service: text })],
         certificates: [
           certificate(text, { certificate: text, key: text }),
           { ...certificate('evil.io', { certificate: text, key: text }), secret: text, fingerprint: text },
@@ -121,7 +121,7 @@ export function injection(make: MakeDriver, processesOf: (driver: Driver) => Pro
       expect(await probe(world)).toEqual(before);
       expect(await world.whoAnswers('evil.io/')).toBe('evil');
       expect((await world.askSecurely('evil.io/')).status).toBe(200);
-      const without = { hosts: ['evil.io', text], pools: [text], certificates: ['evil.io', text] };
+      const without = { hosts: ['evil.io', text], upstreams: [text], certificates: ['evil.io', text] };
       await world.change({ without });
       expect(await world.whoAnswers('evil.io/')).toBe(404);
       expect(await probe(world)).toEqual(before);

@@ -117,11 +117,11 @@ describe('what is served', () => {
   it('follows Ingresses and endpoints', async () => {
     await create(INGRESSES, web({ [`${host('a')}/`]: 'web:http' }));
     const { driver } = await run().ready();
-    const pool = `${namespace}_web_http`;
+    const upstream = `${namespace}_web_http`;
     expect(driver.hosts()).toEqual([host('a')]);
-    expect(driver.endpoints()).toEqual({ [pool]: ['10.0.0.1:8080'] });
+    expect(driver.endpoints()).toEqual({ [upstream]: ['10.0.0.1:8080'] });
     await update(ENDPOINT_SLICES, slice('web', { '10.0.0.1': {}, '10.0.0.2': {} }));
-    await expect.poll(() => driver.endpoints()[pool]).toEqual(['10.0.0.1:8080', '10.0.0.2:8080']);
+    await expect.poll(() => driver.endpoints()[upstream]).toEqual(['10.0.0.1:8080', '10.0.0.2:8080']);
     await create(INGRESSES, web({ [`${host('b')}/`]: 'web:http' }, { name: 'b' }));
     await expect.poll(() => driver.hosts()).toEqual([host('a'), host('b')]);
     expect(driver.deltas.slice(1).map(({ hosts }) => hosts.set.length)).toEqual([0, 1]);
@@ -276,7 +276,7 @@ describe('starting and stopping', () => {
     });
     const second = await run({ client: nowhere }).ready();
     expect(second.driver.deltas).toHaveLength(1);
-    for (const part of ['hosts', 'pools', 'certificates'] as const)
+    for (const part of ['hosts', 'upstreams', 'certificates'] as const)
       expect([...second.driver.table[part].values()]).toEqual([...table[part].values()]);
     await second.stop();
     await nowhere.close();

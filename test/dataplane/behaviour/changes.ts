@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { NeedsFullState } from '../../../packages/tidegate/src/dataplane/driver.ts';
 import { type Backend, freePort } from '../support/backend.ts';
 import { ask } from '../support/client.ts';
-import { delta, host, pool, route } from '../support/words.ts';
+import { delta, host, route, upstream } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
 
 /** What deltas do, and when. */
@@ -33,7 +33,7 @@ export function changes(make: MakeDriver): void {
     test('what it starts with is served from the first request on', async () => {
       const httpPort = await freePort();
       const hosts = Array.from({ length: 2000 }, (_, i) => host(`h${i}.io`, 'p'));
-      const first = { hosts: [...hosts, host('a.io', 'p')], pools: [pool('p', [port(0)])] };
+      const first = { hosts: [...hosts, host('a.io', 'p')], upstreams: [upstream('p', [port(0)])] };
       let isUp = false;
       const starting = World.start(make, {}, { httpPort, first }).finally(() => {
         isUp = true;
@@ -58,9 +58,9 @@ export function changes(make: MakeDriver): void {
     });
 
     test('all workers go by a delta when it is said to be applied', async () => {
-      await world.change({ hosts: [host('a.io', 'p')], pools: [pool('p', [port(0)])] });
+      await world.change({ hosts: [host('a.io', 'p')], upstreams: [upstream('p', [port(0)])] });
       for (let i = 0; i < 40; i++) {
-        await world.change({ pools: [pool('p', [port(i % 4)])] });
+        await world.change({ upstreams: [upstream('p', [port(i % 4)])] });
         // By connections of their own, so that any worker may get them.
         const who = await Promise.all([1, 2, 3, 4].map(() => world.whoAnswers('a.io/')));
         expect(new Set(who)).toEqual(new Set([`b${i % 4}`]));
@@ -68,13 +68,19 @@ export function changes(make: MakeDriver): void {
     });
 
     test('routes come, change and go', async () => {
-      await world.change({ hosts: [host('b.io', 'p1'), host('c.io', 'p1')], pools: [pool('p1', [port(1)])] });
+      await world.change({
+        hosts: [host('b.io', 'p1'), host('c.io', 'p1')],
+        upstreams: [upstream('p1', [port(1)])],
+      });
       expect(await world.whoAnswers('b.io/x')).toBe('b1');
-      await world.change({ hosts: [host('b.io', [route('/x', 'p2')])], pools: [pool('p2', [port(2)])] });
+      await world.change({
+        hosts: [host('b.io', [route('/x', 'p2')])],
+        upstreams: [upstream('p2', [port(2)])],
+      });
       expect(await world.whoAnswers('b.io/x')).toBe('b2');
       expect(await world.whoAnswers('b.io/')).toBe(404);
       expect(await world.whoAnswers('c.io/')).toBe('b1');
-      await world.change({ without: { hosts: ['b.io'], pools: ['p2'] } });
+      await world.change({ without: { hosts: ['b.io'], upstreams: ['p2'] } });
       expect(await world.whoAnswers('b.io/x')).toBe(404);
       expect(await world.whoAnswers('c.io/')).toBe('b1');
     });
@@ -82,14 +88,17 @@ export function changes(make: MakeDriver): void {
     test('the same connection sees each change', async () => {
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
       for (const index of [0, 1, 2, 3]) {
-        await world.change({ hosts: [host('keep.io', 'keep')], pools: [pool('keep', [port(index)])] });
+        await world.change({
+          hosts: [host('keep.io', 'keep')],
+          upstreams: [upstream('keep', [port(index)])],
+        });
         expect(await world.whoAnswers('keep.io/', { agent })).toBe(`b${index}`);
       }
       agent.destroy();
     });
 
     test('from 0 it is everything', async () => {
-      await world.replace({ hosts: [host('only.io', 'only')], pools: [pool('only', [port(3)])] });
+      await world.replace({ hosts: [host('only.io', 'only')], upstreams: [upstream('only', [port(3)])] });
       expect(await world.whoAnswers('only.io/')).toBe('b3');
       expect(await world.whoAnswers('c.io/')).toBe(404);
       expect(await world.whoAnswers('a.io/')).toBe(404);
@@ -97,7 +106,7 @@ export function changes(make: MakeDriver): void {
 
     test('one that is missing is asked for, and nothing of what follows is taken', async () => {
       const { driver, generation } = world;
-      const late = { hosts: [host('late.io', 'late')], pools: [pool('late', [port(1)])] };
+      const late = { hosts: [host('late.io', 'late')], upstreams: [upstream('late', [port(1)])] };
       await expect(driver.apply(delta(generation + 1, generation + 2, late))).rejects.toThrow(NeedsFullState);
       await expect(driver.apply(delta(generation + 7, generation + 8, late))).rejects.toThrow(NeedsFullState);
       expect(await world.whoAnswers('late.io/')).toBe(404);
@@ -108,9 +117,11 @@ export function changes(make: MakeDriver): void {
 
     test('deltas that are handed over without waiting are taken in order', async () => {
       const from = world.generation;
-      await world.change({ hosts: [host('order.io', 'order')], pools: [pool('order', [port(0)])] });
+      await world.change({ hosts: [host('order.io', 'order')], upstreams: [upstream('order', [port(0)])] });
       await Promise.all(
-        Array.from({ length: 20 }, (_, i) => world.change({ pools: [pool('order', [port((i + 1) % 4)])] })),
+        Array.from({ length: 20 }, (_, i) =>
+          world.change({ upstreams: [upstream('order', [port((i + 1) % 4)])] }),
+        ),
       );
       expect(world.generation).toBe(from + 21);
       expect(await world.whoAnswers('order.io/')).toBe('b0');
@@ -118,18 +129,18 @@ export function changes(make: MakeDriver): void {
 
     test('endpoints: each in turn; those that leave get nothing new', async () => {
       const ports = [0, 1, 2, 3].map(port);
-      await world.change({ hosts: [host('turn.io', 'turn')], pools: [pool('turn', ports)] });
+      await world.change({ hosts: [host('turn.io', 'turn')], upstreams: [upstream('turn', ports)] });
       const ask = async (times: number) => {
         const who: (string | number)[] = [];
         for (let i = 0; i < times; i++) who.push(await world.whoAnswers('turn.io/'));
         return [...new Set(who)].sort();
       };
       expect(await ask(40)).toEqual(['b0', 'b1', 'b2', 'b3']);
-      await world.change({ pools: [pool('turn', ports.slice(2))] });
+      await world.change({ upstreams: [upstream('turn', ports.slice(2))] });
       expect(await ask(20)).toEqual(['b2', 'b3']);
-      await world.change({ pools: [pool('turn', [])] });
+      await world.change({ upstreams: [upstream('turn', [])] });
       expect(await ask(2)).toEqual([503]);
-      await world.change({ pools: [pool('turn', ports.slice(0, 1))] });
+      await world.change({ upstreams: [upstream('turn', ports.slice(0, 1))] });
       expect(await ask(5)).toEqual(['b0']);
     });
 
@@ -142,7 +153,7 @@ export function changes(make: MakeDriver): void {
       const balance = 'leastConnections' as const;
       await world.change({
         hosts: [host('least.io', 'least')],
-        pools: [pool('least', [busy.port, port(0)], { balance })],
+        upstreams: [upstream('least', [busy.port, port(0)], { balance })],
       });
       const asked: Promise<string | number>[] = [];
       for (let i = 0; i < 30; i++) {
@@ -162,11 +173,11 @@ export function changes(make: MakeDriver): void {
           finish = () => response.end(JSON.stringify({ backend: 'slow' }));
         },
       });
-      await world.change({ hosts: [host('slow.io', 'slow')], pools: [pool('slow', [slow.port])] });
+      await world.change({ hosts: [host('slow.io', 'slow')], upstreams: [upstream('slow', [slow.port])] });
       const asked = world.whoAnswers('slow.io/');
       await expect.poll(() => slow.requests).toBe(1);
-      await world.change({ pools: [pool('slow', [port(0)])] });
-      await world.change({ without: { hosts: ['slow.io'], pools: ['slow'] } });
+      await world.change({ upstreams: [upstream('slow', [port(0)])] });
+      await world.change({ without: { hosts: ['slow.io'], upstreams: ['slow'] } });
       finish();
       expect(await asked).toBe('slow');
     });
@@ -176,7 +187,7 @@ export function changes(make: MakeDriver): void {
       const endpoints = [{ address: '::1', port: six.port }];
       await world.change({
         hosts: [host('six.io', 'six')],
-        pools: [pool('six', [], { endpoints, problem: undefined })],
+        upstreams: [upstream('six', [], { endpoints, problem: undefined })],
       });
       expect(await world.whoAnswers('six.io/')).toBe('six');
     });

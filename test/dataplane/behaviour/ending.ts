@@ -1,7 +1,7 @@
 import { Agent } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { askHttp2, http2Session } from '../support/client.ts';
-import { host, pool } from '../support/words.ts';
+import { host, upstream } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
 
 /** How it stops. */
@@ -14,7 +14,7 @@ export function ending(make: MakeDriver): void {
       const slow = await world.backend('slow', {
         handle: (_, response) => waiting.push(() => response.end(JSON.stringify({ backend: 'slow' }))),
       });
-      await world.change({ hosts: [host('slow.io', 'slow')], pools: [pool('slow', [slow.port])] });
+      await world.change({ hosts: [host('slow.io', 'slow')], upstreams: [upstream('slow', [slow.port])] });
       const agent = new Agent({ keepAlive: true });
       const session = http2Session(world.ports.https, 'slow.io');
       session.on('error', () => {});
@@ -44,7 +44,10 @@ export function ending(make: MakeDriver): void {
       const world = await World.start(make);
       onTestFinished(() => world.stop());
       const silent = await world.backend('silent', { handle: () => {} });
-      await world.change({ hosts: [host('silent.io', 'silent')], pools: [pool('silent', [silent.port])] });
+      await world.change({
+        hosts: [host('silent.io', 'silent')],
+        upstreams: [upstream('silent', [silent.port])],
+      });
       const asked = world.ask('silent.io/').then(
         () => 'answered',
         () => 'broken',

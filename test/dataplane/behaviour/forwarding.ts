@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { TestAuthority } from '../../../packages/tidegate/src/ingress/testing/certificates.ts';
 import type { Backend } from '../support/backend.ts';
 import { askHttp2, askRaw, http2Session } from '../support/client.ts';
-import { host, pool, route } from '../support/words.ts';
+import { host, route, upstream } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
 
 /** What endpoints get of a request, and clients of an answer. */
@@ -28,10 +28,10 @@ export function forwarding(make: MakeDriver): void {
       const secure = await world.backend('secure', { tls: new TestAuthority().issue(['anybody']) });
       await world.change({
         hosts: [host('echo.io', 'echo'), host('odd.io', 'odd'), host('secure.io', 'secure')],
-        pools: [
-          pool('echo', [echo.port]),
-          pool('odd', [odd.port]),
-          pool('secure', [secure.port], { protocol: 'https' }),
+        upstreams: [
+          upstream('echo', [echo.port]),
+          upstream('odd', [odd.port]),
+          upstream('secure', [secure.port], { protocol: 'https' }),
         ],
       });
     });
@@ -163,7 +163,7 @@ export function forwarding(make: MakeDriver): void {
       const other = await world.backend('other');
       await world.change({
         hosts: [host('weights.io', [route('/', { echo: 3, other: 1, none: 0 })])],
-        pools: [pool('other', [other.port]), pool('none', [])],
+        upstreams: [upstream('other', [other.port]), upstream('none', [])],
       });
       const counts: Record<string, number> = {};
       for (let i = 0; i < 200; i++) {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '../support/backend.ts';
 import { askHttp2, http2Session } from '../support/client.ts';
 import { GrpcBackend, grpcFrame } from '../support/grpc-backend.ts';
-import { host, pool, route } from '../support/words.ts';
+import { host, route, upstream } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
 
 /** HTTP/2 to clients, and gRPC all the way. */
@@ -24,11 +24,11 @@ export function http2(make: MakeDriver): void {
           host('gone.io', 'gone'),
           host('next.io', 'next'),
         ],
-        pools: [
-          pool('one', [one.port]),
-          pool('grpc', [grpc.port], { protocol: 'grpc' }),
-          pool('gone', [await freePort()], { protocol: 'grpc' }),
-          pool('next', [await freePort(), grpc.port], { protocol: 'grpc' }),
+        upstreams: [
+          upstream('one', [one.port]),
+          upstream('grpc', [grpc.port], { protocol: 'grpc' }),
+          upstream('gone', [await freePort()], { protocol: 'grpc' }),
+          upstream('next', [await freePort(), grpc.port], { protocol: 'grpc' }),
         ],
       });
       session = http2Session(world.ports.https, 'one.io');
@@ -75,7 +75,10 @@ export function http2(make: MakeDriver): void {
           response.end(JSON.stringify(message.rawHeaders));
         },
       });
-      await world.change({ hosts: [host('twice.io', 'twice')], pools: [pool('twice', [twice.port])] });
+      await world.change({
+        hosts: [host('twice.io', 'twice')],
+        upstreams: [upstream('twice', [twice.port])],
+      });
       const { status, headers, body } = await askHttp2(session, 'twice.io/', {
         headers: { constructor: 'z', tostring: 'w' },
       });
@@ -163,7 +166,7 @@ export function http2(make: MakeDriver): void {
       const long = await world.backend('long', {
         handle: (_, response) => response.writeHead(401).end(Buffer.alloc(2_000_000)),
       });
-      await world.change({ hosts: [host('long.io', 'long')], pools: [pool('long', [long.port])] });
+      await world.change({ hosts: [host('long.io', 'long')], upstreams: [upstream('long', [long.port])] });
       const stream = session.request({ ':method': 'POST', ':path': '/', ':authority': 'long.io' });
       stream.write('begins');
       let bytes = 0;

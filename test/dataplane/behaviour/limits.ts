@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Backend, freePort } from '../support/backend.ts';
-import { host, pool, route } from '../support/words.ts';
+import { host, route, upstream } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
 
 /** What happens when endpoints do not answer, and when clients send too much. */
@@ -31,7 +31,7 @@ export function limits(make: MakeDriver): void {
             route('/', 'good'),
           ]),
         ],
-        pools: [pool('good', [good.port]), pool('silent', [silent.port])],
+        upstreams: [upstream('good', [good.port]), upstream('silent', [silent.port])],
       });
     });
     afterAll(async () => {
@@ -66,7 +66,7 @@ export function limits(make: MakeDriver): void {
     test('an endpoint that is not there', async () => {
       await world.change({
         hosts: [host('gone.io', 'gone')],
-        pools: [pool('gone', [await freePort()])],
+        upstreams: [upstream('gone', [await freePort()])],
       });
       expect(await world.whoAnswers('gone.io/')).toBe(502);
     });
@@ -74,7 +74,7 @@ export function limits(make: MakeDriver): void {
     test('the next is asked when one is not there, whatever the method', async () => {
       await world.change({
         hosts: [host('next.io', 'next')],
-        pools: [pool('next', [await freePort(), await freePort(), good.port])],
+        upstreams: [upstream('next', [await freePort(), await freePort(), good.port])],
       });
       for (const method of ['GET', 'POST', 'PUT', 'PATCH']) {
         expect(await world.whoAnswers('next.io/', method === 'GET' ? {} : { method, body: 'x' })).toBe(
@@ -91,12 +91,12 @@ export function limits(make: MakeDriver): void {
       ];
       await world.change({
         hosts: [host('once.io', 'once'), host('again.io', 'again')],
-        pools: [
-          pool(
+        upstreams: [
+          upstream(
             'once',
             rudes.map(({ port }) => port),
           ),
-          pool('again', [rude.port, good.port]),
+          upstream('again', [rude.port, good.port]),
         ],
       });
       const asked = () => rudes.reduce((sum, { requests }) => sum + requests, 0);
@@ -110,7 +110,7 @@ export function limits(make: MakeDriver): void {
       const failing = await world.backend('failing', { handle: (request) => request.socket.destroy() });
       await world.change({
         hosts: [host('out.io', 'out')],
-        pools: [pool('out', [failing.port, good.port])],
+        upstreams: [upstream('out', [failing.port, good.port])],
       });
       for (let i = 0; i < 50; i++) expect(await world.whoAnswers('out.io/')).toBe('good');
       // Each worker finds out by itself.
@@ -126,7 +126,10 @@ export function limits(make: MakeDriver): void {
           else request.socket.destroy();
         },
       });
-      await world.change({ hosts: [host('moody.io', 'moody')], pools: [pool('moody', [moody.port])] });
+      await world.change({
+        hosts: [host('moody.io', 'moody')],
+        upstreams: [upstream('moody', [moody.port])],
+      });
       expect(await world.whoAnswers('moody.io/')).toBe(502);
       works = true;
       expect(await world.whoAnswers('moody.io/')).toBe('moody');
@@ -138,7 +141,7 @@ export function limits(make: MakeDriver): void {
       });
       await world.change({
         hosts: [host('sad.io', 'sad')],
-        pools: [pool('sad', [sad.port, good.port])],
+        upstreams: [upstream('sad', [sad.port, good.port])],
       });
       const answers = [];
       for (let i = 0; i < 12; i++) answers.push(await world.ask('sad.io/'));
@@ -151,7 +154,7 @@ export function limits(make: MakeDriver): void {
         hosts: [
           host('deaf.io', [route('/', 'deaf', { limits: { connectTimeoutMs: 300, readTimeoutMs: 300 } })]),
         ],
-        pools: [pool('deaf', [deaf.port, deaf.port], { protocol: 'https' })],
+        upstreams: [upstream('deaf', [deaf.port, deaf.port], { protocol: 'https' })],
       });
       expect(await world.whoAnswers('deaf.io/')).toBe(504);
     });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '../support/backend.ts';
-import { host, pool } from '../support/words.ts';
+import { host, upstream } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
 
 /** What operators see of it. */
@@ -13,7 +13,7 @@ export function observed(make: MakeDriver): void {
       const one = await world.backend('one');
       await world.change({
         hosts: [host('one.io', 'one'), host('*.wild.io', 'one'), host('gone.io', 'gone')],
-        pools: [pool('one', [one.port]), pool('gone', [await freePort()])],
+        upstreams: [upstream('one', [one.port]), upstream('gone', [await freePort()])],
       });
       for (const where of ['one.io/a', 'one.io/b?c', 'x.wild.io/', 'y.wild.io/', 'gone.io/', 'nowhere.io/']) {
         await world.ask(where, { headers: { 'User-Agent': 'me "\\ {}', 'X-Request-Id': 'id-1' } });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { askRaw, statusOf } from '../support/client.ts';
-import { action, host, pool, route } from '../support/words.ts';
+import { action, host, route, upstream } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
 
 /** Who answers, or with which status nobody does. */
@@ -61,7 +61,11 @@ export function routing(make: MakeDriver): void {
           host('secure.example.com', 'one', { redirectToHttps: true }),
           host('', [route('/everywhere', 'two')]),
         ],
-        pools: [pool('one', [one.port]), pool('two', [two.port]), pool('none', [], { problem: 'noService' })],
+        upstreams: [
+          upstream('one', [one.port]),
+          upstream('two', [two.port]),
+          upstream('none', [], { problem: 'noService' }),
+        ],
       });
     });
     afterAll(() => world.stop());

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Backend } from '../support/backend.ts';
-import { host, pool } from '../support/words.ts';
+import { host, upstream } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
 
 /** Bytes that come and go over time. */
@@ -46,7 +46,11 @@ export function streams(make: MakeDriver): void {
       const digest = await world.backend('digest', { handle: sendBackDigest });
       await world.change({
         hosts: [host('ticker.io', 'ticker'), host('echo.io', 'echo'), host('digest.io', 'digest')],
-        pools: [pool('ticker', [ticker.port]), pool('echo', [echo.port]), pool('digest', [digest.port])],
+        upstreams: [
+          upstream('ticker', [ticker.port]),
+          upstream('echo', [echo.port]),
+          upstream('digest', [digest.port]),
+        ],
       });
     });
     afterAll(async () => {
@@ -124,7 +128,10 @@ export function streams(make: MakeDriver): void {
       const hasty = await world.backend('hasty', {
         handle: (_, response) => response.writeHead(401, { 'X-Hasty': 'yes' }).end('no'),
       });
-      await world.change({ hosts: [host('hasty.io', 'hasty')], pools: [pool('hasty', [hasty.port])] });
+      await world.change({
+        hosts: [host('hasty.io', 'hasty')],
+        upstreams: [upstream('hasty', [hasty.port])],
+      });
       const asked = request({
         ...{ port: world.ports.http, method: 'POST', agent: false },
         headers: { host: 'hasty.io', 'Transfer-Encoding': 'chunked' },
@@ -175,12 +182,15 @@ export function streams(make: MakeDriver): void {
 
     test('a websocket outlives a change of its route', async () => {
       const { socket } = await upgrade('/');
-      await world.change({ without: { hosts: ['ticker.io'], pools: ['ticker'] } });
+      await world.change({ without: { hosts: ['ticker.io'], upstreams: ['ticker'] } });
       expect(await world.whoAnswers('ticker.io/')).toBe(404);
       socket!.write('still here');
       expect(String(await new Promise((resolve) => socket!.once('data', resolve)))).toBe('still here');
       socket!.destroy();
-      await world.change({ hosts: [host('ticker.io', 'ticker')], pools: [pool('ticker', [ticker.port])] });
+      await world.change({
+        hosts: [host('ticker.io', 'ticker')],
+        upstreams: [upstream('ticker', [ticker.port])],
+      });
     });
 
     test('a websocket that is refused, and one to nowhere', async () => {

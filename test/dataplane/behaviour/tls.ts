@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TestAuthority } from '../../../packages/tidegate/src/ingress/testing/certificates.ts';
 import { askHttp2, http2Session, shownCertificate } from '../support/client.ts';
-import { certificate, host, pool } from '../support/words.ts';
+import { certificate, host, upstream } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
 
 /** Which certificate is shown to whom. */
@@ -18,7 +18,7 @@ export function tls(make: MakeDriver): void {
       const one = await world.backend('one');
       await world.change({
         hosts: [host('a.x.io', 'one'), host('*.x.io', 'one')],
-        pools: [pool('one', [one.port])],
+        upstreams: [upstream('one', [one.port])],
         certificates: [certificate('a.x.io', pair('first of a')), certificate('*.x.io', pair('wildcard'))],
       });
     });

@@ -2,34 +2,34 @@
 
 import type { KeyPair } from '@tidegate/kube';
 import type {
-  Action,
   Certificate,
   Delta,
   HeaderMatch,
   HostRoutes,
   Limits,
-  Pool,
   Route,
+  RouteAction,
+  Upstream,
 } from '../../../packages/tidegate/src/ingress/model.ts';
 
-export const action = (pools: string | Record<string, number>, limits: Limits = {}): Action => ({
+export const action = (upstreams: string | Record<string, number>, limits: Limits = {}): RouteAction => ({
   backends:
-    typeof pools === 'string'
-      ? [{ pool: pools, weight: 1 }]
-      : Object.entries(pools).map(([pool, weight]) => ({ pool, weight })),
+    typeof upstreams === 'string'
+      ? [{ upstream: upstreams, weight: 1 }]
+      : Object.entries(upstreams).map(([upstream, weight]) => ({ upstream, weight })),
   limits,
   source: { kind: 'Ingress', namespace: 'shop', name: 'web', rule: 0, path: 0 },
 });
 
 export const route = (
   path: string,
-  pools: string | Record<string, number>,
+  upstreams: string | Record<string, number>,
   more: { match?: Route['match']; headers?: HeaderMatch[]; limits?: Limits } = {},
 ): Route => ({
   path,
   match: more.match ?? 'Prefix',
   headers: more.headers ?? [],
-  action: action(pools, more.limits),
+  action: action(upstreams, more.limits),
 });
 
 export const host = (name: string, routes: string | Route[], more: Partial<HostRoutes> = {}): HostRoutes => ({
@@ -40,7 +40,7 @@ export const host = (name: string, routes: string | Route[], more: Partial<HostR
 });
 
 /** Endpoints by their port at loopback. */
-export const pool = (id: string, ports: readonly number[], more: Partial<Pool> = {}): Pool => ({
+export const upstream = (id: string, ports: readonly number[], more: Partial<Upstream> = {}): Upstream => ({
   id,
   namespace: 'shop',
   service: id,
@@ -61,15 +61,15 @@ export const certificate = (name: string, pair: KeyPair): Certificate => ({
 
 export interface Change {
   hosts?: HostRoutes[];
-  pools?: Pool[];
+  upstreams?: Upstream[];
   certificates?: Certificate[];
-  without?: { hosts?: string[]; pools?: string[]; certificates?: string[] };
+  without?: { hosts?: string[]; upstreams?: string[]; certificates?: string[] };
 }
 
 export const delta = (from: number, to: number, change: Change): Delta => ({
   from,
   to,
   hosts: { set: change.hosts ?? [], remove: change.without?.hosts ?? [] },
-  pools: { set: change.pools ?? [], remove: change.without?.pools ?? [] },
+  upstreams: { set: change.upstreams ?? [], remove: change.without?.upstreams ?? [] },
   certificates: { set: change.certificates ?? [], remove: change.without?.certificates ?? [] },
 });

@@ -1,6 +1,6 @@
 import type { MatchRequest, Step } from '../ingress/match/index.ts';
-import type { Action, HostName, Pool, Source } from '../ingress/model.ts';
-import type { Trace, TracedEndpoint, TracedPool } from '../router/index.ts';
+import type { HostName, RouteAction, Source, Upstream } from '../ingress/model.ts';
+import type { Trace, TracedEndpoint, TracedUpstream } from '../router/index.ts';
 
 /** For people: one line for each thing that was looked at, and what comes of it at the end. */
 export function traceText(trace: Trace, request: MatchRequest, pool: string | undefined): string {
@@ -11,7 +11,7 @@ export function traceText(trace: Trace, request: MatchRequest, pool: string | un
     ...standingLines(trace, pool),
     ...(request.secure ? [certificateLine(trace)] : []),
     ...trace.steps.map(stepLine),
-    ...trace.pools.flatMap(poolLines),
+    ...trace.upstreams.flatMap(upstreamLines),
     ...trace.strangers.map(({ ingress, why }) => `Ingress ${ingress} names the host too, but ${why}`),
   ];
   const numbered = steps.map((line, index) => `${String(index + 1).padStart(3)}. ${line}`);
@@ -78,18 +78,20 @@ const capital = (text: string): string => text.charAt(0).toUpperCase() + text.sl
 const sourceOf = ({ kind, namespace, name, rule, path }: Source): string =>
   `${kind} ${namespace}/${name}${rule < 0 ? '' : ` (spec.rules[${rule}].http.paths[${path}])`}`;
 
-function poolLines({ endpoints, weight, ...pool }: TracedPool): string[] {
+function upstreamLines({ endpoints, weight, ...upstream }: TracedUpstream): string[] {
   const share = weight === 1 ? '' : `, weight ${weight}`;
-  const trouble = pool.problem === undefined ? '' : `: ${PROBLEMS[pool.problem]}`;
+  const trouble = upstream.problem === undefined ? '' : `: ${PROBLEMS[upstream.problem]}`;
   const name =
-    pool.service === '' ? 'a backend that is no Service' : `Service ${pool.namespace}/${pool.service}`;
+    upstream.service === ''
+      ? 'a backend that is no Service'
+      : `Service ${upstream.namespace}/${upstream.service}`;
   return [
-    `${capital(name)} (pool ${pool.id}, ${pool.protocol}, ${pool.balance}${share})${trouble}`,
+    `${capital(name)} (upstream ${upstream.id}, ${upstream.protocol}, ${upstream.balance}${share})${trouble}`,
     ...endpoints.map(endpointLine),
   ];
 }
 
-const PROBLEMS: Readonly<Record<NonNullable<Pool['problem']>, string>> = {
+const PROBLEMS: Readonly<Record<NonNullable<Upstream['problem']>, string>> = {
   noService: 'there is no such Service',
   noPort: 'it has no such port',
   noEndpoints: 'it has no endpoint that is ready',
@@ -102,7 +104,7 @@ function endpointLine({ address, port, node, used, why }: TracedEndpoint): strin
   return `Endpoint ${at}${port === undefined ? '' : `:${port}`}${place}${used ? '' : `: not used (${why})`}`;
 }
 
-function conclusion({ match, pools }: Trace): string {
+function conclusion({ match, upstreams }: Trace): string {
   switch (match.kind) {
     case 'badRequest':
       return `400: the ${match.wrong} can not be served`;
@@ -111,12 +113,12 @@ function conclusion({ match, pools }: Trace): string {
     case 'redirect':
       return `308: to https://${match.name}, because an Ingress asks for it`;
     case 'route':
-      return routed(match.action, pools);
+      return routed(match.action, upstreams);
   }
 }
 
-function routed({ source }: Action, pools: readonly TracedPool[]): string {
-  const count = pools.flatMap(({ endpoints }) => endpoints).filter(({ used }) => used).length;
+function routed({ source }: RouteAction, upstreams: readonly TracedUpstream[]): string {
+  const count = upstreams.flatMap(({ endpoints }) => endpoints).filter(({ used }) => used).length;
   if (count === 0) return `503: ${sourceOf(source)} matches, but there is no endpoint`;
   return `${count === 1 ? 'the endpoint' : `one of ${count} endpoints`} above, by ${sourceOf(source)}`;
 }

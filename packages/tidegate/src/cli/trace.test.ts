@@ -86,7 +86,7 @@ it('tells step by step which rule, router, Service and endpoints serve a request
     '  4. The table of shop.example: there is one',
     '  5. Exact /cart of Ingress shop/web (spec.rules[0].http.paths[0]): another path',
     '  6. Prefix /cart of Ingress shop/web (spec.rules[1].http.paths[0]): it matches',
-    '  7. Service shop/web (pool shop_web_80, http, roundRobin)',
+    '  7. Service shop/web (upstream shop_web_80, http, roundRobin)',
     '  8. Endpoint 10.0.0.1:8080 on node here',
     '  9. Endpoint 10.0.0.2:8080 on node there: not used (OtherPool, by ingress-controller)',
     ' 10. Endpoint 10.0.0.3:8080 on node here: not used (not ready)',

@@ -1,7 +1,7 @@
 /**
  * Ingresses: from what people write to what routers are told, and to routers being there at all. This folder owns the
  * route model (`model.ts`), how it is made of objects (`compile/`), what it means (`match/`); and what the manager does
- * about it: whose classes are ours (`classes/`), which host is on which router (`placement/`), the workloads of routers
+ * about it: whose classes are ours (`classes/`), which host is on which router (`host-placement/`), the workloads of routers
  * (`provision/`), and what is told about it all (`status/`).
  *
  * The first Ingress of class gold:
@@ -16,7 +16,7 @@ import { orAborted, sleep } from '@tidegate/kube';
 import { L7_ROUTERS } from '../api/index.ts';
 import { ClassTable } from './classes/index.ts';
 import type { IngressContext } from './context.ts';
-import { placementController, RoutesByFamily } from './placement/index.ts';
+import { hostPlacementController, RoutesByFamily } from './host-placement/index.ts';
 import { Made, provisionController, secretAccessController } from './provision/index.ts';
 import { ingressStatusController, nodeAnnotationController, routerStatusController } from './status/index.ts';
 
@@ -54,7 +54,7 @@ function makeControllers(context: IngressContext, classes: ClassTable, routesByF
     else provisionProblems.set(router, problem);
     routerStatus.enqueue(router);
   });
-  const placement = placementController(context, classes, routesByFamily, {
+  const placement = hostPlacementController(context, classes, routesByFamily, {
     ingress: (key) => ingressStatus.enqueue(key),
     family: (key) => {
       for (const { spec, metadata } of routers.cache.list()) {

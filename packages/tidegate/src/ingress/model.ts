@@ -1,5 +1,5 @@
 /**
- * What routers are told: hosts with their routes, pools with their endpoints, certificates. Plain data, never changed
+ * What routers are told: hosts with their routes, upstreams with their endpoints, certificates. Plain data, never changed
  * once made, without a trace of who carries the bytes. `compile/` makes it of objects; `match/` says what it means.
  */
 
@@ -14,7 +14,7 @@ export interface HostRoutes {
   /** The first that matches is taken. */
   readonly routes: readonly Route[];
   /** For requests that no route matches; without it the table of all hosts is asked, and after that the answer is 404. */
-  readonly fallback?: Action;
+  readonly fallback?: RouteAction;
   /** Plain HTTP is sent to https. */
   readonly redirectToHttps?: boolean;
 }
@@ -25,7 +25,7 @@ export interface Route {
   readonly match: 'Exact' | 'Prefix';
   /** All must match. Ingresses have none. */
   readonly headers: readonly HeaderMatch[];
-  readonly action: Action;
+  readonly action: RouteAction;
 }
 
 export interface HeaderMatch {
@@ -35,14 +35,14 @@ export interface HeaderMatch {
 }
 
 /** Where requests go, and how. */
-export interface Action {
-  readonly backends: readonly WeightedPool[];
+export interface RouteAction {
+  readonly backends: readonly WeightedUpstream[];
   readonly limits: Limits;
   readonly source: Source;
 }
 
-export interface WeightedPool {
-  readonly pool: PoolId;
+export interface WeightedUpstream {
+  readonly upstream: UpstreamId;
   readonly weight: number;
 }
 
@@ -68,10 +68,10 @@ export interface Source {
  * `<namespace>_<service>_<port>`; the port as the Ingress names it. What is asked for beyond the ordinary follows:
  * `_https` or `_grpc`, `_leastConnections`. `<namespace>__` is the one of backends that are no Services.
  */
-export type PoolId = string;
+export type UpstreamId = string;
 
-export interface Pool {
-  readonly id: PoolId;
+export interface Upstream {
+  readonly id: UpstreamId;
   readonly namespace: string;
   readonly service: string;
   readonly protocol: 'http' | 'https' | 'grpc';
@@ -105,13 +105,13 @@ export interface Changes<K, V> {
 }
 
 /**
- * What happened from one generation to the next. From 0 it is the whole state: whatever is not in it is gone. A pool
+ * What happened from one generation to the next. From 0 it is the whole state: whatever is not in it is gone. A upstream
  * that routes name is always there, in the same delta or before it.
  */
 export interface Delta {
   readonly from: number;
   readonly to: number;
   readonly hosts: Changes<HostName, HostRoutes>;
-  readonly pools: Changes<PoolId, Pool>;
+  readonly upstreams: Changes<UpstreamId, Upstream>;
   readonly certificates: Changes<HostName, Certificate>;
 }

@@ -15,7 +15,7 @@ import type { Certificate, Changes } from '../ingress/model.ts';
 import { endpointSlices } from './endpoint-slices.ts';
 import { ExternalNames } from './external-names.ts';
 import { feed } from './feed.ts';
-import { Placement } from './placement.ts';
+import { OwnL7Router } from './own-l7-router.ts';
 import { PoolNodes } from './pool-nodes.ts';
 import { Programmer } from './programmer.ts';
 import type { Resolve } from './resolve.ts';
@@ -36,7 +36,7 @@ export class Agent {
   readonly #names: ExternalNames;
   readonly #programmer: Programmer;
   readonly #secrets: SecretWatches;
-  readonly #placement: Placement | undefined;
+  readonly #ownRouter: OwnL7Router | undefined;
   readonly #nodes: PoolNodes | undefined;
   readonly #stop = new AbortController();
   /** Certificates that were served before the start, by their Secret, until it is known better. */
@@ -63,7 +63,7 @@ export class Agent {
     const compiler = this.#compiler;
     const informers = this.#informers;
     if (router !== undefined)
-      this.#placement = new Placement({
+      this.#ownRouter = new OwnL7Router({
         client,
         informers,
         compiler,
@@ -81,8 +81,8 @@ export class Agent {
       names: this.#names,
       onSecrets: (changes) => this.#onSecrets(changes),
       checkpoint: () => {
-        const generation = this.#placement?.generation;
-        return () => this.#placement?.served(generation, this.#stop.signal);
+        const generation = this.#ownRouter?.generation;
+        return () => this.#ownRouter?.served(generation, this.#stop.signal);
       },
       onServed: (delta) => {
         this.#isServing = true;
@@ -100,7 +100,7 @@ export class Agent {
     if (this.#isServing) return [];
     const trouble = this.#programmer.trouble;
     if (trouble !== undefined) return [`the routes can not be served: ${trouble}`];
-    if (this.#placement?.isKnown === false) return [`there is no L7Router ${this.#options.router} yet`];
+    if (this.#ownRouter?.isKnown === false) return [`there is no L7Router ${this.#options.router} yet`];
     return ['the routes are not known yet'];
   }
 
@@ -145,7 +145,7 @@ export class Agent {
         nodes: this.#nodes,
         touch: (what) => this.#programmer.touch(what),
       }),
-      this.#placement?.known,
+      this.#ownRouter?.known,
       this.#nodes?.synced,
     ]);
   }

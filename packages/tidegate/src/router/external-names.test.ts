@@ -1,11 +1,11 @@
 import { silentLogger } from '@tidegate/kube';
 import { VirtualClock } from '@tidegate/kube/testing';
 import { expect, it } from 'vitest';
-import type { Delta, Pool } from '../ingress/model.ts';
+import type { Delta, Upstream } from '../ingress/model.ts';
 import { ExternalNames } from './external-names.ts';
 import { isForeignAddress } from './resolve.ts';
 
-const pool = (address: string): Pool => ({
+const upstream = (address: string): Upstream => ({
   id: 'shop_far_80',
   namespace: 'shop',
   service: 'far',
@@ -13,15 +13,15 @@ const pool = (address: string): Pool => ({
   balance: 'roundRobin',
   endpoints: [{ address, port: 80 }],
 });
-const delta = (set: Pool[], remove: string[] = []): Delta => ({
+const delta = (set: Upstream[], remove: string[] = []): Delta => ({
   from: 0,
   to: 1,
   hosts: { set: [], remove: [] },
-  pools: { set, remove },
+  upstreams: { set, remove },
   certificates: { set: [], remove: [] },
 });
 
-it('follows the addresses of a name for as long as a pool has it', async () => {
+it('follows the addresses of a name for as long as an upstream has it', async () => {
   const clock = new VirtualClock();
   let answer: string[] | Error = ['192.0.2.1'];
   let asked = 0;
@@ -37,11 +37,11 @@ it('follows the addresses of a name for as long as a pool has it', async () => {
     log: silentLogger,
   });
   const told = () =>
-    names.translate(undefined)?.pools.set.map((each) => each.endpoints.map((e) => e.address));
+    names.translate(undefined)?.upstreams.set.map((each) => each.endpoints.map((e) => e.address));
 
-  expect(names.translate(delta([pool('10.0.0.1'), pool('far.example')]))?.pools.set).toEqual([
-    pool('10.0.0.1'),
-    { ...pool('x'), endpoints: [], problem: 'noEndpoints' },
+  expect(names.translate(delta([upstream('10.0.0.1'), upstream('far.example')]))?.upstreams.set).toEqual([
+    upstream('10.0.0.1'),
+    { ...upstream('x'), endpoints: [], problem: 'noEndpoints' },
   ]);
   await names.answered();
   expect(changes).toBe(1);
@@ -56,12 +56,12 @@ it('follows the addresses of a name for as long as a pool has it', async () => {
   await clock.advance(5_000);
   expect([asked, changes]).toEqual([4, 2]);
   expect(told()).toEqual([['192.0.2.2']]);
-  expect(names.translateAll(delta([pool('far.example')])).pools.set).toEqual([pool('192.0.2.2')]);
+  expect(names.translateAll(delta([upstream('far.example')])).upstreams.set).toEqual([upstream('192.0.2.2')]);
 
   answer = ['127.0.0.1'];
   await clock.advance(60_000);
-  expect(names.translate(undefined)?.pools.set).toEqual([
-    { ...pool('x'), endpoints: [], problem: 'notSupported' },
+  expect(names.translate(undefined)?.upstreams.set).toEqual([
+    { ...upstream('x'), endpoints: [], problem: 'notSupported' },
   ]);
   names.translate(delta([], ['shop_far_80']));
   expect(clock.pending).toBe(0);

@@ -1,13 +1,13 @@
 import { isIP } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock, Logger } from '@tidegate/kube';
-import type { Delta, Pool, PoolId } from '../ingress/model.ts';
+import type { Delta, Upstream, UpstreamId } from '../ingress/model.ts';
 import { isForeignAddress, type Resolve } from './resolve.ts';
 
 interface Name {
   /** Undefined until the first answer. */
   addresses: readonly string[] | undefined;
-  readonly pools: Set<PoolId>;
+  readonly upstreams: Set<UpstreamId>;
   /** Resolves after the first answer, or the lack of one. */
   answered: Promise<void>;
   /** Ends the wait for the next answer. */
@@ -16,7 +16,7 @@ interface Name {
 
 interface ExternalNamesOptions {
   resolve: Resolve;
-  /** Some pools have other addresses now: `translate` tells which. */
+  /** Some upstreams have other addresses now: `translate` tells which. */
   onChange(): void;
   clock: Clock;
   log: Logger;
@@ -30,41 +30,44 @@ const LONGEST_SECONDS = 300;
 const RETRY_SECONDS = 5;
 
 /**
- * Pools of ExternalName Services have a DNS name for an endpoint; data planes are told addresses only, and new ones when
+ * Upstreams of ExternalName Services have a DNS name for an endpoint; data planes are told addresses only, and new ones when
  * they change. A name that leads to this machine itself leads nowhere.
  */
 export class ExternalNames {
   readonly #options: ExternalNamesOptions;
   readonly #names = new Map<string, Name>();
   /** As the compiler made them. */
-  readonly #pools = new Map<PoolId, Pool>();
-  readonly #changed = new Set<PoolId>();
+  readonly #upstreams = new Map<UpstreamId, Upstream>();
+  readonly #changed = new Set<UpstreamId>();
   #closed = false;
 
   constructor(options: ExternalNamesOptions) {
     this.#options = options;
   }
 
-  /** A delta with addresses for names, and with the pools whose names have changed since the last one. */
+  /** A delta with addresses for names, and with the upstreams whose names have changed since the last one. */
   translate(delta: Content | undefined): Content | undefined {
-    for (const id of delta?.pools.remove ?? []) this.#forget(id);
-    const set = (delta?.pools.set ?? []).map((pool) => this.#take(pool));
+    for (const id of delta?.upstreams.remove ?? []) this.#forget(id);
+    const set = (delta?.upstreams.set ?? []).map((upstream) => this.#take(upstream));
     const told = new Set(set.map(({ id }) => id));
     for (const id of this.#changed) {
-      const pool = this.#pools.get(id);
-      if (pool !== undefined && !told.has(id)) set.push(this.#translated(pool));
+      const upstream = this.#upstreams.get(id);
+      if (upstream !== undefined && !told.has(id)) set.push(this.#translated(upstream));
     }
     this.#changed.clear();
     if (delta === undefined && set.length === 0) return undefined;
-    const { hosts, pools, certificates } = delta ?? NOTHING;
-    return { hosts, certificates, pools: { set, remove: pools.remove } };
+    const { hosts, upstreams, certificates } = delta ?? NOTHING;
+    return { hosts, certificates, upstreams: { set, remove: upstreams.remove } };
   }
 
   /** The same for all that there is. */
   translateAll(state: Delta): Delta {
     return {
       ...state,
-      pools: { ...state.pools, set: state.pools.set.map((pool) => this.#translated(pool)) },
+      upstreams: {
+        ...state.upstreams,
+        set: state.upstreams.set.map((upstream) => this.#translated(upstream)),
+      },
     };
   }
 
@@ -78,35 +81,35 @@ export class ExternalNames {
     for (const { cancel } of this.#names.values()) cancel();
   }
 
-  #take(pool: Pool): Pool {
-    this.#forget(pool.id);
-    const name = nameOf(pool);
-    if (name === undefined) return pool;
-    this.#pools.set(pool.id, pool);
+  #take(upstream: Upstream): Upstream {
+    this.#forget(upstream.id);
+    const name = nameOf(upstream);
+    if (name === undefined) return upstream;
+    this.#upstreams.set(upstream.id, upstream);
     const known = this.#names.get(name) ?? this.#follow(name);
-    known.pools.add(pool.id);
-    return this.#translated(pool);
+    known.upstreams.add(upstream.id);
+    return this.#translated(upstream);
   }
 
-  #translated(pool: Pool): Pool {
-    const name = nameOf(pool);
-    if (name === undefined) return pool;
+  #translated(upstream: Upstream): Upstream {
+    const name = nameOf(upstream);
+    if (name === undefined) return upstream;
     const all = this.#names.get(name)?.addresses ?? [];
-    const port = pool.endpoints[0]?.port ?? 0;
+    const port = upstream.endpoints[0]?.port ?? 0;
     const endpoints = all.filter(isForeignAddress).map((address) => ({ address, port }));
-    if (endpoints.length > 0) return { ...pool, endpoints };
-    return { ...pool, endpoints, problem: all.length > 0 ? 'notSupported' : 'noEndpoints' };
+    if (endpoints.length > 0) return { ...upstream, endpoints };
+    return { ...upstream, endpoints, problem: all.length > 0 ? 'notSupported' : 'noEndpoints' };
   }
 
-  #forget(id: PoolId): void {
-    const pool = this.#pools.get(id);
-    const name = pool && nameOf(pool);
+  #forget(id: UpstreamId): void {
+    const upstream = this.#upstreams.get(id);
+    const name = upstream && nameOf(upstream);
     if (name === undefined) return;
-    this.#pools.delete(id);
+    this.#upstreams.delete(id);
     this.#changed.delete(id);
     const known = this.#names.get(name);
-    known?.pools.delete(id);
-    if (known?.pools.size !== 0) return;
+    known?.upstreams.delete(id);
+    if (known?.upstreams.size !== 0) return;
     known.cancel();
     this.#names.delete(name);
   }
@@ -114,7 +117,7 @@ export class ExternalNames {
   #follow(name: string): Name {
     const known: Name = {
       addresses: undefined,
-      pools: new Set(),
+      upstreams: new Set(),
       answered: Promise.resolve(),
       cancel: () => {},
     };
@@ -132,7 +135,7 @@ export class ExternalNames {
       seconds = Math.min(Math.max(ttlSeconds, SHORTEST_SECONDS), LONGEST_SECONDS);
       if (!isDeepStrictEqual(addresses, known.addresses)) {
         known.addresses = addresses;
-        for (const id of known.pools) this.#changed.add(id);
+        for (const id of known.upstreams) this.#changed.add(id);
         if (!addresses.some(isForeignAddress))
           log.warn(
             { name, addresses },
@@ -150,9 +153,9 @@ export class ExternalNames {
 
 const NOTHING: Content = {
   hosts: { set: [], remove: [] },
-  pools: { set: [], remove: [] },
+  upstreams: { set: [], remove: [] },
   certificates: { set: [], remove: [] },
 };
 
-const nameOf = ({ endpoints }: Pool): string | undefined =>
+const nameOf = ({ endpoints }: Upstream): string | undefined =>
   endpoints.map(({ address }) => address).find((address) => isIP(address) === 0);

@@ -13,4 +13,4 @@
 export { chooseDriver, type DataPlane } from './choose-driver.ts';
 export { type RouterOptions, runRouter } from './router.ts';
 export { type Trace, type TraceObjects, trace } from './trace/trace.ts';
-export type { TracedEndpoint, TracedPool } from './trace/traced-pool.ts';
+export type { TracedEndpoint, TracedUpstream } from './trace/traced-upstream.ts';

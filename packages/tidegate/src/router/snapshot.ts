@@ -2,11 +2,11 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { DurableMap } from '@tidegate/disk';
 import { type Clock, type Logger, Serial } from '@tidegate/kube';
-import type { Certificate, Delta, HostRoutes, Pool } from '../ingress/model.ts';
+import type { Certificate, Delta, HostRoutes, Upstream } from '../ingress/model.ts';
 
 interface SnapshotOptions {
   directory: string;
-  /** What is served is for these only: a directory that was another router's is of no use. */
+  /** The router that the table belongs to. A table that was stored for another owner is discarded. */
   owner: { classNames: readonly string[]; router?: string; pool?: string };
   clock: Clock;
   log: Logger;
@@ -14,21 +14,33 @@ interface SnapshotOptions {
 
 type Pending = Map<string, unknown>;
 
-/** A route changes seldom, and who made it counts on it; endpoints change often, and most of a whole is there already. */
+/**
+ * How long changes wait before they are written. A change of routes is rare and a user expects it to survive a restart,
+ * so it is written soon. Endpoints change often, and a full state repeats mostly what is on disk already.
+ */
 const DELAY_MS = { routes: 100, rest: 2_000 };
-/** So many at a time are written out: what else is to be done is not held up. */
-const PIECE = 200;
-const OWNER_KEY = 'owner';
+/** Entries per write, so that a large change does not block the event loop. */
+const BATCH = 200;
+
+/** The entry that identifies the table: the format of all other entries, and the owner. */
+const MARKER_KEY = 'owner';
+/**
+ * Increase this number when the shape or the keys of stored entries change. `load` discards a table of another format
+ * and starts empty; the router then serves 503 until it has synced with the API server. Format 1 had no number and kept
+ * upstreams below `pool/`.
+ */
+const FORMAT = 2;
 
 /**
- * What is served, on disk: a router that starts while nobody can tell it anything goes by this. An entry for each host,
- * pool and certificate, so that a change costs no more than itself. Keys are among it: nobody else may enter its directory.
+ * The route table on disk. A router that starts while the API server is unreachable serves this table. Each host, upstream
+ * and certificate is an entry of its own, so the cost of a write depends on the change and not on the size of the table.
+ * The table contains private keys: its directory is accessible to this user only.
  */
 export class Snapshot {
   readonly #map: DurableMap;
   readonly #options: SnapshotOptions;
   readonly #writes = new Serial();
-  /** By key; undefined goes. */
+  /** Entries to write, by key; undefined deletes the entry. */
   #pending: Pending = new Map();
   #timer: { ms: number; cancel: () => void } | undefined;
 
@@ -42,14 +54,13 @@ export class Snapshot {
     return new Snapshot(map, options);
   }
 
-  /** What was served last, as a whole; undefined when there is nothing. */
+  /** The table that was served last, as a full state. Undefined if there is none for this owner and format. */
   async load(): Promise<Delta | undefined> {
-    const { owner } = this.#options;
-    const before = await this.#map.get(OWNER_KEY);
-    const isOurs = before !== undefined && isDeepStrictEqual(JSON.parse(before.toString()), plain(owner));
-    if (!isOurs) {
+    const marker = encode({ format: FORMAT, owner: this.#options.owner });
+    const stored = await this.#map.get(MARKER_KEY);
+    if (stored === undefined || !isDeepStrictEqual(decode(stored), decode(marker))) {
       this.#map.deletePrefix('');
-      this.#map.put(OWNER_KEY, encode(owner));
+      this.#map.put(MARKER_KEY, marker);
       return undefined;
     }
     const hosts = await this.#read<HostRoutes>('host/');
@@ -58,22 +69,22 @@ export class Snapshot {
       from: 0,
       to: 1,
       hosts: { set: hosts, remove: [] },
-      pools: { set: await this.#read<Pool>('pool/'), remove: [] },
+      upstreams: { set: await this.#read<Upstream>('upstream/'), remove: [] },
       certificates: { set: await this.#read<Certificate>('certificate/'), remove: [] },
     };
   }
 
-  /** Kept a little later. */
+  /** Schedules the change to be written. */
   note(delta: Delta): void {
-    const { pools, certificates, hosts } = delta;
+    const { upstreams, certificates, hosts } = delta;
     if (delta.from === 0) this.#forgetOthers(delta);
-    // A pool is there before who names it, and goes after it.
-    for (const pool of pools.set) this.#change(`pool/${pool.id}`, pool);
+    // Entries are written in this order, so that a crash in between leaves no host that names a missing upstream.
+    for (const upstream of upstreams.set) this.#change(`upstream/${upstream.id}`, upstream);
     for (const certificate of certificates.set) this.#change(`certificate/${certificate.host}`, certificate);
     for (const host of hosts.set) this.#change(`host/${host.host}`, host);
     for (const host of hosts.remove) this.#change(`host/${host}`, undefined);
     for (const host of certificates.remove) this.#change(`certificate/${host}`, undefined);
-    for (const id of pools.remove) this.#change(`pool/${id}`, undefined);
+    for (const id of upstreams.remove) this.#change(`upstream/${id}`, undefined);
     this.#schedule(delta.from > 0 && isAboutRoutes(delta) ? DELAY_MS.routes : DELAY_MS.rest);
   }
 
@@ -95,18 +106,18 @@ export class Snapshot {
 
   async #read<T>(prefix: string): Promise<T[]> {
     const values: T[] = [];
-    for await (const [, value] of this.#map.entries(prefix)) values.push(JSON.parse(value.toString()) as T);
+    for await (const [, value] of this.#map.entries(prefix)) values.push(decode(value) as T);
     return values;
   }
 
-  #forgetOthers({ hosts, pools, certificates }: Delta): void {
+  #forgetOthers({ hosts, upstreams, certificates }: Delta): void {
     const there = new Set([
       ...hosts.set.map(({ host }) => `host/${host}`),
-      ...pools.set.map(({ id }) => `pool/${id}`),
+      ...upstreams.set.map(({ id }) => `upstream/${id}`),
       ...certificates.set.map(({ host }) => `certificate/${host}`),
     ]);
     for (const key of [...this.#map.keys(), ...this.#pending.keys()])
-      if (key !== OWNER_KEY && !there.has(key)) this.#change(key, undefined);
+      if (key !== MARKER_KEY && !there.has(key)) this.#change(key, undefined);
   }
 
   #change(key: string, value: unknown): void {
@@ -114,7 +125,7 @@ export class Snapshot {
     this.#pending.set(key, value);
   }
 
-  /** Never rejects: the map tells of a disk that refuses, and tries again. */
+  /** Never rejects: the map logs a failed write and retries it. */
   #write(): Promise<void> {
     return this.#writes.run(async () => {
       const changes = [...this.#pending];
@@ -122,8 +133,8 @@ export class Snapshot {
       for (const [index, [key, value]] of changes.entries()) {
         if (value === undefined) this.#map.delete(key);
         else this.#map.put(key, encode(value));
-        // A disk that refuses is told of by the map, which tries again.
-        if (index % PIECE === PIECE - 1) await this.#map.flush().catch(() => {});
+        // The map logs a failed write and retries it.
+        if (index % BATCH === BATCH - 1) await this.#map.flush().catch(() => {});
       }
     });
   }
@@ -133,4 +144,4 @@ const isAboutRoutes = ({ hosts, certificates }: Delta): boolean =>
   [hosts, certificates].some(({ set, remove }) => set.length + remove.length > 0);
 
 const encode = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
-const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+const decode = (bytes: Uint8Array): unknown => JSON.parse(Buffer.from(bytes).toString());

@@ -1,7 +1,7 @@
 /** What would be wrong with an Ingress that comes now. Pure. */
 
 import { type Ingress, keyOf, type Secret, type Service } from '@tidegate/kube';
-import { Compiler, type Problem, readIngress } from '../../ingress/compile/index.ts';
+import { Compiler, type IngressProblem, readIngress } from '../../ingress/compile/index.ts';
 
 /** What there is already. */
 export interface Neighbourhood {
@@ -20,7 +20,7 @@ export function problemsOfNewcomer(
   className: string,
   neighbourhood: Neighbourhood,
   now: number,
-): readonly Problem[] {
+): readonly IngressProblem[] {
   const { creationTimestamp: _, ...metadata } = ingress.metadata;
   const newcomer = { ...ingress, metadata };
   const key = keyOf(newcomer);
@@ -30,10 +30,10 @@ export function problemsOfNewcomer(
     for (const other of neighbourhood.ingressesNaming(className, host)) compiler.put('Ingress', other);
   }
   compiler.put('Ingress', newcomer);
-  const pools = [...claims.values()].flatMap(({ routes, fallback }) =>
-    [...routes, ...(fallback === undefined ? [] : [fallback])].map(({ pool }) => pool),
+  const upstreams = [...claims.values()].flatMap(({ routes, fallback }) =>
+    [...routes, ...(fallback === undefined ? [] : [fallback])].map(({ upstream }) => upstream),
   );
-  for (const { namespace, service } of pools) {
+  for (const { namespace, service } of upstreams) {
     const found = neighbourhood.service(`${namespace}/${service}`);
     if (found !== undefined) compiler.put('Service', found);
   }

@@ -8,13 +8,13 @@ import {
   type KubeObject,
 } from '@tidegate/kube';
 import { INGRESS_CLASS_ANNOTATION, INGRESS_CONTROLLER_PREFIX } from '../../api/index.ts';
-import { classNameOf, type Problem } from '../../ingress/compile/index.ts';
+import { classNameOf, type IngressProblem } from '../../ingress/compile/index.ts';
 import type { Verdict } from '../review.ts';
 import type { AdmissionRule, MatchCondition } from '../rule.ts';
 import { type Neighbourhood, problemsOfNewcomer } from './ingress-newcomer.ts';
 
 /** What can not be meant. The rest may come in any order, and is told while it is missing. */
-const REFUSED: ReadonlySet<Problem['reason']> = new Set([
+const REFUSED: ReadonlySet<IngressProblem['reason']> = new Set([
   'HostConflict',
   'PathConflict',
   'InvalidHost',
@@ -25,7 +25,7 @@ const REFUSED: ReadonlySet<Problem['reason']> = new Set([
 ] as const);
 
 /** Nobody looks at endpoints here. */
-const NOT_SEEN_HERE: Problem['reason'] = 'NoEndpoints';
+const NOT_SEEN_HERE: IngressProblem['reason'] = 'NoEndpoints';
 
 export interface IngressSources extends Neighbourhood {
   readonly classes: Pick<Cache<IngressClass>, 'get' | 'list'>;
@@ -51,7 +51,7 @@ export const ingressRule = (sources: IngressSources, now: () => number): Admissi
     const problems = problemsOf(named(object as Ingress), sources, now());
     const before = oldObject ? problemsOf(named(oldObject as Ingress), sources, now()) : [];
     const old = new Set(before.map(textOf));
-    const isNew = (problem: Problem): boolean => !old.has(textOf(problem));
+    const isNew = (problem: IngressProblem): boolean => !old.has(textOf(problem));
     return {
       problems: problems
         .filter((problem) => REFUSED.has(problem.reason) && isNew(problem))
@@ -85,7 +85,7 @@ const isSame = (object: KubeObject, old: KubeObject | null | undefined): boolean
   isDeepStrictEqual(object.spec, old.spec) &&
   isDeepStrictEqual(object.metadata.annotations, old.metadata.annotations);
 
-function problemsOf(ingress: Ingress, sources: IngressSources, now: number): readonly Problem[] {
+function problemsOf(ingress: Ingress, sources: IngressSources, now: number): readonly IngressProblem[] {
   const className = classNameOf(ingress);
   const ingressClass = className === undefined ? undefined : sources.classes.get(className);
   if (className === undefined || ingressClass === undefined || !isOurs(ingressClass)) return [];
@@ -95,4 +95,4 @@ function problemsOf(ingress: Ingress, sources: IngressSources, now: number): rea
 }
 
 /** Fields move when something is put before them. */
-const textOf = ({ reason, message }: Problem): string => `${reason} ${message}`;
+const textOf = ({ reason, message }: IngressProblem): string => `${reason} ${message}`;

@@ -29,7 +29,7 @@ export function entryOf(
   exchange: Exchange,
   { className, seconds }: { className: string; seconds: number },
 ): AccessLogEntry {
-  const { request, matched, pool } = exchange;
+  const { request, matched, upstream } = exchange;
   const source = matched?.action.source;
   return {
     time: new Date().toISOString(),
@@ -45,7 +45,7 @@ export function entryOf(
     bytes: exchange.sentBytes,
     seconds,
     ingress: source === undefined ? '' : `${source.namespace}/${source.name}`,
-    service: pool === undefined ? '' : `${pool.namespace}/${pool.service}`,
+    service: upstream === undefined ? '' : `${upstream.namespace}/${upstream.service}`,
     endpoints: exchange.endpoints.join(', '),
     userAgent: request.headers['user-agent'] ?? '',
   };

@@ -6,9 +6,9 @@ import { type Driver, type DriverOptions, type Listening, NeedsFullState } from 
 import { AccessLog } from './access-log.ts';
 import { Handler } from './handler.ts';
 import { Listeners } from './listeners.ts';
-import { Pools } from './pools.ts';
 import { SecureContexts } from './secure-contexts.ts';
 import { Traffic } from './traffic.ts';
+import { Upstreams } from './upstreams.ts';
 
 export interface EmbeddedOptions extends DriverOptions {
   /** A file to write a line of JSON for each request to. Default: none. */
@@ -23,7 +23,7 @@ interface Dependencies {
 export class EmbeddedDriver implements Driver {
   readonly #options: EmbeddedOptions;
   readonly #log: Logger;
-  readonly #pools: Pools;
+  readonly #upstreams: Upstreams;
   readonly #contexts: SecureContexts;
   readonly #accessLog: AccessLog | undefined;
   readonly #traffic: Traffic;
@@ -38,12 +38,18 @@ export class EmbeddedDriver implements Driver {
   constructor(options: EmbeddedOptions, { log, random = Math.random }: Dependencies) {
     this.#options = options;
     this.#log = log;
-    this.#pools = new Pools(random, (error) => log.warn({ err: error }, 'connections did not end well'));
+    this.#upstreams = new Upstreams(random, (error) =>
+      log.warn({ err: error }, 'connections did not end well'),
+    );
     this.#contexts = new SecureContexts(log);
     const { accessLog, defaults } = options;
     this.#accessLog = accessLog === undefined ? undefined : new AccessLog(accessLog, log);
     this.#traffic = new Traffic(options.className, this.#accessLog);
-    this.#handler = new Handler(() => this.#table, this.#pools, { defaults, traffic: this.#traffic, log });
+    this.#handler = new Handler(() => this.#table, this.#upstreams, {
+      defaults,
+      traffic: this.#traffic,
+      log,
+    });
   }
 
   async start(first?: Delta): Promise<Listening> {
@@ -68,7 +74,7 @@ export class EmbeddedDriver implements Driver {
       if (error instanceof DeltaGapError) throw new NeedsFullState(error.message, { cause: error });
       throw error;
     }
-    this.#pools.update(delta);
+    this.#upstreams.update(delta);
     this.#showDefault();
   }
 
@@ -91,7 +97,7 @@ export class EmbeddedDriver implements Driver {
   async close(): Promise<void> {
     this.#state = 'closed';
     await this.#listeners?.close();
-    await this.#pools.destroy();
+    await this.#upstreams.destroy();
     await this.#accessLog?.close();
   }
 

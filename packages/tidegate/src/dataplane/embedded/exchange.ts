@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
-import type { Action, HostRoutes, Pool } from '../../ingress/model.ts';
+import type { HostRoutes, RouteAction, Upstream } from '../../ingress/model.ts';
 
 export type ClientRequest = IncomingMessage | Http2ServerRequest;
 export type ClientResponse = ServerResponse | Http2ServerResponse;
@@ -27,8 +27,8 @@ export class Exchange {
   readonly id: string;
   readonly began = performance.now();
   /** What it was found to be, for the log. */
-  matched: { host: HostRoutes; action: Action } | undefined;
-  pool: Pool | undefined;
+  matched: { host: HostRoutes; action: RouteAction } | undefined;
+  upstream: Upstream | undefined;
   /** Those that were tried, the last one answered. */
   readonly endpoints: string[] = [];
   sentBytes = 0;

@@ -1,5 +1,5 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
-import type { Endpoint, Pool } from '../../ingress/model.ts';
+import type { Endpoint, Upstream } from '../../ingress/model.ts';
 import { breakOff, writeHead } from './answer.ts';
 import { BodyTooLarge, BodyTooSlow } from './body.ts';
 import type { Call, Connector } from './connector.ts';
@@ -15,7 +15,7 @@ export class GrpcConnector implements Connector {
   #session: ClientHttp2Session | undefined;
   readonly #established = new WeakSet<ClientHttp2Session>();
 
-  constructor({ address, port }: Endpoint, _: Pool, connectTimeoutMs: number) {
+  constructor({ address, port }: Endpoint, _: Upstream, connectTimeoutMs: number) {
     this.#url = `http://${address.includes(':') ? `[${address}]` : address}:${port}`;
     this.#connectTimeoutMs = connectTimeoutMs;
   }

@@ -1,15 +1,15 @@
 import type { Logger } from '@tidegate/kube';
 import { match, type RouteTable } from '../../ingress/match/index.ts';
-import type { Action } from '../../ingress/model.ts';
+import type { RouteAction } from '../../ingress/model.ts';
 import type { DriverOptions } from '../driver.ts';
 import { answer, breakOff } from './answer.ts';
 import { BodyTooLarge, BodyTooSlow, RequestBody } from './body.ts';
 import type { Exchange } from './exchange.ts';
 import { mayBeSentAgain, UpstreamFailure } from './failure.ts';
 import type { Member, Members } from './members.ts';
-import type { Pools } from './pools.ts';
 import { refusalOf } from './refusal.ts';
 import type { Traffic } from './traffic.ts';
+import type { Upstreams } from './upstreams.ts';
 
 /** More endpoints than these are not asked for one request: what they all refuse is at fault itself. */
 const MOST_TRIES = 3;
@@ -23,18 +23,18 @@ interface Terms {
 /** What is done with each request. */
 export class Handler {
   readonly #table: () => RouteTable;
-  readonly #pools: Pools;
+  readonly #upstreams: Upstreams;
   readonly #defaults: DriverOptions['defaults'];
   readonly #traffic: Traffic;
   readonly #log: Logger;
 
   constructor(
     table: () => RouteTable,
-    pools: Pools,
+    upstreams: Upstreams,
     deps: { defaults: DriverOptions['defaults']; traffic: Traffic; log: Logger },
   ) {
     this.#table = table;
-    this.#pools = pools;
+    this.#upstreams = upstreams;
     this.#defaults = deps.defaults;
     this.#traffic = deps.traffic;
     this.#log = deps.log;
@@ -73,10 +73,10 @@ export class Handler {
     }
   }
 
-  async #forward(exchange: Exchange, { backends, limits }: Action): Promise<void> {
+  async #forward(exchange: Exchange, { backends, limits }: RouteAction): Promise<void> {
     const maxBodyBytes = limits.maxBodyBytes ?? this.#defaults.maxBodyBytes;
-    const members = this.#pools.choose(backends);
-    exchange.pool = members?.pool;
+    const members = this.#upstreams.choose(backends);
+    exchange.upstream = members?.upstream;
     if (members === undefined || members.size === 0) return answer(exchange, 503);
     if (maxBodyBytes > 0 && Number(exchange.request.headers['content-length'] ?? 0) > maxBodyBytes) {
       return answer(exchange, 413);
@@ -123,7 +123,12 @@ export class Handler {
         member.failed(performance.now());
         this.#traffic.failed(exchange, error.kind);
         this.#log.warn(
-          { endpoint: member.name, pool: exchange.pool?.id, requestId: exchange.id, why: error.message },
+          {
+            endpoint: member.name,
+            upstream: exchange.upstream?.id,
+            requestId: exchange.id,
+            why: error.message,
+          },
           'an endpoint gave no answer',
         );
       }

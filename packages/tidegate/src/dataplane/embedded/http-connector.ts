@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { Pool as Connections, errors } from '@tidegate/kube';
 import type { Dispatcher } from 'undici';
-import type { Endpoint, Pool } from '../../ingress/model.ts';
+import type { Endpoint, Upstream } from '../../ingress/model.ts';
 import { breakOff, flushHead, writeHead } from './answer.ts';
 import { BodyTooLarge, BodyTooSlow } from './body.ts';
 import type { Call, Connector } from './connector.ts';
@@ -17,10 +17,11 @@ export class HttpConnector implements Connector {
   /** Of backends nobody knows more than the address: whether a certificate is theirs can not be told. */
   readonly #servername: string | undefined;
 
-  constructor({ address, port }: Endpoint, pool: Pool, connectTimeoutMs: number) {
+  constructor({ address, port }: Endpoint, upstream: Upstream, connectTimeoutMs: number) {
     const host = address.includes(':') ? `[${address}]` : address;
-    this.#servername = pool.protocol === 'https' ? `${pool.service}.${pool.namespace}.svc` : undefined;
-    this.#connections = new Connections(`${pool.protocol}://${host}:${port}`, {
+    this.#servername =
+      upstream.protocol === 'https' ? `${upstream.service}.${upstream.namespace}.svc` : undefined;
+    this.#connections = new Connections(`${upstream.protocol}://${host}:${port}`, {
       connections: null,
       pipelining: 1,
       connect: { timeout: connectTimeoutMs, rejectUnauthorized: false },

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { Pool } from '../../ingress/model.ts';
+import type { Upstream } from '../../ingress/model.ts';
 import { type Member, Members } from './members.ts';
 
-const pool = (ports: number[], balance: Pool['balance'] = 'roundRobin'): Pool => ({
+const upstream = (ports: number[], balance: Upstream['balance'] = 'roundRobin'): Upstream => ({
   ...{ id: 'shop_web_80', namespace: 'shop', service: 'web', protocol: 'http', balance },
   endpoints: ports.map((port) => ({ address: '10.0.0.1', port })),
 });
@@ -14,11 +14,11 @@ const portsOf = (members: Members, times: number): (number | undefined)[] =>
 
 describe('who is next', () => {
   test('each in turn', () => {
-    expect(portsOf(new Members(pool([1, 2, 3])), 7)).toEqual([1, 2, 3, 1, 2, 3, 1]);
+    expect(portsOf(new Members(upstream([1, 2, 3])), 7)).toEqual([1, 2, 3, 1, 2, 3, 1]);
   });
 
   test('nobody twice for one request', () => {
-    const members = new Members(pool([1, 2]));
+    const members = new Members(upstream([1, 2]));
     const tried = new Set<Member>();
     for (const port of [1, 2]) {
       const member = members.pick(tried, NOW)!;
@@ -29,7 +29,7 @@ describe('who is next', () => {
   });
 
   test('who failed is left out for a while, unless there is nobody else', () => {
-    const members = new Members(pool([1, 2]));
+    const members = new Members(upstream([1, 2]));
     members.pick(NONE, NOW)!.failed(NOW);
     expect(portsOf(members, 3)).toEqual([2, 2, 2]);
     members.pick(NONE, NOW)!.failed(NOW);
@@ -39,7 +39,7 @@ describe('who is next', () => {
   });
 
   test('who fails again is left out for longer, until there is an answer', () => {
-    const [member] = new Members(pool([1])).all();
+    const [member] = new Members(upstream([1])).all();
     const seconds = (now: number): number => {
       member!.failed(now);
       member!.failed(now);
@@ -51,7 +51,7 @@ describe('who is next', () => {
   });
 
   test('who answers is back at once', () => {
-    const members = new Members(pool([1, 2]));
+    const members = new Members(upstream([1, 2]));
     const first = members.pick(NONE, NOW)!;
     first.failed(NOW);
     first.answered();
@@ -59,7 +59,7 @@ describe('who is next', () => {
   });
 
   test('the fewest requests', () => {
-    const members = new Members(pool([1, 2, 3], 'leastConnections'));
+    const members = new Members(upstream([1, 2, 3], 'leastConnections'));
     const counts = new Map<number, number>();
     for (let i = 0; i < 9; i++) {
       const member = members.pick(NONE, NOW)!;
@@ -71,25 +71,25 @@ describe('who is next', () => {
     expect(portsOf(members, 2)).toEqual([2, 2]);
   });
 
-  test('nobody in an empty pool', () => {
-    expect(new Members(pool([])).pick(NONE, NOW)).toBeUndefined();
+  test('nobody in an empty upstream', () => {
+    expect(new Members(upstream([])).pick(NONE, NOW)).toBeUndefined();
   });
 });
 
-describe('a pool that changes', () => {
+describe('an upstream that changes', () => {
   test('who stays keeps what is known of it; who goes is told of', () => {
-    const members = new Members(pool([1, 2]));
+    const members = new Members(upstream([1, 2]));
     const [one, two] = members.all();
     one!.failed(NOW);
-    expect(members.update(pool([1, 3]))).toEqual([two]);
+    expect(members.update(upstream([1, 3]))).toEqual([two]);
     expect(members.all()[0]).toBe(one);
     expect(portsOf(members, 2)).toEqual([3, 3]);
   });
 
   test('another protocol is another way to everybody', () => {
-    const members = new Members(pool([1]));
+    const members = new Members(upstream([1]));
     const before = [...members.all()];
-    expect(members.update({ ...pool([1]), protocol: 'https' })).toEqual(before);
+    expect(members.update({ ...upstream([1]), protocol: 'https' })).toEqual(before);
     expect(members.all()[0]).not.toBe(before[0]);
   });
 });

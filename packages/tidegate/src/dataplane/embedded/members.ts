@@ -1,4 +1,4 @@
-import type { Endpoint, Pool } from '../../ingress/model.ts';
+import type { Endpoint, Upstream } from '../../ingress/model.ts';
 import type { Connector } from './connector.ts';
 import { GrpcConnector } from './grpc-connector.ts';
 import { HttpConnector } from './http-connector.ts';
@@ -7,28 +7,28 @@ import { HttpConnector } from './http-connector.ts';
 const FIRST_DOWN_MS = 1_000;
 const LONGEST_DOWN_MS = 10_000;
 
-/** An endpoint of a pool, with what is known of it from the requests that it got. */
+/** An endpoint of an upstream, with what is known of it from the requests that it got. */
 export class Member {
   readonly endpoint: Endpoint;
   readonly name: string;
   inFlight = 0;
   downUntil = 0;
   #downMs = 0;
-  readonly #pool: Pool;
+  readonly #upstream: Upstream;
   /** Routes differ in how long they wait for a connection, and it is the connections that wait. */
   readonly #connectors = new Map<number, Connector>();
 
-  constructor(endpoint: Endpoint, pool: Pool) {
+  constructor(endpoint: Endpoint, upstream: Upstream) {
     this.endpoint = endpoint;
     this.name = nameOf(endpoint);
-    this.#pool = pool;
+    this.#upstream = upstream;
   }
 
   connector(connectTimeoutMs: number): Connector {
     let connector = this.#connectors.get(connectTimeoutMs);
     if (connector === undefined) {
-      const Kind = this.#pool.protocol === 'grpc' ? GrpcConnector : HttpConnector;
-      connector = new Kind(this.endpoint, this.#pool, connectTimeoutMs);
+      const Kind = this.#upstream.protocol === 'grpc' ? GrpcConnector : HttpConnector;
+      connector = new Kind(this.endpoint, this.#upstream, connectTimeoutMs);
       this.#connectors.set(connectTimeoutMs, connector);
     }
     return connector;
@@ -58,19 +58,19 @@ export class Member {
 const nameOf = ({ address, port }: Endpoint): string =>
   address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
 
-/** A pool as it is now, with the members that it has kept through changes. */
+/** A upstream as it is now, with the members that it has kept through changes. */
 export class Members {
-  #pool: Pool;
+  #upstream: Upstream;
   #members: readonly Member[];
   #next = 0;
 
-  constructor(pool: Pool) {
-    this.#pool = pool;
-    this.#members = pool.endpoints.map((endpoint) => new Member(endpoint, pool));
+  constructor(upstream: Upstream) {
+    this.#upstream = upstream;
+    this.#members = upstream.endpoints.map((endpoint) => new Member(endpoint, upstream));
   }
 
-  get pool(): Pool {
-    return this.#pool;
+  get upstream(): Upstream {
+    return this.#upstream;
   }
 
   get size(): number {
@@ -78,15 +78,15 @@ export class Members {
   }
 
   /** Those that are gone finish what they have. Returns them. */
-  update(pool: Pool): Member[] {
+  update(upstream: Upstream): Member[] {
     const kept = new Map(
-      pool.protocol === this.#pool.protocol ? this.#members.map((each) => [each.name, each]) : [],
+      upstream.protocol === this.#upstream.protocol ? this.#members.map((each) => [each.name, each]) : [],
     );
     const before = this.#members;
-    this.#members = pool.endpoints.map(
-      (endpoint) => kept.get(nameOf(endpoint)) ?? new Member(endpoint, pool),
+    this.#members = upstream.endpoints.map(
+      (endpoint) => kept.get(nameOf(endpoint)) ?? new Member(endpoint, upstream),
     );
-    this.#pool = pool;
+    this.#upstream = upstream;
     const now = new Set(this.#members);
     return before.filter((each) => !now.has(each));
   }
@@ -99,7 +99,7 @@ export class Members {
     const choice = up.length > 0 ? up : untried;
     if (choice.length === 0) return undefined;
     const first = this.#next++ % choice.length;
-    if (this.#pool.balance === 'roundRobin') return choice[first];
+    if (this.#upstream.balance === 'roundRobin') return choice[first];
     return [...choice.slice(first), ...choice.slice(0, first)].reduce((least, each) =>
       each.inFlight < least.inFlight ? each : least,
     );

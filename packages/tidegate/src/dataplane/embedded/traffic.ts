@@ -51,9 +51,9 @@ export class Traffic {
     return this.#metrics.scrape();
   }
 
-  #labels({ matched, pool }: Exchange): Labels {
+  #labels({ matched, upstream }: Exchange): Labels {
     const host = matched?.host.host ?? '';
-    const service = pool === undefined ? '' : `${pool.namespace}/${pool.service}`;
+    const service = upstream === undefined ? '' : `${upstream.namespace}/${upstream.service}`;
     const key = `${host} ${service}`;
     const known = this.#series.get(key);
     if (known !== undefined) return known;

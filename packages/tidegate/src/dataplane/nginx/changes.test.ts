@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { applyDelta, EMPTY_TABLE } from '../../ingress/match/index.ts';
-import type { Delta, HostRoutes, Pool } from '../../ingress/model.ts';
+import type { Delta, HostRoutes, Upstream } from '../../ingress/model.ts';
 import { changesOf, changesOfAll, inverseOf, lineOf } from './changes.ts';
 import { hostText } from './host-text.ts';
 
 const NONE = { set: [], remove: [] };
-const pool = (id: string, port = 80): Pool => ({
+const upstream = (id: string, port = 80): Upstream => ({
   id,
   namespace: 'n',
   service: id,
@@ -18,7 +18,7 @@ const delta = (from: number, more: Partial<Delta>): Delta => ({
   from,
   to: from + 1,
   hosts: NONE,
-  pools: NONE,
+  upstreams: NONE,
   certificates: NONE,
   ...more,
 });
@@ -26,7 +26,7 @@ const certificate = { host: '', secret: 'n/t', certificate: 'C', key: 'K', finge
 
 const first = delta(0, {
   hosts: { set: [host('a.io'), host('')], remove: [] },
-  pools: { set: [pool('p'), pool('q')], remove: [] },
+  upstreams: { set: [upstream('p'), upstream('q')], remove: [] },
   certificates: { set: [certificate], remove: [] },
 });
 const table = applyDelta(EMPTY_TABLE, first);
@@ -34,29 +34,29 @@ const keys = (changes: ReturnType<typeof changesOf>): string[] =>
   changes.map(({ dictionary, key, value }) => `${value === undefined ? '-' : '='}${dictionary} ${key}`);
 
 describe('changes', () => {
-  it('writes pools before the hosts that name them, and takes them away after', () => {
+  it('writes upstreams before the hosts that name them, and takes them away after', () => {
     const next = delta(1, {
       hosts: { set: [host('b.io')], remove: ['a.io'] },
-      pools: { set: [pool('r')], remove: ['p'] },
+      upstreams: { set: [upstream('r')], remove: ['p'] },
     });
     expect(keys(changesOf(table, applyDelta(table, next), next))).toEqual([
-      '=pools r',
+      '=upstreams r',
       '=hosts b.io',
       '-hosts a.io',
-      '-pools p',
+      '-upstreams p',
     ]);
   });
 
   it('writes of a whole state only what is another', () => {
     const whole = delta(0, {
       hosts: { set: [host('a.io'), host('c.io')], remove: [] },
-      pools: { set: [pool('p'), pool('q', 81)], remove: [] },
+      upstreams: { set: [upstream('p'), upstream('q', 81)], remove: [] },
     });
     expect(keys(changesOf(table, applyDelta(table, whole), whole)).sort()).toEqual([
       '-certificates *',
       '-hosts *',
       '=hosts c.io',
-      '=pools q',
+      '=upstreams q',
     ]);
   });
 
@@ -65,8 +65,8 @@ describe('changes', () => {
       '=certificates *',
       '=hosts *',
       '=hosts a.io',
-      '=pools p',
-      '=pools q',
+      '=upstreams p',
+      '=upstreams q',
     ]);
   });
 

@@ -11,19 +11,23 @@ export interface Change {
 }
 
 /**
- * What has to be written to get from one table to the next, in an order in which no route ever names a pool that is not
- * there: pools come before the hosts that name them, and go after them.
+ * What has to be written to get from one table to the next, in an order in which no route ever names an upstream that is not
+ * there: upstreams come before the hosts that name them, and go after them.
  */
 export function changesOf(before: RouteTable, after: RouteTable, delta: Delta): Change[] {
   const whole = delta.from === 0;
-  const pools = changed(before.pools, after.pools, whole ? undefined : touched(delta.pools, 'id'));
+  const upstreams = changed(
+    before.upstreams,
+    after.upstreams,
+    whole ? undefined : touched(delta.upstreams, 'id'),
+  );
   const hosts = changed(before.hosts, after.hosts, whole ? undefined : touched(delta.hosts, 'host'));
   const certificates = changed(
     before.certificates,
     after.certificates,
     whole ? undefined : touched(delta.certificates, 'host'),
   );
-  const [set, gone] = partition(toChanges('pools', pools, JSON.stringify));
+  const [set, gone] = partition(toChanges('upstreams', upstreams, JSON.stringify));
   return [
     ...set,
     ...toChanges('certificates', certificates, certificateText),
@@ -40,15 +44,18 @@ const NOTHING: Delta = {
   from: 0,
   to: 0,
   hosts: { set: [], remove: [] },
-  pools: { set: [], remove: [] },
+  upstreams: { set: [], remove: [] },
   certificates: { set: [], remove: [] },
 };
 
 /** What takes changes back, after some of them were written. Those that take room away come first. */
-export function inverseOf(changes: readonly Change[], { hosts, pools, certificates }: RouteTable): Change[] {
+export function inverseOf(
+  changes: readonly Change[],
+  { hosts, upstreams, certificates }: RouteTable,
+): Change[] {
   const before = {
     hosts: (key: string) => textOf(hosts.get(key), hostText),
-    pools: (key: string) => textOf(pools.get(key), JSON.stringify),
+    upstreams: (key: string) => textOf(upstreams.get(key), JSON.stringify),
     certificates: (key: string) => textOf(certificates.get(key), certificateText),
   };
   const back = changes.map(({ dictionary, key }) => ({

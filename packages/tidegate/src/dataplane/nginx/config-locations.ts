@@ -9,7 +9,7 @@ const UPSTREAM_IDLE_SECONDS = 4;
 const UPSTREAM_CONNECTIONS = 512;
 
 /** Who speaks what: connections of one are of no use to another. The address is never used. */
-export const UPSTREAMS = ['http', 'https', 'grpc']
+export const NGINX_UPSTREAM_BLOCKS = ['http', 'https', 'grpc']
   .map(
     (protocol) => `  upstream tidegate_${protocol} {
     server 0.0.0.1;

@@ -15,7 +15,7 @@ const INPUTS: ConfigInputs = {
   connectTimeoutMs: 1,
   readTimeoutMs: 2,
   maxBodyBytes: 3,
-  memory: { hosts: 4, pools: 5, certificates: 6 },
+  memory: { hosts: 4, upstreams: 5, certificates: 6 },
   accessLog: '/var/log/access.log',
   first: '/run/x/first',
 };

@@ -1,5 +1,5 @@
 import type { AccessLogEntry } from '../access-log.ts';
-import { location, UPSTREAMS } from './config-locations.ts';
+import { location, NGINX_UPSTREAM_BLOCKS } from './config-locations.ts';
 
 /** All that the configuration depends on, said by the agent. Nothing that tenants write gets in here. */
 export interface ConfigInputs {
@@ -25,7 +25,7 @@ export interface ConfigInputs {
 }
 
 /** What is kept in shared memory, by kind. */
-export type Dictionary = 'hosts' | 'pools' | 'certificates';
+export type Dictionary = 'hosts' | 'upstreams' | 'certificates';
 
 export const CONTROL_SOCKET = 'control/socket';
 export const PID_FILE = 'nginx.pid';
@@ -50,7 +50,7 @@ events {
 http {
   lua_package_path ${quoted(`${inputs.lua}/?.lua`, ';;')};
   lua_shared_dict tidegate_hosts ${memory.hosts};
-  lua_shared_dict tidegate_pools ${memory.pools};
+  lua_shared_dict tidegate_upstreams ${memory.upstreams};
   lua_shared_dict tidegate_certificates ${memory.certificates};
   lua_shared_dict tidegate_metrics 32m;
   lua_shared_dict tidegate_state 1m;
@@ -100,7 +100,7 @@ ${timeouts(inputs)}
     "~^[A-Za-z0-9_-]{1,64}$" $http_x_request_id;
   }
 
-${UPSTREAMS}
+${NGINX_UPSTREAM_BLOCKS}
 
   server {
     listen ${listen(inputs.address, inputs.httpPort)};

@@ -5,15 +5,15 @@ const BEGIN = `
   local now = 100
   ngx.now = function() return now end
   local endpoints = require "tidegate.endpoints"
-  local function pool(balance, ...)
+  local function upstream(balance, ...)
     local list = {}
     for i, name in ipairs { ... } do list[i] = { name = name } end
     return { turn = 0, endpoints = list, counted = balance == "leastConnections" }
   end
-  local function picks(pool, times, tried)
+  local function picks(upstream, times, tried)
     local names = {}
     for i = 1, times do
-      local found = endpoints.pick(pool, tried)
+      local found = endpoints.pick(upstream, tried)
       names[i] = found and found.name or "none"
     end
     return table.concat(names, " ")
@@ -21,13 +21,13 @@ const BEGIN = `
 
 describe('endpoints.lua', () => {
   it('takes them in turn', async () => {
-    const script = `${BEGIN} return { picks(pool("roundRobin", "a", "b", "c"), 7), picks(pool("roundRobin", "a"), 2) }`;
+    const script = `${BEGIN} return { picks(upstream("roundRobin", "a", "b", "c"), 7), picks(upstream("roundRobin", "a"), 2) }`;
     expect(await runLua(script)).toEqual(['a b c a b c a', 'a a']);
   });
 
   it('leaves out who failed for a while, and nobody when all did', async () => {
     const script = `${BEGIN}
-      local p = pool("roundRobin", "a", "b", "c")
+      local p = upstream("roundRobin", "a", "b", "c")
       endpoints.failed("b")
       local without = picks(p, 4)
       endpoints.failed("a")
@@ -42,7 +42,7 @@ describe('endpoints.lua', () => {
 
   it('leaves out for longer who fails again, until there is an answer', async () => {
     const script = `${BEGIN}
-      local p = pool("roundRobin", "a", "b")
+      local p = upstream("roundRobin", "a", "b")
       local function seconds()
         endpoints.failed("b")
         endpoints.failed("b")
@@ -59,7 +59,7 @@ describe('endpoints.lua', () => {
 
   it('asks nobody twice for one request', async () => {
     const script = `${BEGIN}
-      local p = pool("roundRobin", "a", "b", "c")
+      local p = upstream("roundRobin", "a", "b", "c")
       endpoints.failed("c")
       return { picks(p, 2, { "a" }), picks(p, 1, { "a", "b" }), picks(p, 1, { "a", "b", "c" }) }`;
     expect(await runLua(script)).toEqual(['b b', 'c', 'none']);
@@ -67,7 +67,7 @@ describe('endpoints.lua', () => {
 
   it('takes the one with the fewest requests, and in turn among equals', async () => {
     const script = `${BEGIN}
-      local p = pool("leastConnections", "a", "b", "c")
+      local p = upstream("leastConnections", "a", "b", "c")
       local equal = picks(p, 3)
       endpoints.began("a")
       endpoints.began("a")

@@ -1,4 +1,4 @@
-import type { Action, HostRoutes } from '../../ingress/model.ts';
+import type { HostRoutes, RouteAction } from '../../ingress/model.ts';
 
 /**
  * A host as `decode.lua` reads it. Where it goes is a text within the text, without the names of the Ingresses: many
@@ -18,4 +18,4 @@ export function hostText({ host, routes, fallback, redirectToHttps }: HostRoutes
   });
 }
 
-const whereTo = ({ backends, limits }: Action): Omit<Action, 'source'> => ({ backends, limits });
+const whereTo = ({ backends, limits }: RouteAction): Omit<RouteAction, 'source'> => ({ backends, limits });

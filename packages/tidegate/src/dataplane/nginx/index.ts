@@ -1,5 +1,5 @@
 /**
- * nginx as the data plane. Its configuration is written once and never changes: what routes, pools and certificates
+ * nginx as the data plane. Its configuration is written once and never changes: what routes, upstreams and certificates
  * there are is data in memory that all its workers share, read by the Lua in `lua/`.
  *
  * One change: a delta -> `changes.ts` says which keys get which values -> `control.ts` sends them over a unix socket

@@ -36,7 +36,7 @@ const route = fc
   })
   .map((parts): Route => ({ ...parts, action: newAction() }));
 const newAction = () => ({
-  backends: [{ pool: 'p', weight: 1 }],
+  backends: [{ upstream: 'p', weight: 1 }],
   limits: {},
   source: { kind: 'Ingress' as const, namespace: 'n', name: `rule ${made++}`, rule: 0, path: 0 },
 });
@@ -82,7 +82,7 @@ const tableOf = (hosts: HostRoutes[]): RouteTable => {
     from: 0,
     to: 1,
     hosts: { set: hosts, remove: [] },
-    pools: none,
+    upstreams: none,
     certificates: none,
   });
 };

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '@tidegate/kube';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Delta, HostRoutes, Pool } from '../../ingress/model.ts';
+import type { Delta, HostRoutes, Upstream } from '../../ingress/model.ts';
 import { TestAuthority } from '../../ingress/testing/certificates.ts';
 import { CapacityError, type Listening, NeedsFullState } from '../driver.ts';
 import { NginxDriver } from './index.ts';
@@ -41,7 +41,7 @@ describe('nginx', () => {
     driver = make(more);
     ports = await driver.start();
   };
-  const pool = (): Pool => ({
+  const upstream = (): Upstream => ({
     id: 'p',
     namespace: 'n',
     service: 's',
@@ -57,7 +57,7 @@ describe('nginx', () => {
       match: 'Prefix',
       headers: [],
       action: {
-        backends: [{ pool: 'p', weight: 1 }],
+        backends: [{ upstream: 'p', weight: 1 }],
         limits: {},
         source: { kind: 'Ingress', namespace: 'n', name: 'i', rule: 0, path: 0 },
       },
@@ -68,7 +68,7 @@ describe('nginx', () => {
       from: generation,
       to: generation + 1,
       hosts: NONE,
-      pools: NONE,
+      upstreams: NONE,
       certificates: NONE,
       ...more,
     };
@@ -97,7 +97,7 @@ describe('nginx', () => {
     for (let i = 0; i < 30; i++) {
       await change({
         hosts: set(host(`h${i}.io`, '/')),
-        pools: set(pool()),
+        upstreams: set(upstream()),
         certificates: set({ host: `h${i}.io`, secret: 'n/t', fingerprint: String(i), ...pair }),
       });
       expect(await ask(`h${i}.io`)).toBe(200);
@@ -118,7 +118,7 @@ describe('nginx', () => {
 
   it('has another worker when one dies, which knows all', async () => {
     await start();
-    await change({ hosts: set(host('a.io', '/')), pools: set(pool()) });
+    await change({ hosts: set(host('a.io', '/')), upstreams: set(upstream()) });
     const { master, workers } = await driver.processes();
     process.kill(workers[0]!, 'SIGKILL');
     await expect
@@ -130,7 +130,7 @@ describe('nginx', () => {
 
   it('has another master when it dies, at the same ports and with all routes', async () => {
     await start();
-    await change({ hosts: set(host('a.io', '/')), pools: set(pool()) });
+    await change({ hosts: set(host('a.io', '/')), upstreams: set(upstream()) });
     const before = await driver.processes();
     process.kill(before.master, 'SIGKILL');
     await expect.poll(() => driver.health().ready).toBe(false);
@@ -150,7 +150,7 @@ describe('nginx', () => {
   it('takes nothing of what does not fit, and goes on', async () => {
     await start({ memory: { hosts: 256 * 1024 } });
     const paths = Array.from({ length: 40 }, (_, i) => `/${i}`);
-    await change({ hosts: set(host('a.io', '/'), host('b.io', '/old')), pools: set(pool()) });
+    await change({ hosts: set(host('a.io', '/'), host('b.io', '/old')), upstreams: set(upstream()) });
     const tooMany = Array.from({ length: 100 }, (_, i) => host(`h${i}.io`, ...paths));
     await expect(
       change({ hosts: { set: [host('b.io', '/new'), ...tooMany], remove: ['a.io'] } }),
@@ -166,12 +166,12 @@ describe('nginx', () => {
     driver = make({ memory: { hosts: 256 * 1024 } });
     const paths = Array.from({ length: 40 }, (_, i) => `/${i}`);
     const hosts = Array.from({ length: 100 }, (_, i) => host(`h${i}.io`, ...paths));
-    const first = { from: 0, to: 1, hosts: set(...hosts), pools: set(pool()), certificates: NONE };
+    const first = { from: 0, to: 1, hosts: set(...hosts), upstreams: set(upstream()), certificates: NONE };
     await expect(driver.start(first)).rejects.toThrow(CapacityError);
     ports = await driver.start();
     expect(driver.health().ready).toBe(false);
     expect(await ask('h0.io', '/1')).toBe(503);
-    await change({ hosts: set(host('a.io', '/')), pools: set(pool()) });
+    await change({ hosts: set(host('a.io', '/')), upstreams: set(upstream()) });
     expect(await ask('a.io')).toBe(200);
   });
 
@@ -183,7 +183,13 @@ describe('nginx', () => {
       fingerprint: '1',
       ...new TestAuthority().issue(['a.io']),
     };
-    ports = await driver.start({ from: 0, to: 1, hosts: NONE, pools: NONE, certificates: set(certificate) });
+    ports = await driver.start({
+      from: 0,
+      to: 1,
+      hosts: NONE,
+      upstreams: NONE,
+      certificates: set(certificate),
+    });
     expect(readdirSync(runtimeOf(directory)).sort()).toEqual([
       'control',
       'nginx.conf',
@@ -205,7 +211,7 @@ describe('nginx', () => {
 
   it('counts a body of HTTP/2 that does not say how long it is', async () => {
     await start({ defaults: { connectTimeoutMs: 1000, readTimeoutMs: 5000, maxBodyBytes: 1000 } });
-    await change({ hosts: set(host('a.io', '/')), pools: set(pool()) });
+    await change({ hosts: set(host('a.io', '/')), upstreams: set(upstream()) });
     const session = connect(`https://127.0.0.1:${ports.https}`, { rejectUnauthorized: false });
     const post = (bytes: number): Promise<unknown> => {
       const stream = session.request({ ':method': 'POST', ':path': '/', ':authority': 'a.io' });
@@ -224,7 +230,7 @@ describe('nginx', () => {
   it('takes a large state in pieces', async () => {
     await start();
     const hosts = Array.from({ length: 3000 }, (_, i) => host(`h${i}.io`, '/', '/a', '/b'));
-    await change({ hosts: set(...hosts), pools: set(pool()) });
+    await change({ hosts: set(...hosts), upstreams: set(upstream()) });
     for (const i of [0, 1500, 2999]) expect(await ask(`h${i}.io`)).toBe(200);
   });
 

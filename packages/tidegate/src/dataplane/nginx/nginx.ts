@@ -20,7 +20,7 @@ const MIB = 1024 * 1024;
 /** Reserved, not used: memory that nothing was written to costs nothing. */
 const MEMORY: Readonly<Record<Dictionary, number>> = {
   hosts: 128 * MIB,
-  pools: 64 * MIB,
+  upstreams: 64 * MIB,
   certificates: 128 * MIB,
 };
 const MOST_WORKERS = 8;

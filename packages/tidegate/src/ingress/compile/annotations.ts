@@ -7,16 +7,16 @@ import {
   READ_TIMEOUT_ANNOTATION,
   SSL_REDIRECT_ANNOTATION,
 } from '../../api/index.ts';
-import type { Limits, Pool } from '../model.ts';
-import { type Problem, problem } from './problem.ts';
+import type { Limits, Upstream } from '../model.ts';
+import { type IngressProblem, ingressProblem } from './ingress-problem.ts';
 
 /** How an Ingress wants to be served. */
 export interface Wishes {
-  readonly protocol: Pool['protocol'];
-  readonly balance: Pool['balance'];
+  readonly protocol: Upstream['protocol'];
+  readonly balance: Upstream['balance'];
   readonly limits: Limits;
   readonly redirectToHttps: boolean;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly IngressProblem[];
 }
 
 /** Reads a value, or says what may be written instead. */
@@ -73,7 +73,7 @@ export function readAnnotations(annotations: Readonly<Record<string, string>> = 
 }
 
 class Reader {
-  readonly problems: Problem[] = [];
+  readonly problems: IngressProblem[] = [];
   readonly #annotations: Readonly<Record<string, string>>;
   readonly #known: string[] = [];
 
@@ -88,19 +88,19 @@ class Reader {
     const value = grammar.read(written.trim());
     if (value === undefined) {
       const message = `${name} can not be ${JSON.stringify(written.slice(0, 100))}; write ${grammar.expected}.`;
-      this.problems.push(problem('InvalidAnnotation', annotationField(name), message));
+      this.problems.push(ingressProblem('InvalidAnnotation', annotationField(name), message));
     }
     return value;
   }
 
   /** Those that look like ours and have not been read. */
-  unknown(): Problem[] {
+  unknown(): IngressProblem[] {
     return Object.keys(this.#annotations)
       .filter((name) => name.startsWith(INGRESS_ANNOTATION_PREFIX) && !this.#known.includes(name))
       .sort()
       .map((name) => {
         const message = `Nothing is known by the name ${name}; known are ${this.#known.join(', ')}.`;
-        return problem('UnknownAnnotation', annotationField(name), message);
+        return ingressProblem('UnknownAnnotation', annotationField(name), message);
       });
   }
 }

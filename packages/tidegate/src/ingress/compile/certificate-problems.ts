@@ -1,6 +1,6 @@
 import type { CertificateTable } from './certificate-table.ts';
 import type { IngressFacts, TlsEntry } from './ingress-facts.ts';
-import { type Problem, problem } from './problem.ts';
+import { type IngressProblem, ingressProblem } from './ingress-problem.ts';
 import { isFor, type TlsSecret } from './tls-secret.ts';
 
 const WEEK_MS = 7 * 24 * 3_600_000;
@@ -10,18 +10,18 @@ export const certificateProblems = (
   { tls }: IngressFacts,
   certificates: CertificateTable,
   now: number,
-): Problem[] => tls.flatMap((entry) => problemsOfEntry(entry, certificates, now));
+): IngressProblem[] => tls.flatMap((entry) => problemsOfEntry(entry, certificates, now));
 
-function problemsOfEntry(entry: TlsEntry, certificates: CertificateTable, now: number): Problem[] {
+function problemsOfEntry(entry: TlsEntry, certificates: CertificateTable, now: number): IngressProblem[] {
   const state = certificates.secret(entry.secret);
   if (state === undefined) {
     const message = `There is no Secret ${entry.secret}.`;
-    return [problem('SecretNotFound', entry.field, message)];
+    return [ingressProblem('SecretNotFound', entry.field, message)];
   }
-  const problems: Problem[] = [];
+  const problems: IngressProblem[] = [];
   if (state.wrong !== undefined) {
     const message = `Secret ${entry.secret} can not be served: ${state.wrong}.${state.good ? ' What it had before is still in use.' : ''}`;
-    problems.push(problem('InvalidCertificate', entry.field, message));
+    problems.push(ingressProblem('InvalidCertificate', entry.field, message));
   }
   if (state.good === undefined) return problems;
   return [
@@ -33,31 +33,39 @@ function problemsOfEntry(entry: TlsEntry, certificates: CertificateTable, now: n
 }
 
 /** Certificates that live for days are renewed in their last third, those that live for months a week before the end. */
-function expiry({ field, secret }: TlsEntry, { notBefore, notAfter }: TlsSecret, now: number): Problem[] {
+function expiry(
+  { field, secret }: TlsEntry,
+  { notBefore, notAfter }: TlsSecret,
+  now: number,
+): IngressProblem[] {
   const end = new Date(notAfter).toISOString();
   if (now > notAfter) {
-    return [problem('CertificateExpired', field, `The certificate in Secret ${secret} expired at ${end}.`)];
+    return [
+      ingressProblem('CertificateExpired', field, `The certificate in Secret ${secret} expired at ${end}.`),
+    ];
   }
   if (now <= notAfter - Math.min(WEEK_MS, (notAfter - notBefore) / 3)) return [];
-  return [problem('CertificateExpiresSoon', field, `The certificate in Secret ${secret} expires at ${end}.`)];
+  return [
+    ingressProblem('CertificateExpiresSoon', field, `The certificate in Secret ${secret} expires at ${end}.`),
+  ];
 }
 
-function otherHosts({ field, secret, hosts }: TlsEntry, good: TlsSecret): Problem[] {
+function otherHosts({ field, secret, hosts }: TlsEntry, good: TlsSecret): IngressProblem[] {
   const others = hosts.filter((host) => !isFor(good, host));
   if (others.length === 0) return [];
   const names = good.names.length === 0 ? 'no DNS name' : good.names.join(', ');
   const message = `The certificate in Secret ${secret} is for ${names}: clients that ask for ${others.join(', ')} will not take it.`;
-  return [problem('CertificateForOtherHosts', field, message)];
+  return [ingressProblem('CertificateForOtherHosts', field, message)];
 }
 
 /** Of a host that belongs to another namespace it has been told already. */
-function conflicts({ field, secret, hosts }: TlsEntry, certificates: CertificateTable): Problem[] {
+function conflicts({ field, secret, hosts }: TlsEntry, certificates: CertificateTable): IngressProblem[] {
   const [namespace] = secret.split('/');
   return hosts.flatMap((host) => {
     const served = certificates.servedFor(host);
     if (served === undefined || served.secret === secret || !served.secret.startsWith(`${namespace}/`))
       return [];
     const message = `${host} is shown the certificate of Secret ${served.secret}, which an older Ingress or entry names.`;
-    return [problem('CertificateConflict', field, message)];
+    return [ingressProblem('CertificateConflict', field, message)];
   });
 }

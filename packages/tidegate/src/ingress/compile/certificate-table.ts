@@ -2,8 +2,8 @@ import { keyOf, type Secret, SetsByKey } from '@tidegate/kube';
 import type { Certificate, Changes, HostName } from '../model.ts';
 import type { HostTable } from './host-table.ts';
 import { compareAge, type IngressFacts, type TlsEntry } from './ingress-facts.ts';
-import type { Placement } from './placement.ts';
 import { type SecretState, SecretTable } from './secret-table.ts';
+import type { ServedHosts } from './served-hosts.ts';
 import type { TlsSecret } from './tls-secret.ts';
 
 /** An Ingress with an entry of its `tls` that is for the host. */
@@ -15,7 +15,7 @@ interface Claim {
 /** Which certificate is shown for which host. */
 export class CertificateTable {
   readonly #hosts: HostTable;
-  readonly #placement: Placement;
+  readonly #servedHosts: ServedHosts;
   readonly #secrets = new SecretTable();
   readonly #ingresses = new Map<string, IngressFacts>();
   readonly #ingressesOfSecret = new SetsByKey();
@@ -23,9 +23,9 @@ export class CertificateTable {
   readonly #served = new Map<HostName, Certificate>();
   readonly #dirty = new Set<HostName>();
 
-  constructor(hosts: HostTable, placement: Placement) {
+  constructor(hosts: HostTable, servedHosts: ServedHosts) {
     this.#hosts = hosts;
-    this.#placement = placement;
+    this.#servedHosts = servedHosts;
   }
 
   /** Returns the keys of the Ingresses that name it. */
@@ -106,7 +106,7 @@ export class CertificateTable {
   #choose(host: HostName): TlsSecret | undefined {
     const claims = this.#claims.get(host);
     if (claims === undefined) return undefined;
-    if (!this.#placement.hasCertificate(host, this.#hosts.isNamedByRule(host))) return undefined;
+    if (!this.#servedHosts.hasCertificate(host, this.#hosts.isNamedByRule(host))) return undefined;
     const owner = this.#hosts.ownerOf(host);
     return [...claims.values()]
       .filter(({ ingress }) => owner === undefined || ingress.namespace === owner)

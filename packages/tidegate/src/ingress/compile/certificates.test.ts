@@ -204,12 +204,12 @@ describe('on a router with some of the hosts', () => {
       '*.example.com': 'shop/wildcard',
       'b.example.org': 'shop/cert',
     });
-    compiler.place(['c.example.org']);
+    compiler.setServedHosts(['c.example.org']);
     expect(compiler.flush()).toMatchObject({
       delta: { certificates: { remove: ['*.example.com'] } },
       secrets: { set: [], remove: ['shop/wildcard'] },
     });
-    compiler.place(['b.example.com']);
+    compiler.setServedHosts(['b.example.com']);
     expect(compiler.flush()).toMatchObject({ secrets: { set: ['shop/wildcard'], remove: [] } });
     expect(shown(compiler).certificates).toHaveProperty(['*.example.com'], 'shop/wildcard');
   });
@@ -222,7 +222,7 @@ describe('on a router with some of the hosts', () => {
     };
     compiler.put('Ingress', ingress(wildcard));
     expect(compiler.flush().secrets).toEqual({ set: [], remove: [] });
-    compiler.place(['a.example.com']);
+    compiler.setServedHosts(['a.example.com']);
     expect(compiler.flush().secrets).toEqual({ set: ['shop/cert'], remove: [] });
   });
 
@@ -252,7 +252,7 @@ test('a client is shown the one for its host, else for the wildcard, else the de
     from: 0,
     to: 1,
     hosts: { set: [], remove: [] },
-    pools: { set: [], remove: [] },
+    upstreams: { set: [], remove: [] },
     certificates: { set: ['a.example.com', '*.example.com', ''].map(certificate), remove: [] },
   });
   expect(certificateFor(table, 'a.example.com')?.host).toBe('a.example.com');

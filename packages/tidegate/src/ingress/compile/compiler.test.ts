@@ -8,7 +8,7 @@ const newCompiler = (hosts?: string[]): Compiler =>
 
 const KEY = 'shop/web';
 const rules = { 'a.example.com/': 'web:80' };
-const POOL = 'shop_web_80';
+const UPSTREAM = 'shop_web_80';
 
 const request = (host: string, path = '/') => ({ host, path, headers: {}, secure: false });
 
@@ -24,7 +24,7 @@ describe('in any order', () => {
     () => compiler.put('EndpointSlice', slice('web', { '10.0.0.1': {} })),
   ];
   test.each([[[0, 1, 2]], [[0, 2, 1]], [[1, 0, 2]], [[1, 2, 0]], [[2, 0, 1]], [[2, 1, 0]]])(
-    '%j, the pool gets its endpoints',
+    '%j, the upstream gets its endpoints',
     (order) => {
       const compiler = newCompiler();
       let table = EMPTY_TABLE;
@@ -32,23 +32,25 @@ describe('in any order', () => {
         objects(compiler)[at]?.();
         table = serve(compiler, table);
       }
-      expect(table.pools.get(POOL)).toMatchObject({ endpoints: [{ address: '10.0.0.1', port: 8080 }] });
+      expect(table.upstreams.get(UPSTREAM)).toMatchObject({
+        endpoints: [{ address: '10.0.0.1', port: 8080 }],
+      });
       expect(match(table, request('a.example.com'))).toMatchObject({ kind: 'route' });
     },
   );
 });
 
-test('a pool goes with the last rule that needs it', () => {
+test('an upstream goes with the last rule that needs it', () => {
   const compiler = newCompiler();
   compiler.put('Ingress', ingress({ rules }));
   compiler.put('Ingress', ingress({ name: 'other', rules: { 'b.example.com/': 'web:80' } }));
   let table = serve(compiler);
   compiler.remove('Ingress', KEY);
   table = serve(compiler, table);
-  expect(table.pools.has(POOL)).toBe(true);
+  expect(table.upstreams.has(UPSTREAM)).toBe(true);
   compiler.remove('Ingress', 'shop/other');
   const { delta } = compiler.flush();
-  expect(delta).toMatchObject({ hosts: { remove: ['b.example.com'] }, pools: { remove: [POOL] } });
+  expect(delta).toMatchObject({ hosts: { remove: ['b.example.com'] }, upstreams: { remove: [UPSTREAM] } });
 });
 
 describe('a flush', () => {
@@ -68,14 +70,14 @@ describe('a flush', () => {
     expect(compiler.snapshot().to).toBe(1);
   });
 
-  test('keeps a pool that only moves from one host to another', () => {
+  test('keeps an upstream that only moves from one host to another', () => {
     const compiler = newCompiler();
     compiler.put('Ingress', ingress({ rules }));
     compiler.flush();
     compiler.put('Ingress', ingress({ rules: { 'b.example.com/': 'web:80' } }));
     expect(compiler.flush().delta).toMatchObject({
       hosts: { remove: ['a.example.com'] },
-      pools: { set: [], remove: [] },
+      upstreams: { set: [], remove: [] },
     });
   });
 });
@@ -140,7 +142,7 @@ describe('placement', () => {
     compiler.put('Ingress', ingress({ name: 'elsewhere', rules: { 'b.example.com/x': 'web:80' } }));
     const { delta, outcomes } = compiler.flush();
     expect(delta?.hosts.set.map(({ host }) => host).sort()).toEqual(['', 'a.example.com']);
-    expect(delta?.pools.set.map(({ id }) => id).sort()).toEqual(['shop_all_80', POOL]);
+    expect(delta?.upstreams.set.map(({ id }) => id).sort()).toEqual(['shop_all_80', UPSTREAM]);
     expect(outcomes.set.map(({ ingress: key, hosts }) => ({ key, hosts }))).toEqual([
       { key: KEY, hosts: ['a.example.com'] },
       { key: 'shop/all', hosts: [''] },
@@ -151,17 +153,17 @@ describe('placement', () => {
     const compiler = newCompiler(['a.example.com']);
     compiler.put('Ingress', ingress({ rules: { 'a.example.com/': 'web:80', 'b.example.com/': 'other:80' } }));
     compiler.flush();
-    compiler.place(['a.example.com', 'b.example.com']);
+    compiler.setServedHosts(['a.example.com', 'b.example.com']);
     expect(compiler.flush().delta).toMatchObject({
       hosts: { set: [{ host: 'b.example.com' }], remove: [] },
-      pools: { set: [{ id: 'shop_other_80' }], remove: [] },
+      upstreams: { set: [{ id: 'shop_other_80' }], remove: [] },
     });
-    compiler.place([]);
+    compiler.setServedHosts([]);
     expect(compiler.flush()).toMatchObject({
       delta: { hosts: { remove: ['a.example.com', 'b.example.com'] } },
       outcomes: { remove: [KEY] },
     });
-    compiler.place(undefined);
+    compiler.setServedHosts(undefined);
     expect(compiler.flush().outcomes.set).toMatchObject([{ hosts: ['a.example.com', 'b.example.com'] }]);
   });
 

@@ -2,15 +2,15 @@ import { isDeepStrictEqual } from 'node:util';
 import type { EndpointSlice, Ingress, IngressClass, Secret, Service } from '@tidegate/kube';
 import { wildcardOf } from '../match/index.ts';
 import type { Changes, Delta, HostName } from '../model.ts';
-import type { PoolReference } from './backend.ts';
+import type { UpstreamReference } from './backend.ts';
 import { CertificateTable } from './certificate-table.ts';
 import type { CompiledHost } from './host-routes.ts';
 import { HostTable } from './host-table.ts';
 import type { IngressFacts } from './ingress-facts.ts';
 import { IngressSet } from './ingress-set.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
-import { Placement } from './placement.ts';
-import { PoolTable } from './pool-table.ts';
+import { ServedHosts } from './served-hosts.ts';
+import { UpstreamTable } from './upstream-table.ts';
 import { WantedSecrets } from './wanted-secrets.ts';
 
 /** What routes are made of. */
@@ -43,7 +43,7 @@ export interface Flushed {
 /** How often something was worked out: what a change has cost. */
 export interface Work {
   hosts: number;
-  pools: number;
+  upstreams: number;
   certificates: number;
   outcomes: number;
 }
@@ -55,11 +55,11 @@ interface Input<T> {
 
 /** Takes objects as they come, in any order, and says what changes by them. What it costs depends on the change only. */
 export class Compiler {
-  readonly work: Work = { hosts: 0, pools: 0, certificates: 0, outcomes: 0 };
+  readonly work: Work = { hosts: 0, upstreams: 0, certificates: 0, outcomes: 0 };
   readonly #options: CompilerOptions;
-  readonly #placement: Placement;
+  readonly #servedHosts: ServedHosts;
   readonly #hosts: HostTable;
-  readonly #pools = new PoolTable();
+  readonly #upstreams = new UpstreamTable();
   readonly #certificates: CertificateTable;
   readonly #secrets = new WantedSecrets();
   readonly #ingresses: IngressSet;
@@ -71,9 +71,9 @@ export class Compiler {
 
   constructor(options: CompilerOptions) {
     this.#options = options;
-    this.#placement = new Placement(options.hosts);
-    this.#hosts = new HostTable(this.#placement);
-    this.#certificates = new CertificateTable(this.#hosts, this.#placement);
+    this.#servedHosts = new ServedHosts(options.hosts);
+    this.#hosts = new HostTable(this.#servedHosts);
+    this.#certificates = new CertificateTable(this.#hosts, this.#servedHosts);
     this.#ingresses = new IngressSet(options.classNames, {
       came: (ingress) => this.#came(ingress),
       left: (ingress) => this.#left(ingress),
@@ -88,12 +88,12 @@ export class Compiler {
         remove: (key) => this.#ingresses.removeClass(key),
       },
       Service: {
-        put: (object) => this.#pools.putService(object),
-        remove: (key) => this.#pools.removeService(key),
+        put: (object) => this.#upstreams.putService(object),
+        remove: (key) => this.#upstreams.removeService(key),
       },
       EndpointSlice: {
-        put: (object) => this.#pools.putSlice(object),
-        remove: (key) => this.#pools.removeSlice(key),
+        put: (object) => this.#upstreams.putSlice(object),
+        remove: (key) => this.#upstreams.removeSlice(key),
       },
       Secret: {
         put: (object) => this.#touch(this.#certificates.putSecret(object)),
@@ -112,8 +112,8 @@ export class Compiler {
   }
 
   /** From now on these are the hosts of this router; undefined: all. */
-  place(hosts: Iterable<HostName> | undefined): void {
-    const changed = this.#placement.set(hosts);
+  setServedHosts(hosts: Iterable<HostName> | undefined): void {
+    const changed = this.#servedHosts.set(hosts);
     if (changed === undefined) for (const { key } of this.#ingresses.values()) this.#touched.add(key);
     for (const host of changed ?? this.#hosts.names()) {
       this.#hosts.markDirty(host);
@@ -132,8 +132,8 @@ export class Compiler {
   /** Works out all that has come since the last time. */
   flush(): Flushed {
     const hosts = this.#flushHosts();
-    const pools = this.#pools.flush((_, told) => {
-      this.work.pools++;
+    const upstreams = this.#upstreams.flush((_, told) => {
+      this.work.upstreams++;
       this.#touch(told);
     });
     const certificates = this.#certificates.flush((_, told) => {
@@ -143,10 +143,12 @@ export class Compiler {
     const secrets = this.#flushSecrets();
     const outcomes = this.#flushOutcomes();
     const from = this.#generation;
-    const isSame = [hosts, pools, certificates].every(({ set, remove }) => set.length + remove.length === 0);
+    const isSame = [hosts, upstreams, certificates].every(
+      ({ set, remove }) => set.length + remove.length === 0,
+    );
     if (isSame && from > 0) return { delta: undefined, outcomes, secrets };
     this.#generation++;
-    return { delta: { from, to: this.#generation, hosts, pools, certificates }, outcomes, secrets };
+    return { delta: { from, to: this.#generation, hosts, upstreams, certificates }, outcomes, secrets };
   }
 
   /** Everything as of the last flush. */
@@ -155,7 +157,7 @@ export class Compiler {
       from: 0,
       to: this.#generation,
       hosts: { set: [...this.#hosts.routes()], remove: [] },
-      pools: { set: [...this.#pools.pools()], remove: [] },
+      upstreams: { set: [...this.#upstreams.upstreams()], remove: [] },
       certificates: { set: [...this.#certificates.certificates()], remove: [] },
     };
   }
@@ -184,8 +186,9 @@ export class Compiler {
       this.#touch(this.#hosts.claimants(host));
       this.#certificates.markDirty(host);
     });
-    for (const { after } of compiled) eachUse(after, (pool, key) => this.#pools.use(pool, key));
-    for (const { before } of compiled) eachUse(before, (pool, key) => this.#pools.release(pool, key));
+    for (const { after } of compiled) eachUse(after, (upstream, key) => this.#upstreams.use(upstream, key));
+    for (const { before } of compiled)
+      eachUse(before, (upstream, key) => this.#upstreams.release(upstream, key));
     return changes;
   }
 
@@ -199,7 +202,7 @@ export class Compiler {
 
   #secretsOf(ingress: IngressFacts): Set<string> {
     const isNeeded = (host: HostName): boolean =>
-      this.#placement.hasCertificate(host, this.#hosts.isNamedByRule(host));
+      this.#servedHosts.hasCertificate(host, this.#hosts.isNamedByRule(host));
     const needed = ingress.tls.filter(({ named, hosts }) =>
       named ? hosts.some(isNeeded) : this.#concerns(ingress),
     );
@@ -209,7 +212,7 @@ export class Compiler {
   #flushOutcomes(): Changes<string, Outcome> {
     const set: Outcome[] = [];
     const remove: string[] = [];
-    const tables = { hosts: this.#hosts, pools: this.#pools, certificates: this.#certificates };
+    const tables = { hosts: this.#hosts, upstreams: this.#upstreams, certificates: this.#certificates };
     for (const key of this.#touched) {
       this.work.outcomes++;
       const ingress = this.#ingresses.get(key);
@@ -228,15 +231,17 @@ export class Compiler {
 
   /** Whether something of it is on this router. */
   #concerns({ claims }: IngressFacts): boolean {
-    return !this.#placement.isLimited() || [...claims.keys()].some((host) => this.#placement.hasRoutes(host));
+    return (
+      !this.#servedHosts.isLimited() || [...claims.keys()].some((host) => this.#servedHosts.hasRoutes(host))
+    );
   }
 }
 
 function eachUse(
   host: CompiledHost | undefined,
-  visit: (pool: PoolReference, ingress: string) => void,
+  visit: (upstream: UpstreamReference, ingress: string) => void,
 ): void {
   for (const [ingress, { served }] of host?.shares ?? []) {
-    for (const { pool } of served) visit(pool, ingress);
+    for (const { upstream } of served) visit(upstream, ingress);
   }
 }

@@ -27,16 +27,16 @@ test(`among ${INGRESSES} Ingresses a change costs what it changes`, () => {
   }
   compiler.flush();
 
-  const nothing: Work = { hosts: 0, pools: 0, certificates: 0, outcomes: 0 };
+  const nothing: Work = { hosts: 0, upstreams: 0, certificates: 0, outcomes: 0 };
   const endpoint = () => compiler.put('EndpointSlice', slice('s7', { '10.0.0.1': {}, '10.0.0.2': {} }));
-  expect(costOf(compiler, endpoint)).toEqual({ ...nothing, pools: 1 });
+  expect(costOf(compiler, endpoint)).toEqual({ ...nothing, upstreams: 1 });
   const lost = () => compiler.put('EndpointSlice', slice('s7', {}));
-  expect(costOf(compiler, lost)).toEqual({ ...nothing, pools: 1, outcomes: 1 });
+  expect(costOf(compiler, lost)).toEqual({ ...nothing, upstreams: 1, outcomes: 1 });
   const status = () =>
     compiler.put('Ingress', { ...ingress({ name: 'i7', rules: rules(7) }), status: { loadBalancer: {} } });
   expect(costOf(compiler, status)).toEqual(nothing);
   const moved = () => compiler.put('Ingress', ingress({ name: 'i7', rules: rules(INGRESSES) }));
-  expect(costOf(compiler, moved)).toEqual({ ...nothing, hosts: 2, pools: 1, outcomes: 1 });
+  expect(costOf(compiler, moved)).toEqual({ ...nothing, hosts: 2, upstreams: 1, outcomes: 1 });
   const unused = () => compiler.put('Service', service('unused'));
   expect(costOf(compiler, unused)).toEqual(nothing);
 });

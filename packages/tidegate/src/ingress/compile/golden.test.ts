@@ -7,15 +7,15 @@ import { fileURLToPath } from 'node:url';
 import type { KubeObject } from '@tidegate/kube';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
-import type { Action, Delta, HostRoutes, Pool } from '../model.ts';
+import type { Delta, HostRoutes, RouteAction, Upstream } from '../model.ts';
 import { Compiler, type Flushed, type Inputs } from './compiler.ts';
 
 const DIRECTORY = new URL('./testdata/', import.meta.url);
 
-const whereTo = ({ backends, limits, source: { namespace, name, rule, path } }: Action): string => {
+const whereTo = ({ backends, limits, source: { namespace, name, rule, path } }: RouteAction): string => {
   const from = rule < 0 ? 'defaultBackend' : `rules[${rule}].paths[${path}]`;
   const limited = Object.keys(limits).length === 0 ? '' : ` ${JSON.stringify(limits)}`;
-  return `${backends.map(({ pool }) => pool).join(', ')}${limited} by ${namespace}/${name} ${from}`;
+  return `${backends.map(({ upstream }) => upstream).join(', ')}${limited} by ${namespace}/${name} ${from}`;
 };
 
 const hostInWords = ({ host, namespace, routes, fallback, redirectToHttps }: HostRoutes) => ({
@@ -26,16 +26,16 @@ const hostInWords = ({ host, namespace, routes, fallback, redirectToHttps }: Hos
   ...(fallback && { fallback: whereTo(fallback) }),
 });
 
-const poolInWords = ({ id, protocol, balance, endpoints, problem }: Pool) => ({
+const upstreamInWords = ({ id, protocol, balance, endpoints, problem }: Upstream) => ({
   id,
   how: `${protocol} ${balance}`,
   endpoints: endpoints.map(({ address, port }) => `${address} ${port}`),
   ...(problem && { problem }),
 });
 
-const inWords = ({ hosts, pools }: Delta, { outcomes }: Flushed) => ({
+const inWords = ({ hosts, upstreams }: Delta, { outcomes }: Flushed) => ({
   hosts: hosts.set.map(hostInWords),
-  pools: pools.set.map(poolInWords),
+  upstreams: upstreams.set.map(upstreamInWords),
   outcomes: outcomes.set.map(({ problems, ...outcome }) => ({
     ...outcome,
     ...(problems.length > 0 && {

@@ -1,7 +1,7 @@
 import { comparePrecedence } from '../match/index.ts';
-import type { Action, HostName, HostRoutes, Route } from '../model.ts';
+import type { HostName, HostRoutes, Route, RouteAction } from '../model.ts';
 import type { HostClaim, Wanted } from './ingress-facts.ts';
-import { type Problem, problem } from './problem.ts';
+import { type IngressProblem, ingressProblem } from './ingress-problem.ts';
 
 /** One host as it is served, and what became of everybody who wanted something of it. */
 export interface CompiledHost {
@@ -13,7 +13,7 @@ export interface CompiledHost {
 
 export interface Share {
   readonly served: readonly Wanted<unknown>[];
-  readonly problems: readonly Problem[];
+  readonly problems: readonly IngressProblem[];
 }
 
 /** Whose the host is: the first who named it. All hosts together are nobody's. */
@@ -52,7 +52,7 @@ const DEFAULT_BACKEND = 'The default backend';
 /** Gives everything to the first who wants it. */
 class Division {
   readonly routes: Route[] = [];
-  fallback: Action | undefined;
+  fallback: RouteAction | undefined;
   readonly #host: HostName;
   readonly #holders = new Map<string, HostClaim>();
 
@@ -62,7 +62,7 @@ class Division {
 
   take(claim: HostClaim): Share {
     const served: Wanted<unknown>[] = [];
-    const problems: Problem[] = [];
+    const problems: IngressProblem[] = [];
     const isFree = (what: string, wanted: Wanted<unknown>): boolean => {
       const holder = this.#holders.get(what);
       if (holder === undefined) {
@@ -82,10 +82,10 @@ class Division {
   }
 }
 
-function hostConflict(host: HostName, { field }: HostClaim, oldest: HostClaim | undefined): Problem {
+function hostConflict(host: HostName, { field }: HostClaim, oldest: HostClaim | undefined): IngressProblem {
   const { namespace, key } = oldest?.ingress ?? { namespace: '', key: '' };
   const message = `The host ${host} belongs to namespace ${namespace}: Ingress ${key} named it first. Nothing is served for it from here.`;
-  return problem('HostConflict', field, message);
+  return ingressProblem('HostConflict', field, message);
 }
 
 function pathConflict(
@@ -94,11 +94,11 @@ function pathConflict(
   { field }: Wanted<unknown>,
   loser: HostClaim,
   { ingress: { key } }: HostClaim,
-): Problem {
+): IngressProblem {
   const where = host === '' ? 'all hosts' : host;
   const why =
     key === loser.ingress.key
       ? 'is there twice in this Ingress; the first counts'
       : `is served by Ingress ${key}, which is older`;
-  return problem('PathConflict', field, `${what} of ${where} ${why}.`);
+  return ingressProblem('PathConflict', field, `${what} of ${where} ${why}.`);
 }

@@ -2,18 +2,18 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Changes, HostName, HostRoutes } from '../model.ts';
 import { type CompiledHost, compileHost, ownerOf, type Share } from './host-routes.ts';
 import { compareAge, type HostClaim, type IngressFacts } from './ingress-facts.ts';
-import type { Placement } from './placement.ts';
+import type { ServedHosts } from './served-hosts.ts';
 
 /** Who wants what of which host, and what is served of it. */
 export class HostTable {
-  readonly #placement: Placement;
+  readonly #servedHosts: ServedHosts;
   /** By host, then by the key of the Ingress. */
   readonly #claims = new Map<HostName, Map<string, HostClaim>>();
   readonly #compiled = new Map<HostName, CompiledHost>();
   readonly #dirty = new Set<HostName>();
 
-  constructor(placement: Placement) {
-    this.#placement = placement;
+  constructor(servedHosts: ServedHosts) {
+    this.#servedHosts = servedHosts;
   }
 
   claim({ key, claims }: IngressFacts): void {
@@ -85,7 +85,7 @@ export class HostTable {
 
   #compile(host: HostName): CompiledHost | undefined {
     const claims = this.#oldestFirst(host);
-    return claims.length > 0 && this.#placement.hasRoutes(host) ? compileHost(host, claims) : undefined;
+    return claims.length > 0 && this.#servedHosts.hasRoutes(host) ? compileHost(host, claims) : undefined;
   }
 
   #oldestFirst(host: HostName): HostClaim[] {

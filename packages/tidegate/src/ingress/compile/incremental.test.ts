@@ -118,7 +118,7 @@ class Final {
 
   compile(): Compiler {
     const compiler = newCompiler();
-    if (this.hosts !== undefined) compiler.place(this.hosts);
+    if (this.hosts !== undefined) compiler.setServedHosts(this.hosts);
     for (const { kind, object } of [...this.#objects.values()].flat()) compiler.put(kind, object as never);
     return compiler;
   }
@@ -149,8 +149,10 @@ class Listener {
   }
 
   knows(): unknown {
-    const { hosts, pools, certificates } = this.table;
-    return [hosts, pools, certificates, this.#outcomes, this.#secrets].map((map) => sorted(map.entries()));
+    const { hosts, upstreams, certificates } = this.table;
+    return [hosts, upstreams, certificates, this.#outcomes, this.#secrets].map((map) =>
+      sorted(map.entries()),
+    );
   }
 }
 
@@ -167,9 +169,9 @@ function take<V>(
 const sorted = (entries: Iterable<[string, unknown]>): [string, unknown][] =>
   [...entries].sort(([a], [b]) => (a < b ? -1 : 1));
 
-const stateOf = ({ hosts, pools, certificates }: Delta): unknown[] => [
+const stateOf = ({ hosts, upstreams, certificates }: Delta): unknown[] => [
   sorted(hosts.set.map((value) => [value.host, value])),
-  sorted(pools.set.map((value) => [value.id, value])),
+  sorted(upstreams.set.map((value) => [value.id, value])),
   sorted(certificates.set.map((value) => [value.host, value])),
 ];
 
@@ -183,7 +185,7 @@ test('what comes of many changes is what comes of their result at once', () => {
       for (const step of steps) {
         final.take(step);
         if (step.do === 'flush') listener.hear(compiler);
-        else if (step.do === 'place') compiler.place(step.hosts);
+        else if (step.do === 'place') compiler.setServedHosts(step.hosts);
         else if (step.do === 'put') compiler.put(step.kind, step.object as never);
         else compiler.remove(step.kind, keyOf(step.object));
       }
@@ -193,10 +195,10 @@ test('what comes of many changes is what comes of their result at once', () => {
       atOnce.hear(scratch);
       expect(listener.knows()).toEqual(atOnce.knows());
       expect(stateOf(compiler.snapshot())).toEqual(stateOf(scratch.snapshot()));
-      const { hosts, pools } = atOnce.table;
+      const { hosts, upstreams } = atOnce.table;
       for (const { routes, fallback } of hosts.values()) {
         for (const { backends } of [...routes.map(({ action }) => action), ...(fallback ? [fallback] : [])]) {
-          for (const { pool } of backends) expect(pools.has(pool)).toBe(true);
+          for (const { upstream } of backends) expect(upstreams.has(upstream)).toBe(true);
         }
       }
     }),

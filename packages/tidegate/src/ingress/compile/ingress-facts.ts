@@ -1,10 +1,10 @@
 import { type Ingress, keyOf } from '@tidegate/kube';
 import { SSL_REDIRECT_ANNOTATION } from '../../api/index.ts';
 import { writtenHost, writtenPath } from '../match/index.ts';
-import type { Action, HostName, Route, Source } from '../model.ts';
+import type { HostName, Route, RouteAction, Source } from '../model.ts';
 import { annotationField, readAnnotations, type Wishes } from './annotations.ts';
-import { type PoolReference, poolReference } from './backend.ts';
-import { type Problem, problem } from './problem.ts';
+import { type UpstreamReference, upstreamReference } from './backend.ts';
+import { type IngressProblem, ingressProblem } from './ingress-problem.ts';
 
 /** All that an Ingress says, in the words of the route model, without having looked at anything else. */
 export interface IngressFacts {
@@ -14,7 +14,7 @@ export interface IngressFacts {
   readonly created: number;
   readonly claims: ReadonlyMap<HostName, HostClaim>;
   readonly tls: readonly TlsEntry[];
-  readonly problems: readonly Problem[];
+  readonly problems: readonly IngressProblem[];
 }
 
 /** What an Ingress wants of one host. */
@@ -24,15 +24,15 @@ export interface HostClaim {
   readonly field: string;
   readonly byRule: boolean;
   readonly routes: readonly Wanted<Route>[];
-  readonly fallback?: Wanted<Action>;
+  readonly fallback?: Wanted<RouteAction>;
   readonly redirectToHttps: boolean;
 }
 
-/** Something to be served, and the pool it needs; and where both are written. */
+/** Something to be served, and the upstream it needs; and where both are written. */
 export interface Wanted<T> {
   readonly value: T;
   readonly field: string;
-  readonly pool: PoolReference;
+  readonly upstream: UpstreamReference;
   readonly backendField: string;
 }
 
@@ -55,7 +55,7 @@ export function readIngress(ingress: Ingress): IngressFacts {
   return new Reading(ingress).facts();
 }
 
-type Backend = Parameters<typeof poolReference>[1] & { resource?: { kind: string; name: string } };
+type Backend = Parameters<typeof upstreamReference>[1] & { resource?: { kind: string; name: string } };
 type Rule = NonNullable<NonNullable<Ingress['spec']>['rules']>[number];
 type Path = NonNullable<Rule['http']>['paths'][number];
 
@@ -67,7 +67,7 @@ class Reading {
   readonly #wishes: Wishes;
   readonly #identity: HostClaim['ingress'];
   readonly #claims = new Map<HostName, Draft>();
-  readonly #problems: Problem[];
+  readonly #problems: IngressProblem[];
 
   constructor(ingress: Ingress) {
     this.#ingress = ingress;
@@ -116,7 +116,7 @@ class Reading {
     const written = writtenPath(path, match);
     if (written === undefined) {
       const message = `No request can have the path ${JSON.stringify(path.slice(0, 100))}: write it as it is sent, percent-encoded, beginning with a slash, without query and dot segments.`;
-      this.#problems.push(problem('InvalidPath', `${field}.path`, message));
+      this.#problems.push(ingressProblem('InvalidPath', `${field}.path`, message));
       return undefined;
     }
     const { value: action, ...rest } = this.#readBackend(backend, at, `${field}.backend`);
@@ -127,16 +127,16 @@ class Reading {
     backend: Backend | undefined,
     at: Pick<Source, 'rule' | 'path'>,
     field: string,
-  ): Wanted<Action> {
+  ): Wanted<RouteAction> {
     const { namespace } = this.#identity;
     if (backend?.service === undefined) {
       const message = `Only Services can be backends${backend?.resource ? `, a ${backend.resource.kind} can not` : ''}; requests are answered 503.`;
-      this.#problems.push(problem('ResourceBackend', field, message));
+      this.#problems.push(ingressProblem('ResourceBackend', field, message));
     }
-    const pool = poolReference(namespace, backend, this.#wishes);
+    const upstream = upstreamReference(namespace, backend, this.#wishes);
     const source: Source = { kind: 'Ingress', namespace, name: `${this.#ingress.metadata.name}`, ...at };
-    const value = { backends: [{ pool: pool.id, weight: 1 }], limits: this.#wishes.limits, source };
-    return { value, field, pool, backendField: field };
+    const value = { backends: [{ upstream: upstream.id, weight: 1 }], limits: this.#wishes.limits, source };
+    return { value, field, upstream, backendField: field };
   }
 
   /** Of the hosts that the rules name; of an Ingress without rules, of all hosts. */
@@ -153,7 +153,9 @@ class Reading {
     for (const [host, claim] of this.#claims) claim.redirectToHttps = host !== '';
     if (!this.#claims.has('')) return;
     const message = `${SSL_REDIRECT_ANNOTATION} counts for the rules that name a host: those without are shared with everybody.`;
-    this.#problems.push(problem('InvalidAnnotation', annotationField(SSL_REDIRECT_ANNOTATION), message));
+    this.#problems.push(
+      ingressProblem('InvalidAnnotation', annotationField(SSL_REDIRECT_ANNOTATION), message),
+    );
   }
 
   #readTls(entry: { hosts?: string[]; secretName?: string }, index: number): TlsEntry[] {
@@ -174,7 +176,7 @@ class Reading {
     const host = writtenHost(written);
     if (host === undefined) {
       const message = `${JSON.stringify(written.slice(0, 100))} is no host name: write one as shop.example.com or *.example.com.`;
-      this.#problems.push(problem('InvalidHost', field, message));
+      this.#problems.push(ingressProblem('InvalidHost', field, message));
     }
     return host;
   }

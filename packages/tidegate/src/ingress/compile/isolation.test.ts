@@ -63,8 +63,8 @@ test('whatever is served for a host that bears a name is of one namespace', () =
         const found = match(tableOf(ingresses), { host, path, headers: {}, secure: true });
         if (found.kind !== 'route' || found.host.host === '') return;
         expect(found.action.source.namespace).toBe(found.host.namespace);
-        for (const { pool } of found.action.backends)
-          expect(pool.startsWith(`${found.host.namespace}_`)).toBe(true);
+        for (const { upstream } of found.action.backends)
+          expect(upstream.startsWith(`${found.host.namespace}_`)).toBe(true);
       },
     ),
     { numRuns: 200 },

@@ -3,8 +3,8 @@ import { certificateProblems } from './certificate-problems.ts';
 import type { CertificateTable } from './certificate-table.ts';
 import type { HostTable } from './host-table.ts';
 import type { IngressFacts } from './ingress-facts.ts';
-import type { PoolTable } from './pool-table.ts';
-import { type Problem, problem } from './problem.ts';
+import { type IngressProblem, ingressProblem } from './ingress-problem.ts';
+import type { UpstreamTable } from './upstream-table.ts';
 
 /** What became of an Ingress. */
 export interface Outcome {
@@ -14,19 +14,19 @@ export interface Outcome {
   readonly hosts: readonly HostName[];
   /** How many routes and default backends of it are served. */
   readonly rules: number;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly IngressProblem[];
 }
 
 interface Tables {
   readonly hosts: HostTable;
-  readonly pools: PoolTable;
+  readonly upstreams: UpstreamTable;
   readonly certificates: CertificateTable;
 }
 
 export function outcomeOf(ingress: IngressFacts, tables: Tables, now: number): Outcome {
   const hosts: HostName[] = [];
   const problems = [...ingress.problems];
-  const troubles = new Map<string, Problem>();
+  const troubles = new Map<string, IngressProblem>();
   let rules = 0;
   for (const host of [...ingress.claims.keys()].sort()) {
     const share = tables.hosts.shareOf(host, ingress.key);
@@ -34,10 +34,10 @@ export function outcomeOf(ingress: IngressFacts, tables: Tables, now: number): O
     rules += share.served.length;
     if (share.served.length > 0) hosts.push(host);
     problems.push(...share.problems);
-    for (const { pool, backendField: field } of share.served) {
-      const trouble = tables.pools.troubleOf(pool.id);
+    for (const { upstream, backendField: field } of share.served) {
+      const trouble = tables.upstreams.troubleOf(upstream.id);
       // The default backend is served for several hosts, and told once.
-      if (trouble !== undefined) troubles.set(field, problem(trouble.reason, field, trouble.message));
+      if (trouble !== undefined) troubles.set(field, ingressProblem(trouble.reason, field, trouble.message));
     }
   }
   problems.push(...troubles.values(), ...certificateProblems(ingress, tables.certificates, now));

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Action, Delta, HeaderMatch, HostRoutes, Route } from '../model.ts';
+import type { Delta, HeaderMatch, HostRoutes, Route, RouteAction } from '../model.ts';
 import { explain, type MatchRequest, match } from './match.ts';
 import { comparePrecedence } from './path.ts';
 import { applyDelta, EMPTY_TABLE, type RouteTable } from './table.ts';
 
-const action = (name: string): Action => ({
-  backends: [{ pool: name, weight: 1 }],
+const action = (name: string): RouteAction => ({
+  backends: [{ upstream: name, weight: 1 }],
   limits: {},
   source: { kind: 'Ingress', namespace: 'shop', name, rule: 0, path: 0 },
 });
@@ -29,7 +29,7 @@ const state = (hosts: HostRoutes[]): Delta => ({
   from: 0,
   to: 1,
   hosts: { set: hosts, remove: [] },
-  pools: { set: [], remove: [] },
+  upstreams: { set: [], remove: [] },
   certificates: { set: [], remove: [] },
 });
 
@@ -43,7 +43,7 @@ const request = (at: string | undefined, path = '/', more: Partial<MatchRequest>
   ...more,
 });
 
-const poolOf = (table: RouteTable, asked: MatchRequest): string => {
+const upstreamOf = (table: RouteTable, asked: MatchRequest): string => {
   const found = match(table, asked);
   return found.kind === 'route' ? `${found.host.host}: ${found.action.source.name}` : found.kind;
 };
@@ -68,7 +68,7 @@ describe('hosts', () => {
     ['10.0.0.1', '/', ': fallback of all'],
     ['a..b', '/', 'badRequest'],
     ['a.example.com', '/x/../only', 'badRequest'],
-  ])('%s %s -> %s', (at, path, expected) => expect(poolOf(table, request(at, path))).toBe(expected));
+  ])('%s %s -> %s', (at, path, expected) => expect(upstreamOf(table, request(at, path))).toBe(expected));
 
   test('nothing is found where there is nothing', () => {
     expect(match(EMPTY_TABLE, request('a.example.com'))).toEqual({ kind: 'notFound' });
@@ -87,7 +87,7 @@ test('https where the host wants it', () => {
 test('headers', () => {
   const canary = { name: 'x-canary', value: 'yes' };
   const table = tableOf(host('', [route('/a', 'Prefix', [canary]), route('/', 'Prefix')]));
-  const by = (headers: MatchRequest['headers']): string => poolOf(table, request('x', '/a', { headers }));
+  const by = (headers: MatchRequest['headers']): string => upstreamOf(table, request('x', '/a', { headers }));
   expect(by({ 'x-canary': 'yes' })).toBe(': Prefix /a');
   expect(by({ 'x-canary': ['yes'] })).toBe(': Prefix /a');
   expect(by({ 'x-canary': ['yes', 'no'] })).toBe(': Prefix /');
@@ -157,7 +157,7 @@ const anyHost = fc.constantFrom('x.io', 'a.x.io', 'b.x.io', 'b.a.x.io', 'y.io');
 test('it matches as the documentation says', () => {
   fc.assert(
     fc.property(anyHosts, anyHost, anyPath, (hosts, name, path) => {
-      expect(poolOf(tableOf(...hosts), request(name, path))).toBe(naive(hosts, name, path));
+      expect(upstreamOf(tableOf(...hosts), request(name, path))).toBe(naive(hosts, name, path));
     }),
     { numRuns: 3000 },
   );

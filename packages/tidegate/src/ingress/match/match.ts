@@ -1,4 +1,4 @@
-import type { Action, HeaderMatch, HostName, HostRoutes, Route } from '../model.ts';
+import type { HeaderMatch, HostName, HostRoutes, Route, RouteAction } from '../model.ts';
 import { requestHost, wildcardOf } from './host.ts';
 import { matchesPath, requestPath } from './path.ts';
 import type { RouteTable } from './table.ts';
@@ -16,7 +16,12 @@ export interface MatchRequest {
 
 export type Match =
   /** Without a route it is the fallback of the host. */
-  | { readonly kind: 'route'; readonly host: HostRoutes; readonly route?: Route; readonly action: Action }
+  | {
+      readonly kind: 'route';
+      readonly host: HostRoutes;
+      readonly route?: Route;
+      readonly action: RouteAction;
+    }
   /** To the same place, by https. */
   | { readonly kind: 'redirect'; readonly host: HostRoutes; readonly name: HostName }
   | { readonly kind: 'notFound' }
@@ -27,7 +32,7 @@ export type Step =
   | { readonly kind: 'request'; readonly host: HostName; readonly path: string }
   | { readonly kind: 'host'; readonly host: HostName; readonly found: boolean }
   | { readonly kind: 'route'; readonly host: HostName; readonly route: Route; readonly why: RouteVerdict }
-  | { readonly kind: 'fallback'; readonly host: HostName; readonly action: Action | undefined };
+  | { readonly kind: 'fallback'; readonly host: HostName; readonly action: RouteAction | undefined };
 
 export type RouteVerdict = 'matches' | 'otherPath' | 'otherHeaders';
 

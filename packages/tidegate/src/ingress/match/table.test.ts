@@ -9,7 +9,7 @@ const delta = (from: number, to: number, set: string[], remove: string[] = []): 
   from,
   to,
   hosts: { set: set.map((host) => ({ host, namespace: '', routes: [] })), remove },
-  pools: nothing,
+  upstreams: nothing,
   certificates: nothing,
 });
 
@@ -18,7 +18,7 @@ test('a delta makes another table and leaves the one before alone', () => {
   const two = applyDelta(one, delta(1, 2, ['c'], ['a']));
   expect([...two.hosts.entries()].map(([key]) => key).sort()).toEqual(['b', 'c']);
   expect([...one.hosts.entries()].map(([key]) => key).sort()).toEqual(['a', 'b']);
-  expect(two.pools).toBe(one.pools);
+  expect(two.upstreams).toBe(one.upstreams);
   expect(two.generation).toBe(2);
 });
 

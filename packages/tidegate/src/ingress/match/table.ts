@@ -1,4 +1,4 @@
-import type { Certificate, Changes, Delta, HostName, HostRoutes, Pool, PoolId } from '../model.ts';
+import type { Certificate, Changes, Delta, HostName, HostRoutes, Upstream, UpstreamId } from '../model.ts';
 import { wildcardOf } from './host.ts';
 import { ShardedMap } from './sharded-map.ts';
 
@@ -6,14 +6,14 @@ import { ShardedMap } from './sharded-map.ts';
 export interface RouteTable {
   readonly generation: number;
   readonly hosts: ShardedMap<HostRoutes>;
-  readonly pools: ShardedMap<Pool>;
+  readonly upstreams: ShardedMap<Upstream>;
   readonly certificates: ShardedMap<Certificate>;
 }
 
 export const EMPTY_TABLE: RouteTable = {
   generation: 0,
   hosts: ShardedMap.empty(),
-  pools: ShardedMap.empty(),
+  upstreams: ShardedMap.empty(),
   certificates: ShardedMap.empty(),
 };
 
@@ -35,7 +35,7 @@ export function applyDelta(table: RouteTable, delta: Delta): RouteTable {
   return {
     generation: delta.to,
     hosts: changed(base.hosts, delta.hosts, hostOf),
-    pools: changed(base.pools, delta.pools, idOf),
+    upstreams: changed(base.upstreams, delta.upstreams, idOf),
     certificates: changed(base.certificates, delta.certificates, hostOf),
   };
 }
@@ -53,7 +53,7 @@ function changed<V>(
 }
 
 const hostOf = ({ host }: { host: HostName }): HostName => host;
-const idOf = ({ id }: { id: PoolId }): PoolId => id;
+const idOf = ({ id }: { id: UpstreamId }): UpstreamId => id;
 
 /** What to show a client that asks for `host`: the one for it, else for its wildcard, else for nobody in particular. */
 export function certificateFor({ certificates }: RouteTable, host: HostName): Certificate | undefined {

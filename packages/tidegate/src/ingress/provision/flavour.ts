@@ -1,7 +1,7 @@
 import type { KubeObject } from '@tidegate/kube';
 import type { L7Router } from '../../api/index.ts';
 import type { Identity } from './identity.ts';
-import type { PodSpec } from './where.ts';
+import type { PodSpec } from './scheduling.ts';
 
 export type Container = PodSpec['containers'][number];
 

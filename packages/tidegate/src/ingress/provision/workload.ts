@@ -10,8 +10,8 @@ import {
 import { isOwnProgram } from '../classes/index.ts';
 import { identityOf, selectorOf, workloadOf } from './identity.ts';
 import { ingressNginx } from './ingress-nginx.ts';
+import { type PodSpec, scheduling } from './scheduling.ts';
 import { tidegateRouter } from './tidegate-router.ts';
-import { type PodSpec, placement } from './where.ts';
 
 /** In the order in which they are needed. */
 export function objectsFor(router: L7Router, defaultImage: string): KubeObject[] {
@@ -75,7 +75,7 @@ function deployment(router: L7Router, metadata: KubeObject['metadata'], pod: Pod
       strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
       template: {
         metadata: { labels },
-        spec: { serviceAccountName: metadata.name, ...placement(router), ...pod },
+        spec: { serviceAccountName: metadata.name, ...scheduling(router), ...pod },
       },
     },
   };

@@ -4,8 +4,8 @@ import { INGRESS_FIELD_MANAGER, L7_ROUTERS, type L7Router } from '../../api/inde
 import { type ClassTable, classesOf } from '../classes/index.ts';
 import { classNameOf } from '../compile/index.ts';
 import type { IngressContext } from '../context.ts';
+import type { RoutesByFamily } from '../host-placement/index.ts';
 import type { HostName } from '../model.ts';
-import type { RoutesByFamily } from '../placement/index.ts';
 import { ServedBy } from './served-by.ts';
 
 /** Tells in the status of Ingresses of our classes where they are reached, and takes it back when they are not. */

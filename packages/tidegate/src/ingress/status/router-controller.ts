@@ -22,7 +22,7 @@ import {
 } from '../../api/index.ts';
 import { type ClassTable, isOwnProgram, isWorkloadDriver } from '../classes/index.ts';
 import type { IngressContext } from '../context.ts';
-import type { FamilyRoutes, RoutesByFamily } from '../placement/index.ts';
+import type { FamilyRoutes, RoutesByFamily } from '../host-placement/index.ts';
 import { isMadeFrom, type Made, workloadName, workloadOf } from '../provision/index.ts';
 import { addressesOf } from './addresses.ts';
 import { type Rollout, rolloutOf } from './rollout.ts';

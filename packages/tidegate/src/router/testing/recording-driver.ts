@@ -44,9 +44,9 @@ export class RecordingDriver implements Driver {
     this.calls.push('close');
   }
 
-  /** `address:port` of all pools, by their id. */
+  /** `address:port` of all upstreams, by their id. */
   endpoints(): Record<string, string[]> {
-    const entries = [...this.table.pools.values()].map(({ id, endpoints }) => [
+    const entries = [...this.table.upstreams.values()].map(({ id, endpoints }) => [
       id,
       endpoints.map(({ address, port }) => `${address}:${port}`),
     ]);

@@ -1,6 +1,6 @@
 import { type Ingress, type IngressClass, keyOf, type Secret, type Service } from '@tidegate/kube';
 import type { L7Router } from '../../api/index.ts';
-import { Compiler, classNameOf, type Problem } from '../../ingress/compile/index.ts';
+import { Compiler, classNameOf, type IngressProblem } from '../../ingress/compile/index.ts';
 import {
   applyDelta,
   certificateFor,
@@ -15,7 +15,7 @@ import {
 } from '../../ingress/match/index.ts';
 import { type PoolSight, SlicesOfPool } from './pool-sight.ts';
 import { poolOfRouters } from './standing.ts';
-import { type TracedPool, tracePools } from './traced-pool.ts';
+import { type TracedUpstream, traceUpstreams } from './traced-upstream.ts';
 
 /** All that decides about requests. */
 export interface TraceObjects extends PoolSight {
@@ -45,11 +45,11 @@ export interface Trace {
   steps: readonly Step[];
   match: Match;
   /** Where it may go. */
-  pools: readonly TracedPool[];
+  upstreams: readonly TracedUpstream[];
   /** Shown to who comes by https: the Secret, or undefined for the router's own. */
   secret: string | undefined;
   /** What is wrong with Ingresses that are about this host. */
-  problems: readonly (Problem & { ingress: string })[];
+  problems: readonly (IngressProblem & { ingress: string })[];
   /** Ingresses that name the host, and do not count here. */
   strangers: readonly { ingress: string; why: string }[];
 }
@@ -75,7 +75,7 @@ export function trace(objects: TraceObjects, question: TraceQuestion, now: numbe
     pool,
     steps,
     match,
-    pools: match.kind === 'route' ? tracePools(match.action, table, slices) : [],
+    upstreams: match.kind === 'route' ? traceUpstreams(match.action, table, slices) : [],
     secret: certificateFor(table, names[0] ?? '')?.secret,
     // Without the Secrets nothing can be said about them.
     problems: problems.filter((each) => isAbout(each) && (question.secure || each.about !== 'certificates')),
@@ -88,7 +88,7 @@ function compile(
   slices: SlicesOfPool,
   className: string,
   now: number,
-): { table: RouteTable; problems: (Problem & { ingress: string })[] } {
+): { table: RouteTable; problems: (IngressProblem & { ingress: string })[] } {
   const compiler = new Compiler({ classNames: [className], now: () => now });
   for (const each of classes) compiler.put('IngressClass', each);
   for (const each of ingresses) compiler.put('Ingress', each);

@@ -35,7 +35,7 @@ events {}
 http {
   access_log off;
   lua_package_path "${luaDirectory()}/?.lua;;";
-  ${['hosts', 'pools', 'certificates', 'metrics', 'state'].map((name) => `lua_shared_dict tidegate_${name} 4m;`).join(' ')}
+  ${['hosts', 'upstreams', 'certificates', 'metrics', 'state'].map((name) => `lua_shared_dict tidegate_${name} 4m;`).join(' ')}
   init_by_lua_block {
     local cjson = require "cjson"
     local function file(name, mode) return assert(io.open("${directory}/" .. name, mode)) end

@@ -13,8 +13,8 @@ for method in string.gmatch("GET HEAD OPTIONS PUT DELETE TRACE POST PATCH", "%S+
   KNOWN[method] = true
 end
 
-local function allow_more_tries(pool)
-  local most = math.min(MOST_TRIES, #pool.endpoints) - 1
+local function allow_more_tries(upstream)
+  local most = math.min(MOST_TRIES, #upstream.endpoints) - 1
   if most > 0 and KNOWN[ngx.req.get_method()] then
     balancer.set_more_tries(most)
   end
@@ -23,7 +23,7 @@ end
 local function leave(ctx)
   local name = ctx.endpoint
   failure.note(ctx)
-  if ctx.pool.counted then
+  if ctx.upstream.counted then
     endpoints.ended(name)
   end
   ctx.endpoint = false
@@ -33,7 +33,7 @@ end
 
 -- A connection that was kept may have been closed at the other end just now: then the only endpoint is asked again.
 local function pick(ctx)
-  return endpoints.pick(ctx.pool, ctx.tried) or endpoints.pick(ctx.pool)
+  return endpoints.pick(ctx.upstream, ctx.tried) or endpoints.pick(ctx.upstream)
 end
 
 return function()
@@ -41,11 +41,11 @@ return function()
   if ctx.endpoint then
     leave(ctx)
   else
-    allow_more_tries(ctx.pool)
+    allow_more_tries(ctx.upstream)
   end
   local endpoint = pick(ctx)
   ctx.endpoint = endpoint.name
-  if ctx.pool.counted then
+  if ctx.upstream.counted then
     endpoints.began(endpoint.name)
   end
   local timeouts = ctx.route.timeouts

@@ -31,19 +31,19 @@ local function measure(limit, protocol)
   end
 end
 
-function body.check(route, pool)
+function body.check(route, upstream)
   local length = tonumber(var.content_length)
   local limit = route.max_body_bytes
   if length == nil then
     if limit > 0 and may_be_endless() then
-      measure(limit, pool.protocol)
+      measure(limit, upstream.protocol)
     end
   elseif limit > 0 and length > limit then
     return answer(413)
   elseif length > 0 and length <= SMALL and SENT_AGAIN[ngx.req.get_method()] then
     ngx.req.read_body()
   end
-  if pool.protocol == "https" then
+  if upstream.protocol == "https" then
     return ngx.exec("@https")
   end
 end

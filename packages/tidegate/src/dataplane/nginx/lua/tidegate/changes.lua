@@ -5,7 +5,7 @@ local shared = ngx.shared
 
 local DICTIONARIES = {
   hosts = shared.tidegate_hosts,
-  pools = shared.tidegate_pools,
+  upstreams = shared.tidegate_upstreams,
   certificates = shared.tidegate_certificates,
 }
 

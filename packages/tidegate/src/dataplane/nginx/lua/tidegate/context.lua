@@ -15,15 +15,15 @@ local function address()
   return tonumber(cast("uintptr_t", get_request()))
 end
 
-function context.begin(host, route, pool, counts)
+function context.begin(host, route, upstream, counts)
   local ctx = spare[spares]
   if ctx then
     spare[spares] = nil
     spares = spares - 1
   else
-    ctx = { host = false, route = false, pool = false, counts = false, endpoint = false, tried = false }
+    ctx = { host = false, route = false, upstream = false, counts = false, endpoint = false, tried = false }
   end
-  ctx.host, ctx.route, ctx.pool, ctx.counts = host, route, pool, counts
+  ctx.host, ctx.route, ctx.upstream, ctx.counts = host, route, upstream, counts
   live[address()] = ctx
   return ctx
 end
@@ -43,7 +43,7 @@ function context.finish()
 end
 
 function context.give_back(ctx)
-  ctx.host, ctx.route, ctx.pool, ctx.counts, ctx.endpoint, ctx.tried = false, false, false, false, false, false
+  ctx.host, ctx.route, ctx.upstream, ctx.counts, ctx.endpoint, ctx.tried = false, false, false, false, false, false
   if spares < MOST_SPARES then
     spares = spares + 1
     spare[spares] = ctx

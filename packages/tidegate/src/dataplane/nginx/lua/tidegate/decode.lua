@@ -1,4 +1,4 @@
--- Hosts and pools as workers keep them. Of a host no more than one table: there may be very many of them, and memory
+-- Hosts and upstreams as workers keep them. Of a host no more than one table: there may be very many of them, and memory
 -- that a request touches for the first time in a while is what it spends most of its time on.
 local cjson = require "cjson"
 local settings = require "tidegate.settings"
@@ -15,19 +15,19 @@ local function timeouts_of(limits)
   }
 end
 
--- With one backend the route is the backend, too. Without any that has a weight it has no pool.
+-- With one backend the route is the backend, too. Without any that has a weight it has no upstream.
 local function set_backends(route, said)
   local backends, weight = {}, 0
   for _, backend in ipairs(said) do
     if backend.weight > 0 then
-      backends[#backends + 1] = { pool = backend.pool, weight = backend.weight }
+      backends[#backends + 1] = { upstream = backend.upstream, weight = backend.weight }
       weight = weight + backend.weight
     end
   end
   if backends[2] then
     route.backends, route.weight = backends, weight
   elseif backends[1] then
-    route.pool = backends[1].pool
+    route.upstream = backends[1].upstream
   end
 end
 
@@ -76,19 +76,19 @@ function decode.host(text)
   }
 end
 
-function decode.pool(text, before)
-  local pool = cjson.decode(text)
-  pool.counted = pool.balance == "leastConnections"
-  pool.label = pool.namespace .. "/" .. pool.service
-  for _, endpoint in ipairs(pool.endpoints) do
+function decode.upstream(text, before)
+  local upstream = cjson.decode(text)
+  upstream.counted = upstream.balance == "leastConnections"
+  upstream.label = upstream.namespace .. "/" .. upstream.service
+  for _, endpoint in ipairs(upstream.endpoints) do
     if string.find(endpoint.address, ":", 1, true) then
       endpoint.address = "[" .. endpoint.address .. "]"
     end
     endpoint.name = endpoint.address .. ":" .. endpoint.port
   end
   -- Another start in each worker: together they would all begin with the same endpoint.
-  pool.turn = before and before.turn or math.random(0, 1023)
-  return pool
+  upstream.turn = before and before.turn or math.random(0, 1023)
+  return upstream
 end
 
 return decode

@@ -9,7 +9,7 @@ local var, now, start_time = ngx.var, ngx.now, ngx.req.start_time
 
 local function end_at_endpoint(ctx, status)
   local name = ctx.endpoint
-  if ctx.pool.counted then
+  if ctx.upstream.counted then
     endpoints.ended(name)
   end
   if (status == 502 or status == 504) and failure.is_ours() then
@@ -21,7 +21,7 @@ end
 
 local function name_for_log(ctx)
   var.tidegate_ingress = ctx.host.ingresses[ctx.route.number]
-  var.tidegate_service = ctx.pool and ctx.pool.label or ""
+  var.tidegate_service = ctx.upstream and ctx.upstream.label or ""
 end
 
 return function()

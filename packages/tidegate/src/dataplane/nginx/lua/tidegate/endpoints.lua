@@ -1,4 +1,4 @@
--- Which endpoint of a pool is next, and which are left out for a while because they gave no answer. Each worker goes by
+-- Which endpoint of an upstream is next, and which are left out for a while because they gave no answer. Each worker goes by
 -- what it has seen itself.
 local now = ngx.now
 
@@ -7,7 +7,7 @@ local FIRST_DOWN_SECONDS, LONGEST_DOWN_SECONDS = 1, 10
 
 local endpoints = {}
 
--- By name: what is known of an endpoint outlives changes of its pool, and is the same in all pools.
+-- By name: what is known of an endpoint outlives changes of its upstream, and is the same in all upstreams.
 local down_until, down_for, in_flight = {}, {}, {}
 
 local function is_tried(tried, name)
@@ -32,17 +32,17 @@ local function is_up(name)
 end
 
 -- The first in turn, or the one with the fewest requests. `tried` may be nil.
-local function pick(pool, tried, even_down)
-  local list = pool.endpoints
-  local least = pool.counted
+local function pick(upstream, tried, even_down)
+  local list = upstream.endpoints
+  local least = upstream.counted
   local best, fewest
-  local turn = pool.turn
+  local turn = upstream.turn
   for i = 0, #list - 1 do
     local at = (turn + i) % #list
     local endpoint = list[at + 1]
     if (even_down or is_up(endpoint.name)) and not (tried and is_tried(tried, endpoint.name)) then
       if not least then
-        pool.turn = at + 1
+        upstream.turn = at + 1
         return endpoint
       end
       local busy = in_flight[endpoint.name] or 0
@@ -52,18 +52,18 @@ local function pick(pool, tried, even_down)
     end
   end
   if best then
-    pool.turn = turn + 1
+    upstream.turn = turn + 1
   end
   return best
 end
 
 -- One that may be down is better than none. Nil: all were tried.
-function endpoints.pick(pool, tried)
-  local list = pool.endpoints
+function endpoints.pick(upstream, tried)
+  local list = upstream.endpoints
   if list[2] == nil and not tried then
     return list[1]
   end
-  return pick(pool, tried, false) or pick(pool, tried, true)
+  return pick(upstream, tried, false) or pick(upstream, tried, true)
 end
 
 -- Endpoints that nobody will ask for again: their pods are gone.

@@ -63,7 +63,7 @@ local function services_of(name)
 end
 
 -- The host remembers where its requests are counted.
-function metrics.counts_of(host, pool)
+function metrics.counts_of(host, upstream)
   host = host or NO_HOST
   local services = host.counts
   if services == nil then
@@ -73,7 +73,7 @@ function metrics.counts_of(host, pool)
   if services == NO_ROOM then
     return other
   end
-  local service = pool and pool.label or NOBODY
+  local service = upstream and upstream.label or NOBODY
   return services[service] or new_series(services, host.host, service)
 end
 
@@ -150,7 +150,7 @@ function metrics.print()
   metrics.flush()
   local dict = shared.tidegate_metrics
   local lines = {}
-  for _, name in ipairs { "hosts", "pools", "certificates" } do
+  for _, name in ipairs { "hosts", "upstreams", "certificates" } do
     lines[#lines + 1] = "free\t\t\t" .. name .. "\t" .. shared["tidegate_" .. name]:free_space()
   end
   for _, key in ipairs(dict:get_keys(0)) do

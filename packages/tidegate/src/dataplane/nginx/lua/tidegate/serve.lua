@@ -1,4 +1,4 @@
--- Each request of a client: which route, which pool, may it pass.
+-- Each request of a client: which route, which upstream, may it pass.
 local answer = require "tidegate.answer"
 local body = require "tidegate.body"
 local context = require "tidegate.context"
@@ -11,7 +11,7 @@ local var = ngx.var
 local byte = string.byte
 local STAR = 42
 local find_match, counts_of = match.match, metrics.counts_of
-local known_host, host_of, pool_of, generation_of = tables.known_host, tables.host, tables.pool, tables.generation
+local known_host, host_of, upstream_of, generation_of = tables.known_host, tables.host, tables.upstream, tables.generation
 
 -- What came several times has the value that one gets by joining it.
 local function header_of(name)
@@ -63,13 +63,13 @@ return function(secure)
     return answer(status, host and "https://" .. name .. target)
   end
   local backend = choose(route)
-  local pool = backend.pool and pool_of(backend.pool, generation)
-  context.begin(host, route, pool, counts_of(host, pool))
-  if not pool or pool.endpoints[1] == nil then
+  local upstream = backend.upstream and upstream_of(backend.upstream, generation)
+  context.begin(host, route, upstream, counts_of(host, upstream))
+  if not upstream or upstream.endpoints[1] == nil then
     return answer(503)
   end
-  if pool.protocol == "grpc" then
+  if upstream.protocol == "grpc" then
     return ngx.exec("@grpc")
   end
-  return body.check(route, pool)
+  return body.check(route, upstream)
 end

@@ -10,7 +10,7 @@ local host, known_host = entries.new(shared.tidegate_hosts, decode.host)
 return {
   host = host,
   known_host = known_host,
-  pool = entries.new(shared.tidegate_pools, decode.pool),
+  upstream = entries.new(shared.tidegate_upstreams, decode.upstream),
   generation = function()
     return state:get("generation")
   end,

@@ -25,7 +25,7 @@ const REASONS = {
 export type Reason = keyof typeof REASONS;
 
 /** Told to whoever wrote the Ingress. It is served in spite of it, as far as it can be. */
-export interface Problem {
+export interface IngressProblem {
   readonly reason: Reason;
   /** Who sees only a part of the objects, as the manager does, leaves the others to those who see them. */
   readonly about: 'routes' | 'backends' | 'certificates';
@@ -34,7 +34,7 @@ export interface Problem {
   readonly message: string;
 }
 
-export const problem = (reason: Reason, field: string, message: string): Problem => ({
+export const ingressProblem = (reason: Reason, field: string, message: string): IngressProblem => ({
   reason,
   about: REASONS[reason],
   field,

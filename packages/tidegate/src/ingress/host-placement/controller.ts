@@ -27,7 +27,7 @@ export interface RouteListener {
 }
 
 /** Compiles what is new of a family, and keeps its L7Routers as its hosts need them. */
-export function placementController(
+export function hostPlacementController(
   context: IngressContext,
   classes: ClassTable,
   routesByFamily: RoutesByFamily,

@@ -2,7 +2,7 @@ import { wildcardOf } from '../match/index.ts';
 import type { HostName } from '../model.ts';
 
 /** Which hosts this router is for. Without a list, for all. What is for all hosts together is on every router. */
-export class Placement {
+export class ServedHosts {
   #hosts: ReadonlySet<HostName> | undefined;
   /** Their wildcards: a certificate for one serves the hosts below it, wherever the wildcard itself is served. */
   #wildcards: ReadonlySet<HostName> = new Set();

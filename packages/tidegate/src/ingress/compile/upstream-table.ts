@@ -1,26 +1,26 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type EndpointSlice, keyOf, type Service, SetsByKey, serviceOfSlice } from '@tidegate/kube';
-import type { Changes, Pool, PoolId } from '../model.ts';
-import type { PoolReference } from './backend.ts';
-import { type ResolvedPool, resolvePool } from './pool.ts';
+import type { Changes, Upstream, UpstreamId } from '../model.ts';
+import type { UpstreamReference } from './backend.ts';
+import { type ResolvedUpstream, resolveUpstream } from './upstream.ts';
 
 interface Used {
-  readonly reference: PoolReference;
+  readonly reference: UpstreamReference;
   /** By the key of the Ingress: how often it is served from here. */
   readonly users: Map<string, number>;
-  resolved: ResolvedPool | undefined;
+  resolved: ResolvedUpstream | undefined;
 }
 
-/** Services with their endpoints, and the pools that are wanted of them. Only what is used is looked at. */
-export class PoolTable {
+/** Services with their endpoints, and the upstreams that are wanted of them. Only what is used is looked at. */
+export class UpstreamTable {
   readonly #services = new Map<string, Service>();
   readonly #slices = new Map<string, EndpointSlice>();
   readonly #slicesOfService = new SetsByKey();
-  readonly #pools = new Map<PoolId, Used>();
-  readonly #poolsOfService = new SetsByKey();
-  readonly #dirty = new Set<PoolId>();
+  readonly #upstreams = new Map<UpstreamId, Used>();
+  readonly #upstreamsOfService = new SetsByKey();
+  readonly #dirty = new Set<UpstreamId>();
   /** Not used any more, and still to be told. */
-  readonly #gone = new Set<PoolId>();
+  readonly #gone = new Set<UpstreamId>();
 
   putService(service: Service): void {
     const key = keyOf(service);
@@ -52,47 +52,47 @@ export class PoolTable {
   }
 
   /** Whoever moves from one to another takes the new one before releasing the old: what stays used never goes. */
-  use(reference: PoolReference, ingress: string): void {
+  use(reference: UpstreamReference, ingress: string): void {
     const { id } = reference;
-    const known = this.#pools.get(id);
+    const known = this.#upstreams.get(id);
     const used = known ?? { reference, users: new Map(), resolved: undefined };
     used.users.set(ingress, (used.users.get(ingress) ?? 0) + 1);
     if (known !== undefined) return;
-    this.#pools.set(id, used);
-    this.#poolsOfService.add(serviceOf(reference), id);
+    this.#upstreams.set(id, used);
+    this.#upstreamsOfService.add(serviceOf(reference), id);
     this.#dirty.add(id);
   }
 
-  release({ id }: PoolReference, ingress: string): void {
-    const used = this.#pools.get(id);
+  release({ id }: UpstreamReference, ingress: string): void {
+    const used = this.#upstreams.get(id);
     if (used === undefined) return;
     const left = (used.users.get(ingress) ?? 0) - 1;
     if (left > 0) used.users.set(ingress, left);
     else used.users.delete(ingress);
     if (used.users.size > 0) return;
-    this.#pools.delete(id);
-    this.#poolsOfService.delete(serviceOf(used.reference), id);
+    this.#upstreams.delete(id);
+    this.#upstreamsOfService.delete(serviceOf(used.reference), id);
     this.#dirty.delete(id);
     if (used.resolved !== undefined) this.#gone.add(id);
   }
 
-  troubleOf(id: PoolId): ResolvedPool['trouble'] {
-    return this.#pools.get(id)?.resolved?.trouble;
+  troubleOf(id: UpstreamId): ResolvedUpstream['trouble'] {
+    return this.#upstreams.get(id)?.resolved?.trouble;
   }
 
-  *pools(): Generator<Pool> {
-    for (const { resolved } of this.#pools.values()) if (resolved !== undefined) yield resolved.pool;
+  *upstreams(): Generator<Upstream> {
+    for (const { resolved } of this.#upstreams.values()) if (resolved !== undefined) yield resolved.upstream;
   }
 
-  /** Looks up what may have changed. `note` is told of each pool, and of its users if they hear something new. */
-  flush(note: (id: PoolId, told: Iterable<string>) => void): Changes<PoolId, Pool> {
-    const set: Pool[] = [];
+  /** Looks up what may have changed. `note` is told of each upstream, and of its users if they hear something new. */
+  flush(note: (id: UpstreamId, told: Iterable<string>) => void): Changes<UpstreamId, Upstream> {
+    const set: Upstream[] = [];
     for (const id of this.#dirty) {
-      const used = this.#pools.get(id);
+      const used = this.#upstreams.get(id);
       if (used === undefined) continue;
       const before = used.resolved;
       used.resolved = this.#resolve(used.reference);
-      if (!isDeepStrictEqual(before?.pool, used.resolved.pool)) set.push(used.resolved.pool);
+      if (!isDeepStrictEqual(before?.upstream, used.resolved.upstream)) set.push(used.resolved.upstream);
       note(id, isDeepStrictEqual(before?.trouble, used.resolved.trouble) ? [] : used.users.keys());
     }
     const remove = [...this.#gone];
@@ -101,15 +101,15 @@ export class PoolTable {
     return { set, remove };
   }
 
-  #resolve(reference: PoolReference): ResolvedPool {
+  #resolve(reference: UpstreamReference): ResolvedUpstream {
     const service = serviceOf(reference);
     const slices = [...this.#slicesOfService.get(service)].flatMap((key) => this.#slices.get(key) ?? []);
-    return resolvePool(reference, this.#services.get(service), slices);
+    return resolveUpstream(reference, this.#services.get(service), slices);
   }
 
   #markService(key: string): void {
-    for (const id of this.#poolsOfService.get(key)) this.#dirty.add(id);
+    for (const id of this.#upstreamsOfService.get(key)) this.#dirty.add(id);
   }
 }
 
-const serviceOf = ({ namespace, service }: PoolReference): string => `${namespace}/${service}`;
+const serviceOf = ({ namespace, service }: UpstreamReference): string => `${namespace}/${service}`;

@@ -12,7 +12,7 @@ import {
 import { L7_ROUTERS, type L7Router } from '../api/index.ts';
 import type { Compiler } from '../ingress/compile/index.ts';
 
-interface PlacementOptions {
+interface OwnL7RouterOptions {
   client: KubeClient;
   informers: Informers;
   compiler: Compiler;
@@ -29,17 +29,17 @@ interface PlacementOptions {
 const BACKOFF = { baseMs: 500, maxMs: 30_000 };
 
 /** Which hosts are ours, by our L7Router; and tells there which generation of it is served. */
-export class Placement {
+export class OwnL7Router {
   /** Resolves when there is such a router. */
   readonly known: Promise<void>;
-  readonly #options: PlacementOptions;
+  readonly #options: OwnL7RouterOptions;
   readonly #applier: Applier;
   #router: L7Router | undefined;
   #served: number | undefined;
   #told: number | undefined;
   #telling = false;
 
-  constructor(options: PlacementOptions) {
+  constructor(options: OwnL7RouterOptions) {
     this.#options = options;
     this.#applier = new Applier(options.client, options.agentName);
     const informer = options.informers.for(L7_ROUTERS, { fieldSelector: `metadata.name=${options.router}` });
@@ -74,7 +74,7 @@ export class Placement {
     // Its status changes more often than what it is for.
     if (this.generation === router.metadata.generation) return;
     this.#router = router;
-    compiler.place(router.spec.hosts);
+    compiler.setServedHosts(router.spec.hosts);
     touch('routes');
   }
 

@@ -3,6 +3,6 @@
  * keeps how many rules each host has; plan.ts decides, pure; controller.ts writes it down in the `hosts` of L7Routers,
  * where it stays. The agents of those routers serve what is written there, and nothing else.
  */
-export { placementController } from './controller.ts';
+export { hostPlacementController } from './controller.ts';
 export type { FamilyRoutes } from './family-routes.ts';
 export { RoutesByFamily } from './routes-by-family.ts';

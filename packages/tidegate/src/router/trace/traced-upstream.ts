@@ -1,8 +1,8 @@
 import type { RouteTable } from '../../ingress/match/index.ts';
-import type { Action, Pool } from '../../ingress/model.ts';
+import type { RouteAction, Upstream } from '../../ingress/model.ts';
 import type { SlicesOfPool } from './pool-sight.ts';
 
-export interface TracedPool extends Omit<Pool, 'endpoints'> {
+export interface TracedUpstream extends Omit<Upstream, 'endpoints'> {
   weight: number;
   endpoints: readonly TracedEndpoint[];
 }
@@ -17,16 +17,20 @@ export interface TracedEndpoint {
   why: string | undefined;
 }
 
-/** The pools of an action, with all endpoints of their Services, also those that are not used. */
-export const tracePools = ({ backends }: Action, table: RouteTable, slices: SlicesOfPool): TracedPool[] =>
-  backends.flatMap(({ pool: id, weight }) => {
-    const pool = table.pools.get(id);
-    if (pool === undefined) return [];
-    const { endpoints, ...rest } = pool;
-    return [{ ...rest, weight, endpoints: [...usedOf(pool, slices), ...unusedOf(pool, slices)] }];
+/** The upstreams of an action, with all endpoints of their Services, also those that are not used. */
+export const traceUpstreams = (
+  { backends }: RouteAction,
+  table: RouteTable,
+  slices: SlicesOfPool,
+): TracedUpstream[] =>
+  backends.flatMap(({ upstream: id, weight }) => {
+    const upstream = table.upstreams.get(id);
+    if (upstream === undefined) return [];
+    const { endpoints, ...rest } = upstream;
+    return [{ ...rest, weight, endpoints: [...usedOf(upstream, slices), ...unusedOf(upstream, slices)] }];
   });
 
-function usedOf({ endpoints, namespace, service }: Pool, slices: SlicesOfPool): TracedEndpoint[] {
+function usedOf({ endpoints, namespace, service }: Upstream, slices: SlicesOfPool): TracedEndpoint[] {
   const judged = slices.judged(`${namespace}/${service}`);
   return endpoints.map(({ address, port }) => ({
     address,
@@ -37,7 +41,7 @@ function usedOf({ endpoints, namespace, service }: Pool, slices: SlicesOfPool): 
   }));
 }
 
-function unusedOf({ endpoints, namespace, service }: Pool, slices: SlicesOfPool): TracedEndpoint[] {
+function unusedOf({ endpoints, namespace, service }: Upstream, slices: SlicesOfPool): TracedEndpoint[] {
   const used = new Set(endpoints.map(({ address }) => address));
   return slices
     .judged(`${namespace}/${service}`)

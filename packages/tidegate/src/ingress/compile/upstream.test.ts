@@ -1,18 +1,20 @@
 import type { EndpointSlice, Service } from '@tidegate/kube';
 import { describe, expect, test } from 'vitest';
 import { service, slice } from '../testing/objects.ts';
-import { poolReference } from './backend.ts';
-import { resolvePool } from './pool.ts';
+import { upstreamReference } from './backend.ts';
+import { resolveUpstream } from './upstream.ts';
 
 const reference = (port: { name?: string; number?: number } = { number: 80 }) =>
-  poolReference('shop', { service: { name: 'web', port } }, { protocol: 'http', balance: 'roundRobin' });
+  upstreamReference('shop', { service: { name: 'web', port } }, { protocol: 'http', balance: 'roundRobin' });
 
 const endpoints = (
   of: Service,
   slices: EndpointSlice[],
   port?: { name?: string; number?: number },
 ): string[] =>
-  resolvePool(reference(port), of, slices).pool.endpoints.map((each) => `${each.address}:${each.port}`);
+  resolveUpstream(reference(port), of, slices).upstream.endpoints.map(
+    (each) => `${each.address}:${each.port}`,
+  );
 
 const TERMINATING = { ready: false, serving: true, terminating: true };
 
@@ -76,8 +78,8 @@ describe('ports', () => {
   });
 
   test('of the endpoint are not those of the Service', () => {
-    expect(resolvePool(reference({ number: 8080 }), two, slices)).toMatchObject({
-      pool: { problem: 'noPort', endpoints: [] },
+    expect(resolveUpstream(reference({ number: 8080 }), two, slices)).toMatchObject({
+      upstream: { problem: 'noPort', endpoints: [] },
       trouble: {
         reason: 'PortNotFound',
         message:
@@ -88,7 +90,7 @@ describe('ports', () => {
 
   test('of UDP carry no requests', () => {
     const udp = { ...two, spec: { ports: [{ port: 80, protocol: 'UDP' }] } };
-    expect(resolvePool(reference(), udp, slices).pool.problem).toBe('noPort');
+    expect(resolveUpstream(reference(), udp, slices).upstream.problem).toBe('noPort');
   });
 });
 
@@ -116,21 +118,23 @@ describe('ExternalName', () => {
     'a b',
     '*.example.com',
   ])('%j is refused', (name) => {
-    expect(resolvePool(reference(), external(name), [])).toMatchObject({
-      pool: { problem: 'notSupported', endpoints: [] },
+    expect(resolveUpstream(reference(), external(name), [])).toMatchObject({
+      upstream: { problem: 'notSupported', endpoints: [] },
       trouble: { reason: 'ExternalNameRefused' },
     });
   });
 
   test('a port by name has to be in the Service', () => {
     expect(endpoints(external('example.com', ['http:81']), [], { name: 'http' })).toEqual(['example.com:81']);
-    expect(resolvePool(reference({ name: 'none' }), external('example.com'), []).pool.problem).toBe('noPort');
+    expect(resolveUpstream(reference({ name: 'none' }), external('example.com'), []).upstream.problem).toBe(
+      'noPort',
+    );
   });
 });
 
-test('asked for in another way, a Service is another pool', () => {
+test('asked for in another way, a Service is another upstream', () => {
   const id = (protocol: 'http' | 'https' | 'grpc', balance: 'roundRobin' | 'leastConnections'): string =>
-    poolReference('shop', { service: { name: 'web', port: { name: 'http' } } }, { protocol, balance }).id;
+    upstreamReference('shop', { service: { name: 'web', port: { name: 'http' } } }, { protocol, balance }).id;
   expect(id('http', 'roundRobin')).toBe('shop_web_http');
   expect(id('grpc', 'roundRobin')).toBe('shop_web_http_grpc');
   expect(id('https', 'leastConnections')).toBe('shop_web_http_https_leastConnections');

@@ -10,7 +10,10 @@ const POOL_LABELS = [NODE_POOL_LABEL, NODE_GROUP_LABEL];
  * sees what is in that pool only. Several of them on different nodes, if there are so many; said of a single one too, so
  * that those that run stay when there are more.
  */
-export function placement({ spec: { pool }, metadata }: L7Router): Pick<PodSpec, 'affinity' | 'tolerations'> {
+export function scheduling({
+  spec: { pool },
+  metadata,
+}: L7Router): Pick<PodSpec, 'affinity' | 'tolerations'> {
   const apart = {
     labelSelector: { matchLabels: { [ROUTER_LABEL]: `${metadata.name}` } },
     topologyKey: 'kubernetes.io/hostname',

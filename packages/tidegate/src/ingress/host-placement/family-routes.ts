@@ -1,5 +1,5 @@
 import { type Ingress, type IngressClass, type Secret, type Service, SetsByKey } from '@tidegate/kube';
-import { Compiler, type Outcome, type Problem } from '../compile/index.ts';
+import { Compiler, type IngressProblem, type Outcome } from '../compile/index.ts';
 import type { HostName } from '../model.ts';
 
 /** What the compiler is told of here. Endpoints are for those who carry the bytes. */
@@ -16,7 +16,7 @@ export interface RouteChanges {
   /** Ingresses of which something else is to be told than before. */
   readonly ingresses: ReadonlySet<string>;
   /** What is wrong with Ingresses that was not before. */
-  readonly problems: readonly { readonly ingress: string; readonly problem: Problem }[];
+  readonly problems: readonly { readonly ingress: string; readonly problem: IngressProblem }[];
 }
 
 /** What comes of the Ingresses of a family: how many rules each host has, and what is to be told of each Ingress. */
@@ -81,14 +81,14 @@ export class FamilyRoutes {
       hosts = this.#rules.delete(host) || hosts;
       this.#oldest.delete(host);
     }
-    const problems: { ingress: string; problem: Problem }[] = [];
+    const problems: { ingress: string; problem: IngressProblem }[] = [];
     for (const outcome of outcomes.set) problems.push(...this.#setOutcome(outcome));
     for (const key of outcomes.remove) this.#removeOutcome(key);
     return { hosts, problems, ingresses: new Set([...outcomes.set.map(keyOfOutcome), ...outcomes.remove]) };
   }
 
   /** Returns the problems that are new. */
-  #setOutcome(outcome: Outcome): { ingress: string; problem: Problem }[] {
+  #setOutcome(outcome: Outcome): { ingress: string; problem: IngressProblem }[] {
     const key = outcome.ingress;
     const seen = { ...outcome, problems: outcome.problems.filter(isSeenHere).map(asSeenHere) };
     const known = new Set(this.#outcomes.get(key)?.problems.map(textOf));
@@ -107,13 +107,13 @@ export class FamilyRoutes {
 }
 
 const keyOfOutcome = ({ ingress }: Outcome): string => ingress;
-const textOf = ({ reason, field, message }: Problem): string => [reason, field, message].join('\n');
+const textOf = ({ reason, field, message }: IngressProblem): string => [reason, field, message].join('\n');
 
 /** Secrets of other types are not looked at here. */
-const asSeenHere = (problem: Problem): Problem =>
+const asSeenHere = (problem: IngressProblem): IngressProblem =>
   problem.reason === 'SecretNotFound'
     ? { ...problem, message: `${problem.message} Only those of type kubernetes.io/tls are looked for.` }
     : problem;
 
 /** No endpoints are looked at here. */
-const isSeenHere = ({ reason }: Problem): boolean => reason !== 'NoEndpoints';
+const isSeenHere = ({ reason }: IngressProblem): boolean => reason !== 'NoEndpoints';
