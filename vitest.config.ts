@@ -17,11 +17,11 @@ export default defineConfig({
       { extends: true, test: { name: 'packages', include: ['packages/*/src/**/*.test.ts'], isolate: false } },
       {
         extends: true,
-        // test/kube is run by `npm run test:kube`.
+        // Run by `npm run test:kube` and `npm run test:package`.
         test: {
           name: 'end to end',
           include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, 'test/kube/**'],
+          exclude: [...configDefaults.exclude, 'test/kube/**', 'test/package/**'],
         },
       },
     ],

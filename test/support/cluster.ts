@@ -12,8 +12,11 @@ export class Cluster {
   readonly up: Tidegate;
   readonly kubectl: Kubectl;
 
-  private constructor(state: string, up: Tidegate) {
+  readonly #command: readonly string[] | undefined;
+
+  private constructor(state: string, up: Tidegate, command?: readonly string[]) {
     this.state = state;
+    this.#command = command;
     this.up = up;
     this.kubectl = new Kubectl(join(state, 'kubeconfig'));
   }
@@ -24,18 +27,31 @@ export class Cluster {
 
   /** In a directory that there is already, perhaps with a cluster that was stopped. */
   static async open(state: string, ...options: string[]): Promise<Cluster> {
-    const up = new Tidegate(['up', '--state', state, '--port', '0', ...options]);
+    return Cluster.#open(state, undefined, options);
+  }
+
+  /** With a program that was installed elsewhere: the command that runs it. */
+  static async startWith(command: readonly string[], ...options: string[]): Promise<Cluster> {
+    return Cluster.#open(await mkdtemp(join(tmpdir(), 'tidegate-')), command, options);
+  }
+
+  static async #open(
+    state: string,
+    command: readonly string[] | undefined,
+    options: readonly string[],
+  ): Promise<Cluster> {
+    const up = new Tidegate(['up', '--state', state, '--port', '0', ...options], command);
     await eventually('tidegate up is ready', () => {
       if (!up.running) throw new Stop(`tidegate up ended: ${up.stdout}${up.stderr}`);
       return /^(Ready|Started) in/m.test(up.stdout) || undefined;
     });
-    return new Cluster(state, up);
+    return new Cluster(state, up, command);
   }
 
   /** What another command of the program prints about this cluster. */
   async tidegate(...args: string[]): Promise<string> {
     const [command = '', ...rest] = args;
-    const run = new Tidegate([command, '--state', this.state, ...rest]);
+    const run = new Tidegate([command, '--state', this.state, ...rest], this.#command);
     const { code } = await run.exited;
     if (code !== 0) throw new Error(`tidegate ${args.join(' ')}: exit ${code}: ${run.stdout}${run.stderr}`);
     return run.stdout;

@@ -12,8 +12,10 @@ export class Tidegate {
   stdout = '';
   stderr = '';
 
-  constructor(args: string[]) {
-    this.#child = spawn(process.execPath, [PROGRAM, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  /** `command` is the program to run, for example one that was installed elsewhere. */
+  constructor(args: string[], command: readonly string[] = [process.execPath, PROGRAM]) {
+    const [program = '', ...fixed] = command;
+    this.#child = spawn(program, [...fixed, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child.stdout?.on('data', (chunk: Buffer) => {
       this.stdout += chunk.toString();
     });
