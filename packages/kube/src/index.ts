@@ -66,6 +66,7 @@ export { type Link, pause } from './informer/link.ts';
 export { type Mirror, Reflector } from './informer/reflector.ts';
 export { compareResourceVersions, isOlderVersion, Tombstones } from './informer/resource-version.ts';
 export { type Cache, type IndexFunction, Store } from './informer/store.ts';
+export { isJsonMap, type JsonMap, jsonEqual, mapIn, ownField, setField } from './json.ts';
 export * from './kinds.ts';
 export { LeaderElector, type LeaderOptions, LeadershipLostError } from './leader/leader.ts';
 export { type Logger, silentLogger } from './log.ts';

@@ -2,10 +2,11 @@ import {
   ApiStatusError,
   type Applier,
   type CallOptions,
+  isJsonMap,
   type KubeObject,
   type Resource,
 } from '@tidegate/kube';
-import { isMap, type Path, read, without } from './json.ts';
+import { type Path, read, without } from './json.ts';
 
 export interface Applied {
   /** As it is on the server now. */
@@ -63,7 +64,7 @@ function indexOf(keys: string, list: unknown): string {
   // A key that has its default is not always written down.
   const index = list.findIndex(
     (item) =>
-      isMap(item) &&
+      isJsonMap(item) &&
       wanted.every(([, key, value]) => item[key!] === undefined || JSON.stringify(item[key!]) === value),
   );
   return String(index);

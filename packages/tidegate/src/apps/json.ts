@@ -1,14 +1,12 @@
 /** Reading and changing JSON by path. Nothing is ever changed in place: manifests are shared with caches. */
-export type JsonMap = Record<string, unknown>;
-export type Path = readonly string[];
+import { isJsonMap, type JsonMap } from '@tidegate/kube';
 
-export const isMap = (value: unknown): value is JsonMap =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+export type Path = readonly string[];
 
 /** The map at this place of a document; an empty one when there is none. */
 export const mapAt = (value: unknown, path: Path): JsonMap => {
   const found = read(value, path);
-  return isMap(found) ? found : {};
+  return isJsonMap(found) ? found : {};
 };
 
 export const listAt = (value: unknown, path: Path): readonly unknown[] => {
@@ -20,7 +18,7 @@ export function read(value: unknown, path: Path): unknown {
   let found = value;
   for (const step of path) {
     if (Array.isArray(found)) found = INDEX.test(step) ? found[Number(step)] : undefined;
-    else found = isMap(found) && Object.hasOwn(found, step) ? found[step] : undefined;
+    else found = isJsonMap(found) && Object.hasOwn(found, step) ? found[step] : undefined;
   }
   return found;
 }
@@ -30,7 +28,7 @@ export function write<T>(value: T, path: Path, item: unknown): T {
   const [step, ...rest] = path;
   if (step === undefined) return item as T;
   if (Array.isArray(value)) return value.with(Number(step), write(value[Number(step)], rest, item)) as T;
-  const map: JsonMap = isMap(value) ? value : {};
+  const map: JsonMap = isJsonMap(value) ? value : {};
   return { ...map, [step]: write(map[step], rest, item) } as T;
 }
 
@@ -45,17 +43,4 @@ export function without<T>(value: T, path: Path): T {
   return write(value, parentPath, rest);
 }
 
-/** A JSON pointer (RFC 6901) as a path; undefined when it is none. */
-export function parsePointer(pointer: string): Path | undefined {
-  if (pointer === '') return [];
-  if (!pointer.startsWith('/')) return undefined;
-  return pointer
-    .slice(1)
-    .split('/')
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
-}
-
-export const toPointer = (path: Path): string =>
-  path.map((step) => `/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
-
-export const INDEX = /^(0|[1-9]\d*)$/;
+const INDEX = /^(0|[1-9]\d*)$/;

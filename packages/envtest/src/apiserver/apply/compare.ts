@@ -1,5 +1,5 @@
 /** What differs between two states of an object, as sets of field paths. */
-import { isJsonMap, type JsonMap, jsonEqual } from '../patch/json-value.ts';
+import { isJsonMap, type JsonMap, jsonEqual } from '@tidegate/kube';
 import { everyPath } from './field-paths.ts';
 import { DEDUCED, type FieldType, type ListType, type MapType, type Shape, shapeOf } from './field-type.ts';
 import { type FieldNode, type FieldSet, LEAF, sealed, unionOfNodes } from './fieldset.ts';

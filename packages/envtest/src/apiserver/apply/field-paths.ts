@@ -1,5 +1,5 @@
 /** From a value to the set of its field paths. */
-import { isJsonMap, type JsonMap } from '../patch/json-value.ts';
+import { isJsonMap, type JsonMap } from '@tidegate/kube';
 import { DEDUCED, type FieldType, type ListType, type MapType, shapeOf } from './field-type.ts';
 import { EMPTY, type FieldNode, type FieldSet, LEAF, sealed, withSelf } from './fieldset.ts';
 import { indexItems, itemElement } from './list-item.ts';

@@ -3,12 +3,11 @@
  * Times are the number of the step that set them.
  */
 import { readdirSync, readFileSync } from 'node:fs';
-import type { KubeObject, ManagedFieldsEntry } from '@tidegate/kube';
+import { isJsonMap, type KubeObject, type ManagedFieldsEntry } from '@tidegate/kube';
 import { ApiError } from '@tidegate/serving';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { applyJsonPatch } from '../patch/json-patch.ts';
-import { isJsonMap } from '../patch/json-value.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge.ts';
 import { builtinSchema } from '../schema/builtin.ts';

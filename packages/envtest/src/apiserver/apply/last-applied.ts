@@ -2,8 +2,7 @@
  * `kubectl apply` keeps what it applied in an annotation; `kubectl apply --server-side` (manager `kubectl`) does not
  * need it. Objects move from the first to the second without conflicts, and back, because the server keeps both in step.
  */
-import type { KubeObject } from '@tidegate/kube';
-import { isJsonMap } from '../patch/json-value.ts';
+import { isJsonMap, type KubeObject } from '@tidegate/kube';
 import { compare } from './compare.ts';
 import { claimedPaths } from './field-paths.ts';
 import type { FieldType } from './field-type.ts';

@@ -1,5 +1,5 @@
 /** By which path element an item of a set or of a map-like list is known. */
-import { isJsonMap, type JsonMap } from '../patch/json-value.ts';
+import { isJsonMap, type JsonMap } from '@tidegate/kube';
 import type { ListType } from './field-type.ts';
 import { keyElement, valueElement } from './path-element.ts';
 

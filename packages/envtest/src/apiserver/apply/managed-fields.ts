@@ -1,6 +1,5 @@
 /** Keeps `metadata.managedFields` true to what create, update and patch do. It runs on every write. */
-import type { KubeObject, ManagedFieldsEntry } from '@tidegate/kube';
-import { type JsonMap, jsonEqual } from '../patch/json-value.ts';
+import { type JsonMap, jsonEqual, type KubeObject, type ManagedFieldsEntry } from '@tidegate/kube';
 import type { Schema } from '../schema/types.ts';
 import { type Comparison, compare } from './compare.ts';
 import { type FieldType, objectType } from './field-type.ts';

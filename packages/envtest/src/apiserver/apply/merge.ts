@@ -1,5 +1,5 @@
 /** Lays an applied configuration over a live object. Nothing is removed here; `prune.ts` does that. */
-import { isJsonMap, type JsonMap, setField } from '../patch/json-value.ts';
+import { isJsonMap, type JsonMap, setField } from '@tidegate/kube';
 import { DEDUCED, type FieldType, type ListType, type MapType, shapeOf } from './field-type.ts';
 import { indexItems, itemElement } from './list-item.ts';
 

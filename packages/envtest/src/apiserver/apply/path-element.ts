@@ -2,7 +2,7 @@
  * One step of a field path, in the form fieldsV1 writes it: `f:spec` a field, `k:{"name":"web"}` the list item with
  * these keys, `v:"blue"` the item of a set, `i:3` an index. The text is the identity: equal steps have equal texts.
  */
-import { isJsonMap, jsonEqual } from '../patch/json-value.ts';
+import { isJsonMap, jsonEqual } from '@tidegate/kube';
 
 /** Marks, in fieldsV1, that a path with children is itself a member of the set. */
 export const SELF = '.';

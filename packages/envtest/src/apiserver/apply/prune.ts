@@ -1,5 +1,5 @@
 /** Takes back what a manager applied last time and does not apply any more, unless somebody else owns it too. */
-import { isJsonMap, type JsonMap } from '../patch/json-value.ts';
+import { isJsonMap, type JsonMap } from '@tidegate/kube';
 import { claimedPaths } from './field-paths.ts';
 import { DEDUCED, type FieldType, type ListType, type MapType } from './field-type.ts';
 import {

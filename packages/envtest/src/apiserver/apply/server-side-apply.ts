@@ -1,7 +1,6 @@
 /** Server-side apply: merges a configuration into the live object, and knows whose fields are whose. */
-import { type KubeObject, parseApiVersion } from '@tidegate/kube';
+import { type JsonMap, jsonEqual, type KubeObject, parseApiVersion } from '@tidegate/kube';
 import { ApiError, badRequest } from '@tidegate/serving';
-import { type JsonMap, jsonEqual } from '../patch/json-value.ts';
 import { type Conflict, conflictError } from './conflict.ts';
 import { claimedPaths } from './field-paths.ts';
 import { type FieldType, objectType } from './field-type.ts';

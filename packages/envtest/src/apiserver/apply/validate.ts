@@ -1,6 +1,7 @@
 /** Does an applied configuration fit the schema, as far as merging must know? The texts are those of the real server. */
+
+import { isJsonMap } from '@tidegate/kube';
 import { formatGoSyntax, formatGoValue, goTypeName } from '../patch/go-format.ts';
-import { isJsonMap } from '../patch/json-value.ts';
 import { type FieldType, type ListType, type MapType, type ScalarType, shapeOf } from './field-type.ts';
 import { itemElement } from './list-item.ts';
 import { fieldElement, printElement } from './path-element.ts';

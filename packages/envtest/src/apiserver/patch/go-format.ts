@@ -1,13 +1,11 @@
-/** Values as Go's fmt prints them: the API server's messages hold them, and users search for those messages. */
-
-const isMap = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+/** Formats values as Go's fmt does: messages of the API server contain them, and users search for those messages. */
+import { isJsonMap } from '@tidegate/kube';
 
 /** `%v`: `map[name:web ports:[80 443]]`. */
 export function formatGoValue(value: unknown): string {
   if (value === null || value === undefined) return '<nil>';
   if (Array.isArray(value)) return `[${value.map(formatGoValue).join(' ')}]`;
-  if (!isMap(value)) return String(value);
+  if (!isJsonMap(value)) return String(value);
   const entries = Object.keys(value).sort();
   return `map[${entries.map((key) => `${key}:${formatGoValue(value[key])}`).join(' ')}]`;
 }
@@ -16,7 +14,7 @@ export function formatGoValue(value: unknown): string {
 export function formatGoSyntax(value: unknown): string {
   if (value === null || value === undefined) return 'interface {}(nil)';
   if (Array.isArray(value)) return `[]interface {}{${value.map(formatGoSyntax).join(', ')}}`;
-  if (!isMap(value)) return JSON.stringify(value);
+  if (!isJsonMap(value)) return JSON.stringify(value);
   const entries = Object.keys(value).sort();
   const body = entries.map((key) => `${JSON.stringify(key)}:${formatGoSyntax(value[key])}`).join(', ');
   return `map[string]interface {}{${body}}`;

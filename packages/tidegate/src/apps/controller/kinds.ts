@@ -2,11 +2,11 @@ import {
   type DiscoveredResource,
   type Discovery,
   type GroupVersionKind,
+  isJsonMap,
   type KubeObject,
   UnknownKindError,
 } from '@tidegate/kube';
 import type { EdgeApplication } from '../../api/index.ts';
-import { isMap } from '../json.ts';
 import { kindOf, type ScopeOf } from '../render/scopes.ts';
 
 /** What the cluster says of the kinds that an application has objects of. */
@@ -20,7 +20,7 @@ export class Kinds {
   static async of({ spec }: EdgeApplication, discovery: Discovery): Promise<Kinds> {
     const resources = new Map<string, DiscoveredResource | undefined>();
     for (const manifest of (spec.workloadTemplate?.manifests ?? []) as unknown[]) {
-      const { apiVersion, kind } = isMap(manifest) ? manifest : {};
+      const { apiVersion, kind } = isJsonMap(manifest) ? manifest : {};
       if (typeof apiVersion !== 'string' || typeof kind !== 'string') continue;
       const gvk = kindOf({ apiVersion, kind });
       if (!resources.has(textOf(gvk))) resources.set(textOf(gvk), await find(discovery, gvk));

@@ -1,6 +1,6 @@
-import type { KubeObject } from '@tidegate/kube';
+import { isJsonMap, type KubeObject } from '@tidegate/kube';
 import type { EdgeApplication, ResourceIdentifier } from '../../api/index.ts';
-import { isMap, read } from '../json.ts';
+import { read } from '../json.ts';
 import { editionName } from '../render/names.ts';
 import type { RenderError } from '../render/result.ts';
 import { kindOf } from '../render/scopes.ts';
@@ -35,7 +35,7 @@ function identify(
   kinds: Kinds,
 ): ResourceIdentifier {
   const manifest: unknown = spec.workloadTemplate?.manifests?.[ordinal];
-  const { apiVersion, kind } = isMap(manifest) ? manifest : {};
+  const { apiVersion, kind } = isJsonMap(manifest) ? manifest : {};
   if (typeof apiVersion !== 'string' || typeof kind !== 'string') return { ordinal };
   const object = manifest as KubeObject;
   const { group, version } = kindOf(object);

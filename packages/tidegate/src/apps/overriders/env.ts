@@ -1,12 +1,13 @@
+import { isJsonMap, type JsonMap } from '@tidegate/kube';
 import type { EnvOverrider } from '../../api/index.ts';
-import { isMap, type JsonMap, listAt } from '../json.ts';
+import { listAt } from '../json.ts';
 import { changeContainer, lacking, type Overrider, overrideError } from './overrider.ts';
 
 /** Environment variables of one container, in the order in which they were written. `replace` also adds. */
 export const overrideEnv: Overrider<EnvOverrider> = (object, rule, workload) =>
   changeContainer(object, workload, rule.containerName, (container, at) => {
     const path = [...at, 'env'];
-    const present = listAt(container, ['env']).filter(isMap);
+    const present = listAt(container, ['env']).filter(isJsonMap);
     const names = present.map(({ name }) => String(name));
     const variables = rule.value ?? [];
     const wanted = variables.map(({ name }) => name);

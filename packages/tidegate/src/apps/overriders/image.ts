@@ -1,6 +1,7 @@
 import type { KubeObject } from '@tidegate/kube';
+import { parsePointer } from '@tidegate/kube/patch';
 import type { ImageOverrider } from '../../api/index.ts';
-import { type Path, parsePointer, read, write } from '../json.ts';
+import { type Path, read, write } from '../json.ts';
 import { formatImageName, type ImageName, ImageNameError, parseImageName, parseTag } from './image-name.ts';
 import { changeContainers, type OverrideError, type Overrider, overrideError } from './overrider.ts';
 

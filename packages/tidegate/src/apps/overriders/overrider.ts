@@ -1,5 +1,6 @@
-import type { KubeObject } from '@tidegate/kube';
-import { isMap, type JsonMap, listAt, type Path, toPointer, write } from '../json.ts';
+import { isJsonMap, type JsonMap, type KubeObject } from '@tidegate/kube';
+import { toPointer } from '@tidegate/kube/patch';
+import { listAt, type Path, write } from '../json.ts';
 import type { Workload } from '../render/workloads.ts';
 
 /** Why a rule can not do to an object what it says. Returned, not thrown: it is one of the outcomes. */
@@ -33,7 +34,7 @@ export function changeContainers(
   let changed: KubeObject | undefined;
   for (const list of ['containers', 'initContainers']) {
     for (const [index, container] of listAt(object, [...workload.pod, 'spec', list]).entries()) {
-      if (!isMap(container)) continue;
+      if (!isJsonMap(container)) continue;
       const path = [...workload.pod, 'spec', list, String(index)];
       const result = change(container, path);
       if (result === undefined) continue;

@@ -1,8 +1,8 @@
 /** What golden files do not show: rules that are not about an object, and rules that can not do what they say. */
 
-import type { KubeObject } from '@tidegate/kube';
+import { isJsonMap, type KubeObject } from '@tidegate/kube';
 import { describe, expect, it } from 'vitest';
-import { isMap, read } from '../json.ts';
+import { read } from '../json.ts';
 import { workloadOf } from '../render/workloads.ts';
 import { overrideArgs } from './args.ts';
 import { overrideEnv } from './env.ts';
@@ -45,7 +45,7 @@ function apply<R>(overrider: Overrider<R>, rule: R, to: KubeObject = object): un
 }
 const container = (result: unknown): Record<string, unknown> => {
   const found = read(result, ['spec', 'template', 'spec', 'containers', '0']);
-  if (!isMap(found)) throw new Error(`no container: ${String(result)}`);
+  if (!isJsonMap(found)) throw new Error(`no container: ${String(result)}`);
   return found;
 };
 

@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isJsonMap, type JsonMap } from '@tidegate/kube';
 import type { TolerationsOverrider } from '../../api/index.ts';
-import { isMap, type JsonMap, listAt, write } from '../json.ts';
+import { listAt, write } from '../json.ts';
 import { type Overrider, overrideError } from './overrider.ts';
 
 /** Tolerations of the pods. To remove, what the rule says of a toleration is enough to name it. */
 export const overrideTolerations: Overrider<TolerationsOverrider> = (object, rule, workload) => {
   const path = [...workload.pod, 'spec', 'tolerations'];
-  const present = listAt(object, path).filter(isMap);
+  const present = listAt(object, path).filter(isJsonMap);
   const wanted = rule.value ?? [];
   if (rule.operator === 'add') {
     const added = wanted.filter((one) => !present.some((old) => isDeepStrictEqual(old, one)));

@@ -1,6 +1,5 @@
-import type { KubeObject, ObjectMeta } from '@tidegate/kube';
+import { isJsonMap, type KubeObject, type ObjectMeta } from '@tidegate/kube';
 import type { EdgeApplication } from '../../api/index.ts';
-import { isMap } from '../json.ts';
 import type { RenderError } from './result.ts';
 import { kindOf, type ScopeOf } from './scopes.ts';
 
@@ -57,7 +56,7 @@ function decode(manifest: unknown, namespace: string, scopeOf: ScopeOf): { objec
 }
 
 function problemOf(manifest: unknown): Problem | undefined {
-  if (!isMap(manifest))
+  if (!isJsonMap(manifest))
     return { field: '', message: 'a manifest is an object with apiVersion, kind and metadata' };
   const { apiVersion, kind, metadata } = manifest;
   if (typeof apiVersion !== 'string' || apiVersion === '')
@@ -69,11 +68,11 @@ function problemOf(manifest: unknown): Problem | undefined {
     return { field: '.kind', message: 'say which kind of object it is, such as Deployment' };
   if (Array.isArray(manifest.items) && kind.endsWith('List'))
     return { field: '.kind', message: 'a list is no object: write each of its items as a manifest' };
-  if (!isMap(metadata) || typeof metadata.name !== 'string' || metadata.name === '')
+  if (!isJsonMap(metadata) || typeof metadata.name !== 'string' || metadata.name === '')
     return { field: '.metadata.name', message: 'give the object a name: it is found again by that' };
   for (const field of ['labels', 'annotations']) {
     const map = metadata[field] ?? {};
-    if (!isMap(map) || Object.values(map).some((value) => typeof value !== 'string'))
+    if (!isJsonMap(map) || Object.values(map).some((value) => typeof value !== 'string'))
       return {
         field: `.metadata.${field}`,
         message: `${field} are text: put numbers and true or false in quotes`,

@@ -1,6 +1,6 @@
-import type { KubeObject } from '@tidegate/kube';
+import { isJsonMap, type KubeObject } from '@tidegate/kube';
 import { EDGE_APPLICATION_LABEL, EDITION_LABEL } from '../../api/index.ts';
-import { isMap, listAt, mapAt, type Path, read, write } from '../json.ts';
+import { listAt, mapAt, type Path, read, write } from '../json.ts';
 import { editionName } from './names.ts';
 import type { Requirement, Target } from './targets.ts';
 import type { Workload } from './workloads.ts';
@@ -47,7 +47,7 @@ const merge = (object: KubeObject, path: Path, entries: Record<string, unknown>)
 
 /** A selector that is not there is for the server to complain about: ours alone would take pods from others. */
 function hasSelector(object: KubeObject, { selector }: Workload): boolean {
-  if (selector === 'none' || !isMap(read(object, ['spec', 'selector']))) return false;
+  if (selector === 'none' || !isJsonMap(read(object, ['spec', 'selector']))) return false;
   return selector === 'given' || read(object, ['spec', 'manualSelector']) === true;
 }
 
@@ -73,7 +73,7 @@ function withAffinity(object: KubeObject, podSpec: Path, requirements: readonly 
     'requiredDuringSchedulingIgnoredDuringExecution',
     'nodeSelectorTerms',
   ];
-  const written = listAt(object, path).filter(isMap);
+  const written = listAt(object, path).filter(isJsonMap);
   const terms = (written.length === 0 ? [{}] : written).map((term) => ({
     ...term,
     matchExpressions: [...listAt(term, ['matchExpressions']), ...requirements],

@@ -1,7 +1,7 @@
+import type { JsonMap } from '@tidegate/kube';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compose, difference } from './difference.ts';
-import type { JsonMap } from './json-map.ts';
 import { merge, STATUS_MERGE_KEYS } from './merge.ts';
 
 const scalar = fc.oneof(fc.integer({ min: 0, max: 3 }), fc.constantFrom('a', 'b'), fc.boolean());

@@ -7,7 +7,7 @@
  * server would merge: several addresses of a node share one type, and the order of a pod's addresses has a meaning.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { isJsonMap, type JsonMap, mapAt } from './json-map.ts';
+import { isJsonMap, type JsonMap, mapIn } from '@tidegate/kube';
 import { STATUS_MERGE_KEYS } from './merge.ts';
 
 /** Lists of which the node owns some items, and others own others. */
@@ -74,7 +74,7 @@ const itemsBy = (key: string, list: unknown[]): Map<unknown, JsonMap> =>
 
 /** The fields that a write to the status, or to a lease, may change. */
 export function writable(object: JsonMap, part: 'status' | 'spec'): JsonMap {
-  const { labels, annotations } = mapAt(object, 'metadata');
+  const { labels, annotations } = mapIn(object, 'metadata');
   return {
     metadata: {
       ...(labels === undefined ? {} : { labels }),

@@ -1,6 +1,5 @@
-import type { KubeObject, Resource, Target } from '@tidegate/kube';
+import type { JsonMap, KubeObject, Resource, Target } from '@tidegate/kube';
 import type { ResourceRequest } from '@tidegate/serving';
-import type { JsonMap } from './json-map.ts';
 
 interface EntryBase {
   resource: Resource;

@@ -1,10 +1,9 @@
 /** What becomes of events that a node makes or adds to without the API server. */
 import { randomInt, randomUUID } from 'node:crypto';
-import { apiVersionOf, type KubeObject, type ObjectMeta } from '@tidegate/kube';
+import { apiVersionOf, type JsonMap, type KubeObject, type ObjectMeta } from '@tidegate/kube';
 import { badRequest, type ResourceRequest } from '@tidegate/serving';
 import { compose } from './difference.ts';
 import type { EventEntry } from './entry.ts';
-import type { JsonMap } from './json-map.ts';
 import { merge } from './merge.ts';
 
 type CreatedEvent = KubeObject & { metadata: ObjectMeta & { name: string } };

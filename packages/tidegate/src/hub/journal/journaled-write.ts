@@ -1,6 +1,7 @@
 /** Which writes of a node are kept while the cloud is away, and what each of them makes of its object. */
 
-import { type KubeObject, PATCH_TYPES } from '@tidegate/kube';
+import { isJsonMap, type JsonMap, type KubeObject, mapIn, PATCH_TYPES } from '@tidegate/kube';
+import { applyMergePatch } from '@tidegate/kube/patch';
 import {
   type ApiError,
   badRequest,
@@ -11,7 +12,6 @@ import {
 } from '@tidegate/serving';
 import { unavailable } from '../unavailable.ts';
 import { writable } from './difference.ts';
-import { isJsonMap, type JsonMap, mapAt } from './json-map.ts';
 import { merge, STATUS_MERGE_KEYS } from './merge.ts';
 
 export type WriteKind = 'status' | 'lease' | 'event';
@@ -57,7 +57,7 @@ export function written(
   const part = partOf(kind);
   if (request.info.verb === 'patch') {
     const patch = patchOf(request);
-    const { uid = current.metadata.uid } = mapAt(patch, 'metadata');
+    const { uid = current.metadata.uid } = mapIn(patch, 'metadata');
     if (uid !== current.metadata.uid) throw otherUid(request.info, current, uid);
     const strategic = mediaType(request.contentType) === PATCH_TYPES.strategic;
     return patched(current, writable(patch, part), strategic);
@@ -72,8 +72,10 @@ export function written(
 export function patched(current: KubeObject, patch: JsonMap, strategic = true): KubeObject {
   const result: KubeObject = { ...current };
   for (const [part, change] of Object.entries(patch)) {
-    const keys = strategic && part === 'status' ? STATUS_MERGE_KEYS : {};
-    if (isJsonMap(change)) result[part] = merge(mapAt(current, part), change, keys);
+    if (!isJsonMap(change)) continue;
+    const before = mapIn(current, part);
+    const keys = part === 'status' ? STATUS_MERGE_KEYS : {};
+    result[part] = strategic ? merge(before, change, keys) : applyMergePatch(before, change);
   }
   return result;
 }

@@ -1,10 +1,12 @@
 /**
- * Merging a patch of a node's or pod's status, an event or a lease into the object: a merge patch, and where the lists of
- * the patch have a merge key a strategic merge patch with its directives.
+ * Predicts what the API server makes of a patch of a node's or pod's status, an event or a lease. Patches are merged with
+ * the code that the embedded API server uses, so both come to the same result.
  */
-import { isJsonMap, type JsonMap } from './json-map.ts';
+import { isJsonMap, type JsonMap } from '@tidegate/kube';
+import { applyStrategicMergePatch, type FieldStrategy, StrategicMergeError } from '@tidegate/kube/patch';
+import { badRequest } from '@tidegate/serving';
 
-/** Lists that are merged by the value of one field, by their names. */
+/** The merge key of each list that is merged, by the name of the list. */
 export type MergeKeys = Readonly<Record<string, string>>;
 
 /** The lists in the status of nodes and pods that the API server merges; it replaces all others. */
@@ -16,82 +18,23 @@ export const STATUS_MERGE_KEYS: MergeKeys = {
   resourceClaimStatuses: 'name',
 };
 
-const DIRECTIVE = '$patch';
-const RETAIN_KEYS = '$retainKeys';
-const ORDER = '$setElementOrder/';
-
-/** What the patch does not reach is shared with the result; null takes a field away. */
+/**
+ * Applies a strategic merge patch. The keys are those of lists directly in the target, not of nested ones.
+ *
+ * A list with `$patch: replace` keeps the order of the patch: several addresses of a node can share one type, and the API
+ * server would group them by type.
+ */
 export function merge(target: JsonMap, patch: JsonMap, keys: MergeKeys = {}): JsonMap {
-  if (patch[DIRECTIVE] === 'delete') return {};
-  if (patch[DIRECTIVE] === 'replace') return withoutOrders(patch) as JsonMap;
-  const merged = retained(target, patch[RETAIN_KEYS]);
-  for (const [field, value] of Object.entries(patch)) {
-    if (field.startsWith('$')) continue;
-    if (value === null) delete merged[field];
-    else
-      setField(
-        merged,
-        field,
-        mergeValue(merged[field], value, Object.hasOwn(keys, field) ? keys[field] : ''),
-      );
+  const strategyOf = (known: MergeKeys | undefined, field: string): FieldStrategy<MergeKeys> | undefined => {
+    if (known === undefined || !Object.hasOwn(known, field)) return undefined;
+    return { action: isReplaced(patch[field]) ? 'replace' : 'merge', mergeKey: known[field] };
+  };
+  try {
+    return applyStrategicMergePatch(target, patch, strategyOf, keys);
+  } catch (error) {
+    throw error instanceof StrategicMergeError ? badRequest(error.message) : error;
   }
-  for (const [field, order] of Object.entries(patch)) {
-    const list = merged[field.slice(ORDER.length)];
-    const key = keys[field.slice(ORDER.length)];
-    if (field.startsWith(ORDER) && key !== undefined && Array.isArray(list) && Array.isArray(order))
-      setField(merged, field.slice(ORDER.length), inOrder(list, order, key));
-  }
-  return merged;
 }
 
-function mergeValue(current: unknown, value: unknown, key: string | undefined): unknown {
-  if (isJsonMap(value)) return merge(isJsonMap(current) ? current : {}, value);
-  if (!Array.isArray(value)) return value;
-  if (key === undefined || key === '') return withoutOrders(value);
-  return mergeList(Array.isArray(current) ? current : [], value, key);
-}
-
-function mergeList(current: unknown[], changes: unknown[], key: string): unknown[] {
-  const isOrder = (item: unknown): boolean => isJsonMap(item) && Object.hasOwn(item, DIRECTIVE);
-  const replaces = changes.some((item) => isJsonMap(item) && item[DIRECTIVE] === 'replace');
-  if (replaces) return changes.filter((item) => !isOrder(item)).map(withoutOrders);
-  const merged = [...current];
-  for (const change of changes) {
-    if (!isJsonMap(change)) continue;
-    const at = merged.findIndex((item) => isJsonMap(item) && item[key] === change[key]);
-    const item = merged[at];
-    if (change[DIRECTIVE] === 'delete') {
-      if (at >= 0) merged.splice(at, 1);
-    } else if (isJsonMap(item)) merged[at] = merge(item, change);
-    else merged.push(withoutOrders(change));
-  }
-  return merged;
-}
-
-function retained(target: JsonMap, names: unknown): JsonMap {
-  if (!Array.isArray(names)) return { ...target };
-  return Object.fromEntries(Object.entries(target).filter(([field]) => names.includes(field)));
-}
-
-/** Items that the order does not name come last, as they stood. */
-function inOrder(list: unknown[], order: unknown[], key: string): unknown[] {
-  const idOf = (item: unknown): unknown => (isJsonMap(item) ? item[key] : undefined);
-  const places = new Map(order.map((item, place) => [idOf(item), place]));
-  const placeOf = (item: unknown): number => places.get(idOf(item)) ?? order.length;
-  return list.toSorted((a, b) => placeOf(a) - placeOf(b));
-}
-
-/** A value that has nothing to merge with, as it is stored. */
-function withoutOrders(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutOrders);
-  if (!isJsonMap(value)) return value;
-  const plain: JsonMap = {};
-  for (const [field, child] of Object.entries(value))
-    if (child !== null && !field.startsWith('$')) setField(plain, field, withoutOrders(child));
-  return plain;
-}
-
-/** Also for the name `__proto__`, which an assignment would take for something else. */
-function setField(map: JsonMap, field: string, value: unknown): void {
-  Object.defineProperty(map, field, { value, writable: true, enumerable: true, configurable: true });
-}
+const isReplaced = (list: unknown): boolean =>
+  Array.isArray(list) && list.some((item) => isJsonMap(item) && item.$patch === 'replace');

@@ -7,10 +7,10 @@ import {
   isNotFound,
   type KubeClient,
   type KubeObject,
+  mapIn,
   type Target,
 } from '@tidegate/kube';
 import type { Entry, EventPatchEntry, NewEventEntry, StateEntry } from './entry.ts';
-import { mapAt } from './json-map.ts';
 
 /** Anything but `sent`: the API server will never take it. */
 export type Outcome = 'sent' | { reason: 'gone' | 'replaced' | 'refused'; error?: unknown };
@@ -56,7 +56,7 @@ async function sendStatus(
   signal: AbortSignal,
 ): Promise<Outcome> {
   const { uid } = object.metadata;
-  const body = { ...patch, metadata: { ...mapAt(patch, 'metadata'), uid } };
+  const body = { ...patch, metadata: { ...mapIn(patch, 'metadata'), uid } };
   try {
     await client.patch(resource, { ...target, subresource: 'status' }, 'strategic', body, {
       signal,
@@ -86,7 +86,7 @@ async function sendLease(
     const { uid, resourceVersion } = now.metadata;
     if (uid !== object.metadata.uid) return { reason: 'replaced' };
     if (renewedAt(now) >= renewedAt(object)) return 'sent';
-    const body = { ...patch, metadata: { ...mapAt(patch, 'metadata'), uid, resourceVersion } };
+    const body = { ...patch, metadata: { ...mapIn(patch, 'metadata'), uid, resourceVersion } };
     try {
       await client.patch(resource, target, 'strategic', body, { signal });
       return 'sent';
@@ -99,7 +99,7 @@ async function sendLease(
 
 /** Milliseconds; a lease that was never renewed is older than every other. */
 function renewedAt(lease: KubeObject): number {
-  const { renewTime } = mapAt(lease, 'spec');
+  const { renewTime } = mapIn(lease, 'spec');
   const time = typeof renewTime === 'string' ? Date.parse(renewTime) : Number.NaN;
   return Number.isNaN(time) ? Number.NEGATIVE_INFINITY : time;
 }

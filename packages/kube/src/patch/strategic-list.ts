@@ -1,29 +1,27 @@
 /**
- * Merging two lists of a strategic merge patch: scalars as sets, maps by their merge key. The items of the patch keep
- * the patch's order, those only the server knows keep theirs, and the two are interleaved along the server's order.
+ * Merges two lists of a strategic merge patch: scalars as sets, maps by their merge key. Items that the patch names keep
+ * the order of the patch, the others keep the order they have on the server, and the two are interleaved along the
+ * server's order.
  */
-import type { Schema } from '../schema/types.ts';
-import { formatGoValue, goTypeName } from './go-format.ts';
-import { isJsonMap, type JsonMap } from './json-value.ts';
+import { isJsonMap, type JsonMap } from '../json.ts';
 import { adopt, PATCH } from './strategic-directives.ts';
-import { badArgumentType, listOfLists, noMergeKey, strategicError } from './strategic-errors.ts';
+import { StrategicMergeError } from './strategic-error.ts';
 
-/** Merges one map of a list; given by the caller, since maps contain lists contain maps. */
-export type MergeMap = (original: JsonMap, patch: JsonMap, schema: Schema | undefined) => JsonMap;
+/** Merges one map of a list. It is passed in because maps contain lists, which contain maps. */
+export type MergeItem = (original: JsonMap, patch: JsonMap) => JsonMap;
 
 export function mergeList(
   original: unknown[],
   patch: unknown[],
   mergeKey: string,
-  items: Schema | undefined,
-  mergeMap: MergeMap,
+  mergeItem: MergeItem,
 ): unknown[] {
   if (original.length === 0 && patch.length === 0) return original;
   if (!elementsAreMaps(original, patch)) {
     const merged = [...new Set([...original, ...patch])];
     return inOrder(merged, patch, original, '');
   }
-  if (mergeKey === '') throw strategicError('cannot merge lists without merge key for struct');
+  if (mergeKey === '') throw new StrategicMergeError({ type: 'no merge key for list' });
   const { kept, changes } = followItemDirectives(original as JsonMap[], patch as JsonMap[], mergeKey);
   const merged = [...kept];
   for (const change of changes) {
@@ -31,7 +29,7 @@ export function mergeList(
     const at = merged.findIndex((item) => item[mergeKey] === key);
     const current = merged[at];
     if (current === undefined) merged.push(adopt(change) as JsonMap);
-    else merged[at] = mergeMap(current, change, items);
+    else merged[at] = mergeItem(current, change);
   }
   return inOrder(merged, changes, kept, mergeKey);
 }
@@ -41,7 +39,7 @@ export const deleteFromList = (current: unknown[], values: unknown[]): unknown[]
   return current.filter((item) => !gone.has(item));
 };
 
-/** Obeys `$patch` inside list items. Items without it are the changes that are left to merge. */
+/** Follows `$patch` inside list items. The changes are the items without it, which are still to be merged. */
 function followItemDirectives(
   original: JsonMap[],
   patch: JsonMap[],
@@ -65,11 +63,9 @@ function followItemDirectives(
         replace = true;
         break;
       case 'merge':
-        throw strategicError('merging lists cannot yet be specified in the patch');
+        throw new StrategicMergeError({ type: 'list merge directive' });
       default:
-        throw strategicError(
-          `unknown patch type: ${formatGoValue(item[PATCH])} in map: ${formatGoValue(item)}`,
-        );
+        throw new StrategicMergeError({ type: 'unknown $patch', value: item[PATCH], map: item });
     }
   }
   return replace ? { kept: adopt(changes) as JsonMap[], changes: [] } : { kept, changes };
@@ -84,7 +80,7 @@ interface Reordering {
   mergeContents: () => unknown[];
 }
 
-/** A list with `$setElementOrder`: that order wins over the patch's, which wins over the server's. */
+/** Merges a list with `$setElementOrder`: that order wins over the patch's, which wins over the server's. */
 export function reorderList({ current, change, order, mergeKey, mergeContents }: Reordering): unknown[] {
   requireSameOrder(change ?? [], order, mergeKey);
   const merged = mergeContents();
@@ -101,9 +97,7 @@ function requireSameOrder(patch: unknown[], order: unknown[], mergeKey: string):
     if (identityOf(pending[next], mergeKey) === identityOf(item, mergeKey)) next++;
   }
   if (next === pending.length) return;
-  throw strategicError(
-    `The order in patch list:\n${formatGoValue(patch)}\n doesn't match $setElementOrder list:\n${formatGoValue(order)}\n`,
-  );
+  throw new StrategicMergeError({ type: 'order mismatch', patch, order });
 }
 
 /** Items named by `patchOrder` in that order, the others in the server's, interleaved by the server's order. */
@@ -152,23 +146,33 @@ function inOrder(
 
 const identityOf = (item: unknown, mergeKey: string): unknown => {
   if (mergeKey === '') return item;
-  if (!isJsonMap(item)) throw badArgumentType({}, item);
+  if (!isJsonMap(item)) throw new StrategicMergeError({ type: 'wrong type', expected: 'map', actual: item });
   return keyOf(item, mergeKey);
 };
 
 function keyOf(item: JsonMap, mergeKey: string): unknown {
-  if (!Object.hasOwn(item, mergeKey)) throw noMergeKey(item, mergeKey);
+  if (!Object.hasOwn(item, mergeKey)) {
+    throw new StrategicMergeError({ type: 'no merge key in item', item, mergeKey });
+  }
   return item[mergeKey];
 }
 
 /** All elements must be of one type, and not lists. */
 function elementsAreMaps(...lists: unknown[][]): boolean {
   const [first, ...rest] = lists.flat();
-  if (first === undefined) throw strategicError('no elements in any of the given slices');
-  if (Array.isArray(first)) throw listOfLists();
-  const type = goTypeName(first);
-  if (rest.some((item) => goTypeName(item) !== type)) {
-    throw strategicError(`list element types are not identical: ${formatGoValue(lists)}`);
+  if (first === undefined) throw new StrategicMergeError({ type: 'no items' });
+  if (Array.isArray(first)) throw new StrategicMergeError({ type: 'list of lists' });
+  const type = typeOf(first);
+  if (rest.some((item) => typeOf(item) !== type)) {
+    throw new StrategicMergeError({ type: 'mixed item types', lists });
   }
   return isJsonMap(first);
+}
+
+/** Go decodes whole numbers and fractions into different types, and a list may hold only one of them. */
+function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'list';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'fraction';
+  return typeof value;
 }

@@ -1,25 +1,29 @@
-/** The fields of a strategic merge patch that are orders, not data. */
-import { isJsonMap, type JsonMap, setField } from './json-value.ts';
-import { badPatchFormat } from './strategic-errors.ts';
+/** The fields of a strategic merge patch that are instructions, not data. */
+import { isJsonMap, type JsonMap, setField } from '../json.ts';
+import { StrategicMergeError } from './strategic-error.ts';
 
 export const PATCH = '$patch';
 export const RETAIN_KEYS = '$retainKeys';
 
-/** Directives that stand beside the list they speak of: `$setElementOrder/containers`. */
+/** Directives that appear next to the list they concern: `$setElementOrder/containers`. */
 const PARALLEL = { delete: '$deleteFromPrimitiveList', order: '$setElementOrder' } as const;
 
 export const isParallelListDirective = (key: string, directive: keyof typeof PARALLEL): boolean =>
   key.startsWith(PARALLEL[directive]);
 
+/** The name of the list that a parallel directive concerns. */
 export function directiveTarget(key: string, directive: keyof typeof PARALLEL): string {
   const prefix = `${PARALLEL[directive]}/`;
   if (!key.startsWith(prefix)) {
-    throw badPatchFormat(directive === 'delete' ? 'primitive list' : 'setElementOrder list');
+    throw new StrategicMergeError({ type: 'invalid directive', directive: PARALLEL[directive] });
   }
   return key.slice(prefix.length);
 }
 
-/** A value that has nothing to merge with, as it is stored: no nulls, no directives. undefined: do not store it. */
+/**
+ * The stored form of a value that has nothing to merge with: without nulls and directives. Undefined means that nothing is
+ * stored, because the value is itself an instruction to delete.
+ */
 export function adopt(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(adopt).filter((item) => item !== undefined);
   if (!isJsonMap(value)) return value;

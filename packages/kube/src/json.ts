@@ -1,9 +1,12 @@
-/** Narrowing and comparing plain JSON. */
+/** Narrowing, comparing and changing values that came out of a JSON parser. */
+
+/** A JSON object whose fields are not known. */
 export type JsonMap = Record<string, unknown>;
 
 export const isJsonMap = (value: unknown): value is JsonMap =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** Deep equality of JSON values. The order of fields does not matter, the order of list items does. */
 export function jsonEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
@@ -16,6 +19,7 @@ function listsEqual(a: unknown[], b: unknown[]): boolean {
   return true;
 }
 
+/** Compares without building lists of keys: API servers compare every object on every write. */
 function mapsEqual(a: object, b: object): boolean {
   const left = a as JsonMap;
   const right = b as JsonMap;
@@ -28,7 +32,20 @@ function mapsEqual(a: object, b: object): boolean {
   return extra === 0;
 }
 
-/** Sets a field even when its name is `__proto__`: object names and label keys come from clients. */
+/** The map in this field; an empty map when the field holds anything else. */
+export function mapIn(map: JsonMap, name: string): JsonMap {
+  const value = ownField(map, name);
+  return isJsonMap(value) ? value : {};
+}
+
+/** The value of a field; undefined for fields that every object inherits, such as `constructor`. */
+export const ownField = (map: JsonMap, name: string): unknown =>
+  Object.hasOwn(map, name) ? map[name] : undefined;
+
+/**
+ * Sets a field whatever its name is. Names come from clients, and a plain assignment to `__proto__` would replace the
+ * prototype of the map instead.
+ */
 export function setField(map: JsonMap, name: string, value: unknown): void {
   if (name === '__proto__') {
     Object.defineProperty(map, name, { value, enumerable: true, configurable: true, writable: true });
