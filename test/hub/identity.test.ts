@@ -26,11 +26,11 @@ import {
 } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { approvalController } from '../../packages/tidegate/src/approval/index.ts';
+import { Access } from '../../packages/tidegate/src/hub/access/access.ts';
+import type { Action } from '../../packages/tidegate/src/hub/access/decisions.ts';
 import { ClientCredentials } from '../../packages/tidegate/src/hub/certificates/client-credentials.ts';
 import { openServingCertificate } from '../../packages/tidegate/src/hub/certificates/serving-certificate.ts';
-import { Access } from '../../packages/tidegate/src/hub/identity/access.ts';
 import { Authenticator } from '../../packages/tidegate/src/hub/identity/authenticator.ts';
-import type { Action } from '../../packages/tidegate/src/hub/identity/decisions.ts';
 import type { BearerIdentity, Identity } from '../../packages/tidegate/src/hub/identity/identity.ts';
 import { eventually } from '../manager/support.ts';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';

@@ -51,7 +51,7 @@ async function openViews(): Promise<void> {
     node: admin,
     nodeName: 'edge',
     client: (credentials) => new KubeClient({ ...admin.config, credentials }),
-    link,
+    upstream: link,
     clock: systemClock,
     random: Math.random,
     log: silentLogger,

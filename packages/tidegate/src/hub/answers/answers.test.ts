@@ -9,7 +9,7 @@ import {
 } from '@tidegate/kube';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { hiding, NO_FILTERS } from '../views/projection/testing.ts';
+import { hiding, NO_FILTERS } from '../projections/testing.ts';
 import { FakeView } from '../views/testing.ts';
 import { sharedFrames } from './frames.ts';
 import { AnsweringServer, Reader, textOf, until } from './testing/answering-server.ts';

@@ -1,7 +1,6 @@
 import { apiVersionOf, type KubeObject } from '@tidegate/kube';
 import { ApiError, partialMetadata, type Representation } from '@tidegate/serving';
-import { objectOf } from '../views/item.ts';
-import type { View, ViewItem } from '../views/view.ts';
+import { objectOf, type View, type ViewItem } from '../views/index.ts';
 
 /** What is sent of an object: its bytes as they are, or a generic form of it. */
 export type Form = 'whole' | { readonly partialMetadata: string };

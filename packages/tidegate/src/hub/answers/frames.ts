@@ -1,6 +1,6 @@
 import type { ApiError } from '@tidegate/serving';
-import type { EventType, Projection, ProjectionEvent } from '../views/projection/index.ts';
-import type { ViewItem } from '../views/view.ts';
+import type { EventType, Projection, ProjectionEvent } from '../projections/index.ts';
+import type { ViewItem } from '../views/index.ts';
 import { bytesIn, type Form, typeIn } from './forms.ts';
 
 const FRAME_END = Buffer.from('}\n');

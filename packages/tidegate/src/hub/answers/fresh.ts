@@ -1,6 +1,6 @@
 import type { Clock } from '@tidegate/kube';
 import { tooLargeResourceVersion } from '@tidegate/serving';
-import type { Hold } from '../views/projection/index.ts';
+import type { Hold } from '../projections/index.ts';
 
 /** As long as API servers wait for their own cache. */
 const LONGEST_WAIT_MS = 3_000;

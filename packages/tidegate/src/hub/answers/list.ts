@@ -6,7 +6,7 @@ import {
   listTooOld,
   type Representation,
 } from '@tidegate/serving';
-import type { Hold, Projection } from '../views/projection/index.ts';
+import type { Hold, Projection } from '../projections/index.ts';
 import { bytesIn, type Form, formOf, objectIn, typeIn } from './forms.ts';
 import { fresh } from './fresh.ts';
 

@@ -1,5 +1,5 @@
 import type { Exchange, Representation } from '@tidegate/serving';
-import type { ViewItem } from '../views/view.ts';
+import type { ViewItem } from '../views/index.ts';
 import { bytesIn, formOf, objectIn } from './forms.ts';
 
 const NEWLINE = Buffer.from('\n');

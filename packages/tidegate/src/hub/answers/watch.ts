@@ -6,7 +6,7 @@ import {
   type WatchOptions,
   watchTimeoutMs,
 } from '@tidegate/serving';
-import type { Hold, ProjectionEvent } from '../views/projection/index.ts';
+import type { Hold, ProjectionEvent } from '../projections/index.ts';
 import { type Form, formOf } from './forms.ts';
 import { bookmarkFrame, errorFrame, frameOf, sharedFrames } from './frames.ts';
 import { fresh } from './fresh.ts';

@@ -11,7 +11,7 @@ import {
   type Random,
   requestCertificate,
 } from '@tidegate/kube';
-import { nodeUser } from '../identity/identity.ts';
+import { nodeUser } from '../identity/index.ts';
 import { RenewedCertificate } from './renewed-certificate.ts';
 
 export interface ClientCredentialsOptions {

@@ -11,7 +11,7 @@ import {
   SERVICES,
 } from '@tidegate/kube';
 import { clusterAddressesOf, KUBELET_SERVING, KUBERNETES_NAMES } from '../../approval/index.ts';
-import { nodeUser } from '../identity/identity.ts';
+import { nodeUser } from '../identity/index.ts';
 import { RenewedCertificate } from './renewed-certificate.ts';
 
 export interface ServingCertificateOptions {

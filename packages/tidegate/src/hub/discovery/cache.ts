@@ -2,16 +2,14 @@ import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { type Clock, type Logger, sleep, systemClock } from '@tidegate/kube';
-import { unauthorized } from '@tidegate/serving';
-import { credentialOf } from '../identity/credential.ts';
-import type { Identity } from '../identity/identity.ts';
-import type { Call } from '../traffic/call.ts';
-import { unavailable } from '../unavailable.ts';
+import { type Exchange, unauthorized } from '@tidegate/serving';
+import { credentialOf, type Identity } from '../identity/index.ts';
 import {
   type ForwardedAnswer,
   type RequestHeaders,
   type Upstream,
   UpstreamUnavailable,
+  unavailable,
 } from '../upstream/index.ts';
 import { contentOf, type Document, documentOf } from './document.ts';
 import { type DocumentMap, Documents } from './documents.ts';
@@ -27,7 +25,13 @@ export interface DiscoveryOptions {
   tokens?: { accepted(token: string): void; rejected(token: string): void };
 }
 
-type DocumentCall = Pick<Call, 'exchange' | 'url' | 'identity' | 'signal'>;
+/** A request for a path that is not a resource. */
+interface DocumentCall {
+  readonly exchange: Exchange;
+  readonly url: URL;
+  readonly identity: Identity;
+  readonly signal: AbortSignal;
+}
 
 interface Question {
   path: string;

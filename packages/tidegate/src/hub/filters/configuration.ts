@@ -5,7 +5,7 @@
 
 import type { ConfigMap, Logger } from '@tidegate/kube';
 import { HUB_CONFIG_MAP } from '../../api/index.ts';
-import type { View } from '../views/view.ts';
+import type { View } from '../views/index.ts';
 import type { Filter } from './filter.ts';
 import type { ComponentChanges, FilterSettings, Filters } from './filters.ts';
 

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { compareResourceVersions, type KubeObject } from '@tidegate/kube';
 import type { NodeGroup, NodePool, PoolKind } from '../../api/index.ts';
 import { scopeMetadata } from '../../scope/index.ts';
-import type { View, ViewChange, ViewItem } from '../views/view.ts';
+import type { View, ViewChange, ViewItem } from '../views/index.ts';
 import type { DependencyListener, FilterContext } from './filter.ts';
 import { PoolMembership, type PoolState } from './membership.ts';
 

@@ -5,7 +5,8 @@ import { KubeClient, type KubeObject, type Logger, Metrics, silentLogger } from 
 import { FakeServer, type ReceivedRequest, VirtualClock } from '@tidegate/kube/testing';
 import { type ResourceRequest, requestInfo } from '@tidegate/serving';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Journal, type WriteRequest } from './index.ts';
+import { Journal } from './journal.ts';
+import type { WriteRequest } from './journaled-write.ts';
 
 const STRATEGIC = 'application/strategic-merge-patch+json';
 const MERGE = 'application/merge-patch+json';

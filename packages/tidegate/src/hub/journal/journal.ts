@@ -10,7 +10,7 @@ import {
   systemClock,
 } from '@tidegate/kube';
 import { alreadyExists, type ResourceRequest } from '@tidegate/serving';
-import { unavailable } from '../unavailable.ts';
+import { unavailable } from '../upstream/index.ts';
 import { compose, difference, writable } from './difference.ts';
 import { type EntrySummary, type EventEntry, placeOf, type StateEntry, summaryOf } from './entry.ts';
 import { added, createdEvent, patchedEvent } from './event.ts';

@@ -10,7 +10,7 @@ import {
   invalid,
   type ResourceRequest,
 } from '@tidegate/serving';
-import { unavailable } from '../unavailable.ts';
+import { unavailable } from '../upstream/index.ts';
 import { writable } from './difference.ts';
 import { merge, STATUS_MERGE_KEYS } from './merge.ts';
 

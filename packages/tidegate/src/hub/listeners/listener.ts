@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Clock, ConfigError } from '@tidegate/kube';
-import type { Entrance } from '../identity/authenticator.ts';
+import type { Entrance } from '../identity/index.ts';
 
 export interface NamedEntrance extends Entrance {
   readonly name: 'http' | 'https' | 'socket';

@@ -3,7 +3,7 @@ import { createServer as createSecureServer } from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { SecureContextOptions } from 'node:tls';
 import type { Clock, KeyPair, Logger } from '@tidegate/kube';
-import type { CertificateSource } from '../certificates/source.ts';
+import type { CertificateSource } from '../certificates/index.ts';
 import { HubInterface } from './hub-interface.ts';
 import {
   Listener,

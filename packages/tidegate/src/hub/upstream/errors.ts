@@ -1,7 +1,9 @@
-/** No API server gave an answer. The link is away, as far as this request can tell. */
+import { ApiError } from '@tidegate/serving';
+
+/** No API server answered this request. */
 export class UpstreamUnavailable extends Error {
   readonly code = 'UPSTREAM_UNAVAILABLE';
-  /** The request went out before the connection broke: it may have been carried out. */
+  /** The request was sent before the connection broke, so it may have taken effect. */
   readonly sent: boolean;
 
   constructor(message: string, options: { sent: boolean; cause?: unknown }) {
@@ -11,7 +13,17 @@ export class UpstreamUnavailable extends Error {
   }
 }
 
-/** What an error says, also where it only stands for several others. */
+/**
+ * Client libraries wait this long before each of their ten retries. A user of kubectl should not wait for minutes to see
+ * the error.
+ */
+const RETRY_AFTER_SECONDS = 1;
+
+/** 503: the request needs an API server, and none is reachable. */
+export const unavailable = (message: string, cause?: unknown): ApiError =>
+  new ApiError(503, 'ServiceUnavailable', message, { retryAfterSeconds: RETRY_AFTER_SECONDS }, cause);
+
+/** The message of an error, or the messages of all errors in an AggregateError. */
 export function describeError(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(describeError).join('; ');
   return error instanceof Error ? error.message : String(error);

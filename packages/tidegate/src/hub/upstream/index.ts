@@ -11,7 +11,7 @@
  * The kit's clients (`Upstream.client`) go the same way, each over a Lane of its own.
  */
 export type { LbMode } from './choose.ts';
-export { UpstreamUnavailable } from './errors.ts';
+export { UpstreamUnavailable, unavailable } from './errors.ts';
 export type { ForwardedAnswer, UpstreamCredential } from './forward.ts';
 export type { RequestHeaders } from './headers.ts';
 export { HEALTH_TIMINGS, type HealthTimings } from './health.ts';

@@ -22,7 +22,7 @@ export interface FollowOptions {
   clock: Clock;
   random: Random;
   log: Logger;
-  link: Link;
+  upstream: Link;
   mostBytes: number;
   confirm(view: MemoryView, list: readonly ViewItem[], signal: AbortSignal): Promise<boolean>;
   onRelist(): void;
@@ -40,7 +40,7 @@ export async function follow(
   options: FollowOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { clock, random, log, link, mostBytes, confirm, onRelist, onFollowing } = options;
+  const { clock, random, log, upstream, mostBytes, confirm, onRelist, onFollowing } = options;
   const { resource } = view.key;
   const checkSize = (bytes: number): void => {
     if (bytes > mostBytes) throw new ViewTooLargeError(qualifiedName(resource), mostBytes);
@@ -75,7 +75,7 @@ export async function follow(
     clock,
     random,
     log,
-    link,
+    link: upstream,
     resumeFrom: view.resourceVersion || undefined,
     initialState: 'list',
     confirm: (list, signal) => confirm(view, list, signal),

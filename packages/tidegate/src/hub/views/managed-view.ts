@@ -12,9 +12,9 @@ export type Lend = () => { client: KubeClient; giveBack(): Promise<void> };
 
 export interface ManagedViewOptions extends Omit<FollowOptions, 'onFollowing'> {
   clock: Clock;
-  link: Link;
+  upstream: Link;
   /** By which it is followed. */
-  settledLink: Link;
+  settledUpstream: Link;
   log: Logger;
   storage: ViewStorage;
   /** Whoever follows a view sees an object go. */
@@ -147,7 +147,7 @@ export class ManagedView {
     release();
   }
 
-  linkChanged(): void {
+  upstreamChanged(): void {
     this.#hope();
   }
 
@@ -202,14 +202,16 @@ export class ManagedView {
   /** Tells those who wait for the first state whether there is a point in it. */
   #hope(): void {
     if (!this.#loaded || this.#view?.state !== 'empty') return;
-    const away = this.#options.link.online ? undefined : new NothingStoredError(this.key.resource.resource);
+    const away = this.#options.upstream.online
+      ? undefined
+      : new NothingStoredError(this.key.resource.resource);
     this.#view.despair(this.#refusal?.why ?? away);
   }
 
   async #follow(view: MemoryView, lend: Lend, signal: AbortSignal): Promise<void> {
     await this.#loading;
     if (signal.aborted) return;
-    const { log, onGone, settledLink: link } = this.#options;
+    const { log, onGone, settledUpstream: upstream } = this.#options;
     const { client, giveBack } = lend();
     const onFollowing = (): void => {
       this.#refusals = 0;
@@ -217,7 +219,7 @@ export class ManagedView {
     const unsubscribe = view.subscribe((changes) => {
       for (const { type, item } of changes) if (type === 'delete') onGone(item.key);
     });
-    const options = { ...this.#options, link, onFollowing };
+    const options = { ...this.#options, upstream, onFollowing };
     const refusal: unknown = await follow(view, client, options, signal).catch((error) => error);
     unsubscribe();
     if (refusal !== undefined && !signal.aborted) this.#refused(view, asError(refusal), lend);

@@ -41,17 +41,17 @@ class Follower {
 }
 
 async function perform(rig: ViewsRig, follower: Follower, step: Step): Promise<unknown> {
-  const { server, link } = rig;
+  const { server, upstream } = rig;
   switch (step.do) {
     case 'put':
       return server.put(step.name, { value: step.value });
     case 'remove':
       return server.remove(step.name);
     case 'cut':
-      link.turn(false);
+      upstream.turn(false);
       return server.drop();
     case 'mend':
-      return link.turn(true);
+      return upstream.turn(true);
     case 'drop':
       return server.drop();
     case 'end':
@@ -76,7 +76,7 @@ async function perform(rig: ViewsRig, follower: Follower, step: Step): Promise<u
 
 /** What was done last arrives last: once it is there, nothing else is on its way. */
 async function catchUp(rig: ViewsRig, { view }: Follower): Promise<void> {
-  rig.link.turn(true);
+  rig.upstream.turn(true);
   const { metadata } = rig.server.put('last');
   const arrived = (): boolean => view.get('default/last')?.resourceVersion === metadata.resourceVersion;
   await rig.until(arrived, 1_000);
@@ -96,7 +96,7 @@ it('a view ends up equal to the API server, and so does the story that its chang
         expect(Object.fromEntries(shown)).toEqual(wanted);
         expect(Object.fromEntries(follower.told)).toEqual(wanted);
         expect(rig.reported).toEqual([]);
-        rig.link.turn(false);
+        rig.upstream.turn(false);
         await rig.restart();
         const { view } = rig.views.shared(WIDGETS);
         await view.ready(new AbortController().signal);

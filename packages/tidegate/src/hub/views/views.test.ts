@@ -31,7 +31,7 @@ describe('views', () => {
     await rig.end();
     expect(rig.clock.pending).toBe(0);
     expect(rig.openClients).toBe(0);
-    expect(rig.link.listeners).toBe(0);
+    expect(rig.upstream.listeners).toBe(0);
   });
 
   const listRequests = (): number =>
@@ -98,7 +98,7 @@ describe('views', () => {
     rig.server.put('b');
     const before = rig.views.shared(WIDGETS);
     await rig.until(() => before.view.state === 'following');
-    rig.link.turn(false);
+    rig.upstream.turn(false);
     rig.server.drop();
     await rig.restart();
     const { view } = rig.views.shared(WIDGETS);
@@ -109,7 +109,7 @@ describe('views', () => {
     view.subscribe((changes) => told.push(...changes.map(({ type, item }) => `${type} ${item.key}`)));
     rig.server.remove('a');
     rig.server.put('c');
-    rig.link.turn(true);
+    rig.upstream.turn(true);
     await rig.until(() => told.length === 2);
     expect(told).toEqual(['delete default/a', 'put default/c']);
     expect(listRequests()).toBe(1);
@@ -122,23 +122,23 @@ describe('views', () => {
     await rig.until(() => view.state === 'following');
     const told: string[] = [];
     view.subscribe((changes) => told.push(...changes.map(({ type, item }) => `${type} ${item.key}`)));
-    rig.link.turn(false);
+    rig.upstream.turn(false);
     rig.server.drop();
     rig.server.remove('a');
     rig.server.put('c');
     rig.server.compact();
-    rig.link.turn(true);
+    rig.upstream.turn(true);
     await rig.until(() => view.state === 'following' && told.length === 2, 100);
     expect(told).toEqual(['put default/c', 'delete default/a']);
     expect(await counted('tidegate_hub_view_relists_total')).toBe(2);
   });
 
   it('say so when the link is away and nothing is stored', async () => {
-    rig.link.turn(false);
+    rig.upstream.turn(false);
     const { view } = rig.views.private(keyOfView(app), bearer('one'));
     await expect(view.ready(soon())).rejects.toThrow('can not be reached');
     rig.server.put('a');
-    rig.link.turn(true);
+    rig.upstream.turn(true);
     await view.ready(soon());
     expect(names(view)).toEqual(['a']);
   });
@@ -148,7 +148,7 @@ describe('views', () => {
     const { view } = rig.views.private(keyOfView(app), bearer('one'));
     const ready = view.ready(soon());
     await rig.until(() => rig.server.requests.length === 1);
-    rig.link.turn(false);
+    rig.upstream.turn(false);
     await expect(ready).rejects.toThrow('can not be reached');
   });
 
@@ -290,7 +290,7 @@ describe('views', () => {
       const list = keyOfView(app, { namespace: 'default' });
       await rig.views.store(list, listOf('110', widget('a', '105', { value: 1 })));
       await rig.views.rememberObject(app, WIDGETS, widget('a', '105', { value: 1 }));
-      rig.link.turn(false);
+      rig.upstream.turn(false);
       const { view } = rig.views.private(list, bearer('one'));
       await view.ready(soon());
       await rig.views.overlay(app, WIDGETS, widget('a', '105', { value: 2 }));

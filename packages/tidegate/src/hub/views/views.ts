@@ -24,7 +24,7 @@ import { itemOf, objectOf } from './item.ts';
 import { type Lend, ManagedView, type ManagedViewOptions } from './managed-view.ts';
 import { showViews, type ViewCounters, viewCounters } from './metrics.ts';
 import { type CompleteList, PageAssembler } from './pages.ts';
-import { SettledLink } from './settled-link.ts';
+import { SettledUpstream } from './settled-upstream.ts';
 import { type ViewRecord, ViewStorage } from './storage.ts';
 import type { View, ViewItem, ViewKey } from './view.ts';
 import { groupOf, idOf, isComplete, NODE, reaches, SHARED, sharedKey, singleKey } from './view-key.ts';
@@ -36,7 +36,7 @@ export interface ViewsOptions {
   node: KubeClient;
   nodeName: string;
   client(credentials: CredentialSource): KubeClient;
-  link: Link;
+  upstream: Link;
   clock: Clock;
   random: Random;
   log: Logger;
@@ -93,7 +93,7 @@ export class Views {
   readonly #counters: ViewCounters;
   readonly #pages: PageAssembler;
   /** For those that tell where endpoints are. */
-  readonly #settledLink: SettledLink;
+  readonly #settledUpstream: SettledUpstream;
   readonly #views = new Map<string, ManagedView>();
   /** Those that one identity has of one resource. */
   readonly #groups = new Map<string, Set<ManagedView>>();
@@ -101,7 +101,7 @@ export class Views {
   readonly #closing = new AbortController();
 
   private constructor(options: ViewsOptions, storage: ViewStorage) {
-    const { node: client, nodeName, log, link, metrics } = options;
+    const { node: client, nodeName, log, upstream, metrics } = options;
     this.#options = options;
     this.#storage = storage;
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
@@ -111,10 +111,10 @@ export class Views {
     const onDoubt = (key: ViewKey): void => this.#counters.doubted.inc(labelsOf(key));
     const knownUid = (): Promise<string | undefined> => this.#uidOfNode();
     this.#guard = wipeGuard({ client, nodeName, knownUid, log, onDoubt });
-    this.#settledLink = new SettledLink(link, options.clock);
+    this.#settledUpstream = new SettledUpstream(upstream, options.clock);
     this.#release = [
-      () => this.#settledLink.close(),
-      link.onChange(() => this.#linkChanged()),
+      () => this.#settledUpstream.close(),
+      upstream.onChange(() => this.#upstreamChanged()),
       showViews(metrics, () => this.#views.values()),
     ];
   }
@@ -256,13 +256,13 @@ export class Views {
   }
 
   #optionsFor(key: ViewKey, onForgotten: () => void): ManagedViewOptions {
-    const { clock, random, link, log } = this.#options;
+    const { clock, random, upstream, log } = this.#options;
     const labels = labelsOf(key);
     return {
       clock,
       random,
-      link,
-      settledLink: isAboutEndpoints(key.resource) ? this.#settledLink : link,
+      upstream,
+      settledUpstream: isAboutEndpoints(key.resource) ? this.#settledUpstream : upstream,
       log: log.child({ ...labels, identity: key.identity, namespace: key.namespace }),
       storage: this.#storage,
       mostBytes: key.identity === SHARED ? Number.POSITIVE_INFINITY : this.#limits.viewBytes,
@@ -287,8 +287,8 @@ export class Views {
     return node.result === 'found' ? objectOf(node.item).metadata.uid : undefined;
   }
 
-  #linkChanged(): void {
-    for (const view of this.#views.values()) view.linkChanged();
+  #upstreamChanged(): void {
+    for (const view of this.#views.values()) view.upstreamChanged();
   }
 
   /** A wider view says so; what a GET has shown before must not outlive it. */

@@ -2,10 +2,9 @@ import { once } from 'node:events';
 import { createServer, get, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { VirtualClock } from '@tidegate/kube/testing';
-import { Exchange, negotiate } from '@tidegate/serving';
+import { Exchange, isWatch, listOptions, negotiate, watchOptions } from '@tidegate/serving';
 import type { Chain, DependencyListener } from '../../filters/filter.ts';
-import { readOptions } from '../../request/index.ts';
-import { Projections } from '../../views/projection/index.ts';
+import { Projections, readSelection } from '../../projections/index.ts';
 import type { View } from '../../views/view.ts';
 import { answerList } from '../list.ts';
 import { answerStatus } from '../status.ts';
@@ -68,14 +67,13 @@ export class AnsweringServer {
   }
 
   async #answer(exchange: Exchange, view: View, chain: () => Chain): Promise<void> {
-    const url = new URL(exchange.request.url ?? '', this.url);
-    const read = readOptions(url.searchParams, '');
+    const { searchParams: query } = new URL(exchange.request.url ?? '', this.url);
     const representation = negotiate(exchange.request.headers.accept);
     const context = { clock: this.clock, signal: this.stop.signal };
-    const hold = this.projections.hold(view, chain, read.selection);
+    const hold = this.projections.hold(view, chain, readSelection('', query));
     try {
-      if (read.watch) await answerWatch(exchange, hold, read.options, representation, context);
-      else await answerList(exchange, hold, read.options, representation, context);
+      if (isWatch(query)) await answerWatch(exchange, hold, watchOptions(query), representation, context);
+      else await answerList(exchange, hold, listOptions(query), representation, context);
     } finally {
       hold.release();
     }

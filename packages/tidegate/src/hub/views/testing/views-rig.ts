@@ -30,7 +30,7 @@ export const bearer = (token: string) => fixedCredential({ authorization: `Beare
 export class ViewsRig {
   readonly server = new FakeServer();
   readonly clock = new VirtualClock();
-  readonly link = new SwitchedLink();
+  readonly upstream = new SwitchedLink();
   readonly options: Partial<ViewsOptions>;
   metrics = new Metrics();
   openClients = 0;
@@ -77,7 +77,7 @@ export class ViewsRig {
       node: this.#node,
       nodeName: 'edge',
       client: (credentials) => this.#client(credentials),
-      link: this.link,
+      upstream: this.upstream,
       clock: this.clock,
       random: () => 0.5,
       log: this.#log,

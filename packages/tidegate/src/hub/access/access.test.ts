@@ -1,0 +1,191 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DurableMap } from '@tidegate/disk';
+import { KubeClient, silentLogger } from '@tidegate/kube';
+import { answerJson, FakeServer, type ReceivedRequest, VirtualClock } from '@tidegate/kube/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { BearerIdentity } from '../identity/identity.ts';
+import { Access } from './access.ts';
+import type { Action } from './decisions.ts';
+
+const LIST_SERVICES: Action = {
+  verb: 'list',
+  group: '',
+  version: 'v1',
+  resource: 'services',
+  namespace: '',
+  name: '',
+};
+const WEB: BearerIdentity = { kind: 'bearer', key: 'sa:shop:web:u1', token: 'token-of-web' };
+const OPAQUE: BearerIdentity = { kind: 'bearer', key: 'token:abc', token: 'token-of-jane' };
+
+describe('access to what the hub has', () => {
+  let directory: string;
+  let memory: DurableMap;
+  let server: FakeServer;
+  let client: KubeClient;
+  let clock: VirtualClock;
+  let access: Access;
+  let online = true;
+  let allowed = true;
+  let tokens: string[];
+  const signal = new AbortController().signal;
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'tidegate-hub-'));
+    memory = await DurableMap.open(join(directory, 'identity'));
+    server = new FakeServer();
+    server.intercept = (request, response) => {
+      if (request.url.pathname.endsWith('/selfsubjectreviews'))
+        return answerJson(response, { status: { userInfo: { username: 'jane' } } });
+      const reason = allowed ? 'RBAC: allowed by ...' : '';
+      return answerJson(response, { status: { allowed, reason } });
+    };
+    client = new KubeClient(await server.start(), { maxRetries: 0 });
+    clock = new VirtualClock();
+    online = true;
+    allowed = true;
+    tokens = [];
+    access = await open();
+  });
+  afterEach(async () => {
+    await client.close();
+    await server.stop();
+    await memory.close();
+    await rm(directory, { recursive: true });
+  });
+
+  const open = (): Promise<Access> =>
+    Access.open({
+      client,
+      memory,
+      tokens: {
+        accepted: (token) => tokens.push(`+${token}`),
+        rejected: (token) => tokens.push(`-${token}`),
+      },
+      online: () => online,
+      clock,
+      log: silentLogger,
+    });
+  const restart = async (): Promise<void> => {
+    await memory.close();
+    memory = await DurableMap.open(join(directory, 'identity'));
+    access = await open();
+  };
+  const asked = (): number => server.requests.length;
+  const reviewIn = ({ body }: ReceivedRequest): unknown => JSON.parse(body).spec.resourceAttributes;
+
+  it('is asked under the caller’s own token, once for all that ask at the same time, and again after a while', async () => {
+    await Promise.all(Array.from({ length: 5 }, () => access.check(WEB, LIST_SERVICES, signal)));
+    await access.check(WEB, LIST_SERVICES, signal);
+    expect(asked()).toBe(1);
+    const [request] = server.requests;
+    expect(request!.url.pathname).toBe('/apis/authorization.k8s.io/v1/selfsubjectaccessreviews');
+    expect(request!.headers.authorization).toBe('Bearer token-of-web');
+    expect(reviewIn(request!)).toEqual(LIST_SERVICES);
+    expect(tokens).toEqual(['+token-of-web']);
+    await clock.advance(300_000);
+    await access.check(WEB, LIST_SERVICES, signal);
+    expect(asked()).toBe(2);
+  });
+
+  it('is not asked for the node', async () => {
+    await access.check({ kind: 'node', key: 'node' }, LIST_SERVICES, signal);
+    expect(asked()).toBe(0);
+  });
+
+  it('is bound to the identity and to the action', async () => {
+    await access.check(WEB, LIST_SERVICES, signal);
+    online = false;
+    await access.check(WEB, LIST_SERVICES, signal);
+    const never = { status: { code: 503, reason: 'ServiceUnavailable', details: { retryAfterSeconds: 5 } } };
+    await expect(access.check(OPAQUE, LIST_SERVICES, signal)).rejects.toMatchObject(never);
+    for (const change of [{ verb: 'create' }, { resource: 'endpoints' }, { group: 'apps' }] as const)
+      await expect(access.check(WEB, { ...LIST_SERVICES, ...change }, signal)).rejects.toMatchObject(never);
+  });
+
+  it('to all of a resource is access to less of it while nobody can be asked, and never the other way round', async () => {
+    const inShop = { ...LIST_SERVICES, namespace: 'shop' };
+    await access.check(WEB, inShop, signal);
+    await access.check(OPAQUE, LIST_SERVICES, signal);
+    online = false;
+    const one = { ...inShop, verb: 'get', name: 'a' } as const;
+    for (const action of [{ ...inShop, verb: 'watch' } as const, one]) {
+      await access.check(WEB, action, signal);
+      await access.check(OPAQUE, action, signal);
+    }
+    await expect(access.check(WEB, LIST_SERVICES, signal)).rejects.toMatchObject({ status: { code: 503 } });
+    await expect(access.check(WEB, { ...one, namespace: 'other' }, signal)).rejects.toMatchObject({
+      status: { code: 503 },
+    });
+  });
+
+  it('is refused in the words of the API server, asked each time, and refused offline too', async () => {
+    allowed = false;
+    const words =
+      'services is forbidden: User "system:serviceaccount:shop:web" cannot list resource "services" in API group "" at the cluster scope';
+    await expect(access.check(WEB, LIST_SERVICES, signal)).rejects.toMatchObject({
+      status: { code: 403, reason: 'Forbidden', message: words, details: { kind: 'services' } },
+    });
+    await expect(
+      access.check(
+        OPAQUE,
+        {
+          ...LIST_SERVICES,
+          verb: 'get',
+          group: 'discovery.k8s.io',
+          resource: 'endpointslices',
+          namespace: 'shop',
+          name: 'web-1',
+        },
+        signal,
+      ),
+    ).rejects.toThrow(
+      'endpointslices.discovery.k8s.io "web-1" is forbidden: User "jane" cannot get resource "endpointslices" in API group "discovery.k8s.io" in the namespace "shop"',
+    );
+    online = false;
+    await restart();
+    await expect(access.check(WEB, LIST_SERVICES, signal)).rejects.toThrow(words);
+    online = true;
+    allowed = true;
+    await access.check(WEB, LIST_SERVICES, signal);
+  });
+
+  it('is remembered over a restart, and when the API server fails', async () => {
+    await access.check(WEB, LIST_SERVICES, signal);
+    online = false;
+    await restart();
+    await access.check(WEB, LIST_SERVICES, signal);
+    online = true;
+    server.failNext({ code: 500 });
+    await access.check(WEB, LIST_SERVICES, signal);
+    await server.stop();
+    await access.check(WEB, LIST_SERVICES, signal);
+    await expect(access.check(OPAQUE, LIST_SERVICES, signal)).rejects.toMatchObject({
+      status: { code: 503 },
+    });
+  });
+
+  it('ends with the token: a 401 drops everything that was remembered', async () => {
+    await access.check(WEB, LIST_SERVICES, signal);
+    await access.check(WEB, { ...LIST_SERVICES, verb: 'watch' }, signal);
+    await clock.advance(300_000);
+    server.failNext({ code: 401 });
+    await expect(access.check(WEB, LIST_SERVICES, signal)).rejects.toMatchObject({ status: { code: 401 } });
+    expect(tokens.at(-1)).toBe('-token-of-web');
+    expect(memory.keys('access/')).toEqual([]);
+    online = false;
+    await expect(access.check(WEB, { ...LIST_SERVICES, verb: 'watch' }, signal)).rejects.toMatchObject({
+      status: { code: 503 },
+    });
+  });
+
+  it('lets a caller go who does not wait any longer', async () => {
+    server.intercept = () => true;
+    const gone = new AbortController();
+    const checking = access.check(WEB, LIST_SERVICES, gone.signal);
+    gone.abort(new Error('client gone'));
+    await expect(checking).rejects.toThrow('client gone');
+  });
+});

@@ -1,1 +1,0 @@
-export { type AdminRow, type AdminView, adminHandler } from './admin.ts';

@@ -1,0 +1,224 @@
+/**
+ * The one place where the parts of the hub are created and connected, from the disk outwards. Each part names what it
+ * needs in its options; nothing is looked up or passed on implicitly.
+ */
+import { type Clock, fixedCredential, type Logger, Metrics, systemClock } from '@tidegate/kube';
+import { Access } from './access/index.ts';
+import { DiscoveryCache } from './discovery/index.ts';
+import {
+  allFilters,
+  type ContextViews,
+  Filters,
+  followConfiguration,
+  HubContext,
+  openContextViews,
+} from './filters/index.ts';
+import { Authenticator } from './identity/index.ts';
+import { Journal, Replayer } from './journal/index.ts';
+import type { Lifetime } from './lifetime.ts';
+import { adminHandler, Handler, Listeners, type Ports } from './listeners/index.ts';
+import { openCertificate, openNodeCredentials, openUpstream, untilThere } from './open.ts';
+import type { HubOptions } from './options.ts';
+import { Projections } from './projections/index.ts';
+import {
+  type ChainFor,
+  decodeBody,
+  Forwarding,
+  PrivateReads,
+  Reads,
+  RecentWrites,
+  RequestRouter,
+  SharedReads,
+  Writes,
+} from './requests/index.ts';
+import { openState } from './state.ts';
+import { IssuedTokens, keepTokensOfPods } from './tokens/index.ts';
+import { Views } from './views/index.ts';
+
+export interface RunningHub {
+  /** The ports that the hub listens on. */
+  readonly ports: Ports;
+  /** Resolves when the hub has a serving certificate and can be reached over HTTPS. */
+  readonly ready: Promise<void>;
+  health(): { ready: boolean; reasons: string[] };
+}
+
+/** Resolves when the hub listens. Whatever was opened is registered with `lifetime`, also if this rejects. */
+export async function compose(options: HubOptions, lifetime: Lifetime): Promise<RunningHub> {
+  const { nodeName, log, clock = systemClock } = options;
+  const random = Math.random;
+  const metrics = new Metrics();
+
+  // What the hub keeps on disk. It closes last: tasks and views write until they end.
+  const state = await openState(options.stateDirectory, log);
+  lifetime.onClose(() => state.close());
+  lifetime.onClose(() => lifetime.tasksEnded());
+  const { memory } = state;
+
+  // The API servers.
+  const nodeCredentials = await openNodeCredentials(options, state, lifetime, clock, log);
+  const upstream = await openUpstream(options, state, nodeCredentials.source, metrics, clock, log);
+  lifetime.onClose(() => upstream.close());
+  const client = upstream.node();
+  const online = (): boolean => upstream.online;
+
+  // Copies of what clients read, and what the filters make of them.
+  const views = await Views.open({
+    map: state.views,
+    node: client,
+    nodeName,
+    client: (source) => upstream.client(source),
+    upstream,
+    clock,
+    random,
+    log,
+    metrics,
+  });
+  lifetime.onClose(() => views.close());
+  const contextViews = openContextViews(views);
+  lifetime.onClose(() => contextViews.release());
+  const context = openContext(options, contextViews, lifetime);
+  const filters = new Filters({
+    filters: allFilters({ log, metrics }),
+    context,
+    disabled: options.disabledFilters,
+  });
+  const projections = openProjections(filters, context, contextViews, lifetime, clock, log);
+
+  // Authentication and authorization.
+  const authenticator = await Authenticator.open({
+    nodeName,
+    client,
+    memory,
+    online,
+    lastContact: () => upstream.lastContact || undefined,
+    clock,
+    log,
+  });
+  const access = await Access.open({
+    client: upstream.client(fixedCredential({})),
+    memory,
+    tokens: authenticator,
+    online,
+    clock,
+    log,
+  });
+
+  // What replaces the API server while it is unreachable.
+  const discovery = await DiscoveryCache.open({ upstream, map: memory, tokens: authenticator, clock, log });
+  const journal = await Journal.open(state.journal, { nodeName, decode: decodeBody, log, metrics, clock });
+  // Views are written to disk in batches. A hub that was killed may have acknowledged writes that its views lack.
+  for await (const { resource, object } of journal.states()) await views.overlay('node', resource, object);
+  const replayer = new Replayer({ journal, client, upstream, clock, random, log });
+  const tokens = await IssuedTokens.open(state.tokens, { clock });
+
+  // The path of a request.
+  const chainFor: ChainFor = ({ component, info }) => filters.chainFor(component, info, info.verb);
+  const recentWrites = new RecentWrites(clock);
+  const forwarding = new Forwarding(upstream, {
+    accepted: ({ token }) => authenticator.accepted(token),
+    rejected: ({ token, key }) => {
+      authenticator.rejected(token);
+      access.forget(key);
+    },
+  });
+  const sharedReads = new SharedReads({
+    views,
+    contextViews,
+    projections,
+    access,
+    recentWrites,
+    chainFor,
+    upstream,
+    clock,
+  });
+  const privateReads = new PrivateReads({ views, projections, forwarding, chainFor, upstream, clock });
+  const reads = new Reads({ sharedReads, privateReads, forwarding, chainFor, upstream });
+  const writes = new Writes({
+    forwarding,
+    views,
+    journal,
+    tokens,
+    recentWrites,
+    chainFor,
+    nodeName,
+    upstream,
+    replaySoon: () => replayer.soon(),
+  });
+  const router = new RequestRouter({ reads, writes, discovery, forwarding, chainFor, upstream });
+  const handler = new Handler({ authenticator, router, upstream, metrics, log, signal: lifetime.signal });
+
+  // The listeners.
+  const certificate = await openCertificate(options, upstream, lifetime, clock, log);
+  const health: RunningHub['health'] = () => {
+    const reasons = [nodeCredentials.waitingFor(), certificate.waitingFor].flatMap((reason) => reason ?? []);
+    return { ready: reasons.length === 0, reasons };
+  };
+  const admin = adminHandler(
+    {
+      health,
+      metrics,
+      views: () => views.describe().map((view) => ({ ...view })),
+      filters: () => filters.describe(),
+      journal: () => journal.entries().map((entry) => ({ ...entry })),
+      upstreams: () =>
+        upstream.servers().map((server) => ({ ...server, since: new Date(server.since).toISOString() })),
+    },
+    log,
+  );
+  const { bindAddress, hubAddress, port, securePort, adminPort, socket, clientCa } = options;
+  const listeners = await Listeners.open(
+    { bindAddress, hubAddress, port, securePort, adminPort, socket, certificate, clientCa, clock, log },
+    {
+      request: (request, response, entrance) => void handler.handle(request, response, entrance),
+      upgrade: (request, duplex, head, entrance) => void handler.upgrade(request, duplex, head, entrance),
+      admin,
+    },
+  );
+  lifetime.onClose(() => listeners.close());
+
+  // Background tasks.
+  lifetime.run((signal) => authenticator.run(signal));
+  lifetime.run((signal) => discovery.run(signal));
+  lifetime.run((signal) => replayer.run(signal));
+  lifetime.run((signal) => certificate.run(signal));
+  lifetime.run((signal) => keepTokensOfPods(tokens, views, nodeName, clock, signal));
+  return { ports: listeners.ports, health, ready: untilThere(certificate) };
+}
+
+function openContext(
+  { nodeName, hubAddress, securePort }: HubOptions,
+  { services, nodePools, nodeGroups }: ContextViews,
+  lifetime: Lifetime,
+): HubContext {
+  const context = new HubContext({
+    nodeName,
+    hub: { host: hubAddress, port: securePort },
+    services: services.view,
+    nodePools: nodePools.view,
+    nodeGroups: nodeGroups.view,
+  });
+  lifetime.onClose(() => context.close());
+  return context;
+}
+
+/** Projections change with the objects that filters look up, and with the configuration of the filters. */
+function openProjections(
+  filters: Filters,
+  context: HubContext,
+  { services, nodePools, nodeGroups, configuration }: ContextViews,
+  lifetime: Lifetime,
+  clock: Clock,
+  log: Logger,
+): Projections {
+  const projections = new Projections({
+    clock,
+    context,
+    causes: [services.view, nodePools.view, nodeGroups.view],
+    onFault: (key, err) => log.error({ err, key }, 'cannot filter an object; withholding it from clients'),
+  });
+  lifetime.onClose(() => projections.close());
+  lifetime.onClose(followConfiguration(configuration.view, filters, log));
+  lifetime.onClose(filters.subscribe((cause) => projections.reconfigured(cause)));
+  return projections;
+}

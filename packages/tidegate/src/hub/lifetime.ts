@@ -1,0 +1,40 @@
+import { setMaxListeners } from 'node:events';
+
+/**
+ * What has to stop when the hub stops, or when it fails to start: background tasks, which `signal` ends, and resources,
+ * which are closed in the reverse order of their opening.
+ */
+export class Lifetime {
+  readonly #stop = new AbortController();
+  readonly #closers: (() => Promise<unknown> | unknown)[] = [];
+  readonly #tasks: Promise<void>[] = [];
+
+  constructor() {
+    // Every open request listens for the end of the hub.
+    setMaxListeners(0, this.#stop.signal);
+  }
+
+  /** Aborted when the hub shuts down. */
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  onClose(closer: () => Promise<unknown> | unknown): void {
+    this.#closers.push(closer);
+  }
+
+  /** Starts a task that runs until the signal is aborted. */
+  run(task: (signal: AbortSignal) => Promise<void>): void {
+    this.#tasks.push(task(this.signal));
+  }
+
+  /** Resolves when all tasks have ended. */
+  async tasksEnded(): Promise<void> {
+    await Promise.all(this.#tasks);
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    for (const closer of this.#closers.splice(0).reverse()) await closer();
+  }
+}

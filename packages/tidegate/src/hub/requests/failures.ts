@@ -1,0 +1,25 @@
+import { ApiStatusError } from '@tidegate/kube';
+import { ApiError } from '@tidegate/serving';
+import { UpstreamUnavailable, unavailable } from '../upstream/index.ts';
+import { IdentityDroppedError, NothingStoredError, ViewTooLargeError } from '../views/index.ts';
+
+/** The API server sent a response that the hub cannot interpret, so it must not reach the client unfiltered. */
+export const badGateway = (message: string, cause?: unknown): ApiError =>
+  new ApiError(502, 'BadGateway', message, undefined, cause);
+
+/** Converts an error to the ApiError that describes it. Unexpected errors are returned unchanged. */
+export function refusalOf(error: unknown): unknown {
+  if (error instanceof ApiStatusError) {
+    const { code, reason, message, details } = error;
+    return new ApiError(code, reason, message, details, error);
+  }
+  if (error instanceof UpstreamUnavailable) {
+    const outcome = error.sent ? ' The request may have taken effect: check before you retry.' : '';
+    return unavailable(`the API server is unreachable: ${error.message}.${outcome}`, error);
+  }
+  if (error instanceof NothingStoredError || error instanceof ViewTooLargeError) {
+    return unavailable(error.message, error);
+  }
+  if (error instanceof IdentityDroppedError) return new ApiError(401, 'Unauthorized', 'Unauthorized');
+  return error;
+}

@@ -1,0 +1,294 @@
+import {
+  type Clock,
+  fixedCredential,
+  isOlderVersion,
+  type KubeList,
+  type KubeObject,
+  type Link,
+} from '@tidegate/kube';
+import { type ListOptions, notFound, type Representation } from '@tidegate/serving';
+import { answerList, answerObject, answerUpstreamList, answerWatch } from '../answers/index.ts';
+import type { Identity } from '../identity/index.ts';
+import { EVERYTHING, type Projections, type Selection, selectable } from '../projections/index.ts';
+import { UpstreamUnavailable, unavailable } from '../upstream/index.ts';
+import {
+  type HeldView,
+  itemOf,
+  NothingStoredError,
+  objectOf,
+  untilUpToDate,
+  type View,
+  type ViewKey,
+  type Views,
+  ViewTooLargeError,
+} from '../views/index.ts';
+import { type ChainFor, namespaceOf, type ResourceCall, resourceOf } from './call.ts';
+import { badGateway } from './failures.ts';
+import { type Forwarding, jsonOf, passWhole, type WholeAnswer } from './forwarding.ts';
+import { type ReadOptions, readOptions } from './read-options.ts';
+
+export interface PrivateReadsOptions {
+  views: Views;
+  projections: Projections;
+  forwarding: Forwarding;
+  chainFor: ChainFor;
+  upstream: Link;
+  clock: Clock;
+}
+
+type Watch = Extract<ReadOptions, { watch: true }>;
+type List = Extract<ReadOptions, { watch: false }>;
+
+/**
+ * Reads of everything that is not shared. Lists and gets come from the API server, and the hub stores the responses;
+ * watches come from a view that follows the API server. While no API server is reachable, all of them come from what the
+ * hub has stored for the same identity.
+ */
+export class PrivateReads {
+  readonly #options: PrivateReadsOptions;
+
+  constructor(options: PrivateReadsOptions) {
+    this.#options = options;
+  }
+
+  async serve(call: ResourceCall, representation: Representation): Promise<void> {
+    if (call.info.verb === 'get') return this.#get(call, representation);
+    const read = readOptions(call.url.searchParams, namespaceOf(call.info));
+    return read.watch ? this.#watch(call, read, representation) : this.#list(call, read, representation);
+  }
+
+  /** Answers a get or list from the API server, without storing the response. Throws UpstreamUnavailable. */
+  async ask(call: ResourceCall, representation: Representation): Promise<void> {
+    const answer = await this.#options.forwarding.readJson(call);
+    if (answer.status !== 200) return passWhole(call, answer);
+    if (call.info.verb === 'get') return this.#answerGet(call, jsonOf(answer), representation);
+    await this.#answerUpstreamList(call, answer, parseList(answer), representation);
+  }
+
+  async #watch(call: ResourceCall, read: Watch, representation: Representation): Promise<void> {
+    const held = this.#options.views.private(keyOf(call, read.selection), credentialsOf(call.identity));
+    try {
+      // Without a resourceVersion, a watch starts with the newest state, not with the state from before an outage.
+      if (read.options.resourceVersion === '')
+        await untilUpToDate(held.view, this.#options.upstream, call.signal);
+      else await held.view.ready(call.signal);
+      await this.#answerWatch(call, held.view, EVERYTHING, read, representation);
+    } catch (error) {
+      if (call.exchange.response.headersSent) throw error;
+      if (error instanceof NothingStoredError)
+        return await this.#watchWider(call, read, representation, error);
+      if (error instanceof ViewTooLargeError && this.#options.chainFor(call).filters.length === 0)
+        return await this.#options.forwarding.pass(call);
+      throw error;
+    } finally {
+      held.release();
+    }
+  }
+
+  /** This exact watch was never opened, but a view without selectors may contain all of its objects. */
+  async #watchWider(
+    call: ResourceCall,
+    read: Watch,
+    representation: Representation,
+    otherwise: Error,
+  ): Promise<void> {
+    const held = this.#findWider(call, read.selection);
+    if (held === undefined) throw otherwise;
+    try {
+      await held.view.ready(call.signal);
+      await this.#answerWatch(call, held.view, read.selection, read, representation);
+    } finally {
+      held.release();
+    }
+  }
+
+  async #answerWatch(
+    call: ResourceCall,
+    view: View,
+    selection: Selection,
+    { options }: Watch,
+    representation: Representation,
+  ): Promise<void> {
+    const { projections, clock, chainFor } = this.#options;
+    const hold = projections.hold(view, () => chainFor(call), selection);
+    try {
+      await answerWatch(call.exchange, hold, options, representation, { clock, signal: call.signal });
+    } finally {
+      hold.release();
+    }
+  }
+
+  async #list(call: ResourceCall, read: List, representation: Representation): Promise<void> {
+    const key = keyOf(call, read.selection);
+    const { views, upstream } = this.#options;
+    if (upstream.online) {
+      const followed = views.find(key);
+      try {
+        if (followed !== undefined && isServedFrom(followed.view, read.options))
+          return await this.#answerList(call, followed.view, EVERYTHING, read.options, representation);
+      } finally {
+        followed?.release();
+      }
+      try {
+        return await this.#listUpstream(call, key, read, representation);
+      } catch (error) {
+        if (!(error instanceof UpstreamUnavailable)) throw error;
+      }
+    }
+    await this.#listStored(call, key, read, representation);
+  }
+
+  async #listUpstream(
+    call: ResourceCall,
+    key: ViewKey,
+    read: List,
+    representation: Representation,
+  ): Promise<void> {
+    const { forwarding, views } = this.#options;
+    const answer = this.#isPassed(call, representation)
+      ? await forwarding.readJsonOrPass(call)
+      : await forwarding.readJson(call);
+    if (answer === undefined) return;
+    if (answer.status !== 200) return passWhole(call, answer);
+    const list = parseList(answer);
+    // A list at an exact old version does not describe the current state, so it is not stored.
+    const stored = read.options.exact
+      ? 'stored'
+      : await views.store(key, list, read.options.continue === '' ? undefined : read.options.continue);
+    const chain = this.#options.chainFor(call);
+    // A filtered list carries the version of the view, so that the watch that follows can continue from it.
+    const isWhole = read.options.continue === '' && !read.options.exact && stored === 'stored';
+    if (stored === 'doubted' || (isWhole && chain.filters.length > 0))
+      return this.#listStored(call, key, read, representation);
+    await this.#answerUpstreamList(call, answer, list, representation);
+  }
+
+  /** Whether the client gets the response of the API server unchanged. */
+  #isPassed(call: ResourceCall, { as, format }: Representation): boolean {
+    return this.#options.chainFor(call).filters.length === 0 && as === undefined && format === 'json';
+  }
+
+  async #answerUpstreamList(
+    call: ResourceCall,
+    answer: WholeAnswer,
+    list: KubeList,
+    representation: Representation,
+  ): Promise<void> {
+    if (this.#isPassed(call, representation)) return passWhole(call, answer);
+    const chain = this.#options.chainFor(call);
+    const shown = list.items.flatMap((item) => {
+      const { kind, apiVersion } = list;
+      return chain.apply({ ...item, apiVersion, kind: kind.replace(/List$/, '') }) ?? [];
+    });
+    await answerUpstreamList(call.exchange, { ...list, items: shown }, representation);
+  }
+
+  async #listStored(
+    call: ResourceCall,
+    key: ViewKey,
+    read: List,
+    representation: Representation,
+  ): Promise<void> {
+    const exact = this.#options.views.find(key);
+    const held = exact ?? this.#findWider(call, read.selection);
+    if (held === undefined)
+      throw unavailable(
+        `the API server is unreachable, and the hub has not stored this list of ${call.info.resource}`,
+      );
+    try {
+      await held.view.ready(call.signal);
+      const selection = exact === undefined ? read.selection : EVERYTHING;
+      await this.#answerList(call, held.view, selection, { ...read.options, exact: false }, representation);
+    } finally {
+      held.release();
+    }
+  }
+
+  async #answerList(
+    call: ResourceCall,
+    view: View,
+    selection: Selection,
+    options: ListOptions,
+    representation: Representation,
+  ): Promise<void> {
+    const { projections, clock, chainFor } = this.#options;
+    const hold = projections.hold(view, () => chainFor(call), selection);
+    try {
+      await answerList(call.exchange, hold, options, representation, { clock, signal: call.signal });
+    } finally {
+      hold.release();
+    }
+  }
+
+  async #get(call: ResourceCall, representation: Representation): Promise<void> {
+    if (this.#options.upstream.online) {
+      try {
+        return await this.#getUpstream(call, representation);
+      } catch (error) {
+        if (!(error instanceof UpstreamUnavailable)) throw error;
+      }
+    }
+    const { info, identity } = call;
+    const namespace = namespaceOf(info);
+    const known = await this.#options.views.covering(identity.key, resourceOf(info), namespace, info.name);
+    if (known.result === 'unknown')
+      throw unavailable(
+        `the API server is unreachable, and this client has never read ${info.resource} ${JSON.stringify(info.name)} through the hub`,
+      );
+    if (known.result !== 'found') throw notFound(info, info.name);
+    await this.#answerGet(call, objectOf(known.item), representation);
+  }
+
+  async #getUpstream(call: ResourceCall, representation: Representation): Promise<void> {
+    const { forwarding, views } = this.#options;
+    const { info, identity } = call;
+    const answer = await forwarding.readJson(call);
+    if (answer.status === 404)
+      await views.forgetObject(identity.key, resourceOf(info), namespaceOf(info), info.name);
+    if (answer.status !== 200) return passWhole(call, answer);
+    const object = jsonOf(answer);
+    await views.rememberObject(identity.key, resourceOf(info), object);
+    if (this.#isPassed(call, representation)) return passWhole(call, answer);
+    await this.#answerGet(call, object, representation);
+  }
+
+  async #answerGet(call: ResourceCall, object: KubeObject, representation: Representation): Promise<void> {
+    const shown = this.#options.chainFor(call).apply(object);
+    if (shown === undefined) throw notFound(call.info, call.info.name);
+    await answerObject(call.exchange, itemOf(shown, resourceOf(call.info)), representation);
+  }
+
+  /** A stored view without selectors, of the namespace or of all namespaces, that contains every selected object. */
+  #findWider(call: ResourceCall, selection: Selection): HeldView | undefined {
+    if (!selectable(resourceOf(call.info), selection.fields)) return undefined;
+    const { views } = this.#options;
+    const all = { ...EVERYTHING, namespace: selection.namespace };
+    return views.find(keyOf(call, all)) ?? views.find(keyOf(call, EVERYTHING));
+  }
+}
+
+const keyOf = ({ identity, info }: ResourceCall, { namespace, labels, fields }: Selection): ViewKey => ({
+  identity: identity.key,
+  resource: resourceOf(info),
+  namespace,
+  labelSelector: `${labels}`,
+  fieldSelector: `${fields}`,
+});
+
+const credentialsOf = (identity: Identity) =>
+  fixedCredential(identity.kind === 'bearer' ? { authorization: `Bearer ${identity.token}` } : {});
+
+/** A list that does not ask for the newest state is answered from a view that follows the API server, if there is one. */
+const isServedFrom = (view: View, { resourceVersion, exact, continue: token }: ListOptions): boolean =>
+  view.state === 'following' &&
+  resourceVersion !== '' &&
+  !exact &&
+  token === '' &&
+  !isOlderVersion(view.resourceVersion, resourceVersion);
+
+function parseList(answer: WholeAnswer): KubeList {
+  const list = jsonOf(answer) as unknown as KubeList;
+  if (!list.kind.endsWith('List'))
+    throw badGateway('the API server did not return a list; the hub withholds the response');
+  return { ...list, items: list.items ?? [] };
+}

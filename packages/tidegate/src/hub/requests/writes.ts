@@ -1,0 +1,191 @@
+import { type Link, NODES } from '@tidegate/kube';
+import { alreadyExists } from '@tidegate/serving';
+import { answerObject } from '../answers/index.ts';
+import type { Journal } from '../journal/index.ts';
+import type { IssuedTokens } from '../tokens/index.ts';
+import { UpstreamUnavailable, unavailable } from '../upstream/index.ts';
+import { itemOf, objectOf, type Views } from '../views/index.ts';
+import { type ChainFor, namespaceOf, type ResourceCall, resourceOf } from './call.ts';
+import { decodeBody } from './decode-body.ts';
+import { type Forwarding, jsonOf, passBack, passWhole, readAll, readBody } from './forwarding.ts';
+import type { RecentWrites } from './recent-writes.ts';
+import { isShared } from './shared-resources.ts';
+
+export interface WritesOptions {
+  forwarding: Forwarding;
+  views: Views;
+  journal: Journal;
+  tokens: IssuedTokens;
+  recentWrites: RecentWrites;
+  chainFor: ChainFor;
+  nodeName: string;
+  upstream: Link;
+  /** Called when a write was journaled while an API server is reachable. */
+  replaySoon(): void;
+}
+
+/** The largest request body that the hub reads. */
+const MOST_READ = 4 * 1024 * 1024;
+
+/**
+ * Writes go to the API server. While no API server is reachable, certain writes of the node itself go into the journal
+ * (see `journal/`); all other writes get 503. The hub never acknowledges a write that it may lose.
+ */
+export class Writes {
+  readonly #options: WritesOptions;
+
+  constructor(options: WritesOptions) {
+    this.#options = options;
+  }
+
+  async serve(call: ResourceCall): Promise<void> {
+    const { journal, upstream, nodeName } = this.#options;
+    const { info, identity } = call;
+    if (identity.kind === 'node') {
+      if (journal.takes(info)) return this.#journaled(call);
+      if (isTokenRequest(call)) return this.#tokenRequest(call);
+      if (upstream.online && info.verb === 'create' && (isNodes(call) || isLease(call)))
+        return this.#remembered(call);
+      if (!upstream.online && info.verb === 'create' && isNodes(call))
+        return this.#registerOffline(call, nodeName);
+    }
+    if (!upstream.online) throw unreachableFor(call);
+    if (this.#options.chainFor(call).filters.length > 0) return this.#filtered(call);
+    const answer = await this.#options.forwarding.send(call);
+    if (answer.status < 300 && isShared(resourceOf(info))) return this.#sharedWrite(call, answer);
+    await passBack(call, answer);
+  }
+
+  /**
+   * Journals the write if no API server is reachable, and also if an older write to the same object is still waiting in
+   * the journal: if the new write overtook it, the replay would overwrite it with the older one.
+   */
+  async #journaled(call: ResourceCall): Promise<void> {
+    const { journal, upstream, replaySoon } = this.#options;
+    const body = await readBody(call, MOST_READ);
+    const waiting = journal.holds(call.info);
+    if (upstream.online && !waiting) {
+      try {
+        return await this.#pass(call, body);
+      } catch (error) {
+        if (!(error instanceof UpstreamUnavailable)) throw error;
+      }
+    }
+    await this.#write(call, body);
+    if (upstream.online && waiting) replaySoon();
+  }
+
+  async #pass(call: ResourceCall, body: Buffer): Promise<void> {
+    const { forwarding, chainFor } = this.#options;
+    if (chainFor(call).filters.length > 0) return this.#filtered(call, body);
+    if (isLease(call)) return this.#remembered(call, body);
+    await forwarding.pass(call, { body });
+  }
+
+  /**
+   * Stores the object in the response. A kubelet never watches its Lease and reads it at most once, so the responses to
+   * its writes are all that the hub learns of it. A new Node is stored for the same reason: so that the hub knows it
+   * before the kubelet reads it for the first time.
+   */
+  async #remembered(call: ResourceCall, body?: Buffer): Promise<void> {
+    const answer = await this.#options.forwarding.readJson(call, body);
+    if (answer.status < 300)
+      await this.#options.views.rememberObject('node', resourceOf(call.info), jsonOf(answer));
+    passWhole(call, answer);
+  }
+
+  async #write(call: ResourceCall, body: Buffer): Promise<void> {
+    const { journal, views, chainFor } = this.#options;
+    const { info, url, exchange } = call;
+    const resource = resourceOf(info);
+    const known =
+      info.name === '' ? undefined : await views.covering('node', resource, namespaceOf(info), info.name);
+    const base = known?.result === 'found' ? objectOf(known.item) : undefined;
+    const contentType = exchange.request.headers['content-type'] ?? '';
+    const request = { info, query: url.searchParams, contentType, body };
+    const object = await journal.write(request, base);
+    await views.overlay('node', resource, object);
+    const shown = chainFor(call).apply(object) ?? object;
+    await answerObject(
+      exchange,
+      itemOf(shown, resource),
+      { format: 'json' },
+      info.verb === 'create' ? 201 : 200,
+    );
+  }
+
+  /**
+   * A kubelet requests the service account tokens of its pods. While no API server is reachable, it gets the token that
+   * was issued for the same request before.
+   */
+  async #tokenRequest(call: ResourceCall): Promise<void> {
+    const { tokens, forwarding, upstream } = this.#options;
+    const { info, exchange } = call;
+    const body = await readBody(call, MOST_READ);
+    const request = decodeBody(exchange.request.headers['content-type'] ?? '', body);
+    if (upstream.online) {
+      try {
+        const answer = await forwarding.readJson(call, body);
+        if (answer.status < 300) tokens.remember(info, request, jsonOf(answer));
+        return passWhole(call, answer);
+      } catch (error) {
+        if (!(error instanceof UpstreamUnavailable)) throw error;
+      }
+    }
+    const again = await tokens.again(info, request);
+    if (again === undefined)
+      throw unavailable(
+        `the API server is unreachable, and the hub has no token of service account ${info.namespace}/${info.name} for this request`,
+      );
+    await exchange.object(201, again);
+  }
+
+  /** A kubelet that restarts tries to create its Node, and continues if the answer is AlreadyExists. */
+  async #registerOffline(call: ResourceCall, nodeName: string): Promise<void> {
+    const known = await this.#options.views.covering('node', NODES, '', nodeName);
+    if (known.result === 'found') throw alreadyExists(call.info, nodeName);
+    throw unreachableFor(call);
+  }
+
+  async #filtered(call: ResourceCall, body?: Buffer): Promise<void> {
+    const answer = await this.#options.forwarding.readJson(call, body);
+    if (answer.status >= 300) return passWhole(call, answer);
+    const object = jsonOf(answer);
+    const shown = this.#options.chainFor(call).apply(object) ?? object;
+    await answerObject(
+      call.exchange,
+      itemOf(shown, resourceOf(call.info)),
+      { format: 'json' },
+      answer.status,
+    );
+  }
+
+  async #sharedWrite(call: ResourceCall, answer: Awaited<ReturnType<Forwarding['send']>>): Promise<void> {
+    const { recentWrites } = this.#options;
+    const resource = resourceOf(call.info);
+    const plain =
+      /^application\/json/.test(`${answer.headers['content-type']}`) &&
+      answer.headers['content-encoding'] === undefined;
+    if (!plain) {
+      recentWrites.wrote(resource, undefined);
+      return passBack(call, answer);
+    }
+    const whole = { ...answer, body: await readAll(answer.body) };
+    recentWrites.wrote(resource, jsonOf(whole).metadata?.resourceVersion);
+    passWhole(call, whole);
+  }
+}
+
+const isNodes = ({ info: { group, resource, subresource } }: ResourceCall): boolean =>
+  group === '' && resource === 'nodes' && subresource === '';
+
+const isLease = ({ info: { group, resource } }: ResourceCall): boolean =>
+  group === 'coordination.k8s.io' && resource === 'leases';
+
+const isTokenRequest = ({ info: { group, resource, subresource, verb } }: ResourceCall): boolean =>
+  group === '' && resource === 'serviceaccounts' && subresource === 'token' && verb === 'create';
+
+const unreachableFor = ({ info: { verb, resource, subresource } }: ResourceCall) =>
+  unavailable(
+    `the API server is unreachable, and only it can ${verb} ${resource}${subresource === '' ? '' : `/${subresource}`}; nothing was changed`,
+  );

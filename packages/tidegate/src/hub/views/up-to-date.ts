@@ -1,0 +1,30 @@
+import type { Link } from '@tidegate/kube';
+import type { View } from './view.ts';
+
+/**
+ * Resolves once the view is as the API server has it now or, while no API server is reachable, as it was last known.
+ * A client that asks for the newest state must not get the state from before an outage while the view catches up.
+ */
+export async function untilUpToDate(view: View, upstream: Link, signal: AbortSignal): Promise<void> {
+  await view.ready(signal);
+  const isUpToDate = (): boolean => !upstream.online || view.state === 'following';
+  if (isUpToDate()) return;
+  await new Promise<void>((resolve, reject) => {
+    const settle = (finish: () => void): void => {
+      for (const stop of stops) stop();
+      signal.removeEventListener('abort', onAbort);
+      finish();
+    };
+    const onAbort = (): void => settle(() => reject(signal.reason));
+    const look = (): void => {
+      if (isUpToDate()) settle(resolve);
+    };
+    const stops = [
+      view.onFollowing(look),
+      upstream.onChange(look),
+      view.onRefused((why) => settle(() => reject(why))),
+    ];
+    signal.addEventListener('abort', onAbort);
+    if (signal.aborted) onAbort();
+  });
+}
