@@ -68,7 +68,7 @@ export class Kubelet {
     } catch (error) {
       // Others than the hub's own answers: it was killed, or the client was restarted meanwhile.
       if (!(error instanceof ApiStatusError) || USUAL.includes(error.code)) return;
-      if (error.message === 'the hub is stopping') return;
+      if (error.message === 'the hub is shutting down') return;
       this.refusals.push(`${node.name}, link ${node.link.state}: ${error.code} ${error.message}`);
     }
   }

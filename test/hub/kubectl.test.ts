@@ -139,7 +139,7 @@ describe('kubectl', () => {
         'get pods',
       ];
       await Promise.all(
-        refused.map((args) => expect(run(args)).rejects.toThrow('the API server can not be reached')),
+        refused.map((args) => expect(run(args)).rejects.toThrow('the API server is unreachable')),
       );
     } finally {
       await goOnline(edge);

@@ -140,7 +140,7 @@ describe('without a link', () => {
         kind: 'Status',
         status: 'Failure',
         reason: 'ServiceUnavailable',
-        message: expect.stringContaining('the API server can not be reached'),
+        message: expect.stringContaining('the API server is unreachable'),
         details: { retryAfterSeconds: 1 },
       });
     }

@@ -103,7 +103,7 @@ describe('without a link', () => {
     expect(said.json()).toMatchObject({
       kind: 'Status',
       reason: 'ServiceUnavailable',
-      message: expect.stringContaining('was never asked for before'),
+      message: expect.stringContaining('has not stored this list'),
     });
     // One object, from whichever list it was in.
     expect((await say(way, `${MAPS}/c5`)).json()).toMatchObject({ metadata: { name: 'c5' } });

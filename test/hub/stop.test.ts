@@ -31,5 +31,5 @@ it('tells who waits for an answer that none will come', async () => {
   await edge.restartHub();
   await closed;
   expect(received).toContain('HTTP/1.1 503');
-  expect(received).toContain('the hub is stopping');
+  expect(received).toContain('the hub is shutting down');
 });
