@@ -14,7 +14,10 @@ export default defineConfig({
     reporters: ['default', ['json', { outputFile: 'node_modules/.vitest/report.json' }]],
     projects: [
       // Nothing happens at import time in the packages, so their tests share what was imported: half the time.
-      { extends: true, test: { name: 'packages', include: ['packages/*/src/**/*.test.ts'], isolate: false } },
+      {
+        extends: true,
+        test: { name: 'packages', include: ['packages/*/{src,examples}/**/*.test.ts'], isolate: false },
+      },
       {
         extends: true,
         // Run by `npm run test:kube` and `npm run test:package`.
