@@ -1,4 +1,4 @@
-/** Who writes an EdgeApplication may only have made what they may make themselves. */
+/** The author of an EdgeApplication needs permission to create every object in it. */
 
 import {
   ApiStatusError,
@@ -106,7 +106,7 @@ const write = (client: KubeClient, object: KubeObject): Promise<KubeObject> =>
   client.create(EDGE_APPLICATIONS, object);
 async function refusal(request: Promise<unknown>): Promise<string> {
   const error = await request.then(
-    () => new Error('it was accepted'),
+    () => new Error('the API server accepted the object'),
     (error: unknown) => error,
   );
   if (!(error instanceof ApiStatusError)) throw error;
@@ -114,61 +114,61 @@ async function refusal(request: Promise<unknown>): Promise<string> {
   return error.message.replace(`admission webhook "${WEBHOOK}" denied the request: `, '');
 }
 
-describe('what may be in an application', () => {
-  it('is nothing that its writer may not make in that namespace', async () => {
+describe('an application', () => {
+  it('is rejected if its author cannot create an object of it', async () => {
     expect(await refusal(write(as('writer'), application('x', deployment)))).toBe(
-      `${MANIFEST}[0]: user "writer" may not create and patch deployments.apps in namespace "a", and so no ` +
-        'application that they write may either: have that right given to them, or leave the manifest out',
+      `${MANIFEST}[0]: user "writer" cannot create or patch deployments.apps in namespace "a"; an application ` +
+        'can only create objects that its author can create: grant the permission, or remove the manifest',
     );
     expect(await refusal(write(as('half'), application('x', configMap('m'))))).toContain(
-      `${MANIFEST}[0]: user "half" may not patch configmaps in namespace "a", and`,
+      `${MANIFEST}[0]: user "half" cannot patch configmaps in namespace "a"; an`,
     );
   });
 
-  it('is what they may make there, but not elsewhere', async () => {
+  it('is accepted for namespaces in which the author has permission, and rejected for others', async () => {
     await write(as('maker'), application('mine', deployment, configMap('m')));
     await eventually(() => admin.get(CONFIG_MAPS, { name: 'm', namespace: 'a' }).catch(() => undefined));
     expect(await refusal(write(as('maker'), application('x', deployment, configMap('m2', 'b'))))).toContain(
-      `${MANIFEST}[1]: user "maker" may not create and patch configmaps in namespace "b", and`,
+      `${MANIFEST}[1]: user "maker" cannot create or patch configmaps in namespace "b"; an`,
     );
   });
 
-  it('is what their groups may make', async () => {
+  it('is accepted if a group of the author has permission', async () => {
     await write(as('member', ['team']), application('ours', configMap('ours')));
   });
 
-  it('has no object without a namespace unless they may make such', async () => {
+  it('is rejected with a cluster-scoped object that the author cannot create', async () => {
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'mine' } };
     expect(await refusal(write(as('maker'), application('x', namespace)))).toContain(
-      `${MANIFEST}[0]: user "maker" may not create and patch namespaces in the whole cluster, and`,
+      `${MANIFEST}[0]: user "maker" cannot create or patch namespaces in the whole cluster; an`,
     );
     await write(admin, application('wide', namespace, configMap('w', 'b')));
     await eventually(() => admin.get(CONFIG_MAPS, { name: 'w', namespace: 'b' }).catch(() => undefined));
   });
 
-  it('is only of kinds that the cluster has: of others nobody knows who may make them', async () => {
+  it('is rejected with a kind that does not exist in the cluster', async () => {
     const later = { apiVersion: 'later.example/v1', kind: 'Later', metadata: { name: 'l' } };
     expect(await refusal(write(admin, application('x', configMap('x'), later)))).toMatch(
-      /^spec\.workloadTemplate\.manifests\[1\]\.kind: the cluster has no kind Later in later\.example\/v1 yet, and so it can not be checked whether user ".+" may make one: install what defines it first, or correct apiVersion and kind$/,
+      /^spec\.workloadTemplate\.manifests\[1\]\.kind: kind Later of later\.example\/v1 does not exist in the cluster, so the permissions of user ".+" cannot be checked: install its CustomResourceDefinition first, or correct apiVersion and kind$/,
     );
   });
 
-  it('gives no rights that its writer may not give', async () => {
+  it('is rejected if it grants permissions that the author cannot grant', async () => {
     const role = rbac('Role', { rules: [{ apiGroups: [''], resources: ['secrets'], verbs: ['*'] }] });
     expect(await refusal(write(as('ruler'), application('x', role)))).toContain(
-      `${MANIFEST}[0]: user "ruler" may not escalate roles.rbac.authorization.k8s.io in namespace "a", and`,
+      `${MANIFEST}[0]: user "ruler" cannot escalate roles.rbac.authorization.k8s.io in namespace "a"; an`,
     );
     const binding = rbac('RoleBinding', roleRef('cluster-admin'));
     expect(await refusal(write(as('ruler'), application('x', binding)))).toContain(
-      `${MANIFEST}[0]: user "ruler" may not bind clusterroles.rbac.authorization.k8s.io "cluster-admin" in namespace "a"`,
+      `${MANIFEST}[0]: user "ruler" cannot bind clusterroles.rbac.authorization.k8s.io "cluster-admin" in namespace "a"`,
     );
     await write(as('ruler'), application('bound', rbac('RoleBinding', roleRef('maker'))));
   });
 
-  it('is nothing that counts as the word of whoever writes it: that would be the manager', async () => {
+  it('is rejected with an object whose authorization depends on its author', async () => {
     const inner = application('inner', configMap('i', 'b'));
     expect(await refusal(write(as('maker'), application('x', inner)))).toContain(
-      `${MANIFEST}[0].kind: an application can not have objects of kind EdgeApplication`,
+      `${MANIFEST}[0].kind: kind EdgeApplication is not allowed in an application`,
     );
     const request = {
       apiVersion: 'certificates.k8s.io/v1',
@@ -176,30 +176,30 @@ describe('what may be in an application', () => {
       metadata: { name: 'c' },
     };
     expect(await refusal(write(as('ruler'), application('x', request)))).toContain(
-      `${MANIFEST}[0].kind: an application can not have objects of kind CertificateSigningRequest`,
+      `${MANIFEST}[0].kind: kind CertificateSigningRequest is not allowed in an application`,
     );
   });
 
-  it('has objects in so many namespaces only as can be asked about in time', async () => {
+  it('is rejected if it needs too many access reviews', async () => {
     const many = Array.from({ length: 101 }, (_, index) => configMap('m', `n${index}`));
     expect(await refusal(write(admin, application('x', ...many)))).toContain(
-      `${MANIFEST}: an application may have 100 different pairs of a kind and a namespace at most`,
+      `${MANIFEST}: the application has 101 different combinations of kind and namespace, the limit is 100`,
     );
   });
 });
 
-describe('an application that is there', () => {
+describe('an existing application', () => {
   const patch = (client: KubeClient, change: object): Promise<KubeObject> =>
     client.patch(EDGE_APPLICATIONS, { name: 'wide', namespace: 'a' }, 'merge', change);
 
-  it('may be labelled by who may not make what is in it, but not changed', async () => {
+  it('can be labelled, but not changed, by a user without permission for its objects', async () => {
     await patch(as('writer'), { metadata: { labels: { seen: 'yes' } } });
     const scope = { workloadScope: { targetNodeGroups: [{ name: 'rome' }] } };
     expect(await refusal(patch(as('writer'), { spec: scope }))).toContain(`${MANIFEST}[0]: user "writer"`);
     await patch(admin, { spec: scope });
   });
 
-  it('can be written as soon as the right is given', async () => {
+  it('can be changed as soon as the permission is granted', async () => {
     await refusal(write(as('writer'), application('soon', configMap('soon'))));
     await kubectl.run('create rolebinding soon -n a --clusterrole=maker --user=writer');
     await write(as('writer'), application('soon', configMap('soon')));
@@ -209,20 +209,20 @@ describe('an application that is there', () => {
 describe('while no manager answers', () => {
   beforeAll(() => manager.stop());
 
-  it('nobody writes applications, and is told who does not answer', async () => {
+  it('applications cannot be changed, and the error names the webhook', async () => {
     const error = await write(admin, application('late', configMap('l'))).catch((error: unknown) => error);
     expect((error as ApiStatusError).code).toBe(500);
     expect((error as ApiStatusError).message).toContain(`failed calling webhook "${WEBHOOK}"`);
   });
 
-  it('everything but the spec can be changed: nothing else is checked', async () => {
+  it('everything except the spec can be changed', async () => {
     const name = { name: 'mine', namespace: 'a' };
     await admin.delete(EDGE_APPLICATIONS, name);
     await admin.patch(EDGE_APPLICATIONS, name, 'merge', { metadata: { finalizers: null } });
     expect(await admin.get(EDGE_APPLICATIONS, name).then(() => false, isNotFound)).toBe(true);
   });
 
-  it('who takes the webhook away has everything applied, as it was before; the next manager brings it back', async () => {
+  it('applications are not checked after the webhook configuration is deleted, until the next manager restores it', async () => {
     await admin.delete(CONFIGURATIONS, { name: 'tidegate' });
     await write(as('half'), application('unchecked', configMap('unchecked')));
     manager = await startManager(admin);

@@ -1,4 +1,4 @@
-/** `tidegate manager` as a user runs it. */
+/** Runs `tidegate manager` as a user does. */
 import { createServer, type Server } from 'node:net';
 import { KubeClient, loadConfig, NAMESPACES } from '@tidegate/kube';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -24,11 +24,11 @@ afterAll(async () => {
 const manager = (...args: string[]): Tidegate =>
   new Tidegate(['manager', '--kubeconfig', server.kubeconfig, ...args]);
 
-it('waits for the kinds where it may not install them, and ends in order', async () => {
+it('waits for the CRDs if it must not install them, and shuts down cleanly', async () => {
   const waiting = manager('--webhook-port', '0', '--health-port', '0');
   const client = new KubeClient(await loadConfig({ path: server.kubeconfig, env: {} }));
   await eventually(() => client.get(NAMESPACES, { name: 'tidegate-system' }).catch(() => undefined));
-  // Another one, which may, brings them.
+  // A second manager installs them.
   const installing = await startManager(client);
   await eventually(async () => waiting.stderr.includes('became leader'));
   const kubectl = new Kubectl(server.kubeconfig);
@@ -42,7 +42,7 @@ it('waits for the kinds where it may not install them, and ends in order', async
 it.each([
   [() => ['--webhook-port', String(port), '--health-port', '0', '--install-crds'], '--webhook-port'],
   [() => ['--webhook-port', '0', '--health-port', String(port)], '--health-port'],
-])('says which port is taken', async (args, option) => {
+])('reports a port that is in use', async (args, option) => {
   const { exited, ...run } = await ended(manager('--log-level', 'error', ...args()));
   expect(exited.code).toBe(1);
   expect(run.stderr).toBe(

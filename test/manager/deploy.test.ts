@@ -1,4 +1,4 @@
-/** deploy/ as a user applies it: the kinds are current, and the manager needs no more rights than it is given there. */
+/** Applies deploy/ as a user does: the CRDs are current, and the permissions in it are sufficient for the manager. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { runControllers } from '@tidegate/envtest/controllers';
@@ -43,12 +43,12 @@ import { eventually, type Manager, startManager } from './support.ts';
 const DEPLOY = join(import.meta.dirname, '../../deploy');
 const GENERATE = join(import.meta.dirname, '../../scripts/generate-crds.js');
 
-it('deploy/crds is what the code says', () => {
+it('deploy/crds matches the code', () => {
   const { status, stderr } = spawnSync(process.execPath, [GENERATE, '--check'], { encoding: 'utf8' });
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
 });
 
-describe('the manager with nothing but the rights of its ServiceAccount', () => {
+describe('the manager with only the permissions of its ServiceAccount', () => {
   let server: Embedded;
   let kubectl: Kubectl;
   let admin: KubeClient;
@@ -56,7 +56,7 @@ describe('the manager with nothing but the rights of its ServiceAccount', () => 
   let manager: Manager;
   let controllers: Promise<void>;
   const stop = new AbortController();
-  /** What it was not allowed to do. */
+  /** Requests that were forbidden. */
   const forbidden: string[] = [];
 
   beforeAll(async () => {
@@ -118,7 +118,7 @@ describe('the manager with nothing but the rights of its ServiceAccount', () => 
   const labelsOf = async (node: string): Promise<Record<string, string>> =>
     (await admin.get(NODES, { name: node })).metadata.labels ?? {};
 
-  it('puts nodes into pools, moves their pods, and lets the pools go', async () => {
+  it('assigns nodes to pools, moves their pods, and deletes the pools', async () => {
     for (const name of ['n1', 'n2'])
       await admin.create(NODES, {
         apiVersion: 'v1',
@@ -199,7 +199,7 @@ describe('the manager with nothing but the rights of its ServiceAccount', () => 
     },
   });
 
-  it('brings applications about', async () => {
+  it('creates the objects of applications', async () => {
     await kubectl.apply(application());
     await eventually(async () => !(await isGone(DEPLOYMENTS, 'web-paris', 'default')));
     await eventually(async () => !(await isGone(JOBS, 'fill-paris', 'default')));
@@ -208,7 +208,7 @@ describe('the manager with nothing but the rights of its ServiceAccount', () => 
     await eventually(async () => (await readyReason()) === 'Progressing');
   });
 
-  it('approves the certificates of hubs', async () => {
+  it('approves certificates of hubs', async () => {
     const request = {
       apiVersion: 'certificates.k8s.io/v1',
       kind: 'CertificateSigningRequest',
@@ -239,7 +239,7 @@ describe('the manager with nothing but the rights of its ServiceAccount', () => 
     });
   });
 
-  it('provisions a router, with rights of its own, and takes it away', async () => {
+  it('provisions a router with its own permissions, and deletes it', async () => {
     const parameters = { apiGroup: 'networking.tidegate.io', kind: 'IngressClassParameters', name: 'gold' };
     await kubectl.apply(
       {
@@ -270,7 +270,7 @@ describe('the manager with nothing but the rights of its ServiceAccount', () => 
     await eventually(async () => !(await isGone(DEPLOYMENTS, router, 'tidegate-system')));
     await eventually(async () => !(await isGone(POD_DISRUPTION_BUDGETS, router, 'tidegate-system')));
     await eventually(async () => !(await isGone(ROLE_BINDINGS, router, 'default')));
-    // kubectl ends with 1 when the answer is no.
+    // kubectl exits with status 1 if the answer is no.
     const may = (what: string): Promise<boolean> =>
       kubectl.run(`auth can-i ${what} --as system:serviceaccount:tidegate-system:${router}`).then(
         () => true,
@@ -285,7 +285,7 @@ describe('the manager with nothing but the rights of its ServiceAccount', () => 
     expect(await isGone(DEPLOYMENTS, router, 'tidegate-system')).toBe(true);
   });
 
-  it('gives the pools of a YurtIngress their front doors, also with ingress-nginx', async () => {
+  it('provisions the front doors of a YurtIngress, also with ingress-nginx', async () => {
     const yurtIngress = (more: object) => ({
       apiVersion: 'apps.openyurt.io/v1alpha1',
       kind: 'YurtIngress',
@@ -325,11 +325,11 @@ describe('the manager with nothing but the rights of its ServiceAccount', () => 
     expect(await mayRead('list secrets')).toBe(false);
   });
 
-  it('was refused nothing', () => {
+  it('was denied no request', () => {
     expect(forbidden).toEqual([]);
   });
 
-  it('makes no Secret until the administrator says that applications may have some', async () => {
+  it('creates no Secret until the administrator grants access to Secrets', async () => {
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'till' } };
     await kubectl.apply(application(secret));
     await eventually(async () => (await readyReason()) === 'ApplyFailed');
@@ -344,12 +344,12 @@ describe('the manager with nothing but the rights of its ServiceAccount', () => 
     const rules = (await aggregatedRules()).length;
     await kubectl.run('label clusterrole our-apps apps.tidegate.io/aggregate-to-apps=true');
     await eventually(async () => (await aggregatedRules()).length > rules);
-    // It would come by itself with the next try; a change brings that about at once.
+    // The controller retries after a while. A change triggers it immediately.
     await kubectl.apply(application({ ...secret, stringData: { pin: '1' } }));
     await eventually(async () => !(await isGone(SECRETS, 'till', 'default')));
   });
 
-  it('removes what an application made', async () => {
+  it('deletes the objects of an application', async () => {
     await kubectl.run('delete edgeapplication shop --wait=false');
     await eventually(() => isGone(EDGE_APPLICATIONS, 'shop', 'default'));
     expect(await isGone(DEPLOYMENTS, 'web-paris', 'default')).toBe(true);
@@ -357,7 +357,7 @@ describe('the manager with nothing but the rights of its ServiceAccount', () => 
   });
 });
 
-/** Keeps what the log tells of requests that were forbidden. */
+/** Collects log entries about forbidden requests. */
 function collecting(forbidden: string[]): Logger {
   const look = (fields: object): void => {
     const { err } = fields as { err?: { code?: number; message?: string } };

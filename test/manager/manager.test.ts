@@ -1,4 +1,4 @@
-/** The manager against a real API server: what it installs, what it refuses, who works, how it ends. */
+/** The manager with a real API server: installation, admission, leader election and shutdown. */
 import { X509Certificate } from 'node:crypto';
 import {
   ApiStatusError,
@@ -65,7 +65,7 @@ const makeNode = (name: string, labels: Record<string, string>): Promise<KubeObj
   client.create(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name, labels } });
 const refusal = (request: Promise<unknown>): Promise<ApiStatusError> =>
   request.then(
-    () => Promise.reject(new Error('it was accepted')),
+    () => Promise.reject(new Error('the API server accepted the object')),
     (error: unknown) => (error instanceof ApiStatusError ? error : Promise.reject(error)),
   );
 const membersOf = async (name: string): Promise<string[]> =>
@@ -78,16 +78,16 @@ describe('admission', () => {
   });
   afterAll(() => manager.stop());
 
-  it('refuses to delete a pool that has nodes, and says which', async () => {
+  it('rejects the deletion of a pool with nodes, and lists them', async () => {
     await makeNode('n1', { [NODE_POOL_LABEL]: 'held' });
     await client.create(NODE_POOLS, pool('held'));
     await eventually(async () => (await membersOf('held')).includes('n1'));
     const error = await refusal(client.delete(NODE_POOLS, { name: 'held' }));
     expect(error.code).toBe(403);
     expect(error.message).toBe(
-      'admission webhook "nodepools.apps.openyurt.io.tidegate.io" denied the request: NodePool held can not be ' +
-        'deleted: the pool still has nodes: n1; take the label apps.openyurt.io/nodepool off them, or name another ' +
-        'pool in their label apps.openyurt.io/desired-nodepool',
+      'admission webhook "nodepools.apps.openyurt.io.tidegate.io" denied the request: NodePool held cannot be ' +
+        'deleted: the pool still has nodes: n1; remove the label apps.openyurt.io/nodepool from them, or set the ' +
+        'label apps.openyurt.io/desired-nodepool to another pool',
     );
     await client.patch(NODES, { name: 'n1' }, 'merge', { metadata: { labels: { [NODE_POOL_LABEL]: null } } });
     await eventually(async () => (await membersOf('held')).length === 0);
@@ -95,7 +95,7 @@ describe('admission', () => {
     await eventually(() => client.get(NODE_POOLS, { name: 'held' }).then(() => false, isNotFound));
   });
 
-  it('names every field that no node could have', async () => {
+  it('reports every field that is not valid on a node', async () => {
     const spec = {
       labels: { 'a b': 'c' },
       taints: [
@@ -109,13 +109,13 @@ describe('admission', () => {
     expect(error.message).toMatch(/NodePool\.apps\.openyurt\.io "bad" is invalid: \[spec\.labels: key "a b"/);
   });
 
-  it('judges older versions of a kind too', async () => {
+  it('checks older versions of a kind too', async () => {
     const old = { ...pool('old', { labels: { x: '-' } }), apiVersion: 'apps.openyurt.io/v1alpha1' };
     const error = await refusal(client.create({ ...NODE_POOLS, version: 'v1alpha1' }, old));
     expect(error.message).toContain('spec.labels: value "-" of x');
   });
 
-  it('lets be what was accepted before, as long as nobody writes it', async () => {
+  it('does not check a stored spec that does not change', async () => {
     await client.create(NODE_GROUPS, group('odd', { matchLabels: { ok: 'yes' } }));
     const error = await refusal(
       client.patch(NODE_GROUPS, { name: 'odd' }, 'merge', { spec: { matchLabels: { 'a b': 'c' } } }),
@@ -124,21 +124,21 @@ describe('admission', () => {
     await client.patch(NODE_GROUPS, { name: 'odd' }, 'merge', { metadata: { labels: { touched: 'yes' } } });
   });
 
-  it('warns of what is possible but hardly meant', async () => {
+  it('warns about likely mistakes', async () => {
     const kubectl = new Kubectl(server.kubeconfig);
     const output = await kubectl.apply(
       group('void', {}),
       group('early', { nodes: ['not-yet'] }),
       application('lost', { workloadScope: { targetNodeGroups: [{ name: 'nowhere' }] } }),
     );
-    expect(output).toContain('Warning: spec: the group chooses no node');
-    expect(output).toContain('Warning: spec.nodes[0]: no node is called "not-yet" yet');
+    expect(output).toContain('Warning: spec: the group selects no nodes');
+    expect(output).toContain('Warning: spec.nodes[0]: node "not-yet" not found');
     expect(output).toContain(
-      'Warning: spec.workloadScope.targetNodeGroups[0].name: there is no NodeGroup or NodePool "nowhere" yet',
+      'Warning: spec.workloadScope.targetNodeGroups[0].name: NodeGroup or NodePool "nowhere" not found; nothing is deployed there until it exists',
     );
   });
 
-  it('refuses an application that can not be rendered, by the path of the mistake', async () => {
+  it('rejects an application that cannot be rendered, with the field path', async () => {
     const error = await refusal(
       client.create(
         EDGE_APPLICATIONS,
@@ -154,7 +154,7 @@ describe('admission', () => {
     );
   });
 
-  it('is found again after somebody deleted its configuration and the manager came back', async () => {
+  it('is registered again after its configuration was deleted and the manager restarted', async () => {
     await client.delete(CONFIGURATIONS, { name: 'tidegate' });
     await manager.stop();
     manager = await startManager(client);
@@ -180,7 +180,7 @@ describe('several managers', () => {
     (await client.get(LEASES, { namespace: 'tidegate-system', name: 'tidegate-manager' })).spec
       ?.holderIdentity;
 
-  it('share one authority, and one of them works', async () => {
+  it('share one certificate authority and elect one leader', async () => {
     await client.delete(SECRETS, SECRET);
     await Promise.all([start('a'), start('b'), start('c')]);
     const { data = {} } = await client.get(SECRETS, SECRET);
@@ -196,7 +196,7 @@ describe('several managers', () => {
     expect(['a', 'b', 'c']).toContain(await eventually(async () => (await holder()) ?? undefined));
   });
 
-  it('hand over at once when the leader stops', async () => {
+  it('elect a new leader immediately when the leader stops', async () => {
     const first = await start('first');
     await eventually(async () => (await holder()) === 'first');
     await start('second');
@@ -205,7 +205,7 @@ describe('several managers', () => {
   });
 });
 
-it('tells how it is, and leaves nothing behind', async () => {
+it('reports its health, and releases everything when it stops', async () => {
   const manager = await startManager(client);
   const base = `http://127.0.0.1:${manager.healthPort}`;
   const [healthz, readyz, metrics] = await Promise.all(

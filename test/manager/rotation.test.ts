@@ -1,4 +1,4 @@
-/** The certificates of the webhook through half a year: at no time does an API server fail to verify it. */
+/** Rotates the certificates of the webhook over half a year: API servers can verify it at all times. */
 
 import { connect } from 'node:tls';
 import { CONFIG_MAPS, KubeClient, loadConfig, NAMESPACES, SECRETS, silentLogger } from '@tidegate/kube';
@@ -37,11 +37,11 @@ const clientConfig = async (): Promise<{ url: string; bundle: string }> => {
 };
 const authoritiesIn = (bundle: string): number => bundle.match(/BEGIN CERTIFICATE/g)?.length ?? 0;
 
-/** Who signed what a new connection is shown. */
+/** The issuer of the certificate that a new connection gets. */
 const issuerAt = (url: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const { hostname: host, port } = new URL(url);
-    // At the time of the test it may have expired long ago, or not be valid yet.
+    // By the real clock, the certificate may have expired or not be valid yet.
     const socket = connect({ host, port: Number(port), rejectUnauthorized: false }, () => {
       resolve(socket.getPeerCertificate().issuer.CN);
       socket.destroy();
@@ -49,8 +49,8 @@ const issuerAt = (url: string): Promise<string> =>
     socket.once('error', reject);
   });
 
-it('a new authority is trusted before it signs, and what it signed is accepted', async () => {
-  // So that it is before now, but not long, when the new authority takes over.
+it('API servers trust a new authority before it signs', async () => {
+  // Chosen so that the new authority takes over shortly before now.
   const clock = new VirtualClock(Date.now() - HALF_A_YEAR - 2 * HOUR);
   const minuteByMinute = <T>(look: () => Promise<T | false>): Promise<T> =>
     eventually(async () => {
@@ -73,7 +73,7 @@ it('a new authority is trusted before it signs, and what it signed is accepted',
             scope: 'Namespaced',
             operations: ['CREATE'],
             failurePolicy: 'Ignore',
-            judge: () => ({ forbidden: 'we were asked' }),
+            evaluate: () => ({ forbidden: 'rejected by the test rule' }),
           },
         ],
         secret,
@@ -100,9 +100,9 @@ it('a new authority is trusted before it signs, and what it signed is accepted',
 
   await minuteByMinute(async () => (await issuerAt(url)) !== firstIssuer);
   const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x', namespace: 'system' } };
-  await expect(client.create(CONFIG_MAPS, map)).rejects.toThrow('we were asked');
+  await expect(client.create(CONFIG_MAPS, map)).rejects.toThrow('rejected by the test rule');
 
-  // Whoever breaks the Secret has it made anew, and the bundle follows.
+  // A damaged Secret is created again, and the CA bundle follows.
   await client.patch(SECRETS, secret, 'merge', { data: { 'ca.key': null } });
   await minuteByMinute(async () => {
     const { bundle } = await clientConfig();
@@ -111,7 +111,7 @@ it('a new authority is trusted before it signs, and what it signed is accepted',
   await eventually(() =>
     client.create(CONFIG_MAPS, map).then(
       () => false,
-      (error) => /were asked/.test(error),
+      (error) => /rejected by the test rule/.test(error),
     ),
   );
   stop.abort();

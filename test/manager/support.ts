@@ -11,12 +11,12 @@ export const VALIDATING_CONFIGURATIONS: Resource = {
 
 export interface Manager {
   healthPort: number;
-  /** Resolves when everything has ended; rejects with what ended it. */
+  /** Resolves when the manager has stopped. Rejects with the error that stopped it. */
   ended: Promise<void>;
   stop(): Promise<void>;
 }
 
-/** A manager in this process, once it is ready. */
+/** Starts a manager in this process and waits until it is ready. */
 export async function startManager(
   client: KubeClient,
   options: Partial<ManagerOptions> = {},
@@ -51,7 +51,7 @@ export async function startManager(
   };
 }
 
-/** Looks again until `look` gives something, for as long as the test may take. */
+/** Polls `look` until it returns a value, up to the timeout of the test. */
 export async function eventually<T>(look: () => Promise<T | undefined | false>): Promise<T> {
   for (;;) {
     const found = await look();

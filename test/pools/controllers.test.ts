@@ -104,7 +104,7 @@ const readyOf = async <T extends NodePool | NodeGroup>(
 const readyBecomes = <T extends NodePool | NodeGroup>(resource: Resource<T>, name: string, text: RegExp) =>
   eventually(async () => text.test(await readyOf(resource, name)) || undefined);
 
-describe('the controllers of pools', () => {
+describe('the pool controllers', () => {
   let stop: AbortController;
   let running: Promise<unknown>;
   let membership: Membership;
@@ -139,7 +139,7 @@ describe('the controllers of pools', () => {
   });
 
   afterEach(async () => {
-    // Pools let go of their nodes while somebody still looks after them.
+    // Delete the pools while the controllers still run, so that their finalizers are removed.
     await client.deleteCollection(PODS, { namespace: 'default', gracePeriodSeconds: 0 });
     await client.deleteCollection(POD_DISRUPTION_BUDGETS, { namespace: 'default' });
     await client.deleteCollection(NODES);
@@ -152,7 +152,7 @@ describe('the controllers of pools', () => {
     await recorder.close();
   });
 
-  it('fills groups by names and labels, and shows what is missing or not ready', async () => {
+  it('selects nodes by name and label, and reports missing and unready nodes', async () => {
     await makeNode('a', { location: 'hangzhou' });
     await makeNode('b', {}, 'False');
     await client.create(
@@ -184,7 +184,7 @@ describe('the controllers of pools', () => {
     await labelBecomes('c', NODE_GROUP_LABEL, 'hangzhou');
   });
 
-  it('moves a node with its labels, its status and the pods that do not belong there any more', async () => {
+  it('moves a node with its labels and status, and evicts pods that no longer fit', async () => {
     await makeNode('b', { location: 'hangzhou' });
     for (const name of ['hangzhou', 'beijing']) {
       await client.create(NODE_GROUPS, group(name, { matchLabels: { location: name } }));
@@ -222,7 +222,7 @@ describe('the controllers of pools', () => {
     });
   });
 
-  it('leaves a pod to its disruption budget, and says no to a second group', async () => {
+  it('respects disruption budgets, and does not assign a node to a second group', async () => {
     await makeNode('a', { site: 'x' });
     await client.create(NODE_GROUPS, group('first', { matchLabels: { site: 'x' } }));
     await labelBecomes('a', NODE_GROUP_LABEL, 'first');
@@ -248,7 +248,7 @@ describe('the controllers of pools', () => {
     ).toBeUndefined();
   });
 
-  it('takes back what it wrote, and only that', async () => {
+  it('removes only what it wrote', async () => {
     await makeNode('a', { site: 'x', [ZONE_LABEL]: 'set-by-cloud', team: 'ours' });
     await makeNode('b', { site: 'x' });
     await client.create(NODE_GROUPS, group('g', { matchLabels: { site: 'x' }, topologyEnabled: true }));
@@ -263,7 +263,7 @@ describe('the controllers of pools', () => {
     ).toBeUndefined();
   });
 
-  it('gives nodes the labels, annotations and taints of their NodePool, and follows its changes', async () => {
+  it('applies labels, annotations and taints of a NodePool to its nodes, and follows changes', async () => {
     await makeNode('a', { [NODE_POOL_LABEL]: 'p', team: 'theirs' });
     await client.patch(NODES, { name: 'a' }, 'merge', {
       spec: { taints: [{ key: 'own', effect: 'NoSchedule' }] },
@@ -291,7 +291,7 @@ describe('the controllers of pools', () => {
     expect((await client.get(NODES, { name: 'a' })).spec?.taints).toEqual([
       { key: 'own', effect: 'NoSchedule' },
     ]);
-    // Drift is mended; leaving takes the rest away.
+    // Drift is corrected, and leaving the pool removes the attributes.
     await label('a', { region: null });
     await labelBecomes('a', 'region', 'west');
     await label('a', { [NODE_POOL_LABEL]: null });
@@ -299,7 +299,7 @@ describe('the controllers of pools', () => {
     expect(await labelsOf('a')).toEqual({ team: 'theirs' });
   });
 
-  it('honours desired-nodepool', async () => {
+  it('follows desired-nodepool', async () => {
     await makeNode('a', { [DESIRED_NODE_POOL_LABEL]: 'p' });
     await client.create(NODE_POOLS, pool('p'));
     await client.create(NODE_POOLS, pool('q'));
@@ -311,7 +311,7 @@ describe('the controllers of pools', () => {
     await readyBecomes(NODE_POOLS, 'q', /^NoNodes/);
   });
 
-  it('does not let a NodePool go before its nodes have left, and says which they are', async () => {
+  it('keeps a deleted NodePool until its nodes have left, and lists them', async () => {
     await makeNode('a', { [NODE_POOL_LABEL]: 'p' });
     await client.create(NODE_POOLS, pool('p'));
     await readyBecomes(NODE_POOLS, 'p', /^NodesReady/);
@@ -321,7 +321,7 @@ describe('the controllers of pools', () => {
     await isGone(NODE_POOLS, 'p');
   });
 
-  it('does nothing on a heartbeat, and one thing when a node is no longer ready', async () => {
+  it('writes nothing on a heartbeat, and one status when a node is no longer ready', async () => {
     await makeNode('a', { site: 'x' });
     await client.create(NODE_GROUPS, group('g', { matchLabels: { site: 'x' } }));
     await readyBecomes(NODE_GROUPS, 'g', /^NodesReady/);
@@ -329,7 +329,7 @@ describe('the controllers of pools', () => {
       client.patch(NODES, { name: 'a', subresource: 'status' }, 'merge', {
         status: { conditions: [{ type: 'Ready', status, lastHeartbeatTime: at }] },
       });
-    /** By then every handler has been told, and a round trip later everybody has begun what there is to do. */
+    /** Waits until every handler has run, plus one round trip, so that every reconcile has started. */
     const isSeen = async (at: string): Promise<void> => {
       await eventually(
         () => nodes.cache.get('a')?.status?.conditions?.[0]?.lastHeartbeatTime === at || undefined,

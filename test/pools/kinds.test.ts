@@ -12,7 +12,7 @@ import {
 } from '../../packages/tidegate/src/api/index.ts';
 import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';
 
-describe('the kinds, as an API server holds people to them', () => {
+describe('validation of the kinds by the API server', () => {
   let server: EmbeddedWithKinds;
   let client: KubeClient;
   beforeAll(async () => {
@@ -35,11 +35,11 @@ describe('the kinds, as an API server holds people to them', () => {
   });
   const refusal = async (attempt: Promise<unknown>): Promise<string> =>
     attempt.then(
-      () => expect.unreachable('it was accepted'),
+      () => expect.unreachable('the API server accepted the object'),
       (error: Error) => error.message,
     );
 
-  it('says that all of them are established', () => {
+  it('establishes all CRDs', () => {
     expect(customResourceDefinitions().map((d) => d.metadata.name)).toEqual([
       'nodepools.apps.openyurt.io',
       'nodegroups.apps.kubeedge.io',
@@ -64,13 +64,13 @@ describe('the kinds, as an API server holds people to them', () => {
       expect(alpha.spec?.selector).toEqual(selector);
       const beta = await client.get(resource, { name: 'beta' });
       expect(beta.spec).toEqual({ type: 'Edge', hostNetwork: true, leaderReplicas: 2 });
-      // Written back as it was read, at every version.
+      // Write the object back as it was read, at every version.
       await client.update(resource, { ...beta, metadata: { ...beta.metadata, labels: { seen: version } } });
     }
     expect((await client.get(NODE_POOLS, { name: 'beta' })).spec?.leaderReplicas).toBe(2);
   });
 
-  it('makes a pool without a word an Edge pool', async () => {
+  it('defaults the type of a pool to Edge', async () => {
     const made = await client.create(NODE_POOLS, {
       apiVersion: 'apps.openyurt.io/v1beta2',
       kind: 'NodePool',
@@ -84,11 +84,11 @@ describe('the kinds, as an API server holds people to them', () => {
     ['mark', { leaderElectionStrategy: 'mark' }, /needs leaderNodeLabelSelector/],
     ['labels', { labels: { 'apps.openyurt.io/nodepool': 'x' } }, /label the node itself/],
     ['n'.repeat(64), {}, /at most 63 characters/],
-  ])('refuses the pool %s', async (name, spec, message) => {
+  ])('rejects a pool with %s', async (name, spec, message) => {
     expect(await refusal(client.create(NODE_POOLS, pool(name, spec)))).toMatch(message);
   });
 
-  it('does not let a pool become another kind of pool', async () => {
+  it('rejects changes of immutable fields', async () => {
     await client.create(NODE_POOLS, pool('fixed', { type: 'Edge' }));
     for (const [spec, message] of [
       [{ type: 'Cloud' }, /the type of a pool can not change/],
@@ -99,14 +99,14 @@ describe('the kinds, as an API server holds people to them', () => {
     }
   });
 
-  it('refuses a group that would choose its nodes by the label it writes itself', async () => {
+  it('rejects a group that selects nodes by the label that it writes itself', async () => {
     const spec = { matchLabels: { 'apps.kubeedge.io/belonging-to': 'x' } };
     expect(await refusal(client.create(NODE_GROUPS, group('circle', spec)))).toMatch(
       /choose the nodes by another/,
     );
   });
 
-  it('takes an application as the proposal writes it, and names what is wrong with others', async () => {
+  it('accepts the application of the KubeEdge proposal, and reports invalid fields of others', async () => {
     const registry = { component: 'registry', operator: 'replace', value: 'hangzhou.registry.io' } as const;
     const application = (name: string, overriders: object): EdgeApplication => ({
       apiVersion: 'apps.kubeedge.io/v1alpha1',
@@ -131,7 +131,7 @@ describe('the kinds, as an API server holds people to them', () => {
     );
   });
 
-  it('shows type, ready, not ready and age', async () => {
+  it('prints type, ready, not ready and age', async () => {
     const table = async (path: string): Promise<string[]> => {
       const answer = await client.raw({
         method: 'GET',

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Looks again until `look` gives something, for as long as the test may take. */
+/** Polls `look` until it returns a value, up to the timeout of the test. */
 export async function eventually<T>(look: () => Promise<T | undefined> | T | undefined): Promise<T> {
   for (;;) {
     const found = await look();

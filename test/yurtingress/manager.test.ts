@@ -153,7 +153,7 @@ describe('front doors', () => {
       'spec.pools[0].name: pool hangzhou is in YurtIngress doors already: take it out there first',
     );
     const warned = await kubectl.apply(yurtIngress('second', 'atlantis'));
-    expect(warned).toContain('Warning: spec.pools[0].name: there is no NodePool or NodeGroup "atlantis" yet');
+    expect(warned).toContain('Warning: spec.pools[0].name: NodePool or NodeGroup "atlantis" not found');
     // Its pool is not there, and never was.
     await kubectl.run('delete ying second');
   });

@@ -3,61 +3,61 @@ import { VirtualClock } from '@tidegate/kube/testing';
 import { expect, it } from 'vitest';
 import { accessReviews } from './access.ts';
 
-/** An API server that allows what is in `may`, and counts how often it was asked. */
-function reviewer(may: Set<string>): { client: KubeClient; asked: object[] } {
-  const asked: object[] = [];
+/** An API server that allows the verbs in `allowed`, and records the reviews that it received. */
+function reviewer(allowed: Set<string>): { client: KubeClient; reviews: object[] } {
+  const reviews: object[] = [];
   const create = async (_: unknown, review: { spec: { resourceAttributes: { verb: string } } }) => {
-    asked.push(review.spec);
-    return { ...review, status: { allowed: may.has(review.spec.resourceAttributes.verb) } };
+    reviews.push(review.spec);
+    return { ...review, status: { allowed: allowed.has(review.spec.resourceAttributes.verb) } };
   };
-  return { client: { create } as unknown as KubeClient, asked };
+  return { client: { create } as unknown as KubeClient, reviews };
 }
 
-const action = (verb: string): { verb: string; group: string; resource: string } => ({
+const request = (verb: string): { verb: string; group: string; resource: string } => ({
   verb,
   group: 'apps',
   resource: 'deployments',
 });
 
-it('asks for the user with all that the server knows of them', async () => {
-  const { client, asked } = reviewer(new Set());
+it('sends all attributes of the user', async () => {
+  const { client, reviews } = reviewer(new Set());
   const extra = { scope: ['a'] };
   const user = { username: 'ann', uid: 'u', groups: ['g'], extra };
-  expect(await accessReviews(client, new VirtualClock())(user, action('create'))).toBe(false);
-  expect(asked).toEqual([
-    { user: 'ann', uid: 'u', groups: ['g'], extra, resourceAttributes: action('create') },
+  expect(await accessReviews(client, new VirtualClock())(user, request('create'))).toBe(false);
+  expect(reviews).toEqual([
+    { user: 'ann', uid: 'u', groups: ['g'], extra, resourceAttributes: request('create') },
   ]);
 });
 
-it('remembers for a moment what was allowed, to this user only', async () => {
-  const { client, asked } = reviewer(new Set(['create']));
+it('caches a positive result for a moment, for this user only', async () => {
+  const { client, reviews } = reviewer(new Set(['create']));
   const clock = new VirtualClock();
   const access = accessReviews(client, clock);
-  for (let i = 0; i < 3; i++) expect(await access({ username: 'ann' }, action('create'))).toBe(true);
-  expect(asked).toHaveLength(1);
-  await access({ username: 'ann', groups: ['g'] }, action('create'));
-  await access({ username: 'bob' }, action('create'));
-  expect(asked).toHaveLength(3);
+  for (let i = 0; i < 3; i++) expect(await access({ username: 'ann' }, request('create'))).toBe(true);
+  expect(reviews).toHaveLength(1);
+  await access({ username: 'ann', groups: ['g'] }, request('create'));
+  await access({ username: 'bob' }, request('create'));
+  expect(reviews).toHaveLength(3);
   await clock.advance(5_000);
-  await access({ username: 'ann' }, action('create'));
-  expect(asked).toHaveLength(4);
+  await access({ username: 'ann' }, request('create'));
+  expect(reviews).toHaveLength(4);
 });
 
-it('does not remember what was refused', async () => {
+it('does not cache a denial', async () => {
   const may = new Set<string>();
   const access = accessReviews(reviewer(may).client, new VirtualClock());
-  expect(await access({ username: 'ann' }, action('patch'))).toBe(false);
+  expect(await access({ username: 'ann' }, request('patch'))).toBe(false);
   may.add('patch');
-  expect(await access({ username: 'ann' }, action('patch'))).toBe(true);
+  expect(await access({ username: 'ann' }, request('patch'))).toBe(true);
 });
 
-it('forgets the oldest answers rather than keep all', async () => {
+it('drops the oldest results from the cache', async () => {
   const may = new Set(Array.from({ length: 1_001 }, (_, index) => `v${index}`));
-  const { client, asked } = reviewer(may);
+  const { client, reviews } = reviewer(may);
   const access = accessReviews(client, new VirtualClock());
-  for (const verb of may) await access({ username: 'ann' }, action(verb));
-  await access({ username: 'ann' }, action('v1000'));
-  expect(asked).toHaveLength(1_001);
-  await access({ username: 'ann' }, action('v0'));
-  expect(asked).toHaveLength(1_002);
+  for (const verb of may) await access({ username: 'ann' }, request(verb));
+  await access({ username: 'ann' }, request('v1000'));
+  expect(reviews).toHaveLength(1_001);
+  await access({ username: 'ann' }, request('v0'));
+  expect(reviews).toHaveLength(1_002);
 });

@@ -1,8 +1,8 @@
 import type { Clock, KubeClient, KubeObject, Resource } from '@tidegate/kube';
 import type { UserInfo } from './review.ts';
 
-/** One thing that somebody wants to do. Without a namespace: in the whole cluster. */
-export interface Action {
+/** What a user wants to do. Without a namespace, in the whole cluster. */
+export interface AccessRequest {
   verb: string;
   group: string;
   resource: string;
@@ -10,8 +10,8 @@ export interface Action {
   name?: string;
 }
 
-/** Whether a user may do it. Rejects when the API server can not say. */
-export type Access = (user: UserInfo, action: Action) => Promise<boolean>;
+/** Resolves to whether the user is allowed to do it. Rejects if the API server cannot be asked. */
+export type Access = (user: UserInfo, action: AccessRequest) => Promise<boolean>;
 
 const REVIEWS: Resource = {
   group: 'authorization.k8s.io',
@@ -20,39 +20,43 @@ const REVIEWS: Resource = {
   namespaced: false,
 };
 
-/** So that a loop of updates is cheap, and a right that is taken away does not last. */
-const REMEMBERED_MS = 5_000;
-const MOST_REMEMBERED = 1_000;
-/** The API server that asked us waits for five seconds. */
+/** Long enough to make a loop of updates cheap, short enough that a revoked permission stops working soon. */
+const CACHE_TTL_MS = 5_000;
+const MAX_CACHED = 1_000;
+/** Less than the webhook timeout of five seconds, so that the user gets our message and not a timeout. */
 const DEADLINE_MS = 3_000;
 
 /**
- * Asks the API server, and remembers for a moment what it allowed. What it did not allow is asked again: whoever was
- * refused gets the right and tries again at once.
+ * Sends a SubjectAccessReview and caches positive results for a moment. Denials are not cached: a user who was denied
+ * typically gets the permission and tries again immediately.
  */
 export function accessReviews(client: KubeClient, clock: Clock): Access {
   const allowedUntil = new Map<string, number>();
-  return async (user, action) => {
-    const key = JSON.stringify([user.username, user.uid, user.groups, user.extra, action]);
+  return async (user, request) => {
+    const key = JSON.stringify([user.username, user.uid, user.groups, user.extra, request]);
     if ((allowedUntil.get(key) ?? 0) > clock.monotonic()) return true;
-    const allowed = await review(client, user, action);
+    const allowed = await review(client, user, request);
     allowedUntil.delete(key);
     if (!allowed) return false;
-    allowedUntil.set(key, clock.monotonic() + REMEMBERED_MS);
+    allowedUntil.set(key, clock.monotonic() + CACHE_TTL_MS);
     const [oldest] = allowedUntil.keys();
-    if (allowedUntil.size > MOST_REMEMBERED && oldest !== undefined) allowedUntil.delete(oldest);
+    if (allowedUntil.size > MAX_CACHED && oldest !== undefined) allowedUntil.delete(oldest);
     return true;
   };
 }
 
-async function review(client: KubeClient, user: UserInfo, resourceAttributes: Action): Promise<boolean> {
+async function review(
+  client: KubeClient,
+  user: UserInfo,
+  resourceAttributes: AccessRequest,
+): Promise<boolean> {
   const { username, uid, groups, extra } = user;
-  const question: KubeObject = {
+  const accessReview: KubeObject = {
     apiVersion: 'authorization.k8s.io/v1',
     kind: 'SubjectAccessReview',
     metadata: {},
     spec: { user: username, uid, groups, extra, resourceAttributes },
   };
-  const { status } = await client.create(REVIEWS, question, { deadlineMs: DEADLINE_MS });
+  const { status } = await client.create(REVIEWS, accessReview, { deadlineMs: DEADLINE_MS });
   return (status as { allowed?: boolean } | undefined)?.allowed === true;
 }

@@ -1,7 +1,8 @@
 /**
- * The authorities that sign what the webhook server shows. There may be several at a time, the newest first: a new one
- * is trusted long before it signs anything, and an old one for as long as something that it signed may be shown. Who
- * signs follows from the list and the time alone, so managers that share the list agree without a word. Pure.
+ * The certificate authorities that sign the serving certificates of the webhook. The list can have several, newest
+ * first. API servers trust a new authority long before it signs anything, and an old one for as long as a certificate
+ * that it signed may be in use. The signer depends on the list and the time only, so all managers that share the list
+ * choose the same one. Pure.
  */
 import {
   createPrivateKey,
@@ -15,12 +16,15 @@ import { issueCertificate, type KeyPair, selfSignedCa } from '@tidegate/kube';
 const HOUR_MS = 3_600_000;
 const AUTHORITY_LIFE_MS = 365 * 24 * HOUR_MS;
 const SERVING_LIFE_MS = 30 * 24 * HOUR_MS;
-/** For API servers whose clock is behind. */
+/** Certificates are valid from slightly before now, for API servers whose clock is behind. */
 const CLOCK_SKEW_MS = 5 * 60_000;
-/** Until every API server has heard of a new authority. */
+/** After this time every API server has loaded a new authority. */
 const TRUST_MS = HOUR_MS;
 
-/** Adds an authority when the newest is past half its life, and drops those that are expired. The same list if neither is so. */
+/**
+ * Adds an authority if the newest one is past half of its lifetime, and removes expired ones. Returns the same list if
+ * nothing changes.
+ */
 export function renewed(authorities: readonly KeyPair[], now: number): readonly KeyPair[] {
   const alive = authorities.filter(({ certificate }) => now < lifeOf(certificate).to);
   const newest = alive[0];
@@ -28,19 +32,19 @@ export function renewed(authorities: readonly KeyPair[], now: number): readonly 
   return alive.length === authorities.length ? authorities : alive;
 }
 
-/** What an API server shall trust. */
+/** The CA bundle for the webhook configuration. */
 export const bundleOf = (authorities: readonly KeyPair[]): string =>
   authorities.map(({ certificate }) => certificate).join('');
 
-/** The newest that everybody has had time to hear of; a first one need not wait. */
+/** The newest authority that every API server trusts by now. The first authority ever signs immediately. */
 export function signerOf(authorities: readonly KeyPair[], now: number): KeyPair {
   const known = authorities.find(({ certificate }) => lifeOf(certificate).from + TRUST_MS <= now);
   const signer = known ?? authorities.at(-1);
-  if (signer === undefined) throw new Error('there is no authority to sign with');
+  if (signer === undefined) throw new Error('no certificate authority is available to sign with');
   return signer;
 }
 
-export function newServing(signer: KeyPair, hosts: readonly string[], now: number): KeyPair {
+export function newServingCertificate(signer: KeyPair, hosts: readonly string[], now: number): KeyPair {
   const { privateKey, publicKey } = newKey();
   const notAfter = Math.min(now + SERVING_LIFE_MS, lifeOf(signer.certificate).to);
   const certificate = issueCertificate(
@@ -57,8 +61,8 @@ export function newServing(signer: KeyPair, hosts: readonly string[], now: numbe
   return { certificate, key: toPem(privateKey) };
 }
 
-/** Whether it can be shown for a while yet to those who trust this authority. */
-export const isGoodServing = (serving: KeyPair, signer: KeyPair, now: number): boolean =>
+/** Whether the serving certificate was signed by this authority and is not due for renewal. */
+export const isServingCurrent = (serving: KeyPair, signer: KeyPair, now: number): boolean =>
   new X509Certificate(serving.certificate).verify(createPublicKey(signer.key)) &&
   !isPastHalfLife(serving.certificate, now);
 
@@ -68,7 +72,7 @@ function newAuthority(now: number): KeyPair {
     notBefore: new Date(now - CLOCK_SKEW_MS),
     notAfter: new Date(now + AUTHORITY_LIFE_MS),
   };
-  // Two with the same name could not be told apart by those who look for the one that signed.
+  // The names must differ: TLS clients look up the issuer of a certificate by name.
   const subject = { commonName: `tidegate-webhook-ca@${Math.floor(now / 1000)}`, organizations: [] };
   return { certificate: selfSignedCa(subject, privateKey, validity), key: toPem(privateKey) };
 }

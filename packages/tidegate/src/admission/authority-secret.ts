@@ -12,18 +12,18 @@ import {
 } from '@tidegate/kube';
 import { bundleOf, renewed } from './authorities.ts';
 
-/** Where all managers of a cluster keep the authorities that they share. */
+/** The Secret in which all managers of a cluster share the certificate authorities. */
 export interface SecretName {
   namespace: string;
   name: string;
 }
 
-/** So many managers that renew in the same moment are a mistake somewhere. */
-const MOST_ATTEMPTS = 10;
+/** More conflicts than this in a row are not caused by other managers. */
+const MAX_ATTEMPTS = 10;
 
 /**
- * The authorities as they shall be now: read, and written only when one must come or go. Of several managers that do
- * so at once one succeeds, and the others take what it wrote.
+ * Returns the current authorities. Writes the Secret only if an authority has to be added or removed. If several
+ * managers do so at the same time, one of them succeeds, and the others read what it wrote.
  */
 export async function sharedAuthorities(
   client: KubeClient,
@@ -38,11 +38,14 @@ export async function sharedAuthorities(
     if (wanted === stored) return stored;
     try {
       await write(client, name, secret, wanted, call);
-      log.info({ authorities: wanted.length }, 'the authorities of the webhook changed');
+      log.info(
+        { authorities: wanted.length },
+        'renewed the certificate authorities of the admission webhook',
+      );
       return wanted;
     } catch (error) {
-      const lost = isAlreadyExists(error) || isConflict(error) || isNotFound(error);
-      if (!lost || attempt === MOST_ATTEMPTS) throw error;
+      const isLost = isAlreadyExists(error) || isConflict(error) || isNotFound(error);
+      if (!isLost || attempt === MAX_ATTEMPTS) throw error;
     }
   }
 }
@@ -73,7 +76,7 @@ async function write(
   } else await client.update(SECRETS, { ...before, data }, call);
 }
 
-/** A Secret that somebody broke counts as empty: authorities can always be made anew. */
+/** A damaged Secret is treated as empty, because authorities can be created again at any time. */
 function authoritiesIn({ data = {} }: Secret, log: Logger): readonly KeyPair[] {
   const [certificates, keys] = [blocksIn(data['ca.crt']), blocksIn(data['ca.key'])];
   try {
@@ -84,7 +87,7 @@ function authoritiesIn({ data = {} }: Secret, log: Logger): readonly KeyPair[] {
       return { certificate, key };
     });
   } catch (err) {
-    log.warn({ err }, 'the Secret of the webhook can not be read; its authorities are made anew');
+    log.warn({ err }, 'the Secret of the admission webhook is invalid; creating new certificate authorities');
     return [];
   }
 }

@@ -11,15 +11,15 @@ const configurationsOf = (kind: 'validating' | 'mutating'): Resource => ({
   namespaced: false,
 });
 
-/** Where the API server finds us: a Service in the cluster, or an address when we run beside it. */
+/** How the API server reaches the webhook: a Service in the cluster, or a URL if the manager runs outside it. */
 export type Endpoint = { service: { namespace: string; name: string; port: number } } | { url: string };
 
 /**
- * Of what must be answered we are asked only what we judge. Without it a manager that is away would hold up finalizers
- * and labels too, and with them the end of objects and of whole namespaces.
+ * Limits webhooks with the failure policy `Fail` to requests that change the spec. Otherwise an unreachable manager would
+ * also block changes of finalizers and labels, and with them the deletion of objects and namespaces.
  */
-const SPEC_IS_WRITTEN = {
-  name: 'spec-is-written',
+const SPEC_IS_CHANGED = {
+  name: 'spec-is-changed',
   expression:
     'oldObject == null || !has(object.spec) || !has(oldObject.spec) || object.spec != oldObject.spec',
 };
@@ -27,11 +27,11 @@ const SPEC_IS_WRITTEN = {
 function matchConditionsOf({ failurePolicy, matchConditions }: AdmissionRule): {
   matchConditions?: MatchCondition[];
 } {
-  const conditions = [...(failurePolicy === 'Fail' ? [SPEC_IS_WRITTEN] : []), ...(matchConditions?.() ?? [])];
+  const conditions = [...(failurePolicy === 'Fail' ? [SPEC_IS_CHANGED] : []), ...(matchConditions?.() ?? [])];
   return conditions.length === 0 ? {} : { matchConditions: conditions };
 }
 
-/** What makes the API server ask: one webhook a rule, so that a rule's resources are all that it can hold up. */
+/** The webhook configurations: one webhook per rule, so that a failing rule blocks its own resource only. */
 export const configurations = (
   rules: readonly AdmissionRule[],
   endpoint: Endpoint,

@@ -1,12 +1,15 @@
 /**
- * Admission: what can not be said in a schema is said here, before an object is written. This folder owns the rules
- * (`rules/`, a file a kind), the server that API servers ask, its certificates, and the configuration by which
- * they come to ask.
+ * The admission webhooks: validation and defaulting that a CRD schema cannot express. This folder owns the rules
+ * (`rules/`, one file per kind), the HTTPS server, its certificates (authorities.ts, authority-secret.ts) and the
+ * webhook configurations (configuration.ts). webhook.ts keeps all of these current.
  *
- * `kubectl delete nodepool hangzhou`:
- *   the API server finds the rule in our ValidatingWebhookConfiguration, and posts an AdmissionReview
- *   -> server.ts reads it, rule.ts finds who judges -> rules/node-pool.ts looks into the membership: node-a is in it
- *   -> review.ts words the verdict, and the user reads which node holds the pool and what to do.
+ * Walk: `kubectl delete nodepool hangzhou`.
+ *
+ * 1. The API server finds the rule in the ValidatingWebhookConfiguration `tidegate` and posts an AdmissionReview.
+ * 2. server.ts parses it with review.ts and selects the rule with rule.ts.
+ * 3. rules/node-pool.ts finds in the membership index that node-a is still in the pool, and returns a result that
+ *    forbids the operation.
+ * 4. review.ts builds the response. The user reads which node is in the pool and how to remove it.
  */
 export { accessReviews } from './access.ts';
 export type { Endpoint } from './configuration.ts';

@@ -1,9 +1,9 @@
-/** AdmissionReview, from the side of the one who is asked. */
+/** Reads AdmissionReview requests and builds their responses. */
 import type { KubeObject, Status, StatusCause } from '@tidegate/kube';
 
 export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 
-/** Who asks, as the API server knows them. */
+/** The user that sent the request, as authenticated by the API server. */
 export interface UserInfo {
   username: string;
   uid?: string;
@@ -20,14 +20,14 @@ export interface AdmissionRequest {
   namespace?: string;
   operation: Operation;
   userInfo: UserInfo;
-  /** Absent when something is deleted. */
+  /** Absent for DELETE. */
   object?: KubeObject | null;
-  /** Absent when something is created. */
+  /** Absent for CREATE. */
   oldObject?: KubeObject | null;
 }
 
-/** What is wrong with a field, and what to write instead. */
-export interface Problem {
+/** A field with an invalid value. The message says what to write instead. */
+export interface FieldProblem {
   path: string;
   message: string;
 }
@@ -39,14 +39,15 @@ export interface PatchOperation {
   value?: unknown;
 }
 
-export interface Verdict {
-  /** The object can not be as it is: the answer is "invalid", with every field. */
-  problems?: Problem[];
-  /** The operation can not be now, whatever the object says: the answer is "forbidden". */
+/** What a rule decided. An empty result allows the request. */
+export interface AdmissionResult {
+  /** The object is invalid. The response has status 422 and lists every field. */
+  problems?: FieldProblem[];
+  /** The operation is not allowed, regardless of the object's content. The response has status 403. */
   forbidden?: string;
-  /** Shown to the user; the request goes on. */
+  /** Shown to the user. The request is still allowed. */
   warnings?: string[];
-  /** What to change in the object, of a rule that may. */
+  /** Changes to the object. Only for mutating rules. */
   patch?: PatchOperation[];
 }
 
@@ -60,15 +61,19 @@ interface AdmissionResponse {
   patch?: string;
 }
 
-/** The whole body that answers a review. */
-export const answer = (apiVersion: string, request: AdmissionRequest, verdict: Verdict): object => ({
+/** The body of the response to a review. */
+export const reviewResponse = (
+  apiVersion: string,
+  request: AdmissionRequest,
+  result: AdmissionResult,
+): object => ({
   kind: 'AdmissionReview',
   apiVersion,
-  response: responseTo(request, verdict),
+  response: responseTo(request, result),
 });
 
-function responseTo(request: AdmissionRequest, verdict: Verdict): AdmissionResponse {
-  const { problems = [], forbidden, warnings = [], patch } = verdict;
+function responseTo(request: AdmissionRequest, result: AdmissionResult): AdmissionResponse {
+  const { problems = [], forbidden, warnings = [], patch } = result;
   const base = { uid: request.uid, ...(warnings.length > 0 ? { warnings } : {}) };
   if (forbidden !== undefined) {
     return { ...base, allowed: false, status: { code: 403, reason: 'Forbidden', message: forbidden } };
@@ -79,8 +84,8 @@ function responseTo(request: AdmissionRequest, verdict: Verdict): AdmissionRespo
   return { ...base, allowed: true, patchType: 'JSONPatch', patch: encoded };
 }
 
-/** In the words that an API server has for its own kinds, so that users need to know one form only. */
-function invalid(request: AdmissionRequest, problems: Problem[]): Partial<Status> {
+/** Has the same format as the API server's own validation errors, so that users see one format only. */
+function invalid(request: AdmissionRequest, problems: FieldProblem[]): Partial<Status> {
   const { group, kind } = request.kind;
   const name = request.name ?? request.object?.metadata.name ?? '';
   const texts = problems.map(({ path, message }) => `${path}: ${message}`);
@@ -99,7 +104,7 @@ function invalid(request: AdmissionRequest, problems: Problem[]): Partial<Status
   };
 }
 
-/** Reads a review; throws a sentence when it is none. */
+/** Parses the body of a review. Throws if the body is not valid. */
 export function readReview(body: string): { apiVersion: string; request: AdmissionRequest } {
   const review: unknown = JSON.parse(body);
   if (!isReview(review)) throw new TypeError('the body is not an AdmissionReview with a request');
@@ -127,11 +132,11 @@ function isUserInfo(value: unknown): value is UserInfo {
   return (
     typeof username === 'string' &&
     typeof uid === 'string' &&
-    isTexts(groups) &&
+    isStrings(groups) &&
     typeof extra === 'object' &&
-    Object.values(extra ?? {}).every(isTexts)
+    Object.values(extra ?? {}).every(isStrings)
   );
 }
 
-const isTexts = (value: unknown): value is string[] =>
+const isStrings = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');

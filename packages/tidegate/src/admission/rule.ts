@@ -1,31 +1,31 @@
-import type { AdmissionRequest, Operation, Verdict } from './review.ts';
+import type { AdmissionRequest, AdmissionResult, Operation } from './review.ts';
 
-/** In CEL: what must hold of a request for us to be asked. */
+/** A CEL expression that the API server evaluates. It calls the webhook only if all of them are true. */
 export interface MatchCondition {
   name: string;
   expression: string;
 }
 
-/** What is asked about one resource before it may be written. */
+/** Validates, or changes, one resource before it is written. Each rule becomes one webhook of its own. */
 export interface AdmissionRule {
   group: string;
   versions: string[];
   resource: string;
-  /** Such as `status`. Default: the object itself. */
+  /** For example `status`. Default: the resource itself. */
   subresource?: string;
   scope: 'Cluster' | 'Namespaced';
   operations: Operation[];
   /**
-   * What becomes of a request while no manager answers. `Ignore`: it goes on, so that people can work; for rules that
-   * help. `Fail`: it is refused, if it changes the spec; for rules that protect, since whoever keeps us from answering
-   * would be free to do what we forbid.
+   * What happens to a request while no manager answers. `Ignore` allows it, which suits rules that only report mistakes
+   * early. `Fail` rejects it if it changes the spec, which suits rules that protect the cluster: otherwise a user
+   * could bypass them by keeping the manager busy.
    */
   failurePolicy: 'Fail' | 'Ignore';
-  /** It changes what is written, instead of judging it. */
+  /** The rule changes the object instead of validating it. */
   mutates?: true;
-  /** May change with what is in the cluster. */
+  /** Computed again when the cluster changes, see `WebhookOptions.onChange`. */
   matchConditions?(): readonly MatchCondition[];
-  judge(request: AdmissionRequest): Promise<Verdict> | Verdict;
+  evaluate(request: AdmissionRequest): Promise<AdmissionResult> | AdmissionResult;
 }
 
 export const ruleFor = (

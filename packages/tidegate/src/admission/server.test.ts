@@ -2,12 +2,12 @@ import { Agent, request } from 'node:https';
 import { connect } from 'node:tls';
 import { type KeyPair, silentLogger } from '@tidegate/kube';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { bundleOf, newServing, renewed, signerOf } from './authorities.ts';
+import { bundleOf, newServingCertificate, renewed, signerOf } from './authorities.ts';
 import { AdmissionServer } from './server.ts';
 
 const now = Date.now();
 const authorities = renewed([], now);
-const newCertificate = (): KeyPair => newServing(signerOf(authorities, now), ['127.0.0.1'], now);
+const newCertificate = (): KeyPair => newServingCertificate(signerOf(authorities, now), ['127.0.0.1'], now);
 
 let server: AdmissionServer;
 let agent: Agent;
@@ -25,9 +25,9 @@ beforeEach(async () => {
         scope: 'Cluster',
         operations: ['CREATE'],
         failurePolicy: 'Ignore',
-        judge: ({ name }) => {
+        evaluate: ({ name }) => {
           if (name === 'boom') throw new Error('boom');
-          return name === 'bad' ? { forbidden: 'it is bad' } : {};
+          return name === 'bad' ? { forbidden: 'not allowed' } : {};
         },
       },
     ],
@@ -39,14 +39,14 @@ afterEach(async () => {
   await server.close();
 });
 
-interface Answer {
+interface HttpAnswer {
   code: number | undefined;
   text: string;
-  /** Our end of the connection: the same as long as that is the same. */
+  /** The local port, which identifies the connection. */
   connection: number | undefined;
 }
 
-const ask = (method: string, path: string, body = ''): Promise<Answer> =>
+const send = (method: string, path: string, body = ''): Promise<HttpAnswer> =>
   new Promise((resolve, reject) => {
     const outgoing = request({ method, path, host: '127.0.0.1', port: server.port, agent }, (response) => {
       const connection = response.socket.localPort;
@@ -60,8 +60,8 @@ const ask = (method: string, path: string, body = ''): Promise<Answer> =>
     outgoing.end(body);
   });
 
-/** Of the certificate that a new connection is shown. */
-const shown = (): Promise<string> =>
+/** The fingerprint of the certificate that a new connection gets. */
+const fingerprint = (): Promise<string> =>
   new Promise((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', port: server.port, ca: bundleOf(authorities) }, () => {
       resolve(socket.getPeerCertificate().fingerprint256);
@@ -85,35 +85,35 @@ const review = (name: string, resource = 'things'): string =>
   });
 
 describe('the admission server', () => {
-  it('answers a review by the rule for it; what no rule is for may be', async () => {
+  it('answers with the result of the matching rule, and allows requests without one', async () => {
     expect(
-      JSON.parse((await ask('POST', '/validate?timeout=5s', review('bad'))).text).response,
+      JSON.parse((await send('POST', '/validate?timeout=5s', review('bad'))).text).response,
     ).toMatchObject({
       uid: 'u1',
       allowed: false,
-      status: { message: 'it is bad' },
+      status: { message: 'not allowed' },
     });
     for (const body of [review('good'), review('bad', 'others')])
-      expect(JSON.parse((await ask('POST', '/validate', body)).text).response).toEqual({
+      expect(JSON.parse((await send('POST', '/validate', body)).text).response).toEqual({
         uid: 'u1',
         allowed: true,
       });
   });
 
-  it('says what is wrong with a request, and lives on when a rule throws', async () => {
-    expect((await ask('GET', '/validate')).code).toBe(405);
-    expect((await ask('POST', '/other')).code).toBe(404);
-    expect((await ask('POST', '/validate', '{')).code).toBe(400);
-    expect((await ask('POST', '/validate', '{"kind":"Pod"}')).text).toContain('not an AdmissionReview');
-    expect((await ask('POST', '/validate', review('boom'))).code).toBe(500);
-    expect((await ask('GET', '/healthz')).code).toBe(200);
+  it('rejects invalid requests, and keeps running if a rule throws', async () => {
+    expect((await send('GET', '/validate')).code).toBe(405);
+    expect((await send('POST', '/other')).code).toBe(404);
+    expect((await send('POST', '/validate', '{')).code).toBe(400);
+    expect((await send('POST', '/validate', '{"kind":"Pod"}')).text).toContain('not an AdmissionReview');
+    expect((await send('POST', '/validate', review('boom'))).code).toBe(500);
+    expect((await send('GET', '/healthz')).code).toBe(200);
   });
 
-  it('shows a new certificate to new connections and keeps the open ones', async () => {
-    const { connection } = await ask('GET', '/healthz');
-    const before = await shown();
+  it('uses a new certificate for new connections and keeps open ones', async () => {
+    const { connection } = await send('GET', '/healthz');
+    const before = await fingerprint();
     server.renew(newCertificate());
-    expect(await shown()).not.toBe(before);
-    expect(await ask('GET', '/healthz')).toMatchObject({ code: 200, connection });
+    expect(await fingerprint()).not.toBe(before);
+    expect(await send('GET', '/healthz')).toMatchObject({ code: 200, connection });
   });
 });

@@ -2,25 +2,25 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from '@tidegate/kube';
-import { answer, readReview } from './review.ts';
+import { readReview, reviewResponse } from './review.ts';
 import { type AdmissionRule, ruleFor } from './rule.ts';
 
-/** An object may have 1.5 MiB in etcd, and an update shows it twice. */
-const MOST_BODY_BYTES = 8 * 1024 * 1024;
+/** An object can have 1.5 MiB in etcd, and an update contains it twice. */
+const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
 export const VALIDATE_PATH = '/validate';
 export const MUTATE_PATH = '/mutate';
 
 export interface ServerOptions {
   host: string;
-  /** 0 takes any free one. */
+  /** 0 chooses a free port. */
   port: number;
   certificate: { certificate: string; key: string };
   rules: readonly AdmissionRule[];
   log: Logger;
 }
 
-/** Answers an API server that asks whether something may be written. */
+/** The HTTPS server of the admission webhooks. */
 export class AdmissionServer {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -61,7 +61,7 @@ export class AdmissionServer {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** New connections see the new certificate; those that are open stay. */
+  /** New connections get the new certificate. Open connections stay open. */
   renew({ certificate, key }: { certificate: string; key: string }): void {
     this.#server.setSecureContext({ cert: certificate, key });
   }
@@ -69,31 +69,32 @@ export class AdmissionServer {
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#server.closeIdleConnections();
-    const patience = setTimeout(() => {
+    const forceClose = setTimeout(() => {
       for (const socket of this.#sockets) socket.destroy();
     }, 2_000);
     await closed;
-    clearTimeout(patience);
+    clearTimeout(forceClose);
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url?.split('?')[0];
     if (path === '/healthz' || path === '/readyz') return end(response, 200, 'ok');
     if (path !== VALIDATE_PATH && path !== MUTATE_PATH)
-      return end(response, 404, `nothing is at ${path}; reviews go to ${VALIDATE_PATH} and ${MUTATE_PATH}`);
-    if (request.method !== 'POST') return end(response, 405, 'a review is a POST');
+      return end(response, 404, `path ${path} not found; send reviews to ${VALIDATE_PATH} or ${MUTATE_PATH}`);
+    if (request.method !== 'POST') return end(response, 405, 'method not allowed; send reviews with POST');
     const body = await read(request);
-    if (body === undefined) return end(response, 413, `a review may have ${MOST_BODY_BYTES} bytes at most`);
+    if (body === undefined)
+      return end(response, 413, `the review is larger than the limit of ${MAX_BODY_BYTES} bytes`);
     let review: ReturnType<typeof readReview>;
     try {
       review = readReview(body);
     } catch (error) {
       return end(response, 400, (error as Error).message);
     }
-    const verdict =
-      (await ruleFor(this.#rules, review.request, path === MUTATE_PATH)?.judge(review.request)) ?? {};
+    const result =
+      (await ruleFor(this.#rules, review.request, path === MUTATE_PATH)?.evaluate(review.request)) ?? {};
     response.writeHead(200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(answer(review.apiVersion, review.request, verdict)));
+    response.end(JSON.stringify(reviewResponse(review.apiVersion, review.request, result)));
   }
 }
 
@@ -102,13 +103,13 @@ function end(response: ServerResponse, code: number, text: string): void {
   response.end(`${text}\n`);
 }
 
-/** Undefined when it is longer than any review can be. */
+/** Reads the body. Undefined if it is larger than the limit. */
 async function read(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > MOST_BODY_BYTES) return undefined;
+    if (size > MAX_BODY_BYTES) return undefined;
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

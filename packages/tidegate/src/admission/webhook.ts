@@ -1,37 +1,40 @@
 import { isIP } from 'node:net';
 import { Applier, type Clock, type KeyPair, type KubeClient, type Logger, orAborted } from '@tidegate/kube';
-import { Alarm } from './alarm.ts';
-import { bundleOf, isGoodServing, newServing, signerOf } from './authorities.ts';
+import { bundleOf, isServingCurrent, newServingCertificate, signerOf } from './authorities.ts';
 import { type SecretName, sharedAuthorities } from './authority-secret.ts';
 import { configurations, type Endpoint } from './configuration.ts';
 import type { AdmissionRule } from './rule.ts';
 import { AdmissionServer } from './server.ts';
+import { WakeableSleep } from './wakeable-sleep.ts';
 
-/** How often certificates and configuration are looked at. Much shorter than what an authority waits before it signs. */
+/**
+ * How often certificates and configuration are checked. Much shorter than the time for which a new authority waits
+ * before it signs, so every manager learns about it in time.
+ */
 const PERIOD_MS = 60_000;
 
 export interface WebhookOptions {
   client: KubeClient;
   rules: readonly AdmissionRule[];
   host: string;
-  /** 0 takes any free one. */
+  /** 0 chooses a free port. */
   port: number;
-  /** Where API servers find it, if not at host and port. */
+  /** How API servers reach the webhook, if not at host and port. */
   endpoint?: Endpoint;
   secret: SecretName;
   fieldManager: string;
   clock: Clock;
   log: Logger;
-  /** Calls back when rules may want to be asked about something else than before. Returns how to end that. */
+  /** Subscribes to changes of what `matchConditions` of the rules depend on. Returns a function that unsubscribes. */
   onChange?: (changed: () => void) => () => void;
-  /** Called once, when API servers ask us. */
+  /** Called once, when the webhook configuration is in place. */
   onReady?: () => void;
 }
 
-/** Answers API servers, and has them ask, until the signal is aborted. */
+/** Serves the webhook, and keeps its configuration and certificates current, until the signal is aborted. */
 export async function runWebhook(options: WebhookOptions, signal: AbortSignal): Promise<void> {
   const { host, port, rules, log, clock } = options;
-  const alarm = new Alarm(clock);
+  const period = new WakeableSleep(clock);
   let current = await certificatesAfter(undefined, options, signal);
   const server = await AdmissionServer.listen({
     host,
@@ -40,25 +43,29 @@ export async function runWebhook(options: WebhookOptions, signal: AbortSignal): 
     rules,
     log,
   });
-  const forget = options.onChange?.(() => alarm.ring());
+  const unsubscribe = options.onChange?.(() => period.wake());
   try {
     const endpoint = options.endpoint ?? { url: `https://${authorityOf(host, server.port)}` };
     await configure(options, endpoint, current, signal);
     options.onReady?.();
-    while (await alarm.slept(PERIOD_MS, signal)) {
+    while (await period.sleep(PERIOD_MS, signal)) {
       try {
         const next = await certificatesAfter(current, options, signal);
         if (next.serving !== current.serving) server.renew(next.serving);
         current = next;
         await configure(options, endpoint, current, signal);
       } catch (err) {
-        if (!signal.aborted) log.warn({ err }, 'the webhook could not be looked after; trying again');
+        if (!signal.aborted)
+          log.warn(
+            { err },
+            'could not update the certificates or the configuration of the admission webhook; will retry',
+          );
       }
     }
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
-    forget?.();
+    unsubscribe?.();
     await server.close();
   }
 }
@@ -68,7 +75,7 @@ interface Certificates {
   bundle: string;
 }
 
-/** The serving certificate is each manager's own and never leaves its memory. */
+/** Each manager has its own serving certificate, which is never written to disk or to the cluster. */
 async function certificatesAfter(
   before: Certificates | undefined,
   { client, secret, host, endpoint, clock, log }: WebhookOptions,
@@ -78,13 +85,13 @@ async function certificatesAfter(
   const authorities = await sharedAuthorities(client, secret, { now, log, signal });
   const signer = signerOf(authorities, now);
   const serving =
-    before !== undefined && isGoodServing(before.serving, signer, now)
+    before !== undefined && isServingCurrent(before.serving, signer, now)
       ? before.serving
-      : newServing(signer, hostsOf(host, endpoint), now);
+      : newServingCertificate(signer, hostsOf(host, endpoint), now);
   return { serving, bundle: bundleOf(authorities) };
 }
 
-/** Applied even when nothing changed here: somebody may have changed it there. */
+/** Always applied, because the object in the cluster may have been changed by another client. */
 async function configure(
   { client, rules, fieldManager }: WebhookOptions,
   endpoint: Endpoint,
@@ -96,7 +103,7 @@ async function configure(
     await orAborted(applier.apply(object, { resource, signal }), signal);
 }
 
-/** All names and addresses that an API server may reach us by. */
+/** All names and addresses under which an API server may connect. */
 function hostsOf(host: string, endpoint: Endpoint | undefined): string[] {
   if (endpoint === undefined) return [host];
   if ('url' in endpoint) return [new URL(endpoint.url).hostname.replace(/^\[|\]$/g, '')];

@@ -1,4 +1,4 @@
-/** What must be in the cluster before the manager can work: its namespace and its kinds. */
+/** Creates the objects that the manager requires in the cluster: its namespace and the CRDs. */
 
 import {
   Applier,
@@ -21,9 +21,9 @@ const DEFINITIONS: Resource = {
   namespaced: false,
 };
 
-const LOOK_AGAIN_MS = 50;
+const POLL_INTERVAL_MS = 50;
 
-/** Read first: whoever was given the namespace may not be allowed to make one. */
+/** Reads the namespace first, because the manager may not have permission to create one. */
 export async function ensureNamespace(client: KubeClient, signal: AbortSignal): Promise<void> {
   try {
     await client.get(NAMESPACES, { name: SYSTEM_NAMESPACE }, { signal });
@@ -36,7 +36,7 @@ export async function ensureNamespace(client: KubeClient, signal: AbortSignal): 
   }
 }
 
-/** Installs our kinds or brings them up to date. Resolves when objects of them can be written. */
+/** Installs or updates the CRDs. Resolves when all of them are established. */
 export async function installDefinitions(
   client: KubeClient,
   clock: Clock,
@@ -48,7 +48,7 @@ export async function installDefinitions(
       const { name = '' } = definition.metadata;
       let installed = await applier.apply<KubeObject>(definition, { resource: DEFINITIONS, signal });
       while (!isEstablished(installed)) {
-        await sleep(clock, LOOK_AGAIN_MS, signal);
+        await sleep(clock, POLL_INTERVAL_MS, signal);
         installed = await client.get(DEFINITIONS, { name }, { signal });
       }
     }),

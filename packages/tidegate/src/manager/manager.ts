@@ -28,38 +28,43 @@ import { EDGE_APPLICATION_NAMESPACE_LABEL, INGRESS_FIELD_MANAGER, YURT_INGRESSES
 import { approvalController } from '../approval/index.ts';
 import { applicationController } from '../apps/index.ts';
 import { runIngressControllers } from '../ingress/index.ts';
-import { followMembership, type PoolsContext, poolControllers, type ReachSources } from '../pools/index.ts';
+import {
+  followMembership,
+  type PoolsContext,
+  poolControllers,
+  type ReachabilitySources,
+} from '../pools/index.ts';
 import { yurtIngressControllers } from '../yurtingress/index.ts';
 import { ensureNamespace, installDefinitions } from './install.ts';
 import { LEASE, MANAGER, WEBHOOK_SECRET } from './names.ts';
 
 export interface ManagerOptions {
   client: KubeClient;
-  /** Different for every manager of a cluster, such as the name of its pod. */
+  /** Must be unique among the managers of a cluster, for example the name of the pod. */
   identity: string;
-  /** `endpoint`: where API servers find the webhook, if not at host and port. */
+  /** `endpoint`: how API servers reach the webhook, if not at host and port. */
   webhook: { host: string; port: number; endpoint?: Endpoint };
   health: { host: string; port: number };
-  /** Where the hubs of nodes answer, besides the addresses of their nodes. */
+  /** Addresses that hubs listen on in addition to the addresses of their node. */
   hubAddresses: readonly string[];
-  /** The image of routers for which nobody names another. */
+  /** The default image of routers. */
   routerImage: string;
-  /** Without it the manager leads at once: for a cluster that has only one. */
+  /** If false, the manager acts as the leader immediately. Use only if a single manager runs. */
   leaderElection: boolean;
-  /** Whether to install our kinds; otherwise somebody else does, and the manager waits for them. */
+  /** Whether to install the CRDs. If false, the manager waits until they are installed. */
   installDefinitions: boolean;
   log: Logger;
   metrics: Metrics;
   clock?: Clock;
   signal: AbortSignal;
-  /** Called once, when API servers can ask; to lead is not part of it. */
+  /** Called once, when admission is served. Leadership is not required for that. */
   onReady?: (addresses: { healthPort: number }) => void;
 }
 
-/** Runs until the signal is aborted and everything has ended in order. Throws when it can not go on: then start it again. */
+/** Runs until the signal is aborted and all parts have stopped. Rejects on a fatal error; the caller should restart it. */
 export async function runManager(options: ManagerOptions): Promise<void> {
   const { client, clock = systemClock, signal, metrics, log } = options;
-  const health: Health = { reasons: ['admission is not served yet'] };
+  const health: Health = { reasons: ['the admission webhook is not ready yet'] };
   const server = await HealthServer.listen({
     ...options.health,
     reasons: () => health.reasons,
@@ -77,12 +82,12 @@ export async function runManager(options: ManagerOptions): Promise<void> {
   }
 }
 
-/** Why API servers should not ask, if so. */
+/** Why the manager is not ready. Empty if it is. */
 interface Health {
   reasons: readonly string[];
 }
 
-/** The caches outlive what reads them. */
+/** Stops the informers last, because the other parts read their caches until they end. */
 async function work(
   options: ManagerOptions & { clock: Clock },
   health: Health,
@@ -114,9 +119,9 @@ async function serveAdmission(
   { health, onReady }: { health: Health; onReady: () => void },
   signal: AbortSignal,
 ): Promise<void> {
-  // Whoever is about to stop is sent nothing more.
+  // Report not ready first, so that the Service sends no more requests to this manager.
   signal.addEventListener('abort', () => {
-    health.reasons = ['it is about to stop'];
+    health.reasons = ['the manager is shutting down'];
   });
   const ingresses = ingressSources(informers);
   const yurtIngresses = informers.for(YURT_INGRESSES);
@@ -127,13 +132,13 @@ async function serveAdmission(
       ...webhook,
       rules: admissionRules({
         membership,
-        rights: { access: accessReviews(client, clock), discovery: client.discovery },
+        permissions: { access: accessReviews(client, clock), discovery: client.discovery },
         ingresses,
         yurtIngresses: yurtIngresses.cache,
-        reach: reachOf(client, informers),
+        reachability: reachabilityOf(client, informers),
         now: () => clock.now(),
       }),
-      // Which classes are ours: we are asked about their Ingresses only.
+      // The webhook is called only for Ingresses of classes that Tidegate serves, so it depends on the IngressClasses.
       onChange: (changed) => informers.for(INGRESS_CLASSES).addHandler({ onAdd: changed, onDelete: changed }),
       secret: WEBHOOK_SECRET,
       fieldManager: MANAGER,
@@ -148,22 +153,25 @@ async function serveAdmission(
   );
 }
 
-const reachOf = (client: KubeClient, informers: Informers): Omit<ReachSources, 'membership'> => ({
+const reachabilityOf = (
+  client: KubeClient,
+  informers: Informers,
+): Omit<ReachabilitySources, 'membership'> => ({
   nodes: informers.for(NODES).cache,
-  nodeNow: (name) => client.get(NODES, { name }).catch(undefinedIfGone),
-  leaseOf: (name) => client.get(LEASES, { namespace: 'kube-node-lease', name }).catch(undefinedIfGone),
+  nodeNow: (name) => client.get(NODES, { name }).catch(undefinedIfNotFound),
+  leaseOf: (name) => client.get(LEASES, { namespace: 'kube-node-lease', name }).catch(undefinedIfNotFound),
 });
 
-function undefinedIfGone(error: unknown): undefined {
+function undefinedIfNotFound(error: unknown): undefined {
   if (!isNotFound(error)) throw error;
 }
 
 async function lead(options: ManagerOptions, context: PoolsContext, signal: AbortSignal): Promise<void> {
   const { hubAddresses, routerImage } = options;
   const runControllers = async (leading: AbortSignal): Promise<void> => {
-    // Every controller listens to it.
+    // Every controller adds a listener, which would exceed the default limit.
     setMaxListeners(0, leading);
-    // Made only now: a manager that does not lead needs no cache of all pods.
+    // Created here and not earlier: a manager that is not the leader does not need a cache of all pods.
     const controllers = [
       ...poolControllers(context),
       applicationController(context),
@@ -180,13 +188,13 @@ async function lead(options: ManagerOptions, context: PoolsContext, signal: Abor
   await new LeaderElector(client, { ...LEASE, identity, clock, metrics, log }).run(signal, runControllers);
 }
 
-/** Runs the parts until the signal is aborted. When one of them ends before, the others are ended too. */
+/** Runs the parts until the signal is aborted. If one of them ends earlier, the others are stopped too. */
 async function untilOneEnds(
   signal: AbortSignal,
   parts: readonly ((signal: AbortSignal) => Promise<void>)[],
 ): Promise<void> {
   const { controller, release } = childController(signal);
-  // Every controller listens to it.
+  // Every controller adds a listener, which would exceed the default limit.
   setMaxListeners(0, controller.signal);
   const running = parts.map((part) => part(controller.signal).finally(() => controller.abort()));
   const outcomes = await Promise.allSettled(running);
@@ -196,8 +204,9 @@ async function untilOneEnds(
 }
 
 /**
- * They are half of an object. What applications made keeps them: they say that it was us who made it. Ingresses keep
- * those that say whether the address in their status is from us.
+ * Removes managed fields from cached objects to save memory: they are often half of an object. Objects of applications
+ * keep them, because they show that Tidegate created the object. Ingresses keep the entries of Tidegate, which show
+ * whether it wrote the address in the status.
  */
 function withoutManagedFields(object: KubeObject): KubeObject {
   const { managedFields = [], ...metadata } = object.metadata;

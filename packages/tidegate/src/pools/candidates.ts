@@ -4,7 +4,7 @@ import type { NodeFacts, PoolFacts } from './facts.ts';
 
 const pair = (key: string, value: string): string => `${key}=${value}`;
 
-/** The nodes, found by each of their labels. */
+/** All nodes, indexed by each of their labels. */
 export class NodesByLabel {
   readonly #nodes = new Map<string, NodeFacts>();
   readonly #byPair = new SetsByKey();
@@ -17,8 +17,8 @@ export class NodesByLabel {
     return this.#nodes.keys();
   }
 
-  withLabel(pairOfLabel: string): ReadonlySet<string> {
-    return this.#byPair.get(pairOfLabel);
+  withLabel(labelPair: string): ReadonlySet<string> {
+    return this.#byPair.get(labelPair);
   }
 
   set(name: string, node: NodeFacts | undefined): void {
@@ -32,16 +32,16 @@ export class NodesByLabel {
 }
 
 /**
- * The pools of one kind, and for a node those that may want it, for a pool those nodes that it may want: always all
- * that do, and few others. This is what makes a change cost as much as the change.
+ * The pools of one kind. Finds the pools that may select a node, and the nodes that a pool may select. The results
+ * contain all matches and few others, so the cost of a change does not grow with the size of the cluster.
  */
 export class PoolCandidates {
   readonly #kind: PoolKind;
   readonly #pools = new Map<string, PoolFacts>();
   readonly #byNodeName = new SetsByKey();
   readonly #byPair = new SetsByKey();
-  /** Selectors such as `!site`, which any node may fit. */
-  readonly #anywhere = new Set<string>();
+  /** Pools with a selector such as `!site`, which no index can narrow down. */
+  readonly #unindexed = new Set<string>();
 
   constructor(kind: PoolKind) {
     this.#kind = kind;
@@ -55,17 +55,17 @@ export class PoolCandidates {
     const old = this.#pools.get(name);
     for (const node of old?.nodes ?? []) this.#byNodeName.delete(node, name);
     for (const labelPair of pairsOf(old?.selector) ?? []) this.#byPair.delete(labelPair, name);
-    this.#anywhere.delete(name);
+    this.#unindexed.delete(name);
     if (pool === undefined) this.#pools.delete(name);
     else this.#pools.set(name, pool);
     for (const node of pool?.nodes ?? []) this.#byNodeName.add(node, name);
     const pairs = pairsOf(pool?.selector);
-    if (pairs === undefined) this.#anywhere.add(name);
+    if (pairs === undefined) this.#unindexed.add(name);
     for (const labelPair of pairs ?? []) this.#byPair.add(labelPair, name);
   }
 
   poolsFor(node: NodeFacts): PoolFacts[] {
-    const names = new Set([...this.#anywhere, ...this.#byNodeName.get(node.name)]);
+    const names = new Set([...this.#unindexed, ...this.#byNodeName.get(node.name)]);
     for (const [key, value] of Object.entries(node.labels)) {
       for (const name of this.#byPair.get(pair(key, value))) names.add(name);
     }
@@ -76,7 +76,7 @@ export class PoolCandidates {
     return [...names].map((name) => this.#pools.get(name)).filter((pool) => pool !== undefined);
   }
 
-  /** The nodes that a pool of this state may want. */
+  /** The nodes that the pool may select. */
   *nodesFor(pool: PoolFacts, nodes: NodesByLabel): Iterable<string> {
     yield* pool.nodes;
     const pairs = pairsOf(pool.selector);
@@ -88,7 +88,7 @@ export class PoolCandidates {
   }
 }
 
-/** Labels of which a node must have one to be selected; undefined when there are none such. */
+/** Label pairs of which a selected node must have at least one. Undefined if the selector has no such requirement. */
 function pairsOf(selector: LabelMatcher | undefined): string[] | undefined {
   if (selector === undefined) return [];
   for (const { key, operator, values } of selector.requirements) {

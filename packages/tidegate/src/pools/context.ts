@@ -1,8 +1,8 @@
 import type { ControllerContext } from '@tidegate/kube';
 import type { Membership } from './membership.ts';
 
-/** What the controllers of this folder are given. */
+/** Dependencies of the controllers in this folder. */
 export interface PoolsContext extends ControllerContext {
-  /** Follows the same informers: see followMembership. */
+  /** Must be fed by the same informers, see `followMembership`. */
   membership: Membership;
 }

@@ -8,23 +8,27 @@ import {
   type Pod,
 } from '@tidegate/kube';
 
-/** A budget that is used up answers at once, and to come back in ten seconds: the client would wait for that. */
-const PATIENCE_MS = 3_000;
+/** If the disruption budget is exhausted, the API server asks to retry after ten seconds. The client would wait that long. */
+const EVICTION_DEADLINE_MS = 3_000;
 
 export type Eviction = 'evicted' | 'gone' | 'blocked';
 
-/** Asks for the pod to go, as its disruption budget allows: `blocked` means to ask again later. */
+/** Evicts the pod through the eviction API. `blocked` means that its disruption budget does not allow it yet. */
 export async function evict(client: KubeClient, pod: Pod, signal: AbortSignal): Promise<Eviction> {
   const { name, namespace, uid } = pod.metadata;
   const eviction = {
     apiVersion: 'policy/v1',
     kind: 'Eviction',
     metadata: { name, namespace },
-    // Not another pod that has taken its name since.
+    // Do not evict a new pod that has the same name.
     deleteOptions: { preconditions: { uid } },
   };
   try {
-    await client.create(PODS, eviction, { subresource: 'eviction', deadlineMs: PATIENCE_MS, signal });
+    await client.create(PODS, eviction, {
+      subresource: 'eviction',
+      deadlineMs: EVICTION_DEADLINE_MS,
+      signal,
+    });
     return 'evicted';
   } catch (error) {
     if (isNotFound(error) || isConflict(error)) return 'gone';

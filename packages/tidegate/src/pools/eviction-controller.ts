@@ -2,17 +2,17 @@ import { isDeepStrictEqual } from 'node:util';
 import { Controller, NODES, type Node, PODS, type Pod, type ReconcileResult } from '@tidegate/kube';
 import type { PoolsContext } from './context.ts';
 import { evict } from './evict.ts';
-import { isMisplaced } from './misplaced.ts';
+import { isMisplaced } from './misplaced-pods.ts';
 
 const PODS_BY_NODE = 'pools/nodeName';
 const nodeOf = ({ spec }: Pod): readonly string[] => (spec?.nodeName === undefined ? [] : [spec.nodeName]);
 
-/** A disruption budget does not say when it will allow more. */
+/** A disruption budget does not report when it will allow the next eviction. */
 const BLOCKED_RETRY_MS = 10_000;
 
 /**
- * Removes the pods that are on a node whose pool they are not for, node by node. Apart from the node controller, so
- * that a pod which may not go yet holds up no label.
+ * Evicts pods from nodes that left the pool of these pods. It is separate from the node controller, so that a pod that
+ * cannot be evicted yet does not delay labels.
  */
 export function evictionController(context: PoolsContext): Controller {
   const { client, informers, recorder } = context;
@@ -22,19 +22,20 @@ export function evictionController(context: PoolsContext): Controller {
 
   async function reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const node = nodes.cache.get(name);
-    const suspects = node === undefined ? [] : misplacedOn(node, pods.cache.byIndex(PODS_BY_NODE, name));
-    if (suspects.length === 0) return;
-    // The caches of pods and of nodes do not advance together: a pod may have come for a label we have not seen yet.
-    const misplaced = misplacedOn(await client.get(NODES, { name }, { signal }), suspects);
+    const candidates = node === undefined ? [] : misplacedOn(node, pods.cache.byIndex(PODS_BY_NODE, name));
+    if (candidates.length === 0) return;
+    // The caches of pods and nodes are not in step: a pod may have been scheduled by a label that the node cache does not
+    // have yet. Read the node from the API server before evicting anything.
+    const misplaced = misplacedOn(await client.get(NODES, { name }, { signal }), candidates);
     const blocked = await Promise.all(misplaced.map((pod) => remove(pod, name, signal)));
     return blocked.includes(true) ? { requeueAfter: BLOCKED_RETRY_MS } : undefined;
   }
 
-  /** Says whether the pod must stay for now. */
+  /** Resolves to true if the eviction is blocked for now. */
   async function remove(pod: Pod, node: string, signal: AbortSignal): Promise<boolean> {
     const result = await evict(client, pod, signal);
     if (result === 'evicted') {
-      recorder.normal(pod, 'LeftPool', `evicted: node ${node} is no longer in the pool that this pod is for`);
+      recorder.normal(pod, 'LeftPool', `Evicted because node ${node} is no longer in the pool of this pod`);
     }
     return result === 'blocked';
   }

@@ -1,4 +1,4 @@
-/** What membership depends on, read once from each object: nothing else of an object can change who is where. */
+/** The parts of nodes and pools that membership depends on. Changes to other fields are ignored. */
 
 import {
   isBeingDeleted,
@@ -17,12 +17,12 @@ import {
   type NodePool,
   type PoolKind,
 } from '../api/index.ts';
-import { writtenOn } from './written.ts';
+import { recordedAttributes } from './attribute-record.ts';
 
 export interface NodeFacts {
   readonly name: string;
   readonly labels: Labels;
-  /** The label that puts the node into its NodePool is ours: whoever asked for it may take it back. */
+  /** Tidegate wrote the NodePool label, for a selector or for `desired-nodepool`. It is removed when that reason ends. */
   readonly wroteNodePool: boolean;
 }
 
@@ -31,13 +31,13 @@ export interface PoolFacts {
   readonly createdAt: string;
   readonly deleting: boolean;
   readonly nodes: ReadonlySet<string>;
-  /** Absent when there is nothing in it: an empty selector selects nothing. */
+  /** Absent if it is empty: an empty selector selects no nodes. */
   readonly selector?: LabelMatcher;
-  /** Why the selector can not be used. */
+  /** Why the selector is invalid. */
   readonly problem?: string;
 }
 
-/** The label that says which pool of the kind holds a node. */
+/** The label with the name of the pool, for each kind. */
 export const POOL_LABELS: Readonly<Record<PoolKind, string>> = {
   NodePool: NODE_POOL_LABEL,
   NodeGroup: NODE_GROUP_LABEL,
@@ -46,7 +46,7 @@ export const POOL_LABELS: Readonly<Record<PoolKind, string>> = {
 export function nodeFacts(node: Node): NodeFacts {
   const { name = '', labels = {} } = node.metadata;
   const pool = labels[NODE_POOL_LABEL];
-  const wroteNodePool = pool !== undefined && writtenOn(node).labels[NODE_POOL_LABEL] === pool;
+  const wroteNodePool = pool !== undefined && recordedAttributes(node).labels[NODE_POOL_LABEL] === pool;
   return { name, labels, wroteNodePool };
 }
 
@@ -62,7 +62,7 @@ export const nodePoolFacts = (pool: NodePool): PoolFacts => ({
   ...selectorFacts(pool.spec?.selector ?? {}),
 });
 
-/** The pool that a person asked for on the node itself. */
+/** The pool that a user requested with a label on the node. */
 export const desiredPool = (kind: PoolKind, { labels }: NodeFacts): string | undefined =>
   kind === 'NodePool' ? labels[DESIRED_NODE_POOL_LABEL] : undefined;
 

@@ -1,13 +1,19 @@
 /**
- * Pools: named sets of nodes, each at one site. This folder owns who is in which (`Membership`), what nodes get from
- * their pools, and what the pools tell about their nodes.
+ * Pools: named sets of nodes, each at one site. This folder owns the assignment of nodes to pools (`Membership`), the
+ * labels, annotations and taints that nodes get from their pools, and the status of pools.
  *
- * A node is relabelled from one site to another:
- *   the informer hands it to followMembership -> Membership decides anew by owner.ts, for this node only
- *   -> `moved` reaches every subscriber: the node controller, the controllers of both pools, whoever filters by scope
- *   -> the node controller writes one patch with all that changes on the node (wanted.ts, node-plan.ts)
- *   -> by the new labels the eviction controller finds the pods that are misplaced now, and has them go
- *   -> the pool controllers write status and events of the two pools, and nothing else in the cluster is looked at.
+ * Walk: a user changes the label of a node, so that it moves from one site to another.
+ *
+ * 1. The node informer passes the node to follow-membership.ts. `Membership` decides the owner again with owner.ts, for
+ *    this node only. candidates.ts finds the pools that may select the node.
+ * 2. Membership publishes a `moved` change to its subscribers: the node controller, and the controllers of both kinds
+ *    of pool.
+ * 3. The node controller writes one patch with all labels, annotations and taints that change. desired-attributes.ts
+ *    reads them from the pools, and node-plan.ts compares them with the node. attribute-record.ts records what was
+ *    written, so that it can be removed later.
+ * 4. The eviction controller sees the new labels, finds the pods that no longer fit the node (misplaced-pods.ts), and
+ *    evicts them.
+ * 5. The pool controllers update the status of the two pools and record events. No other object in the cluster is read.
  */
 import type { Controller } from '@tidegate/kube';
 import type { PoolsContext } from './context.ts';
@@ -17,12 +23,12 @@ import { poolController } from './pool-controller.ts';
 import { NODE_GROUP_TRAITS, NODE_POOL_TRAITS } from './pool-kinds.ts';
 
 export type { PoolsContext } from './context.ts';
-export { followMembership } from './follow.ts';
+export { followMembership } from './follow-membership.ts';
 export { Membership } from './membership.ts';
-export { poolOutOfReach, type ReachSources } from './reach.ts';
+export { type ReachabilitySources, unreachablePoolOf } from './reachability.ts';
 export { validateDelete } from './validate-delete.ts';
 
-/** All controllers of pools, their watches attached and not yet running. */
+/** All controllers of this folder. Their watches are attached, but they do not run yet. */
 export const poolControllers = (context: PoolsContext): Controller[] => [
   nodeController(context),
   evictionController(context),

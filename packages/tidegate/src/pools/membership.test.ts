@@ -36,7 +36,7 @@ describe('NodeGroups', () => {
   const hangzhou = setGroup('hangzhou', { matchLabels: { location: 'hangzhou' } });
   const beijing = setGroup('beijing', { matchLabels: { location: 'beijing' } });
 
-  it('tells of a move in one piece', () => {
+  it('reports a move as one change', () => {
     const { membership, said } = setup(hangzhou, beijing, setNode(node('b', { location: 'hangzhou' })));
     expect(membership.poolOf('NodeGroup', 'b')).toBe('hangzhou');
     membership.apply(setNode(node('b', { location: 'beijing', [NODE_GROUP_LABEL]: 'hangzhou' })));
@@ -44,7 +44,7 @@ describe('NodeGroups', () => {
     expect([...membership.nodesOf('NodeGroup', 'beijing')]).toEqual(['b']);
   });
 
-  it('selects nothing by an empty selector', () => {
+  it('selects no nodes with an empty selector', () => {
     const { membership } = setup(
       setGroup('all', { matchLabels: {} }),
       setGroup('none', {}),
@@ -53,7 +53,7 @@ describe('NodeGroups', () => {
     expect(membership.claimantsOf('NodeGroup', 'a')).toEqual([]);
   });
 
-  it('gives a contested node to the oldest, and leaves it with the one that holds it', () => {
+  it('assigns a contested node to the oldest group, and leaves it with its current owner', () => {
     const older = setGroup('z-older', { nodes: ['a'] }, 1);
     const newer = setGroup('a-newer', { nodes: ['a'] }, 2);
     const { membership, said } = setup(newer, setNode(node('a')));
@@ -72,7 +72,7 @@ describe('NodeGroups', () => {
     ]);
   });
 
-  it('lets the nodes go when a group goes', () => {
+  it('releases the nodes of a group that is deleted', () => {
     const { membership, said } = setup(hangzhou, setNode(node('a', { location: 'hangzhou' })));
     membership.apply({
       ...hangzhou,
@@ -81,7 +81,7 @@ describe('NodeGroups', () => {
     expect(said).toEqual([{ type: 'moved', kind: 'NodeGroup', node: 'a', from: 'hangzhou' }]);
   });
 
-  it('says nothing of a heartbeat', () => {
+  it('reports no change for a heartbeat', () => {
     const { membership, said } = setup(hangzhou, setNode(node('a', { location: 'hangzhou' })));
     membership.apply(setNode(node('a', { location: 'hangzhou' }, { ready: 'False' })));
     expect(said).toEqual([]);
@@ -93,19 +93,19 @@ describe('NodePools', () => {
     annotations: { [WRITTEN_ANNOTATION]: JSON.stringify({ labels: { [NODE_POOL_LABEL]: name } }) },
   });
 
-  it('take a person at their label', () => {
+  it('own nodes with a label that a user wrote', () => {
     const { membership } = setup(setPool('p'), setNode(node('a', { [NODE_POOL_LABEL]: 'p' })));
     expect(membership.poolOf('NodePool', 'a')).toBe('p');
   });
 
-  it('do not exist just because a node names them', () => {
+  it('do not exist only because a node names them', () => {
     const { membership, said } = setup(setNode(node('a', { [NODE_POOL_LABEL]: 'p' })));
     expect(membership.poolOf('NodePool', 'a')).toBeUndefined();
     membership.apply(setPool('p'));
     expect(said.at(-1)).toEqual({ type: 'moved', kind: 'NodePool', node: 'a', to: 'p' });
   });
 
-  it('honour desired-nodepool before the label, and wait for a pool that is not there yet', () => {
+  it('prefer desired-nodepool over the label, and wait for a pool that does not exist', () => {
     const labels = { [NODE_POOL_LABEL]: 'p', [DESIRED_NODE_POOL_LABEL]: 'q' };
     const { membership } = setup(setPool('p'), setNode(node('a', labels, written('p'))));
     expect(membership.poolOf('NodePool', 'a')).toBe('p');
@@ -113,12 +113,12 @@ describe('NodePools', () => {
     expect(membership.poolOf('NodePool', 'a')).toBe('q');
   });
 
-  it('let a node go when desired-nodepool is taken away, if the label is ours', () => {
+  it('release a node when desired-nodepool is removed, if Tidegate wrote the label', () => {
     const { membership } = setup(setPool('p'), setNode(node('a', { [NODE_POOL_LABEL]: 'p' }, written('p'))));
     expect(membership.poolOf('NodePool', 'a')).toBeUndefined();
   });
 
-  it('keep the nodes they hold while they are deleted, and take no new ones', () => {
+  it('keep their nodes while they are being deleted, and accept no new ones', () => {
     const { membership } = setup(
       setPool('p', { selector: { matchLabels: { site: 'x' } } }, 1, true),
       setNode(node('held', { [NODE_POOL_LABEL]: 'p' })),
@@ -127,7 +127,7 @@ describe('NodePools', () => {
     expect([...membership.nodesOf('NodePool', 'p')]).toEqual(['held']);
   });
 
-  it('are not hurt by a selector that can not be read', () => {
+  it('tolerate an invalid selector', () => {
     const bad = { matchExpressions: [{ key: 'site', operator: 'In', values: ['not a label value!'] }] };
     const { membership } = setup(
       setPool('p', { selector: bad }),
@@ -138,7 +138,7 @@ describe('NodePools', () => {
   });
 });
 
-describe('against asking every pool about every node', () => {
+describe('compared with a model that checks every pool against every node', () => {
   const NODES = ['n1', 'n2', 'n3'];
   const POOLS = ['p1', 'p2', 'p3'];
   const some = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
@@ -202,7 +202,7 @@ describe('against asking every pool about every node', () => {
       return { type: 'NodePool', name: p.name, object };
     });
 
-  /** Kept by nothing but the changes that subscribers hear of. */
+  /** Built from the published changes only. */
   class Hearsay {
     readonly #poolOf = new Map<string, string>();
     readonly #refused = new Set<string>();
@@ -233,7 +233,7 @@ describe('against asking every pool about every node', () => {
     }
   }
 
-  it('comes to the same, after every change, and tells subscribers exactly what changed', () => {
+  it('gives the same result after every change, and publishes exactly what changed', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(nodeChange, groupChange, poolChange), { maxLength: 25 }), (changes) => {
         const membership = new Membership();

@@ -3,9 +3,9 @@ import { type Node, SetsByKey } from '@tidegate/kube';
 import type { NodeGroup, NodePool, PoolKind } from '../api/index.ts';
 import { NodesByLabel, PoolCandidates } from './candidates.ts';
 import { nodeFacts, nodeGroupFacts, nodePoolFacts, type PoolFacts } from './facts.ts';
-import { decideOwner, NOBODY, type Outcome } from './owner.ts';
+import { decideOwner, NO_OWNER, type OwnerDecision } from './owner.ts';
 
-/** An object as it is now; undefined when it is gone. */
+/** The current state of an object. `object` is undefined if it was deleted. */
 export type Change =
   | { type: 'Node'; name: string; object: Node | undefined }
   | { type: 'NodePool'; name: string; object: NodePool | undefined }
@@ -14,11 +14,11 @@ export type Change =
 export type MembershipChange =
   | OfPool<'appeared'>
   | OfPool<'vanished'>
-  /** From nowhere, or to nowhere, when that side is absent. */
+  /** The node joined (`from` is absent), left (`to` is absent) or changed its pool. */
   | { type: 'moved'; kind: PoolKind; node: string; from?: string; to?: string }
-  /** The pool wants the node and does not get it. */
+  /** The pool selects the node, but another pool owns it. */
   | OfClaim<'refused'>
-  /** No longer so. */
+  /** The conflict is resolved. */
   | OfClaim<'settled'>;
 type OfPool<Type> = { type: Type; kind: PoolKind; pool: string };
 type OfClaim<Type> = OfPool<Type> & { node: string };
@@ -26,8 +26,8 @@ type OfClaim<Type> = OfPool<Type> & { node: string };
 export type Subscriber = (change: MembershipChange) => void;
 
 /**
- * Which node is in which pool, of both kinds, and always up to date: the one source of truth. A function of the
- * objects alone: neither the order in which they came nor what was before them matters.
+ * The single source of truth for the pool of each node, for both kinds of pool. The result depends on the current
+ * objects only, not on the order in which they arrived or on earlier states.
  */
 export class Membership {
   readonly #nodes = new NodesByLabel();
@@ -38,7 +38,7 @@ export class Membership {
   readonly #subscribers = new Set<Subscriber>();
 
   poolOf(kind: PoolKind, node: string): string | undefined {
-    return this.#kinds[kind].outcomeOf(node).owner;
+    return this.#kinds[kind].decisionFor(node).owner;
   }
 
   nodesOf(kind: PoolKind, pool: string): ReadonlySet<string> {
@@ -53,18 +53,21 @@ export class Membership {
     return this.#nodes.get(node) !== undefined;
   }
 
-  /** Nodes that the pool wants and does not get. */
+  /** Nodes that the pool selects, but another pool owns. */
   refusedTo(kind: PoolKind, pool: string): ReadonlySet<string> {
     return this.#kinds[kind].refused.get(pool);
   }
 
-  /** All pools that want the node, also those that do not get it. */
+  /** All pools that select the node, including those that do not own it. */
   claimantsOf(kind: PoolKind, node: string): string[] {
-    const { owner, refused } = this.#kinds[kind].outcomeOf(node);
+    const { owner, refused } = this.#kinds[kind].decisionFor(node);
     return owner === undefined ? [] : [owner, ...refused];
   }
 
-  /** Told of every change, in order, after all of it can be asked for. Returns how to end that. */
+  /**
+   * Calls the subscriber for every change, in order. The index already reflects all changes of the same event by then.
+   * Returns a function that unsubscribes.
+   */
   subscribe(subscriber: Subscriber): () => void {
     this.#subscribers.add(subscriber);
     return () => this.#subscribers.delete(subscriber);
@@ -91,7 +94,7 @@ export class Membership {
 
   #setNode(name: string, object: Node | undefined): MembershipChange[] {
     const facts = object && nodeFacts(object);
-    // Nodes change all the time; what matters here hardly ever does.
+    // Nodes change with every heartbeat, but rarely in a way that matters here.
     if (isDeepStrictEqual(facts, this.#nodes.get(name))) return [];
     this.#nodes.set(name, facts);
     return [...this.#kinds.NodePool.decide(name), ...this.#kinds.NodeGroup.decide(name)];
@@ -104,7 +107,7 @@ class KindMembership {
   readonly refused = new SetsByKey();
   readonly #kind: PoolKind;
   readonly #nodes: NodesByLabel;
-  readonly #outcomes = new Map<string, Outcome>();
+  readonly #decisions = new Map<string, OwnerDecision>();
 
   constructor(kind: PoolKind, nodes: NodesByLabel) {
     this.#kind = kind;
@@ -112,8 +115,8 @@ class KindMembership {
     this.pools = new PoolCandidates(kind);
   }
 
-  outcomeOf(node: string): Outcome {
-    return this.#outcomes.get(node) ?? NOBODY;
+  decisionFor(node: string): OwnerDecision {
+    return this.#decisions.get(node) ?? NO_OWNER;
   }
 
   setPool(name: string, pool: PoolFacts | undefined): MembershipChange[] {
@@ -131,44 +134,44 @@ class KindMembership {
     return decided;
   }
 
-  /** Decides anew where a node belongs; says what is different. */
+  /** Decides the owner of a node again, and returns the changes. */
   decide(name: string): MembershipChange[] {
     const node = this.#nodes.get(name);
-    const old = this.outcomeOf(name);
-    const outcome =
+    const old = this.decisionFor(name);
+    const decision =
       node === undefined
-        ? NOBODY
+        ? NO_OWNER
         : decideOwner(
             this.#kind,
             node,
             this.pools.poolsFor(node),
             (pool) => this.pools.get(pool) !== undefined,
           );
-    if (outcome === NOBODY) this.#outcomes.delete(name);
-    else this.#outcomes.set(name, outcome);
-    return this.#record(name, old, outcome);
+    if (decision === NO_OWNER) this.#decisions.delete(name);
+    else this.#decisions.set(name, decision);
+    return this.#record(name, old, decision);
   }
 
-  #record(node: string, old: Outcome, outcome: Outcome): MembershipChange[] {
+  #record(node: string, old: OwnerDecision, decision: OwnerDecision): MembershipChange[] {
     const kind = this.#kind;
     const changes: MembershipChange[] = [];
-    if (old.owner !== outcome.owner) {
+    if (old.owner !== decision.owner) {
       if (old.owner !== undefined) this.members.delete(old.owner, node);
-      if (outcome.owner !== undefined) this.members.add(outcome.owner, node);
+      if (decision.owner !== undefined) this.members.add(decision.owner, node);
       changes.push({
         type: 'moved',
         kind,
         node,
         ...(old.owner !== undefined && { from: old.owner }),
-        ...(outcome.owner !== undefined && { to: outcome.owner }),
+        ...(decision.owner !== undefined && { to: decision.owner }),
       });
     }
     for (const pool of old.refused) {
-      if (outcome.refused.includes(pool)) continue;
+      if (decision.refused.includes(pool)) continue;
       this.refused.delete(pool, node);
       changes.push({ type: 'settled', kind, node, pool });
     }
-    for (const pool of outcome.refused) {
+    for (const pool of decision.refused) {
       if (old.refused.includes(pool)) continue;
       this.refused.add(pool, node);
       changes.push({ type: 'refused', kind, node, pool });

@@ -12,16 +12,16 @@ import {
 } from '@tidegate/kube';
 import { NODE_GROUPS, NODE_POOLS, POOLS_FIELD_MANAGER, type PoolKind } from '../api/index.ts';
 import type { PoolsContext } from './context.ts';
-import { namesInText } from './names-in-text.ts';
+import { desiredAttributes } from './desired-attributes.ts';
+import { nameList } from './name-list.ts';
 import { planNode } from './node-plan.ts';
-import { wantedFrom } from './wanted.ts';
 
-/** Until the cache has what we collided with. */
+/** By then the cache should have the change that caused the conflict. */
 const CONFLICT_RETRY_MS = 200;
 
 /**
- * Makes each node as its pools want it: reads where membership puts it, then writes one patch with all labels,
- * annotations and taints. What the pods on it make of that is the eviction controller's.
+ * Applies the labels, annotations and taints of its pools to each node, with one patch. The eviction controller takes
+ * care of the pods that no longer fit.
  */
 export function nodeController(context: PoolsContext): Controller {
   const { client, informers, membership, recorder } = context;
@@ -34,23 +34,26 @@ export function nodeController(context: PoolsContext): Controller {
     if (node === undefined || isBeingDeleted(node)) return;
     const pool = cached('NodePool', pools.cache, name);
     const group = cached('NodeGroup', groups.cache, name);
-    const want = wantedFrom(pool, group);
-    const { patch, kept } = planNode(node, want);
+    const desired = desiredAttributes(pool, group);
+    const { patch, kept } = planNode(node, desired);
     if (patch !== undefined && !(await write(name, patch, signal)))
       return { requeueAfter: CONFLICT_RETRY_MS };
-    if (pool !== undefined) report(pool, name, kept, want.problems);
+    if (pool !== undefined) report(pool, name, kept, desired.problems);
   }
 
-  /** Membership follows these very caches. Should one of them not have what it says, nothing may be taken back. */
+  /**
+   * Membership is fed by these caches, so the pool must be there. If it is not, fail and retry: treating the pool as
+   * missing would remove its labels and taints from the node.
+   */
   function cached<T extends KubeObject>(kind: PoolKind, cache: Cache<T>, node: string): T | undefined {
     const name = membership.poolOf(kind, node);
     const object = name === undefined ? undefined : cache.get(name);
     if (name !== undefined && object === undefined)
-      throw new Error(`${kind} ${name} of node ${node} is not cached`);
+      throw new Error(`${kind} ${name} of node ${node} is not in the cache yet`);
     return object;
   }
 
-  /** False when the node is not as we saw it. One that is gone has all it needs. */
+  /** Resolves to false on a conflict. A deleted node needs no patch. */
   async function write(name: string, patch: object, signal: AbortSignal): Promise<boolean> {
     try {
       await client.patch(NODES, { name }, 'merge', patch, { fieldManager: POOLS_FIELD_MANAGER, signal });
@@ -71,14 +74,14 @@ export function nodeController(context: PoolsContext): Controller {
       recorder.warning(
         pool,
         'AttributeKept',
-        `node ${node} has its own value, which stays: ${namesInText(kept)}`,
+        `Node ${node} has different values that Tidegate did not set, so they are kept: ${nameList(kept)}`,
       );
     }
     if (problems.length > 0) {
       recorder.warning(
         pool,
         'InvalidAttribute',
-        `no node can have this, so it is left out: ${problems.join(', ')}`,
+        `Invalid entries in the spec are not applied to nodes: ${problems.join(', ')}`,
       );
     }
   }
@@ -93,7 +96,7 @@ export function nodeController(context: PoolsContext): Controller {
   return controller;
 }
 
-/** All that a pool may change: a heartbeat is none of it. */
+/** Everything that a pool can change. Heartbeats change none of it. */
 const attributesOf = ({ metadata, spec }: Node): unknown => [
   metadata.labels,
   metadata.annotations,

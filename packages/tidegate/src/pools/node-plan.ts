@@ -6,28 +6,35 @@ import {
   type Taint,
   WRITTEN_ANNOTATION,
 } from '../api/index.ts';
-import { type Attributes, formatWritten, taintKey, taintOf, taintValues, writtenOn } from './written.ts';
+import {
+  type Attributes,
+  formatRecord,
+  recordedAttributes,
+  taintKey,
+  taintOf,
+  taintValues,
+} from './attribute-record.ts';
 
 export interface NodePlan {
-  /** A merge patch that makes the node as it shall be; undefined when it is already. */
+  /** A merge patch for the node. Undefined if nothing has to change. */
   readonly patch?: Record<string, unknown>;
-  /** What somebody else has put there with another value: it stays. */
+  /** Attributes that another writer set to a different value. They are not changed. */
   readonly kept: readonly string[];
 }
 
 type Values = Readonly<Record<string, string>>;
 
-/** Which pool a node is in is decided here, whoever wrote the label last. */
-const DECIDED = new Set([NODE_POOL_LABEL, NODE_GROUP_LABEL]);
+/** Labels that state the pool of a node. Tidegate owns them, even if another client wrote them last. */
+const MEMBERSHIP_LABELS = new Set([NODE_POOL_LABEL, NODE_GROUP_LABEL]);
 
-/** Everything that pools change on a node, in one patch: a move from pool to pool is never seen half done. */
-export function planNode(node: Node, want: Attributes): NodePlan {
+/** Combines all changes of a node in one patch, so that other clients never see a half-finished move between pools. */
+export function planNode(node: Node, desired: Attributes): NodePlan {
   const { labels, annotations } = node.metadata;
-  const record = writtenOn(node);
-  const forLabels = settle(labels ?? {}, record.labels, want.labels, DECIDED);
-  const forAnnotations = settle(annotations ?? {}, record.annotations, want.annotations);
-  const forTaints = settle(taintValues(node.spec?.taints as Taint[]), record.taints, want.taints);
-  const written = formatWritten({
+  const record = recordedAttributes(node);
+  const forLabels = reconcileMap(labels ?? {}, record.labels, desired.labels, MEMBERSHIP_LABELS);
+  const forAnnotations = reconcileMap(annotations ?? {}, record.annotations, desired.annotations);
+  const forTaints = reconcileMap(taintValues(node.spec?.taints as Taint[]), record.taints, desired.taints);
+  const written = formatRecord({
     labels: forLabels.record,
     annotations: forAnnotations.record,
     taints: forTaints.record,
@@ -51,7 +58,8 @@ export function planNode(node: Node, want: Attributes): NodePlan {
     ? undefined
     : changedTaints(node.spec?.taints as Taint[], forTaints.change);
   if (isEmpty(metadata) && taints === undefined) return { kept };
-  // What we decided rests on what we saw: taints are replaced as a whole, and a label may have got another owner.
+  // The resource version makes the patch fail if the node changed since: a merge patch replaces the list of taints as
+  // a whole, and another client may have taken over a label.
   const { resourceVersion, uid } = node.metadata;
   return {
     patch: { metadata: { ...metadata, resourceVersion, uid }, ...(taints && { spec: { taints } }) },
@@ -59,41 +67,50 @@ export function planNode(node: Node, want: Attributes): NodePlan {
   };
 }
 
-interface Settled {
-  /** New values; null takes a key away. */
+interface MapChange {
+  /** New values. Null removes a key. */
   change: Record<string, string | null>;
   record: Record<string, string>;
   kept: string[];
 }
 
 /**
- * We own a key as long as it has the value that we wrote. What we own follows `want`; what others own stays, unless the
- * key is `decided` by us: then it is taken over, also when the value is right already and nobody remembers who wrote it.
+ * Tidegate owns a key as long as it has the value that Tidegate wrote. Owned keys follow `desired`. Keys of other writers
+ * stay unchanged, except those in `alwaysOwned`, which are taken over. That includes keys that already have the desired
+ * value but are missing from the record.
  */
-function settle(live: Values, written: Values, want: Values, decided: ReadonlySet<string> = NONE): Settled {
-  const settled: Settled = { change: {}, record: {}, kept: [] };
+function reconcileMap(
+  live: Values,
+  written: Values,
+  desired: Values,
+  alwaysOwned: ReadonlySet<string> = NONE,
+): MapChange {
+  const result: MapChange = { change: {}, record: {}, kept: [] };
   const owns = (key: string): boolean => written[key] !== undefined && written[key] === live[key];
-  for (const [key, value] of Object.entries(want)) {
+  for (const [key, value] of Object.entries(desired)) {
     if (live[key] === value) {
-      if (owns(key) || isAdopted(key, decided)) settled.record[key] = value;
-    } else if (live[key] === undefined || owns(key) || decided.has(key)) {
-      settled.change[key] = value;
-      settled.record[key] = value;
-    } else settled.kept.push(key);
+      if (owns(key) || isAdopted(key, alwaysOwned)) result.record[key] = value;
+    } else if (live[key] === undefined || owns(key) || alwaysOwned.has(key)) {
+      result.change[key] = value;
+      result.record[key] = value;
+    } else result.kept.push(key);
   }
   for (const key of Object.keys(written)) {
-    if (!Object.hasOwn(want, key) && owns(key)) settled.change[key] = null;
+    if (!Object.hasOwn(desired, key) && owns(key)) result.change[key] = null;
   }
-  return settled;
+  return result;
 }
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** People write the label of a NodePool to join it, and shall find it as they left it. That of a group they do not. */
-const isAdopted = (key: string, decided: ReadonlySet<string>): boolean =>
-  decided.has(key) && key !== NODE_POOL_LABEL;
+/**
+ * Users write the NodePool label to add a node to a pool, so the label stays theirs and is not removed later. Only
+ * Tidegate writes the NodeGroup label.
+ */
+const isAdopted = (key: string, alwaysOwned: ReadonlySet<string>): boolean =>
+  alwaysOwned.has(key) && key !== NODE_POOL_LABEL;
 
-function changedTaints(taints: readonly Taint[] | undefined, change: Settled['change']): Taint[] {
+function changedTaints(taints: readonly Taint[] | undefined, change: MapChange['change']): Taint[] {
   const others = (taints ?? []).filter((taint) => !Object.hasOwn(change, taintKey(taint)));
   const ours = Object.entries(change).flatMap(([key, value]) =>
     value === null ? [] : [taintOf(key, value)],

@@ -14,19 +14,19 @@ import {
   removeFinalizer,
 } from '@tidegate/kube';
 import { POOLS_FIELD_MANAGER } from '../api/index.ts';
+import { recordedAttributes } from './attribute-record.ts';
 import type { PoolsContext } from './context.ts';
 import { POOL_LABELS } from './facts.ts';
-import { namesInText } from './names-in-text.ts';
+import { nameList } from './name-list.ts';
 import type { PoolKindTraits } from './pool-kinds.ts';
-import { type PoolView, readyStatusOf } from './pool-status.ts';
+import { type PoolSummary, readyStatusOf } from './pool-status.ts';
 import { validateDelete } from './validate-delete.ts';
-import { writtenOn } from './written.ts';
 
-/** One write tells of all that happened to a pool in this time. */
-const STATUS_PACE_MS = 500;
+/** Minimum time between two status writes of a pool, so that many changes need one write. */
+const STATUS_INTERVAL_MS = 500;
 
-/** Reasons not to be ready that somebody must do something about. */
-const TO_BE_MENDED = new Set(['Deleting', 'InvalidSelector', 'NodesRefused', 'NodesMissing']);
+/** Reasons for not being ready that require action by a user. They are also recorded as events. */
+const WARNING_REASONS = new Set(['Deleting', 'InvalidSelector', 'NodesRefused', 'NodesMissing']);
 
 const nodesByLabel = {
   NodePool: ({ metadata }: Node): readonly string[] => labelValue(metadata.labels?.[POOL_LABELS.NodePool]),
@@ -35,8 +35,8 @@ const nodesByLabel = {
 const labelValue = (value: string | undefined): string[] => (value === undefined ? [] : [value]);
 
 /**
- * The status, the events and the finalizer of the pools of one kind. What happens to nodes is the node controller's:
- * this one only tells of it, and lets a pool go when no node is left in it.
+ * Maintains status, events and finalizer of the pools of one kind. The node controller changes the nodes; this controller
+ * only reports, and removes the finalizer of a deleted pool when no node is left in it.
  */
 export function poolController<P extends KubeObject>(
   traits: PoolKindTraits<P>,
@@ -59,36 +59,39 @@ export function poolController<P extends KubeObject>(
     }
     if (isBeingDeleted(pool)) {
       if (!hasFinalizer(pool, finalizer)) return;
-      if (isEmpty(name)) return ignoringGone(removeFinalizer(client, resource, pool, finalizer, { signal }));
+      if (isEmpty(name))
+        return ignoreNotFound(removeFinalizer(client, resource, pool, finalizer, { signal }));
     } else if (!hasFinalizer(pool, finalizer)) {
       await addFinalizer(client, resource, pool, finalizer, { signal });
     }
     return writeStatus(pool, name, signal);
   }
 
-  /** Also the labels that we wrote must be off: what goes by them must not find a pool that is gone. */
+  /** The labels that Tidegate wrote must be removed too, so that no client finds nodes of a deleted pool by label. */
   const isEmpty = (name: string): boolean =>
     membership.nodesOf(kind, name).size === 0 &&
-    !nodes.cache.byIndex(labelIndex, name).some((node) => writtenOn(node).labels[POOL_LABELS[kind]] === name);
+    !nodes.cache
+      .byIndex(labelIndex, name)
+      .some((node) => recordedAttributes(node).labels[POOL_LABELS[kind]] === name);
 
   async function writeStatus(
     pool: P,
     name: string,
     signal: AbortSignal,
   ): Promise<ReconcileResult | undefined> {
-    const status = traits.statusOf(pool, viewOf(pool, name), clock.now());
-    if (isWritten(pool, status)) return;
-    const wait = (writtenAt.get(name) ?? -STATUS_PACE_MS) + STATUS_PACE_MS - clock.monotonic();
+    const status = traits.statusOf(pool, summaryOf(pool, name), clock.now());
+    if (isCurrent(pool, status)) return;
+    const wait = (writtenAt.get(name) ?? -STATUS_INTERVAL_MS) + STATUS_INTERVAL_MS - clock.monotonic();
     if (wait > 0) return { requeueAfter: wait };
     writtenAt.set(name, clock.monotonic());
     const { apiVersion, kind: objectKind } = pool;
     const object = { apiVersion, kind: objectKind, metadata: { name }, status };
-    await ignoringGone(applier.applyStatus(object, { resource, signal }));
-    tell(pool, { ...pool, status });
+    await ignoreNotFound(applier.applyStatus(object, { resource, signal }));
+    recordEvents(pool, { ...pool, status });
   }
 
-  /** Others may have fields of their own in it. */
-  function isWritten(pool: P, status: Record<string, unknown>): boolean {
+  /** Compares our own fields only, because other writers may have fields in the status too. */
+  function isCurrent(pool: P, status: Record<string, unknown>): boolean {
     const { conditions, ...fields } = status;
     const [ready] = conditions as unknown[];
     const old = (pool.status ?? {}) as Record<string, unknown>;
@@ -98,11 +101,11 @@ export function poolController<P extends KubeObject>(
     );
   }
 
-  function viewOf(pool: P, name: string): PoolView {
+  function summaryOf(pool: P, name: string): PoolSummary {
     const facts = traits.factsOf(pool);
     const ready = (node: string) => ({ name: node, ready: readyStatusOf(nodes.cache.get(node)) });
     const members = [...membership.nodesOf(kind, name)].toSorted();
-    const held = validateDelete(kind, new Set(members)) ?? 'its nodes are being let go';
+    const blocker = validateDelete(kind, new Set(members)) ?? 'the nodes of the pool are being released';
     return {
       generation: pool.metadata.generation,
       members: members.map(ready),
@@ -111,20 +114,27 @@ export function poolController<P extends KubeObject>(
         .map((node) => ({ ...ready(node), owner: membership.poolOf(kind, node) ?? '' })),
       missing: [...facts.nodes].filter((node) => !membership.hasNode(node)).toSorted(),
       ...(facts.problem !== undefined && { problem: facts.problem }),
-      ...(facts.deleting && { deleting: held }),
+      ...(facts.deleting && { deleting: blocker }),
     };
   }
 
-  /** What is new since the status that people could read so far. */
-  function tell(before: P, after: P): void {
-    const [were, are] = [new Set(traits.membersOf(before)), new Set(traits.membersOf(after))];
-    const joined = [...are].filter((node) => !were.has(node));
-    const left = [...were].filter((node) => !are.has(node));
-    if (joined.length > 0) recorder.normal(after, 'NodesJoined', namesInText(joined));
-    if (left.length > 0) recorder.normal(after, 'NodesLeft', namesInText(left));
-    const [was, is] = [before, after].map((pool) => getCondition(traits.conditionsOf(pool), 'Ready'));
-    if (is !== undefined && TO_BE_MENDED.has(is.reason) && is.message !== was?.message) {
-      recorder.warning(after, is.reason, is.message);
+  /** Records the differences to the previously written status as events. */
+  function recordEvents(before: P, after: P): void {
+    const [previous, current] = [new Set(traits.membersOf(before)), new Set(traits.membersOf(after))];
+    const joined = [...current].filter((node) => !previous.has(node));
+    const left = [...previous].filter((node) => !current.has(node));
+    if (joined.length > 0)
+      recorder.normal(after, 'NodesJoined', `Nodes joined the pool: ${nameList(joined)}`);
+    if (left.length > 0) recorder.normal(after, 'NodesLeft', `Nodes left the pool: ${nameList(left)}`);
+    const [oldReady, newReady] = [before, after].map((pool) =>
+      getCondition(traits.conditionsOf(pool), 'Ready'),
+    );
+    if (
+      newReady !== undefined &&
+      WARNING_REASONS.has(newReady.reason) &&
+      newReady.message !== oldReady?.message
+    ) {
+      recorder.warning(after, newReady.reason, newReady.message);
     }
   }
 
@@ -144,13 +154,13 @@ export function poolController<P extends KubeObject>(
     );
   membership.subscribe((change) => {
     if (change.kind !== kind) return;
-    const concerned = change.type === 'moved' ? [change.from, change.to] : [change.pool];
-    for (const name of concerned) if (name !== undefined) controller.enqueue(name);
+    const affected = change.type === 'moved' ? [change.from, change.to] : [change.pool];
+    for (const name of affected) if (name !== undefined) controller.enqueue(name);
   });
   return controller;
 }
 
-async function ignoringGone(write: Promise<unknown>): Promise<undefined> {
+async function ignoreNotFound(write: Promise<unknown>): Promise<undefined> {
   try {
     await write;
   } catch (error) {

@@ -9,18 +9,22 @@ import {
   type PoolKind,
 } from '../api/index.ts';
 import { nodeGroupFacts, nodePoolFacts, type PoolFacts } from './facts.ts';
-import { nodeGroupStatus, nodePoolStatus, type PoolView } from './pool-status.ts';
+import { nodeGroupStatus, nodePoolStatus, type PoolSummary } from './pool-status.ts';
 
-/** In what the two kinds of pool differ, for the one controller that both have. */
+/** The differences between the two kinds of pool, for the controller that they share. */
 export interface PoolKindTraits<P extends KubeObject> {
   readonly kind: PoolKind;
   readonly resource: Resource<P>;
   readonly finalizer: string;
   factsOf(pool: P): PoolFacts;
-  /** The nodes that the status says the pool has. */
+  /** The nodes of the pool according to its status. */
   membersOf(pool: P): readonly string[];
   conditionsOf(pool: P): readonly Condition[];
-  statusOf(pool: P, view: PoolView, now: number): Record<string, unknown> & { conditions?: Condition[] };
+  statusOf(
+    pool: P,
+    summary: PoolSummary,
+    now: number,
+  ): Record<string, unknown> & { conditions?: Condition[] };
 }
 
 export const NODE_POOL_TRAITS: PoolKindTraits<NodePool> = {
@@ -30,7 +34,7 @@ export const NODE_POOL_TRAITS: PoolKindTraits<NodePool> = {
   factsOf: nodePoolFacts,
   membersOf: (pool) => pool.status?.nodes ?? [],
   conditionsOf: (pool) => pool.status?.conditions ?? [],
-  statusOf: (pool, view, now) => nodePoolStatus(pool.status, view, now),
+  statusOf: (pool, summary, now) => nodePoolStatus(pool.status, summary, now),
 };
 
 export const NODE_GROUP_TRAITS: PoolKindTraits<NodeGroup> = {
@@ -40,5 +44,5 @@ export const NODE_GROUP_TRAITS: PoolKindTraits<NodeGroup> = {
   factsOf: nodeGroupFacts,
   membersOf: (group) => group.status?.containedNodes ?? [],
   conditionsOf: (group) => group.status?.conditions ?? [],
-  statusOf: (group, view, now) => nodeGroupStatus(group.status, view, now),
+  statusOf: (group, summary, now) => nodeGroupStatus(group.status, summary, now),
 };

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { nodeGroupStatus, nodePoolStatus, type PoolView, readyStatusOf } from './pool-status.ts';
+import { nodeGroupStatus, nodePoolStatus, type PoolSummary, readyStatusOf } from './pool-status.ts';
 import { node } from './testing/objects.ts';
 import { validateDelete } from './validate-delete.ts';
 
-const view = (more: Partial<PoolView>): PoolView => ({
+const view = (more: Partial<PoolSummary>): PoolSummary => ({
   generation: 3,
   members: [],
   refused: [],
@@ -11,23 +11,25 @@ const view = (more: Partial<PoolView>): PoolView => ({
   ...more,
 });
 const ready = (name: string) => ({ name, ready: 'Ready' as const });
-const because = (more: Partial<PoolView>): string => {
+const because = (more: Partial<PoolSummary>): string => {
   const [condition] = nodePoolStatus(undefined, view(more), 0).conditions ?? [];
   return `${condition?.status} ${condition?.reason}: ${condition?.message}`;
 };
 
 describe('the status of a pool', () => {
-  it('counts the nodes and says why it is ready, or the worst reason why not', () => {
+  it('counts nodes and reports the most severe problem', () => {
     const members = [ready('a'), { name: 'b', ready: 'Unknown' as const }];
     const refused = [{ ...ready('c'), owner: 'other' }];
-    expect(because({ members: [ready('a')] })).toBe('True NodesReady: all nodes are ready: 1');
-    expect(because({})).toBe('False NoNodes: no node is in this pool');
-    expect(because({ members })).toBe('False NodesNotReady: 1 of 2 nodes: b');
-    expect(because({ members, missing: ['d'] })).toBe('False NodesMissing: nodes that do not exist: d');
+    expect(because({ members: [ready('a')] })).toBe('True NodesReady: the only node is ready');
+    expect(because({})).toBe('False NoNodes: the pool has no nodes');
+    expect(because({ members })).toBe('False NodesNotReady: 1 of 2 nodes are not ready: b');
+    expect(because({ members, missing: ['d'] })).toBe('False NodesMissing: nodes do not exist: d');
     expect(because({ members, missing: ['d'], refused })).toBe(
-      'False NodesRefused: nodes that another pool has: c (in other)',
+      'False NodesRefused: nodes are owned by another pool: c (in other)',
     );
-    expect(because({ refused, problem: 'x' })).toBe('False InvalidSelector: the selector selects nothing: x');
+    expect(because({ refused, problem: 'x' })).toBe(
+      'False InvalidSelector: the selector is invalid, so it selects no nodes: x',
+    );
     expect(because({ problem: 'x', deleting: 'held' })).toBe('False Deleting: held');
     expect(nodePoolStatus(undefined, view({ members }), 0)).toMatchObject({
       nodes: ['a', 'b'],
@@ -36,7 +38,7 @@ describe('the status of a pool', () => {
     });
   });
 
-  it('moves lastTransitionTime only with the status', () => {
+  it('changes lastTransitionTime only if the status changes', () => {
     const first = nodeGroupStatus(undefined, view({ members: [ready('a')] }), 0);
     const second = nodeGroupStatus(first, view({ members: [ready('a'), ready('b')] }), 60_000);
     const third = nodeGroupStatus(second, view({}), 120_000);
@@ -44,7 +46,7 @@ describe('the status of a pool', () => {
     expect(times).toEqual(['1970-01-01T00:00:00Z', '1970-01-01T00:00:00Z', '1970-01-01T00:02:00Z']);
   });
 
-  it('takes a node that says nothing for unknown', () => {
+  it('treats a node without a Ready condition as Unknown', () => {
     expect(readyStatusOf(undefined)).toBe('Unknown');
     expect(readyStatusOf(node('a'))).toBe('Unknown');
     expect(readyStatusOf(node('a', {}, { ready: 'False' }))).toBe('NotReady');
@@ -52,10 +54,10 @@ describe('the status of a pool', () => {
 });
 
 describe('validateDelete', () => {
-  it('names the nodes that hold a NodePool, and lets a NodeGroup go', () => {
+  it('rejects the deletion of a NodePool with nodes, and allows that of a NodeGroup', () => {
     const nodes = new Set(['g', 'f', 'e', 'd', 'c', 'b', 'a']);
     expect(validateDelete('NodePool', nodes)).toMatch(
-      /^the pool still has nodes: a, b, c, d, e and 2 more; take/,
+      /^the pool still has nodes: a, b, c, d, e and 2 more; remove/,
     );
     expect(validateDelete('NodePool', new Set())).toBeUndefined();
     expect(validateDelete('NodeGroup', nodes)).toBeUndefined();

@@ -1,19 +1,19 @@
 import { type Condition, type ConditionUpdate, getCondition, type Node, setCondition } from '@tidegate/kube';
 import type { NodeGroupNodeStatus, NodeGroupStatus, NodePoolStatus, ReadyStatus } from '../api/index.ts';
-import { namesInText } from './names-in-text.ts';
+import { nameList } from './name-list.ts';
 
-/** All that the status of a pool tells, of either kind. */
-export interface PoolView {
+/** The input for the status of a pool of either kind. */
+export interface PoolSummary {
   generation: number | undefined;
   /** The nodes of the pool, by name. */
   members: readonly { name: string; ready: ReadyStatus }[];
-  /** Nodes that it wants and another pool has. */
+  /** Nodes that the pool selects, but another pool owns. */
   refused: readonly { name: string; ready: ReadyStatus; owner: string }[];
-  /** Nodes that it names and that do not exist. */
+  /** Nodes that the pool lists by name, but that do not exist. */
   missing: readonly string[];
-  /** Why its selector can not be used. */
+  /** Why the selector is invalid. */
   problem?: string;
-  /** It is to be deleted: what holds it. */
+  /** Set if the pool is being deleted: what prevents its removal. */
   deleting?: string;
 }
 
@@ -25,31 +25,31 @@ export function readyStatusOf(node: Node | undefined): ReadyStatus {
 
 export const nodePoolStatus = (
   old: NodePoolStatus | undefined,
-  view: PoolView,
+  summary: PoolSummary,
   now: number,
 ): NodePoolStatus => ({
-  ...counts(view),
-  nodes: view.members.map(({ name }) => name),
-  conditions: [withReady(old?.conditions, view, now)],
+  ...counts(summary),
+  nodes: summary.members.map(({ name }) => name),
+  conditions: [withReady(old?.conditions, summary, now)],
 });
 
 export const nodeGroupStatus = (
   old: NodeGroupStatus | undefined,
-  view: PoolView,
+  summary: PoolSummary,
   now: number,
 ): NodeGroupStatus => ({
-  ...counts(view),
-  containedNodes: view.members.map(({ name }) => name),
-  nodeStatuses: nodeStatuses(view),
-  conditions: [withReady(old?.conditions, view, now)],
+  ...counts(summary),
+  containedNodes: summary.members.map(({ name }) => name),
+  nodeStatuses: nodeStatuses(summary),
+  conditions: [withReady(old?.conditions, summary, now)],
 });
 
-function counts({ members }: PoolView): { readyNodeNum: number; unreadyNodeNum: number } {
+function counts({ members }: PoolSummary): { readyNodeNum: number; unreadyNodeNum: number } {
   const readyNodeNum = members.filter(({ ready }) => ready === 'Ready').length;
   return { readyNodeNum, unreadyNodeNum: members.length - readyNodeNum };
 }
 
-function nodeStatuses({ members, refused, missing }: PoolView): NodeGroupNodeStatus[] {
+function nodeStatuses({ members, refused, missing }: PoolSummary): NodeGroupNodeStatus[] {
   const failed = (nodeName: string, readyStatus: ReadyStatus, reason: string): NodeGroupNodeStatus => ({
     nodeName,
     readyStatus,
@@ -69,28 +69,35 @@ function nodeStatuses({ members, refused, missing }: PoolView): NodeGroupNodeSta
   ].toSorted((a, b) => (a.nodeName < b.nodeName ? -1 : 1));
 }
 
-/** Only our own condition: whoever else writes some keeps theirs. */
-function withReady(old: readonly Condition[] | undefined, view: PoolView, now: number): Condition {
-  const update = { type: 'Ready', observedGeneration: view.generation, ...readiness(view) };
+/** Returns our own condition only. Server-side apply keeps the conditions of other writers. */
+function withReady(old: readonly Condition[] | undefined, summary: PoolSummary, now: number): Condition {
+  const update = { type: 'Ready', observedGeneration: summary.generation, ...readiness(summary) };
   return getCondition(setCondition(old ?? [], update, now), 'Ready')!;
 }
 
 type Readiness = Pick<ConditionUpdate, 'status' | 'reason' | 'message'>;
 
-/** The worst that is to be said comes first. */
-function readiness({ members, refused, missing, problem, deleting }: PoolView): Readiness {
+/** Reports the most severe problem. */
+function readiness({ members, refused, missing, problem, deleting }: PoolSummary): Readiness {
   const not = (reason: string, message: string): Readiness => ({ status: 'False', reason, message });
   const unready = members.filter(({ ready }) => ready !== 'Ready').map(({ name }) => name);
   if (deleting !== undefined) return not('Deleting', deleting);
-  if (problem !== undefined) return not('InvalidSelector', `the selector selects nothing: ${problem}`);
+  if (problem !== undefined)
+    return not('InvalidSelector', `the selector is invalid, so it selects no nodes: ${problem}`);
   if (refused.length > 0) {
     const claims = refused.map(({ name, owner }) => `${name} (in ${owner})`);
-    return not('NodesRefused', `nodes that another pool has: ${namesInText(claims)}`);
+    return not('NodesRefused', `nodes are owned by another pool: ${nameList(claims)}`);
   }
-  if (missing.length > 0) return not('NodesMissing', `nodes that do not exist: ${namesInText(missing)}`);
-  if (members.length === 0) return not('NoNodes', 'no node is in this pool');
+  if (missing.length > 0) return not('NodesMissing', `nodes do not exist: ${nameList(missing)}`);
+  if (members.length === 0) return not('NoNodes', 'the pool has no nodes');
   if (unready.length > 0) {
-    return not('NodesNotReady', `${unready.length} of ${members.length} nodes: ${namesInText(unready)}`);
+    return not(
+      'NodesNotReady',
+      `${unready.length} of ${members.length} nodes are not ready: ${nameList(unready)}`,
+    );
   }
-  return { status: 'True', reason: 'NodesReady', message: `all nodes are ready: ${members.length}` };
+  return { status: 'True', reason: 'NodesReady', message: allReady(members.length) };
 }
+
+const allReady = (count: number): string =>
+  count === 1 ? 'the only node is ready' : `all ${count} nodes are ready`;

@@ -1,14 +1,15 @@
 import { DESIRED_NODE_POOL_LABEL, NODE_POOL_LABEL, type PoolKind } from '../api/index.ts';
-import { namesInText } from './names-in-text.ts';
+import { nameList } from './name-list.ts';
 
 /**
- * Why a pool can not be deleted now; undefined when it can. A NodeGroup always can: it lets its nodes go first, as
- * in KubeEdge. A NodePool must be empty, as in OpenYurt: the labels that put nodes into it belong to people.
+ * Returns why a pool cannot be deleted now, or undefined if it can. A NodeGroup can always be deleted and releases its
+ * nodes first, as in KubeEdge. A NodePool must be empty, as in OpenYurt, because the labels that assign nodes to it
+ * belong to the user.
  */
 export function validateDelete(kind: PoolKind, nodes: ReadonlySet<string>): string | undefined {
   if (kind === 'NodeGroup' || nodes.size === 0) return undefined;
   return (
-    `the pool still has nodes: ${namesInText(nodes)}; take the label ${NODE_POOL_LABEL} off them, ` +
-    `or name another pool in their label ${DESIRED_NODE_POOL_LABEL}`
+    `the pool still has nodes: ${nameList(nodes)}; remove the label ${NODE_POOL_LABEL} from them, ` +
+    `or set the label ${DESIRED_NODE_POOL_LABEL} to another pool`
   );
 }

@@ -1,28 +1,31 @@
 import { type Cache, INGRESSES, type IngressClass } from '@tidegate/kube';
 import { DEFAULT_CLASS_ANNOTATION, INGRESS_CLASS_ANNOTATION } from '../../api/index.ts';
-import type { Verdict } from '../review.ts';
+import type { AdmissionResult } from '../review.ts';
 import type { AdmissionRule } from '../rule.ts';
 
-/** Who names a class never waits for us. */
-const NO_CLASS_IS_SAID = {
-  name: 'no-class-is-said',
+/** The webhook is called only for Ingresses that do not name a class. */
+const CLASS_IS_MISSING = {
+  name: 'class-is-missing',
   expression:
     '!(has(object.spec) && has(object.spec.ingressClassName)) && ' +
     `!(has(object.metadata.annotations) && ${JSON.stringify(INGRESS_CLASS_ANNOTATION)} in object.metadata.annotations)`,
 };
 
-/** An Ingress that names no class gets the default one, also in clusters that do not see to it themselves. */
+/**
+ * Sets the default class on an Ingress that does not name one. API servers do this themselves if their admission
+ * plugin DefaultIngressClass is enabled; this rule serves the clusters where it is not.
+ */
 export const defaultIngressClassRule = (classes: Pick<Cache<IngressClass>, 'list'>): AdmissionRule => ({
   group: INGRESSES.group,
   versions: [INGRESSES.version],
   resource: INGRESSES.resource,
   scope: 'Namespaced',
   operations: ['CREATE'],
-  // An Ingress without a class is nobody's: that can be mended, a cluster that takes no Ingresses can not.
+  // An Ingress without a class can be corrected later. Rejecting all Ingresses would be worse.
   failurePolicy: 'Ignore',
   mutates: true,
-  matchConditions: () => [NO_CLASS_IS_SAID],
-  judge({ object }): Verdict {
+  matchConditions: () => [CLASS_IS_MISSING],
+  evaluate({ object }): AdmissionResult {
     const spec = object?.spec as { ingressClassName?: string } | undefined;
     if (spec === undefined || spec.ingressClassName !== undefined) return {};
     if (object?.metadata.annotations?.[INGRESS_CLASS_ANNOTATION] !== undefined) return {};
@@ -32,7 +35,7 @@ export const defaultIngressClassRule = (classes: Pick<Cache<IngressClass>, 'list
   },
 });
 
-/** As API servers choose: of several the newest, of one age the first by name. */
+/** Chooses as API servers do: the newest default class, and the first by name among classes of the same age. */
 function newestDefault(classes: readonly IngressClass[]): string | undefined {
   const defaults = classes
     .filter(({ metadata }) => metadata.annotations?.[DEFAULT_CLASS_ANNOTATION] === 'true')

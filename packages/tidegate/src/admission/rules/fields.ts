@@ -1,4 +1,4 @@
-/** What is wrong with fields that several kinds have. Each problem names the path of the field. */
+/** Validation of fields that several kinds share. */
 import {
   type LabelSelector,
   labelKeyProblems,
@@ -6,11 +6,11 @@ import {
   matcherFromSelector,
   SelectorError,
 } from '@tidegate/kube';
-import type { Problem } from '../review.ts';
+import type { FieldProblem } from '../review.ts';
 
-type Texts = Readonly<Record<string, string>>;
+type StringMap = Readonly<Record<string, string>>;
 
-export const labelProblems = (path: string, labels: Texts = {}): Problem[] =>
+export const labelProblems = (path: string, labels: StringMap = {}): FieldProblem[] =>
   Object.entries(labels).flatMap(([key, value]) => [
     ...labelKeyProblems(key).map((why) => ({ path, message: `key ${JSON.stringify(key)}: ${why}` })),
     ...labelValueProblems(value).map((why) => ({
@@ -19,11 +19,11 @@ export const labelProblems = (path: string, labels: Texts = {}): Problem[] =>
     })),
   ]);
 
-/** Their values may be anything. */
-export const annotationProblems = (path: string, annotations: Texts = {}): Problem[] =>
+/** Annotation keys follow the rules for label keys. Their values can be anything. */
+export const annotationProblems = (path: string, annotations: StringMap = {}): FieldProblem[] =>
   labelProblems(path, Object.fromEntries(Object.keys(annotations).map((key) => [key, ''])));
 
-export function selectorProblems(path: string, selector: LabelSelector = {}): Problem[] {
+export function selectorProblems(path: string, selector: LabelSelector = {}): FieldProblem[] {
   try {
     matcherFromSelector(selector);
     return [];

@@ -1,7 +1,8 @@
 import type { Cache } from '@tidegate/kube';
 import type { YurtIngress } from '../../api/index.ts';
-import type { Membership, ReachSources } from '../../pools/index.ts';
+import type { Membership, ReachabilitySources } from '../../pools/index.ts';
 import type { AdmissionRule } from '../rule.ts';
+import type { PermissionSources } from './author-permissions.ts';
 import { defaultIngressClassRule } from './default-ingress-class.ts';
 import { edgeApplicationRule } from './edge-application.ts';
 import { type IngressSources, ingressRule } from './ingress.ts';
@@ -9,29 +10,30 @@ import { ingressClassParametersRule } from './ingress-class-parameters.ts';
 import { l7RouterRule } from './l7-router.ts';
 import { nodeGroupRule } from './node-group.ts';
 import { nodePoolRule } from './node-pool.ts';
-import { podOutOfReachRule } from './pod-out-of-reach.ts';
-import type { Rights } from './rights-of-writer.ts';
+import { unreachablePodRule } from './unreachable-pod.ts';
 import { yurtIngressRule } from './yurt-ingress.ts';
 
-/** What rules look at. */
+/** The state that rules read. */
 export interface RuleSources {
   membership: Membership;
-  rights: Rights;
+  permissions: PermissionSources;
   ingresses: IngressSources;
   yurtIngresses: Pick<Cache<YurtIngress>, 'list'>;
-  reach: Omit<ReachSources, 'membership'>;
+  reachability: Omit<ReachabilitySources, 'membership'>;
   now: () => number;
 }
 
-/** All rules, a file each. An API server waits for the answer: all but the rights of users and what is said of nodes that nobody hears is read from
- * memory. */
+/**
+ * All rules, one file each. An API server waits for the result, so rules read from informer caches. There are two
+ * exceptions, which send requests: the permissions of users, and the leases of nodes that are not ready.
+ */
 export const admissionRules = (sources: RuleSources): AdmissionRule[] => {
-  const { membership, rights, ingresses, yurtIngresses, reach, now } = sources;
+  const { membership, permissions, ingresses, yurtIngresses, reachability, now } = sources;
   return [
     nodePoolRule(membership),
     nodeGroupRule(membership),
-    podOutOfReachRule({ membership, ...reach }),
-    edgeApplicationRule(membership, rights),
+    unreachablePodRule({ membership, ...reachability }),
+    edgeApplicationRule(membership, permissions),
     yurtIngressRule(membership, yurtIngresses),
     ingressClassParametersRule(),
     l7RouterRule(ingresses.classes),

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { INGRESS_CLASS_PARAMETERS, MOST_CLASS_PARAMETER_BYTES } from '../../api/index.ts';
-import type { Verdict } from '../review.ts';
+import type { AdmissionResult } from '../review.ts';
 import type { AdmissionRule } from '../rule.ts';
 
-/** How many there may be, and that each has a name, the schema says; how long they are together it can not. */
+/** Limits the total size of the parameters. The schema limits their number, but cannot limit their total size. */
 export const ingressClassParametersRule = (): AdmissionRule => ({
   group: INGRESS_CLASS_PARAMETERS.group,
   versions: [INGRESS_CLASS_PARAMETERS.version],
@@ -11,14 +11,14 @@ export const ingressClassParametersRule = (): AdmissionRule => ({
   scope: 'Namespaced',
   operations: ['CREATE', 'UPDATE'],
   failurePolicy: 'Ignore',
-  judge({ object, oldObject }): Verdict {
+  evaluate({ object, oldObject }): AdmissionResult {
     if (isDeepStrictEqual(object?.parameters, oldObject?.parameters)) return {};
     const bytes = Object.entries(object?.parameters ?? {}).reduce(
       (sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(String(value)),
       0,
     );
     if (bytes <= MOST_CLASS_PARAMETER_BYTES) return {};
-    const message = `all names and values together have ${bytes} bytes, and may have ${MOST_CLASS_PARAMETER_BYTES} (256 KiB): leave some out, or make them shorter`;
+    const message = `keys and values have ${bytes} bytes in total, the limit is ${MOST_CLASS_PARAMETER_BYTES} (256 KiB): remove or shorten some of them`;
     return { problems: [{ path: 'parameters', message }] };
   },
 });

@@ -2,7 +2,7 @@ import { INGRESS_CLASSES, INGRESSES, type Informers, type Ingress, SECRETS, SERV
 import { classNameOf, readIngress } from '../../ingress/compile/index.ts';
 import type { IngressSources } from './ingress.ts';
 
-/** Only these can be shown to clients; there is no need to see any other. */
+/** Other Secrets cannot hold a serving certificate, so the manager does not read them. */
 const TLS_SECRETS = { fieldSelector: 'type=kubernetes.io/tls' };
 
 const HOST_INDEX = 'admission/host';
@@ -13,7 +13,7 @@ const hostsOf = (ingress: Ingress): string[] => {
 };
 const keyOfHost = (className: string, host: string): string => `${className}\n${host}`;
 
-/** From memory: `synced` tells when all of it is there. */
+/** Reads from informer caches. `synced` resolves when they are complete. */
 export function ingressSources(informers: Informers): IngressSources & { synced: Promise<unknown> } {
   const classes = informers.for(INGRESS_CLASSES);
   const ingresses = informers.for(INGRESSES);

@@ -9,12 +9,15 @@ import {
 } from '@tidegate/kube';
 import { INGRESS_CLASS_ANNOTATION, INGRESS_CONTROLLER_PREFIX } from '../../api/index.ts';
 import { classNameOf, type IngressProblem } from '../../ingress/compile/index.ts';
-import type { Verdict } from '../review.ts';
+import type { AdmissionResult } from '../review.ts';
 import type { AdmissionRule, MatchCondition } from '../rule.ts';
-import { type Neighbourhood, problemsOfNewcomer } from './ingress-newcomer.ts';
+import { type ExistingObjects, problemsIfCreated } from './ingress-problems.ts';
 
-/** What can not be meant. The rest may come in any order, and is told while it is missing. */
-const REFUSED: ReadonlySet<IngressProblem['reason']> = new Set([
+/**
+ * Problems that reject the Ingress. Other problems, for example a missing Service, only cause a warning, because
+ * objects can be created in any order.
+ */
+const REJECTED: ReadonlySet<IngressProblem['reason']> = new Set([
   'HostConflict',
   'PathConflict',
   'InvalidHost',
@@ -24,16 +27,16 @@ const REFUSED: ReadonlySet<IngressProblem['reason']> = new Set([
   'InvalidCertificate',
 ] as const);
 
-/** Nobody looks at endpoints here. */
-const NOT_SEEN_HERE: IngressProblem['reason'] = 'NoEndpoints';
+/** The compiler reports it always here, because endpoints are not loaded. */
+const NOT_CHECKED: IngressProblem['reason'] = 'NoEndpoints';
 
-export interface IngressSources extends Neighbourhood {
+export interface IngressSources extends ExistingObjects {
   readonly classes: Pick<Cache<IngressClass>, 'get' | 'list'>;
 }
 
 /**
- * Ingresses of the classes that are ours, in the words in which routers understand them. It runs where the API server
- * is: whatever becomes of a pool, nobody waits for it.
+ * Validates Ingresses of the classes that Tidegate serves, with the compiler that routers use. The webhook runs in the
+ * manager, close to the API server, so that an unreachable pool never delays a request.
  */
 export const ingressRule = (sources: IngressSources, now: () => number): AdmissionRule => ({
   group: INGRESSES.group,
@@ -41,12 +44,12 @@ export const ingressRule = (sources: IngressSources, now: () => number): Admissi
   resource: INGRESSES.resource,
   scope: 'Namespaced',
   operations: ['CREATE', 'UPDATE'],
-  // Routers bear what is wrong with an Ingress; this only tells it sooner.
+  // Routers tolerate invalid Ingresses. The webhook only reports problems earlier.
   failurePolicy: 'Ignore',
   matchConditions: () => [classIsOneOf(sources.classes.list().filter(isOurs))],
-  judge({ object, oldObject, namespace, name }): Verdict {
+  evaluate({ object, oldObject, namespace, name }): AdmissionResult {
     if (!object || isBeingDeleted(object) || isSame(object, oldObject)) return {};
-    // With generateName the server has not chosen a name yet.
+    // With generateName, the API server has not chosen the name yet.
     const named = (each: Ingress): Ingress => ({ ...each, metadata: { ...each.metadata, namespace, name } });
     const problems = problemsOf(named(object as Ingress), sources, now());
     const before = oldObject ? problemsOf(named(oldObject as Ingress), sources, now()) : [];
@@ -54,11 +57,11 @@ export const ingressRule = (sources: IngressSources, now: () => number): Admissi
     const isNew = (problem: IngressProblem): boolean => !old.has(textOf(problem));
     return {
       problems: problems
-        .filter((problem) => REFUSED.has(problem.reason) && isNew(problem))
+        .filter((problem) => REJECTED.has(problem.reason) && isNew(problem))
         .map(({ field, message }) => ({ path: field, message })),
-      // What is refused for being new was let in once if it is old.
+      // A problem that the stored object already has must not block other changes.
       warnings: problems
-        .filter((problem) => !REFUSED.has(problem.reason) || !isNew(problem))
+        .filter((problem) => !REJECTED.has(problem.reason) || !isNew(problem))
         .map(({ field, message }) => `${field}: ${message}`),
     };
   },
@@ -68,18 +71,18 @@ const isOurs = ({ spec }: IngressClass): boolean =>
   spec?.controller?.startsWith(INGRESS_CONTROLLER_PREFIX) ?? false;
 
 const ANNOTATION = JSON.stringify(INGRESS_CLASS_ANNOTATION);
-/** In the words of `classNameOf`. */
+/** The same as `classNameOf`, in CEL. */
 const CLASS_NAME =
   'has(object.spec) && has(object.spec.ingressClassName) ? object.spec.ingressClassName : ' +
   `has(object.metadata.annotations) && ${ANNOTATION} in object.metadata.annotations ? object.metadata.annotations[${ANNOTATION}] : ""`;
 
-/** Ingresses of other classes are never asked about, so that they never wait for us. */
+/** The webhook is never called for Ingresses of other classes, so it cannot delay or block them. */
 const classIsOneOf = (classes: readonly IngressClass[]): MatchCondition => ({
   name: 'class-is-ours',
   expression: `(${CLASS_NAME}) in [${classes.map(({ metadata }) => JSON.stringify(metadata.name)).toSorted()}]`,
 });
 
-/** Who changes neither spec nor annotations has nothing to do with what may be wrong there. */
+/** A request that changes neither spec nor annotations cannot introduce a problem. */
 const isSame = (object: KubeObject, old: KubeObject | null | undefined): boolean =>
   !!old &&
   isDeepStrictEqual(object.spec, old.spec) &&
@@ -89,10 +92,8 @@ function problemsOf(ingress: Ingress, sources: IngressSources, now: number): rea
   const className = classNameOf(ingress);
   const ingressClass = className === undefined ? undefined : sources.classes.get(className);
   if (className === undefined || ingressClass === undefined || !isOurs(ingressClass)) return [];
-  return problemsOfNewcomer(ingress, className, sources, now).filter(
-    ({ reason }) => reason !== NOT_SEEN_HERE,
-  );
+  return problemsIfCreated(ingress, className, sources, now).filter(({ reason }) => reason !== NOT_CHECKED);
 }
 
-/** Fields move when something is put before them. */
+/** Does not include the field path, because indexes shift when an entry is inserted. */
 const textOf = ({ reason, message }: IngressProblem): string => `${reason} ${message}`;

@@ -2,12 +2,12 @@ import { isIP } from 'node:net';
 import type { Cache, IngressClass } from '@tidegate/kube';
 import { L7_ROUTERS, type L7RouterSpec } from '../../api/index.ts';
 import { writtenHost } from '../../ingress/match/index.ts';
-import type { Problem, Verdict } from '../review.ts';
+import type { AdmissionResult, FieldProblem } from '../review.ts';
 import type { AdmissionRule } from '../rule.ts';
-import { specToJudge } from './spec-to-judge.ts';
+import { changedSpec } from './changed-spec.ts';
 
-/** Wrong hosts may be thousands: who has read the first few knows enough. */
-const MOST_PROBLEMS = 10;
+/** A router can have thousands of hosts. The first problems are enough to correct the mistake. */
+const MAX_PROBLEMS = 10;
 
 export const l7RouterRule = (classes: Pick<Cache<IngressClass>, 'get'>): AdmissionRule => ({
   group: L7_ROUTERS.group,
@@ -15,40 +15,40 @@ export const l7RouterRule = (classes: Pick<Cache<IngressClass>, 'get'>): Admissi
   resource: L7_ROUTERS.resource,
   scope: 'Cluster',
   operations: ['CREATE', 'UPDATE'],
-  // What is wrong here is never served, and does no harm.
+  // Routers ignore invalid hosts and addresses, so an invalid object does no harm.
   failurePolicy: 'Ignore',
-  judge(request): Verdict {
-    const spec = specToJudge<L7RouterSpec>(request);
+  evaluate(request): AdmissionResult {
+    const spec = changedSpec<L7RouterSpec>(request);
     if (spec === undefined) return {};
     const { ingressClassName, sharedWith = [] } = spec;
     return {
-      problems: [...hostProblems(spec), ...addressProblems(spec)].slice(0, MOST_PROBLEMS),
+      problems: [...hostProblems(spec), ...addressProblems(spec)].slice(0, MAX_PROBLEMS),
       warnings: [ingressClassName, ...sharedWith]
         .filter((name) => classes.get(name) === undefined)
-        .map((name) => `spec: there is no IngressClass ${JSON.stringify(name)} yet`),
+        .map((name) => `spec: IngressClass ${JSON.stringify(name)} not found`),
     };
   },
 });
 
-function hostProblems({ hosts = [], leaving = [] }: L7RouterSpec): Problem[] {
+function hostProblems({ hosts = [], leaving = [] }: L7RouterSpec): FieldProblem[] {
   const known = new Set(hosts);
   return [
     ...hosts.flatMap((host, index) => {
       if (writtenHost(host) === host) return [];
-      const message = `${JSON.stringify(host)} is no host as routers know it: write it in lower case, as shop.example.com or *.example.com`;
+      const message = `${JSON.stringify(host)} is not a valid host: write it in lower case, for example shop.example.com or *.example.com`;
       return [{ path: `spec.hosts[${index}]`, message }];
     }),
     ...leaving.flatMap((host, index) => {
       if (known.has(host)) return [];
-      const message = `${JSON.stringify(host)} is not among the hosts: what is not here can not leave`;
+      const message = `${JSON.stringify(host)} must also be listed in spec.hosts`;
       return [{ path: `spec.leaving[${index}]`, message }];
     }),
   ];
 }
 
-const addressProblems = ({ workload }: L7RouterSpec): Problem[] =>
+const addressProblems = ({ workload }: L7RouterSpec): FieldProblem[] =>
   (workload?.addresses ?? []).flatMap((address, index) => {
     if (isIP(address) !== 0) return [];
-    const message = `${JSON.stringify(address)} is no IP address: write one, as 203.0.113.7`;
+    const message = `${JSON.stringify(address)} is not a valid IP address: write one, for example 203.0.113.7`;
     return [{ path: `spec.workload.addresses[${index}]`, message }];
   });

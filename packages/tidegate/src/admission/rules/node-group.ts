@@ -1,9 +1,9 @@
 import { NODE_GROUPS, type NodeGroup } from '../../api/index.ts';
 import type { Membership } from '../../pools/index.ts';
-import type { Verdict } from '../review.ts';
+import type { AdmissionResult } from '../review.ts';
 import type { AdmissionRule } from '../rule.ts';
+import { changedSpec } from './changed-spec.ts';
 import { labelProblems } from './fields.ts';
-import { specToJudge } from './spec-to-judge.ts';
 
 export const nodeGroupRule = (membership: Pick<Membership, 'hasNode'>): AdmissionRule => ({
   group: NODE_GROUPS.group,
@@ -11,21 +11,21 @@ export const nodeGroupRule = (membership: Pick<Membership, 'hasNode'>): Admissio
   resource: NODE_GROUPS.resource,
   scope: 'Cluster',
   operations: ['CREATE', 'UPDATE'],
-  // The schema has refused what would do harm.
+  // The schema already rejects everything that would do harm.
   failurePolicy: 'Ignore',
-  judge(request): Verdict {
-    const spec = specToJudge<NodeGroup['spec']>(request);
+  evaluate(request): AdmissionResult {
+    const spec = changedSpec<NodeGroup['spec']>(request);
     if (spec === undefined) return {};
     const { nodes = [], matchLabels = {} } = spec;
     return {
       problems: labelProblems('spec.matchLabels', matchLabels),
       warnings: [
         ...(nodes.length === 0 && Object.keys(matchLabels).length === 0
-          ? ['spec: the group chooses no node; name some in nodes, or choose them by matchLabels']
+          ? ['spec: the group selects no nodes; set spec.nodes or spec.matchLabels']
           : []),
         ...[...nodes.entries()]
           .filter(([, node]) => !membership.hasNode(node))
-          .map(([index, node]) => `spec.nodes[${index}]: no node is called ${JSON.stringify(node)} yet`),
+          .map(([index, node]) => `spec.nodes[${index}]: node ${JSON.stringify(node)} not found`),
       ],
     };
   },

@@ -1,9 +1,9 @@
 import { NODE_POOLS, type NodePool, type Taint } from '../../api/index.ts';
 import { type Membership, validateDelete } from '../../pools/index.ts';
-import type { Problem, Verdict } from '../review.ts';
+import type { AdmissionResult, FieldProblem } from '../review.ts';
 import type { AdmissionRule } from '../rule.ts';
+import { changedSpec } from './changed-spec.ts';
 import { annotationProblems, isEmptySelector, labelProblems, selectorProblems } from './fields.ts';
-import { specToJudge } from './spec-to-judge.ts';
 
 export const nodePoolRule = (membership: Pick<Membership, 'nodesOf'>): AdmissionRule => ({
   group: NODE_POOLS.group,
@@ -11,25 +11,25 @@ export const nodePoolRule = (membership: Pick<Membership, 'nodesOf'>): Admission
   resource: NODE_POOLS.resource,
   scope: 'Cluster',
   operations: ['CREATE', 'UPDATE', 'DELETE'],
-  // A finalizer holds a pool that still has nodes, and the schema has refused what would do harm.
+  // A finalizer keeps a pool that still has nodes, and the schema already rejects everything that would do harm.
   failurePolicy: 'Ignore',
-  judge(request) {
+  evaluate(request) {
     if (request.operation === 'DELETE') {
       const name = request.name ?? '';
-      const held = validateDelete('NodePool', membership.nodesOf('NodePool', name));
-      return held === undefined ? {} : { forbidden: `NodePool ${name} can not be deleted: ${held}` };
+      const reason = validateDelete('NodePool', membership.nodesOf('NodePool', name));
+      return reason === undefined ? {} : { forbidden: `NodePool ${name} cannot be deleted: ${reason}` };
     }
-    const spec = specToJudge<NodePool['spec']>(request);
-    return spec === undefined ? {} : judgeSpec(spec);
+    const spec = changedSpec<NodePool['spec']>(request);
+    return spec === undefined ? {} : checkSpec(spec);
   },
 });
 
-const judgeSpec = ({
+const checkSpec = ({
   labels,
   annotations,
   taints = [],
   selector,
-}: NonNullable<NodePool['spec']>): Verdict => ({
+}: NonNullable<NodePool['spec']>): AdmissionResult => ({
   problems: [
     ...labelProblems('spec.labels', labels),
     ...annotationProblems('spec.annotations', annotations),
@@ -39,17 +39,24 @@ const judgeSpec = ({
     ...selectorProblems('spec.selector', selector),
   ],
   warnings: isEmptySelector(selector)
-    ? ['spec.selector: an empty selector chooses no node; label the nodes, or give matchLabels']
+    ? [
+        'spec.selector: an empty selector selects no nodes; set matchLabels or matchExpressions, or label the nodes',
+      ]
     : [],
 });
 
-function taintProblems(taint: Taint, before: readonly Taint[], path: string): Problem[] {
+function taintProblems(taint: Taint, before: readonly Taint[], path: string): FieldProblem[] {
   const { key, value = '', effect } = taint;
-  const twin = before.findIndex((other) => other.key === key && other.effect === effect);
+  const duplicateOf = before.findIndex((other) => other.key === key && other.effect === effect);
   return [
     ...labelProblems(path, { [key]: value }),
-    ...(twin < 0
+    ...(duplicateOf < 0
       ? []
-      : [{ path, message: `a node has one taint for a key and an effect: spec.taints[${twin}] is another` }]),
+      : [
+          {
+            path,
+            message: `duplicate of spec.taints[${duplicateOf}]: a node can have one taint per key and effect; remove one of them`,
+          },
+        ]),
   ];
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { YurtIngress, YurtIngressSpec } from '../../api/index.ts';
-import type { AdmissionRequest, Operation, Verdict } from '../review.ts';
+import type { AdmissionRequest, AdmissionResult, Operation } from '../review.ts';
 import { yurtIngressRule } from './yurt-ingress.ts';
 
 const yurtIngress = (name: string, spec: YurtIngressSpec, metadata: object = {}): YurtIngress => ({
@@ -15,7 +15,7 @@ const existing = [
   yurtIngress('leaving', { pools: [{ name: 'shanghai' }] }, { deletionTimestamp: '2026-01-01T00:00:00Z' }),
 ];
 
-function judge(
+function review(
   pools: YurtIngressSpec['pools'],
   before?: YurtIngressSpec['pools'],
   known = ['hangzhou'],
@@ -32,7 +32,7 @@ function judge(
     object: yurtIngress('doors', { ...(pools && { pools }) }),
     oldObject: before === undefined ? null : yurtIngress('doors', { pools: before }),
   };
-  const { problems = [], warnings = [] } = rule.judge(request) as Verdict;
+  const { problems = [], warnings = [] } = rule.evaluate(request) as AdmissionResult;
   return [
     ...problems.map(({ path, message }) => `${path}: ${message}`),
     ...warnings.map((text) => `warning: ${text}`),
@@ -40,60 +40,60 @@ function judge(
 }
 
 describe('a YurtIngress', () => {
-  it('may have pools that nobody has, or that another lets go', () => {
+  it('accepts pools that are free, or whose YurtIngress is being deleted', () => {
     expect(
-      judge([{ name: 'hangzhou', ingress_ips: ['192.0.2.2'] }, { name: 'shanghai' }], undefined, [
+      review([{ name: 'hangzhou', ingress_ips: ['192.0.2.2'] }, { name: 'shanghai' }], undefined, [
         'hangzhou',
         'shanghai',
       ]),
     ).toEqual([]);
-    expect(judge(undefined)).toEqual([]);
+    expect(review(undefined)).toEqual([]);
   });
 
-  it('is told who has the pool', () => {
-    expect(judge([{ name: 'beijing' }], undefined, ['beijing'])).toEqual([
-      'spec.pools[0].name: pool beijing is in YurtIngress other already: take it out there first',
+  it('rejects a pool of another YurtIngress', () => {
+    expect(review([{ name: 'beijing' }], undefined, ['beijing'])).toEqual([
+      'spec.pools[0].name: pool beijing already belongs to YurtIngress other: remove it there first',
     ]);
   });
 
-  it('is warned of pools that are not there, also when there is none at all', () => {
-    expect(judge([{ name: 'hangzou' }], undefined, [])).toEqual([
-      'warning: spec.pools[0].name: there is no NodePool or NodeGroup "hangzou" yet',
+  it('warns about pools that do not exist', () => {
+    expect(review([{ name: 'hangzou' }], undefined, [])).toEqual([
+      'warning: spec.pools[0].name: NodePool or NodeGroup "hangzou" not found',
     ]);
   });
 
   it.each([
     [
-      'no address',
+      'not an address',
       { ingress_ips: ['192.0.2.2', 'example.com'] },
-      'spec.pools[0].ingress_ips[1]: "example.com" is no IP address: write one such as 192.0.2.7',
+      'spec.pools[0].ingress_ips[1]: "example.com" is not a valid IP address: write one, for example 192.0.2.7',
     ],
     [
-      "another's",
+      'used by another pool',
       { ingress_ips: ['192.0.2.1'] },
-      'spec.pools[0].ingress_ips[0]: 192.0.2.1 leads to pool beijing of YurtIngress other already: an address can lead to one pool only',
+      'spec.pools[0].ingress_ips[0]: 192.0.2.1 is already used by pool beijing of YurtIngress other: an address can belong to one pool only',
     ],
     [
-      "another's in other words",
+      'used by another pool in a different spelling',
       { ingressIPs: ['2001:DB8:0::1'] },
-      'spec.pools[0].ingressIPs[0]: 2001:DB8:0::1 leads to pool beijing of YurtIngress other already: an address can lead to one pool only',
+      'spec.pools[0].ingressIPs[0]: 2001:DB8:0::1 is already used by pool beijing of YurtIngress other: an address can belong to one pool only',
     ],
-  ])('must give its pools good addresses: %s', (_, addresses, expected) => {
-    expect(judge([{ name: 'hangzhou', ...addresses }])).toEqual([expected]);
+  ])('rejects an invalid address: %s', (_, addresses, expected) => {
+    expect(review([{ name: 'hangzhou', ...addresses }])).toEqual([expected]);
   });
 
-  it('can not give one address to two pools', () => {
+  it('rejects one address for two pools', () => {
     const pools = ['hangzhou', 'wuhan'].map((name) => ({ name, ingress_ips: ['192.0.2.2'] }));
-    expect(judge(pools, undefined, ['hangzhou', 'wuhan'])).toEqual([
-      'spec.pools[1].ingress_ips[0]: 192.0.2.2 leads to pool hangzhou already: an address can lead to one pool only',
+    expect(review(pools, undefined, ['hangzhou', 'wuhan'])).toEqual([
+      'spec.pools[1].ingress_ips[0]: 192.0.2.2 is already used by pool hangzhou: an address can belong to one pool only',
     ]);
   });
 
-  it('can be changed elsewhere in spite of what was let in before', () => {
+  it('only warns about a pool that was accepted before', () => {
     expect(
-      judge([{ name: 'beijing' }, { name: 'hangzhou' }], [{ name: 'beijing' }], ['hangzhou', 'beijing']),
+      review([{ name: 'beijing' }, { name: 'hangzhou' }], [{ name: 'beijing' }], ['hangzhou', 'beijing']),
     ).toEqual([
-      'warning: spec.pools[0].name: pool beijing is in YurtIngress other already: take it out there first',
+      'warning: spec.pools[0].name: pool beijing already belongs to YurtIngress other: remove it there first',
     ]);
   });
 

@@ -3,13 +3,13 @@ import { type Cache, isBeingDeleted } from '@tidegate/kube';
 import { type IngressPool, YURT_INGRESSES, type YurtIngress, type YurtIngressSpec } from '../../api/index.ts';
 import type { Membership } from '../../pools/index.ts';
 import { readSpec } from '../../yurtingress/index.ts';
-import type { Problem, Verdict } from '../review.ts';
+import type { AdmissionResult, FieldProblem } from '../review.ts';
 import type { AdmissionRule } from '../rule.ts';
-import { specToJudge } from './spec-to-judge.ts';
+import { changedSpec } from './changed-spec.ts';
 
 type Pools = Pick<Membership, 'hasPool'>;
 
-/** A pool has one front door, and an address leads to one pool. */
+/** A pool belongs to one YurtIngress, and an address belongs to one pool. */
 export const yurtIngressRule = (
   membership: Pools,
   yurtIngresses: Pick<Cache<YurtIngress>, 'list'>,
@@ -18,32 +18,30 @@ export const yurtIngressRule = (
   versions: [YURT_INGRESSES.version],
   resource: YURT_INGRESSES.resource,
   scope: 'Cluster',
-  // To delete one is always right, whatever has become of its pools.
+  // Deletion is always allowed, regardless of the state of the pools.
   operations: ['CREATE', 'UPDATE'],
-  // The controllers give a pool to one of those who want it, whoever was let in.
+  // The controller assigns each pool to one YurtIngress only, even if several claim it.
   failurePolicy: 'Ignore',
-  judge(request): Verdict {
-    const spec = specToJudge<YurtIngressSpec>(request);
+  evaluate(request): AdmissionResult {
+    const spec = changedSpec<YurtIngressSpec>(request);
     if (spec === undefined) return {};
     const others = yurtIngresses
       .list()
       .filter((other) => other.metadata.name !== request.name && !isBeingDeleted(other));
-    const taken = new Taken(others);
+    const claims = new Claims(others);
     const before = readSpec((request.oldObject?.spec ?? {}) as YurtIngressSpec);
-    const verdict = { problems: [] as Problem[], warnings: [] as string[] };
+    const result = { problems: [] as FieldProblem[], warnings: [] as string[] };
     for (const [index, pool] of (spec.pools ?? []).entries()) {
       const path = `spec.pools[${index}]`;
-      const problems = [...taken.nameProblems(pool, path), ...taken.addressProblems(pool, path)];
-      // What was let in once, perhaps while nobody was here to judge, must not stand in the way of other changes.
+      const problems = [...claims.nameProblems(pool, path), ...claims.addressProblems(pool, path)];
+      // A pool that is already stored, for example because the webhook was not installed, must not block other changes.
       const isOld = isSame(before.pools.get(pool.name), addressesOf(pool).addresses);
-      if (isOld) verdict.warnings.push(...problems.map(({ path, message }) => `${path}: ${message}`));
-      else verdict.problems.push(...problems);
+      if (isOld) result.warnings.push(...problems.map(({ path, message }) => `${path}: ${message}`));
+      else result.problems.push(...problems);
       if (!isPool(membership, pool.name))
-        verdict.warnings.push(
-          `${path}.name: there is no NodePool or NodeGroup ${JSON.stringify(pool.name)} yet`,
-        );
+        result.warnings.push(`${path}.name: NodePool or NodeGroup ${JSON.stringify(pool.name)} not found`);
     }
-    return verdict;
+    return result;
   },
 });
 
@@ -55,7 +53,7 @@ const isSame = (before: readonly string[] | undefined, after: readonly string[])
   before.length === after.length &&
   after.every((each, index) => each === before[index]);
 
-/** In whichever spelling, and which that is. */
+/** The addresses, and the name of the field they are in: OpenYurt uses two spellings. */
 const addressesOf = ({
   ingress_ips,
   ingressIPs,
@@ -64,8 +62,8 @@ const addressesOf = ({
     ? { addresses: ingressIPs, field: 'ingressIPs' }
     : { addresses: ingress_ips ?? [], field: 'ingress_ips' };
 
-/** Who has which pool and which address; of the object that is judged, as far as it was looked at. */
-class Taken {
+/** The pools and addresses in use, by other YurtIngresses and by the pools of this one that were checked before. */
+class Claims {
   readonly #pools = new Map<string, string>();
   readonly #addresses = new Map<string, string>();
 
@@ -79,14 +77,14 @@ class Taken {
     }
   }
 
-  nameProblems({ name }: IngressPool, path: string): Problem[] {
+  nameProblems({ name }: IngressPool, path: string): FieldProblem[] {
     const owner = this.#pools.get(name);
     if (owner === undefined) return [];
-    const message = `pool ${name} is in YurtIngress ${owner} already: take it out there first`;
+    const message = `pool ${name} already belongs to YurtIngress ${owner}: remove it there first`;
     return [{ path: `${path}.name`, message }];
   }
 
-  addressProblems(pool: IngressPool, path: string): Problem[] {
+  addressProblems(pool: IngressPool, path: string): FieldProblem[] {
     const { addresses, field } = addressesOf(pool);
     return addresses.flatMap((address, index) => {
       const message = this.#problemOf(address);
@@ -97,12 +95,12 @@ class Taken {
 
   #problemOf(address: string): string | undefined {
     if (isIP(address) === 0)
-      return `${JSON.stringify(address)} is no IP address: write one such as 192.0.2.7`;
+      return `${JSON.stringify(address)} is not a valid IP address: write one, for example 192.0.2.7`;
     const owner = this.#addresses.get(canonical(address));
-    return owner && `${address} leads to ${owner} already: an address can lead to one pool only`;
+    return owner && `${address} is already used by ${owner}: an address can belong to one pool only`;
   }
 }
 
-/** An IPv6 address can be written in many ways. */
+/** Makes different spellings of one IPv6 address equal. */
 const canonical = (address: string): string =>
   isIP(address) === 6 ? new SocketAddress({ address, family: 'ipv6' }).address : address;

@@ -1,4 +1,4 @@
-/** Short ways to write the objects that tests of pools need. */
+/** Builders for the objects in tests of pools. */
 
 import type { Node, Pod } from '@tidegate/kube';
 import type { NodeGroup, NodePool, Taint } from '../../api/index.ts';

@@ -1,22 +1,22 @@
 import { VirtualClock } from '@tidegate/kube/testing';
 import { describe, expect, it } from 'vitest';
-import { Alarm } from './alarm.ts';
+import { WakeableSleep } from './wakeable-sleep.ts';
 
-describe('an alarm', () => {
+describe('WakeableSleep', () => {
   const setup = () => {
     const clock = new VirtualClock();
-    const alarm = new Alarm(clock);
+    const wakeable = new WakeableSleep(clock);
     const stop = new AbortController();
     const woken: (number | boolean)[] = [];
     const start = clock.now();
     const sleeper = async (): Promise<void> => {
-      while (await alarm.slept(60_000, stop.signal)) woken.push(clock.now() - start);
+      while (await wakeable.sleep(60_000, stop.signal)) woken.push(clock.now() - start);
       woken.push(false);
     };
-    return { clock, alarm, stop, woken, running: sleeper() };
+    return { clock, wakeable, stop, woken, running: sleeper() };
   };
 
-  it('lets sleep for as long as nothing happens', async () => {
+  it('sleeps for the whole time if it is not woken', async () => {
     const { clock, stop, woken, running } = setup();
     await clock.advance(120_000);
     stop.abort();
@@ -25,14 +25,14 @@ describe('an alarm', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('wakes once for what comes together', async () => {
-    const { clock, alarm, stop, woken, running } = setup();
+  it('wakes once for calls that are close together', async () => {
+    const { clock, wakeable, stop, woken, running } = setup();
     await clock.advance(1_000);
-    alarm.ring();
+    wakeable.wake();
     await clock.advance(50);
-    alarm.ring();
+    wakeable.wake();
     await clock.advance(10_000);
-    alarm.ring();
+    wakeable.wake();
     await clock.advance(1_000);
     stop.abort();
     await running;

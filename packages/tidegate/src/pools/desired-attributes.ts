@@ -7,22 +7,28 @@ import {
   type NodePool,
   ZONE_LABEL,
 } from '../api/index.ts';
-import { type Attributes, taintValues } from './written.ts';
+import { type Attributes, taintValues } from './attribute-record.ts';
 
-export interface Wanted extends Attributes {
-  /** What a pool asks for and no node can have, and why. */
+export interface DesiredAttributes extends Attributes {
+  /** Entries in the spec of the pool that are not valid on a node, and why. */
   readonly problems: readonly string[];
 }
 
-/** What a node gets from the pool and the group that it is in. */
-export function wantedFrom(pool: NodePool | undefined, group: NodeGroup | undefined): Wanted {
+/** The attributes that a node gets from its NodePool and its NodeGroup. */
+export function desiredAttributes(
+  pool: NodePool | undefined,
+  group: NodeGroup | undefined,
+): DesiredAttributes {
   const problems: string[] = [];
   const { labels, annotations, taints } = pool?.spec ?? {};
   const anyValue = (): string[] => [];
   return {
-    labels: { ...possible('label', labels, labelValueProblems, problems), ...membershipLabels(pool, group) },
-    annotations: possible('annotation', annotations, anyValue, problems),
-    taints: possible('taint', taintValues(taints), labelValueProblems, problems),
+    labels: {
+      ...validEntries('label', labels, labelValueProblems, problems),
+      ...membershipLabels(pool, group),
+    },
+    annotations: validEntries('annotation', annotations, anyValue, problems),
+    taints: validEntries('taint', taintValues(taints), labelValueProblems, problems),
     problems,
   };
 }
@@ -36,8 +42,8 @@ function membershipLabels(pool: NodePool | undefined, group: NodeGroup | undefin
   };
 }
 
-/** The server would refuse the whole node for one bad entry: it is left out, and the rest goes on. */
-function possible(
+/** Leaves out invalid entries, because the API server would reject the whole patch because of one of them. */
+function validEntries(
   what: string,
   map: Readonly<Record<string, string>> | undefined,
   valueProblems: (value: string) => string[],
@@ -46,9 +52,9 @@ function possible(
   const result: Record<string, string> = {};
   for (const [key, value] of Object.entries(map ?? {})) {
     const name = what === 'taint' ? key.slice(0, key.lastIndexOf(':')) : key;
-    const wrong = [...labelKeyProblems(name), ...valueProblems(value)];
-    if (wrong.length === 0) result[key] = value;
-    else problems.push(`${what} ${key}=${value}: ${wrong.join('; ')}`);
+    const entryProblems = [...labelKeyProblems(name), ...valueProblems(value)];
+    if (entryProblems.length === 0) result[key] = value;
+    else problems.push(`${what} ${key}=${value}: ${entryProblems.join('; ')}`);
   }
   return result;
 }

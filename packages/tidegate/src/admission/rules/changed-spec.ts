@@ -3,10 +3,10 @@ import { isBeingDeleted } from '@tidegate/kube';
 import type { AdmissionRequest } from '../review.ts';
 
 /**
- * The spec, if somebody writes it. What was accepted once, perhaps while nobody was here to judge, must not stand in the
- * way of a label, a finalizer, or the end of the object.
+ * Returns the spec if the request changes it. An invalid spec that was stored earlier, for example while the webhook was
+ * not installed, must not block changes of labels or finalizers, or the deletion of the object.
  */
-export function specToJudge<Spec>({ object, oldObject }: AdmissionRequest): NonNullable<Spec> | undefined {
+export function changedSpec<Spec>({ object, oldObject }: AdmissionRequest): NonNullable<Spec> | undefined {
   if (!object || isBeingDeleted(object)) return undefined;
   if (oldObject && isDeepStrictEqual(object.spec, oldObject.spec)) return undefined;
   return (object.spec ?? {}) as NonNullable<Spec>;

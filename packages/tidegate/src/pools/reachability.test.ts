@@ -1,11 +1,11 @@
 import type { Lease, Node } from '@tidegate/kube';
 import { describe, expect, it } from 'vitest';
 import { Membership } from './membership.ts';
-import { poolOutOfReach } from './reach.ts';
+import { unreachablePoolOf } from './reachability.ts';
 import { group, node, pool } from './testing/objects.ts';
 
 type Ready = 'True' | 'Unknown' | 'False';
-/** How a node is, and when it was heard last: by the API server, and by its own clock. */
+/** The readiness of a node, and when its lease was renewed: by the clock of the API server, and by its own. */
 type Heard = [ready: Ready, seconds?: number, ownSeconds?: number];
 
 function outOfReach(name: string, all: Record<string, Heard>): Promise<string | undefined> {
@@ -22,7 +22,7 @@ function outOfReach(name: string, all: Record<string, Heard>): Promise<string | 
     nodes.set(each, node(each, labels, { ready }));
     membership.apply({ type: 'Node', name: each, object: nodes.get(each) });
   }
-  return poolOutOfReach(name, {
+  return unreachablePoolOf(name, {
     membership,
     nodes,
     nodeNow: async (wanted) => nodes.get(wanted),
@@ -42,22 +42,38 @@ const lease = (_: Ready, seconds?: number, ownSeconds = seconds): Lease | undefi
         spec: { leaseDurationSeconds: 40, renewTime: at(ownSeconds) },
       };
 
-describe('a pool out of reach', () => {
+describe('unreachablePoolOf', () => {
   it.each<[string, string | undefined, Record<string, Heard>]>([
-    ['alone in its pool', 'paris', { paris1: ['Unknown', 100] }],
-    ['all are silent', 'paris', { paris1: ['Unknown', 100], paris2: ['Unknown', 130] }],
+    ['the node is alone in its pool', 'paris', { paris1: ['Unknown', 100] }],
+    ['all nodes are unreachable', 'paris', { paris1: ['Unknown', 100], paris2: ['Unknown', 130] }],
     [
-      'the others are silent too, only not for long enough',
+      'the other nodes stopped too, but are not Unknown yet',
       'paris',
       { paris1: ['Unknown', 100], paris2: ['True', 109] },
     ],
-    ['another was heard long after', undefined, { paris1: ['Unknown', 100], paris2: ['True', 139] }],
-    ['others of other pools were', 'paris', { paris1: ['Unknown', 100], rome1: ['True', 139] }],
-    ['another of its NodeGroup was', undefined, { paris1rome: ['Unknown', 100], rome1: ['True', 139] }],
-    ['clocks of nodes do not count', 'paris', { paris1: ['Unknown', 100, 0], paris2: ['True', 100, 5000] }],
-    ['it says itself that it is not ready', undefined, { paris1: ['False', 100] }],
-    ['it is in no pool', undefined, { other: ['Unknown', 100] }],
-    ['it was never heard', undefined, { paris1: ['Unknown'] }],
+    [
+      'another node renewed its lease much later',
+      undefined,
+      { paris1: ['Unknown', 100], paris2: ['True', 139] },
+    ],
+    [
+      'only nodes of other pools renewed their leases',
+      'paris',
+      { paris1: ['Unknown', 100], rome1: ['True', 139] },
+    ],
+    [
+      'another node of its NodeGroup renewed its lease',
+      undefined,
+      { paris1rome: ['Unknown', 100], rome1: ['True', 139] },
+    ],
+    [
+      'only the clocks of nodes differ',
+      'paris',
+      { paris1: ['Unknown', 100, 0], paris2: ['True', 100, 5000] },
+    ],
+    ['the node itself reports that it is not ready', undefined, { paris1: ['False', 100] }],
+    ['the node is in no pool', undefined, { other: ['Unknown', 100] }],
+    ['the node never renewed its lease', undefined, { paris1: ['Unknown'] }],
   ])('%s: %s', async (_, expected, all) => {
     expect(await outOfReach(Object.keys(all)[0]!, all)).toBe(expected);
   });

@@ -1,7 +1,7 @@
 import type { Node } from '@tidegate/kube';
 import { OPENYURT_WRITTEN_ANNOTATION, type Taint, WRITTEN_ANNOTATION } from '../api/index.ts';
 
-/** Keys and values that pools put on a node. A taint's key here is `key:effect`: that pair makes it one. */
+/** Keys and values that pools set on a node. Taints are keyed by `key:effect`, which identifies them. */
 export interface Attributes {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
@@ -11,10 +11,10 @@ export interface Attributes {
 export const NO_ATTRIBUTES: Attributes = { labels: {}, annotations: {}, taints: {} };
 
 /**
- * What we, or OpenYurt before us, have put on the node. A record that can not be read counts as none: what nobody can
- * prove to be ours stays where it is.
+ * Reads from the annotations of a node what Tidegate, or OpenYurt before it, set there. An invalid record is treated as
+ * empty: attributes that are not known to be ours are never removed.
  */
-export function writtenOn(node: Node): Attributes {
+export function recordedAttributes(node: Node): Attributes {
   const { annotations = {} } = node.metadata;
   const before = parse(annotations[OPENYURT_WRITTEN_ANNOTATION]);
   const ours = parse(annotations[WRITTEN_ANNOTATION]);
@@ -25,8 +25,8 @@ export function writtenOn(node: Node): Attributes {
   };
 }
 
-/** The text of the record; undefined when there is nothing to remember. */
-export function formatWritten({ labels, annotations, taints }: Attributes): string | undefined {
+/** The value of the annotation. Undefined if there is nothing to record. */
+export function formatRecord({ labels, annotations, taints }: Attributes): string | undefined {
   const record = {
     ...(!isEmpty(labels) && { labels: sorted(labels) }),
     ...(!isEmpty(annotations) && { annotations: sorted(annotations) }),
@@ -53,8 +53,8 @@ function parse(text: string | undefined): Attributes {
   const record = parseObject(text);
   const taints = Array.isArray(record.taints) ? record.taints.filter(isTaint) : [];
   return {
-    labels: texts(record.labels),
-    annotations: texts(record.annotations),
+    labels: stringEntries(record.labels),
+    annotations: stringEntries(record.annotations),
     taints: taintValues(taints),
   };
 }
@@ -64,7 +64,7 @@ function parseObject(text: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text);
     return isObject(value) ? value : {};
   } catch {
-    return {}; // Somebody edited the record: see above.
+    return {}; // An edited record that is not valid JSON is treated as empty.
   }
 }
 
@@ -74,7 +74,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 const isTaint = (value: unknown): value is Taint =>
   isObject(value) && typeof value.key === 'string' && typeof value.effect === 'string';
 
-const texts = (value: unknown): Record<string, string> =>
+const stringEntries = (value: unknown): Record<string, string> =>
   Object.fromEntries(
     Object.entries(isObject(value) ? value : {}).filter(
       (entry): entry is [string, string] => typeof entry[1] === 'string',

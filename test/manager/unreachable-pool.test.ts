@@ -1,4 +1,4 @@
-/** What becomes of pods whose node nobody hears: with the real node controllers, and the manager's say. */
+/** Pods on unreachable nodes, with the real node controllers and the admission webhook of the manager. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runControllers } from '@tidegate/envtest/controllers';
 import {
@@ -63,7 +63,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** A node that renews its lease, with a pod of the same name that is ready. */
+/** Creates a node that renews its lease, and a ready pod with the same name. */
 async function join(name: string, pool: string): Promise<void> {
   await client.create(NODES, {
     apiVersion: 'v1',
@@ -76,7 +76,7 @@ async function join(name: string, pool: string): Promise<void> {
   await setReady(PODS, { namespace: 'default', name });
 }
 
-/** Beats until it is stopped. */
+/** Renews the lease of a node until it is stopped. */
 class Heart {
   readonly #name: string;
   readonly #beating: Promise<void>;
@@ -139,15 +139,15 @@ const readyOf = async (resource: typeof NODES | typeof PODS, name: string): Prom
   return status?.conditions?.find(({ type }) => type === 'Ready')?.status;
 };
 
-describe('a node that nobody hears', () => {
-  test('is lost while others of its pool are heard: its pod is not ready', async () => {
+describe('an unreachable node', () => {
+  test('has a pod that is not ready, if other nodes of its pool still report', async () => {
     await fallSilent('r1');
     await eventually(async () => (await readyOf(PODS, 'r1')) === 'False');
     expect(await readyOf(NODES, 'r1')).toBe('Unknown');
     expect(await readyOf(PODS, 'r2')).toBe('True');
   });
 
-  test('is out of reach with its whole pool: its pods stay as they are, for who is there with them', async () => {
+  test('keeps its pod ready, if its whole pool is unreachable', async () => {
     await fallSilent('p1', 'p2');
     for (const node of ['p1', 'p2']) await eventually(async () => (await readyOf(NODES, node)) === 'Unknown');
     const events = async (): Promise<string> =>
@@ -155,12 +155,12 @@ describe('a node that nobody hears', () => {
         (await client.list({ group: '', version: 'v1', resource: 'events', namespaced: true })).items,
       );
     await eventually(async () => (await events()).includes('Node p2 status is now: NodeNotReady'));
-    // It is tried again every quarter of the grace period.
+    // The node controller retries every quarter of the grace period.
     await sleep(LEASE_SECONDS * 500);
     expect([await readyOf(PODS, 'p1'), await readyOf(PODS, 'p2')]).toEqual(['True', 'True']);
   });
 
-  test('is not evicted from either, and says why not', async () => {
+  test('keeps its pod from being evicted, with a message that explains why', async () => {
     const patch = {
       status: {
         conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'DeletionByTaintManager' }],
@@ -169,7 +169,7 @@ describe('a node that nobody hears', () => {
     const evict = (name: string): Promise<unknown> =>
       client.patch(PODS, { namespace: 'default', name, subresource: 'status' }, 'strategic', patch);
     await expect(evict('p1')).rejects.toThrow(
-      'node p1 is not heard, and nor is any other node of pool paris: its pods are left as they are until the link is back',
+      'node p1 and all other nodes in pool paris are unreachable; pods are left unchanged until the pool reconnects',
     );
     await evict('r1');
   });

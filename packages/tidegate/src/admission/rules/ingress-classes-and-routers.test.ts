@@ -1,6 +1,6 @@
 import { type IngressClass, type KubeObject, Store } from '@tidegate/kube';
 import { describe, expect, it } from 'vitest';
-import { type AdmissionRequest, answer, type Verdict } from '../review.ts';
+import { type AdmissionRequest, type AdmissionResult, reviewResponse } from '../review.ts';
 import { defaultIngressClassRule } from './default-ingress-class.ts';
 import { ingressClassParametersRule } from './ingress-class-parameters.ts';
 import { l7RouterRule } from './l7-router.ts';
@@ -17,8 +17,8 @@ const requestFor = (object: Partial<KubeObject>, oldObject?: Partial<KubeObject>
 });
 
 describe('an Ingress without a class', () => {
-  const judge = (object: Partial<KubeObject>) =>
-    defaultIngressClassRule(classes).judge(requestFor(object)) as Verdict;
+  const review = (object: Partial<KubeObject>) =>
+    defaultIngressClassRule(classes).evaluate(requestFor(object)) as AdmissionResult;
   const ingressClass = (name: string, day: number, isDefault = 'true'): IngressClass => ({
     apiVersion: 'networking.k8s.io/v1',
     kind: 'IngressClass',
@@ -29,45 +29,47 @@ describe('an Ingress without a class', () => {
     },
   });
 
-  it('gets the default class, of several the newest', () => {
-    expect(judge({ spec: {} })).toEqual({});
+  it('gets the newest default class', () => {
+    expect(review({ spec: {} })).toEqual({});
     classes.set(ingressClass('silver', 1));
     classes.set(ingressClass('gold', 2));
     classes.set(ingressClass('bronze', 3, 'yes'));
     classes.set(ingressClass('zinc', 2));
-    const verdict = judge({ spec: {} });
-    expect(verdict.patch).toEqual([{ op: 'add', path: '/spec/ingressClassName', value: 'gold' }]);
-    const { response } = answer('v1', requestFor({}), verdict) as { response: { patch: string } };
+    const result = review({ spec: {} });
+    expect(result.patch).toEqual([{ op: 'add', path: '/spec/ingressClassName', value: 'gold' }]);
+    const { response } = reviewResponse('v1', requestFor({}), result) as { response: { patch: string } };
     expect(response).toMatchObject({ allowed: true, patchType: 'JSONPatch' });
-    expect(JSON.parse(Buffer.from(response.patch, 'base64').toString())).toEqual(verdict.patch);
+    expect(JSON.parse(Buffer.from(response.patch, 'base64').toString())).toEqual(result.patch);
   });
 
-  it('keeps the one that it names, in either way', () => {
-    expect(judge({ spec: { ingressClassName: 'silver' } })).toEqual({});
+  it('keeps the class in its field or annotation', () => {
+    expect(review({ spec: { ingressClassName: 'silver' } })).toEqual({});
     const metadata = { name: 'x', annotations: { 'kubernetes.io/ingress.class': '' } };
-    expect(judge({ metadata, spec: {} })).toEqual({});
+    expect(review({ metadata, spec: {} })).toEqual({});
   });
 });
 
 describe('IngressClassParameters', () => {
-  const judge = (parameters: object, old?: object) =>
-    ingressClassParametersRule().judge(requestFor({ parameters }, old && { parameters: old })) as Verdict;
+  const review = (parameters: object, old?: object) =>
+    ingressClassParametersRule().evaluate(
+      requestFor({ parameters }, old && { parameters: old }),
+    ) as AdmissionResult;
 
-  it('have 256 KiB at most, names and values together', () => {
+  it('are limited to 256 KiB of keys and values', () => {
     const value = 'ä'.repeat(128 * 1024 - 1);
-    expect(judge({ ab: value })).toEqual({});
-    expect(judge({ abc: value }).problems).toEqual([
-      { path: 'parameters', message: expect.stringContaining('together have 262145 bytes') },
+    expect(review({ ab: value })).toEqual({});
+    expect(review({ abc: value }).problems).toEqual([
+      { path: 'parameters', message: expect.stringContaining('have 262145 bytes in total') },
     ]);
-    expect(judge({ abc: value }, { abc: value })).toEqual({});
+    expect(review({ abc: value }, { abc: value })).toEqual({});
   });
 });
 
 describe('an L7Router', () => {
-  const judge = (spec: object) => l7RouterRule(classes).judge(requestFor({ spec })) as Verdict;
+  const review = (spec: object) => l7RouterRule(classes).evaluate(requestFor({ spec })) as AdmissionResult;
 
-  it('is told which hosts and addresses can not be', () => {
-    const { problems = [], warnings } = judge({
+  it('is rejected with invalid hosts or addresses', () => {
+    const { problems = [], warnings } = review({
       ingressClassName: 'gold',
       sharedWith: ['none'],
       hosts: ['a.example', 'B.example', '*.example', 'a..b'],
@@ -80,6 +82,6 @@ describe('an L7Router', () => {
       'spec.leaving[1]',
       'spec.workload.addresses[1]',
     ]);
-    expect(warnings).toEqual(['spec: there is no IngressClass "none" yet']);
+    expect(warnings).toEqual(['spec: IngressClass "none" not found']);
   });
 });

@@ -1,23 +1,23 @@
 import { isBeingDeleted, type Labels, meetsNodeRequirement, type Pod } from '@tidegate/kube';
 import { EDGE_APPLICATION_LABEL, NODE_GROUP_LABEL, NODE_POOL_LABEL } from '../api/index.ts';
 
-type Considered = (label: string) => boolean;
+type LabelFilter = (label: string) => boolean;
 
 /**
- * Is the pod on a node where, by the labels of the node, it would not be put any more because of the pool? Kubernetes
- * itself leaves pods alone whose node changes its labels, so only labels of pools count here; for the pods of an
- * EdgeApplication, whose whole placement follows the pools, all do.
+ * Whether the scheduler would no longer place the pod on its node because the node left the pod's pool. Kubernetes does
+ * not evict pods when the labels of their node change, so only pool labels count here. For pods of an EdgeApplication,
+ * whose placement follows the pools, all labels count.
  */
 export function isMisplaced(pod: Pod, nodeLabels: Labels): boolean {
   if (!mayBeEvicted(pod)) return false;
-  const considered: Considered =
+  const considered: LabelFilter =
     pod.metadata.labels?.[EDGE_APPLICATION_LABEL] === undefined ? isPoolLabel : () => true;
   return !(fitsNodeSelector(pod, nodeLabels, considered) && fitsNodeAffinity(pod, nodeLabels, considered));
 }
 
-const isPoolLabel: Considered = (label) => label === NODE_POOL_LABEL || label === NODE_GROUP_LABEL;
+const isPoolLabel: LabelFilter = (label) => label === NODE_POOL_LABEL || label === NODE_GROUP_LABEL;
 
-/** A DaemonSet moves its pods itself; a mirror pod only shows what the kubelet runs anyway. */
+/** DaemonSets move their pods themselves, and mirror pods only reflect static pods of the kubelet. */
 function mayBeEvicted(pod: Pod): boolean {
   const { metadata, status } = pod;
   if (isBeingDeleted(pod)) return false;
@@ -27,14 +27,14 @@ function mayBeEvicted(pod: Pod): boolean {
   return status?.phase !== 'Succeeded' && status?.phase !== 'Failed';
 }
 
-function fitsNodeSelector({ spec }: Pod, labels: Labels, considered: Considered): boolean {
+function fitsNodeSelector({ spec }: Pod, labels: Labels, considered: LabelFilter): boolean {
   return Object.entries(spec?.nodeSelector ?? {}).every(
     ([key, value]) => !considered(key) || labels[key] === value,
   );
 }
 
-/** One of the terms must fit; what is not considered fits. */
-function fitsNodeAffinity({ spec }: Pod, labels: Labels, considered: Considered): boolean {
+/** One of the terms must match. Requirements on labels that are not considered count as met. */
+function fitsNodeAffinity({ spec }: Pod, labels: Labels, considered: LabelFilter): boolean {
   const terms =
     spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
   return (
@@ -42,7 +42,7 @@ function fitsNodeAffinity({ spec }: Pod, labels: Labels, considered: Considered)
     terms.some(({ matchExpressions = [] }) =>
       matchExpressions.every(
         (requirement) =>
-          // Nobody is evicted for what we do not understand.
+          // An unknown operator never evicts a pod.
           !considered(requirement.key) || (meetsNodeRequirement(requirement, labels) ?? true),
       ),
     )

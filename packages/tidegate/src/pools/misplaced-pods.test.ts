@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { EDGE_APPLICATION_LABEL, NODE_GROUP_LABEL, NODE_POOL_LABEL } from '../api/index.ts';
-import { isMisplaced } from './misplaced.ts';
+import { isMisplaced } from './misplaced-pods.ts';
 import { pod } from './testing/objects.ts';
 
 const inGroup = { nodeSelector: { [NODE_GROUP_LABEL]: 'a', disk: 'ssd' } };
@@ -15,7 +15,7 @@ const affinity = (...terms: { key: string; operator: string; values?: string[] }
 });
 
 describe('isMisplaced', () => {
-  it('goes by the pool that the node selector names, and by nothing else in it', () => {
+  it('considers only pool labels in the node selector', () => {
     expect(isMisplaced(pod('p', inGroup), { [NODE_GROUP_LABEL]: 'b', disk: 'ssd' })).toBe(true);
     expect(isMisplaced(pod('p', inGroup), {})).toBe(true);
     expect(isMisplaced(pod('p', inGroup), { [NODE_GROUP_LABEL]: 'a' })).toBe(false);
@@ -23,7 +23,7 @@ describe('isMisplaced', () => {
     expect(isMisplaced(pod('p', {}), {})).toBe(false);
   });
 
-  it('goes by required affinity, of which one term is enough', () => {
+  it('considers required affinity, of which one term must match', () => {
     const either = affinity(
       [{ key: NODE_POOL_LABEL, operator: 'In', values: ['p', 'q'] }],
       [{ key: NODE_GROUP_LABEL, operator: 'DoesNotExist' }],
@@ -33,14 +33,14 @@ describe('isMisplaced', () => {
     expect(isMisplaced(pod('p', either), { [NODE_POOL_LABEL]: 'z', [NODE_GROUP_LABEL]: 'a' })).toBe(true);
   });
 
-  it('goes by all labels for the pods of an EdgeApplication', () => {
+  it('considers all labels for pods of an EdgeApplication', () => {
     const located = affinity([{ key: 'location', operator: 'In', values: ['hangzhou'] }]);
     expect(isMisplaced(pod('p', located), { location: 'beijing' })).toBe(false);
     const labels = { [EDGE_APPLICATION_LABEL]: 'app' };
     expect(isMisplaced(pod('p', located, { labels }), { location: 'beijing' })).toBe(true);
   });
 
-  it('spares pods of DaemonSets, mirror pods, and those that end or have ended', () => {
+  it('ignores pods of DaemonSets, mirror pods, and pods that are terminating or finished', () => {
     const owner = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'd', uid: 'u', controller: true };
     const mirror = { 'kubernetes.io/config.mirror': 'x' };
     expect(isMisplaced(pod('p', inGroup, { ownerReferences: [owner] }), {})).toBe(false);

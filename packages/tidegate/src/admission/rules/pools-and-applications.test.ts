@@ -1,10 +1,10 @@
 import { type IngressClass, type KubeObject, Store, UnknownKindError } from '@tidegate/kube';
 import { describe, expect, it } from 'vitest';
 import { Membership } from '../../pools/index.ts';
-import { type AdmissionRequest, answer, type Operation, type Verdict } from '../review.ts';
+import { type AdmissionRequest, type AdmissionResult, type Operation, reviewResponse } from '../review.ts';
 import { ruleFor } from '../rule.ts';
+import type { PermissionSources } from './author-permissions.ts';
 import { admissionRules } from './index.ts';
-import type { Rights } from './rights-of-writer.ts';
 
 const KINDS = {
   nodepools: { group: 'apps.openyurt.io', version: 'v1beta2', kind: 'NodePool' },
@@ -29,15 +29,15 @@ for (const name of ['n1', 'n2'])
   });
 
 const userInfo = { username: 'ann' };
-const rights: Rights = {
+const permissions: PermissionSources = {
   access: async () => true,
   discovery: { forKind: (kind) => Promise.reject(new UnknownKindError(kind)) },
 };
 
 const none = (): undefined => undefined;
-const reach = { nodes: { get: none }, nodeNow: async () => undefined, leaseOf: async () => undefined };
+const reachability = { nodes: { get: none }, nodeNow: async () => undefined, leaseOf: async () => undefined };
 
-interface Asked {
+interface TestRequest {
   operation?: Operation;
   name?: string;
   metadata?: object;
@@ -45,7 +45,7 @@ interface Asked {
   oldSpec?: object;
 }
 
-async function judge(resource: keyof typeof KINDS, asked: Asked): Promise<Verdict> {
+async function evaluate(resource: keyof typeof KINDS, asked: TestRequest): Promise<AdmissionResult> {
   const { group, version, kind } = KINDS[resource];
   const { operation = asked.oldSpec === undefined ? 'CREATE' : 'UPDATE', name = 'x' } = asked;
   const object = (spec: object | undefined): KubeObject => ({
@@ -66,29 +66,36 @@ async function judge(resource: keyof typeof KINDS, asked: Asked): Promise<Verdic
   };
   const ingresses = { classes: ingressClasses, ingressesNaming: () => [], service: none, secret: none };
   const yurtIngresses = { list: () => [] };
-  const rules = admissionRules({ membership, rights, ingresses, yurtIngresses, reach, now: () => 0 });
+  const rules = admissionRules({
+    membership,
+    permissions,
+    ingresses,
+    yurtIngresses,
+    reachability,
+    now: () => 0,
+  });
   const rule = ruleFor(rules, request);
-  return (await rule?.judge(request)) ?? {};
+  return (await rule?.evaluate(request)) ?? {};
 }
 
-const paths = ({ problems = [] }: Verdict): string[] => problems.map(({ path }) => path);
+const paths = ({ problems = [] }: AdmissionResult): string[] => problems.map(({ path }) => path);
 
 describe('NodePool', () => {
-  it('can be deleted only when it is empty', async () => {
-    expect((await judge('nodepools', { operation: 'DELETE', name: 'paris' })).forbidden).toContain(
-      'NodePool paris can not be deleted: the pool still has nodes: n1, n2; ',
+  it('can be deleted only if it is empty', async () => {
+    expect((await evaluate('nodepools', { operation: 'DELETE', name: 'paris' })).forbidden).toContain(
+      'NodePool paris cannot be deleted: the pool still has nodes: n1, n2; ',
     );
-    expect(await judge('nodepools', { operation: 'DELETE', name: 'rome' })).toEqual({});
+    expect(await evaluate('nodepools', { operation: 'DELETE', name: 'rome' })).toEqual({});
   });
 
   it.each<[string, object, string[]]>([
-    ['nothing wrong', { type: 'Edge', labels: { a: 'b' }, annotations: { a: 'b c' } }, []],
-    ['a label key', { labels: { 'a b': 'c' } }, ['spec.labels']],
-    ['a label value', { labels: { a: 'b c' } }, ['spec.labels']],
-    ['an annotation key', { annotations: { '/a': 'c' } }, ['spec.annotations']],
-    ['a taint', { taints: [{ key: 'a b', effect: 'NoSchedule' }] }, ['spec.taints[0]']],
+    ['accepts a valid spec', { type: 'Edge', labels: { a: 'b' }, annotations: { a: 'b c' } }, []],
+    ['rejects a label key', { labels: { 'a b': 'c' } }, ['spec.labels']],
+    ['rejects a label value', { labels: { a: 'b c' } }, ['spec.labels']],
+    ['rejects an annotation key', { annotations: { '/a': 'c' } }, ['spec.annotations']],
+    ['rejects a taint', { taints: [{ key: 'a b', effect: 'NoSchedule' }] }, ['spec.taints[0]']],
     [
-      'a taint twice',
+      'rejects a duplicate taint',
       {
         taints: [
           { key: 'a', effect: 'NoSchedule' },
@@ -98,83 +105,87 @@ describe('NodePool', () => {
       },
       ['spec.taints[2]'],
     ],
-    ['a selector', { selector: { matchExpressions: [{ key: 'a', operator: 'In' }] } }, ['spec.selector']],
+    [
+      'rejects a selector',
+      { selector: { matchExpressions: [{ key: 'a', operator: 'In' }] } },
+      ['spec.selector'],
+    ],
   ])('%s', async (_, spec, expected) => {
-    expect(paths(await judge('nodepools', { spec }))).toEqual(expected);
+    expect(paths(await evaluate('nodepools', { spec }))).toEqual(expected);
   });
 
-  it('warns of a selector that chooses nothing', async () => {
-    expect((await judge('nodepools', { spec: { selector: {} } })).warnings).toHaveLength(1);
-    expect((await judge('nodepools', { spec: { selector: { matchLabels: { a: 'b' } } } })).warnings).toEqual(
-      [],
-    );
+  it('warns about an empty selector', async () => {
+    expect((await evaluate('nodepools', { spec: { selector: {} } })).warnings).toHaveLength(1);
+    expect(
+      (await evaluate('nodepools', { spec: { selector: { matchLabels: { a: 'b' } } } })).warnings,
+    ).toEqual([]);
   });
 });
 
 describe('NodeGroup', () => {
-  it('is told what is wrong with its labels', async () => {
-    expect(paths(await judge('nodegroups', { spec: { matchLabels: { 'a b': 'c' } } }))).toEqual([
+  it('is rejected with invalid labels', async () => {
+    expect(paths(await evaluate('nodegroups', { spec: { matchLabels: { 'a b': 'c' } } }))).toEqual([
       'spec.matchLabels',
     ]);
   });
 
-  it('is warned when it chooses nothing, or nodes that are not there', async () => {
-    expect((await judge('nodegroups', { spec: {} })).warnings).toEqual([
-      'spec: the group chooses no node; name some in nodes, or choose them by matchLabels',
+  it('gets a warning if it selects nothing, or nodes that do not exist', async () => {
+    expect((await evaluate('nodegroups', { spec: {} })).warnings).toEqual([
+      'spec: the group selects no nodes; set spec.nodes or spec.matchLabels',
     ]);
-    expect((await judge('nodegroups', { spec: { nodes: ['n1', 'n9'] } })).warnings).toEqual([
-      'spec.nodes[1]: no node is called "n9" yet',
+    expect((await evaluate('nodegroups', { spec: { nodes: ['n1', 'n9'] } })).warnings).toEqual([
+      'spec.nodes[1]: node "n9" not found',
     ]);
   });
 
-  it('can be deleted whatever is in it: it lets its nodes go', async () => {
-    expect(await judge('nodegroups', { operation: 'DELETE', name: 'any' })).toEqual({});
+  it('can be deleted while it has nodes, and releases them', async () => {
+    expect(await evaluate('nodegroups', { operation: 'DELETE', name: 'any' })).toEqual({});
   });
 });
 
 describe('EdgeApplication', () => {
   const target = (name: string): object => ({ workloadScope: { targetNodeGroups: [{ name }] } });
 
-  it('may name pools that are not there yet, with a warning', async () => {
-    expect(await judge('edgeapplications', { spec: target('paris') })).toEqual({ warnings: [] });
-    expect((await judge('edgeapplications', { spec: target('rome') })).warnings).toEqual([
-      'spec.workloadScope.targetNodeGroups[0].name: there is no NodeGroup or NodePool "rome" yet',
+  it('may name pools that do not exist, with a warning', async () => {
+    expect(await evaluate('edgeapplications', { spec: target('paris') })).toEqual({ warnings: [] });
+    expect((await evaluate('edgeapplications', { spec: target('rome') })).warnings).toEqual([
+      'spec.workloadScope.targetNodeGroups[0].name: NodeGroup or NodePool "rome" not found; nothing is deployed there until it exists',
     ]);
   });
 
-  it('is told the path of every mistake', async () => {
+  it('is rejected with the path of every invalid field', async () => {
     const labelSelector = { matchLabels: { a: 'b' } };
     const spec = {
       workloadTemplate: { manifests: [{ kind: 'Pod' }] },
       workloadScope: { targetNodeLabels: [{ labelSelector }, { labelSelector }] },
     };
-    expect(paths(await judge('edgeapplications', { spec }))).toEqual([
+    expect(paths(await evaluate('edgeapplications', { spec }))).toEqual([
       'spec.workloadScope.targetNodeLabels[1]',
       'spec.workloadTemplate.manifests[0].apiVersion',
     ]);
   });
 
-  it('may leave its name to the server', async () => {
+  it('may use generateName', async () => {
     const asked = { name: '', metadata: { name: undefined, generateName: 'app-' }, spec: target('paris') };
-    expect((await judge('edgeapplications', asked)).problems).toBeUndefined();
+    expect((await evaluate('edgeapplications', asked)).problems).toBeUndefined();
   });
 });
 
-describe('what is not judged', () => {
+describe('requests that are not checked', () => {
   const bad = { labels: { 'a b': 'c' }, matchLabels: { 'a b': 'c' } };
 
-  it('what was accepted before and stays as it is', async () => {
-    expect(await judge('nodepools', { spec: bad, oldSpec: { ...bad } })).toEqual({});
-    expect(paths(await judge('nodepools', { spec: bad, oldSpec: {} }))).toEqual(['spec.labels']);
+  it('an unchanged spec that was accepted before', async () => {
+    expect(await evaluate('nodepools', { spec: bad, oldSpec: { ...bad } })).toEqual({});
+    expect(paths(await evaluate('nodepools', { spec: bad, oldSpec: {} }))).toEqual(['spec.labels']);
   });
 
-  it('what is on its way out', async () => {
+  it('an object that is being deleted', async () => {
     const metadata = { deletionTimestamp: '2026-01-01T00:00:00Z' };
-    expect(await judge('nodegroups', { spec: bad, oldSpec: {}, metadata })).toEqual({});
+    expect(await evaluate('nodegroups', { spec: bad, oldSpec: {}, metadata })).toEqual({});
   });
 });
 
-it('a verdict is worded as the API server words its own', () => {
+it('a rejection has the format of the API server', () => {
   const request = {
     uid: 'u',
     kind: KINDS.nodepools,
@@ -183,7 +194,7 @@ it('a verdict is worded as the API server words its own', () => {
     operation: 'CREATE',
     userInfo,
   } as const;
-  const review = (verdict: Verdict): unknown => answer('admission.k8s.io/v1', request, verdict);
+  const review = (result: AdmissionResult): unknown => reviewResponse('admission.k8s.io/v1', request, result);
   expect(review({ warnings: [] })).toEqual({
     kind: 'AdmissionReview',
     apiVersion: 'admission.k8s.io/v1',

@@ -1,44 +1,44 @@
-/** What would be wrong with an Ingress that comes now. Pure. */
+/** Finds the problems that an Ingress would have if it were created now. Pure. */
 
 import { type Ingress, keyOf, type Secret, type Service } from '@tidegate/kube';
 import { Compiler, type IngressProblem, readIngress } from '../../ingress/compile/index.ts';
 
-/** What there is already. */
-export interface Neighbourhood {
-  /** Ingresses of the class that name the host. */
+/** The objects in the cluster that an Ingress can conflict with or refer to. */
+export interface ExistingObjects {
+  /** Ingresses of the class that have a rule for the host. */
   ingressesNaming(className: string, host: string): readonly Ingress[];
   service(key: string): Service | undefined;
   secret(key: string): Secret | undefined;
 }
 
 /**
- * Compiled as a router would, together with those that name the same hosts and nothing else. Whoever it is, here it is
- * the youngest: an old Ingress that names another host today has no better claim to it than a new one.
+ * Compiles the Ingress as a router does, together with the Ingresses for the same hosts. It always counts as the
+ * youngest of them, even on update: an old Ingress that adds a host today has no older claim to it than a new one.
  */
-export function problemsOfNewcomer(
+export function problemsIfCreated(
   ingress: Ingress,
   className: string,
-  neighbourhood: Neighbourhood,
+  existing: ExistingObjects,
   now: number,
 ): readonly IngressProblem[] {
   const { creationTimestamp: _, ...metadata } = ingress.metadata;
-  const newcomer = { ...ingress, metadata };
-  const key = keyOf(newcomer);
-  const { claims, tls } = readIngress(newcomer);
+  const candidate = { ...ingress, metadata };
+  const key = keyOf(candidate);
+  const { claims, tls } = readIngress(candidate);
   const compiler = new Compiler({ classNames: [className], now: () => now });
   for (const host of claims.keys()) {
-    for (const other of neighbourhood.ingressesNaming(className, host)) compiler.put('Ingress', other);
+    for (const other of existing.ingressesNaming(className, host)) compiler.put('Ingress', other);
   }
-  compiler.put('Ingress', newcomer);
+  compiler.put('Ingress', candidate);
   const upstreams = [...claims.values()].flatMap(({ routes, fallback }) =>
     [...routes, ...(fallback === undefined ? [] : [fallback])].map(({ upstream }) => upstream),
   );
   for (const { namespace, service } of upstreams) {
-    const found = neighbourhood.service(`${namespace}/${service}`);
+    const found = existing.service(`${namespace}/${service}`);
     if (found !== undefined) compiler.put('Service', found);
   }
   for (const { secret } of tls) {
-    const found = neighbourhood.secret(secret);
+    const found = existing.secret(secret);
     if (found !== undefined) compiler.put('Secret', found);
   }
   const { outcomes } = compiler.flush();

@@ -1,0 +1,55 @@
+/**
+ * The manager creates the objects of an application with its own permissions, in every namespace. To prevent privilege
+ * escalation, the user that writes an application must have permission to create these objects directly.
+ */
+
+import { ApiStatusError, ConnectionError, DeadlineError, qualifiedName } from '@tidegate/kube';
+import type { EdgeApplication } from '../../api/index.ts';
+import type { Access, AccessRequest } from '../access.ts';
+import type { UserInfo } from '../review.ts';
+import { type RequiredPermission, type ResourceOf, requiredPermissions } from './required-permissions.ts';
+
+export interface PermissionSources {
+  access: Access;
+  discovery: { forKind: ResourceOf };
+}
+
+/** Returns why this user must not write the application, or undefined if it is allowed. */
+export async function missingPermission(
+  application: EdgeApplication,
+  user: UserInfo,
+  { access, discovery }: PermissionSources,
+): Promise<string | undefined> {
+  const author = `user ${JSON.stringify(user.username)}`;
+  try {
+    const permissions = await requiredPermissions(application, author, (kind) => discovery.forKind(kind));
+    if (typeof permissions === 'string') return permissions;
+    const missing = await Promise.all(permissions.map((each) => missingVerbs(each, user, access)));
+    const index = missing.findIndex((verbs) => verbs.length > 0);
+    return index < 0 ? undefined : denial(permissions[index]!, missing[index]!, author);
+  } catch (error) {
+    if (!isServerFailure(error)) throw error;
+    return `the request is rejected because the permissions of ${author} could not be checked: ${error.message}; try again`;
+  }
+}
+
+async function missingVerbs(
+  { verbs, target }: RequiredPermission,
+  user: UserInfo,
+  access: Access,
+): Promise<string[]> {
+  const allowed = await Promise.all(verbs.map((verb) => access(user, { verb, ...target })));
+  return verbs.filter((_, index) => !allowed[index]);
+}
+
+const denial = ({ path, target }: RequiredPermission, verbs: readonly string[], author: string): string =>
+  `${path}: ${author} cannot ${verbs.join(' or ')} ${textOf(target)}; an application can only create objects that ` +
+  'its author can create: grant the permission, or remove the manifest';
+
+function textOf({ group, resource, namespace, name }: Omit<AccessRequest, 'verb'>): string {
+  const what = qualifiedName({ group, resource }) + (name === undefined ? '' : ` ${JSON.stringify(name)}`);
+  return `${what} in ${namespace === undefined ? 'the whole cluster' : `namespace ${JSON.stringify(namespace)}`}`;
+}
+
+const isServerFailure = (error: unknown): error is Error =>
+  error instanceof ApiStatusError || error instanceof ConnectionError || error instanceof DeadlineError;

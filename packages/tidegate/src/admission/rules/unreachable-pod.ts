@@ -1,0 +1,50 @@
+import type { Pod } from '@tidegate/kube';
+import { type ReachabilitySources, unreachablePoolOf } from '../../pools/index.ts';
+import type { AdmissionResult } from '../review.ts';
+import type { AdmissionRule } from '../rule.ts';
+
+/** Kubelets update pod status all the time, and know the real state of their pods. */
+const NOT_FROM_KUBELET = {
+  name: 'not-from-kubelet',
+  expression: '!request.userInfo.username.startsWith("system:node:")',
+};
+
+/**
+ * Protects the pods of a pool that is unreachable as a whole. When a node stops reporting, the cluster first marks its
+ * pods as not ready and later evicts them. If every node of a pool stops reporting, the link is broken, and the pods
+ * keep running and serving each other. Without this rule, all of them would be marked as not ready, or be deleted and
+ * created again at once, only because of the link.
+ */
+export const unreachablePodRule = (sources: ReachabilitySources): AdmissionRule => ({
+  group: '',
+  versions: ['v1'],
+  resource: 'pods',
+  subresource: 'status',
+  scope: 'Namespaced',
+  operations: ['UPDATE'],
+  // Without this rule, Kubernetes behaves as usual.
+  failurePolicy: 'Ignore',
+  matchConditions: () => [NOT_FROM_KUBELET],
+  async evaluate({ object, oldObject }): Promise<AdmissionResult> {
+    const [before, after] = [oldObject, object] as (Pod | null | undefined)[];
+    const node = before?.spec?.nodeName;
+    if (!before || !after || node === undefined) return {};
+    if (!losesReadiness(before, after) && !isMarkedForEviction(before, after)) return {};
+    const pool = await unreachablePoolOf(node, sources);
+    if (pool === undefined) return {};
+    return {
+      forbidden: `node ${node} and all other nodes in pool ${pool} are unreachable; pods are left unchanged until the pool reconnects`,
+    };
+  },
+});
+
+const conditionOf = (pod: Pod, wanted: string) => pod.status?.conditions?.find(({ type }) => type === wanted);
+
+const losesReadiness = (before: Pod, after: Pod): boolean =>
+  conditionOf(before, 'Ready')?.status === 'True' && conditionOf(after, 'Ready')?.status !== 'True';
+
+/** The taint manager sets this condition before it deletes a pod because of a taint on its node. */
+const isMarkedForEviction = (before: Pod, after: Pod): boolean => !isMarked(before) && isMarked(after);
+
+const isMarked = (pod: Pod): boolean =>
+  conditionOf(pod, 'DisruptionTarget')?.reason === 'DeletionByTaintManager';

@@ -1,0 +1,71 @@
+import type { Cache, Lease, Node } from '@tidegate/kube';
+import type { Membership } from './membership.ts';
+import { readyStatusOf } from './pool-status.ts';
+
+export interface ReachabilitySources {
+  membership: Pick<Membership, 'poolOf' | 'nodesOf'>;
+  nodes: Pick<Cache<Node>, 'get'>;
+  /** Reads the node from the API server. The admission request can arrive before the informer cache sees the change. */
+  nodeNow(name: string): Promise<Node | undefined>;
+  /** The Lease in `kube-node-lease`, which the kubelet renews. */
+  leaseOf(node: string): Promise<Lease | undefined>;
+}
+
+const KINDS = ['NodePool', 'NodeGroup'] as const;
+
+/** The default of the kubelet. */
+const DEFAULT_LEASE_SECONDS = 40;
+
+/**
+ * Returns the pool of an unreachable node if all other nodes of the pool stopped reporting at about the same time. The
+ * most likely cause is then the link to the site, and the nodes keep running. Returns undefined if other nodes reported
+ * for longer: then only the node itself failed.
+ */
+export async function unreachablePoolOf(
+  name: string,
+  sources: ReachabilitySources,
+): Promise<string | undefined> {
+  const { nodes, nodeNow, leaseOf } = sources;
+  const pools = poolsOf(name, sources);
+  if (pools.length === 0 || readyStatusOf(await nodeNow(name)) !== 'Unknown') return undefined;
+  const lease = await leaseOf(name);
+  const renewed = renewedAt(lease);
+  if (renewed === undefined) return undefined;
+  // Kubelets renew their lease several times per lease duration. Nodes that lose the link together therefore have
+  // renewal times within a fraction of that duration, and the first of them turns Unknown only after all of it.
+  const tolerance = ((lease?.spec?.leaseDurationSeconds ?? DEFAULT_LEASE_SECONDS) * 1000) / 2;
+  for (const peer of peersOf(name, pools, sources)) {
+    if (readyStatusOf(nodes.get(peer)) !== 'Ready') continue;
+    const peerRenewed = renewedAt(await leaseOf(peer));
+    if (peerRenewed !== undefined && peerRenewed > renewed + tolerance) return undefined;
+  }
+  return pools[0]?.name;
+}
+
+const poolsOf = (node: string, { membership }: ReachabilitySources) =>
+  KINDS.flatMap((kind) => {
+    const name = membership.poolOf(kind, node);
+    return name === undefined ? [] : [{ kind, name }];
+  });
+
+const peersOf = (
+  node: string,
+  pools: ReturnType<typeof poolsOf>,
+  { membership }: ReachabilitySources,
+): Iterable<string> => {
+  const peers = new Set(pools.flatMap(({ kind, name }) => [...membership.nodesOf(kind, name)]));
+  peers.delete(node);
+  return peers;
+};
+
+/**
+ * When the lease was last written. `managedFields` has the time of the API server, which is preferred because the
+ * clocks of nodes can differ by more than the tolerance.
+ */
+function renewedAt(lease: Lease | undefined): number | undefined {
+  const written = (lease?.metadata.managedFields ?? []).map(({ time }) => Date.parse(time ?? ''));
+  const renewTime = Date.parse(lease?.spec?.renewTime ?? '');
+  const latest = Math.max(...written.filter((time) => !Number.isNaN(time)));
+  const time = Number.isFinite(latest) ? latest : renewTime;
+  return Number.isNaN(time) ? undefined : time;
+}
