@@ -1,0 +1,16 @@
+/** Every command block of the README and the tutorial runs, in order, and prints what the page shows. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Page } from './page.ts';
+
+describe.each(['README.md', 'docs/tutorial.md'])('%s', (name) => {
+  let page: Page;
+  beforeAll(async () => {
+    page = await Page.open(name);
+  }, 120_000);
+  afterAll(async () => page?.close(), 60_000);
+
+  test('runs all command blocks in order', async () => {
+    expect(page.blocks.length).toBeGreaterThan(3);
+    for (const block of page.blocks) await page.run(block);
+  }, 600_000);
+});
