@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { decodeList, type KubeList } from '@tidegate/kube';
+import type { KubeList } from '@tidegate/kube';
+import { decodeList } from '@tidegate/kube/protobuf';
 import { type Figure, millis, quantile } from '../report.ts';
 import { encodeList } from './protobuf-writer.ts';
 import type { Way } from './ways.ts';

@@ -1,12 +1,6 @@
 /** Protobuf as API servers write it: the embedded one writes JSON only, and its cost to the reader is to be compared. */
-import {
-  type FieldType,
-  type KubeList,
-  type KubeObject,
-  type MessageType,
-  messageOfKind,
-  type Scalar,
-} from '@tidegate/kube';
+import type { KubeList, KubeObject } from '@tidegate/kube';
+import { type FieldType, type MessageType, messageOfKind, type Scalar } from '@tidegate/kube/protobuf';
 
 const VARINT = 0;
 const BYTES = 2;

@@ -72,8 +72,6 @@ export { LeaderElector, type LeaderOptions, LeadershipLostError } from './leader
 export { type Logger, silentLogger } from './log.ts';
 export { type CounterMetric, Metrics } from './metrics.ts';
 export * from './object.ts';
-export { decodeList, decodeObject, PROTOBUF } from './protobuf/index.ts';
-export { type FieldType, type MessageType, messageOfKind, type Scalar } from './protobuf/types.ts';
 export {
   compareQuantities,
   formatQuantity,

@@ -1,3 +1,4 @@
+import { isJsonMap, type JsonMap } from '@tidegate/kube';
 /** Bearer tokens as they arrive: the header, and the parts of a token that is a JWT. */
 
 export function bearerToken(authorization: string | undefined): string | undefined {
@@ -6,14 +7,12 @@ export function bearerToken(authorization: string | undefined): string | undefin
 }
 
 /** Header (0) or claims (1) of a compact JWT, unverified; undefined when the text is not one. */
-export function jwtPart(token: string, part: 0 | 1): Record<string, unknown> | undefined {
+export function jwtPart(token: string, part: 0 | 1): JsonMap | undefined {
   const parts = token.split('.');
   if (parts.length !== 3) return undefined;
   try {
     const value: unknown = JSON.parse(Buffer.from(parts[part]!, 'base64url').toString());
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
+    return isJsonMap(value) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -1,39 +1,39 @@
-/** Protobuf messages to the JSON that the API server would have sent. */
+/** Decodes protobuf messages into the JSON that the API server would have sent. */
+import { type JsonMap, setField } from '../json.ts';
 import { Reader, WireError } from './reader.ts';
 import type { FieldType, MessageType, Scalar } from './types.ts';
-
-export type Json = Record<string, unknown>;
+import { readEmbeddedJson, readIntOrString, readTime } from './values.ts';
 
 const NOTHING = Buffer.alloc(0);
 
-/** What to do about fields that are not known here, as those of a newer version: read past them, or give up. */
-export type Unknown = 'drop' | 'refuse';
+/** What to do with fields that are missing from our tables, for example those of a newer Kubernetes version. */
+export type Unknown = 'drop' | 'reject';
 
-/** The message that the field last read holds. */
-export function decodeMessage(reader: Reader, type: MessageType, unknown: Unknown): Json {
+/** Decodes the message in the current field. */
+export function decodeMessage(reader: Reader, type: MessageType, unknown: Unknown): JsonMap {
   const outer = reader.enter();
   const object = decodeFields(reader, type, unknown);
   reader.leave(outer);
   return object;
 }
 
-/** The message whose first field comes next. */
-export function decodeFields(reader: Reader, type: MessageType, unknown: Unknown): Json {
-  const object: Json = {};
+/** Decodes the message that starts at the next field. */
+export function decodeFields(reader: Reader, type: MessageType, unknown: Unknown): JsonMap {
+  const object: JsonMap = {};
   while (reader.next()) {
     const field = type.fields[reader.number];
     if (field !== undefined) addField(object, field, reader, unknown);
-    else if (unknown === 'refuse')
-      throw new WireError(`${type.name} has a field ${reader.number}, which is not known here`);
+    else if (unknown === 'reject')
+      throw new WireError(`${type.name} has the unknown field number ${reader.number}`);
   }
   for (const field of type.always) if (object[field.name] === undefined) object[field.name] = emptyOf(field);
   return object;
 }
 
-function addField(object: Json, field: FieldType, reader: Reader, unknown: Unknown): void {
+function addField(object: JsonMap, field: FieldType, reader: Reader, unknown: Unknown): void {
   const { name } = field;
   if (field.type === 'map') {
-    object[name] = addEntry((object[name] as Json | undefined) ?? {}, reader);
+    object[name] = addEntry((object[name] as JsonMap | undefined) ?? {}, reader);
     return;
   }
   const value =
@@ -47,6 +47,7 @@ function addField(object: Json, field: FieldType, reader: Reader, unknown: Unkno
   } else if (field.pointer || field.always || !isZero(value)) object[name] = value;
 }
 
+/** Go leaves these out of JSON when the field has `omitempty`. */
 const isZero = (value: unknown): boolean =>
   value === '' || value === 0 || value === false || value === undefined;
 
@@ -74,20 +75,20 @@ function scalarOf(type: Scalar, reader: Reader): unknown {
     case 'bool':
       return reader.scalar !== 0;
     case 'time':
-      return timeOf(reader, false);
+      return readTime(reader, 'never');
     case 'micro':
-      return timeOf(reader, true);
+      return readTime(reader, 'always');
     case 'intstr':
-      return intOrString(reader);
+      return readIntOrString(reader);
     case 'json':
-      return embeddedJson(reader);
+      return readEmbeddedJson(reader);
     case 'map':
-      throw new WireError('a map inside a list is not in use');
+      throw new WireError('a list of maps is not supported');
   }
 }
 
-/** A name such as `__proto__` is data like any other. */
-function addEntry(map: Json, reader: Reader): Json {
+/** A map is a repeated message of key and value. */
+function addEntry(map: JsonMap, reader: Reader): JsonMap {
   let key = '';
   let value = '';
   const outer = reader.enter();
@@ -96,50 +97,6 @@ function addEntry(map: Json, reader: Reader): Json {
     else if (reader.number === 2) value = reader.text();
   }
   reader.leave(outer);
-  if (key === '__proto__') Object.defineProperty(map, key, { value, enumerable: true, configurable: true });
-  else map[key] = value;
+  setField(map, key, value);
   return map;
-}
-
-/** Seconds and nanoseconds; an empty message is no time. */
-function timeOf(reader: Reader, fraction: boolean): string | undefined {
-  if (reader.from === reader.to) return undefined;
-  let seconds = 0;
-  let nanos = 0;
-  const outer = reader.enter();
-  while (reader.next()) {
-    if (reader.number === 1) seconds = reader.scalar;
-    else if (reader.number === 2) nanos = reader.scalar;
-  }
-  reader.leave(outer);
-  const date = new Date(seconds * 1000);
-  if (Number.isNaN(date.getTime())) throw new WireError('a time is out of range');
-  const text = date.toISOString().slice(0, 19);
-  return fraction ? `${text}.${String(Math.floor(nanos / 1000)).padStart(6, '0')}Z` : `${text}Z`;
-}
-
-function intOrString(reader: Reader): number | string {
-  let type = 0;
-  let number = 0;
-  let text = '';
-  const outer = reader.enter();
-  while (reader.next()) {
-    if (reader.number === 1) type = reader.scalar;
-    else if (reader.number === 2) number = reader.scalar;
-    else if (reader.number === 3) text = reader.text();
-  }
-  reader.leave(outer);
-  return type === 0 ? number : text;
-}
-
-function embeddedJson(reader: Reader): unknown {
-  let text = '';
-  const outer = reader.enter();
-  while (reader.next()) if (reader.number === 1) text = reader.text();
-  reader.leave(outer);
-  try {
-    return text === '' ? null : JSON.parse(text);
-  } catch (cause) {
-    throw new WireError(`embedded JSON can not be read: ${(cause as Error).message}`);
-  }
 }

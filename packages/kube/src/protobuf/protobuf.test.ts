@@ -46,7 +46,7 @@ describe('a field that is not known', () => {
   const service = [field(1, field(1, 'web')), field(2, field(4, 'ClusterIP'), field(99, 'new'))];
 
   it('makes answers unreadable: what is made of them would lack it', () => {
-    const complaint = 'ServiceSpec has a field 99, which is not known here';
+    const complaint = 'ServiceSpec has the unknown field number 99';
     expect(() => decodeList(envelope('v1', 'ServiceList', field(2, ...service)))).toThrow(complaint);
     const event = frame('ADDED', envelope('v1', 'Service', ...service)).subarray(4);
     expect(() => decodeWatchEvent(event)).toThrow(complaint);
@@ -78,7 +78,7 @@ describe('what is no protobuf', () => {
   });
 
   it('says of a kind that is not read that it is not', () => {
-    expect(() => decodeObject(envelope('v1', 'Pod'))).toThrow('Pod of v1 is not read in protobuf here');
+    expect(() => decodeObject(envelope('v1', 'Pod'))).toThrow('Pod in v1 is not supported in protobuf');
   });
 
   it('knows which resources are worth asking for', () => {

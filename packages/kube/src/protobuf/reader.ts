@@ -1,21 +1,31 @@
-/** The body ends in the middle of a field, is no protobuf at all, or says more than is understood here. */
+/** The body is truncated, is not protobuf, or contains something that this package does not know. */
 export class WireError extends Error {
   override readonly name = 'WireError';
 }
 
-/** Walks through the fields of a message and of those within it, without copying anything. */
+/**
+ * A cursor over the protobuf wire format, as far as the Kubernetes API uses it: varints, doubles, floats, and everything
+ * that has a length. It walks through the fields of a message, and of the messages inside it, without copying bytes and
+ * without creating an object per field: a list of EndpointSlices has hundreds of thousands of fields.
+ *
+ * @example
+ * const reader = new Reader(bytes);
+ * while (reader.next()) if (reader.number === 1) name = reader.text();
+ */
 export class Reader {
   readonly bytes: Buffer;
   offset: number;
   /** Where the message that is being read ends. */
   end: number;
-  /** Of the field last read by `next`. */
+  /** The number of the field that `next` has read. */
   number = 0;
   /** Where the content of a field with a length begins and ends. */
   from = 0;
   to = 0;
   /** The value of a field without a length. */
   scalar = 0;
+  /** Whether the current field is a text or a message, as opposed to a number. */
+  hasLength = false;
 
   constructor(bytes: Buffer, offset = 0) {
     this.bytes = bytes;
@@ -23,14 +33,15 @@ export class Reader {
     this.end = bytes.length;
   }
 
-  /** Moves on to the next field; false at the end. */
+  /** Moves on to the next field; false at the end of the message. */
   next(): boolean {
     if (this.offset >= this.end) return false;
     const tag = this.#varint();
     this.number = Math.floor(tag / 8);
-    // A field with a length may be read as a number only if the two sides differ about it: it is none then.
+    // If the sender thinks that this field has a length and the reader expects a number, the number is 0.
     this.scalar = 0;
     this.from = this.to = this.offset;
+    this.hasLength = tag % 8 === 2;
     switch (tag % 8) {
       case 0:
         this.scalar = this.#varint();
@@ -51,15 +62,17 @@ export class Reader {
     }
   }
 
+  /** The content of the current field as UTF-8. */
   text(): string {
     return this.bytes.toString('utf8', this.from, this.to);
   }
 
+  /** The content of the current field, not copied. */
   content(): Buffer {
     return this.bytes.subarray(this.from, this.to);
   }
 
-  /** Goes into the message that the field last read holds. Returns what `leave` wants. */
+  /** Enters the message in the current field. Pass the result to `leave`. */
   enter(): number {
     const outer = this.end;
     this.offset = this.from;
@@ -67,6 +80,7 @@ export class Reader {
     return outer;
   }
 
+  /** Skips the rest of the message that `enter` entered, and returns to the one around it. */
   leave(outer: number): void {
     this.offset = this.end;
     this.end = outer;
@@ -79,7 +93,10 @@ export class Reader {
     this.offset = this.to;
   }
 
-  /** int32 and int64 alike; negative numbers fill all 64 bits, and nothing in the API is larger than 2^53. */
+  /**
+   * int32 and int64 alike. No number in the API exceeds 2^53, so doubles are exact for all but negative numbers, which
+   * fill all 64 bits and therefore take ten bytes.
+   */
   #varint(): number {
     const start = this.offset;
     let value = 0;

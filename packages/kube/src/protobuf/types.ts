@@ -1,11 +1,11 @@
 /**
- * The messages that this program reads in protobuf: what changes often and travels over thin links, and what kubelets
- * write. Each line is a message; each word a field, `number=name`:
+ * The messages that decodeObject knows: kinds that change often and travel over slow links, and kinds that kubelets write.
+ * Each line is a message; each word is a field, `number=name`:
  *
- *   `3=namespace`       a string, left out when empty, as Go's `omitempty` does
+ *   `3=namespace`       a string, omitted when empty, as with `omitempty` in Go
  *   `7=generation:int`  another type: int, bool, time, micro, map (of strings), intstr, json, or a message
- *   `6=nodeName?`       a pointer in Go: there when it was sent, be it empty
- *   `4=addressType!`    written even when it is empty
+ *   `6=nodeName?`       a pointer in Go: present whenever it was sent, even if empty
+ *   `4=addressType!`    present even when empty
  *   `2=endpoints:Endpoint[]`  a list
  */
 const MESSAGES = {
@@ -88,7 +88,7 @@ const READABLE = new Set([
   '/v1/services',
 ]);
 
-/** Is it worth asking for this resource in protobuf, and can the answer be read? */
+/** Whether a client should ask for this resource in protobuf: its lists are large, and decodeList can read them. */
 export const readableInProtobuf = (group: string, version: string, resource: string): boolean =>
   READABLE.has(`${group}/${version}/${resource}`);
 
@@ -106,13 +106,13 @@ export interface MessageType {
   name: string;
   /** By field number. */
   fields: (FieldType | undefined)[];
-  /** Those that are written without having been sent: empty lists, strings and messages. */
+  /** The fields that appear in JSON even if they were not sent: empty lists, strings and messages. */
   always: FieldType[];
 }
 
 const parsed = new Map<MessageName, MessageType>();
 
-/** Undefined for kinds that are not read in protobuf here. */
+/** Undefined for kinds that are not in the table. */
 export function messageOfKind(apiVersion: string, kind: string): MessageType | undefined {
   const name = KINDS[`${apiVersion}/${kind}`];
   return name === undefined ? undefined : message(name);
@@ -134,7 +134,7 @@ function message(name: MessageName): MessageType {
       type: isMessage ? message(type as MessageName) : (type as Scalar),
       repeated: repeated !== undefined,
       pointer: flag === '?',
-      // Go writes a struct that is not a pointer even when it is empty.
+      // Go encodes a struct that is not a pointer even when it is empty.
       always: flag === '!' || (isMessage && repeated === undefined && flag !== '?'),
     };
     made.fields[Number(number)] = parsedField;

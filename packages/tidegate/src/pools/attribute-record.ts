@@ -1,4 +1,4 @@
-import type { Node } from '@tidegate/kube';
+import { isJsonMap, type Node } from '@tidegate/kube';
 import { OPENYURT_WRITTEN_ANNOTATION, type Taint, WRITTEN_ANNOTATION } from '../api/index.ts';
 
 /** Keys and values that pools set on a node. Taints are keyed by `key:effect`, which identifies them. */
@@ -62,21 +62,18 @@ function parse(text: string | undefined): Attributes {
 function parseObject(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : {};
+    return isJsonMap(value) ? value : {};
   } catch {
     return {}; // An edited record that is not valid JSON is treated as empty.
   }
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 const isTaint = (value: unknown): value is Taint =>
-  isObject(value) && typeof value.key === 'string' && typeof value.effect === 'string';
+  isJsonMap(value) && typeof value.key === 'string' && typeof value.effect === 'string';
 
 const stringEntries = (value: unknown): Record<string, string> =>
   Object.fromEntries(
-    Object.entries(isObject(value) ? value : {}).filter(
+    Object.entries(isJsonMap(value) ? value : {}).filter(
       (entry): entry is [string, string] => typeof entry[1] === 'string',
     ),
   );

@@ -1,6 +1,6 @@
 /** The nodes of a cluster and their labels: the example, a list of names, or a file. */
 
-import { labelKeyProblems, labelValueProblems } from '@tidegate/kube';
+import { isJsonMap, labelKeyProblems, labelValueProblems } from '@tidegate/kube';
 import { parse } from 'yaml';
 import { SupervisorError } from './error.ts';
 
@@ -109,7 +109,7 @@ function parseYaml(file: string, text: string): unknown {
 }
 
 function mapping(value: unknown, file: string, path: string): Record<string, unknown> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
+  if (isJsonMap(value)) return { ...value };
   throw layoutError(
     file,
     path,

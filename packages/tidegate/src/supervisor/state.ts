@@ -12,9 +12,11 @@
  *   supervisor.sock    the control socket of the supervisor (see control.ts)
  *   hub-N.sock         the socket of node N's hub; a process that can open it is authenticated as the node
  */
+
 import { access, constants, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeDirectory, writeFileAtomically } from '@tidegate/disk';
+import { isJsonMap } from '@tidegate/kube';
 import { codeOf, SupervisorError } from './error.ts';
 import type { NodeLayout } from './layout.ts';
 
@@ -190,7 +192,7 @@ function checkCluster(value: unknown): ClusterState {
 }
 
 function object(value: unknown, what: string): Record<string, unknown> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
+  if (isJsonMap(value)) return { ...value };
   throw new Error(`${what} is not an object`);
 }
 

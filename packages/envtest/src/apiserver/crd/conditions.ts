@@ -1,6 +1,5 @@
 /** The status of a CustomResourceDefinition: which names it got, and whether it is served. */
-import type { Condition } from '@tidegate/kube';
-import { deepEqual } from '../schema/equal.ts';
+import { type Condition, jsonEqual } from '@tidegate/kube';
 import type { CrdStatus, CustomResourceDefinition, Names } from './types.ts';
 
 /** Names that other definitions of the same group hold already. */
@@ -62,7 +61,7 @@ export function establish(crd: CustomResourceDefinition, taken: TakenNames, now:
     acceptedNames: accepted,
     storedVersions: old.storedVersions,
   };
-  return deepEqual(status, old) ? old : status;
+  return jsonEqual(status, old) ? old : status;
 }
 
 /** The last conflict found is the one that is told, as on a real server. */

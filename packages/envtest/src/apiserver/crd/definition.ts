@@ -1,5 +1,5 @@
 /** From a CustomResourceDefinition to the ResourceDefinition that the server serves. */
-import type { KubeObject } from '@tidegate/kube';
+import { jsonEqual, type KubeObject } from '@tidegate/kube';
 import type { FieldError, FieldErrorReason } from '@tidegate/serving';
 import type {
   ResourceDefinition,
@@ -12,7 +12,6 @@ import type {
 import { nameIsSubdomain } from '../resources/validation/names.ts';
 import { hasRules, RULES_NOT_CHECKED, validateRules } from '../schema/cel/rules.ts';
 import { validateListsAndResources } from '../schema/embedded.ts';
-import { deepEqual } from '../schema/equal.ts';
 import { prune } from '../schema/prune.ts';
 import type { Schema } from '../schema/types.ts';
 import { validateSchema } from '../schema/validate.ts';
@@ -81,7 +80,7 @@ const servedVersion = (version: CrdVersion): ServedVersion => ({
 });
 
 const differs = (version: CrdVersion, stored: CrdVersion): boolean =>
-  !deepEqual(schemaOf(version), schemaOf(stored));
+  !jsonEqual(schemaOf(version), schemaOf(stored));
 
 /** Versions are converted by name only, but each shows no more than its schema knows. */
 const pruneBy =

@@ -1,7 +1,7 @@
 /** Whether the schema of a custom resource is structural, in itself consistent, and its defaults fit it. */
+import { jsonEqual } from '@tidegate/kube';
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { compileErrors } from '../schema/cel/compile-errors.ts';
-import { deepEqual } from '../schema/equal.ts';
 import { isKnownFormat } from '../schema/formats.ts';
 import { prune } from '../schema/prune.ts';
 import { regexp } from '../schema/regexp.ts';
@@ -173,7 +173,7 @@ const INT_OR_STRING = [{ type: 'integer' }, { type: 'string' }];
 
 /** Calls back for each schema inside anyOf, allOf, oneOf and not, except the pattern that int-or-string needs. */
 function eachCombined(schema: Schema, path: string, visit: (nested: Schema, path: string) => void): void {
-  const isPattern = (list: Schema[] | undefined): boolean => deepEqual(list, INT_OR_STRING);
+  const isPattern = (list: Schema[] | undefined): boolean => jsonEqual(list, INT_OR_STRING);
   if (!isPattern(schema.anyOf)) {
     for (const [i, nested] of (schema.anyOf ?? []).entries()) visit(nested, `${path}.anyOf[${i}]`);
   }

@@ -1,8 +1,8 @@
 /** Whether a CustomResourceDefinition can be served. Paths are those of the real server, which lifts what all versions
  * share to the top: `spec.validation.openAPIV3Schema` instead of `spec.versions[0].schema.openAPIV3Schema`. */
+import { jsonEqual } from '@tidegate/kube';
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { IMMUTABLE, isDNS1035Label, isDNS1123Subdomain } from '../resources/validation/names.ts';
-import { deepEqual } from '../schema/equal.ts';
 import { checkApproval } from './approval.ts';
 import { isEstablished } from './conditions.ts';
 import { checkSchema } from './schema-checks.ts';
@@ -89,7 +89,7 @@ function checkScope(scope: string): FieldError[] {
 /** A field that all versions have, with the same value, is one field of the whole definition. */
 function isShared(versions: CrdVersion[], field: keyof CrdVersion): boolean {
   const first = versions[0]?.[field];
-  return first !== undefined && versions.every((v) => deepEqual(v[field], first));
+  return first !== undefined && versions.every((v) => jsonEqual(v[field], first));
 }
 
 function checkVersions(versions: CrdVersion[], old: CrdVersion[]): FieldError[] {
@@ -119,7 +119,7 @@ function checkVersions(versions: CrdVersion[], old: CrdVersion[]): FieldError[] 
     };
     const schema = version.schema?.openAPIV3Schema;
     const schemaPath = placed('schema', 'spec.validation.openAPIV3Schema', 'schema.openAPIV3Schema');
-    const unchanged = deepEqual(old.find((v) => v.name === version.name)?.schema, version.schema);
+    const unchanged = jsonEqual(old.find((v) => v.name === version.name)?.schema, version.schema);
     if (schema !== undefined && schemaPath !== undefined && !unchanged) {
       errors.push(...checkSchema(schema, schemaPath, version.subresources?.status !== undefined));
     }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { readFields } from '../protobuf/wire.ts';
 import { gnosticDocument } from './gnostic.ts';
+import { readFields } from './testing.ts';
 
 /** Follows field numbers down to all the values at their end. */
-function at(message: Buffer, ...path: number[]): (string | bigint | number)[] {
+function at(message: Buffer, ...path: number[]): (string | number)[] {
   const [number, ...rest] = path;
-  return [...readFields(message)]
+  return readFields(message)
     .filter((field) => field.number === number)
     .flatMap((field) =>
       rest.length > 0 ? at(field.bytes, ...rest) : [field.scalar ?? field.bytes.toString()],
@@ -17,7 +17,7 @@ const [NAME, VALUE] = [1, 2];
 const [PATHS, DEFINITIONS, PARAMETERS] = [8, 9, 10];
 const SCHEMA = [DEFINITIONS, ENTRY, VALUE];
 
-const schemaAt = (schema: object, ...path: number[]): (string | bigint | number)[] =>
+const schemaAt = (schema: object, ...path: number[]): (string | number)[] =>
   at(gnosticDocument({ definitions: { T: schema } }), ...SCHEMA, ...path);
 
 describe('gnosticDocument', () => {
@@ -39,10 +39,10 @@ describe('gnosticDocument', () => {
   it('writes schemas within schemas', () => {
     expect(schemaAt({ items: { $ref: '#/definitions/U' } }, 23, 1, 1)).toEqual(['#/definitions/U']);
     expect(schemaAt({ additionalProperties: { format: 'int32' } }, 21, 1, 2)).toEqual(['int32']);
-    expect(schemaAt({ additionalProperties: true }, 21, 2)).toEqual([1n]);
+    expect(schemaAt({ additionalProperties: true }, 21, 2)).toEqual([1]);
     expect(schemaAt({ required: ['a', 'b'] }, 19)).toEqual(['a', 'b']);
     expect(schemaAt({ minimum: 0.5, maxLength: 300 }, 9)).toEqual([0.5]);
-    expect(schemaAt({ minimum: 0.5, maxLength: 300 }, 11)).toEqual([300n]);
+    expect(schemaAt({ minimum: 0.5, maxLength: 300 }, 11)).toEqual([300]);
   });
 
   it('writes extensions and values as YAML', () => {

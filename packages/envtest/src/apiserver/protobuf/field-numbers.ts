@@ -1,7 +1,7 @@
 /**
- * Field numbers of the Kubernetes API in protobuf, by type. The names and their types stand in the schemas already; only
- * the numbers do not. Fields stand in order of their numbers: `name` has the next number, `7=name` has 7, and `>Type`
- * is a Go struct that is embedded: in JSON its fields belong to the type around it.
+ * Protobuf field numbers of the Kubernetes API, by type. The schemas already have the names and types of fields, but not
+ * their numbers. Fields are listed in the order of their numbers: `name` has the next number, `7=name` has number 7, and
+ * `>Type` is an embedded Go struct, whose fields belong to the surrounding type in JSON.
  */
 export const FIELD_NUMBERS: Record<string, Record<string, string>> = {
   'io.k8s.api.admissionregistration.v1': {

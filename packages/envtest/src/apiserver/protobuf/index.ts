@@ -1,45 +1,31 @@
 /**
- * Reading protobuf bodies. kubectl and client-go write built-in kinds in protobuf by default and do not fall back, so the
- * server must read it; nobody insists on getting it back, so answers are always JSON.
+ * Reads protobuf bodies. kubectl and client-go write built-in kinds in protobuf by default and do not fall back to JSON, so
+ * the server must read it. No client insists on protobuf in the answer, so answers are always JSON.
  *
  *   k8s\0 + runtime.Unknown{ typeMeta{apiVersion, kind}, raw } -> the object, as if it had come as JSON
+ *
+ * `message` walks the wire format along the schema of the kind; `field-numbers` adds the numbers that schemas lack.
  */
 import type { KubeObject } from '@tidegate/kube';
+import { hasProtobufPrefix, openEnvelope, WireError } from '@tidegate/kube/protobuf';
 import { badRequest, unsupportedMediaType } from '@tidegate/serving';
 import { builtinSchema } from '../schema/builtin.ts';
 import type { Schema } from '../schema/types.ts';
-import { decodeMessage } from './message.ts';
-import { readFields, WireError } from './wire.ts';
-
-const MAGIC = Buffer.from('k8s\0', 'latin1');
+import { decodeFields } from './message.ts';
 
 export function decodeProtobuf(body: Buffer): KubeObject {
-  if (!body.subarray(0, MAGIC.length).equals(MAGIC)) {
+  if (!hasProtobufPrefix(body)) {
     throw badRequest(
       'provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]',
     );
   }
   try {
-    return decodeUnknown(body.subarray(MAGIC.length));
+    const { apiVersion, kind, reader } = openEnvelope(body);
+    return { ...decodeFields(reader, schemaOf(apiVersion, kind)), apiVersion, kind } as KubeObject;
   } catch (error) {
-    if (error instanceof WireError) throw badRequest(`the protobuf body can not be read: ${error.message}`);
+    if (error instanceof WireError) throw badRequest(`the protobuf body cannot be read: ${error.message}`);
     throw error;
   }
-}
-
-function decodeUnknown(bytes: Buffer): KubeObject {
-  let apiVersion = '';
-  let kind = '';
-  let raw = Buffer.alloc(0);
-  for (const field of readFields(bytes)) {
-    if (field.number === 1) {
-      for (const part of readFields(field.bytes)) {
-        if (part.number === 1) apiVersion = part.bytes.toString('utf8');
-        else kind = part.bytes.toString('utf8');
-      }
-    } else if (field.number === 2) raw = field.bytes as Buffer<ArrayBuffer>;
-  }
-  return { ...decodeMessage(raw, schemaOf(apiVersion, kind)), apiVersion, kind } as KubeObject;
 }
 
 function schemaOf(apiVersion: string, kind: string): Schema {
@@ -47,7 +33,7 @@ function schemaOf(apiVersion: string, kind: string): Schema {
     return builtinSchema(kind === 'DeleteOptions' ? 'meta/v1' : apiVersion, kind);
   } catch {
     throw unsupportedMediaType(
-      `${kind || 'the object'} of ${apiVersion || 'unknown version'} is not read in protobuf here; send it as application/json`,
+      `${kind || 'the object'} in ${apiVersion || 'an unknown version'} is not supported in protobuf; send it as application/json`,
     );
   }
 }

@@ -1,7 +1,8 @@
+import { isJsonMap } from '@tidegate/kube';
 import { describe, expect, it } from 'vitest';
 import { decodeProtobuf } from './index.ts';
 
-/** Bodies that kubectl 1.32 sent. */
+/** Request bodies recorded from kubectl 1.32. */
 const SENT = {
   'create deployment pd --image=x --replicas=0 --port=80':
     'azhzAAoVCgdhcHBzL3YxEgpEZXBsb3ltZW50ErYBCigKAnBkEgAaC2F1dGgtaGVscGVyIgAqADIAOABCAFoJCgNhcHASAnBkEnwIABILCgkKA2FwcBICcGQaYwobCgASABoAIgAqADIAOABCAFoJCgNhcHASAnBkEkQSJgoBeBIBeCoAMgoKABAAGFAiACoAQgBqAHIAgAEAiAEAkAEAogEAGgAyAEIASgBSAFgAYABoAIIBAIoBAJoBAMIBACICCgAoADgAGgwIABAAGAAgACgAOAAaACIA',
@@ -20,7 +21,7 @@ const SENT = {
 const sent = (command: keyof typeof SENT): Record<string, unknown> =>
   dropEmpty(decodeProtobuf(Buffer.from(SENT[command], 'base64'))) as Record<string, unknown>;
 
-/** Unset fields stand in the body as zeros; here they only disturb. */
+/** Removes zero values: kubectl sends unset fields as zeros, which the tests do not care about. */
 function dropEmpty(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(dropEmpty);
   if (typeof value !== 'object' || value === null) return value;
@@ -28,15 +29,13 @@ function dropEmpty(value: unknown): unknown {
     .map(([key, inner]) => [key, dropEmpty(inner)] as const)
     .filter(
       ([, v]) =>
-        v !== '' && v !== 0 && v !== false && v !== null && !(isObject(v) && Object.keys(v).length === 0),
+        v !== '' && v !== 0 && v !== false && v !== null && !(isJsonMap(v) && Object.keys(v).length === 0),
     );
   return Object.fromEntries(kept);
 }
-const isObject = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
-describe('what kubectl sends', () => {
-  it('create deployment', () => {
+describe('bodies of kubectl', () => {
+  it('decodes create deployment', () => {
     expect(sent('create deployment pd --image=x --replicas=0 --port=80')).toEqual({
       apiVersion: 'apps/v1',
       kind: 'Deployment',
@@ -54,7 +53,7 @@ describe('what kubectl sends', () => {
     expect(decodeProtobuf(body).metadata.creationTimestamp).toBeNull();
   });
 
-  it('create ingress: fields of an inlined message', () => {
+  it('decodes create ingress, which has an inlined message', () => {
     expect(sent("create ingress pi --class=x --rule='a.b/c*=s:http,tls=q'").spec).toEqual({
       ingressClassName: 'x',
       tls: [{ hosts: ['a.b'], secretName: 'q' }],
@@ -71,7 +70,7 @@ describe('what kubectl sends', () => {
     });
   });
 
-  it('create service: IntOrString', () => {
+  it('decodes create service, which has an IntOrString', () => {
     expect(sent('create service nodeport ps --tcp=80:90').spec).toEqual({
       type: 'NodePort',
       selector: { app: 'ps' },
@@ -79,7 +78,7 @@ describe('what kubectl sends', () => {
     });
   });
 
-  it('auth can-i, create token', () => {
+  it('decodes auth can-i and create token', () => {
     expect(sent('auth can-i get pods/log')).toEqual({
       apiVersion: 'authorization.k8s.io/v1',
       kind: 'SelfSubjectAccessReview',
@@ -107,7 +106,7 @@ describe('types', () => {
   const unknown = (apiVersion: string, kind: string, ...raw: Buffer[]): Buffer =>
     Buffer.concat([Buffer.from('k8s\0'), bytes(1, bytes(1, apiVersion), bytes(2, kind)), bytes(2, ...raw)]);
 
-  it('times, with and without fractions', () => {
+  it('decodes times with and without fractions', () => {
     const seconds = number(1, 1767225600);
     const event = decodeProtobuf(
       unknown('v1', 'Event', bytes(1, bytes(8, seconds)), bytes(6), bytes(10, seconds, number(2, 123456789))),
@@ -117,7 +116,7 @@ describe('types', () => {
     expect(event.eventTime).toBe('2026-01-01T00:00:00.123456Z');
   });
 
-  it('bytes, maps, quantities, wrapped lists, JSON', () => {
+  it('decodes bytes, maps, quantities, wrapped lists and JSON', () => {
     const entry = (field: number, key: string, ...value: (Buffer | string)[]): Buffer =>
       bytes(field, bytes(1, key), bytes(2, ...value));
     const secret = decodeProtobuf(
@@ -143,7 +142,7 @@ describe('types', () => {
     expect(revision.data).toEqual({ a: [1] });
   });
 
-  it('negative numbers and strings that might be numbers', () => {
+  it('decodes negative numbers, and strings where a number is possible', () => {
     const pod = decodeProtobuf(unknown('v1', 'Pod', bytes(2, number(25, -5))));
     expect(pod.spec).toEqual({ priority: -5 });
     const port = bytes(4, number(1, 1), number(2, 0), bytes(3, 'http'));
@@ -151,26 +150,26 @@ describe('types', () => {
     expect(service.spec).toEqual({ ports: [{ targetPort: 'http' }] });
   });
 
-  it('fields that are not known are passed over', () => {
+  it('ignores unknown fields', () => {
     const config = unknown('v1', 'ConfigMap', bytes(99, 'new'), number(98, 7), number(4, 1));
     expect(decodeProtobuf(config)).toEqual({ apiVersion: 'v1', kind: 'ConfigMap', immutable: true });
   });
 
-  it('options of a delete, in whichever group', () => {
+  it('decodes DeleteOptions in any group', () => {
     const options = unknown('apps/v1', 'DeleteOptions', number(1, 0), bytes(4, 'Foreground'));
     expect(decodeProtobuf(options)).toMatchObject({ gracePeriodSeconds: 0, propagationPolicy: 'Foreground' });
   });
 
-  it('what can not be read is said', () => {
+  it('rejects what it cannot decode, and says why', () => {
     expect(() => decodeProtobuf(Buffer.from('{"kind":"Pod"}'))).toThrow(
       'provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]',
     );
     expect(() => decodeProtobuf(unknown('shop.example.com/v1', 'Widget'))).toThrow(
-      'Widget of shop.example.com/v1 is not read in protobuf here; send it as application/json',
+      'Widget in shop.example.com/v1 is not supported in protobuf; send it as application/json',
     );
     const cut = unknown('v1', 'ConfigMap', bytes(1, bytes(1, 'name')));
     expect(() => decodeProtobuf(cut.subarray(0, -2))).toThrow(
-      'the protobuf body can not be read: unexpected end of a field',
+      'the protobuf body cannot be read: unexpected end of a field',
     );
   });
 });

@@ -1,8 +1,8 @@
 /** What JSON Schema can not say of a structural schema: items of sets and maps are unique, embedded objects are objects. */
+import { jsonEqual } from '@tidegate/kube';
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { isDNS1035Label } from '../resources/validation/names.ts';
 import { itemKey, itemKeyValues, oldField, oldItems } from './correlate.ts';
-import { deepEqual } from './equal.ts';
 import { childSchema } from './prune.ts';
 import type { Schema } from './types.ts';
 
@@ -14,7 +14,7 @@ export function validateListsAndResources(value: unknown, schema: Schema, old?: 
 }
 
 function walk(value: unknown, schema: Schema, path: string, old: unknown): FieldError[] {
-  if (old !== undefined && deepEqual(value, old)) return [];
+  if (old !== undefined && jsonEqual(value, old)) return [];
   if (Array.isArray(value)) {
     const oldOf = oldItems(old, schema);
     const items = value.flatMap((item, index) =>

@@ -2,9 +2,9 @@
  * Checks a custom resource against its schema, in the words of the server. On an update, what did not change is not
  * checked again ("ratcheting"): a schema that became stricter must not block unrelated changes.
  */
+import { isJsonMap, jsonEqual } from '@tidegate/kube';
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { oldField, oldItems } from './correlate.ts';
-import { deepEqual } from './equal.ts';
 import { hasFormat } from './formats.ts';
 import { matches } from './regexp.ts';
 import type { Schema } from './types.ts';
@@ -14,20 +14,17 @@ export function validateSchema(value: unknown, schema: Schema, old?: unknown): F
 }
 
 function check(value: unknown, schema: Schema, path: string, old: unknown): FieldError[] {
-  if (old !== undefined && deepEqual(value, old)) return [];
+  if (old !== undefined && jsonEqual(value, old)) return [];
   const errors = [...checkType(value, schema, path), ...checkCombinations(value, schema, path)];
   if (typeof value === 'string') errors.push(...checkString(value, schema, path));
   else if (typeof value === 'number') errors.push(...checkNumber(value, schema, path));
   else if (Array.isArray(value)) errors.push(...checkArray(value, schema, path, old));
   errors.push(...checkEnum(value, schema, path));
-  if (isObject(value)) errors.push(...checkObject(value, schema, path, old));
+  if (isJsonMap(value)) errors.push(...checkObject(value, schema, path, old));
   return errors;
 }
 
 type Json = Record<string, unknown>;
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Combinations have no path of their own; the server shows that as `<nil>`. */
 const NO_PATH = '<nil>';
@@ -135,7 +132,7 @@ function checkArray(value: unknown[], schema: Schema, path: string, old: unknown
 
 function checkEnum(value: unknown, schema: Schema, path: string): FieldError[] {
   const allowed = schema.enum;
-  if (allowed === undefined || allowed.some((candidate) => deepEqual(candidate, value))) return [];
+  if (allowed === undefined || allowed.some((candidate) => jsonEqual(candidate, value))) return [];
   if (value === null && schema.nullable === true) return [];
   const names = allowed.map((v) => (typeof v === 'string' ? v : JSON.stringify(v)));
   return [fieldError.notSupported(path, value, names)];

@@ -1,4 +1,5 @@
-import { decodeObject, type KubeObject, PROTOBUF } from '@tidegate/kube';
+import type { KubeObject } from '@tidegate/kube';
+import { decodeObject, PROTOBUF } from '@tidegate/kube/protobuf';
 import { badRequest } from '@tidegate/serving';
 import { parse as parseYaml } from 'yaml';
 

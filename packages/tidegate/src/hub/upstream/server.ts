@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
-import { type Clock, type Credential, Dispatchers, type Peer, PROTOBUF } from '@tidegate/kube';
+import { type Clock, type Credential, Dispatchers, type Peer } from '@tidegate/kube';
+import { PROTOBUF } from '@tidegate/kube/protobuf';
 import type { Dispatcher } from 'undici';
 
 /** What the rest of the hub may know of an API server. */

@@ -1,5 +1,5 @@
 /** AdmissionReview: the question that a webhook is put, and its answer. */
-import type { KubeObject, Status } from '@tidegate/kube';
+import { isJsonMap, type KubeObject, type Status } from '@tidegate/kube';
 import { ApiError } from '@tidegate/serving';
 import type { AdmissionAttributes } from '../../operations/core.ts';
 import { JsonSyntaxError, parseJson } from '../../schema/json.ts';
@@ -142,7 +142,7 @@ function parseObject(text: string): Review {
     if (!(error instanceof JsonSyntaxError)) throw error;
     throw unreadable(`couldn't get version/kind; json parse error: ${error.message}`);
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  if (isJsonMap(value)) return value;
   const type = Array.isArray(value) ? 'array' : 'string';
   throw unreadable(
     `couldn't get version/kind; json parse error: json: cannot unmarshal ${type} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type KubeObject, parseApiVersion } from '@tidegate/kube';
+import { applyMergePatch } from '@tidegate/kube/patch';
 import { ApiError, invalid } from '@tidegate/serving';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decode } from '../../schema/decode.ts';
@@ -89,7 +90,7 @@ function create(
 
 function update(definition: ResourceDefinition, old: KubeObject, patch: Record<string, unknown>) {
   const { strategy } = definition;
-  const object = read(definition, merge(old, patch) as KubeObject);
+  const object = read(definition, applyMergePatch(old, patch));
   object.metadata.resourceVersion = '1';
   if (definition.subresources.status !== undefined) object.status = structuredClone(old.status);
   strategy.prepareForUpdate?.(object, old, context);
@@ -100,17 +101,6 @@ function update(definition: ResourceDefinition, old: KubeObject, patch: Record<s
   ];
   if (errors.length > 0) throw invalid(definition, object.metadata.name ?? '', errors);
   return { object, warnings: strategy.warnings?.(object, old) ?? [] };
-}
-
-function merge(target: unknown, patch: unknown): unknown {
-  if (patch === null || typeof patch !== 'object' || Array.isArray(patch)) return patch;
-  const result: Record<string, unknown> =
-    typeof target === 'object' && target !== null && !Array.isArray(target) ? { ...target } : {};
-  for (const [key, value] of Object.entries(patch)) {
-    if (value === null) delete result[key];
-    else result[key] = merge(result[key], value);
-  }
-  return result;
 }
 
 function run(golden: GoldenCase): Outcome {

@@ -1,9 +1,8 @@
 /** `x-kubernetes-validations`: the rules of a schema, run on an object. */
 import { Optional } from '@marcbachmann/cel-js';
-import type { KubeObject } from '@tidegate/kube';
+import { jsonEqual, type KubeObject } from '@tidegate/kube';
 import { type FieldError, fieldError, printValue } from '@tidegate/serving';
 import { oldField, oldItems } from '../correlate.ts';
-import { deepEqual } from '../equal.ts';
 import type { Schema, ValidationRule } from '../types.ts';
 import { CompileError, compile, EvaluationError, type Program, usesOldSelf } from './compile.ts';
 import { kubernetesEnvironment } from './environment.ts';
@@ -50,7 +49,7 @@ interface Node {
 function check(node: Node): FieldError[] {
   const { value, schema, path, old } = node;
   if (value === null || value === undefined || !hasRules(schema)) return [];
-  const unchanged = node.unchanged === true || (old !== undefined && deepEqual(value, old));
+  const unchanged = node.unchanged === true || (old !== undefined && jsonEqual(value, old));
   const errors = checkOwnRules({ ...node, unchanged });
   if (Array.isArray(value)) {
     const oldOf = oldItems(old, schema);

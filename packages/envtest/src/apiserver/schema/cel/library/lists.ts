@@ -1,6 +1,7 @@
 /** Lists: sorting, sums and searching, by the rules of CEL's comparison. */
+
 import type { Environment } from '@marcbachmann/cel-js';
-import { deepEqual } from '../../equal.ts';
+import { jsonEqual } from '@tidegate/kube';
 
 type Comparable = bigint | number | string | boolean | Date;
 
@@ -13,10 +14,10 @@ export function registerLists(environment: Environment): void {
     .registerFunction('list.min(): dyn', (list: Comparable[]) => extreme(list, 'min', (a, b) => a < b))
     .registerFunction('list.max(): dyn', (list: Comparable[]) => extreme(list, 'max', (a, b) => a > b))
     .registerFunction('list.indexOf(dyn): int', (list: unknown[], wanted: unknown) =>
-      BigInt(list.findIndex((item) => deepEqual(item, wanted))),
+      BigInt(list.findIndex((item) => jsonEqual(item, wanted))),
     )
     .registerFunction('list.lastIndexOf(dyn): int', (list: unknown[], wanted: unknown) =>
-      BigInt(list.findLastIndex((item) => deepEqual(item, wanted))),
+      BigInt(list.findLastIndex((item) => jsonEqual(item, wanted))),
     )
     .registerFunction('list.slice(int, int): list<dyn>', (list: unknown[], from: bigint, to: bigint) =>
       list.slice(Number(from), Number(to)),
@@ -24,7 +25,7 @@ export function registerLists(environment: Environment): void {
     .registerFunction('list.flatten(): list<dyn>', (list: unknown[]) => list.flat())
     .registerFunction('list.reverse(): list<dyn>', (list: unknown[]) => [...list].reverse())
     .registerFunction('list.distinct(): list<dyn>', (list: unknown[]) =>
-      list.filter((item, i) => list.findIndex((other) => deepEqual(other, item)) === i),
+      list.filter((item, i) => list.findIndex((other) => jsonEqual(other, item)) === i),
     )
     .registerFunction('list.sort(): list<dyn>', (list: Comparable[]) =>
       [...list].sort((a, b) => (a < b ? -1 : 1)),
@@ -51,7 +52,7 @@ function extreme(
 class SetsNamespace {}
 
 function registerSets(environment: Environment): void {
-  const has = (list: unknown[], wanted: unknown): boolean => list.some((item) => deepEqual(item, wanted));
+  const has = (list: unknown[], wanted: unknown): boolean => list.some((item) => jsonEqual(item, wanted));
   const contains = (_: unknown, a: unknown[], b: unknown[]): boolean => b.every((item) => has(a, item));
   environment
     .registerType('kubernetes.Sets', SetsNamespace)
