@@ -26,8 +26,12 @@ for (const [path, { links, codes }] of pages) {
     if (problem !== undefined) problems.push(`${path}:${line}: ${target}: ${problem}`);
   }
   if (PATHS_NOT_CHECKED.has(path)) continue;
+  // A README of a package may name paths of that package.
   for (const { line, text } of codes)
-    if (!existsSync(join(ROOT, text)) && !MADE_BY_BUILD.test(text))
+    if (
+      ![ROOT, join(ROOT, dirname(path))].some((base) => existsSync(join(base, text))) &&
+      !MADE_BY_BUILD.test(text)
+    )
       problems.push(`${path}:${line}: ${text}: no such file in the repository`);
 }
 for (const problem of problems) console.error(problem);
