@@ -1,5 +1,6 @@
 /** What every data plane does alike. Each topic is a function over how a driver is made. */
 import type { MakeDriver } from '../support/world.ts';
+import { answers } from './answers.ts';
 import { changes } from './changes.ts';
 import { ending } from './ending.ts';
 import { forwarding } from './forwarding.ts';
@@ -11,6 +12,6 @@ import { streams } from './streams.ts';
 import { tls } from './tls.ts';
 
 export function behaviour(make: MakeDriver): void {
-  for (const topic of [routing, forwarding, tls, limits, streams, http2, changes, observed, ending])
+  for (const topic of [routing, answers, forwarding, tls, limits, streams, http2, changes, observed, ending])
     topic(make);
 }

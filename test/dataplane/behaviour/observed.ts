@@ -1,4 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  DURATION_BUCKETS_SECONDS,
+  TRAFFIC_METRICS,
+} from '../../../packages/tidegate/src/dataplane/traffic-metrics.ts';
 import { freePort } from '../support/backend.ts';
 import { host, upstream } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
@@ -37,6 +41,16 @@ export function observed(make: MakeDriver): void {
       expect(samples(text, 'tidegate_router_upstream_errors_total')).toEqual({
         'class="gold",host="gone.io",kind="connect",service="shop/gone"': 1,
       });
+    });
+
+    test('exports the metrics of the common table, all with the prefix tidegate_', async () => {
+      const text = await world.driver.metrics();
+      for (const { name, type, help } of TRAFFIC_METRICS)
+        expect(text).toContain(`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`);
+      const names = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
+      expect(names.filter((name) => !name?.startsWith('tidegate_'))).toEqual([]);
+      const bounds = [...text.matchAll(/duration_seconds_bucket\{.*le="([^"]+)"/g)].map(([, bound]) => bound);
+      expect(new Set(bounds)).toEqual(new Set([...DURATION_BUCKETS_SECONDS.map(String), '+Inf']));
     });
 
     test('a line of JSON for each request', async () => {

@@ -1,4 +1,4 @@
-/** One line of the access log, as JSON. The same of every data plane. */
+/** One line of the access log, as JSON. All data planes write the same fields. */
 export interface AccessLogEntry {
   /** RFC 3339. */
   time: string;
@@ -7,19 +7,19 @@ export interface AccessLogEntry {
   class: string;
   scheme: 'http' | 'https';
   method: string;
-  /** As the client says it. */
+  /** The Host header as the client sent it. */
   host: string;
   target: string;
-  /** `HTTP/1.1`, `HTTP/2.0`. */
+  /** For example `HTTP/1.1` or `HTTP/2.0`. */
   protocol: string;
   status: number;
-  /** Of the body that went to the client. */
+  /** The size of the response body. */
   bytes: number;
   seconds: number;
-  /** `<namespace>/<name>` of the Ingress and of the Service; empty where nothing was found. */
+  /** `<namespace>/<name>` of the Ingress and of the Service; empty if no route matched. */
   ingress: string;
   service: string;
-  /** `address:port` of those that were asked, with commas; the last one answered. */
+  /** `address:port` of each endpoint that was tried, comma-separated, in this order. */
   endpoints: string;
   userAgent: string;
 }

@@ -8,25 +8,25 @@ import { defaultCertificate } from './default-certificate.ts';
 const YEAR_MS = 365 * 24 * 3_600_000;
 const NOW = Date.UTC(2030, 0, 1);
 
-describe('the certificate for who asks for no known host', () => {
+describe('the default certificate', () => {
   let directory: string;
   beforeEach(() => {
     directory = mkdtempSync(join(tmpdir(), 'tidegate-'));
   });
   afterEach(() => rmSync(directory, { recursive: true }));
 
-  it('is made once, kept, and read by nobody else', () => {
+  it('is created once, stored, and readable by this user only', () => {
     const made = defaultCertificate(directory, NOW);
     expect(defaultCertificate(directory, NOW + YEAR_MS)).toEqual(made);
     expect(statSync(made.path).mode & 0o777).toBe(0o600);
   });
 
-  it('is made again before it ends', () => {
+  it('is renewed before it expires', () => {
     const made = defaultCertificate(directory, NOW);
     expect(defaultCertificate(directory, NOW + 10 * YEAR_MS).certificate).not.toBe(made.certificate);
   });
 
-  it('is made again when the file holds something else', () => {
+  it('is created again if the file holds something else', () => {
     const { path } = defaultCertificate(directory, NOW);
     for (const wrong of ['', 'no certificate', '-----BEGIN PRIVATE KEY-----']) {
       writeFileSync(path, wrong);

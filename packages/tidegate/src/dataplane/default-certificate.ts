@@ -7,7 +7,7 @@ import { issueCertificate, type KeyPair, selfSignedCa } from '@tidegate/kube';
 const DAY_MS = 24 * 3_600_000;
 const LIFE_MS = 3650 * DAY_MS;
 const RENEW_MS = 30 * DAY_MS;
-/** Nobody's name: whoever checks it is told that there is nothing here for him. */
+/** A name below `.invalid` (RFC 2606): no client asks for it, and error messages of clients show where it comes from. */
 const NAME = 'default-certificate.tidegate.invalid';
 
 export interface DefaultCertificate extends KeyPair {
@@ -16,8 +16,8 @@ export interface DefaultCertificate extends KeyPair {
 }
 
 /**
- * What clients are shown that ask for a host without a certificate, when no Ingress says otherwise. Made once and kept,
- * so that a client that was told to trust it goes on to.
+ * The certificate for hosts without one of their own, if no Ingress provides a default. It is created once and stored, so
+ * that a client that was configured to trust it keeps working after a restart.
  */
 export function defaultCertificate(directory: string, now = Date.now()): DefaultCertificate {
   const path = join(directory, 'default-certificate.pem');
@@ -28,7 +28,7 @@ export function defaultCertificate(directory: string, now = Date.now()): Default
   return { ...made, path };
 }
 
-/** Undefined when there is none, or not one that can be used: then another is made. */
+/** Undefined if there is no file, or no usable certificate in it; a new one is created then. */
 function read(path: string): KeyPair | undefined {
   let text: string;
   try {
@@ -52,7 +52,7 @@ function belongTogether({ certificate, key }: KeyPair): boolean {
 
 const endOf = ({ certificate }: KeyPair): number => Date.parse(new X509Certificate(certificate).validTo);
 
-/** Signed by an authority whose key is forgotten at once: as good as self-signed, and no authority itself. */
+/** Signed by a CA whose key is discarded at once. It is as trustworthy as a self-signed one, but is not a CA itself. */
 function make(now: number): KeyPair {
   const validity = { notBefore: new Date(now - DAY_MS), notAfter: new Date(now + LIFE_MS) };
   const subject = { commonName: NAME, organizations: [] };

@@ -1,21 +1,22 @@
 import type { Delta } from '../ingress/model.ts';
 
-/** What carries the bytes. One agent holds one driver, and tells it of every change in order. */
+/** The interface of a data plane. An agent has one driver, and applies all changes to it in order. */
 export interface Driver {
   /**
-   * Resolves when it listens. Whoever asks is answered by the first delta, which is a whole, from the first request on;
-   * while there is none every answer is 503. Rejects with CapacityError when it does not fit: then it has not started.
+   * Resolves when the data plane listens. `first` is a full state, and is served from the first request on; without it,
+   * every response is 503. Rejects with CapacityError if `first` does not fit: the data plane has not started then.
    */
   start(first?: Delta): Promise<Listening>;
   /**
-   * Resolves when every worker goes by it. Rejects with NeedsFullState when `from` is not what it has, and with
-   * CapacityError when it does not fit: then it goes on with what it had.
+   * Resolves when every worker has applied the delta: no later request is served with an older generation. Rejects with
+   * NeedsFullState if `from` is not the current generation, and with CapacityError if the delta does not fit. After a
+   * rejection the data plane continues with the table it had.
    */
   apply(delta: Delta): Promise<void>;
   health(): { ready: boolean; reasons: string[] };
-  /** In the text format of Prometheus. */
+  /** In the text format of Prometheus. Names, labels and help are in `traffic-metrics.ts`. */
   metrics(): Promise<string>;
-  /** Takes no new connections, and lets requests end for so long. */
+  /** Accepts no new connections, and waits up to `ms` for requests to end. */
   drain(ms: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -25,25 +26,25 @@ export interface Listening {
   https: number;
 }
 
-/** It has lost its place, as after a restart: send everything. */
+/** The data plane does not have the generation that a delta starts from, for example after a restart. Send a full state. */
 export class NeedsFullState extends Error {
   override readonly name = 'NeedsFullState';
 }
 
-/** There is no room for it. Nothing of the delta is served. */
+/** The memory of the data plane is full. No part of the delta is served. */
 export class CapacityError extends Error {
   override readonly name = 'CapacityError';
 }
 
-/** What a driver is told once, at its start. */
+/** Options that do not change while the data plane runs. */
 export interface DriverOptions {
   address: string;
-  /** Zero takes any free one. */
+  /** Zero chooses a free port. */
   httpPort: number;
   httpsPort: number;
-  /** Where it may keep what it needs, snapshots among it. */
+  /** For files that the data plane keeps, for example its default certificate. */
   directory: string;
-  /** For metrics and headers. */
+  /** For metrics and the access log. */
   className: string;
   defaults: { connectTimeoutMs: number; readTimeoutMs: number; maxBodyBytes: number };
 }

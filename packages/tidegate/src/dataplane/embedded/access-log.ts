@@ -3,20 +3,20 @@ import type { Logger } from '@tidegate/kube';
 import type { AccessLogEntry } from '../access-log.ts';
 import type { Exchange } from './exchange.ts';
 
-/** What waits for a disk that does not keep up. Beyond it lines are lost: requests do not wait for their log. */
-const MOST_WAITING_BYTES = 16 * 1024 * 1024;
+/** The limit of lines that wait for a slow disk. Beyond it lines are dropped: a request never waits for the log. */
+const MAX_BUFFERED_BYTES = 16 * 1024 * 1024;
 
-/** Appends to a file, one line for each request. */
+/** Appends one line per request to a file. */
 export class AccessLog {
   readonly #stream: WriteStream;
 
   constructor(path: string, log: Logger) {
     this.#stream = createWriteStream(path, { flags: 'a', mode: 0o600 });
-    this.#stream.on('error', (error) => log.error({ err: error, path }, 'the access log can not be written'));
+    this.#stream.on('error', (error) => log.error({ err: error, path }, 'cannot write the access log'));
   }
 
   write(entry: AccessLogEntry): void {
-    if (this.#stream.writableLength < MOST_WAITING_BYTES) this.#stream.write(`${JSON.stringify(entry)}\n`);
+    if (this.#stream.writableLength < MAX_BUFFERED_BYTES) this.#stream.write(`${JSON.stringify(entry)}\n`);
   }
 
   async close(): Promise<void> {

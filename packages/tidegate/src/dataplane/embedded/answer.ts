@@ -1,33 +1,30 @@
+import { STATUS_CODES } from 'node:http';
+import { ANSWER_HEADERS, answerBody } from '../answers.ts';
 import type { Exchange } from './exchange.ts';
-import { type FlatHeaders, SERVER, toObject } from './headers.ts';
+import { type FlatHeaders, toLines, toObject } from './headers.ts';
 
-const TEXTS: Record<number, string> = {
-  400: 'bad request',
-  404: 'not found',
-  405: 'method not allowed',
-  408: 'request timeout',
-  413: 'request body too large',
-  500: 'internal server error',
-  501: 'not implemented',
-  502: 'bad gateway',
-  503: 'service unavailable',
-  504: 'gateway timeout',
-  505: 'HTTP version not supported',
-};
-
-/** An answer of our own. It names nothing of what is behind. */
+/** Sends a response that does not come from an endpoint; see `answers.ts`. */
 export function answer(exchange: Exchange, status: number, more: FlatHeaders = []): void {
-  const text = `${TEXTS[status] ?? ''}\n`;
-  writeHead(exchange, status, [
-    ...['Content-Type', 'text/plain; charset=utf-8', 'Content-Length', String(text.length)],
-    ...['Server', SERVER, 'X-Content-Type-Options', 'nosniff'],
-    ...more,
-  ]);
+  const text = answerBody(status);
+  writeHead(exchange, status, [...answerHeaders(text), ...more]);
   exchange.sentBytes += text.length;
   exchange.response.end(exchange.method === 'HEAD' ? '' : text);
 }
 
-/** The two kinds of responses have no signature in common. */
+/** The same response as bytes, for a connection on which Node.js provides no response object. It closes the connection. */
+export function rawAnswer(status: number): string {
+  const text = answerBody(status);
+  const headers = toLines([...answerHeaders(text), 'Connection', 'close']);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headers}\r\n${text}`;
+}
+
+const answerHeaders = (text: string): FlatHeaders => [
+  ...Object.entries(ANSWER_HEADERS).flat(),
+  'Content-Length',
+  String(text.length),
+];
+
+/** The responses of HTTP/1.1 and HTTP/2 have different signatures. */
 export function writeHead(exchange: Exchange, status: number, headers: FlatHeaders): void {
   const { response } = exchange;
   exchange.status = status;
@@ -35,12 +32,12 @@ export function writeHead(exchange: Exchange, status: number, headers: FlatHeade
   else response.writeHead(status, headers);
 }
 
-/** HTTP/2 sends it without being told. */
+/** Sends the headers before the body arrives. Node.js does this for HTTP/2 by itself. */
 export function flushHead({ response, sentBytes }: Exchange): void {
   if (sentBytes === 0 && !response.writableEnded && !('stream' in response)) response.flushHeaders();
 }
 
-/** The client has to see that it is not all. */
+/** Ends the response in a way that tells the client that it is incomplete. */
 export function breakOff({ response }: Exchange): void {
   if ('stream' in response) response.stream.close(INTERNAL_ERROR);
   else response.destroy();

@@ -1,21 +1,19 @@
 import type { Readable } from 'node:stream';
+import { CLIENT_STALL_MS } from '../limits.ts';
 
-/** The client sends more than the route takes. */
+/** The request body is larger than the route allows. */
 export class BodyTooLarge extends Error {
   override readonly name = 'BodyTooLarge';
 }
 
-/** The client has stopped in the middle. */
+/** The client stopped sending in the middle of the body. */
 export class BodyTooSlow extends Error {
   override readonly name = 'BodyTooSlow';
 }
 
-/** How long a client may pause within its request. */
-const PATIENCE_MS = 60_000;
-
 /**
- * The body of a request, for whoever reads it first: while nobody has begun, another endpoint can have it. Not longer
- * than `limit`, where zero is no limit.
+ * The body of a request. It can be read once. Until reading has begun, the request can still go to another endpoint.
+ * A `limit` of zero means no limit.
  */
 export class RequestBody {
   readonly #source: Readable;
@@ -31,16 +29,16 @@ export class RequestBody {
     this.begun = true;
     let bytes = 0;
     const source = this.#source;
-    const giveUp = (): void => void source.destroy(new BodyTooSlow('the client has stopped sending'));
-    let timer = setTimeout(giveUp, PATIENCE_MS);
+    const giveUp = (): void => void source.destroy(new BodyTooSlow('the client stopped sending'));
+    let timer = setTimeout(giveUp, CLIENT_STALL_MS);
     try {
       for await (const chunk of source.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-        // An endpoint that takes its time is not the client's fault.
+        // The timer measures the client only: it does not run while the endpoint takes the chunk.
         clearTimeout(timer);
         bytes += chunk.length;
         if (this.#limit > 0 && bytes > this.#limit) throw new BodyTooLarge(`more than ${this.#limit} bytes`);
         yield chunk;
-        timer = setTimeout(giveUp, PATIENCE_MS);
+        timer = setTimeout(giveUp, CLIENT_STALL_MS);
       }
     } finally {
       clearTimeout(timer);

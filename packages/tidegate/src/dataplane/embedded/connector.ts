@@ -1,14 +1,15 @@
 import type { RequestBody } from './body.ts';
 import type { Exchange } from './exchange.ts';
 
-/** The ways to one endpoint, its connections are kept for the next request. */
+/** Sends requests to one endpoint, and keeps its connections for further requests. */
 export interface Connector {
   /**
-   * Resolves when the client has the whole answer, or is gone. Rejects with UpstreamFailure, or with what is wrong
-   * with the body, when nothing was said to the client yet. `onHead` hears that the endpoint answers.
+   * Resolves when the client has received the whole response, or has closed the connection. Rejects with UpstreamFailure,
+   * BodyTooLarge or BodyTooSlow, but only while no part of a response has been sent to the client. Calls `onHead` when the
+   * endpoint answers.
    */
   send(exchange: Exchange, call: Call): Promise<void>;
-  /** Lets what goes on end. */
+  /** Closes the connections after their current requests. */
   close(): Promise<void>;
   destroy(): Promise<void>;
 }

@@ -11,7 +11,7 @@ import { Traffic } from './traffic.ts';
 import { Upstreams } from './upstreams.ts';
 
 export interface EmbeddedOptions extends DriverOptions {
-  /** A file to write a line of JSON for each request to. Default: none. */
+  /** The file for the access log. Default: no access log. */
   accessLog?: string;
 }
 
@@ -20,6 +20,7 @@ interface Dependencies {
   random?: () => number;
 }
 
+/** The data plane in the agent's own process. */
 export class EmbeddedDriver implements Driver {
   readonly #options: EmbeddedOptions;
   readonly #log: Logger;
@@ -31,7 +32,7 @@ export class EmbeddedDriver implements Driver {
   #table: RouteTable = EMPTY_TABLE;
   #listeners: Listeners | undefined;
   #ownCertificate: KeyPair | undefined;
-  /** To clients that say no name, for whom Node does not ask. */
+  /** The certificate for clients that send no server name: Node.js does not call SNICallback for them. */
   #shown: KeyPair | undefined;
   #state: 'new' | 'listening' | 'draining' | 'closed' = 'new';
 
@@ -39,7 +40,7 @@ export class EmbeddedDriver implements Driver {
     this.#options = options;
     this.#log = log;
     this.#upstreams = new Upstreams(random, (error) =>
-      log.warn({ err: error }, 'connections did not end well'),
+      log.warn({ err: error }, 'failed to close the connections of an endpoint'),
     );
     this.#contexts = new SecureContexts(log);
     const { accessLog, defaults } = options;
@@ -80,8 +81,8 @@ export class EmbeddedDriver implements Driver {
 
   health(): { ready: boolean; reasons: string[] } {
     const reasons: string[] = [];
-    if (this.#state !== 'listening') reasons.push(`The data plane is ${this.#state}.`);
-    if (this.#table.generation === 0) reasons.push('No routes have come yet.');
+    if (this.#state !== 'listening') reasons.push(`the data plane is ${this.#state}`);
+    if (this.#table.generation === 0) reasons.push('no routes have been received yet');
     return { ready: reasons.length === 0, reasons };
   }
 
@@ -108,7 +109,7 @@ export class EmbeddedDriver implements Driver {
     try {
       this.#listeners?.setDefault(wanted);
     } catch (error) {
-      this.#log.warn({ err: error }, 'the default certificate can not be used; the one before is shown');
+      this.#log.warn({ err: error }, 'cannot use the default certificate; keeping the previous one');
     }
   }
 }

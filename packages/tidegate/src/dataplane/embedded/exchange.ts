@@ -6,33 +6,33 @@ import type { HostRoutes, RouteAction, Upstream } from '../../ingress/model.ts';
 export type ClientRequest = IncomingMessage | Http2ServerRequest;
 export type ClientResponse = ServerResponse | Http2ServerResponse;
 
-/** A client that wants its connection to become something else, with what it has sent behind its request. */
+/** A request to switch protocols, with the bytes that the client sent after its headers. */
 export interface Upgrade {
   readonly protocol: string;
   readonly head: Buffer;
 }
 
-/** One request of a client, and what becomes of it. */
+/** One request of a client, with its response and what is recorded about it. */
 export class Exchange {
   readonly request: ClientRequest;
   readonly response: ClientResponse;
   readonly upgrade: Upgrade | undefined;
   readonly secure: boolean;
   readonly port: number;
-  /** As it came; undefined when there is none. */
+  /** As the client sent it; undefined if it sent none. */
   readonly host: string | undefined;
   readonly target: string;
   readonly method: string;
   readonly client: string;
   readonly id: string;
   readonly began = performance.now();
-  /** What it was found to be, for the log. */
+  /** The route that matched, for metrics and log. */
   matched: { host: HostRoutes; action: RouteAction } | undefined;
   upstream: Upstream | undefined;
-  /** Those that were tried, the last one answered. */
+  /** The endpoints that were tried, in this order. */
   readonly endpoints: string[] = [];
   sentBytes = 0;
-  /** What the client was told. 499 as in nginx: it did not wait for it. */
+  /** The status of the response. 499, as in nginx: the client closed the connection before it got one. */
   status = 499;
 
   constructor(
@@ -45,21 +45,21 @@ export class Exchange {
     this.secure = secure;
     this.port = port;
     this.upgrade = upgrade;
-    this.host = saidHost(request);
+    this.host = hostHeader(request);
     this.target = request.url ?? '';
     this.method = request.method ?? 'GET';
     this.client = request.socket?.remoteAddress ?? '';
     this.id = requestId(request.headers['x-request-id']);
   }
 
-  /** The client does not wait for an answer any more. */
+  /** Whether the client has closed the connection or the stream. */
   get gone(): boolean {
     const { response } = this;
     if ('stream' in response) return response.stream.destroyed;
     return response.destroyed || response.socket?.destroyed === true;
   }
 
-  /** Something follows the head of the request. */
+  /** Whether a body follows the headers of the request. */
   get hasBody(): boolean {
     const { request } = this;
     if ('stream' in request) return !request.stream.endAfterHeaders;
@@ -70,22 +70,25 @@ export class Exchange {
   }
 }
 
-/** Whoever says two hosts means to be read differently by two readers, and an empty one is none: both are refused. */
-function saidHost(request: ClientRequest): string | undefined {
+/**
+ * A request with two different hosts could be routed by one and served by the other, so it is rejected. An empty host is
+ * rejected too. Both are replaced by a name that is never valid.
+ */
+function hostHeader(request: ClientRequest): string | undefined {
   if ('stream' in request) {
     const { host, ':authority': authority } = request.headers;
     return authority !== undefined && host !== undefined && host !== authority
-      ? NO_HOST
+      ? INVALID_HOST
       : (authority ?? host);
   }
   const all = request.headersDistinct.host ?? [];
-  return all.length > 1 || all[0] === '' ? NO_HOST : all[0];
+  return all.length > 1 || all[0] === '' ? INVALID_HOST : all[0];
 }
 
-const NO_HOST = ',';
+const INVALID_HOST = ',';
 
 const TOKEN = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** A client may bring its own, if it is nothing but a name. */
+/** A client may set its own request ID, if it has harmless characters only. */
 const requestId = (said: string | string[] | undefined): string =>
   typeof said === 'string' && TOKEN.test(said) ? said : randomUUID().replaceAll('-', '');

@@ -1,8 +1,8 @@
-/** An endpoint gave no answer, or not a whole one. */
+/** An endpoint did not answer, or not completely. */
 export class UpstreamFailure extends Error {
   override readonly name = 'UpstreamFailure';
   readonly kind: 'connect' | 'timeout' | 'broken';
-  /** It may have seen the request. */
+  /** Whether the endpoint may have received the request. */
   readonly sent: boolean;
 
   constructor(kind: UpstreamFailure['kind'], sent: boolean, cause: unknown) {
@@ -12,9 +12,9 @@ export class UpstreamFailure extends Error {
   }
 }
 
-/** Sent twice, they do what they do once. RFC 9110, 9.2.2. */
+/** Idempotent methods (RFC 9110, section 9.2.2): sending them twice has the same effect as sending them once. */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'TRACE']);
 
-/** Nothing was said to the client yet. May somebody else be asked? */
+/** Whether the request may be sent to another endpoint, given that the client has received nothing yet. */
 export const mayBeSentAgain = (method: string, failure: UpstreamFailure, bodyBegun: boolean): boolean =>
   !bodyBegun && (!failure.sent || IDEMPOTENT.has(method));

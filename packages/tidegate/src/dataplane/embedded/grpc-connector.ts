@@ -8,7 +8,7 @@ import { UpstreamFailure } from './failure.ts';
 import { type FlatHeaders, requestHeaders, responseHeaders, toObject } from './headers.ts';
 import { writeWithPatience } from './patience.ts';
 
-/** HTTP/2 without TLS to an endpoint: one connection that all requests share. */
+/** Sends requests to an endpoint over HTTP/2 without TLS. All requests share one connection. */
 export class GrpcConnector implements Connector {
   readonly #url: string;
   readonly #connectTimeoutMs: number;
@@ -41,13 +41,13 @@ export class GrpcConnector implements Connector {
     this.#session?.destroy();
   }
 
-  /** One that is ending takes no more requests, and the next one gets another. */
+  /** A connection that is closing accepts no more requests: the next request opens a new one. */
   #connected(): ClientHttp2Session {
     if (this.#session !== undefined && !this.#session.closed && !this.#session.destroyed)
       return this.#session;
     const session = connect(this.#url);
     const giveUp = setTimeout(
-      () => session.destroy(new ConnectTimeout('no connection')),
+      () => session.destroy(new ConnectTimeout('connect timeout')),
       this.#connectTimeoutMs,
     );
     session.once('connect', () => {
@@ -55,7 +55,7 @@ export class GrpcConnector implements Connector {
       this.#established.add(session);
     });
     session.once('close', () => clearTimeout(giveUp));
-    // Each of its streams hears of it too, and tells.
+    // Each stream of the connection gets the error too, and reports it.
     session.on('error', () => {});
     session.on('goaway', () => session.close());
     this.#session = session;
@@ -105,8 +105,8 @@ class Relay {
     const onGone = (): void => stream.close(constants.NGHTTP2_CANCEL);
     response.once('close', onGone);
     stream.setTimeout(readTimeoutMs, () => {
-      stream.destroy(new ReadTimeout('no answer'));
-      // Perhaps there is nobody at its other end any more.
+      stream.destroy(new ReadTimeout('read timeout'));
+      // The endpoint may be gone without having closed the connection: further requests use a new one.
       this.#connection.session.close();
     });
     stream.once('response', (_headers: unknown, _flags: unknown, raw: FlatHeaders) =>
@@ -127,7 +127,7 @@ class Relay {
     if (body !== undefined) this.#whenEstablished(() => this.#pump(body.read(), stream));
   }
 
-  /** Until then the body is nobody's, and another endpoint can have it. */
+  /** Reads no body before the connection exists: until then the request can still go to another endpoint. */
   #whenEstablished(then: () => void): void {
     const { session, isEstablished } = this.#connection;
     if (isEstablished()) then();
@@ -173,7 +173,7 @@ class Relay {
     }
   }
 
-  /** It has said all; what the client still sends is of no use to it any more. A reset ends in the same way. */
+  /** The endpoint has sent its whole response, and needs no more of the request. A reset ends the stream in the same way. */
   #onEnd(stream: ClientHttp2Stream): void {
     if (!this.#answering || stream.rstCode !== constants.NGHTTP2_NO_ERROR) return;
     this.#finished = true;
@@ -189,7 +189,7 @@ class Relay {
   }
 
   #why(): Error {
-    const error = this.#failure ?? new Error('the endpoint gave no answer');
+    const error = this.#failure ?? new Error('the endpoint did not answer');
     if (error instanceof BodyTooLarge || error instanceof BodyTooSlow) return error;
     const timedOut = error instanceof ReadTimeout || error instanceof ConnectTimeout;
     const sent = this.#connection.isEstablished();

@@ -2,6 +2,7 @@ import type { Logger } from '@tidegate/kube';
 import { match, type RouteTable } from '../../ingress/match/index.ts';
 import type { RouteAction } from '../../ingress/model.ts';
 import type { DriverOptions } from '../driver.ts';
+import { MAX_TRIES } from '../limits.ts';
 import { answer, breakOff } from './answer.ts';
 import { BodyTooLarge, BodyTooSlow, RequestBody } from './body.ts';
 import type { Exchange } from './exchange.ts';
@@ -11,16 +12,14 @@ import { refusalOf } from './refusal.ts';
 import type { Traffic } from './traffic.ts';
 import type { Upstreams } from './upstreams.ts';
 
-/** More endpoints than these are not asked for one request: what they all refuse is at fault itself. */
-const MOST_TRIES = 3;
-
+/** What a route sets for each attempt. */
 interface Terms {
   readonly body: RequestBody | undefined;
   readonly connectTimeoutMs: number;
   readonly readTimeoutMs: number;
 }
 
-/** What is done with each request. */
+/** Handles each request: routes it, and forwards it to an endpoint. */
 export class Handler {
   readonly #table: () => RouteTable;
   readonly #upstreams: Upstreams;
@@ -42,11 +41,11 @@ export class Handler {
 
   handle(exchange: Exchange): void {
     exchange.response.once('close', () => this.#traffic.ended(exchange));
-    // A client that goes away is no news; without a listener it would end the program.
+    // Clients may disconnect at any time. Without listeners, their errors would crash the program.
     exchange.request.on('error', () => {});
     exchange.response.on('error', () => {});
     this.#route(exchange).catch((error: unknown) => {
-      this.#log.error({ err: error, requestId: exchange.id }, 'a request could not be handled');
+      this.#log.error({ err: error, requestId: exchange.id }, 'failed to handle a request');
       if (exchange.response.headersSent) breakOff(exchange);
       else answer(exchange, 500);
     });
@@ -57,7 +56,7 @@ export class Handler {
     if (refusal !== undefined) return answer(exchange, refusal);
     const { host, target: path, secure, request } = exchange;
     const table = this.#table();
-    // Whether there is such a route is not known.
+    // There is no table yet: it is unknown whether the route exists, so the response cannot be 404.
     if (table.generation === 0) return answer(exchange, 503);
     const found = match(table, { host, path, headers: request.headers, secure });
     switch (found.kind) {
@@ -89,11 +88,11 @@ export class Handler {
     if (status !== undefined) answer(exchange, status);
   }
 
-  /** What to answer when nobody did. */
+  /** Resolves with the status to answer with if no endpoint answered. */
   async #tryEach(exchange: Exchange, members: Members, terms: Terms): Promise<number | undefined> {
     const tried = new Set<Member>();
     for (let status = 503; ; ) {
-      const member = tried.size < MOST_TRIES ? members.pick(tried, performance.now()) : undefined;
+      const member = tried.size < MAX_TRIES ? members.pick(tried, performance.now()) : undefined;
       if (member === undefined) return status;
       tried.add(member);
       exchange.endpoints.push(member.name);
@@ -129,7 +128,7 @@ export class Handler {
             requestId: exchange.id,
             why: error.message,
           },
-          'an endpoint gave no answer',
+          'an endpoint did not answer',
         );
       }
       return error;

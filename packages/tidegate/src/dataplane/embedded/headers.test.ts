@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { headerOf, responseHeaders, toFlat, toObject } from './headers.ts';
 
-test('what belongs to the connection stays behind', () => {
+test('drops headers that belong to the connection', () => {
   const raw = [
     ...[
       'Connection',
@@ -18,14 +18,14 @@ test('what belongs to the connection stays behind', () => {
   expect(responseHeaders(raw)).toEqual(['Server', 'tidegate', 'Content-Type', 'a/b', 'Trailer', 'X-End']);
 });
 
-test('bytes leave as they came', () => {
+test('forwards bytes unchanged', () => {
   const value = Buffer.from([0x63, 0xe9, 0xff]);
   const [, read] = toFlat([Buffer.from('X-Latin'), value]);
   expect(Buffer.from(read!, 'latin1')).toEqual(value);
   expect(toFlat(undefined)).toEqual([]);
 });
 
-test('for HTTP/2 each name comes once', () => {
+test('sends each name once over HTTP/2', () => {
   const flat = [
     'Set-Cookie',
     'a',
@@ -48,7 +48,7 @@ test('for HTTP/2 each name comes once', () => {
   ]);
 });
 
-test('values of a name that came several times are one list', () => {
+test('joins the values of a repeated header into one list', () => {
   expect(headerOf(['Connection', 'a', 'connection', 'b'], 'connection')).toBe('a, b');
   expect(headerOf([], 'connection')).toBeUndefined();
 });

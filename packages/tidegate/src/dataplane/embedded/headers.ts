@@ -1,9 +1,10 @@
+import { SERVER } from '../answers.ts';
 import type { Exchange } from './exchange.ts';
 
-/** Names and values in turn, as they came: what Node calls raw headers. */
+/** Names and values alternate, in the order in which they were received. Node.js calls them raw headers. */
 export type FlatHeaders = string[];
 
-/** They belong to one connection, and the next one has its own. RFC 9110, 7.6.1. */
+/** Headers that are valid for one connection only and are not forwarded (RFC 9110, section 7.6.1). */
 const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',
@@ -14,7 +15,7 @@ const HOP_BY_HOP = new Set([
   'http2-settings',
 ]);
 
-/** What this hop says itself. A client that says it too wants to be somebody else. `proxy` becomes HTTP_PROXY in CGI. */
+/** Headers that the router sets itself: values from clients could be forged. CGI turns `proxy` into HTTP_PROXY. */
 const REPLACED = new Set([
   'expect',
   'trailer',
@@ -29,7 +30,7 @@ const REPLACED = new Set([
   'x-request-id',
 ]);
 
-/** What goes on to an endpoint. */
+/** The headers that are sent to an endpoint. */
 export function requestHeaders(exchange: Exchange): FlatHeaders {
   const { request, host = '', client, hasBody } = exchange;
   const named = namedByConnection(request.headers.connection);
@@ -38,7 +39,7 @@ export function requestHeaders(exchange: Exchange): FlatHeaders {
   eachHeader(request.rawHeaders, (name, value, lower) => {
     if (lower.startsWith(':') || HOP_BY_HOP.has(lower) || REPLACED.has(lower) || named.has(lower)) return;
     if (lower === 'content-length' && !hasBody) return;
-    // HTTP/2 splits them, and HTTP/1.1 has but one.
+    // HTTP/2 may split the cookies into several headers; HTTP/1.1 requires a single one.
     if (lower === 'cookie') cookies.push(value);
     else result.push(name, value);
   });
@@ -51,7 +52,7 @@ export function requestHeaders(exchange: Exchange): FlatHeaders {
   return result;
 }
 
-/** What goes back to the client of an endpoint's headers. Which server runs behind us is nobody's business. */
+/** The headers of an endpoint that are sent to the client. They do not reveal which server runs behind the router. */
 export function responseHeaders(raw: FlatHeaders): FlatHeaders {
   const result: FlatHeaders = ['Server', SERVER];
   const named = namedByConnection(headerOf(raw, 'connection'));
@@ -61,21 +62,19 @@ export function responseHeaders(raw: FlatHeaders): FlatHeaders {
   return result;
 }
 
-export const SERVER = 'tidegate';
-
-/** For HTTP/2: names in lower case, each once. */
+/** For HTTP/2, which requires names in lower case. */
 export function toObject(flat: FlatHeaders): Record<string, string | string[]> {
   const result: Record<string, string | string[]> = Object.create(null);
   eachHeader(flat, (_, value, lower) => {
     const before = result[lower];
     if (before === undefined) result[lower] = value;
-    else if (!SAID_ONCE.has(lower)) result[lower] = [before, value].flat();
+    else if (!SINGLE.has(lower)) result[lower] = [before, value].flat();
   });
   return result;
 }
 
-/** Where HTTP/1.1 servers say them twice, the first counts: Node's HTTP/2 throws. */
-const SAID_ONCE = new Set([
+/** Node.js refuses to send these twice over HTTP/2. If an HTTP/1.1 server does, the first value is used. */
+const SINGLE = new Set([
   ...['access-control-allow-credentials', 'access-control-max-age', 'access-control-request-method', 'age'],
   ...['authorization', 'content-encoding', 'content-language', 'content-length', 'content-location'],
   ...['content-md5', 'content-range', 'content-type', 'date', 'dnt', 'etag', 'expires', 'from', 'host'],
@@ -84,7 +83,7 @@ const SAID_ONCE = new Set([
   ...['upgrade-insecure-requests', 'user-agent', 'x-content-type-options'],
 ]);
 
-/** Bytes are characters in the headers of HTTP/1.1, and leave as they came. */
+/** Decodes header bytes one to one, so that they leave as they arrived. */
 export const toFlat = (raw: unknown): FlatHeaders =>
   Array.isArray(raw) ? raw.map((each: Buffer | string) => each.toString('latin1')) : [];
 
@@ -93,6 +92,13 @@ function eachHeader(flat: FlatHeaders, take: (name: string, value: string, lower
     const name = flat[at]!;
     take(name, flat[at + 1]!, name.toLowerCase());
   }
+}
+
+/** For HTTP/1.1, as the lines of a message head. */
+export function toLines(flat: FlatHeaders): string {
+  let lines = '';
+  for (let at = 0; at + 1 < flat.length; at += 2) lines += `${flat[at]}: ${flat[at + 1]}\r\n`;
+  return lines;
 }
 
 export function headerOf(flat: FlatHeaders, wanted: string): string | undefined {

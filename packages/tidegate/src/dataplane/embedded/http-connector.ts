@@ -11,10 +11,10 @@ import { headerOf, requestHeaders, responseHeaders, toFlat } from './headers.ts'
 import { writeWithPatience } from './patience.ts';
 import { switchProtocols } from './tunnel.ts';
 
-/** HTTP/1.1 to an endpoint, plain or by TLS. */
+/** Sends requests to an endpoint over HTTP/1.1, with or without TLS. */
 export class HttpConnector implements Connector {
   readonly #connections: Connections;
-  /** Of backends nobody knows more than the address: whether a certificate is theirs can not be told. */
+  /** The name for SNI. The certificate is not verified: only the address of an endpoint is known, not its name. */
   readonly #servername: string | undefined;
 
   constructor({ address, port }: Endpoint, upstream: Upstream, connectTimeoutMs: number) {
@@ -58,7 +58,7 @@ export class HttpConnector implements Connector {
 
 type Controller = Dispatcher.DispatchController;
 
-/** Passes on to the client what comes from the endpoint, at the pace of the slower one. */
+/** Forwards the response of the endpoint to the client, at the pace of the slower side. */
 class Relay implements Dispatcher.DispatchHandler {
   readonly #exchange: Exchange;
   readonly #call: Call;
@@ -76,7 +76,7 @@ class Relay implements Dispatcher.DispatchHandler {
   }
 
   readonly #onClose = (): void => {
-    this.#controller?.abort(new Error('the client is gone'));
+    this.#controller?.abort(new Error('the client closed the connection'));
   };
 
   onRequestStart(controller: Controller): void {
@@ -100,7 +100,7 @@ class Relay implements Dispatcher.DispatchHandler {
     this.#call.onHead();
     writeHead(this.#exchange, status, responseHeaders(toFlat(controller.rawHeaders)));
     this.#answering = true;
-    // What has come together leaves together; a body that comes later is not waited for.
+    // If the body arrived with the headers, both are sent together. Otherwise the headers do not wait for the body.
     process.nextTick(() => flushHead(this.#exchange));
   }
 

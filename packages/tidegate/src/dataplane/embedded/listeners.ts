@@ -19,21 +19,16 @@ import type { Duplex } from 'node:stream';
 import type { SecureContext } from 'node:tls';
 import type { KeyPair } from '@tidegate/kube';
 import type { Listening } from '../driver.ts';
-import { answer } from './answer.ts';
+import { CLIENT_HEADERS_MS, CLIENT_IDLE_MS, HEADER_BUFFERS } from '../limits.ts';
+import { answer, rawAnswer } from './answer.ts';
 import { type ClientRequest, type ClientResponse, Exchange } from './exchange.ts';
 
-/** As long as nginx keeps connections of clients that nobody uses. */
-const KEEP_ALIVE_MS = 75_000;
-/** How long a client may take to say what it wants. */
-const HEADERS_MS = 60_000;
-const MAX_HEADER_BYTES = 32 * 1024;
-/** Before a client has sent that much, it need not wait for us. */
+const MAX_HEADER_BYTES = HEADER_BUFFERS.count * HEADER_BUFFERS.bytes;
+/** How much a client of HTTP/2 may send before it waits for an acknowledgement. */
 const WINDOW_BYTES = 1024 * 1024;
 
-/** Other protocols could carry requests past the routes. */
+/** The only protocol to switch to: over another one, a client could send requests that bypass the routes. */
 const WEBSOCKET = /^websocket$/i;
-
-const NO_CONNECT = 'HTTP/1.1 405 Method Not Allowed\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
 
 export interface ListenerOptions {
   address: string;
@@ -44,7 +39,13 @@ export interface ListenerOptions {
   handle: (exchange: Exchange) => void;
 }
 
-/** Both ports, with all connections to them. */
+/** Statuses for error codes of the HTTP parser of Node.js, where it is not 400. */
+const PARSER_STATUSES: Readonly<Record<string, number>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+  HPE_INVALID_VERSION: 505,
+};
+
+/** The HTTP and HTTPS ports, with all their connections. */
 export class Listeners {
   readonly #options: ListenerOptions;
   readonly #http: Server;
@@ -52,26 +53,30 @@ export class Listeners {
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Set<Http2Session>();
   readonly #open = new Set<Exchange>();
+  /** The request in progress on a connection of HTTP/1.1. */
+  readonly #current = new WeakMap<Socket, Exchange>();
   #draining = false;
   #onIdle: (() => void) | undefined;
 
   constructor(options: ListenerOptions) {
     this.#options = options;
-    this.#http = createServer({ maxHeaderSize: MAX_HEADER_BYTES });
-    const secure: SecureServerOptions & Pick<ServerOptions, 'maxHeaderSize'> = {
+    // Node.js would answer a request without a Host header itself, with another text: `refusal.ts` does it.
+    this.#http = createServer({ maxHeaderSize: MAX_HEADER_BYTES, requireHostHeader: false });
+    const secure: SecureServerOptions & Pick<ServerOptions, 'maxHeaderSize' | 'requireHostHeader'> = {
       allowHTTP1: true,
       cert: options.defaultCertificate.certificate,
       key: options.defaultCertificate.key,
       settings: { initialWindowSize: WINDOW_BYTES },
       SNICallback: (name, done) => done(null, options.contextFor(name)),
       maxHeaderSize: MAX_HEADER_BYTES,
+      requireHostHeader: false,
     };
     this.#https = createSecureServer(secure);
     this.#serve(this.#http, false);
     this.#serve(this.#https, true);
     this.#https.on('session', (session: Http2Session) => {
       session.setLocalWindowSize(WINDOW_BYTES);
-      session.setTimeout(KEEP_ALIVE_MS, () => session.close());
+      session.setTimeout(CLIENT_IDLE_MS, () => session.close());
       this.#sessions.add(session);
       session.once('close', () => this.#sessions.delete(session));
     });
@@ -89,12 +94,12 @@ export class Listeners {
     return { http: portOf(this.#http), https: portOf(this.#https) };
   }
 
-  /** For clients that say no name. Throws when it can not be read. */
+  /** Sets the certificate for clients that send no server name. Throws if it cannot be read. */
   setDefault({ certificate, key }: KeyPair): void {
     this.#https.setSecureContext({ cert: certificate, key });
   }
 
-  /** Takes no new connections; resolves when no request is left, or after so long. */
+  /** Accepts no new connections; resolves after the last request, or after `ms`. */
   async drain(ms: number): Promise<void> {
     this.#draining = true;
     this.#http.close();
@@ -123,9 +128,9 @@ export class Listeners {
 
   #serve(server: Server | Http2SecureServer, secure: boolean): void {
     const timeouts = server as Pick<Server, 'keepAliveTimeout' | 'headersTimeout' | 'requestTimeout'>;
-    timeouts.keepAliveTimeout = KEEP_ALIVE_MS;
-    timeouts.headersTimeout = HEADERS_MS;
-    // A body may take as long as it moves: see RequestBody.
+    timeouts.keepAliveTimeout = CLIENT_IDLE_MS;
+    timeouts.headersTimeout = CLIENT_HEADERS_MS;
+    // There is no limit for a whole body; RequestBody limits the pauses within it.
     timeouts.requestTimeout = 0;
     server.on('connection', (socket: Socket) => {
       this.#sockets.add(socket);
@@ -139,14 +144,24 @@ export class Listeners {
       if ('stream' in request) stopWhenAnswered(request);
       this.#take(new Exchange(request, response, { secure, port }));
     });
-    // Without it Node would hang up on HTTP/1.1; HTTP/2 has its answer.
+    // Without this listener Node.js closes the connection of HTTP/1.1 without a response.
     server.on('connect', (request: ClientRequest, client: Socket | Http2ServerResponse) => {
       if ('stream' in request) (client as Http2ServerResponse).writeHead(405).end();
-      else client.end(NO_CONNECT);
+      else client.end(rawAnswer(405));
     });
+    server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
+      this.#rejectUnreadable(error, socket as Socket),
+    );
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       this.#upgrade(request, socket as Socket, { secure, port, head });
     });
+  }
+
+  /** Answers a request that Node.js cannot parse, unless another response has begun on the connection. */
+  #rejectUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
+    const isAnswering = this.#current.get(socket)?.response.headersSent === true;
+    if (!socket.writable || isAnswering) socket.destroy(error);
+    else socket.end(rawAnswer(PARSER_STATUSES[error.code ?? ''] ?? 400), () => socket.destroy());
   }
 
   #upgrade(
@@ -155,7 +170,7 @@ export class Listeners {
     { secure, port, head }: { secure: boolean; port: number; head: Buffer },
   ): void {
     socket.on('error', () => {});
-    // Node's server has let go of the connection: it is closed after an answer that is no change of protocols.
+    // Node.js has detached the connection from its server. It is closed after a response other than 101.
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
     response.assignSocket(socket);
@@ -163,14 +178,15 @@ export class Listeners {
     const isWebSocket = WEBSOCKET.test(request.headers.upgrade ?? '');
     const upgrade = isWebSocket ? { protocol: 'websocket', head } : undefined;
     const exchange = new Exchange(request, response, { secure, port, upgrade });
-    // Nobody reads bodies on such a connection any more.
+    // Node.js parses no request body on such a connection.
     if (exchange.hasBody) answer(exchange, 400);
     else this.#take(exchange);
   }
 
   #take(exchange: Exchange): void {
-    const { response } = exchange;
+    const { request, response } = exchange;
     this.#open.add(exchange);
+    if (!('stream' in request)) this.#current.set(request.socket, exchange);
     if (this.#draining && !('stream' in response)) response.shouldKeepAlive = false;
     response.once('close', () => {
       this.#open.delete(exchange);
@@ -180,12 +196,12 @@ export class Listeners {
   }
 }
 
-/** A client that has its answer need not send the rest of its request. Over HTTP/1.1 Node sees to that. */
+/** After the response, the client need not send the rest of its request. For HTTP/1.1 Node.js takes care of that. */
 function stopWhenAnswered(request: Http2ServerRequest): void {
   const stop = (): void => {
     if (!request.complete) request.stream.close(constants.NGHTTP2_NO_ERROR);
   };
-  // Trailers are the last that is asked for. They have to be on their way: a reset would overtake them.
+  // Trailers are sent last. The reset must wait until they are sent, or it would overtake them.
   request.stream.once('wantTrailers', () => setImmediate(stop));
 }
 

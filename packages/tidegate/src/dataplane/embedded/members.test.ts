@@ -12,12 +12,12 @@ const NONE: ReadonlySet<Member> = new Set();
 const portsOf = (members: Members, times: number): (number | undefined)[] =>
   Array.from({ length: times }, () => members.pick(NONE, NOW)?.endpoint.port);
 
-describe('who is next', () => {
-  test('each in turn', () => {
+describe('choosing an endpoint', () => {
+  test('picks endpoints in turn', () => {
     expect(portsOf(new Members(upstream([1, 2, 3])), 7)).toEqual([1, 2, 3, 1, 2, 3, 1]);
   });
 
-  test('nobody twice for one request', () => {
+  test('never picks an endpoint twice for one request', () => {
     const members = new Members(upstream([1, 2]));
     const tried = new Set<Member>();
     for (const port of [1, 2]) {
@@ -28,7 +28,7 @@ describe('who is next', () => {
     expect(members.pick(tried, NOW)).toBeUndefined();
   });
 
-  test('who failed is left out for a while, unless there is nobody else', () => {
+  test('skips a failed endpoint for a while, unless no other is left', () => {
     const members = new Members(upstream([1, 2]));
     members.pick(NONE, NOW)!.failed(NOW);
     expect(portsOf(members, 3)).toEqual([2, 2, 2]);
@@ -38,7 +38,7 @@ describe('who is next', () => {
     expect(new Set(later.map(({ endpoint }) => endpoint.port))).toEqual(new Set([1, 2]));
   });
 
-  test('who fails again is left out for longer, until there is an answer', () => {
+  test('doubles the back-off with each failure, until an answer resets it', () => {
     const [member] = new Members(upstream([1])).all();
     const seconds = (now: number): number => {
       member!.failed(now);
@@ -50,7 +50,7 @@ describe('who is next', () => {
     expect(seconds(NOW)).toBe(1);
   });
 
-  test('who answers is back at once', () => {
+  test('uses an endpoint again as soon as it answers', () => {
     const members = new Members(upstream([1, 2]));
     const first = members.pick(NONE, NOW)!;
     first.failed(NOW);
@@ -58,7 +58,7 @@ describe('who is next', () => {
     expect(new Set(portsOf(members, 4))).toEqual(new Set([1, 2]));
   });
 
-  test('the fewest requests', () => {
+  test('picks the endpoint with the fewest requests', () => {
     const members = new Members(upstream([1, 2, 3], 'leastConnections'));
     const counts = new Map<number, number>();
     for (let i = 0; i < 9; i++) {
@@ -71,13 +71,13 @@ describe('who is next', () => {
     expect(portsOf(members, 2)).toEqual([2, 2]);
   });
 
-  test('nobody in an empty upstream', () => {
+  test('picks nothing from an empty upstream', () => {
     expect(new Members(upstream([])).pick(NONE, NOW)).toBeUndefined();
   });
 });
 
-describe('an upstream that changes', () => {
-  test('who stays keeps what is known of it; who goes is told of', () => {
+describe('changing an upstream', () => {
+  test('keeps the state of remaining endpoints and returns the removed ones', () => {
     const members = new Members(upstream([1, 2]));
     const [one, two] = members.all();
     one!.failed(NOW);
@@ -86,7 +86,7 @@ describe('an upstream that changes', () => {
     expect(portsOf(members, 2)).toEqual([3, 3]);
   });
 
-  test('another protocol is another way to everybody', () => {
+  test('replaces all endpoints when the protocol changes', () => {
     const members = new Members(upstream([1]));
     const before = [...members.all()];
     expect(members.update({ ...upstream([1]), protocol: 'https' })).toEqual(before);

@@ -1,13 +1,10 @@
 import type { Endpoint, Upstream } from '../../ingress/model.ts';
+import { ENDPOINT_BACKOFF_MS } from '../limits.ts';
 import type { Connector } from './connector.ts';
 import { GrpcConnector } from './grpc-connector.ts';
 import { HttpConnector } from './http-connector.ts';
 
-/** How long an endpoint that gave no answer is left out, while others have some: at first, and when it goes on so. */
-const FIRST_DOWN_MS = 1_000;
-const LONGEST_DOWN_MS = 10_000;
-
-/** An endpoint of an upstream, with what is known of it from the requests that it got. */
+/** An endpoint of an upstream, with its connections and its back-off. */
 export class Member {
   readonly endpoint: Endpoint;
   readonly name: string;
@@ -15,7 +12,7 @@ export class Member {
   downUntil = 0;
   #downMs = 0;
   readonly #upstream: Upstream;
-  /** Routes differ in how long they wait for a connection, and it is the connections that wait. */
+  /** By connect timeout: it belongs to the connections, and routes may have different ones. */
   readonly #connectors = new Map<number, Connector>();
 
   constructor(endpoint: Endpoint, upstream: Upstream) {
@@ -35,9 +32,9 @@ export class Member {
   }
 
   failed(now: number): void {
-    // Many requests may fail for the same reason: it counts once.
+    // Many concurrent requests may fail for the same reason; they count as one failure.
     if (this.downUntil > now) return;
-    this.#downMs = Math.min(this.#downMs * 2 || FIRST_DOWN_MS, LONGEST_DOWN_MS);
+    this.#downMs = Math.min(this.#downMs * 2 || ENDPOINT_BACKOFF_MS.first, ENDPOINT_BACKOFF_MS.max);
     this.downUntil = now + this.#downMs;
   }
 
@@ -58,7 +55,7 @@ export class Member {
 const nameOf = ({ address, port }: Endpoint): string =>
   address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
 
-/** A upstream as it is now, with the members that it has kept through changes. */
+/** The endpoints of one upstream. An endpoint that is in the upstream before and after a change keeps its state. */
 export class Members {
   #upstream: Upstream;
   #members: readonly Member[];
@@ -77,7 +74,7 @@ export class Members {
     return this.#members.length;
   }
 
-  /** Those that are gone finish what they have. Returns them. */
+  /** Returns the members that were removed; they may still have requests in progress. */
   update(upstream: Upstream): Member[] {
     const kept = new Map(
       upstream.protocol === this.#upstream.protocol ? this.#members.map((each) => [each.name, each]) : [],
@@ -91,10 +88,10 @@ export class Members {
     return before.filter((each) => !now.has(each));
   }
 
-  /** Undefined when all were tried. */
+  /** Undefined if all were tried. */
   pick(tried: ReadonlySet<Member>, now: number): Member | undefined {
     const untried = tried.size === 0 ? this.#members : this.#members.filter((each) => !tried.has(each));
-    // One that may be down is better than none.
+    // If all endpoints are in back-off, use one of them anyway.
     const up = untried.filter((each) => each.downUntil <= now);
     const choice = up.length > 0 ? up : untried;
     if (choice.length === 0) return undefined;

@@ -1,21 +1,22 @@
+import { CLIENT_STALL_MS } from '../limits.ts';
 import { breakOff } from './answer.ts';
 import type { Exchange } from './exchange.ts';
-
-/** How long a client may take nothing of an answer that waits for it. */
-const PATIENCE_MS = 60_000;
 
 export interface Pausable {
   pause(): void;
   resume(): void;
 }
 
-/** Writes, and holds the source back while the client does not keep up. One that never does is left. */
+/**
+ * Writes to the client, and pauses the source while the client reads too slowly. If the client reads nothing for a while,
+ * the response is aborted.
+ */
 export function writeWithPatience(exchange: Exchange, chunk: Buffer, source: Pausable): void {
   const { response } = exchange;
   exchange.sentBytes += chunk.length;
   if (write(exchange, chunk)) return;
   source.pause();
-  const timer = setTimeout(() => breakOff(exchange), PATIENCE_MS);
+  const timer = setTimeout(() => breakOff(exchange), CLIENT_STALL_MS);
   const goOn = (): void => {
     clearTimeout(timer);
     response.off('drain', goOn);
@@ -26,6 +27,6 @@ export function writeWithPatience(exchange: Exchange, chunk: Buffer, source: Pau
   response.once('close', goOn);
 }
 
-/** The two kinds of responses have no signature in common. */
+/** The responses of HTTP/1.1 and HTTP/2 have different signatures. */
 const write = ({ response }: Exchange, chunk: Buffer): boolean =>
   'stream' in response ? response.write(chunk) : response.write(chunk);

@@ -3,20 +3,20 @@ import type { Logger } from '@tidegate/kube';
 import { certificateFor, type RouteTable, requestHost } from '../../ingress/match/index.ts';
 import type { Certificate } from '../../ingress/model.ts';
 
-/** What one of them costs is some 20 KB and a millisecond. */
-const MOST_KEPT = 1000;
+/** A context takes about 20 KB, and a millisecond to create. */
+const MAX_CACHED = 1000;
 
-/** Certificates made ready for handshakes. */
+/** A cache of TLS contexts. */
 export class SecureContexts {
   readonly #log: Logger;
-  /** By fingerprint, those that were asked for last at the end. */
+  /** By fingerprint of the certificate; the least recently used comes first. */
   readonly #kept = new Map<string, SecureContext>();
 
   constructor(log: Logger) {
     this.#log = log;
   }
 
-  /** For a client that asks for this name, or for none. Undefined: the router's own certificate has to do. */
+  /** The context for this server name, which may be empty. Undefined: the default certificate is used. */
   find(table: RouteTable, serverName: string): SecureContext | undefined {
     const certificate = certificateFor(table, requestHost(serverName) ?? '');
     return certificate && this.#contextOf(certificate);
@@ -29,7 +29,7 @@ export class SecureContexts {
     this.#kept.delete(fingerprint);
     this.#kept.set(fingerprint, context);
     const [oldest] = this.#kept.keys();
-    if (this.#kept.size > MOST_KEPT && oldest !== undefined) this.#kept.delete(oldest);
+    if (this.#kept.size > MAX_CACHED && oldest !== undefined) this.#kept.delete(oldest);
     return context;
   }
 
@@ -37,7 +37,10 @@ export class SecureContexts {
     try {
       return createSecureContext({ cert: certificate, key });
     } catch (error) {
-      this.#log.warn({ err: error, secret, host }, 'a certificate can not be used; the default one is shown');
+      this.#log.warn(
+        { err: error, secret, host },
+        'cannot use a certificate; presenting the default certificate instead',
+      );
       return undefined;
     }
   }

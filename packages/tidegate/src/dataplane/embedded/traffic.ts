@@ -1,34 +1,36 @@
 import { Metrics } from '@tidegate/kube';
+import {
+  DURATION,
+  DURATION_BUCKETS_SECONDS,
+  MAX_SERIES,
+  OTHER,
+  REQUESTS,
+  type TrafficMetric,
+  UPSTREAM_ERRORS,
+} from '../traffic-metrics.ts';
 import { type AccessLog, entryOf } from './access-log.ts';
 import type { Exchange } from './exchange.ts';
 import type { UpstreamFailure } from './failure.ts';
 
-const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-
-/** Pairs of host and Service. Those that come later are counted together. */
-const MOST_SERIES = 2000;
-
 type Labels = { class: string; host: string; service: string };
 
-/** What became of requests: counted, and told to the access log. */
+const optionsOf = ({ help, labels }: TrafficMetric): { help: string; labels: string[] } => ({
+  help,
+  labels: [...labels],
+});
+
+/** Counts requests, and writes them to the access log. */
 export class Traffic {
   readonly #metrics = new Metrics();
   readonly #className: string;
   readonly #series = new Map<string, Labels>();
   readonly #log: AccessLog | undefined;
-  readonly #requests = this.#metrics.counter('tidegate_router_requests_total', {
-    help: 'Requests by what the client was told.',
-    labels: ['class', 'host', 'service', 'code'],
+  readonly #requests = this.#metrics.counter(REQUESTS.name, optionsOf(REQUESTS));
+  readonly #seconds = this.#metrics.histogram(DURATION.name, {
+    ...optionsOf(DURATION),
+    buckets: DURATION_BUCKETS_SECONDS,
   });
-  readonly #seconds = this.#metrics.histogram('tidegate_router_request_duration_seconds', {
-    help: 'From the head of a request to the end of its answer.',
-    labels: ['class', 'host', 'service'],
-    buckets: SECONDS,
-  });
-  readonly #failures = this.#metrics.counter('tidegate_router_upstream_errors_total', {
-    help: 'Endpoints that gave no answer.',
-    labels: ['class', 'host', 'service', 'kind'],
-  });
+  readonly #failures = this.#metrics.counter(UPSTREAM_ERRORS.name, optionsOf(UPSTREAM_ERRORS));
 
   constructor(className: string, log: AccessLog | undefined) {
     this.#className = className;
@@ -57,7 +59,7 @@ export class Traffic {
     const key = `${host} ${service}`;
     const known = this.#series.get(key);
     if (known !== undefined) return known;
-    if (this.#series.size >= MOST_SERIES) return { class: this.#className, host: 'other', service: 'other' };
+    if (this.#series.size >= MAX_SERIES) return { class: this.#className, host: OTHER, service: OTHER };
     const labels = { class: this.#className, host, service };
     this.#series.set(key, labels);
     return labels;

@@ -6,11 +6,11 @@ import type { FlatHeaders } from './headers.ts';
 interface Switch {
   readonly headers: FlatHeaders;
   readonly protocol: string;
-  /** Both sides silent for so long: it is over. */
+  /** The tunnel is closed after this time without data in either direction. */
   readonly idleMs: number;
 }
 
-/** The endpoint agrees: from here on bytes go to and fro until either side is done. Resolves then. */
+/** The endpoint accepted the upgrade: forwards bytes in both directions until both sides are closed. */
 export async function switchProtocols(exchange: Exchange, server: Duplex, how: Switch): Promise<void> {
   const client = exchange.request.socket;
   exchange.status = 101;

@@ -1,12 +1,12 @@
 import type { Delta, UpstreamId, WeightedUpstream } from '../../ingress/model.ts';
 import { type Member, Members } from './members.ts';
 
-/** All upstreams with their members, following the table. */
+/** All upstreams of the table, with the state of their endpoints. */
 export class Upstreams {
   readonly #upstreams = new Map<UpstreamId, Members>();
   readonly #random: () => number;
   readonly #onError: (error: unknown) => void;
-  /** Gone from their upstreams, with requests that are not at their end. */
+  /** Endpoints that were removed, but still have requests in progress. */
   readonly #leaving = new Set<Member>();
 
   constructor(random: () => number, onError: (error: unknown) => void) {
@@ -21,15 +21,15 @@ export class Upstreams {
       gone.delete(upstream.id);
       const known = this.#upstreams.get(upstream.id);
       if (known === undefined) this.#upstreams.set(upstream.id, new Members(upstream));
-      else this.#letGo(known.update(upstream));
+      else this.#closeLater(known.update(upstream));
     }
     for (const id of gone) {
-      this.#letGo(this.#upstreams.get(id)?.all() ?? []);
+      this.#closeLater(this.#upstreams.get(id)?.all() ?? []);
       this.#upstreams.delete(id);
     }
   }
 
-  /** By weight; undefined when nobody is to get anything. */
+  /** Chooses one by weight; undefined if all weights are zero or the upstream does not exist. */
   choose(backends: readonly WeightedUpstream[]): Members | undefined {
     const [only] = backends;
     if (backends.length === 1 && only !== undefined && only.weight > 0)
@@ -47,7 +47,7 @@ export class Upstreams {
     await Promise.all([...members, ...this.#leaving].map((member) => member.destroy()));
   }
 
-  #letGo(members: readonly Member[]): void {
+  #closeLater(members: readonly Member[]): void {
     for (const member of members) {
       this.#leaving.add(member);
       member

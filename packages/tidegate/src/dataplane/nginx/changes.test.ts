@@ -34,7 +34,7 @@ const keys = (changes: ReturnType<typeof changesOf>): string[] =>
   changes.map(({ dictionary, key, value }) => `${value === undefined ? '-' : '='}${dictionary} ${key}`);
 
 describe('changes', () => {
-  it('writes upstreams before the hosts that name them, and takes them away after', () => {
+  it('writes upstreams before the hosts that name them, and deletes them after', () => {
     const next = delta(1, {
       hosts: { set: [host('b.io')], remove: ['a.io'] },
       upstreams: { set: [upstream('r')], remove: ['p'] },
@@ -47,7 +47,7 @@ describe('changes', () => {
     ]);
   });
 
-  it('writes of a whole state only what is another', () => {
+  it('writes only the differences of a full state', () => {
     const whole = delta(0, {
       hosts: { set: [host('a.io'), host('c.io')], remove: [] },
       upstreams: { set: [upstream('p'), upstream('q', 81)], remove: [] },
@@ -60,7 +60,7 @@ describe('changes', () => {
     ]);
   });
 
-  it('knows everything, for an nginx that knows nothing', () => {
+  it('writes everything for a new nginx', () => {
     expect(keys(changesOfAll(table)).sort()).toEqual([
       '=certificates *',
       '=hosts *',
@@ -70,14 +70,14 @@ describe('changes', () => {
     ]);
   });
 
-  it('takes back what was changed, making room first', () => {
+  it('undoes changes, deletions first', () => {
     const next = delta(1, { hosts: { set: [host('a.io', 'other'), host('b.io')], remove: [''] } });
     const back = inverseOf(changesOf(table, applyDelta(table, next), next), table);
     expect(keys(back)).toEqual(['-hosts b.io', '=hosts a.io', '=hosts *']);
     expect(back[1]?.value).toBe(hostText(host('a.io')));
   });
 
-  it('is one line each, whatever a key is', () => {
+  it('writes one line per change, whatever the key contains', () => {
     const line = lineOf({ dictionary: 'hosts', key: 'a\tb\nc\\', value: '{}' });
     expect(line).toBe('=\thosts\ta\\tb\\nc\\\\\t{}\n');
   });

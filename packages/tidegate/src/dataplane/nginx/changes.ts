@@ -3,7 +3,7 @@ import type { Certificate, Delta } from '../../ingress/model.ts';
 import type { Dictionary } from './config.ts';
 import { hostText } from './host-text.ts';
 
-/** A key of a dictionary that gets another value, or none. */
+/** A key of a shared dictionary with its new value; undefined deletes the key. */
 export interface Change {
   dictionary: Dictionary;
   key: string;
@@ -11,8 +11,8 @@ export interface Change {
 }
 
 /**
- * What has to be written to get from one table to the next, in an order in which no route ever names an upstream that is not
- * there: upstreams come before the hosts that name them, and go after them.
+ * The changes that lead from one table to the next. The order guarantees that no route ever names a missing upstream:
+ * upstreams are written before the hosts that name them, and deleted after them.
  */
 export function changesOf(before: RouteTable, after: RouteTable, delta: Delta): Change[] {
   const whole = delta.from === 0;
@@ -36,7 +36,7 @@ export function changesOf(before: RouteTable, after: RouteTable, delta: Delta): 
   ];
 }
 
-/** Everything, for an nginx that knows nothing. */
+/** The full state, for an nginx that starts. */
 export const changesOfAll = (table: RouteTable): Change[] =>
   changesOf(EMPTY_TABLE, table, { ...NOTHING, to: table.generation });
 
@@ -48,7 +48,7 @@ const NOTHING: Delta = {
   certificates: { set: [], remove: [] },
 };
 
-/** What takes changes back, after some of them were written. Those that take room away come first. */
+/** Undoes changes of which some were written. Deletions come first, because they free memory. */
 export function inverseOf(
   changes: readonly Change[],
   { hosts, upstreams, certificates }: RouteTable,
@@ -79,7 +79,7 @@ function touched<K extends string>(
   return new Set([...set.map((value) => value[key]), ...remove]);
 }
 
-/** Of these keys, or of all, those whose value is another one now. */
+/** The keys among these, or among all, whose value differs. */
 function changed<V>(before: Values<V>, after: Values<V>, keys?: Iterable<string>): [string, V | undefined][] {
   const result: [string, V | undefined][] = [];
   for (const key of keys ?? keysOf(before, after)) {
@@ -105,7 +105,7 @@ const toChanges = <V>(
     value: textOf(value, encode),
   }));
 
-/** Of all hosts: dictionaries have no empty keys. */
+/** The key for all hosts: a shared dictionary cannot have an empty key. */
 const ANY = '*';
 
 const textOf = <V>(value: V | undefined, encode: (value: V) => string): string | undefined =>
@@ -118,7 +118,7 @@ const partition = (changes: Change[]): [Change[], Change[]] => [
   changes.filter(({ value }) => value === undefined),
 ];
 
-/** As `control.lua` reads it. JSON has no tabs and line ends; in keys they are written otherwise. */
+/** The format that `lua/tidegate/changes.lua` reads. JSON has no raw tabs and line breaks; keys escape them. */
 export function lineOf({ dictionary, key, value }: Change): string {
   const written = key.replace(/[\t\r\n\\]/g, (character) => ESCAPES[character]!);
   return value === undefined ? `-\t${dictionary}\t${written}\n` : `=\t${dictionary}\t${written}\t${value}\n`;

@@ -1,14 +1,17 @@
-/** The parts of the configuration that carry bytes. Constant but for what `location` is told. */
+/** The parts of the configuration that proxy requests. */
 
 /**
- * Idle connections are given up before the usual servers do so (Node: 5 s). The other way round, a request that must
- * not be sent twice may meet an end that is already closed.
+ * Idle connections are closed before common servers close them (Node.js: after 5 s). If the endpoint closed first, a
+ * request that must not be sent twice could be written to a connection that is already closed.
  */
 const UPSTREAM_IDLE_SECONDS = 4;
-/** For each worker. */
+/** Per worker. */
 const UPSTREAM_CONNECTIONS = 512;
 
-/** Who speaks what: connections of one are of no use to another. The address is never used. */
+/**
+ * nginx has no upstream per Service, because those would have to be in the configuration. It has one per protocol, since
+ * connections of different protocols cannot be shared. `balance.lua` sets the real address; 0.0.0.1 is never contacted.
+ */
 export const NGINX_UPSTREAM_BLOCKS = ['http', 'https', 'grpc']
   .map(
     (protocol) => `  upstream tidegate_${protocol} {
@@ -32,7 +35,7 @@ export function location(
   return [`    location ${name} {`, ...text, '    }'].join('\n');
 }
 
-/** What clients say of themselves does not count. */
+/** These headers always come from the router: a client cannot set them. */
 const HEADERS = {
   'X-Request-Id': '$tidegate_request_id',
   'X-Real-IP': '$remote_addr',
@@ -41,7 +44,7 @@ const HEADERS = {
   'X-Forwarded-Port': '$server_port',
   'X-Forwarded-Proto': '$scheme',
   Forwarded: '""',
-  // Becomes HTTP_PROXY in CGI.
+  // CGI would turn it into the environment variable HTTP_PROXY.
   Proxy: '""',
 };
 
@@ -54,19 +57,19 @@ const CONNECTION = {
   'HTTP2-Settings': '""',
 };
 
-/** nginx would say the name of its upstream. Pseudo-headers are the first, so this is. */
+/** Without it nginx would send the name of its upstream block. Pseudo-headers come first, so this wins over Host. */
 const AUTHORITY = { ':authority': '$tidegate_host', Host: '""' };
 
 const PROXY = [
   ...headers('proxy_set_header', { Host: '$tidegate_host', ...HEADERS, ...CONNECTION }),
   'proxy_http_version 1.1;',
-  // Bytes go on as they come, in both directions.
+  // No buffering: bytes are forwarded in both directions as they arrive.
   'proxy_request_buffering off;',
   'proxy_buffering off;',
   'proxy_buffer_size 16k;',
   'proxy_buffers 8 16k;',
   'proxy_redirect off;',
-  // Never what may have been done already: nginx knows the methods.
+  // nginx does not retry methods that are not idempotent.
   'proxy_next_upstream error timeout;',
   'proxy_ssl_server_name on;',
   'proxy_ssl_name $host;',

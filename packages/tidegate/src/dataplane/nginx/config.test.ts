@@ -17,23 +17,25 @@ const INPUTS: ConfigInputs = {
   maxBodyBytes: 3,
   memory: { hosts: 4, upstreams: 5, certificates: 6 },
   accessLog: '/var/log/access.log',
-  first: '/run/x/first',
+  initialTable: '/run/x/initial-table',
 };
 
-describe('the configuration', () => {
-  it('listens where it is told', () => {
+describe('nginxConfig', () => {
+  it('listens on the given address and ports', () => {
     expect(nginxConfig(INPUTS)).toContain('listen 0.0.0.0:443 ssl http2;');
     expect(nginxConfig({ ...INPUTS, address: '::' })).toContain('listen [::]:80 ipv6only=off;');
   });
 
   it.each(['/tmp/a"b', '/tmp/$x', '/tmp/a;b', '/tmp/{', '/tmp/a\nb', '/tmp/a\\'])(
-    'has no path in it that could mean something else: %j',
+    'rejects a path with special characters: %j',
     (path) => {
-      expect(() => nginxConfig({ ...INPUTS, runtime: path })).toThrow('nginx can not use the path');
+      expect(() => nginxConfig({ ...INPUTS, runtime: path })).toThrow('nginx cannot use the path');
     },
   );
 
-  it('has no class in it that is none', () => {
-    expect(() => nginxConfig({ ...INPUTS, className: "gold'; }" })).toThrow('can be no IngressClass');
+  it('rejects a class name that is not valid', () => {
+    expect(() => nginxConfig({ ...INPUTS, className: "gold'; }" })).toThrow(
+      'is not a valid IngressClass name',
+    );
   });
 });

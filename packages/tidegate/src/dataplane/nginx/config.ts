@@ -1,7 +1,9 @@
 import type { AccessLogEntry } from '../access-log.ts';
+import { CLIENT_HEADERS_MS, CLIENT_IDLE_MS, CLIENT_STALL_MS, HEADER_BUFFERS } from '../limits.ts';
 import { location, NGINX_UPSTREAM_BLOCKS } from './config-locations.ts';
+import { luaSettings } from './lua-settings.ts';
 
-/** All that the configuration depends on, said by the agent. Nothing that tenants write gets in here. */
+/** Everything that the configuration depends on. All of it comes from the agent, nothing from objects of tenants. */
 export interface ConfigInputs {
   modules: readonly string[];
   lua: string;
@@ -12,31 +14,34 @@ export interface ConfigInputs {
   httpsPort: number;
   workers: number;
   className: string;
-  /** A name that no other nginx has, for the ids of its requests. */
+  /** Unique among all nginx processes: it makes request IDs unique. */
   instance: string;
   connectTimeoutMs: number;
   readTimeoutMs: number;
   maxBodyBytes: number;
   memory: Readonly<Record<Dictionary, number>>;
-  /** A file, or nothing. */
+  /** The path of the access log; undefined writes none. */
   accessLog: string | undefined;
-  /** A file with the changes to begin with, or nothing. */
-  first: string | undefined;
+  /** The path of a file with the table to serve from the first request on; undefined starts with an empty table. */
+  initialTable: string | undefined;
 }
 
-/** What is kept in shared memory, by kind. */
+/** The shared dictionaries that hold the route table. */
 export type Dictionary = 'hosts' | 'upstreams' | 'certificates';
 
 export const CONTROL_SOCKET = 'control/socket';
 export const PID_FILE = 'nginx.pid';
 
-/** Bodies whose length is not said beforehand are counted against the next of these; see `body.lua`. */
+/** Limits for request bodies without a Content-Length; see `lua/tidegate/body.lua`. */
 const BODY_SIZES = [20, 25, 30].map((power) => 2 ** power);
 
-/** Requests without a path that nginx could read can go to no location but one with a path. Nobody's, for all we know. */
+/**
+ * If nginx cannot parse a request, it has no path, and nginx can redirect it only to a location with a path, not to a
+ * named one. No request of a client can have this path: it contains spaces and `#`.
+ */
 const UNREADABLE = '/ unreadable request #';
 
-/** The one nginx.conf. It never changes while nginx runs. */
+/** The only nginx.conf. It never changes while nginx runs: routes are data in shared dictionaries, not configuration. */
 export function nginxConfig(inputs: ConfigInputs): string {
   const { runtime, memory } = inputs;
   return `daemon off;
@@ -55,13 +60,14 @@ http {
   lua_shared_dict tidegate_metrics 32m;
   lua_shared_dict tidegate_state 1m;
   init_by_lua_block {
-    local settings = require "tidegate.settings"
-    settings.connect_timeout_ms = ${inputs.connectTimeoutMs}
-    settings.read_timeout_ms = ${inputs.readTimeoutMs}
-    settings.max_body_bytes = ${inputs.maxBodyBytes}
-    settings.body_sizes = { ${BODY_SIZES.join(', ')} }
-    settings.access_log = ${inputs.accessLog !== undefined}
-    settings.first = ${inputs.first === undefined ? 'nil' : quoted(inputs.first)}
+${luaSettings({
+  connectTimeoutMs: inputs.connectTimeoutMs,
+  readTimeoutMs: inputs.readTimeoutMs,
+  maxBodyBytes: inputs.maxBodyBytes,
+  bodySizes: BODY_SIZES,
+  accessLog: inputs.accessLog !== undefined,
+  initialTable: inputs.initialTable,
+})}
     require "tidegate.init"
   }
   init_worker_by_lua_block { tidegate.worker() }
@@ -70,16 +76,19 @@ ${temporaryPaths(runtime)}
 ${accessLog(inputs)}
   server_tokens off;
   uninitialized_variable_warn off;
-  keepalive_timeout 75s;
+  keepalive_timeout ${CLIENT_IDLE_MS}ms;
   keepalive_requests 1000000;
   client_max_body_size 0;
   client_body_buffer_size 64k;
-  large_client_header_buffers 4 16k;
+  large_client_header_buffers ${HEADER_BUFFERS.count} ${HEADER_BUFFERS.bytes};
+  client_header_timeout ${CLIENT_HEADERS_MS}ms;
+  client_body_timeout ${CLIENT_STALL_MS}ms;
+  send_timeout ${CLIENT_STALL_MS}ms;
   underscores_in_headers on;
   merge_slashes off;
 ${timeouts(inputs)}
 
-  # Nothing but a WebSocket: other protocols could carry requests past the routes.
+  # WebSocket only: over another protocol, a client could send requests that bypass the routes.
   map $http_upgrade $tidegate_connection {
     default "";
     websocket upgrade;
@@ -88,12 +97,12 @@ ${timeouts(inputs)}
     default "";
     websocket websocket;
   }
-  # HTTP/1.0 has requests without a host, and HTTP/1.1, by which endpoints are asked, has not.
+  # A request of HTTP/1.0 may have no Host header. Endpoints get HTTP/1.1, which requires one.
   map $http_host $tidegate_host {
     default $http_host;
     "" $server_addr;
   }
-  # Our own are of no other request of any nginx: $request_id would ask for random bytes each time.
+  # Unique without $request_id, which would read random bytes for each request.
   map $http_x_request_id $tidegate_request_id {
     default "${inputs.instance}-$connection-$connection_requests";
     "" "${inputs.instance}-$connection-$connection_requests";
@@ -128,7 +137,7 @@ ${locations('true')}
 `;
 }
 
-/** Each request begins in the first; where it goes on is said by what the Lua there finds. */
+/** A request starts in the first location. The Lua code there may continue it in one of the others. */
 function locations(secure: 'true' | 'false'): string {
   const measured = BODY_SIZES.map((size, index) =>
     location(`@measured${index + 1}`, 'tidegate.body.measured()', {
@@ -137,8 +146,8 @@ function locations(secure: 'true' | 'false'): string {
     }),
   );
   return `    log_by_lua_block { tidegate.ended() }
-    error_page 408 413 500 502 503 504 @failed;
-    error_page 400 414 494 "${UNREADABLE}";
+    error_page 405 408 413 500 501 502 503 504 @failed;
+    error_page 400 414 494 505 "${UNREADABLE}";
 ${location('/', `tidegate.serve(${secure})`, { pass: 'proxy_pass http://tidegate_http;' })}
 ${location('@https', undefined, { pass: 'proxy_pass https://tidegate_https;' })}
 ${location('@grpc', undefined, { pass: 'grpc_pass grpc://tidegate_grpc;' })}
@@ -148,11 +157,11 @@ ${measured.join('\n')}
     }
     location = "${UNREADABLE}" {
       internal;
-      # Here they are declared, at no cost for other requests. It is Lua that sets them.
+      # nginx requires that variables are declared in some location. Here it costs other requests nothing; Lua sets them.
       set $tidegate_protocol "";
       set $tidegate_ingress "";
       set $tidegate_service "";
-      content_by_lua_block { tidegate.answer(400) }
+      content_by_lua_block { tidegate.answer(ngx.status == 505 and 505 or 400) }
     }`;
 }
 
@@ -165,17 +174,17 @@ const timeouts = ({ connectTimeoutMs, readTimeoutMs }: ConfigInputs): string =>
     )
     .join('\n');
 
-/** nginx makes all of them, used or not. */
+/** nginx creates all of these directories, whether it uses them or not. */
 const temporaryPaths = (runtime: string): string =>
   ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map((name) => `  ${name}_temp_path ${quoted(`${runtime}/temporary/${name}`)};`)
     .join('\n');
 
-/** An AccessLogEntry. */
+/** Writes each request as an AccessLogEntry. */
 function accessLog({ accessLog: path, className }: ConfigInputs): string {
   if (path === undefined) return '  access_log off;';
   if (!/^[a-z0-9.-]+$/.test(className))
-    throw new Error(`${JSON.stringify(className)} can be no IngressClass`);
+    throw new Error(`${JSON.stringify(className)} is not a valid IngressClass name`);
   const values: Record<keyof AccessLogEntry, string> = {
     time: '"$time_iso8601"',
     requestId: '"$tidegate_request_id"',
@@ -202,10 +211,12 @@ function accessLog({ accessLog: path, className }: ConfigInputs): string {
 const listen = (address: string, port: number): string =>
   address.includes(':') ? `[${address}]:${port} ipv6only=off` : `${address}:${port}`;
 
-/** Paths are ours, but a quote or a variable in one would still be read as syntax. */
+/** The paths are ours, but nginx would still interpret quotes and variables in them. */
 function quoted(path: string, more = ''): string {
   if (/["$\\\n;{}]/.test(path)) {
-    throw new Error(`nginx can not use the path ${JSON.stringify(path)}: choose one without quotes and $;{}`);
+    throw new Error(
+      `nginx cannot use the path ${JSON.stringify(path)}: choose one without quotes, backslashes and $;{}`,
+    );
   }
   return `"${path}${more}"`;
 }

@@ -2,17 +2,17 @@ import { type IncomingMessage, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { CapacityError } from '../driver.ts';
 
-/** What nginx says of itself. */
+/** The state that nginx reports. */
 export interface NginxState {
   generation: number;
-  /** The pids of its workers. */
+  /** Process IDs. */
   workers: number[];
 }
 
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 const FULL = 507;
 
-/** The entrance of nginx that is the agent's own. */
+/** The client of nginx's control socket, which only the agent can open. */
 export class Control {
   readonly #socketPath: string;
 
@@ -20,7 +20,7 @@ export class Control {
     this.#socketPath = socketPath;
   }
 
-  /** Tells all workers of changes; with `commit` they go by these and all before. */
+  /** Writes changes. With `commit`, the workers apply these changes and all earlier ones. */
   async change(lines: string, version: number, commit: boolean): Promise<NginxState> {
     const query = `version=${version}${commit ? '&commit=1' : ''}`;
     return JSON.parse(await this.#ask('POST', `/change?${query}`, lines)) as NginxState;
@@ -37,9 +37,10 @@ export class Control {
   async #ask(method: string, path: string, body = ''): Promise<string> {
     const response = await this.#send(method, path, body);
     const text = (await buffer(response)).toString();
-    if (response.statusCode === FULL) throw new CapacityError(`nginx has no room for it: ${text.trim()}`);
+    if (response.statusCode === FULL)
+      throw new CapacityError(`the shared memory of nginx is full: ${text.trim()}`);
     if (response.statusCode !== 200) {
-      throw new Error(`nginx answered ${method} ${path} with ${response.statusCode}: ${text.trim()}`);
+      throw new Error(`nginx responded to ${method} ${path} with ${response.statusCode}: ${text.trim()}`);
     }
     return text;
   }
@@ -48,8 +49,8 @@ export class Control {
     return new Promise((resolve, reject) => {
       const length = { 'content-length': Buffer.byteLength(body) };
       const call = request({ socketPath: this.#socketPath, method, path, headers: length }, resolve);
-      call.setTimeout(PATIENCE_MS, () =>
-        call.destroy(new Error(`nginx gave no answer to ${method} ${path}`)),
+      call.setTimeout(TIMEOUT_MS, () =>
+        call.destroy(new Error(`nginx did not respond to ${method} ${path} within ${TIMEOUT_MS / 1000} s`)),
       );
       call.once('error', reject);
       call.end(body);

@@ -20,12 +20,12 @@ const BEGIN = `
   end`;
 
 describe('endpoints.lua', () => {
-  it('takes them in turn', async () => {
+  it('picks endpoints in turn', async () => {
     const script = `${BEGIN} return { picks(upstream("roundRobin", "a", "b", "c"), 7), picks(upstream("roundRobin", "a"), 2) }`;
     expect(await runLua(script)).toEqual(['a b c a b c a', 'a a']);
   });
 
-  it('leaves out who failed for a while, and nobody when all did', async () => {
+  it('skips a failed endpoint for a while, but none if all failed', async () => {
     const script = `${BEGIN}
       local p = upstream("roundRobin", "a", "b", "c")
       endpoints.failed("b")
@@ -40,7 +40,7 @@ describe('endpoints.lua', () => {
     expect(await runLua(script)).toEqual(['a c a c', 'a b c', 'c c c', 'a b c']);
   });
 
-  it('leaves out for longer who fails again, until there is an answer', async () => {
+  it('doubles the back-off with each failure, until an answer resets it', async () => {
     const script = `${BEGIN}
       local p = upstream("roundRobin", "a", "b")
       local function seconds()
@@ -57,7 +57,7 @@ describe('endpoints.lua', () => {
     expect(await runLua(script)).toEqual(['1 2 4 8 10 10 1']);
   });
 
-  it('asks nobody twice for one request', async () => {
+  it('never picks an endpoint twice for one request', async () => {
     const script = `${BEGIN}
       local p = upstream("roundRobin", "a", "b", "c")
       endpoints.failed("c")
@@ -65,7 +65,7 @@ describe('endpoints.lua', () => {
     expect(await runLua(script)).toEqual(['b b', 'c', 'none']);
   });
 
-  it('takes the one with the fewest requests, and in turn among equals', async () => {
+  it('picks the endpoint with the fewest requests, in turn among equals', async () => {
     const script = `${BEGIN}
       local p = upstream("leastConnections", "a", "b", "c")
       local equal = picks(p, 3)

@@ -10,7 +10,7 @@ const BEGIN = `
   end)`;
 
 describe('entries.lua', () => {
-  it('looks at a key again only in another generation, and decodes it only in another version', async () => {
+  it('reads a key again only in a new generation, and decodes it only if its version changed', async () => {
     const script = `${BEGIN}
       dict:set("a", "one", 0, 1)
       local first = get("a", 1).text
@@ -23,7 +23,7 @@ describe('entries.lua', () => {
     expect(await runLua(script)).toEqual(['one', 'one', 'two', 'one', 2]);
   });
 
-  it('forgets what is gone, and does not remember what never was', async () => {
+  it('forgets deleted keys, and caches no missing ones', async () => {
     const script = `${BEGIN}
       local never = get("a", 1) == nil
       dict:set("a", "one", 0, 1)
@@ -33,7 +33,7 @@ describe('entries.lua', () => {
     expect(await runLua(script)).toEqual([true, 'one', true, true]);
   });
 
-  it('remembers those that are asked for, however many there are', async () => {
+  it('keeps entries that are in use, however many others there are', async () => {
     const script = `${BEGIN}
       dict:set("often", "x", 0, 1)
       for i = 1, 100000 do

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** An nginx that can be used. */
+/** An nginx that has all required modules. */
 export interface NginxBinary {
   path: string;
-  /** Its modules that have to be loaded, in this order. */
+  /** The modules to load, in this order. */
   modules: readonly string[];
 }
 
@@ -17,7 +17,7 @@ const PLACES = ['/usr/sbin/nginx', '/usr/bin/nginx'];
 const MODULES = ['ndk_http_module.so', 'ngx_http_lua_module.so'];
 const PACKAGES = 'nginx-light, libnginx-mod-http-lua, lua-resty-core and lua-cjson';
 
-/** Looks for what Debian's packages install, and tries it. Without all of it: one sentence that says what is missing. */
+/** Looks for the files of Debian's packages and runs a test. If a part is missing, the result says what to install. */
 export async function findNginx(): Promise<NginxSearch> {
   const path = PLACES.find((place) => existsSync(place));
   if (path === undefined) return missing('nginx is not installed');
@@ -26,14 +26,14 @@ export async function findNginx(): Promise<NginxSearch> {
   const nginx = { path, modules: MODULES.map((name) => join(folder, name)) };
   if (!nginx.modules.every((module) => existsSync(module))) return missing('nginx has no Lua module');
   const wrong = await tryLua(nginx);
-  return wrong === undefined ? { nginx } : missing(`nginx can not run Lua (${wrong})`);
+  return wrong === undefined ? { nginx } : missing(`nginx cannot run Lua (${wrong})`);
 }
 
 const missing = (what: string): { missing: string } => ({
   missing: `${what}: install the packages ${PACKAGES}, or use the embedded data plane`,
 });
 
-/** Undefined when all parts are there and fit each other. */
+/** Resolves with an error message, or undefined if all parts work together. */
 async function tryLua({ path, modules }: NginxBinary): Promise<string | undefined> {
   const directory = mkdtempSync(join(tmpdir(), 'tidegate-nginx-'));
   const config = join(directory, 'nginx.conf');

@@ -1,14 +1,14 @@
 import type { HostRoutes, RouteAction } from '../../ingress/model.ts';
 
 /**
- * A host as `decode.lua` reads it. Where it goes is a text within the text, without the names of the Ingresses: many
- * hosts may say the same, and workers keep that once.
+ * A host in the format that `lua/tidegate/decode.lua` reads. The rules are a JSON text of their own without the names of
+ * Ingresses: hosts with equal rules then have equal texts, and a worker keeps the decoded rules only once.
  */
 export function hostText({ host, routes, fallback, redirectToHttps }: HostRoutes): string {
   const actions = [...routes.map(({ action }) => action), ...(fallback === undefined ? [] : [fallback])];
   const rules = {
-    routes: routes.map((route) => ({ ...route, action: whereTo(route.action) })),
-    fallback: fallback && whereTo(fallback),
+    routes: routes.map((route) => ({ ...route, action: withoutSource(route.action) })),
+    fallback: fallback && withoutSource(fallback),
   };
   return JSON.stringify({
     host,
@@ -18,4 +18,7 @@ export function hostText({ host, routes, fallback, redirectToHttps }: HostRoutes
   });
 }
 
-const whereTo = ({ backends, limits }: RouteAction): Omit<RouteAction, 'source'> => ({ backends, limits });
+const withoutSource = ({ backends, limits }: RouteAction): Omit<RouteAction, 'source'> => ({
+  backends,
+  limits,
+});

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The Lua that is shipped: beside this file in src/, and in dist/nginx/lua below a bundle. */
+/** The folder with the Lua files: beside this file in the source, and in dist/nginx/lua next to a bundle. */
 export function luaDirectory(): string {
   const here = dirname(fileURLToPath(import.meta.url));
   for (let at = here; ; at = dirname(at)) {
@@ -10,6 +10,6 @@ export function luaDirectory(): string {
       existsSync(join(place, 'tidegate/serve.lua')),
     );
     if (found !== undefined) return found;
-    if (dirname(at) === at) throw new Error('the Lua files of nginx are missing: the installation is broken');
+    if (dirname(at) === at) throw new Error('the Lua files for nginx are missing: reinstall tidegate');
   }
 }

@@ -2,22 +2,22 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Logger } from '@tidegate/kube';
 
-/** As nginx writes them: date, time, [level] pid#thread: what happened. */
+/** A line of nginx's log: date, time, [level] pid#thread: message. */
 const LINE = /^\S+ \S+ \[(\w+)\] (\d+)#\d+: (.*)$/;
 
-const LAST_WORDS_MS = 200;
+const STDERR_GRACE_MS = 200;
 
-/** The master process of nginx. It holds the ports, and puts another worker in the place of one that is gone. */
+/** The master process of nginx. It holds the ports, and replaces a worker that exits. */
 export class Master {
   readonly #child: ChildProcess;
   readonly #ended: Promise<string>;
-  /** The first thing; what follows from it says less. */
-  #wrong: string | undefined;
+  /** The first error that nginx logged; later ones are usually consequences. */
+  #firstError: string | undefined;
 
   constructor(binary: string, config: string, log: Logger) {
     this.#child = spawn(binary, ['-c', config], {
       stdio: ['ignore', 'inherit', 'pipe'],
-      // Nothing of what the agent knows.
+      // nginx gets none of the agent's environment, which may contain secrets.
       env: {},
     });
     createInterface({ input: this.#child.stderr! }).on('line', (line) => this.#log(line, log));
@@ -28,17 +28,17 @@ export class Master {
     return this.#child.pid;
   }
 
-  /** Resolves with the reason. */
+  /** Resolves with the reason for the exit. */
   get ended(): Promise<string> {
     return this.#ended;
   }
 
-  /** Takes no new connections, and ends when the last request has. */
+  /** Closes the listeners; the process exits after the last request. */
   quit(): void {
     this.#child.kill('SIGQUIT');
   }
 
-  /** Ends at once. */
+  /** Exits at once. */
   async stop(): Promise<void> {
     this.#child.kill('SIGTERM');
     await this.#ended;
@@ -50,21 +50,19 @@ export class Master {
     const reason = await new Promise<() => string>((resolve) => {
       child.once('error', (error) => resolve(() => error.message));
       child.once('exit', (code, signal) =>
-        resolve(() =>
-          signal === null ? (this.#wrong ?? `it ended with code ${code}`) : `it was ended by ${signal}`,
-        ),
+        resolve(() => (signal === null ? (this.#firstError ?? `exit code ${code}`) : `killed by ${signal}`)),
       );
     });
-    // What it said last is still on its way. Workers that outlive it keep the line open.
+    // The last lines of stderr may still be in the pipe. Workers that outlive the master keep it open: wait a little only.
     let timer: NodeJS.Timeout | undefined;
-    await Promise.race([closed, new Promise((resolve) => (timer = setTimeout(resolve, LAST_WORDS_MS)))]);
+    await Promise.race([closed, new Promise((resolve) => (timer = setTimeout(resolve, STDERR_GRACE_MS)))]);
     clearTimeout(timer);
     return reason();
   }
 
   #log(line: string, log: Logger): void {
     const [, level = 'error', pid = this.pid, message = line] = LINE.exec(line) ?? [];
-    if (LEVELS[level] === undefined) this.#wrong ??= message;
+    if (LEVELS[level] === undefined) this.#firstError ??= message;
     log[LEVELS[level] ?? 'error']({ process: Number(pid) }, message);
   }
 }

@@ -6,7 +6,7 @@ import type { HostRoutes, Route } from '../../ingress/model.ts';
 import { hostText } from './host-text.ts';
 import { runLua } from './testing/run-lua.ts';
 
-/** Which rule it was, for each request; or with which status there is none. */
+/** For each request, the rule that matches or the status. */
 const SCRIPT = `
   require "tidegate.settings".access_log = true
   local match, request = require "tidegate.match", require "tidegate.request"
@@ -62,7 +62,7 @@ const request = fc.record({
 });
 
 describe('match.lua', () => {
-  it('finds what the reference finds', async () => {
+  it('agrees with the reference', async () => {
     for (const seed of [1, 2, 3, 4, 5, 6]) {
       const hosts = fc.sample(host, { seed, numRuns: 6 });
       const requests = fc.sample(request, { seed, numRuns: 400 });

@@ -9,7 +9,7 @@ const PRINT = `
   return text`;
 
 describe('metrics.lua', () => {
-  it('counts by host, Service and code; times in buckets', async () => {
+  it('counts requests by host, Service and code, and durations in buckets', async () => {
     const counts = await runLua(`
       local metrics = require "tidegate.metrics"
       local counts = metrics.counts_of({ host = "*.io" }, { label = "shop/web" })
@@ -38,7 +38,7 @@ describe('metrics.lua', () => {
     );
   });
 
-  it('has an end: hosts beyond it are counted together', async () => {
+  it('counts hosts beyond the limit together', async () => {
     const counts = await runLua(`
       local metrics = require "tidegate.metrics"
       for i = 1, 2500 do

@@ -76,7 +76,7 @@ describe('nginx', () => {
     generation++;
   };
   const set = <V>(...values: V[]): { set: V[]; remove: never[] } => ({ set: values, remove: [] });
-  /** By a connection of its own. */
+  /** On a new connection. */
   const ask = (name: string, path = '/'): Promise<number> =>
     new Promise((resolve, reject) => {
       request({ port: ports.http, path, headers: { host: name }, agent: false }, (response) => {
@@ -86,7 +86,7 @@ describe('nginx', () => {
         .end();
     });
 
-  it('has the same processes and the same configuration, whatever changes', async () => {
+  it('keeps its processes and its configuration through all changes', async () => {
     await start();
     const runtime = runtimeOf(directory);
     const before = {
@@ -110,13 +110,13 @@ describe('nginx', () => {
     expect(before.workers).toHaveLength(2);
   });
 
-  it('lets nobody but the agent in at its control socket', async () => {
+  it('makes the control socket accessible to the agent only', async () => {
     await start();
     expect(statSync(join(runtimeOf(directory), 'control')).mode & 0o777).toBe(0o700);
     expect(statSync(join(runtimeOf(directory), 'nginx.conf')).mode & 0o777).toBe(0o600);
   });
 
-  it('has another worker when one dies, which knows all', async () => {
+  it('replaces a worker that was killed by one with all routes', async () => {
     await start();
     await change({ hosts: set(host('a.io', '/')), upstreams: set(upstream()) });
     const { master, workers } = await driver.processes();
@@ -128,7 +128,7 @@ describe('nginx', () => {
     for (let i = 0; i < 20; i++) expect(await ask('a.io')).toBe(200);
   });
 
-  it('has another master when it dies, at the same ports and with all routes', async () => {
+  it('replaces a master that was killed, on the same ports and with all routes', async () => {
     await start();
     await change({ hosts: set(host('a.io', '/')), upstreams: set(upstream()) });
     const before = await driver.processes();
@@ -142,12 +142,12 @@ describe('nginx', () => {
     expect(await ask('b.io')).toBe(200);
   });
 
-  it('asks for everything while there is no nginx', async () => {
+  it('asks for a full state while nginx is not running', async () => {
     driver = make();
     await expect(change({})).rejects.toThrow(NeedsFullState);
   });
 
-  it('takes nothing of what does not fit, and goes on', async () => {
+  it('rejects a change that does not fit, and keeps serving', async () => {
     await start({ memory: { hosts: 256 * 1024 } });
     const paths = Array.from({ length: 40 }, (_, i) => `/${i}`);
     await change({ hosts: set(host('a.io', '/'), host('b.io', '/old')), upstreams: set(upstream()) });
@@ -162,7 +162,7 @@ describe('nginx', () => {
     expect(await ask('c.io')).toBe(200);
   });
 
-  it('does not start with what does not fit, and starts without it', async () => {
+  it('does not start with a table that does not fit, and starts without it', async () => {
     driver = make({ memory: { hosts: 256 * 1024 } });
     const paths = Array.from({ length: 40 }, (_, i) => `/${i}`);
     const hosts = Array.from({ length: 100 }, (_, i) => host(`h${i}.io`, ...paths));
@@ -175,7 +175,7 @@ describe('nginx', () => {
     expect(await ask('a.io')).toBe(200);
   });
 
-  it('keeps no copy of the keys that it started with', async () => {
+  it('deletes the file with the private keys of the initial table', async () => {
     driver = make();
     const certificate = {
       host: 'a.io',
@@ -198,7 +198,7 @@ describe('nginx', () => {
     ]);
   });
 
-  it('tells how much room there is', async () => {
+  it('exports the free memory of the dictionaries', async () => {
     await start();
     const free = async (): Promise<number> => {
       const text = await driver.metrics();
@@ -209,7 +209,7 @@ describe('nginx', () => {
     expect(await free()).toBeLessThan(before);
   });
 
-  it('counts a body of HTTP/2 that does not say how long it is', async () => {
+  it('limits an HTTP/2 body without a Content-Length', async () => {
     await start({ defaults: { connectTimeoutMs: 1000, readTimeoutMs: 5000, maxBodyBytes: 1000 } });
     await change({ hosts: set(host('a.io', '/')), upstreams: set(upstream()) });
     const session = connect(`https://127.0.0.1:${ports.https}`, { rejectUnauthorized: false });
@@ -227,14 +227,14 @@ describe('nginx', () => {
     session.destroy();
   });
 
-  it('takes a large state in pieces', async () => {
+  it('sends a large state in several messages', async () => {
     await start();
     const hosts = Array.from({ length: 3000 }, (_, i) => host(`h${i}.io`, '/', '/a', '/b'));
     await change({ hosts: set(...hosts), upstreams: set(upstream()) });
     for (const i of [0, 1500, 2999]) expect(await ask(`h${i}.io`)).toBe(200);
   });
 
-  it('ends the nginx of an agent that was killed, and takes away what it left', async () => {
+  it('stops the nginx of an agent that was killed, and removes its files', async () => {
     const former = await Nginx.start(optionsIn(directory), silentLogger);
     const runtime = runtimeOf(directory);
     await start({ httpPort: former.listening.http });
@@ -242,12 +242,12 @@ describe('nginx', () => {
     expect(() => statSync(runtime)).toThrow('ENOENT');
   });
 
-  it('says why it does not start', async () => {
+  it('reports why nginx does not start', async () => {
     driver = make({ httpPort: (backend.address() as AddressInfo).port });
     await expect(driver.start()).rejects.toThrow(/nginx did not start: .*Address already in use/);
   });
 
-  it('leaves nothing behind', async () => {
+  it('leaves no files and processes behind', async () => {
     await start();
     const runtime = runtimeOf(directory);
     const { master, workers } = await driver.processes();

@@ -8,7 +8,7 @@ import { trafficMetrics } from './traffic.ts';
 
 const RESTART_MS = 1000;
 
-/** Has nginx carry the bytes. What it is to go by is kept here too, for a next nginx if this one ends. */
+/** Runs nginx as the data plane. It keeps a copy of the route table, so that it can start a new nginx if this one exits. */
 export class NginxDriver implements Driver {
   #options: NginxOptions;
   readonly #log: Logger;
@@ -16,7 +16,7 @@ export class NginxDriver implements Driver {
   #table: RouteTable = EMPTY_TABLE;
   #nginx: Nginx | undefined;
   #restart: NodeJS.Timeout | undefined;
-  #why = 'nginx is not started';
+  #notRunning = 'nginx has not been started';
   #closing = false;
 
   constructor(options: NginxOptions, { log }: { log: Logger }) {
@@ -29,7 +29,7 @@ export class NginxDriver implements Driver {
       const table = first === undefined ? this.#table : this.#next(first);
       const { listening } = await this.#launch(table);
       this.#table = table;
-      // Another nginx takes the same.
+      // A replacement must listen on the same ports.
       this.#options = { ...this.#options, httpPort: listening.http, httpsPort: listening.https };
       return listening;
     });
@@ -43,7 +43,7 @@ export class NginxDriver implements Driver {
     });
   }
 
-  /** The processes that carry the bytes. They stay the same, whatever is applied. */
+  /** The processes of nginx. They stay the same whatever is applied, because nginx never reloads. */
   async processes(): Promise<{ master: number; workers: number[] }> {
     const nginx = this.#running();
     const { workers } = await nginx.state();
@@ -52,9 +52,9 @@ export class NginxDriver implements Driver {
 
   health(): { ready: boolean; reasons: string[] } {
     const reasons: string[] = [];
-    if (this.#closing) reasons.push('nginx takes no new connections.');
-    else if (this.#nginx === undefined) reasons.push(this.#why);
-    if (this.#table.generation === 0) reasons.push('No routes have come yet.');
+    if (this.#closing) reasons.push('nginx accepts no new connections');
+    else if (this.#nginx === undefined) reasons.push(this.#notRunning);
+    if (this.#table.generation === 0) reasons.push('no routes have been received yet');
     return { ready: reasons.length === 0, reasons };
   }
 
@@ -97,13 +97,13 @@ export class NginxDriver implements Driver {
       await nginx.push(changes);
     } catch (error) {
       if (!(error instanceof CapacityError)) return this.#replace(nginx, after, error);
-      await this.#takeBack(nginx, changes);
+      await this.#rollBack(nginx, changes);
       throw error;
     }
   }
 
-  /** What was written of it before the room ran out. */
-  async #takeBack(nginx: Nginx, changes: readonly Change[]): Promise<void> {
+  /** Undoes the part of the changes that was written before the memory was full. */
+  async #rollBack(nginx: Nginx, changes: readonly Change[]): Promise<void> {
     try {
       await nginx.push(inverseOf(changes, this.#table));
     } catch (error) {
@@ -111,9 +111,9 @@ export class NginxDriver implements Driver {
     }
   }
 
-  /** Whatever it knows now is not what it should: another one begins anew. */
+  /** After an unexpected failure the content of the dictionaries is unknown. A new nginx starts with the known table. */
   async #replace(nginx: Nginx, table: RouteTable, cause: unknown): Promise<void> {
-    this.#log.warn({ err: cause }, 'nginx did not take a change: another one takes its place');
+    this.#log.warn({ err: cause }, 'nginx failed to apply a change; starting a replacement');
     this.#nginx = undefined;
     await nginx.stop();
     await this.#launch(table);
@@ -129,9 +129,9 @@ export class NginxDriver implements Driver {
 
   #onEnd(nginx: Nginx, reason: string): void {
     if (this.#closing || this.#nginx !== nginx) return;
-    this.#log.error({ reason }, 'nginx has ended: another one is started');
+    this.#log.error({ reason }, 'nginx exited; starting a replacement');
     this.#nginx = undefined;
-    this.#why = `nginx has ended: ${reason}`;
+    this.#notRunning = `nginx exited: ${reason}`;
     this.#relaunch(nginx, 0);
   }
 
@@ -144,15 +144,15 @@ export class NginxDriver implements Driver {
           await this.#launch();
         })
         .catch((error: unknown) => {
-          this.#why = `nginx can not be started: ${(error as Error).message}`;
-          this.#log.error({ err: error }, this.#why);
+          this.#notRunning = `nginx cannot be started: ${(error as Error).message}`;
+          this.#log.error({ err: error }, this.#notRunning);
           this.#relaunch(former, RESTART_MS);
         });
     }, ms);
   }
 
   #running(): Nginx {
-    if (this.#nginx === undefined) throw new NeedsFullState(this.#why);
+    if (this.#nginx === undefined) throw new NeedsFullState(this.#notRunning);
     return this.#nginx;
   }
 }

@@ -17,29 +17,29 @@ import { endFormer, isNginx, makeRuntimeDirectory, removeRuntimeDirectory } from
 import { NginxStartError } from './start-error.ts';
 
 const MIB = 1024 * 1024;
-/** Reserved, not used: memory that nothing was written to costs nothing. */
+/** Address space, in bytes: the kernel provides memory only for pages that are written. */
 const MEMORY: Readonly<Record<Dictionary, number>> = {
   hosts: 128 * MIB,
   upstreams: 64 * MIB,
   certificates: 128 * MIB,
 };
 const MOST_WORKERS = 8;
-/** Small enough that the worker that reads it does not keep its clients waiting. */
+/** Small enough that the worker that reads a message does not delay its clients. */
 const MESSAGE_CHARACTERS = 256 * 1024;
 const START_POLL_MS = 10;
-/** Somebody else may take a free port before nginx does. */
+/** Another program may take a free port before nginx binds it. */
 const MOST_STARTS = 5;
 
 export interface NginxOptions extends DriverOptions {
-  /** A file to write a line for each request to; `/dev/stdout` is the agent's own. Default: none is written. */
+  /** The file for the access log, for example `/dev/stdout`. Default: no access log. */
   accessLog?: string;
-  /** Default: one for each core, up to eight. */
+  /** Default: one per core, up to eight. */
   workers?: number;
-  /** In bytes, where the usual is not to be. */
+  /** Sizes of the shared dictionaries in bytes, where they differ from the default. */
   memory?: Partial<Record<Dictionary, number>>;
 }
 
-/** One nginx, from its start to its end. */
+/** One nginx, from start to exit. */
 export class Nginx {
   readonly listening: Listening;
   readonly #directory: string;
@@ -47,10 +47,10 @@ export class Nginx {
   readonly #runtime: string;
   readonly #master: Master;
   readonly #control: Control;
-  /** Grows with each message, so that no key ever has the same version with another value. The first changes have 1. */
+  /** Increases with each change, so that a version of a key never has two values. The initial table has version 1. */
   #version = 1;
 
-  /** Resolves when all workers are there. They go by the first changes from the first request on; without, they know nothing. */
+  /** Resolves when all workers run. They serve the initial table from the first request on; without it, all requests get 503. */
   static async start(options: NginxOptions, log: Logger, first?: readonly Change[]): Promise<Nginx> {
     const found = await findNginx();
     if ('missing' in found) throw new Error(found.missing);
@@ -82,7 +82,7 @@ export class Nginx {
     this.#workers = workers;
     this.listening = listening;
     this.#runtime = makeRuntimeDirectory(directory);
-    if (first !== undefined) writeFileSync(this.#first, first.map(lineOf).join(''), { mode: 0o600 });
+    if (first !== undefined) writeFileSync(this.#initialTable, first.map(lineOf).join(''), { mode: 0o600 });
     const config = nginxConfig({
       modules: binary.modules,
       lua: luaDirectory(),
@@ -97,7 +97,7 @@ export class Nginx {
       ...defaults,
       memory: { ...MEMORY, ...memory },
       accessLog,
-      first: first && this.#first,
+      initialTable: first && this.#initialTable,
     });
     const path = join(this.#runtime, 'nginx.conf');
     writeFileSync(path, config, { mode: 0o600 });
@@ -117,12 +117,12 @@ export class Nginx {
     return this.#control.state();
   }
 
-  /** What its workers have counted, for `trafficMetrics`. */
+  /** The counts of all workers, in the format that `trafficMetrics` reads. */
   counts(): Promise<string> {
     return this.#control.metrics();
   }
 
-  /** Resolves when all workers go by it. */
+  /** Resolves when all workers use the changes. */
   async push(changes: readonly Change[]): Promise<NginxState> {
     const version = ++this.#version;
     let message = '';
@@ -137,21 +137,21 @@ export class Nginx {
     return this.#control.change(message, version, true);
   }
 
-  /** What it reads before it listens. */
-  get #first(): string {
-    return join(this.#runtime, 'first');
+  /** The file that nginx reads before it listens. */
+  get #initialTable(): string {
+    return join(this.#runtime, 'initial-table');
   }
 
   async #checked(hasFirst: boolean): Promise<this> {
     if (!hasFirst) return this;
-    // Keys are in it.
-    rmSync(this.#first);
+    // It contains private keys.
+    rmSync(this.#initialTable);
     if ((await this.state()).generation > 0) return this;
     await this.stop();
-    throw new CapacityError('nginx has no room for it');
+    throw new CapacityError('the route table does not fit into the shared memory of nginx');
   }
 
-  /** No new connections; resolves when the last request has ended. */
+  /** Closes the listeners; resolves after the last request. */
   async quit(): Promise<void> {
     this.#master.quit();
     await this.ended;
@@ -163,17 +163,17 @@ export class Nginx {
     removeRuntimeDirectory(this.#runtime, this.#directory);
   }
 
-  /** Workers outlive a master that was killed, with its ports. They finish what they have. */
+  /** Workers outlive a master that was killed, and keep its ports. They are asked to exit after their last request. */
   async #endOrphans(): Promise<void> {
     const workers = await this.state().then(
       (state) => state.workers,
-      // Nobody answers: there are none.
+      // No worker answers: there are none.
       () => [],
     );
     for (const pid of workers) if (await isNginx('worker', pid)) process.kill(pid, 'SIGQUIT');
   }
 
-  /** Undefined when it is; else what went wrong. */
+  /** Resolves with undefined when nginx is ready, or with the reason why it exited. */
   async #ready(): Promise<string | undefined> {
     let wrong: string | undefined;
     void this.ended.then((reason) => {
@@ -189,13 +189,13 @@ export class Nginx {
     try {
       return (await this.state()).workers.length === this.#workers;
     } catch {
-      // It does not listen yet.
+      // nginx does not listen yet.
       return false;
     }
   }
 }
 
-/** Whether it failed for a port that could as well be another one. */
+/** Whether the start failed because of a port that we chose ourselves, so that another one can be tried. */
 const isTaken = (wrong: string, options: NginxOptions, listening: Listening): boolean =>
   wrong.startsWith('bind()') &&
   ((options.httpPort === 0 && wrong.includes(`:${listening.http} `)) ||

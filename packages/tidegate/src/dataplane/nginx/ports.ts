@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 
-/** A port that nobody uses at this moment. nginx can not tell which one it got, so it is told. */
+/** A port that is free at this moment. nginx cannot report which port it got for port 0, so the agent chooses one. */
 export function freePort(address: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
@@ -9,7 +9,7 @@ export function freePort(address: string): Promise<number> {
       const bound = server.address();
       server.close(() => {
         if (bound !== null && typeof bound === 'object') resolve(bound.port);
-        else reject(new Error('a server that listens has no port'));
+        else reject(new Error('a listening server has no port'));
       });
     });
   });

@@ -12,7 +12,7 @@ const SCRIPT = `
   end
   return result`;
 
-/** Pieces that mean something to one of the two, in all orders. */
+/** Characters that are special to one of the two implementations, in random order. */
 const pieces = (...all: string[]) =>
   fc
     .array(fc.oneof(fc.constantFrom(...all), fc.string({ maxLength: 2 })), { maxLength: 8 })
@@ -39,7 +39,7 @@ const paths = pieces(
 );
 
 describe('request.lua', () => {
-  it('reads hosts and paths as the reference does', async () => {
+  it('agrees with the reference on hosts and paths', async () => {
     const said = [
       ...fc.sample(hosts, 1500),
       ...fc.sample(paths, 3000).map((path) => `/${path}`),

@@ -6,22 +6,22 @@ import { isErrno, writeFileAtomically } from '@tidegate/disk';
 import { CONTROL_SOCKET, PID_FILE } from './config.ts';
 
 /**
- * Where nginx keeps its socket and what it buffers, while it runs. Not below the driver's directory: the path of a
- * socket may have some hundred bytes only, and workers that are another user have to reach their buffers.
+ * Creates the directory for nginx's socket and temporary files. It is not inside the driver's directory, because the path
+ * of a unix socket is limited to about a hundred bytes, and because workers may run as another user.
  */
 export function makeRuntimeDirectory(directory: string): string {
   const runtime = mkdtempSync(join(tmpdir(), 'tidegate-nginx-'));
-  // nginx lets everybody open its sockets: who can not enter the folder can not.
+  // nginx makes its sockets accessible to all users, so the folder must not be.
   mkdirSync(join(runtime, CONTROL_SOCKET, '..'), { mode: 0o700 });
   mkdirSync(join(runtime, 'temporary'), { mode: 0o711 });
   chmodSync(runtime, 0o711);
-  writeFileAtomically(noteIn(directory), runtime, 0o600);
+  writeFileAtomically(noteFile(directory), runtime, 0o600);
   return runtime;
 }
 
-/** Ends an nginx whose agent was killed before it could, and takes away what it left: its ports are wanted. */
+/** Stops an nginx whose agent was killed, and removes its files. Otherwise it would still hold the ports. */
 export async function endFormer(directory: string): Promise<void> {
-  const runtime = read(noteIn(directory));
+  const runtime = read(noteFile(directory));
   if (runtime === undefined) return;
   const pid = Number(read(join(runtime, PID_FILE)));
   if (pid > 0 && (await isNginx('master', pid))) {
@@ -33,18 +33,18 @@ export async function endFormer(directory: string): Promise<void> {
 
 export function removeRuntimeDirectory(runtime: string, directory: string): void {
   rmSync(runtime, { recursive: true, force: true });
-  rmSync(noteIn(directory), { force: true });
+  rmSync(noteFile(directory), { force: true });
 }
 
-const noteIn = (directory: string): string => join(directory, 'nginx.runtime');
+const noteFile = (directory: string): string => join(directory, 'nginx.runtime');
 
-/** The pid may have been given to somebody else since. nginx writes what a process is where its arguments were. */
+/** Another process may have the pid by now. nginx overwrites its command line with its role, which identifies it. */
 export const isNginx = async (role: 'master' | 'worker', pid: number): Promise<boolean> =>
   (await commandLine(pid)).startsWith(`nginx: ${role} process`);
 
 const POLL_MS = 20;
 
-/** Empty when there is no such process. */
+/** Empty if there is no such process. */
 async function commandLine(pid: number): Promise<string> {
   try {
     return await readFile(`/proc/${pid}/cmdline`, 'utf8');

@@ -1,8 +1,8 @@
-/** As nginx words it: `bind() to 127.0.0.1:80 failed (98: Address already in use)`. */
+/** nginx's message: `bind() to 127.0.0.1:80 failed (98: Address already in use)`. */
 const BIND = /^bind\(\) to .*:(\d+) failed \((\d+):/;
 const CODES: Readonly<Record<string, string>> = { 13: 'EACCES', 98: 'EADDRINUSE', 99: 'EADDRNOTAVAIL' };
 
-/** nginx did not start. With code and port where it could not listen, as servers of Node have them. */
+/** nginx did not start. If it could not listen, `code` and `port` are set as in errors of Node.js servers. */
 export class NginxStartError extends Error {
   override readonly name = 'NginxStartError';
   readonly code: string | undefined;

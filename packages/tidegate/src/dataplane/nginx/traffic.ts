@@ -1,12 +1,18 @@
-/** What workers have counted, in the text format of Prometheus. The same metrics as of every data plane. */
+import {
+  DURATION,
+  DURATION_BUCKETS_SECONDS,
+  REQUESTS,
+  type TrafficMetric,
+  UPSTREAM_ERRORS,
+} from '../traffic-metrics.ts';
 
-/** As in `metrics.lua`; what takes longer is in one more. */
-const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-
-const REQUESTS = 'tidegate_router_requests_total';
-const DURATION = 'tidegate_router_request_duration_seconds';
-const ERRORS = 'tidegate_router_upstream_errors_total';
-const FREE = 'tidegate_router_nginx_memory_free_bytes';
+/** Only nginx has it: the embedded data plane keeps its table in the memory of the process. */
+const MEMORY_FREE: TrafficMetric = {
+  name: 'tidegate_router_nginx_memory_free_bytes',
+  type: 'gauge',
+  help: 'Free space in a shared dictionary, in bytes. Changes that do not fit are rejected.',
+  labels: ['class', 'dictionary'],
+};
 
 interface Series {
   host: string;
@@ -17,31 +23,37 @@ interface Series {
   seconds: number;
 }
 
-/** `counts`: what, host, Service, which, number; separated by tabs. */
+/**
+ * Formats the counts of all workers for Prometheus. `counts` is the output of `metrics.lua`: a line per count, with kind,
+ * host, Service, label value and number, separated by tabs.
+ */
 export function trafficMetrics(counts: string, className: string): string {
   const { all, free } = read(counts);
   const of = ({ host, service }: Series, more: Record<string, string> = {}): string =>
     labels({ class: className, host, service, ...more });
   return [
-    `# HELP ${REQUESTS} Requests by what the client was told.`,
-    `# TYPE ${REQUESTS} counter`,
+    ...head(REQUESTS),
     ...all.flatMap((series) =>
-      [...series.codes].map(([code, count]) => `${REQUESTS}${of(series, { code })} ${count}`),
+      [...series.codes].map(([code, count]) => `${REQUESTS.name}${of(series, { code })} ${count}`),
     ),
-    `# HELP ${DURATION} From the head of a request to the end of its answer.`,
-    `# TYPE ${DURATION} histogram`,
+    ...head(DURATION),
     ...all.flatMap((series) => histogram(series, (more) => of(series, more))),
-    `# HELP ${ERRORS} Endpoints that gave no answer.`,
-    `# TYPE ${ERRORS} counter`,
+    ...head(UPSTREAM_ERRORS),
     ...all.flatMap((series) =>
-      [...series.errors].map(([kind, count]) => `${ERRORS}${of(series, { kind })} ${count}`),
+      [...series.errors].map(([kind, count]) => `${UPSTREAM_ERRORS.name}${of(series, { kind })} ${count}`),
     ),
-    `# HELP ${FREE} What is left for what is kept in shared memory. Without room, changes are refused.`,
-    `# TYPE ${FREE} gauge`,
-    ...free.map(([dictionary, bytes]) => `${FREE}${labels({ class: className, dictionary })} ${bytes}`),
+    ...head(MEMORY_FREE),
+    ...free.map(
+      ([dictionary, bytes]) => `${MEMORY_FREE.name}${labels({ class: className, dictionary })} ${bytes}`,
+    ),
     '',
   ].join('\n');
 }
+
+const head = ({ name, type, help }: TrafficMetric): string[] => [
+  `# HELP ${name} ${help}`,
+  `# TYPE ${name} ${type}`,
+];
 
 function read(counts: string): { all: Series[]; free: [dictionary: string, bytes: string][] } {
   const found = new Map<string, Series>();
@@ -75,12 +87,16 @@ const empty = (host: string, service: string): Series => ({
 
 function histogram(series: Series, of: (more?: Record<string, string>) => string): string[] {
   let count = 0;
-  const lines = [...SECONDS.map(String), '+Inf'].map((le, index) => {
+  const lines = [...DURATION_BUCKETS_SECONDS.map(String), '+Inf'].map((le, index) => {
     count += series.buckets.get(String(index + 1)) ?? 0;
-    return `${DURATION}_bucket${of({ le })} ${count}`;
+    return `${DURATION.name}_bucket${of({ le })} ${count}`;
   });
   if (count === 0) return [];
-  return [...lines, `${DURATION}_sum${of()} ${series.seconds}`, `${DURATION}_count${of()} ${count}`];
+  return [
+    ...lines,
+    `${DURATION.name}_sum${of()} ${series.seconds}`,
+    `${DURATION.name}_count${of()} ${count}`,
+  ];
 }
 
 const labels = (values: Record<string, string>): string =>

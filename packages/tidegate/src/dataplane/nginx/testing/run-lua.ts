@@ -5,10 +5,20 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { findNginx } from '../find-nginx.ts';
 import { luaDirectory } from '../lua-files.ts';
+import { type LuaOptions, luaSettings } from '../lua-settings.ts';
+
+const OPTIONS: LuaOptions = {
+  connectTimeoutMs: 1000,
+  readTimeoutMs: 1000,
+  maxBodyBytes: 0,
+  bodySizes: [],
+  accessLog: false,
+  initialTable: undefined,
+};
 
 /**
- * Runs Lua in a real nginx that ends before it listens. The script is the body of a function of `input`, and what it
- * returns comes back.
+ * Runs Lua in a real nginx that exits before it listens. The script is a function body that may use `input`; the result is
+ * what it returns.
  */
 export async function runLua(script: string, input: unknown = {}): Promise<unknown> {
   const found = await findNginx();
@@ -37,6 +47,7 @@ http {
   lua_package_path "${luaDirectory()}/?.lua;;";
   ${['hosts', 'upstreams', 'certificates', 'metrics', 'state'].map((name) => `lua_shared_dict tidegate_${name} 4m;`).join(' ')}
   init_by_lua_block {
+${luaSettings(OPTIONS)}
     local cjson = require "cjson"
     local function file(name, mode) return assert(io.open("${directory}/" .. name, mode)) end
     local input = cjson.decode(file("input.json"):read("*a"))

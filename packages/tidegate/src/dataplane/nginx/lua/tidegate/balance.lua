@@ -1,20 +1,19 @@
--- Which endpoint gets the request. Called again when one gave no answer and another may be asked.
+-- Chooses the endpoint for a request. nginx calls this again after a failed attempt, if it may try another endpoint.
 local balancer = require "ngx.balancer"
 local context = require "tidegate.context"
 local endpoints = require "tidegate.endpoints"
 local failure = require "tidegate.failure"
+local settings = require "tidegate.settings"
 
--- More endpoints than these are not asked for one request: what they all refuse is at fault itself.
-local MOST_TRIES = 3
-
--- nginx knows which methods it must not send twice; of those that it has never heard of nobody does.
+-- nginx knows which of these methods it must not send twice. It would retry a method that it does not know, so such a
+-- method gets one attempt only.
 local KNOWN = {}
 for method in string.gmatch("GET HEAD OPTIONS PUT DELETE TRACE POST PATCH", "%S+") do
   KNOWN[method] = true
 end
 
 local function allow_more_tries(upstream)
-  local most = math.min(MOST_TRIES, #upstream.endpoints) - 1
+  local most = math.min(settings.max_tries, #upstream.endpoints) - 1
   if most > 0 and KNOWN[ngx.req.get_method()] then
     balancer.set_more_tries(most)
   end
@@ -31,7 +30,7 @@ local function leave(ctx)
   table.insert(ctx.tried, name)
 end
 
--- A connection that was kept may have been closed at the other end just now: then the only endpoint is asked again.
+-- If all endpoints were tried, try again: a kept connection may have been closed by the endpoint just now.
 local function pick(ctx)
   return endpoints.pick(ctx.upstream, ctx.tried) or endpoints.pick(ctx.upstream)
 end
@@ -54,7 +53,7 @@ return function()
   end
   local ok, why = balancer.set_current_peer(endpoint.address, endpoint.port)
   if not ok then
-    ngx.log(ngx.ERR, "endpoint ", endpoint.name, " can not be used: ", why)
+    ngx.log(ngx.ERR, "endpoint ", endpoint.name, " cannot be used: ", why)
     return ngx.exit(502)
   end
 end

@@ -1,4 +1,4 @@
--- How much a client may send, and when its body has to be here before somebody is asked.
+-- Limits the size of request bodies, and decides which bodies are read before an endpoint is contacted.
 local answer = require "tidegate.answer"
 local context = require "tidegate.context"
 local settings = require "tidegate.settings"
@@ -7,11 +7,11 @@ local var = ngx.var
 
 local body = {}
 
--- Bodies of these are kept if they are small: when one endpoint gives no answer, another can have them.
+-- Small bodies of these methods are read first: if an endpoint does not answer, another one can get the same body.
 local SENT_AGAIN = { PUT = true, DELETE = true }
 local SMALL = 65536
 
--- Whether a body may come whose length is not said. HTTP/2 does not tell by headers alone.
+-- Whether a body of unknown length may follow. The headers of HTTP/2 do not say whether there is a body.
 local function may_be_endless()
   if var.http_transfer_encoding then
     return true
@@ -20,8 +20,8 @@ local function may_be_endless()
   return method ~= "GET" and method ~= "HEAD" and var.http2 ~= ""
 end
 
--- nginx counts for us, but only against numbers of its configuration: the next above the limit keeps the disk from
--- filling up, and the rest is seen when all is there.
+-- nginx counts bytes only against limits in its configuration. A body of unknown length is read completely in the location
+-- with the next larger limit, which protects the disk, and is compared with the exact limit afterwards.
 local function measure(limit, protocol)
   for i, size in ipairs(settings.body_sizes) do
     if limit <= size then

@@ -1,5 +1,5 @@
--- Which certificate a client is shown: for the host that it asks for, else its wildcard, else for nobody in particular;
--- without any it is the one of the configuration.
+-- Chooses the certificate for a TLS handshake: the one for the requested host, else for its wildcard, else the default
+-- certificate of the table. If there is none, nginx presents the certificate in its configuration.
 local cjson = require "cjson"
 local ssl = require "ngx.ssl"
 local entries = require "tidegate.entries"
@@ -14,7 +14,7 @@ local function decode(text, before, host)
     key, why = ssl.parse_pem_priv_key(pair.key)
   end
   if not key then
-    ngx.log(ngx.ERR, "the certificate for ", host, " can not be read: ", why)
+    ngx.log(ngx.ERR, "cannot read the certificate for ", host, ": ", why)
     return before or {}
   end
   return { certificate = certificate, key = key }
@@ -22,13 +22,13 @@ end
 
 local read = entries.new(ngx.shared.tidegate_certificates, decode)
 
--- One that could not be read is none.
+-- Ignores a certificate that could not be read.
 local function certificate_of(host, generation)
   local pair = read(host, generation)
   return pair and pair.key and pair
 end
 
--- Who asks for no host, and for one that has none; dictionaries have no empty keys.
+-- The key of the default certificate: a dictionary cannot have an empty key.
 local ANY = "*"
 
 local function find(host)

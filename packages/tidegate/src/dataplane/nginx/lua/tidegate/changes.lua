@@ -1,6 +1,6 @@
--- What the agent writes into the shared dictionaries. One change a line, fields separated by tabs:
+-- Writes changes from the agent into the shared dictionaries. Each line is one change, with fields separated by tabs:
 --   = <dictionary> <key> <value>     - <dictionary> <key>
--- Values are taken as they are. In keys, tabs, line ends and backslashes come with a backslash.
+-- Values are taken literally. In keys, tabs, line breaks and backslashes are escaped with a backslash.
 local shared = ngx.shared
 
 local DICTIONARIES = {
@@ -17,12 +17,12 @@ local function unescaped(key)
   return (string.gsub(key, "\\[trn\\]", ESCAPES))
 end
 
--- Nil and why: it was not made.
+-- Returns true, or nil and a reason. `safe_set` fails when the dictionary is full; it never evicts other entries.
 function changes.make(line, version)
   local verb, name, rest = string.match(line, "^([=-])\t(%l+)\t(.*)$")
   local dict = DICTIONARIES[name]
   if dict == nil then
-    return nil, "no such change"
+    return nil, "invalid change"
   end
   if verb == "-" then
     dict:delete(unescaped(rest))

@@ -1,5 +1,5 @@
--- What is known of a request, from its route to its end. ngx.ctx is lost whenever a request goes on to another location;
--- this is not. The tables are used again, for requests come by the ten thousands.
+-- The state of a request from routing to its end. nginx resets ngx.ctx whenever a request continues in another location
+-- (ngx.exec); this table survives that. Tables are reused, to create no garbage at a high request rate.
 local ffi = require "ffi"
 local get_request = require "resty.core.base".get_request
 
@@ -7,7 +7,7 @@ local cast, tonumber = ffi.cast, tonumber
 
 local context = {}
 
--- By the address of nginx's own record, which no other request has at the same time.
+-- By the address of nginx's request structure, which is unique among the requests of this worker.
 local live, spare, spares = {}, {}, 0
 local MOST_SPARES = 4096
 
@@ -32,7 +32,7 @@ function context.get()
   return live[address()]
 end
 
--- Forgets it. Until the caller returns, it is still what it was.
+-- Removes the state of the current request and returns it. The caller must return it with `give_back`.
 function context.finish()
   local key = address()
   local ctx = live[key]

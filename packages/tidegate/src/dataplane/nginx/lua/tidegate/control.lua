@@ -1,4 +1,4 @@
--- The agent's own entrance, behind a socket that nobody else can open.
+-- Handles requests on the control socket. Only the agent can open the directory that the socket is in.
 local changes = require "tidegate.changes"
 
 local state = ngx.shared.tidegate_state
@@ -11,7 +11,8 @@ local function refuse(status, text)
   return ngx.exit(ngx.OK)
 end
 
--- The generation is the last to change: until then workers go by what they have read.
+-- Changes may arrive in several messages. Only the last one, with `commit`, increases the generation; until then workers
+-- keep using the entries that they have read.
 function control.change()
   local version = tonumber(ngx.var.arg_version)
   ngx.req.read_body()
@@ -27,7 +28,8 @@ function control.change()
   return control.state()
 end
 
--- Workers look at the generation with every request, so all that are alive go by it.
+-- A worker reads the generation at the start of each request. So once it is set, every worker uses it, and the number of
+-- workers in this response tells the agent that all of them are running.
 function control.state()
   local workers = {}
   for id = 0, ngx.worker.count() - 1 do

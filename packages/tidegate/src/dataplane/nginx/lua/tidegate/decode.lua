@@ -1,5 +1,5 @@
--- Hosts and upstreams as workers keep them. Of a host no more than one table: there may be very many of them, and memory
--- that a request touches for the first time in a while is what it spends most of its time on.
+-- Decodes hosts and upstreams into the tables that workers keep. A host is a single table, because there may be very many
+-- of them, and touching memory that is not in the processor's cache is the largest cost of a request.
 local cjson = require "cjson"
 local settings = require "tidegate.settings"
 
@@ -15,7 +15,7 @@ local function timeouts_of(limits)
   }
 end
 
--- With one backend the route is the backend, too. Without any that has a weight it has no upstream.
+-- A route with one backend holds the upstream itself. If no backend has a weight, the route has no upstream.
 local function set_backends(route, said)
   local backends, weight = {}, 0
   for _, backend in ipairs(said) do
@@ -31,7 +31,7 @@ local function set_backends(route, said)
   end
 end
 
--- The number says which Ingress of a host it is of.
+-- `number` is the index of the Ingress among the Ingresses of the host, for the access log.
 local function set_action(route, action, number)
   local limits = action.limits
   set_backends(route, action.backends)
@@ -52,7 +52,7 @@ local function decode_rules(text)
   return rules
 end
 
--- By a digest of their text. Those that no host has any more are forgotten.
+-- Decoded rules by the digest of their text. The table is weak: rules that no host uses are garbage-collected.
 local known = setmetatable({}, { __mode = "v" })
 
 local function rules_of(text)
@@ -65,7 +65,7 @@ local function rules_of(text)
   return rules
 end
 
--- `metrics.lua` adds where requests are counted.
+-- `metrics.lua` adds the field `counts` to a host.
 function decode.host(text)
   local said = cjson.decode(text)
   return {
@@ -86,7 +86,7 @@ function decode.upstream(text, before)
     end
     endpoint.name = endpoint.address .. ":" .. endpoint.port
   end
-  -- Another start in each worker: together they would all begin with the same endpoint.
+  -- Workers start at different endpoints. Otherwise, after a change, all of them would begin with the same one.
   upstream.turn = before and before.turn or math.random(0, 1023)
   return upstream
 end

@@ -1,4 +1,4 @@
--- A request is over, however it went.
+-- Runs at the end of each request, whatever its result: releases the endpoint, counts and logs.
 local context = require "tidegate.context"
 local endpoints = require "tidegate.endpoints"
 local failure = require "tidegate.failure"

@@ -1,13 +1,11 @@
--- Which endpoint of an upstream is next, and which are left out for a while because they gave no answer. Each worker goes by
--- what it has seen itself.
+-- Chooses an endpoint of an upstream, and skips endpoints that recently did not answer. Each worker decides from what it
+-- has observed itself; workers do not share this state.
+local settings = require "tidegate.settings"
 local now = ngx.now
-
--- A pod that just started may listen in a moment; one that goes on so is left out for longer.
-local FIRST_DOWN_SECONDS, LONGEST_DOWN_SECONDS = 1, 10
 
 local endpoints = {}
 
--- By name: what is known of an endpoint outlives changes of its upstream, and is the same in all upstreams.
+-- By endpoint name (address and port). The state survives a change of the upstream and is shared by all upstreams.
 local down_until, down_for, in_flight = {}, {}, {}
 
 local function is_tried(tried, name)
@@ -31,7 +29,7 @@ local function is_up(name)
   return true
 end
 
--- The first in turn, or the one with the fewest requests. `tried` may be nil.
+-- Returns the next endpoint in turn, or for least connections the one with the fewest requests. `tried` may be nil.
 local function pick(upstream, tried, even_down)
   local list = upstream.endpoints
   local least = upstream.counted
@@ -57,7 +55,7 @@ local function pick(upstream, tried, even_down)
   return best
 end
 
--- One that may be down is better than none. Nil: all were tried.
+-- If all endpoints are in back-off, one of them is used anyway. Returns nil if all were tried.
 function endpoints.pick(upstream, tried)
   local list = upstream.endpoints
   if list[2] == nil and not tried then
@@ -66,7 +64,7 @@ function endpoints.pick(upstream, tried)
   return pick(upstream, tried, false) or pick(upstream, tried, true)
 end
 
--- Endpoints that nobody will ask for again: their pods are gone.
+-- Deletes the back-off state of endpoints that are up again or no longer exist.
 local function forget_old()
   for name in pairs(down_for) do
     if is_up(name) then
@@ -79,10 +77,10 @@ local FORGET_EVERY = 1000
 local failures = 0
 
 function endpoints.failed(name)
-  -- Many requests may fail for the same reason: it counts once.
+  -- Many concurrent requests may fail for the same reason; they count as one failure.
   if is_up(name) then
-    local seconds = down_for[name] and down_for[name] * 2 or FIRST_DOWN_SECONDS
-    down_for[name] = math.min(seconds, LONGEST_DOWN_SECONDS)
+    local seconds = down_for[name] and down_for[name] * 2 or settings.first_backoff_seconds
+    down_for[name] = math.min(seconds, settings.max_backoff_seconds)
     down_until[name] = now() + down_for[name]
   end
   failures = failures + 1

@@ -1,14 +1,17 @@
--- What one worker has read of a shared dictionary, decoded. Each value is there with a version; one generation counter
--- for everything tells whether versions have to be looked at again, so that a request without news costs one lookup.
+-- A worker's cache of decoded entries of a shared dictionary. Each entry in the dictionary has a version, and one
+-- generation counter covers all dictionaries. As long as the generation has not changed, a cached entry is valid and a
+-- request costs one table lookup. After a change, the entry's version decides whether it must be decoded again.
 
--- Workers remember at least so many, and at most twice as many. There is no limit to what is in the dictionary.
+-- A worker caches at least this many entries and at most twice as many. The dictionary itself has no such limit.
 local REMEMBERED = 32768
 
 local entries = {}
 
--- decode(text, before, key) makes a table, in which version and generation are noted; `before` is the one of the former
--- version, if it is remembered. Returns the way to look up, and to see what is remembered without looking up.
+-- decode(text, before, key) returns a table, which gets the fields `version` and `generation`; `before` is the previous
+-- version if it is cached. Returns two functions: `get` looks an entry up, `recall` returns it only if the cache is valid.
 function entries.new(dict, decode)
+  -- Two generations of the cache, so that no usage times are needed: when `young` is full it becomes `old`, and the
+  -- entries of `old` that were not used since are dropped.
   local young, old, count = {}, {}, 0
 
   local function remember(key, entry)

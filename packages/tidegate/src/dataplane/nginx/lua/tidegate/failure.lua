@@ -1,11 +1,11 @@
--- An endpoint gave no answer: it is left out for a while, and counted.
+-- Handles an endpoint that did not answer: starts its back-off and counts the error.
 local endpoints = require "tidegate.endpoints"
 local metrics = require "tidegate.metrics"
 
 local var = ngx.var
 local failure = {}
 
--- nginx keeps a list of what each endpoint said; this is of the last.
+-- nginx lists one value per attempt, separated by commas or colons. This is the value of the last attempt.
 local function last(list)
   return string.match(list or "", "([^ ,:]+)%s*$")
 end
@@ -22,7 +22,8 @@ function failure.note(ctx)
   metrics.failed(ctx.counts, kind())
 end
 
--- Whether the endpoint itself has said this, or nginx for want of an answer. Answers have a header that took a time.
+-- Whether nginx generated this status because the endpoint did not answer. An answer of an endpoint has
+-- a header time.
 function failure.is_ours()
   local status = last(var.upstream_status)
   return (status == "502" or status == "504") and last(var.upstream_header_time) == "-"

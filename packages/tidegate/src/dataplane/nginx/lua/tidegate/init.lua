@@ -1,5 +1,5 @@
--- Everything is read by the master, so that workers, which may be other users, need no access to the files. What each
--- request calls is in a global: the compiler can see through that, and not through `require`.
+-- Runs in the master before it forks. All modules are loaded here, so that workers, which may run as another user, need no
+-- access to the files. The entry points are in a global variable: LuaJIT can optimize that, but not calls of `require`.
 tidegate = {
   answer = require "tidegate.answer",
   balance = require "tidegate.balance",
@@ -13,11 +13,11 @@ tidegate = {
 }
 
 local changes = require "tidegate.changes"
-local first = require "tidegate.settings".first
+local initial_table = require "tidegate.settings".initial_table
 local state = ngx.shared.tidegate_state
 
--- Nobody listens yet: not even the first request is answered by less. When it does not fit nothing is known, and the
--- agent, which sees that, decides what to do.
+-- nginx does not listen yet, so even the first request is served with the full table. If the table does not fit into the
+-- memory, the generation stays 0: nothing is served from an incomplete table, and the agent sees it and decides.
 local function load(path)
   for line in io.lines(path) do
     local ok, why = changes.make(line, 1)
@@ -29,7 +29,8 @@ local function load(path)
   return 1
 end
 
--- Twice only if somebody had nginx read its configuration again: then what is known is newer.
-if state:add("generation", 0) and first then
-  state:set("generation", load(first))
+-- `add` fails if nginx was made to reload its configuration, for example by a signal. The dictionaries survive a reload
+-- and are newer than the file.
+if state:add("generation", 0) and initial_table then
+  state:set("generation", load(initial_table))
 end

@@ -1,4 +1,5 @@
--- Where a request goes. Agrees with src/ingress/match/match.ts. Pure: the tables come as functions.
+-- Finds the route of a request. Must agree with packages/tidegate/src/ingress/match/match.ts; tests compare the two. Has
+-- no side effects: the tables are passed as functions.
 local request = require "tidegate.request"
 
 local ffi = require "ffi"
@@ -8,7 +9,7 @@ ffi.cdef "int memcmp(const void *a, const void *b, size_t length);"
 local byte = string.byte
 local SLASH = 47
 
--- The table of all hosts; dictionaries have no empty keys.
+-- The key of the routes for all hosts: a dictionary cannot have an empty key.
 local ALL = "*"
 
 local match = {}
@@ -18,7 +19,7 @@ local function matches_path(route, path)
   if route.exact or #path == #wanted then
     return path == wanted
   end
-  -- Cutting the path would make a string of each piece.
+  -- Compares bytes in place: string.sub would create a string for each comparison.
   return wanted == "/" or (byte(path, #wanted + 1) == SLASH and C.memcmp(path, wanted, #wanted) == 0)
 end
 
@@ -42,8 +43,8 @@ local function match_in(host, path, header_of)
   return rules.fallback
 end
 
--- host_of(name, generation) -> entry or nil. Returns the route with the host that it is of; or nil and the status that
--- is the answer, with the host when that is a redirect. `known` is the host of that very name, for who has it at hand.
+-- host_of(name, generation) returns an entry or nil. Returns the route, nil and its host; or nil and the status to answer
+-- with, and the host if that is a redirect. `known` is the entry of exactly that host, if the caller has it.
 function match.match(name, path, secure, header_of, host_of, generation, known)
   local host = known or host_of(name == "" and ALL or name, generation)
   if host == nil then

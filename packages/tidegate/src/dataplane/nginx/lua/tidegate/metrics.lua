@@ -1,19 +1,21 @@
--- Counts what becomes of requests. Each worker for itself, without a lock; once a second it adds what is new to
--- what all have counted together.
+-- Counts requests. Each worker counts in its own memory without locks, and adds its counts to a shared dictionary once a
+-- second. Names, help and labels of the metrics are in traffic-metrics.ts; this module only counts.
+local settings = require "tidegate.settings"
+
 local shared = ngx.shared
 local floor = math.floor
 
 local metrics = {}
 
--- Upper ends, in milliseconds, which is as exact as nginx's clock. One more is for all that take longer.
-local BUCKETS = { 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000 }
+-- Upper bounds in milliseconds. One more bucket holds everything above the last bound.
+local BUCKETS = settings.duration_buckets_ms
 local FLUSH_SECONDS = 1
--- Pairs of host and Service. Those that come later are counted together, as `other`.
-local MOST_SERIES = 2000
-local OTHER_PLACE = "\tother\tother\t"
-local NOBODY = ""
+local MAX_SERIES = settings.max_series
+local OTHER = settings.other_series
+local OTHER_PLACE = "\t" .. OTHER .. "\t" .. OTHER .. "\t"
+local NONE = ""
 
--- By milliseconds: looked up instead of searched, for every request has one.
+-- The bucket for each millisecond: a lookup is faster than a search, and every request needs one.
 local bucket_of = {}
 do
   local bucket = 1
@@ -29,18 +31,18 @@ local function new_counts(host, service)
   return { host = host, service = service, seconds = 0, errors = {}, dirty = false, place = false }
 end
 
--- host -> Service -> counts: of buckets by their number, of codes by the code, which is always higher.
+-- host -> Service -> counts. Within counts, small numbers are buckets and larger ones are status codes.
 local by_host, known, changed = {}, 0, {}
 local NO_ROOM = {}
-local other = new_counts("other", "other")
+local other = new_counts(OTHER, OTHER)
 other.place = OTHER_PLACE
 
--- Without a host: of those that nobody has.
-local NO_HOST = { host = NOBODY }
+-- For requests that match no host.
+local NO_HOST = { host = NONE }
 
--- Not only the room is limited by this, but also what has to be added up each time.
+-- The limit bounds the memory, and also the time that each flush and scrape takes.
 local function new_series(services, host, service)
-  if known >= MOST_SERIES then
+  if known >= MAX_SERIES then
     return other
   end
   known = known + 1
@@ -52,8 +54,8 @@ end
 local function services_of(name)
   local services = by_host[name]
   if services == nil then
-    -- There is no room for any: they need not have a table each.
-    if known >= MOST_SERIES then
+    -- The limit is reached: such hosts share one empty table.
+    if known >= MAX_SERIES then
       return NO_ROOM
     end
     services = {}
@@ -62,7 +64,7 @@ local function services_of(name)
   return services
 end
 
--- The host remembers where its requests are counted.
+-- The counts of a host and an upstream. The host remembers its table of Services.
 function metrics.counts_of(host, upstream)
   host = host or NO_HOST
   local services = host.counts
@@ -73,7 +75,7 @@ function metrics.counts_of(host, upstream)
   if services == NO_ROOM then
     return other
   end
-  local service = upstream and upstream.label or NOBODY
+  local service = upstream and upstream.label or NONE
   return services[service] or new_series(services, host.host, service)
 end
 
@@ -97,13 +99,14 @@ function metrics.failed(counts, kind)
   errors[kind] = (errors[kind] or 0) + 1
 end
 
--- Where a pair is counted. Whoever is the first to see it takes a number.
+-- The key prefix of a series in the shared dictionary. The first worker that sees a series reserves a place for it; beyond
+-- the limit, it is counted under OTHER.
 local function place_of(dict, counts)
   local place = "\t" .. counts.host .. "\t" .. counts.service .. "\t"
   if dict:get("known" .. place) then
     return place
   end
-  if dict:incr("series", 1, 0) > MOST_SERIES then
+  if dict:incr("series", 1, 0) > MAX_SERIES then
     return OTHER_PLACE
   end
   dict:safe_add("known" .. place, true)
@@ -145,7 +148,8 @@ function metrics.start()
   return ngx.timer.every(FLUSH_SECONDS, metrics.flush)
 end
 
--- One count a line: what, host, Service, which, number; separated by tabs. And how much room there is, by dictionary.
+-- Prints one count per line: kind, host, Service, label value, number, separated by tabs; and the free memory of each
+-- dictionary. The agent formats it for Prometheus (traffic.ts).
 function metrics.print()
   metrics.flush()
   local dict = shared.tidegate_metrics

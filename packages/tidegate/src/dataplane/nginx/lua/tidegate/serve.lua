@@ -1,4 +1,4 @@
--- Each request of a client: which route, which upstream, may it pass.
+-- Handles each request: finds the route and the upstream, and checks whether the request may pass.
 local answer = require "tidegate.answer"
 local body = require "tidegate.body"
 local context = require "tidegate.context"
@@ -13,7 +13,7 @@ local STAR = 42
 local find_match, counts_of = match.match, metrics.counts_of
 local known_host, host_of, upstream_of, generation_of = tables.known_host, tables.host, tables.upstream, tables.generation
 
--- What came several times has the value that one gets by joining it.
+-- Values of a header that was sent several times are joined, as RFC 9110 (section 5.3) allows.
 local function header_of(name)
   local value = ngx.req.get_headers(0)[name]
   return type(value) == "table" and table.concat(value, ", ") or value
@@ -34,8 +34,8 @@ local function choose(route)
   return backends[#backends]
 end
 
--- Nearly all say a host as it is spelled, which is known already: then there is nothing to read. Hosts that begin with a
--- star are in the dictionary, and nobody's.
+-- Most clients send the host in its normalized form, and it is in the cache already: then nothing needs to be parsed. Hosts
+-- that begin with "*" are excluded: wildcards are keys of the dictionary, but not names that a client may ask for.
 local function known_by(said, generation)
   return said and byte(said) ~= STAR and known_host(said, generation)
 end
@@ -54,7 +54,7 @@ return function(secure)
     return answer(400)
   end
   if generation == 0 then
-    -- Whether there is such a route is not known.
+    -- There is no table yet: it is unknown whether the route exists, so the response cannot be 404.
     return answer(503)
   end
   local route, status

@@ -1,2 +1,2 @@
--- Numbers that the configuration sets before anything else runs.
+-- Filled by nginx.conf before any other module is loaded; see lua-settings.ts.
 return {}

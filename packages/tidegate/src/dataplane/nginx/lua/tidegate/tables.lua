@@ -1,4 +1,4 @@
--- The shared dictionaries, as workers read them. Everything in them is data of the agent.
+-- The route table as workers read it. Only the agent writes to these dictionaries.
 local decode = require "tidegate.decode"
 local entries = require "tidegate.entries"
 

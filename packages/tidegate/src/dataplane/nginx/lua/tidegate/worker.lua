@@ -1,4 +1,4 @@
--- A worker begins: one of the first, or in the place of one that is gone. The dictionaries are there before it.
+-- Runs when a worker starts, also when it replaces one that exited. The dictionaries exist before and survive it.
 local metrics = require "tidegate.metrics"
 
 local state = ngx.shared.tidegate_state

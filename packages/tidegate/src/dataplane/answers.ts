@@ -1,0 +1,32 @@
+/**
+ * The responses that a data plane produces itself, without an endpoint. Both data planes use this table: the embedded one
+ * reads it directly, nginx gets it as data in its configuration (see `nginx/lua-settings.ts`). The texts name neither
+ * Services nor endpoints, so that a client learns nothing about what is behind the router.
+ */
+export const ANSWER_TEXTS: Readonly<Record<number, string>> = {
+  308: '',
+  400: 'bad request',
+  404: 'not found',
+  405: 'method not allowed',
+  408: 'request timeout',
+  413: 'request body too large',
+  500: 'internal server error',
+  501: 'not implemented',
+  502: 'bad gateway',
+  503: 'service unavailable',
+  504: 'gateway timeout',
+  505: 'HTTP version not supported',
+};
+
+/** The value of the `Server` header, in these responses and in those of endpoints. */
+export const SERVER = 'tidegate';
+
+/** Headers of every such response. */
+export const ANSWER_HEADERS: Readonly<Record<string, string>> = {
+  'Content-Type': 'text/plain; charset=utf-8',
+  Server: SERVER,
+  'X-Content-Type-Options': 'nosniff',
+};
+
+/** The body of the response with this status. */
+export const answerBody = (status: number): string => `${ANSWER_TEXTS[status] ?? ''}\n`;

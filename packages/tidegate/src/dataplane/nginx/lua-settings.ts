@@ -1,0 +1,69 @@
+import { ANSWER_HEADERS, ANSWER_TEXTS } from '../answers.ts';
+import { ENDPOINT_BACKOFF_MS, MAX_TRIES } from '../limits.ts';
+import { DURATION_BUCKETS_MS, MAX_SERIES, OTHER } from '../traffic-metrics.ts';
+
+type LuaValue =
+  | number
+  | boolean
+  | string
+  | undefined
+  | readonly LuaValue[]
+  | { readonly [key: string]: LuaValue };
+
+/** What depends on the options of the router. */
+export interface LuaOptions {
+  connectTimeoutMs: number;
+  readTimeoutMs: number;
+  maxBodyBytes: number;
+  /** Sizes of the locations that measure request bodies, in increasing order. */
+  bodySizes: readonly number[];
+  accessLog: boolean;
+  /** The file with the initial table. */
+  initialTable: string | undefined;
+}
+
+/**
+ * Lua statements that fill the module `tidegate.settings`. Lua repeats no number and no text that the embedded data plane
+ * uses too: both take them from the tables in the parent folder.
+ */
+export function luaSettings(options: LuaOptions): string {
+  const settings: Record<string, LuaValue> = {
+    connect_timeout_ms: options.connectTimeoutMs,
+    read_timeout_ms: options.readTimeoutMs,
+    max_body_bytes: options.maxBodyBytes,
+    body_sizes: options.bodySizes,
+    access_log: options.accessLog,
+    initial_table: options.initialTable,
+    answer_texts: ANSWER_TEXTS,
+    answer_headers: ANSWER_HEADERS,
+    max_tries: MAX_TRIES,
+    first_backoff_seconds: ENDPOINT_BACKOFF_MS.first / 1000,
+    max_backoff_seconds: ENDPOINT_BACKOFF_MS.max / 1000,
+    duration_buckets_ms: DURATION_BUCKETS_MS,
+    max_series: MAX_SERIES,
+    other_series: OTHER,
+  };
+  const lines = Object.entries(settings).map(([name, value]) => `    settings.${name} = ${literal(value)}`);
+  return ['    local settings = require "tidegate.settings"', ...lines].join('\n');
+}
+
+function literal(value: LuaValue): string {
+  if (value === undefined) return 'nil';
+  if (typeof value === 'string') return text(value);
+  if (typeof value !== 'object') return String(value);
+  if (isList(value)) return `{ ${value.map(literal).join(', ')} }`;
+  const entries = Object.entries(value).map(([key, each]) => `[${keyOf(key)}] = ${literal(each)}`);
+  return `{ ${entries.join(', ')} }`;
+}
+
+const isList = (value: object): value is readonly LuaValue[] => Array.isArray(value);
+
+/** Status codes are numbers in Lua; JavaScript makes strings of all keys. */
+const keyOf = (key: string): string => (/^\d+$/.test(key) ? key : text(key));
+
+/** Plain characters need no escape in Lua. Others are refused: no text of ours has any. */
+function text(value: string): string {
+  if (!/^[\x20\x21\x23-\x5b\x5d-\x7e]*$/.test(value))
+    throw new Error(`${JSON.stringify(value)} cannot be a Lua string`);
+  return `"${value}"`;
+}
