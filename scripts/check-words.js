@@ -17,7 +17,8 @@ const PHRASES = [
   [/\b(?:brings?|brought) about\b/i, 'provisions, creates, causes'],
   [/\b(?:goes|go|went) by\b/i, 'applies, uses, follows'],
   [/\b(?:stands?|stood) (?:in|on|at|there|twice|beside|behind)\b/i, 'runs in, is in, appears'],
-  [/\b(?:is|are|was|were) no (?!longer|more|such|less|matter)/i, 'is not a ...'],
+  // "There is no Service" is plain English; "it is no Service" is not.
+  [/(?<!\bthere )\b(?:is|are|was|were) no (?!longer|more|such|less|matter)/i, 'is not a ...'],
   [/\bcarr(?:y|ies|ied) the (?:bytes|traffic)\b/i, 'proxies, forwards traffic'],
   [/\bwith commas between\b/i, 'comma-separated'],
   [/\b(?:link|cloud|hub|server|router|API server) (?:is|was) away\b/i, 'is unreachable, is disconnected'],
