@@ -5,7 +5,16 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
 const clean = process.argv.includes('--clean');
-for (const name of ['deploy', 'docs', 'examples', 'README.md', 'CHANGELOG.md', 'LICENSE']) {
+for (const name of [
+  'deploy',
+  'docs',
+  'examples',
+  'README.md',
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'LICENSE',
+]) {
   const target = join(root, 'packages/tidegate', name);
   rmSync(target, { recursive: true, force: true });
   if (!clean) cpSync(join(root, name), target, { recursive: true });
