@@ -91,7 +91,9 @@ describe('the node', () => {
     expect(said.status).toBe(403);
     expect(said.json()).toMatchObject({
       reason: 'Forbidden',
-      message: expect.stringMatching(/"system:node:edge-2" must use a bearer token without a certificate/),
+      message: expect.stringMatching(
+        /"system:node:edge-2" must use a bearer token without a client certificate/,
+      ),
     });
   });
 

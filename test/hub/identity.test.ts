@@ -27,7 +27,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { approvalController } from '../../packages/tidegate/src/approval/index.ts';
 import { Access } from '../../packages/tidegate/src/hub/access/access.ts';
-import type { Action } from '../../packages/tidegate/src/hub/access/decisions.ts';
+import type { ResourceAttributes } from '../../packages/tidegate/src/hub/access/decisions.ts';
 import { ClientCredentials } from '../../packages/tidegate/src/hub/certificates/client-credentials.ts';
 import { openServingCertificate } from '../../packages/tidegate/src/hub/certificates/serving-certificate.ts';
 import { Authenticator } from '../../packages/tidegate/src/hub/identity/authenticator.ts';
@@ -275,7 +275,7 @@ describe('a pod’s token', () => {
   };
   const uid = async (): Promise<string> =>
     (await admin.get(SERVICE_ACCOUNTS, { namespace: 'shop', name: 'web' })).metadata.uid ?? '';
-  const list: Action = {
+  const list: ResourceAttributes = {
     verb: 'list',
     group: '',
     version: 'v1',
@@ -283,8 +283,8 @@ describe('a pod’s token', () => {
     namespace: '',
     name: '',
   };
-  const mayList = async (identity: Identity, action = list): Promise<void> =>
-    access.check(identity as BearerIdentity, action, stop.signal);
+  const mayList = async (identity: Identity, attributes = list): Promise<void> =>
+    access.check(identity as BearerIdentity, attributes, stop.signal);
 
   it('is an opaque one while the node may not read the keys, and the account’s when it may', async () => {
     const token = await newToken('shop', 'web');
@@ -308,11 +308,11 @@ describe('a pod’s token', () => {
     const identity = await by(token);
     const direct = connect(withToken(token));
     const inShop = { ...list, namespace: 'shop' };
-    for (const action of [list, inShop]) {
+    for (const attributes of [list, inShop]) {
       const said = await direct
-        .list(SERVICES, { namespace: action.namespace })
+        .list(SERVICES, { namespace: attributes.namespace })
         .catch((error: Error) => error.message);
-      await expect(mayList(identity, action)).rejects.toThrow(said as string);
+      await expect(mayList(identity, attributes)).rejects.toThrow(said as string);
     }
     await direct.close();
     await kubectl.run('create role read -n shop --verb=list --resource=services');

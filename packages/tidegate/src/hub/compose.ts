@@ -117,9 +117,9 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
   const recentWrites = new RecentWrites(clock);
   const forwarding = new Forwarding(upstream, {
     accepted: ({ token }) => authenticator.accepted(token),
-    rejected: ({ token, key }) => {
-      authenticator.rejected(token);
+    rejected: async ({ token, key }) => {
       access.forget(key);
+      await authenticator.rejected(token);
     },
   });
   const sharedReads = new SharedReads({

@@ -7,9 +7,9 @@ import { answerJson, FakeServer, type ReceivedRequest, VirtualClock } from '@tid
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { BearerIdentity } from '../identity/identity.ts';
 import { Access } from './access.ts';
-import type { Action } from './decisions.ts';
+import type { ResourceAttributes } from './decisions.ts';
 
-const LIST_SERVICES: Action = {
+const LIST_SERVICES: ResourceAttributes = {
   verb: 'list',
   group: '',
   version: 'v1',
@@ -61,8 +61,8 @@ describe('access to what the hub has', () => {
       client,
       memory,
       tokens: {
-        accepted: (token) => tokens.push(`+${token}`),
-        rejected: (token) => tokens.push(`-${token}`),
+        accepted: async (token) => void tokens.push(`+${token}`),
+        rejected: async (token) => void tokens.push(`-${token}`),
       },
       online: () => online,
       clock,
@@ -95,7 +95,7 @@ describe('access to what the hub has', () => {
     expect(asked()).toBe(0);
   });
 
-  it('is bound to the identity and to the action', async () => {
+  it('is bound to the identity and to the attributes', async () => {
     await access.check(WEB, LIST_SERVICES, signal);
     online = false;
     await access.check(WEB, LIST_SERVICES, signal);
@@ -111,9 +111,9 @@ describe('access to what the hub has', () => {
     await access.check(OPAQUE, LIST_SERVICES, signal);
     online = false;
     const one = { ...inShop, verb: 'get', name: 'a' } as const;
-    for (const action of [{ ...inShop, verb: 'watch' } as const, one]) {
-      await access.check(WEB, action, signal);
-      await access.check(OPAQUE, action, signal);
+    for (const attributes of [{ ...inShop, verb: 'watch' } as const, one]) {
+      await access.check(WEB, attributes, signal);
+      await access.check(OPAQUE, attributes, signal);
     }
     await expect(access.check(WEB, LIST_SERVICES, signal)).rejects.toMatchObject({ status: { code: 503 } });
     await expect(access.check(WEB, { ...one, namespace: 'other' }, signal)).rejects.toMatchObject({

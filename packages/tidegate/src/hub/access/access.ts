@@ -15,14 +15,14 @@ import {
   type Memory,
   usernameOf,
 } from '../identity/index.ts';
-import { type Action, type Decision, Decisions, decisionKey } from './decisions.ts';
+import { type Decision, Decisions, decisionKey, type ResourceAttributes } from './decisions.ts';
 
 export interface AccessOptions {
   /** Without credentials of its own: callers are asked about under theirs, and a certificate would count before a token. */
   client: KubeClient;
   memory: Memory;
-  /** Told what the API server thinks of tokens. */
-  tokens: { accepted(token: string): void; rejected(token: string): void };
+  /** Notified which tokens the API server accepts. */
+  tokens: { accepted(token: string): Promise<void>; rejected(token: string): Promise<void> };
   online: () => boolean;
   clock: Clock;
   log: Logger;
@@ -57,12 +57,12 @@ export class Access {
    */
   async check(
     identity: Exclude<Identity, AnonymousIdentity>,
-    action: Action,
+    attributes: ResourceAttributes,
     signal: AbortSignal,
   ): Promise<void> {
     if (identity.kind === 'node') return;
-    const decision = await orAborted(this.#decide(identity, action), signal);
-    if (!decision.allowed) throw refusal(action, decision);
+    const decision = await orAborted(this.#decide(identity, attributes), signal);
+    if (!decision.allowed) throw refusal(attributes, decision);
   }
 
   /** For an identity whose token the API server refused, or whose views it took away. */
@@ -70,52 +70,52 @@ export class Access {
     this.#decisions.forget(identityKey);
   }
 
-  async #decide(identity: BearerIdentity, action: Action): Promise<Decision> {
+  async #decide(identity: BearerIdentity, attributes: ResourceAttributes): Promise<Decision> {
     const { online, clock } = this.#options;
-    const known = this.#decisions.get(identity.key, action);
+    const known = this.#decisions.get(identity.key, attributes);
     const fresh =
       known?.allowed === true && clock.monotonic() - (known.askedAt ?? -Infinity) < ASKED_AGAIN_MS;
     if (known !== undefined && fresh) return known;
-    const otherwise = known ?? this.#decisions.wider(identity.key, action);
+    const otherwise = known ?? this.#decisions.wider(identity.key, attributes);
     if (!online()) {
       if (otherwise !== undefined) return otherwise;
-      throw unknown(action, 'the API server can not be reached');
+      throw unknown(attributes, 'the API server can not be reached');
     }
     try {
-      return await this.#ask(identity, action);
+      return await this.#ask(identity, attributes);
     } catch (error) {
-      if (isUnauthorized(error)) throw this.#rejected(identity);
+      if (isUnauthorized(error)) throw await this.#rejected(identity);
       if (otherwise !== undefined && !(error instanceof ApiStatusError && error.code < 500)) return otherwise;
       this.#options.log.warn({ err: error, identity: identity.key }, 'an access review failed');
-      throw unknown(action, (error as Error).message);
+      throw unknown(attributes, (error as Error).message);
     }
   }
 
   /** Those who ask the same at the same time wait for one answer. Two tokens of one account may differ in theirs. */
-  #ask(identity: BearerIdentity, action: Action): Promise<Decision> {
-    const key = JSON.stringify([identity.token, decisionKey(identity.key, action)]);
-    const asking = this.#asking.get(key) ?? this.#review(identity, action);
+  #ask(identity: BearerIdentity, attributes: ResourceAttributes): Promise<Decision> {
+    const key = JSON.stringify([identity.token, decisionKey(identity.key, attributes)]);
+    const asking = this.#asking.get(key) ?? this.#review(identity, attributes);
     this.#asking.set(key, asking);
     const done = (): boolean => this.#asking.delete(key);
     asking.then(done, done);
     return asking;
   }
 
-  async #review(identity: BearerIdentity, action: Action): Promise<Decision> {
+  async #review(identity: BearerIdentity, attributes: ResourceAttributes): Promise<Decision> {
     const { tokens, clock } = this.#options;
-    const { verb, group, version, resource, namespace, name } = action;
+    const { verb, group, version, resource, namespace, name } = attributes;
     const { allowed, reason } = await this.#post<{ allowed?: boolean; reason?: string }>(
       identity,
       'authorization.k8s.io/v1',
       'SelfSubjectAccessReview',
       { resourceAttributes: { verb, group, version, resource, namespace, name } },
     );
-    tokens.accepted(identity.token);
+    await tokens.accepted(identity.token);
     const decision: Decision =
       allowed === true
         ? { allowed, askedAt: clock.monotonic() }
         : { allowed: false, username: await this.#usernameOf(identity), reason };
-    this.#decisions.put(identity.key, action, decision);
+    this.#decisions.put(identity.key, attributes, decision);
     return decision;
   }
 
@@ -149,16 +149,16 @@ export class Access {
     return ((answer as { status?: S } | null)?.status ?? {}) as S;
   }
 
-  #rejected({ key, token }: BearerIdentity): ApiError {
+  async #rejected({ key, token }: BearerIdentity): Promise<ApiError> {
     this.forget(key);
-    this.#options.tokens.rejected(token);
+    await this.#options.tokens.rejected(token);
     return unauthorized();
   }
 }
 
 /** In the words of the API server. */
-function refusal(action: Action, { username = '', reason = '' }: Decision): ApiError {
-  const { verb, group, resource, namespace, name } = action;
+function refusal(attributes: ResourceAttributes, { username = '', reason = '' }: Decision): ApiError {
+  const { verb, group, resource, namespace, name } = attributes;
   const where = namespace === '' ? 'at the cluster scope' : `in the namespace ${JSON.stringify(namespace)}`;
   const why =
     `User ${JSON.stringify(username)} cannot ${verb} resource ${JSON.stringify(resource)} ` +
@@ -166,7 +166,7 @@ function refusal(action: Action, { username = '', reason = '' }: Decision): ApiE
   return forbidden({ group, resource }, name, why);
 }
 
-const unknown = ({ verb, resource }: Action, why: string): ApiError =>
+const unknown = ({ verb, resource }: ResourceAttributes, why: string): ApiError =>
   new ApiError(
     503,
     'ServiceUnavailable',

@@ -2,7 +2,10 @@ import type { ResourceRequest } from '@tidegate/serving';
 import type { Memory } from '../identity/index.ts';
 
 /** What a caller wants to do. */
-export type Action = Pick<ResourceRequest, 'verb' | 'group' | 'version' | 'resource' | 'namespace' | 'name'>;
+export type ResourceAttributes = Pick<
+  ResourceRequest,
+  'verb' | 'group' | 'version' | 'resource' | 'namespace' | 'name'
+>;
 
 /** What the API server said to one question. */
 export interface Decision {
@@ -15,7 +18,7 @@ export interface Decision {
 }
 
 const PREFIX = 'access/';
-const READS: Action['verb'][] = ['list', 'watch', 'get'];
+const READS: ResourceAttributes['verb'][] = ['list', 'watch', 'get'];
 const MOST_REMEMBERED = 10_000;
 
 /** The API server's answers, by identity and question. The oldest go when there are too many. */
@@ -36,21 +39,23 @@ export class Decisions {
     return decisions;
   }
 
-  get(identityKey: string, action: Action): Decision | undefined {
-    return this.#known.get(decisionKey(identityKey, action));
+  get(identityKey: string, attributes: ResourceAttributes): Decision | undefined {
+    return this.#known.get(decisionKey(identityKey, attributes));
   }
 
   /**
    * What was allowed that shows at least as much: whoever may watch or list a resource sees every object of it, in all
    * namespaces if it may do that there. For when nobody can be asked.
    */
-  wider(identityKey: string, action: Action): Decision | undefined {
-    if (!READS.includes(action.verb)) return undefined;
+  wider(identityKey: string, attributes: ResourceAttributes): Decision | undefined {
+    if (!READS.includes(attributes.verb)) return undefined;
     for (const verb of READS) {
-      for (const namespace of new Set([action.namespace, ''])) {
-        for (const name of new Set([action.name, ''])) {
-          const isLess = verb === 'get' && (action.verb !== 'get' || name === '');
-          const decision = isLess ? undefined : this.get(identityKey, { ...action, verb, namespace, name });
+      for (const namespace of new Set([attributes.namespace, ''])) {
+        for (const name of new Set([attributes.name, ''])) {
+          const isLess = verb === 'get' && (attributes.verb !== 'get' || name === '');
+          const decision = isLess
+            ? undefined
+            : this.get(identityKey, { ...attributes, verb, namespace, name });
           if (decision?.allowed === true) return decision;
         }
       }
@@ -58,8 +63,8 @@ export class Decisions {
     return undefined;
   }
 
-  put(identityKey: string, action: Action, decision: Decision): void {
-    const key = decisionKey(identityKey, action);
+  put(identityKey: string, attributes: ResourceAttributes, decision: Decision): void {
+    const key = decisionKey(identityKey, attributes);
     const before = this.#known.get(key);
     this.#known.delete(key);
     this.#known.set(key, decision);
@@ -84,7 +89,7 @@ export class Decisions {
 /** Authorizers do not look at the version. Slashes can be in none of these but the name. */
 export const decisionKey = (
   identityKey: string,
-  { verb, group, resource, namespace, name }: Action,
+  { verb, group, resource, namespace, name }: ResourceAttributes,
 ): string => PREFIX + [identityKey, verb, group, resource, namespace, name].join('/');
 
 const storedText = ({ allowed, username, reason }: Decision): string =>

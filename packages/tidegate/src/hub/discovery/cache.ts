@@ -22,7 +22,7 @@ export interface DiscoveryOptions {
   log: Logger;
   clock?: Clock;
   /** Told what the API server thinks of tokens. */
-  tokens?: { accepted(token: string): void; rejected(token: string): void };
+  tokens?: { accepted(token: string): Promise<void>; rejected(token: string): Promise<void> };
 }
 
 /** A request for a path that is not a resource. */
@@ -122,7 +122,7 @@ export class DiscoveryCache {
       credential: credentialOf(identity),
       signal,
     });
-    this.#tellOfToken(identity, answer.status);
+    await this.#reportToken(identity, answer.status);
     if (answer.status === 304 && known !== undefined) {
       answer.body.resume();
       return { document: known };
@@ -159,10 +159,10 @@ export class DiscoveryCache {
     return undefined;
   }
 
-  #tellOfToken(identity: Identity, status: number): void {
+  async #reportToken(identity: Identity, status: number): Promise<void> {
     if (identity.kind !== 'bearer') return;
-    if (status === 401) this.#options.tokens?.rejected(identity.token);
-    else this.#options.tokens?.accepted(identity.token);
+    if (status === 401) await this.#options.tokens?.rejected(identity.token);
+    else await this.#options.tokens?.accepted(identity.token);
   }
 
   /** Resolves once it is so, or when the signal is aborted. */

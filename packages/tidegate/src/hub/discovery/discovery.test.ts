@@ -160,8 +160,8 @@ describe('discovery', () => {
       map: map.asDurable(),
       log: silentLogger,
       tokens: {
-        accepted: (token) => tokens.push(`accepted ${token}`),
-        rejected: (token) => tokens.push(`rejected ${token}`),
+        accepted: async (token) => void tokens.push(`accepted ${token}`),
+        rejected: async (token) => void tokens.push(`rejected ${token}`),
       },
     });
 

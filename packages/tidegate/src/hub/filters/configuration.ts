@@ -21,7 +21,7 @@ const CACHE_AGENTS = 'cache_agents';
 const COMPONENT = /^[a-z0-9][a-z0-9._-]*$/;
 
 /** An entry that has no effect, and what to write instead. */
-export interface Problem {
+export interface ConfigurationProblem {
   readonly key: string;
   readonly message: string;
 }
@@ -30,9 +30,9 @@ export interface Problem {
 export function parseConfiguration(
   data: Readonly<Record<string, string>>,
   filters: readonly Filter[],
-): { settings: FilterSettings; problems: Problem[] } {
+): { settings: FilterSettings; problems: ConfigurationProblem[] } {
   const settings = new Map<string, ComponentChanges>();
-  const problems: Problem[] = [];
+  const problems: ConfigurationProblem[] = [];
   for (const [key, value] of Object.entries(data)) {
     const report = (message: string): unknown => problems.push({ key, message });
     const filter = filters.find((each) => each.name === key);

@@ -12,6 +12,17 @@ import type { Identity } from './identity.ts';
 import { ISSUER, TokenAuthority } from './testing/authority.ts';
 
 const HOUR = 3_600_000;
+/** The order of the curve P-256. */
+const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
+
+/** The same ES256 token with its other valid signature: for (r, s), that is (r, order - s). */
+function withOtherSignature(token: string): string {
+  const [head, claims, signature = ''] = token.split('.');
+  const bytes = Buffer.from(signature, 'base64url');
+  const s = ORDER - BigInt(`0x${bytes.subarray(32).toString('hex')}`);
+  bytes.write(s.toString(16).padStart(64, '0'), 32, 'hex');
+  return [head, claims, bytes.toString('base64url')].join('.');
+}
 
 describe('who asks', () => {
   let directory: string;
@@ -177,7 +188,7 @@ describe('who asks', () => {
     cut();
     await expect(withToken(token)).rejects.toMatchObject(refused);
     online = true;
-    authenticator.accepted(token);
+    await authenticator.accepted(token);
     const another = authority.issue({ aud: 'vault', expires: clock.now() + HOUR });
     const both = authority.issue({ aud: ['elsewhere', ISSUER], expires: clock.now() + HOUR });
     cut();
@@ -188,9 +199,9 @@ describe('who asks', () => {
 
   it('an opaque token is good offline if that very token was accepted', async () => {
     expect((await withToken('opaque-1')).key).toMatch(/^token:/);
-    authenticator.accepted('opaque-1');
-    authenticator.accepted('opaque-2');
-    authenticator.rejected('opaque-2');
+    await authenticator.accepted('opaque-1');
+    await authenticator.accepted('opaque-2');
+    await authenticator.rejected('opaque-2');
     cut();
     await restart();
     expect((await withToken('opaque-1')).kind).toBe('bearer');
@@ -201,17 +212,23 @@ describe('who asks', () => {
   it('a token that the API server refused stays refused offline, though its signature is good', async () => {
     const token = authority.issue({ expires: clock.now() + HOUR });
     await withToken(token);
-    authenticator.rejected(token);
+    expect((await withToken(withOtherSignature(token))).key).toBe('sa:shop:web:uid-of-web');
+    await authenticator.rejected(token);
     expect((await withToken(token)).kind).toBe('bearer');
     cut();
     await restart();
     await expect(withToken(token)).rejects.toMatchObject(refused);
+    await expect(withToken(withOtherSignature(token))).rejects.toMatchObject(refused);
+    online = true;
+    await authenticator.accepted(token);
+    cut();
+    expect((await withToken(token)).kind).toBe('bearer');
   });
 
   it('what was accepted lasts for a day online; time offline does not count', async () => {
     const stop = new AbortController();
     const running = authenticator.run(stop.signal);
-    authenticator.accepted('opaque');
+    await authenticator.accepted('opaque');
     cut();
     await clock.advance(100 * HOUR);
     expect((await withToken('opaque')).kind).toBe('bearer');
@@ -226,10 +243,10 @@ describe('who asks', () => {
   it('strangers fill neither memory nor disk, and no token is written anywhere', async () => {
     const token = authority.issue({ expires: clock.now() + HOUR });
     await withToken(token);
-    authenticator.accepted('opaque-secret');
-    authenticator.accepted(token);
-    for (let i = 0; i < 5_000; i++) authenticator.rejected(`junk-${i}`);
-    for (let i = 0; i < 2_500; i++) authenticator.accepted(`good-${i}`);
+    await authenticator.accepted('opaque-secret');
+    await authenticator.accepted(token);
+    for (let i = 0; i < 5_000; i++) await authenticator.rejected(`junk-${i}`);
+    for (let i = 0; i < 2_500; i++) await authenticator.accepted(`good-${i}`);
     expect(memory.keys('tokens/answer/').length).toBe(2_000);
     await memory.flush();
     const text = await readFile(join(directory, 'identity'), 'latin1');

@@ -11,7 +11,7 @@ import {
 } from '@tidegate/serving';
 import { type AnonymousIdentity, type Identity, type NodeIdentity, nodeUser } from './identity.ts';
 import type { Memory } from './memory.ts';
-import { isEarly, isExpired, type ServiceAccountClaims, serviceAccountKey } from './service-account-token.ts';
+import { serviceAccountKey, type ValidityTimes } from './service-account-token.ts';
 import { SigningKeys } from './signing-keys.ts';
 import { TokenMemory } from './token-memory.ts';
 
@@ -20,17 +20,17 @@ export interface AuthenticatorOptions {
   /** With the node's credentials. */
   client: KubeClient;
   memory: Memory;
-  /** Whether an API server can be asked now. */
+  /** Whether an API server is reachable. */
   online: () => boolean;
-  /** When one was last heard, in milliseconds since the epoch; undefined when never. */
+  /** The time of the last contact with an API server, in milliseconds since the epoch; undefined if there was none. */
   lastContact: () => number | undefined;
   clock: Clock;
   log: Logger;
 }
 
-/** Where a request came in. */
+/** The listener that a request came through. */
 export interface Entrance {
-  /** Only this node's root could get there. */
+  /** Only root on this node can reach it. */
   readonly node?: boolean;
 }
 
@@ -38,8 +38,13 @@ const NODE: NodeIdentity = { kind: 'node', key: 'node' };
 const ANONYMOUS: AnonymousIdentity = { kind: 'anonymous', key: 'anonymous' };
 
 /**
- * Who asks? A certificate first, as the API server does it, then a token, then nobody in particular. Nothing that a
- * caller says of itself counts, its User-Agent least of all.
+ * Authenticates requests in the order of the API server: a client certificate, then a bearer token, then anonymous.
+ *
+ * While an API server is reachable, it judges every token itself when the request is forwarded or authorized. The hub
+ * verifies service account tokens only to know which identity they belong to. While none is reachable, a token is
+ * accepted if
+ * - it is a service account token that the hub can verify and that the API server has not rejected, or
+ * - the API server has accepted this very token before (see TokenMemory).
  */
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
@@ -58,12 +63,12 @@ export class Authenticator {
     return new Authenticator(options, await SigningKeys.open(options), await TokenMemory.open(options));
   }
 
-  /** Keeps what tokens are judged by current, until the signal is aborted. */
+  /** Keeps signing keys and token memory current until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#keys.run(signal), this.#tokens.run(signal)]);
   }
 
-  /** Throws 401 when something was shown that proves nothing: who meant to be somebody must not go on as nobody. */
+  /** Throws 401 for an invalid credential. A client that presents one must not continue as anonymous. */
   async authenticate(request: IncomingMessage, entrance: Entrance): Promise<Identity> {
     const token = bearerToken(request.headers.authorization);
     const certificate =
@@ -72,21 +77,25 @@ export class Authenticator {
     if (token !== undefined) return this.#bearer(token);
     if (certificate === 'invalid') throw unauthorized();
     if (entrance.node === true) return NODE;
-    // The API server decides what nobody in particular may see; in its absence that is nothing.
+    // The API server decides what anonymous clients may do. While it is unreachable, they may do nothing.
     if (!this.#options.online()) throw unauthorized();
     return ANONYMOUS;
   }
 
-  /** To be told of every answer of an API server other than 401 to a request with this token. */
-  accepted(token: string): void {
-    this.#keys.learn(token);
+  /** Call this for every response of an API server other than 401 to a request with this token. */
+  async accepted(token: string): Promise<void> {
     this.#tokens.remember(token, true);
+    if (this.#tokens.wasAccepted(signedPart(token)) === false) this.#tokens.remember(signedPart(token), true);
+    await this.#keys.learn(token);
   }
 
-  /** To be told of every 401. What would not be believed anyhow is not remembered: anybody can make such tokens. */
-  rejected(token: string): void {
-    if (this.#tokens.wasAccepted(token) !== undefined || this.#keys.haveSigned(token))
-      this.#tokens.remember(token, false);
+  /**
+   * Call this for every 401. Only tokens that the hub might accept offline are remembered: anyone can make up others,
+   * and fill the memory with them.
+   */
+  async rejected(token: string): Promise<void> {
+    if (await this.#keys.haveSigned(token)) this.#tokens.remember(signedPart(token), false);
+    if (this.#tokens.wasAccepted(token) !== undefined) this.#tokens.remember(token, false);
   }
 
   #certified({ subject: { commonName, organizations } }: ShownCertificate): NodeIdentity {
@@ -95,36 +104,44 @@ export class Authenticator {
     throw new ApiError(
       403,
       'Forbidden',
-      `a client certificate can not be passed on to the API server: this hub takes that of ${node} ` +
-        `only, and ${JSON.stringify(commonName)} must use a bearer token without a certificate`,
+      `the hub cannot forward a client certificate to the API server: it accepts only the certificate of ${node}; ` +
+        `${JSON.stringify(commonName)} must use a bearer token without a client certificate`,
     );
   }
 
   async #bearer(token: string): Promise<Identity> {
-    const judged = await this.#keys.judge(token);
-    if (judged.verdict === 'forged') throw unauthorized();
+    const judged = await this.#keys.judge(token, () => this.#validityTimes());
+    if (judged.verdict === 'forged' || judged.verdict === 'untimely') throw unauthorized();
     if (judged.verdict === 'verified') {
-      this.#checkTime(judged.claims);
-      // The account may be gone, or the pod that the token was bound to: the signature does not tell.
-      this.#checkOffline(token, { unlessRefused: true });
+      // The account, or the pod that the token is bound to, may have been deleted. The signature does not show that.
+      this.#checkOffline(signedPart(token), { unlessRejected: true });
       return { kind: 'bearer', key: serviceAccountKey(judged.claims), token };
     }
-    this.#checkOffline(token, { unlessRefused: false });
+    this.#checkOffline(token, { unlessRejected: false });
     return { kind: 'bearer', key: `token:${createHash('sha256').update(token).digest('hex')}`, token };
   }
 
-  /** While the link is away nobody could get a new token: one that expired since is still good. */
-  #checkTime(claims: ServiceAccountClaims): void {
+  /** Offline, clients cannot renew their tokens. A token that has expired since the last contact remains valid. */
+  #validityTimes(): ValidityTimes {
     const { clock, online, lastContact } = this.#options;
     const contact = lastContact();
-    // A node that was switched off may have lost the time; earlier than that it can not be.
+    // A node may have lost the time while it was switched off. It cannot be earlier than the last contact.
     const now = Math.max(clock.now(), contact ?? 0);
-    if (isEarly(claims, now) || isExpired(claims, online() ? now : (contact ?? now))) throw unauthorized();
+    return { now, expiry: online() ? now : (contact ?? now) };
   }
 
-  /** Online the API server judges every token itself. */
-  #checkOffline(token: string, { unlessRefused }: { unlessRefused: boolean }): void {
+  /** `remembered` is what the token is remembered by. Online, the API server judges every token itself. */
+  #checkOffline(remembered: string, { unlessRejected }: { unlessRejected: boolean }): void {
     if (this.#options.online()) return;
-    if (!(this.#tokens.wasAccepted(token) ?? unlessRefused)) throw unauthorized();
+    if (!(this.#tokens.wasAccepted(remembered) ?? unlessRejected)) throw unauthorized();
   }
+}
+
+/**
+ * The rejection of a token that the hub can verify is remembered without its signature. Anyone who has the token can
+ * change an ECDSA signature, or its encoding, so that it remains valid. Such a variant must be rejected too.
+ */
+function signedPart(token: string): string {
+  const dot = token.lastIndexOf('.');
+  return dot < 0 ? token : token.slice(0, dot);
 }

@@ -1,72 +1,95 @@
-/** The public keys that service account tokens are signed with, as the API server tells them. */
-import { createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto';
-import { jwtPart } from '@tidegate/serving';
+import {
+  type CompactVerifyGetKey,
+  compactVerify,
+  createLocalJWKSet,
+  decodeProtectedHeader,
+  errors,
+  importJWK,
+  type JSONWebKeySet,
+  type JWK,
+  type JWTVerifyOptions,
+  jwtVerify,
+} from 'jose';
 
-interface VerificationKey {
-  id: string | undefined;
-  algorithms: readonly string[];
-  key: KeyObject;
-}
-
-const HASHES: Readonly<Record<string, string>> = {
-  RS256: 'sha256',
-  RS384: 'sha384',
-  RS512: 'sha512',
-  ES256: 'sha256',
-  ES384: 'sha384',
-  ES512: 'sha512',
-};
-
+/** What Kubernetes signs service account tokens with. A token cannot choose a weaker algorithm, or none. */
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512'];
 const CURVES: Readonly<Record<string, string>> = { 'P-256': 'ES256', 'P-384': 'ES384', 'P-521': 'ES512' };
 
+/** Selects the key for a token. */
+type GetKey = CompactVerifyGetKey;
+
+/** The public keys of service account tokens, as the API server publishes them at /openid/v1/jwks. */
 export class KeySet {
-  readonly #keys: readonly VerificationKey[];
+  readonly #ids: readonly (string | undefined)[];
+  readonly #getKey: GetKey;
 
-  /** `jwks` as it came over the wire. Keys of kinds that are not known here are passed over. */
-  constructor(jwks: unknown) {
-    const { keys } = (typeof jwks === 'object' && jwks !== null ? jwks : {}) as { keys?: unknown };
+  private constructor(keys: JWK[]) {
+    this.#ids = keys.map(({ kid }) => kid);
+    this.#getKey = createLocalJWKSet({ keys });
+  }
+
+  /** Ignores keys of other kinds and for other purposes. Rejects if `jwks` is not a key set, or if a key is malformed. */
+  static async open(jwks: unknown): Promise<KeySet> {
+    const { keys } = (typeof jwks === 'object' && jwks !== null ? jwks : {}) as Partial<JSONWebKeySet>;
     if (!Array.isArray(keys)) throw new Error('the key set of the API server has no list of keys');
-    this.#keys = (keys as JsonWebKey[]).flatMap(readKey);
+    const usable = keys.filter((jwk) => (jwk.use ?? 'sig') === 'sig' && algorithmOf(jwk) !== undefined);
+    // Keys are imported when they are first used. Importing them here finds a malformed one before the set is in use.
+    await Promise.all(usable.map((jwk) => importJWK(jwk, algorithmOf(jwk))));
+    return new KeySet(usable);
   }
 
-  /** Whether a key that signed `token` may be among these. */
+  /** Whether the key that the token names is in the set. A token that names no key may be signed with any of them. */
   knows(token: string): boolean {
-    return this.#candidates(token).length > 0;
+    try {
+      const { kid } = decodeProtectedHeader(token);
+      return kid === undefined ? this.#ids.length > 0 : this.#ids.includes(kid);
+    } catch {
+      return false; // Not a JWT.
+    }
   }
 
-  verifies(token: string): boolean {
-    const dot = token.lastIndexOf('.');
-    const algorithm = jwtPart(token, 0)?.alg;
-    if (dot < 0 || typeof algorithm !== 'string') return false;
-    const signed = Buffer.from(token.slice(0, dot));
-    const signature = Buffer.from(token.slice(dot + 1), 'base64url');
-    // The algorithm must be one of the key's own: a forged header can not choose a weaker one.
-    return this.#candidates(token).some(
-      ({ algorithms, key }) =>
-        algorithms.includes(algorithm) &&
-        verify(HASHES[algorithm], signed, { key, dsaEncoding: 'ieee-p1363' }, signature),
-    );
+  /** Verifies the signature and the claims. Rejects with an error of jose. */
+  async verify(token: string, options: JWTVerifyOptions): Promise<void> {
+    await this.#withKeys((getKey) => jwtVerify(token, getKey, { ...options, algorithms: ALGORITHMS }));
   }
 
-  /** A token that names no key may be signed with any. */
-  #candidates(token: string): readonly VerificationKey[] {
-    const header = jwtPart(token, 0);
-    if (header === undefined) return [];
-    return header.kid === undefined ? this.#keys : this.#keys.filter(({ id }) => id === header.kid);
+  /** Verifies the signature alone: the token may have expired, or be meant for another audience. */
+  async hasSigned(token: string): Promise<boolean> {
+    try {
+      await this.#withKeys((getKey) => compactVerify(token, getKey, { algorithms: ALGORITHMS }));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** jose selects the key by the header of the token. If several keys fit, the caller has to try each of them. */
+  async #withKeys(verify: (getKey: GetKey) => Promise<unknown>): Promise<void> {
+    try {
+      await verify(this.#getKey);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+      for await (const key of error) if (await verifies(verify(async () => key))) return;
+      throw new errors.JWSSignatureVerificationFailed();
+    }
   }
 }
 
-function readKey(jwk: JsonWebKey): VerificationKey[] {
-  if ((jwk.use ?? 'sig') !== 'sig') return [];
-  const possible = algorithmsOf(jwk);
-  const algorithms = jwk.alg === undefined ? possible : possible.filter((name) => name === jwk.alg);
-  if (algorithms.length === 0) return [];
-  const id = typeof jwk.kid === 'string' ? jwk.kid : undefined;
-  return [{ id, algorithms, key: createPublicKey({ key: jwk, format: 'jwk' }) }];
+/** False if the signature is not of this key. */
+async function verifies(verified: Promise<unknown>): Promise<boolean> {
+  try {
+    await verified;
+    return true;
+  } catch (error) {
+    if (error instanceof errors.JWSSignatureVerificationFailed) return false;
+    throw error;
+  }
 }
 
-function algorithmsOf({ kty, crv }: JsonWebKey): string[] {
-  if (kty === 'RSA') return ['RS256', 'RS384', 'RS512'];
-  const algorithm = kty === 'EC' ? CURVES[crv ?? ''] : undefined;
-  return algorithm === undefined ? [] : [algorithm];
+/** An algorithm that the key can be used with; undefined for keys of other kinds. */
+function algorithmOf({ kty, crv, alg }: JWK): string | undefined {
+  const possible = kty === 'RSA' ? 'RS256' : kty === 'EC' ? CURVES[crv ?? ''] : undefined;
+  if (alg === undefined || possible === undefined) return possible;
+  const fits = kty === 'RSA' ? /^RS(256|384|512)$/.test(alg) : alg === possible;
+  return fits ? alg : undefined;
 }

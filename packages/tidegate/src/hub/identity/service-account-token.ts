@@ -1,6 +1,6 @@
-import { jwtPart } from '@tidegate/serving';
+import { decodeJwt } from 'jose';
 
-/** What a token of a service account says of its holder. Nothing of it counts before the signature was verified. */
+/** The claims of a service account token. They count only after the signature has been verified. */
 export interface ServiceAccountClaims {
   issuer: string;
   audiences: readonly string[];
@@ -12,15 +12,26 @@ export interface ServiceAccountClaims {
   uid: string;
 }
 
-/** Signer and verifier may differ by this much in time, as the API server allows too. */
-const LEEWAY_MS = 60_000;
+/**
+ * The moments at which a token must be valid, in milliseconds since the epoch. They are the same while an API server is
+ * reachable. While none is, clients cannot renew their tokens, so `expiry` is the time of the last contact.
+ */
+export interface ValidityTimes {
+  now: number;
+  expiry: number;
+}
+
+/** The clocks of signer and verifier may differ by this much. The API server allows the same. */
+export const LEEWAY_SECONDS = 60;
+const LEEWAY_MS = LEEWAY_SECONDS * 1000;
 
 /**
- * Undefined for every other token: for opaque ones, for those of other issuers, and for the old kind that has neither an
- * audience nor an end, which only the API server can judge since it looks whether the Secret is still there.
+ * Undefined for every other token: opaque tokens, tokens of other kinds, and legacy service account tokens from Secrets.
+ * Those have no audience and do not expire. Only the API server can judge them, because they are valid for as long as
+ * the Secret exists.
  */
 export function readClaims(token: string): ServiceAccountClaims | undefined {
-  const { iss, aud, exp, nbf, 'kubernetes.io': bound } = jwtPart(token, 1) ?? {};
+  const { iss, aud, exp, nbf, 'kubernetes.io': bound } = payloadOf(token);
   const { namespace, serviceaccount } = fieldsOf(bound);
   const { name, uid } = fieldsOf(serviceaccount);
   const audiences = typeof aud === 'string' ? [aud] : aud;
@@ -30,13 +41,10 @@ export function readClaims(token: string): ServiceAccountClaims | undefined {
   return { issuer: iss, audiences, notBefore, expires: exp * 1000, namespace, name, uid };
 }
 
-/** `at`: the moment by which the token must not have expired. */
-export const isExpired = ({ expires }: ServiceAccountClaims, at: number): boolean => at - LEEWAY_MS > expires;
+export const isTimely = ({ notBefore, expires }: ServiceAccountClaims, times: ValidityTimes): boolean =>
+  notBefore <= times.now + LEEWAY_MS && expires > times.expiry - LEEWAY_MS;
 
-export const isEarly = ({ notBefore }: ServiceAccountClaims, now: number): boolean =>
-  now + LEEWAY_MS < notBefore;
-
-/** The part of an identity's key that says who it is; the API server's name for it can be made of it. */
+/** The key of the identity. It contains the uid, so a new account of the same name is another identity. */
 export const serviceAccountKey = ({ namespace, name, uid }: ServiceAccountClaims): string =>
   `sa:${namespace}:${name}:${uid}`;
 
@@ -44,6 +52,14 @@ export const serviceAccountKey = ({ namespace, name, uid }: ServiceAccountClaims
 export function usernameOf(identityKey: string): string | undefined {
   const [kind, namespace, name] = identityKey.split(':');
   return kind === 'sa' ? `system:serviceaccount:${namespace}:${name}` : undefined;
+}
+
+function payloadOf(token: string): Record<string, unknown> {
+  try {
+    return decodeJwt(token);
+  } catch {
+    return {}; // Not a JWT.
+  }
 }
 
 const fieldsOf = (value: unknown): Record<string, unknown> =>

@@ -1,8 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Clock, type KubeClient, type Logger, sleep } from '@tidegate/kube';
+import { errors } from 'jose';
 import { KeySet } from './key-set.ts';
 import type { Memory } from './memory.ts';
-import { readClaims, type ServiceAccountClaims } from './service-account-token.ts';
+import {
+  isTimely,
+  LEEWAY_SECONDS,
+  readClaims,
+  type ServiceAccountClaims,
+  type ValidityTimes,
+} from './service-account-token.ts';
 
 export interface SigningKeysOptions {
   /** With the node's credentials. */
@@ -14,14 +21,15 @@ export interface SigningKeysOptions {
 }
 
 /**
- * `verified`: signed by the cluster and meant for its API server. `forged`: signed by nobody who may. `unknown`: nothing
- * can be said here; the API server can.
+ * `verified`: signed by the cluster, meant for its API server, and valid now. `untimely`: the same, but expired or not
+ * valid yet. `forged`: names a key of the cluster, but that key did not sign it. `unknown`: the hub cannot judge the
+ * token; the API server can.
  */
-export type Verdict =
+export type TokenVerdict =
   | { verdict: 'verified'; claims: ServiceAccountClaims }
-  | { verdict: 'forged' | 'unknown' };
+  | { verdict: 'untimely' | 'forged' | 'unknown' };
 
-/** What the API server tells of its tokens, and what it has shown: the audiences that mean it. */
+/** What the API server publishes about its tokens, and the audiences that it was seen to accept. */
 interface Document {
   issuer: string;
   jwks: unknown;
@@ -31,19 +39,25 @@ interface Document {
 const DOCUMENT = 'signing-keys';
 const REFRESH_MS = 3_600_000;
 const RETRY_MS = 30_000;
-/** Tokens that name unknown keys can be made by anybody: the API server is not asked for each of them. */
+/** Anyone can make tokens that name unknown keys. The API server is not asked for new keys for each of them. */
 const LEAST_BETWEEN_MS = 10_000;
 const DEADLINE_MS = 5_000;
 const MOST_VERIFIED = 1_000;
 
-/** Verifies tokens of service accounts with the keys of the API server, which are kept for when it is away. */
+/**
+ * Verifies service account tokens with the keys of the API server. The keys are kept on disk, so that the hub can verify
+ * tokens while no API server is reachable.
+ */
 export class SigningKeys {
   readonly #options: SigningKeysOptions;
   #document: Document | undefined;
   #keys: KeySet | undefined;
   #attemptedAt = Number.NEGATIVE_INFINITY;
   #refreshing: Promise<boolean> | undefined;
-  /** Signatures cost more than anything else about a request; the least recently verified goes first. */
+  /**
+   * Tokens that were verified with the present keys and audiences, the least recently used first. Verifying a signature
+   * costs more than the rest of a request; only the times have to be checked again.
+   */
   readonly #verified = new Set<string>();
 
   private constructor(options: SigningKeysOptions) {
@@ -53,7 +67,9 @@ export class SigningKeys {
   static async open(options: SigningKeysOptions): Promise<SigningKeys> {
     const keys = new SigningKeys(options);
     const stored = await options.memory.get(DOCUMENT);
-    if (stored !== undefined) keys.#use(JSON.parse(stored.toString()) as Document);
+    if (stored === undefined) return keys;
+    const document = JSON.parse(stored.toString()) as Document;
+    keys.#use(document, await KeySet.open(document.jwks));
     return keys;
   }
 
@@ -66,46 +82,57 @@ export class SigningKeys {
     }
   }
 
-  async judge(token: string): Promise<Verdict> {
+  /** `times` is called after the keys were refreshed, because that may take a while. */
+  async judge(token: string, times: () => ValidityTimes): Promise<TokenVerdict> {
     const claims = readClaims(token);
     if (claims === undefined) return { verdict: 'unknown' };
     if (this.#keys?.knows(token) !== true) await this.#refreshIfDue();
-    if (claims.issuer !== this.#document?.issuer || this.#keys?.knows(token) !== true)
-      return { verdict: 'unknown' };
-    if (!this.#isSigned(token)) return { verdict: 'forged' };
-    return this.#isForUs(claims) ? { verdict: 'verified', claims } : { verdict: 'unknown' };
+    const keys = this.#keys;
+    const document = this.#document;
+    if (claims.issuer !== document?.issuer || keys?.knows(token) !== true) return { verdict: 'unknown' };
+    if (this.#verified.has(token)) {
+      this.#remember(token);
+      return isTimely(claims, times()) ? { verdict: 'verified', claims } : { verdict: 'untimely' };
+    }
+    try {
+      await verify(token, claims, keys, document, times());
+    } catch (error) {
+      return { verdict: verdictOf(error) };
+    }
+    // If the keys have changed meanwhile, the token has to be verified with the new ones the next time.
+    if (this.#document === document) this.#remember(token);
+    return { verdict: 'verified', claims };
   }
 
   /**
-   * The API server has accepted `token`. Of one that it signed for a single audience it follows that this audience
-   * means the API server, whatever its issuer is called.
+   * The API server has accepted `token`. If the token has a single audience, that audience must be one of the API
+   * server. The hub has no other way to find out: --api-audiences is not published.
    */
-  learn(token: string): void {
+  async learn(token: string): Promise<void> {
     const claims = readClaims(token);
-    if (claims === undefined || this.#document === undefined || !this.haveSigned(token)) return;
-    if (claims.audiences.length !== 1 || this.#isForUs(claims)) return;
-    this.#keep({ ...this.#document, audiences: [...this.#document.audiences, ...claims.audiences] });
+    if (claims === undefined || claims.audiences.length !== 1) return;
+    if (this.#isForApiServer(claims) || !(await this.haveSigned(token))) return;
+    if (this.#isForApiServer(claims) || this.#document === undefined || this.#keys === undefined) return;
+    const audiences = [...this.#document.audiences, ...claims.audiences];
+    this.#keep({ ...this.#document, audiences }, this.#keys);
   }
 
-  /** Whether it is a token of the cluster, for whatever audience, as far as is known now. */
-  haveSigned(token: string): boolean {
-    return readClaims(token)?.issuer === this.#document?.issuer && this.#isSigned(token);
+  /** Whether the cluster has signed the token, for any audience and time, as far as is known now. */
+  async haveSigned(token: string): Promise<boolean> {
+    const claims = readClaims(token);
+    if (claims === undefined || claims.issuer !== this.#document?.issuer) return false;
+    return this.#verified.has(token) || (await this.#keys?.hasSigned(token)) === true;
   }
 
-  /**
-   * A token for others, shown to us by somebody whom it was given to, must not open this door. Which audiences the API
-   * server goes by is known to it alone: such a token is left to it, and not taken on its signature.
-   */
-  #isForUs({ audiences }: ServiceAccountClaims): boolean {
-    const { issuer, audiences: learned } = this.#document!;
-    return audiences.some((audience) => audience === issuer || learned.includes(audience));
+  #isForApiServer({ audiences }: ServiceAccountClaims): boolean {
+    const known = this.#document === undefined ? [] : audiencesOf(this.#document);
+    return audiences.some((audience) => known.includes(audience));
   }
 
-  #isSigned(token: string): boolean {
-    if (!this.#verified.delete(token) && this.#keys?.verifies(token) !== true) return false;
+  #remember(token: string): void {
+    this.#verified.delete(token);
     this.#verified.add(token);
     if (this.#verified.size > MOST_VERIFIED) this.#verified.delete(this.#verified.values().next().value!);
-    return true;
   }
 
   async #refreshIfDue(): Promise<void> {
@@ -131,31 +158,68 @@ export class SigningKeys {
         client.raw({ method: 'GET', path: '/openid/v1/jwks', headers: JWKS_HEADERS }, options),
       ]);
       const { issuer } = configuration as { issuer?: unknown };
-      if (typeof issuer !== 'string') throw new Error('/.well-known/openid-configuration names no issuer');
+      if (typeof issuer !== 'string') throw new Error('/.well-known/openid-configuration has no issuer');
+      const keys = await KeySet.open(jwks);
       const audiences = issuer === this.#document?.issuer ? this.#document.audiences : [];
-      this.#keep({ issuer, jwks, audiences });
+      this.#keep({ issuer, jwks, audiences }, keys);
       return true;
     } catch (err) {
       log.warn(
         { err },
-        'the keys of service account tokens could not be read; new tokens are left to the API server to judge',
+        'cannot read the signing keys of service account tokens; until a retry succeeds, only the API server can judge new tokens',
       );
       return false;
     }
   }
 
-  #keep(document: Document): void {
+  #keep(document: Document, keys: KeySet): void {
     if (isDeepStrictEqual(document, this.#document)) return;
-    this.#use(document);
+    this.#use(document, keys);
     this.#options.memory.put(DOCUMENT, Buffer.from(JSON.stringify(document)));
   }
 
-  #use(document: Document): void {
-    this.#keys = new KeySet(document.jwks);
+  #use(document: Document, keys: KeySet): void {
+    this.#keys = keys;
     this.#document = document;
     this.#verified.clear();
   }
 }
 
-/** The real server has no other form of it, and says so to whoever asks for JSON alone. */
+/**
+ * The audiences of the API server, as far as the hub knows them: its issuer, and what it was seen to accept. A token for
+ * another audience is never accepted on its signature: a client that received it could present it here.
+ */
+const audiencesOf = ({ issuer, audiences }: Document): string[] => [issuer, ...audiences];
+
+async function verify(
+  token: string,
+  claims: ServiceAccountClaims,
+  keys: KeySet,
+  document: Document,
+  { now, expiry }: ValidityTimes,
+): Promise<void> {
+  const options = {
+    issuer: document.issuer,
+    audience: audiencesOf(document),
+    clockTolerance: LEEWAY_SECONDS,
+  };
+  try {
+    await keys.verify(token, { ...options, currentDate: new Date(now) });
+  } catch (error) {
+    if (!(error instanceof errors.JWTExpired) || expiry >= now) throw error;
+    // Offline: it must not have expired at the last contact. One that was issued after that cannot have expired then.
+    const currentDate = new Date(Math.max(expiry, claims.notBefore));
+    await keys.verify(token, { ...options, currentDate });
+  }
+}
+
+/** Claims are checked after the signature. Every error that is not about a claim means that the token is not genuine. */
+function verdictOf(error: unknown): 'untimely' | 'forged' | 'unknown' {
+  if (error instanceof errors.JWTExpired) return 'untimely';
+  if (!(error instanceof errors.JWTClaimValidationFailed)) return 'forged';
+  if (error.claim === 'nbf') return 'untimely';
+  return error.claim === 'aud' || error.claim === 'iss' ? 'unknown' : 'forged';
+}
+
+/** The API server serves the key set only as application/jwk-set+json, and answers 406 if only JSON is accepted. */
 const JWKS_HEADERS = { accept: 'application/jwk-set+json, application/json' };

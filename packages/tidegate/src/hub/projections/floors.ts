@@ -1,6 +1,6 @@
 import { isOlderVersion } from '@tidegate/kube';
 import type { View } from '../views/index.ts';
-import { following, newest } from './version.ts';
+import { following, newerOf } from './version.ts';
 
 interface Past {
   /** Where the view was then. */
@@ -24,7 +24,7 @@ export class Floors {
     const at = view.resourceVersion;
     if (at === undefined) return;
     const before = this.of(view);
-    const floor = version === undefined ? before : newest(before, version);
+    const floor = version === undefined ? before : newerOf(before, version);
     this.#past.set(view, { at, floor, configuration: this.#configuration });
   }
 
@@ -34,6 +34,6 @@ export class Floors {
     // A cluster that was restored from a backup begins anew.
     if (past === undefined || now === undefined || isOlderVersion(now, past.at)) return undefined;
     const unchanged = past.configuration === this.#configuration;
-    return unchanged ? past.floor : newest(past.floor, following(now));
+    return unchanged ? past.floor : newerOf(past.floor, following(now));
   }
 }

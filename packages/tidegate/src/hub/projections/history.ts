@@ -1,7 +1,7 @@
 import { compareResourceVersions, isOlderVersion } from '@tidegate/kube';
 import { tooOldResourceVersion } from '@tidegate/serving';
 import type { ViewItem } from '../views/index.ts';
-import { following, newest } from './version.ts';
+import { following, newerOf } from './version.ts';
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
@@ -61,7 +61,7 @@ export class History {
 
   /** What happened up to `version` is known by its outcome only. */
   leap(version: string): void {
-    this.#leaptTo = newest(this.#leaptTo, version);
+    this.#leaptTo = newerOf(this.#leaptTo, version);
   }
 
   /** Forgets what is too much. */
@@ -72,7 +72,7 @@ export class History {
       forgotten += 1;
       this.#bytes -= event?.item.bytes.length ?? 0;
       // Not from that version itself: several events may bear it, and some of them may be gone.
-      this.#oldest = newest(this.#oldest, following(version));
+      this.#oldest = newerOf(this.#oldest, following(version));
     }
     this.#entries.splice(0, forgotten);
   }

@@ -4,7 +4,7 @@ import { objectOf, SHARED, type View, type ViewChange, type ViewItem } from '../
 import { DependencyIndex } from './dependencies.ts';
 import { type EventType, History, type ProjectionEvent } from './history.ts';
 import { atVersion, looksSame, type Sight } from './sight.ts';
-import { laterThan, newest } from './version.ts';
+import { laterThan, newerOf } from './version.ts';
 
 export interface ProjectionListener {
   /** The version that the client came with. It may be one that the hub had before it was killed, and not since. */
@@ -42,7 +42,7 @@ export class Projection {
     this.view = view;
     this.sight = sight;
     this.#viewVersion = version;
-    this.#version = newest(notBefore, version);
+    this.#version = newerOf(notBefore, version);
     this.#history = new History(this.#version);
     this.#noteOwnVersion(this.#version);
     this.#lookAtAll();
@@ -108,7 +108,7 @@ export class Projection {
 
   /** Whoever comes back from before `version` has to list: something has changed that is in no history. */
   startOver(version: string): void {
-    this.#version = newest(this.#version, version);
+    this.#version = newerOf(this.#version, version);
     this.#history = new History(this.#version);
     this.#publish([], this.#version);
   }
@@ -187,7 +187,7 @@ export class Projection {
 
   /** What is not shown may have gone out of sight at a version that was our own; it must not come back before that. */
   #versionAfter(shown: ViewItem | undefined, version: string): string {
-    return shown === undefined ? newest(this.#ownVersion, version) : version;
+    return shown === undefined ? newerOf(this.#ownVersion, version) : version;
   }
 
   #look(item: ViewItem, parse?: () => KubeObject): ViewItem | undefined {
@@ -212,14 +212,14 @@ export class Projection {
 
   #publish(events: readonly ProjectionEvent[], resourceVersion: string): void {
     if (events.length > 0) this.#sorted = undefined;
-    let version = newest(this.#version, resourceVersion);
+    let version = newerOf(this.#version, resourceVersion);
     for (const event of events) {
       this.#history.record(event);
-      version = newest(version, event.item.resourceVersion);
+      version = newerOf(version, event.item.resourceVersion);
     }
     this.#history.trim();
     // Nobody could come back with a version of which some events are forgotten already.
-    version = newest(version, this.#history.oldest);
+    version = newerOf(version, this.#history.oldest);
     if (version !== this.#version) this.#history.mark(version);
     this.#version = version;
     this.#noteOwnVersion(version);
@@ -227,7 +227,7 @@ export class Projection {
   }
 
   #noteOwnVersion(version: string): void {
-    if (isOlderVersion(this.#viewVersion, version)) this.#ownVersion = newest(this.#ownVersion, version);
+    if (isOlderVersion(this.#viewVersion, version)) this.#ownVersion = newerOf(this.#ownVersion, version);
   }
 
   #lookAtAll(): void {

@@ -6,7 +6,7 @@ import { Hold } from './hold.ts';
 import { Projection } from './projection.ts';
 import { EVERYTHING, type Selection } from './selection.ts';
 import { type FaultListener, Sight } from './sight.ts';
-import { following, laterThan, newest } from './version.ts';
+import { following, laterThan, newerOf } from './version.ts';
 
 export interface ProjectionsOptions {
   clock: Clock;
@@ -79,7 +79,7 @@ export class Projections {
     const versions = new Map<View, string>();
     for (const [view, ofView] of this.#byView) {
       const shared = [...ofView.values()];
-      const handedOut = shared.map(({ projection }) => projection.resourceVersion).reduce(newest);
+      const handedOut = shared.map(({ projection }) => projection.resourceVersion).reduce(newerOf);
       const version = laterThan(cause ?? NO_VERSION, handedOut);
       versions.set(view, version);
       // Nobody can come back with the version of the differences: who lost the connection has not seen all of them.
@@ -124,9 +124,9 @@ export class Projections {
   #notBefore(view: View, chain: Chain): string {
     const causes = chain.filters.some((filter) => filter.dependsOn) ? this.#options.causes : [];
     const versions = [this.#floors.of(view), ...causes.map(({ resourceVersion }) => resourceVersion)];
-    const floor = versions.reduce((a: string, b) => (b === undefined ? a : newest(a, b)), NO_VERSION);
+    const floor = versions.reduce((a: string, b) => (b === undefined ? a : newerOf(a, b)), NO_VERSION);
     return view.key.identity === SHARED
-      ? this.#startAfter(newest(floor, view.resourceVersion ?? floor))
+      ? this.#startAfter(newerOf(floor, view.resourceVersion ?? floor))
       : floor;
   }
 

@@ -1,7 +1,7 @@
 import { isOlderVersion } from '@tidegate/kube';
 
 /** The newer of two; the second where there is no order between them. */
-export const newest = (a: string | undefined, b: string): string =>
+export const newerOf = (a: string | undefined, b: string): string =>
   a !== undefined && isOlderVersion(b, a) ? a : b;
 
 /** A version that comes after this one. Those that are no numbers have no next: they stay as they are. */

@@ -10,8 +10,8 @@ import { badGateway } from './failures.ts';
 
 /** Notified of each response to a request with a bearer token: rejected after 401, accepted after any other status. */
 export interface TokenListener {
-  accepted(identity: BearerIdentity): void;
-  rejected(identity: BearerIdentity): void;
+  accepted(identity: BearerIdentity): Promise<void>;
+  rejected(identity: BearerIdentity): Promise<void>;
 }
 
 /** The largest response that the hub buffers in order to inspect it. */
@@ -50,8 +50,8 @@ export class Forwarding {
       signal,
     });
     if (identity.kind === 'bearer') {
-      if (answer.status === 401) this.#tokens.rejected(identity);
-      else this.#tokens.accepted(identity);
+      if (answer.status === 401) await this.#tokens.rejected(identity);
+      else await this.#tokens.accepted(identity);
     }
     return answer;
   }

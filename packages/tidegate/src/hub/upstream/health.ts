@@ -139,7 +139,7 @@ export class HealthMonitor {
 
   #judge(outcome: ProbeOutcome): void {
     const wasHealthy = this.#server.healthy;
-    if (outcome.verdict === 'dead') {
+    if (outcome.health === 'dead') {
       this.#server.mark(false, outcome.error);
       if (!wasHealthy) return;
       this.#log.warn({ err: outcome.error }, 'the API server is out of reach');
@@ -153,7 +153,7 @@ export class HealthMonitor {
       this.#log.info({}, 'the API server is there');
       this.#options.onChange();
     }
-    if (outcome.verdict === 'stale') {
+    if (outcome.health === 'stale') {
       this.#log.warn({}, 'open connections to the API server are dead, new ones work; breaking the old ones');
       this.#breakConnections();
     }

@@ -54,7 +54,7 @@ describe('a probe', () => {
   it('is content with one answer', async () => {
     const { target, done, clock } = start();
     target.answerOld();
-    expect(await done).toEqual({ verdict: 'alive' });
+    expect(await done).toEqual({ health: 'alive' });
     expect(target.asked).toEqual(['old']);
     expect(clock.pending).toBe(0);
   });
@@ -66,13 +66,13 @@ describe('a probe', () => {
     expect(state.outcome).toBeUndefined();
     expect(target.asked).toEqual(['old', 'new']);
     target.answerNew(new Error('refused'));
-    expect(await done).toEqual({ verdict: 'dead', error: 'reset; refused' });
+    expect(await done).toEqual({ health: 'dead', error: 'reset; refused' });
   });
 
   it('takes one failure when a request has failed before', async () => {
     const { target, done } = start(true);
     target.answerNew(new Error('refused'));
-    expect(await done).toEqual({ verdict: 'dead', error: 'refused' });
+    expect(await done).toEqual({ health: 'dead', error: 'refused' });
     expect(target.asked).toEqual(['new']);
   });
 
@@ -81,7 +81,7 @@ describe('a probe', () => {
     await clock.advance(1_999);
     expect(state.outcome).toBeUndefined();
     await clock.advance(1);
-    expect(await done).toEqual({ verdict: 'dead', error: 'no answer' });
+    expect(await done).toEqual({ health: 'dead', error: 'no answer' });
   });
 
   it('does not take a slow server for a dead one: it shakes hands', async () => {
@@ -91,7 +91,7 @@ describe('a probe', () => {
     await clock.advance(4_000);
     expect(state.outcome).toBeUndefined();
     target.answerOld();
-    expect(await done).toEqual({ verdict: 'alive' });
+    expect(await done).toEqual({ health: 'alive' });
   });
 
   it('does not take a busy link for a dead one: something else comes through', async () => {
@@ -99,7 +99,7 @@ describe('a probe', () => {
     await clock.advance(900);
     target.heard = clock.monotonic();
     await clock.advance(100);
-    expect(await done).toEqual({ verdict: 'alive' });
+    expect(await done).toEqual({ health: 'alive' });
   });
 
   it('gives up on a server that shakes hands and never answers', async () => {
@@ -107,14 +107,14 @@ describe('a probe', () => {
     await clock.advance(1_500);
     target.connect();
     await clock.advance(6_000);
-    expect(await done).toEqual({ verdict: 'dead', error: 'no answer' });
+    expect(await done).toEqual({ health: 'dead', error: 'no answer' });
   });
 
   it('finds that only the old connections are dead', async () => {
     const { target, clock, done } = start();
     await clock.advance(1_200);
     target.answerNew();
-    expect(await done).toEqual({ verdict: 'stale' });
+    expect(await done).toEqual({ health: 'stale' });
   });
 
   it('believes a server that says it is not ready, whatever else is heard of it', async () => {
@@ -125,6 +125,6 @@ describe('a probe', () => {
     target.answerOld(new NotReadyError('500 etcd failed'));
     await clock.advance(300);
     target.answerNew(new NotReadyError('500 etcd failed'));
-    expect(await done).toMatchObject({ verdict: 'dead' });
+    expect(await done).toMatchObject({ health: 'dead' });
   });
 });

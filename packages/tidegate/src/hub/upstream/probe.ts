@@ -18,10 +18,10 @@ export interface ProbeLimits {
 }
 
 export type ProbeOutcome =
-  | { verdict: 'alive' }
+  | { health: 'alive' }
   /** The server answers, but not over the connections that are open: their way is gone. */
-  | { verdict: 'stale' }
-  | { verdict: 'dead'; error: string };
+  | { health: 'stale' }
+  | { health: 'dead'; error: string };
 
 /** The server answers, and says that it can not serve. */
 export class NotReadyError extends Error {}
@@ -52,7 +52,7 @@ export async function probe(
     if (!doubted) {
       asked.push(target.askOverOld(controller.signal).then(() => 'old'));
       const first = await within(patienceMs, asked[0]!);
-      if (first.result === 'answer' || (heard() && !saysNo(first))) return { verdict: 'alive' };
+      if (first.result === 'answer' || (heard() && !saysNo(first))) return { health: 'alive' };
       silent = first.result === 'silence';
       if (!silent) await sleep(clock, SECOND_LOOK_MS, signal);
     }
@@ -66,11 +66,11 @@ export async function probe(
       second = await within(hungMs, Promise.any(asked));
     }
     if (second.result === 'answer') {
-      return { verdict: second.value === 'new' && silent && !heard() ? 'stale' : 'alive' };
+      return { health: second.value === 'new' && silent && !heard() ? 'stale' : 'alive' };
     }
-    if (heard() && !saysNo(second)) return { verdict: 'alive' };
+    if (heard() && !saysNo(second)) return { health: 'alive' };
     return {
-      verdict: 'dead',
+      health: 'dead',
       error: second.result === 'failure' ? describeError(second.error) : 'no answer',
     };
   } finally {
