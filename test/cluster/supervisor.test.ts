@@ -341,7 +341,7 @@ describe('up rejects with one sentence', () => {
     const file = join(directory, 'images.yaml');
     await writeFile(file, 'images: [{ image: x }]');
     expect(await rejection('--images', file)).toBe(
-      `tidegate: ${file}:1: images[0]: say what the image stands for: one of command: [...], absent: true, standIn: true`,
+      `tidegate: ${file}:1: images[0]: exactly one of these fields is required: command: [...], absent: true, standIn: true`,
     );
     expect(await rejection('--images', join(directory, 'none.yaml'))).toContain(
       'tidegate: cannot read the image table: ENOENT',

@@ -95,10 +95,10 @@ describe('workloads', () => {
     expect(await cluster.kubectl.run(`logs ${pod?.metadata.name} --tail=-1`)).toContain(line);
   });
 
-  test('exec says that it is not supported here', async () => {
+  test('rejects exec as not supported', async () => {
     const [pod] = await pods();
     await expect(cluster.kubectl.run(`exec ${pod?.metadata.name} -- ls`)).rejects.toThrow(
-      /not supported here/,
+      /exec is not supported/,
     );
   });
 

@@ -8,12 +8,12 @@ import type {
   Metrics,
 } from '@tidegate/kube';
 
-/** What every controller of the cluster is given. */
+/** What every controller receives. */
 export interface ControllerContext {
   client: KubeClient;
-  /** Shared: whoever asks for the same resource gets the same cache. */
+  /** Shared: all controllers that watch a resource use the same cache. */
   informers: Informers;
-  /** A recorder that reports as this component, such as `deployment-controller`. */
+  /** An event recorder for a component, for example `deployment-controller`. */
   recorderFor(component: string): EventRecorder;
   metrics: Metrics;
   log: Logger;
@@ -21,7 +21,7 @@ export interface ControllerContext {
 }
 
 /**
- * Makes one controller, its watches attached and not yet running. It reads the caches of `informers`, writes by
- * `client`, and may not depend on having seen a particular event.
+ * Makes a controller whose watches are attached, but which is not running yet. It reads the caches of `informers`
+ * and writes with `client`. It is level-triggered: it must not depend on having seen a particular event.
  */
 export type MakeController = (context: ControllerContext) => Controller;

@@ -29,7 +29,7 @@ let server: Server;
 let client: KubeClient;
 const stop = new AbortController();
 let running: Promise<void>;
-/** The agents of the nodes, which end with `stop`. */
+/** The simulated node agents, which end with `stop`. */
 const agents: Promise<void>[] = [];
 
 const startServer = (): Promise<Server> =>
@@ -65,7 +65,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-it('brings a Deployment to its nodes, and loses nothing when the API server is away for longer than the grace', async () => {
+it('runs a Deployment on its nodes, and loses no pod when the API server is down for longer than the grace period', async () => {
   for (const name of ['a', 'b']) await joinCluster(name);
   await client.create(DEPLOYMENTS, {
     apiVersion: 'apps/v1',
@@ -109,7 +109,7 @@ it('brings a Deployment to its nodes, and loses nothing when the API server is a
 const nameOf = ({ metadata }: Pod): string | undefined => metadata.name;
 const pods = async (): Promise<Pod[]> => (await client.list(PODS, { namespace: 'default' })).items;
 
-/** What an agent does: register, renew the Lease, report. */
+/** Does what an agent does: registers, renews the Lease, reports status. */
 async function joinCluster(name: string): Promise<void> {
   const capacity = { cpu: '4', memory: '8Gi', pods: '110' };
   await client.create(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name }, status: { capacity } });
@@ -130,7 +130,7 @@ async function renewLease(name: string): Promise<void> {
   for (; !stop.signal.aborted; await sleep(100)) {
     const renewTime = new Date().toISOString().replace('Z', '000Z');
     const renewal = client.patch(LEASES, target, 'merge', { spec: { renewTime } }, { deadlineMs: 300 });
-    // Fails while the server is away.
+    // Fails while the API server is down.
     await renewal.catch(() => {});
   }
 }

@@ -1,11 +1,18 @@
 /**
- * Just enough of kube-controller-manager and kube-scheduler. Each controller is a folder of its own and knows nothing
- * of the others; what they share are the caches, and the objects that they write. One Deployment through them:
- *   workloads/deployment makes a ReplicaSet -> workloads/replicaset makes Pods
- *   -> scheduler gives each a node, where the node's agent runs it and reports that it is ready
- *   -> endpoints puts its address into the EndpointSlices of the Services that select it
- *   -> nodes notices when the node is lost; the pod is deleted, and replicaset makes another.
- * Everything goes through the API server, so that a restart of any part, also of that, goes on where it was.
+ * The parts of kube-controller-manager and kube-scheduler that the embedded cluster needs. Each controller has its
+ * own folder and does not know the others; they share only the informer caches and the objects in the API.
+ *
+ * The folders: `workloads` (Deployment, ReplicaSet, StatefulSet, DaemonSet, Job, CronJob), `pods` (what all of these
+ * have in common), `scheduler`, `endpoints`, `nodes`, `disruption`, `serviceaccounts`, `rbac`. Four files help to
+ * work with a cache that lags behind: `own-writes.ts`, `stale-reads.ts`, `retries.ts` and `pods/expectations.ts`.
+ *
+ * One Deployment:
+ *   1. `workloads/deployment` creates a ReplicaSet, and `workloads/replicaset` creates its pods.
+ *   2. `scheduler` binds each pod to a node, where the node's agent runs it and reports that it is ready.
+ *   3. `endpoints` adds its address to the EndpointSlices of the Services that select it.
+ *   4. When the node fails, `nodes` taints it and evicts the pod, and `workloads/replicaset` creates a replacement.
+ *
+ * All state is in the API server, so every part, including the API server itself, can restart at any time.
  */
 import { setMaxListeners } from 'node:events';
 import {
@@ -28,7 +35,7 @@ import {
 } from './endpoints/index.ts';
 import { type NodeOptions, nodeControllers } from './nodes/index.ts';
 import { clusterRoleAggregationController } from './rbac/cluster-role-aggregation.ts';
-import { schedulerController } from './scheduler/scheduler.ts';
+import { schedulerController } from './scheduler/index.ts';
 import { rootCaController, serviceAccountController } from './serviceaccounts/index.ts';
 import { cronJobController } from './workloads/cronjob/index.ts';
 import { daemonSetController } from './workloads/daemonset/index.ts';
@@ -43,7 +50,7 @@ export interface ControllersOptions extends NodeOptions {
   metrics: Metrics;
   clock?: Clock;
   signal: AbortSignal;
-  /** Called once, when all caches are filled and the work begins. */
+  /** Called once, when all caches are synced and the controllers begin to work. */
   onSynced?: () => void;
 }
 
@@ -65,7 +72,7 @@ const controllersOf = (options: NodeOptions): MakeController[] => [
   endpointSliceMirroringController,
 ];
 
-/** Runs all controllers of the cluster until the signal is aborted and what was begun has ended. */
+/** Runs all controllers until the signal is aborted and the reconciles in progress have finished. */
 export async function runControllers(options: ControllersOptions): Promise<void> {
   const { client, log, metrics, clock = systemClock, onSynced } = options;
   const informers = new Informers(client, { transform: withoutManagedFields, clock, log });
@@ -78,7 +85,7 @@ export async function runControllers(options: ControllersOptions): Promise<void>
   const context = { client, informers, recorderFor, metrics, log, clock };
   const controllers = controllersOf(options).map((make) => make(context));
   const { controller: stop, release } = childController(options.signal);
-  // Every controller and every cache listens to it.
+  // Every controller and every informer adds a listener.
   setMaxListeners(0, stop.signal);
   try {
     const parts = [informers, ...controllers];
@@ -86,14 +93,14 @@ export async function runControllers(options: ControllersOptions): Promise<void>
     await Promise.race([running, informers.synced().then(onSynced)]);
     await running;
   } finally {
-    // When one part fails, the others end too, and whoever started us starts all of them again.
+    // When one part fails, stop the others too. The supervisor restarts the whole process.
     stop.abort();
     release();
     await Promise.all(recorders.map((recorder) => recorder.close()));
   }
 }
 
-/** Nobody here reads them, and they are half of an object. */
+/** Drops managedFields from the caches: no controller here reads them, and they can be half of an object's size. */
 function withoutManagedFields(object: KubeObject): KubeObject {
   const { managedFields: _, ...metadata } = object.metadata;
   return { ...object, metadata };

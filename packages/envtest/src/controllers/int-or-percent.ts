@@ -1,4 +1,4 @@
-/** A number of pods that users write as `3` or as `25%` of `total`. Whole numbers come back as they are. */
+/** Resolves an IntOrString, for example `3` or `25%`, against `total`. Integers are returned unchanged. */
 export function resolveIntOrPercent(
   value: number | string,
   total: number,

@@ -18,7 +18,7 @@ function start() {
 }
 
 describe('own writes', () => {
-  it('are waited for until the cache shows them or what came after', () => {
+  it('are awaited until the cache shows them or something newer', () => {
     const { cache, writes } = start();
     cache.set(object('5'));
     writes.wrote('owner', object('6'));
@@ -28,14 +28,14 @@ describe('own writes', () => {
     expect(writes.waitMs('owner')).toBe(0);
   });
 
-  it('that changed nothing are not waited for', () => {
+  it('that changed nothing are not awaited', () => {
     const { cache, writes } = start();
     cache.set(object('5'));
     writes.wrote('owner', object('5'));
     expect(writes.waitMs('owner')).toBe(0);
   });
 
-  it('may be deletions, which another object of the same name does not hide', () => {
+  it('can be deletions, which another object of the same name does not hide', () => {
     const { cache, writes } = start();
     cache.set(object('5'));
     writes.deleted('owner', object('5'));
@@ -44,7 +44,7 @@ describe('own writes', () => {
     expect(writes.waitMs('owner')).toBe(0);
   });
 
-  it('are not waited for forever, nor after their owner', async () => {
+  it('are not awaited forever, nor after their owner is gone', async () => {
     const { clock, writes } = start();
     writes.wrote('owner', object('6'));
     await clock.advance(5000);

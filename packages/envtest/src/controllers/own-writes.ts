@@ -1,19 +1,19 @@
 import { type Cache, type Clock, isOlderVersion, type KubeObject, keyOf } from '@tidegate/kube';
 
-/** Long enough for any watch to catch up, short enough for a write whose event was lost. */
-const PATIENCE_MS = 5000;
+/** Long enough for a watch to catch up, and short enough in case the event of a write is lost. */
+const TIMEOUT_MS = 5000;
 
 interface Write {
   key: string;
   uid: string | undefined;
-  /** Undefined: deleted. */
+  /** Undefined for a deletion. */
   resourceVersion: string | undefined;
 }
 
 /**
- * Writes that the cache does not show yet. Who plans on a cache from before the own last write does everything twice,
- * so an owner waits for `waitMs` to be 0; the event of the write comes a moment later and is reason enough to look
- * again.
+ * Tracks writes that the cache does not show yet. A controller that plans from a cache older than its own last write
+ * would repeat that write. It therefore does nothing for an owner while `waitMs` is above 0. The watch event of the
+ * write arrives shortly afterwards and triggers the next reconcile.
  */
 export class OwnWrites<T extends KubeObject> {
   readonly #cache: Cache<T>;
@@ -33,6 +33,10 @@ export class OwnWrites<T extends KubeObject> {
     this.#expect(owner, object, undefined);
   }
 
+  /**
+   * Milliseconds until the cache can be trusted; 0 when it shows every write of this owner, or the deadline has
+   * passed.
+   */
   waitMs(owner: string): number {
     const expected = this.#byOwner.get(owner);
     if (expected === undefined) return 0;
@@ -42,7 +46,7 @@ export class OwnWrites<T extends KubeObject> {
     return 0;
   }
 
-  /** The owner is gone. */
+  /** Call it when the owner is deleted. */
   forget(owner: string): void {
     this.#byOwner.delete(owner);
   }
@@ -50,7 +54,7 @@ export class OwnWrites<T extends KubeObject> {
   #expect(owner: string, object: T, resourceVersion: string | undefined): void {
     const writes = this.#byOwner.get(owner)?.writes ?? [];
     writes.push({ key: keyOf(object), uid: object.metadata.uid, resourceVersion });
-    this.#byOwner.set(owner, { writes, deadline: this.#clock.monotonic() + PATIENCE_MS });
+    this.#byOwner.set(owner, { writes, deadline: this.#clock.monotonic() + TIMEOUT_MS });
   }
 
   #isSeen({ key, uid, resourceVersion }: Write): boolean {

@@ -1,8 +1,8 @@
 import { isConflict, isNotFound, type Reconcile, type ReconcileResult } from '@tidegate/kube';
 
 /**
- * A conflict, or something that is gone, says that the cache is behind. The change that it lacks is on its way and
- * brings the key back, so there is nothing to report and nothing to try again before that.
+ * Ignores Conflict and NotFound. Both mean that the cache is out of date. The missing event is on its way and
+ * enqueues the key again, so an error log and an earlier retry would be of no use.
  */
 export const untilCacheCatchesUp =
   (reconcile: (key: string, signal: AbortSignal) => Promise<ReconcileResult | undefined>): Reconcile =>

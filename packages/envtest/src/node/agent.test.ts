@@ -12,10 +12,10 @@ import { type Agent, startAgent } from './index.ts';
 import { startTestCluster, type TestCluster } from './testing/cluster.ts';
 import { eventually } from './testing/eventually.ts';
 
-/** As `npm run build` makes it. */
+/** The program that `npm run build` creates. */
 const PROGRAM = fileURLToPath(new URL('../../../tidegate/dist/cli/main.js', import.meta.url));
 const NODE = 'node-a';
-/** A range of its own for each run, so that runs at the same time do not meet. */
+/** Each run uses another address range, so that concurrent runs do not conflict. */
 const RANGE = `127.${randomInt(130, 250)}.${randomInt(1, 250)}`;
 const ADDRESS = `${RANGE}.1`;
 
@@ -34,7 +34,7 @@ process.on('SIGTERM', () => { console.log('ending'); process.exit(0); });
 let cluster: TestCluster;
 let node: Agent;
 
-/** Its own images, and Node's own server for most of them. */
+/** The image table of the tests: most images run a small server in Node.js. */
 async function writeImages(): Promise<string> {
   const run = (code: string, ...args: string[]): string[] => [process.execPath, '-e', code, ...args];
   const images = [
@@ -67,7 +67,7 @@ async function startNode(): Promise<Agent> {
     version: 'test',
     log: silentLogger,
   });
-  // What the IPAM controller does.
+  // The IPAM controller does this in a real cluster.
   await cluster.admin.patch(NODES, { name: NODE }, 'merge', { spec: { podCIDR: `${RANGE}.0/24` } });
   return agent;
 }
@@ -151,7 +151,7 @@ const server: Containers[number] = {
   readinessProbe: { httpGet: { path: '/', port: 8080 }, periodSeconds: 1 },
 };
 
-test('a pod runs on its own address, becomes ready, and goes when it is deleted', async () => {
+test('runs a pod on its own address, reports it ready, and removes it when it is deleted', async () => {
   await create('web', [server]);
   const pod = await when('web', isReady);
   const { podIP } = pod.status!;
@@ -172,7 +172,7 @@ test('a pod runs on its own address, becomes ready, and goes when it is deleted'
   });
 });
 
-test('a container that crashes is started again, then waits', async () => {
+test('restarts a container that crashes, then backs off', async () => {
   await create('crash', [{ name: 'main', image: 'crash' }]);
   const pod = await when('crash', (p) => firstOf(p)?.state?.waiting?.reason === 'CrashLoopBackOff');
   expect(firstOf(pod)).toMatchObject({
@@ -188,7 +188,7 @@ test('a container that crashes is started again, then waits', async () => {
   );
 });
 
-test('init containers run first, and what has done its work is done', async () => {
+test('runs init containers first, and does not restart completed containers', async () => {
   await create('job', [{ name: 'main', image: 'work' }], {
     restartPolicy: 'Never',
     initContainers: [{ name: 'first', image: 'work' }],
@@ -198,7 +198,7 @@ test('init containers run first, and what has done its work is done', async () =
   expect(firstOf(pod)?.state?.terminated).toMatchObject({ exitCode: 0, reason: 'Completed' });
 });
 
-test('what can not be started says why', async () => {
+test('reports why a container cannot be started', async () => {
   await create('gone', [{ name: 'main', image: 'gone' }]);
   await create('nothing', [{ name: 'main', image: 'nothing' }]);
   await create('config', [
@@ -212,7 +212,7 @@ test('what can not be started says why', async () => {
   await when('config', (pod) => reasonOf(pod) === 'CreateContainerConfigError');
 });
 
-test('a container that fails its liveness probe is restarted; readiness follows its probe', async () => {
+test('restarts a container that fails its liveness probe; readiness follows its probe', async () => {
   const livenessProbe = { httpGet: { path: '/', port: 8080 }, periodSeconds: 1, failureThreshold: 2 };
   await create('sick', [{ ...server, livenessProbe }]);
   const pod = await when('sick', isReady);
@@ -223,7 +223,7 @@ test('a container that fails its liveness probe is restarted; readiness follows 
   expect(events).toContain('Unhealthy: Liveness probe failed: HTTP probe failed with statuscode: 500');
 });
 
-test('who does not want to end is ended when the grace is over', async () => {
+test('kills a container that ignores SIGTERM after the grace period', async () => {
   await create('stubborn', [{ name: 'main', image: 'stubborn' }], { terminationGracePeriodSeconds: 1 });
   await when('stubborn', isReady);
   await cluster.admin.delete(PODS, { namespace: 'default', name: 'stubborn' });
@@ -232,7 +232,7 @@ test('who does not want to end is ended when the grace is over', async () => {
   });
 });
 
-test('an agent takes over what one that was killed has started, and ends what was deleted meanwhile', async () => {
+test('adopts containers of an agent that was killed, and stops those whose pod was deleted meanwhile', async () => {
   await node.close();
   const first = await startProcess();
   await create('kept', [server]);
@@ -250,11 +250,11 @@ test('an agent takes over what one that was killed has started, and ends what wa
   expect((await fetchText(`http://${kept.status?.podIP}:8080/`)).status).toBe(200);
   const after = await read('kept');
   expect(firstOf(after)).toMatchObject({ restartCount: 0, containerID: firstOf(kept)?.containerID });
-  await fetchText(`http://${kept.status?.podIP}:8080/exit`).catch(() => {}); // It ends instead of answering.
+  await fetchText(`http://${kept.status?.podIP}:8080/exit`).catch(() => {}); // The server exits instead of responding.
   await when('kept', (pod) => firstOf(pod)?.restartCount === 1 && isReady(pod));
 });
 
-/** The same agent as a program of its own, so that it can be killed. */
+/** The same agent as a separate process, so that it can be killed. */
 async function startProcess(): Promise<ChildProcess> {
   const admin = parse(await readFile(join(cluster.directory, 'kubeconfig'), 'utf8'));
   Object.assign(admin.users[0].user, {
@@ -271,7 +271,7 @@ async function startProcess(): Promise<ChildProcess> {
   return child;
 }
 
-test('an agent that ends takes its containers along, and the next one starts them again', async () => {
+test('stops its containers when it stops, and the next agent starts them again', async () => {
   await create('again', [server]);
   const pod = await when('again', isReady);
   await node.close();

@@ -24,46 +24,47 @@ import { startKubeletServer } from './server/index.ts';
 
 export interface AgentOptions {
   name: string;
-  /** As this node's kubelet. */
+  /** With the identity of this node's kubelet. */
   client: KubeClient;
-  /** As kube-proxy. */
+  /** With the identity of kube-proxy. */
   proxyClient: KubeClient;
-  /** The node's own; on it listen the kubelet's server and the NodePorts. */
+  /** The address of the node. The kubelet's server and the NodePorts listen on it. */
   address: string;
   listenPort: number;
-  /** Where the API server finds the kubelet's server. */
+  /** The port at which the API server reaches the kubelet's server. */
   advertisePort: number;
-  /** Given to the node when it is registered for the first time. */
+  /** Set when the node registers for the first time. */
   labels: Record<string, string>;
-  /** Everything that is kept: pods' directories, logs, addresses, the serving certificate. */
+  /** Holds the pods' directories, logs, addresses and the serving certificate. */
   stateDirectory: string;
   imagesFile?: string | undefined;
-  /** How this very program is run. */
+  /** The command that runs this program. */
   program: string[];
-  /** Where pods' programs are looked for. */
+  /** The PATH of the pods' programs. */
   path: string;
   kubernetesVersion: string;
   version: string;
   log: Logger;
   clock?: Clock;
-  /** Gives up a start that is under way. */
+  /** Aborts a start in progress. */
   signal?: AbortSignal;
 }
 
 export interface Agent {
-  /** Ends the containers, then everything else. Their pods stay in the API, for the next start. */
+  /** Stops the containers, then everything else. The pods stay in the API; the next agent starts them again. */
   close(): Promise<void>;
 }
 
-/** What ends with the agent gets less time than what is deleted: somebody waits for the program to end. */
+/** Shorter than the grace period of a deleted pod, because the user waits for the program to exit. */
 const CLOSE_GRACE_MS = 10_000;
 
-/** Reports of pods that are under way at the same time. */
+/** The maximum number of concurrent pod status writes. */
 const WRITES_AT_ONCE = 8;
 
 /**
- * Start: what pods are made of, what earlier agents left, the Node, the kubelet's server and the NodePorts, then the
- * pods. Stop: the same backwards, so that pods are reached until they have ended.
+ * Starts, in this order: the container runtime with what earlier agents left, the Node registration, the kubelet's
+ * server and the NodePorts, then the pods. Stops in the opposite order, so that pods stay reachable until they have
+ * ended.
  */
 export async function startAgent(options: AgentOptions): Promise<Agent> {
   const { name, client, address, log, clock = systemClock } = options;
@@ -73,8 +74,8 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   };
   const stop = new AbortController();
   setMaxListeners(0, stop.signal);
-  const giveUp = (): void => stop.abort(options.signal?.reason);
-  options.signal?.addEventListener('abort', giveUp, { once: true });
+  const abortStart = (): void => stop.abort(options.signal?.reason);
+  options.signal?.addEventListener('abort', abortStart, { once: true });
   try {
     const recorder = new EventRecorder(client, { component: 'kubelet', instance: name, clock, log });
     closers.push(() => recorder.close());
@@ -122,7 +123,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     await close();
     throw error;
   } finally {
-    options.signal?.removeEventListener('abort', giveUp);
+    options.signal?.removeEventListener('abort', abortStart);
   }
 }
 
@@ -132,7 +133,7 @@ function describe(options: AgentOptions): NodeDescription {
   return { name, address, labels, kubeletPort: advertisePort, kubernetesVersion, version, machine };
 }
 
-/** With an identity of their own, as kube-proxy is a program of its own elsewhere. Returns how to end it. */
+/** Runs with its own identity, like kube-proxy in other clusters. Returns a function that stops it. */
 function runNodePorts(
   { name, address, proxyClient, log }: AgentOptions,
   recorder: EventRecorder,
@@ -150,7 +151,7 @@ function runNodePorts(
   };
 }
 
-/** Tells the manager of every pod, and once all have been told, of the end of whatever is left over. */
+/** Passes every pod to the manager, and afterwards stops what is left of pods that no longer exist. */
 function followPods(pods: Informer<Pod>, manager: PodManager): () => void {
   const detach = pods.addHandler({
     onAdd: (pod) => manager.put(pod),

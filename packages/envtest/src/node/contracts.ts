@@ -1,4 +1,4 @@
-/** What the parts of a node agent say to each other. Each part is one folder beside this file. */
+/** The interfaces between the parts of a node agent. Each part is a folder next to this file. */
 
 import type { Pod } from '@tidegate/kube';
 import type * as core from 'kubernetes-types/core/v1.d.ts';
@@ -6,7 +6,7 @@ import type * as core from 'kubernetes-types/core/v1.d.ts';
 export type Container = core.Container;
 export type ContainerStatus = core.ContainerStatus;
 
-/** Where the things of one container lie: `STATE/pods/<uid>/containers/<name>/{root,logs}`. */
+/** The directories of one container: `STATE/pods/<uid>/containers/<name>/{root,logs}`. */
 export interface ContainerPlace {
   podDirectory: string;
   directory: string;
@@ -14,13 +14,13 @@ export interface ContainerPlace {
   logDirectory: string;
 }
 
-/** `STATE/pods/<uid>`. The agent makes and removes the directory. */
+/** `STATE/pods/<uid>`. The agent creates and removes the directory. */
 export interface PodPlace {
   directory: string;
   container(name: string): ContainerPlace;
 }
 
-/** What an image stands for on a machine without images. */
+/** What is run for an image. The machine has no container images, only programs. */
 export type ImageRule =
   | { kind: 'command'; command: string[]; env: Record<string, string> }
   | { kind: 'stand-in' }
@@ -30,36 +30,36 @@ export interface Images {
   resolve(image: string): ImageRule;
 }
 
-/** The process that answers for an image nobody has. */
+/** The processes that replace images that are not available. */
 export interface StandIns {
-  /** The command to run; its configuration follows the Services that select the pod until `release`. */
+  /** The command to run. Its configuration file follows the Services that select the pod until `release`. */
   command(pod: Pod, container: Container, place: ContainerPlace, podIP: string): Promise<string[]>;
   release(uid: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** How the stand-in ends when it may not bind a port below 1024: the agent then tells the user how to allow it. */
+/** The exit code of a stand-in that may not bind a port below 1024; the agent then tells the user how to allow it. */
 export const EXIT_PORT_NOT_ALLOWED = 77;
 
-/** The files of a pod's volumes, kept current until `unmount`. `mount` may be called again for a mounted pod. */
+/** The files of a pod's volumes, kept up to date until `unmount`. `mount` may be called again for a mounted pod. */
 export interface Volumes {
-  /** Rejects with a VolumeError when something is missing or not supported here. */
+  /** Rejects with a VolumeError when a source is missing or not supported. */
   mount(pod: Pod, place: PodPlace, podIP: string): Promise<void>;
   unmount(uid: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Becomes the event FailedMount; the pod stays ContainerCreating and is tried again. */
+/** Reported in the event FailedMount. The pod stays ContainerCreating, and the mount is tried again. */
 export class VolumeError extends Error {
   override readonly name = 'VolumeError';
 }
 
 export interface Environment {
-  /** Everything the process gets. Rejects with an EnvError when a reference leads nowhere. */
+  /** All variables of the process. Rejects with an EnvError when a reference cannot be resolved. */
   of(pod: Pod, container: Container, place: ContainerPlace, podIP: string): Promise<Record<string, string>>;
 }
 
-/** Becomes the waiting reason CreateContainerConfigError. */
+/** Reported as the waiting reason CreateContainerConfigError. */
 export class EnvError extends Error {
   override readonly name = 'EnvError';
 }
@@ -74,13 +74,19 @@ export interface LogOptions {
   limitBytes?: number;
 }
 
-/** Processes append to files by themselves, so that they outlive the agent; this keeps times, rotates and reads. */
+/**
+ * The logs of containers. Processes append to files by themselves, so that they outlive the agent; this part records
+ * times, rotates and reads the files.
+ */
 export interface ContainerLogs {
-  /** Where the process of a new attempt writes stdout and stderr. The attempt before becomes the previous log. */
+  /**
+   * Where the process of a new attempt writes stdout and stderr. The log of the attempt before becomes the previous
+   * log.
+   */
   outputFor(place: ContainerPlace, restartCount: number): Promise<{ fd: number; close(): Promise<void> }>;
-  /** Goes on with the log of a process that an earlier agent started. */
+  /** Continues the log of a process that an earlier agent started. */
   resume(place: ContainerPlace, restartCount: number): Promise<void>;
-  /** The process has ended: whoever follows the log gets the rest, and then the end. */
+  /** The process has ended. Readers that follow the log receive the rest and then the end. */
   ended(place: ContainerPlace): Promise<void>;
   read(
     place: ContainerPlace,
@@ -91,9 +97,9 @@ export interface ContainerLogs {
   close(): Promise<void>;
 }
 
-/** What the kubelet's server asks about the pods of this node. */
+/** What the kubelet's server needs to know about the pods of this node. */
 export interface NodePods {
   list(): Pod[];
-  /** The pod as it is known here, with the newest status; undefined when it is not of this node. */
+  /** The pod with its latest status; undefined when it does not run on this node. */
   find(namespace: string, name: string): { pod: Pod; place: PodPlace } | undefined;
 }

@@ -1,14 +1,20 @@
 /**
- * A node of the embedded cluster: one process that does what kubelet and kube-proxy do, with processes for containers.
+ * A node of the embedded cluster: one process that does the work of kubelet and kube-proxy, with operating system
+ * processes as containers.
  *
- * `agent.ts` puts it together. `registration/` keeps the Node and its lease in the API; `pods/` has a worker for each
- * pod; `processes/` carries their containers, `hollow/` only says so; `probes/` look at them. What a container is given:
- * `images/` and `standin/` (what to run), `env/`, `volumes/` (both from `references/`), `logs/`. `server/` is the
- * kubelet's own, for kubectl logs; `nodeport/` forwards NodePorts.
+ * `agent.ts` wires the parts:
+ *   - `registration/`: the Node object, its Lease and its status;
+ *   - `pods/`: a worker for each pod, and the pure functions that decide what it does;
+ *   - `processes/` runs containers as processes; `hollow/` only pretends to, for tests with many nodes;
+ *   - `probes/`: startup, liveness and readiness probes;
+ *   - `images/` and `standin/`: what to run for an image; `env/` and `volumes/`: what the process receives, with `references/` for the ConfigMaps and Secrets; `logs/`: its output;
+ *   - `server/`: the HTTPS server of the kubelet, for `kubectl logs`; `nodeport/`: forwards NodePorts.
  *
- * One pod: an informer event wakes its worker -> the worker compares the pod with its record of the containers
- * (`lifecycle.ts`, pure) -> it starts, stops or waits -> `status.ts` (pure) says what to report -> `PodReporter` writes
- * it as soon as the API server can be reached -> the write comes back as an event, and there is nothing left to do.
+ * One pod:
+ *   1. An informer event wakes the pod's worker (`pods/worker.ts`).
+ *   2. The worker compares the pod with its record of the containers (`pods/lifecycle.ts`, pure), and starts or stops containers, or waits.
+ *   3. `pods/status.ts` (pure) computes the status, and `PodReporter` writes it as soon as the API server is reachable.
+ *   4. The write returns as an event. The worker finds nothing left to do.
  */
 export { type Agent, startAgent } from './agent.ts';
 export { startHollowNodes } from './hollow/hollow-nodes.ts';

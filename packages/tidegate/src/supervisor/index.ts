@@ -7,7 +7,8 @@
  *   - the processes: `child.ts` (one process and its restarts), `children.ts`, `commands.ts`, `leftovers.ts`;
  *   - the links between the API server and the nodes: `links.ts` and `relay.ts`, chosen by `targets.ts`;
  *   - what nodes need to join: `credentials.ts`, `proxy-token.ts`, `serving-approver.ts`, `install.ts`;
- *   - what `tidegate status` reports: `report.ts` with `pools.ts`, `routes.ts`, `front-doors.ts` and `routers.ts`.
+ *   - what `tidegate status` reports: `report.ts` with `node-reports.ts`, `pools.ts`, `routes.ts`,
+ *     `front-doors.ts` and `routers.ts`.
  *
  * One `tidegate up`:
  *   1. `openCluster` (`open.ts`) locks the state directory, waits for processes of a killed run to exit, and decides
@@ -23,8 +24,9 @@
 export { describeChange } from './change.ts';
 export { type ControlRequest, ControlServer, callSupervisor } from './control.ts';
 export { type FrontDoorReport, sampleRequest } from './front-doors.ts';
+export { type NodeReport, nodeReports } from './node-reports.ts';
 export { type ClusterOptions, openCluster } from './open.ts';
-export { type ClusterReport, type NodeReport, nodeReports } from './report.ts';
+export type { ClusterReport } from './report.ts';
 export { readCluster, StateDirectory } from './state.ts';
 export { stopCluster } from './stop.ts';
 export { Supervisor } from './supervisor.ts';

@@ -1,5 +1,5 @@
 import { Informer, type KubeClient, NODES, type Node, orAborted } from '@tidegate/kube';
-import { readinessOf } from './report.ts';
+import { readinessOf } from './node-reports.ts';
 
 /** The Node objects as last seen. They remain known while the API server is unreachable. */
 export class NodeWatch {

@@ -1,6 +1,6 @@
 import { NODE_GROUP_LABEL, NODE_POOL_LABEL } from '../api/index.ts';
+import type { NodeReport } from './node-reports.ts';
 import type { SeenObjects } from './objects.ts';
-import type { NodeReport } from './report.ts';
 
 export interface PoolReport {
   name: string;

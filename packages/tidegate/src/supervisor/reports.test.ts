@@ -2,8 +2,8 @@ import type { Ingress } from '@tidegate/kube';
 import { describe, expect, test } from 'vitest';
 import type { L7Router } from '../api/index.ts';
 import { frontDoors, sampleRequest } from './front-doors.ts';
+import type { NodeReport } from './node-reports.ts';
 import { poolReports } from './pools.ts';
-import type { NodeReport } from './report.ts';
 import { readMetrics } from './routers.ts';
 import { routeReports } from './routes.ts';
 

@@ -47,7 +47,7 @@ describe('the status of a PodDisruptionBudget', () => {
     [{ maxUnavailable: 5 }, 3, 0, 3],
     [{ minAvailable: 4 }, 3, 4, 0],
     [{ minAvailable: 0 }, 0, 0, 0],
-  ])('%j of %i pods', (spec, count, desiredHealthy, disruptionsAllowed) => {
+  ])('allows the right number for %j of %i pods', (spec, count, desiredHealthy, disruptionsAllowed) => {
     const { status } = assess(budgetOf(spec), ready(count), count, now);
     expect(status).toMatchObject({ currentHealthy: count, desiredHealthy, disruptionsAllowed });
     expect(status.conditions).toMatchObject([
@@ -57,7 +57,7 @@ describe('the status of a PodDisruptionBudget', () => {
     ]);
   });
 
-  it('does not count pods whose eviction was granted, until it is clear that it did not happen', () => {
+  it('does not count pods whose eviction was granted, until the eviction times out', () => {
     const granted = '2026-01-01T00:00:00Z';
     const disrupted = { currentHealthy: 0, desiredHealthy: 0, disruptionsAllowed: 0, expectedPods: 0 };
     const budget = budgetOf(
@@ -106,7 +106,7 @@ describe('the disruption controller', () => {
     return cluster.client.create(PODS, eviction, { namespace: 'default', subresource: 'eviction' });
   };
 
-  it('allows evictions as long as enough pods are healthy', async () => {
+  it('allows evictions while enough pods are healthy', async () => {
     await cluster.create(POD_DISRUPTION_BUDGETS, budgetOf({ maxUnavailable: 1 }));
     await makePods(3);
     await statusWith({ currentHealthy: 3, expectedPods: 3, desiredHealthy: 2, disruptionsAllowed: 1 });
@@ -117,7 +117,7 @@ describe('the disruption controller', () => {
     await evict(second!);
   });
 
-  it('allows nothing when nobody knows how many pods there should be', async () => {
+  it('allows no eviction when the expected number of pods is unknown', async () => {
     const { status: _, ...pod } = podOf('web');
     const daemon = await cluster.create(DAEMON_SETS, {
       apiVersion: 'apps/v1',

@@ -1,9 +1,10 @@
 /**
- * PodDisruptionBudget: how many pods may be evicted now. The API server takes from `status.disruptionsAllowed` when
- * it grants an eviction, and notes the pod in `status.disruptedPods`; this controller keeps both true.
+ * PodDisruptionBudget: how many pods may be evicted now. When the API server grants an eviction, it decrements
+ * `status.disruptionsAllowed` and records the pod in `status.disruptedPods`. This controller keeps both correct.
  *
- *   a pod or a budget changes -> find the pods -> how many should there be (`scales.ts`), how many are healthy
- *   -> the status (`status.ts`), which allows nothing when that can not be told
+ * One reconcile, after a pod or a budget has changed:
+ *   find the pods -> how many pods are expected (`scales.ts`) and how many are healthy -> the status (`status.ts`).
+ *   When the expected number cannot be determined, no eviction is allowed.
  */
 import {
   Controller,
@@ -45,7 +46,7 @@ export const disruptionController: MakeController = (context) => {
     })
       .watch(budgets)
       .watch(pods, (pod) => budgetsOf(budgets, pod))
-      // Only so that they are complete from the start: when one is scaled, its pods change as well.
+      // Only to wait for these caches at the start. When one of these objects is scaled, its pods change too.
       .watch(context.informers.for(DEPLOYMENTS), NO_KEYS)
       .watch(context.informers.for(REPLICA_SETS), NO_KEYS)
       .watch(context.informers.for(STATEFUL_SETS), NO_KEYS)

@@ -20,7 +20,7 @@ interface Scaled extends KubeObject {
   spec?: { replicas?: number };
 }
 
-/** How many pods there should be, as those say who make them. */
+/** Finds out how many pods there should be, by asking the controllers of the pods for their scale. */
 export class Scales {
   readonly #client: KubeClient;
   readonly #cached: Readonly<Record<string, (key: string) => Scaled | undefined>>;
@@ -38,7 +38,10 @@ export class Scales {
     };
   }
 
-  /** The sum over the controllers of the pods; pods without one are returned apart, since nobody counts them. */
+  /**
+   * The sum of the replicas of all controllers of the pods. Pods without a controller are returned separately: no
+   * scale includes them.
+   */
   async expected(pods: readonly Pod[], signal: AbortSignal): Promise<{ expected: number; unmanaged: Pod[] }> {
     const replicas = new Map<string, number>();
     const asked = new Set<string>();
@@ -55,7 +58,7 @@ export class Scales {
     return { expected, unmanaged: pods.filter((pod) => controllerOf(pod) === undefined) };
   }
 
-  /** In a rollout several ReplicaSets share what one Deployment wants. */
+  /** The Deployment above a ReplicaSet: during a rollout, several ReplicaSets share its replicas. */
   async #topOf(
     reference: OwnerReference,
     namespace: string,

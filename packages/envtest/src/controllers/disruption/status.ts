@@ -8,24 +8,24 @@ import {
 import { resolveIntOrPercent } from '../int-or-percent.ts';
 import { isReady } from '../pods/index.ts';
 
-/** An evicted pod that is still there after this was not deleted after all, and counts again. */
+/** An evicted pod that still exists after this time was not deleted after all, and counts again. */
 const DELETION_TIMEOUT_MS = 2 * 60_000;
 
 type Status = NonNullable<PodDisruptionBudget['status']>;
 
 export interface Assessment {
   status: Status;
-  /** Pods whose eviction was granted long ago, and that are still there. */
+  /** Pods whose eviction was granted long ago and that still exist. */
   notDeleted: Pod[];
-  /** Milliseconds until an eviction that was granted would count as such. */
+  /** Milliseconds until the oldest granted eviction times out. */
   recheckInMs: number | undefined;
 }
 
-/** Whether `spec` asks for a share of all pods that there should be, so that one has to ask those who make them. */
+/** Whether the budget refers to the total number of pods, which only their controllers know. */
 export const needsScale = ({ spec }: PodDisruptionBudget): boolean =>
   spec?.maxUnavailable !== undefined || typeof spec?.minAvailable === 'string';
 
-/** `expected` is how many pods there should be. */
+/** `expected` is the number of pods that their controllers want. */
 export function assess(
   budget: PodDisruptionBudget,
   pods: readonly Pod[],
@@ -59,7 +59,7 @@ export function assess(
   };
 }
 
-/** What is written when nobody can tell how many pods there should be: nothing may be evicted. */
+/** The status when the expected number of pods is unknown: no pod may be evicted. */
 export function failedStatus(budget: PodDisruptionBudget, message: string, now: number): Status {
   const { status } = budget;
   const observedGeneration = status?.observedGeneration;
@@ -97,7 +97,7 @@ const withCondition = (
   now: number,
 ): Condition[] => [...setCondition((status?.conditions ?? []) as Condition[], update, now)];
 
-/** The API server grants evictions and notes them in the status; here they are forgotten when the pod goes. */
+/** Evictions that the API server has granted and recorded in the status, without those whose pod is gone. */
 function grantedEvictions({ status }: PodDisruptionBudget, pods: readonly Pod[], now: number) {
   const waiting = new Map<string, string>();
   const notDeleted: Pod[] = [];

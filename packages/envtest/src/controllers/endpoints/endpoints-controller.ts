@@ -1,4 +1,4 @@
-/** Keeps the Endpoints object of every Service that selects pods, for clients older than EndpointSlices. */
+/** Maintains the Endpoints object of every Service that selects pods, for clients that do not read EndpointSlices. */
 import { isDeepStrictEqual } from 'node:util';
 import {
   Controller,
@@ -59,7 +59,7 @@ export const endpointsController: MakeController = ({ client, informers, clock, 
     new Controller({ name: 'endpoints', reconcile, concurrency: 10, clock, metrics, log })
       .watch(services)
       .watch(pods, (pod) => servicesOf(services.cache, pod), changesEndpoints)
-      // Endpoints that a user makes before their Service are not leftovers.
+      // Only managed Endpoints: a user may create Endpoints before their Service, and those must not be removed.
       .watch(endpoints, ({ metadata }) =>
         metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY ? [`${metadata.namespace}/${metadata.name}`] : [],
       )
@@ -86,7 +86,7 @@ function describe(
   };
 }
 
-/** The time of the last write is no reason for another. */
+/** Ignores the trigger time: a different time alone does not justify a write. */
 function isSame(current: Endpoints, wanted: Endpoints): boolean {
   const { [TRIGGER_TIME]: _, ...annotations } = current.metadata.annotations ?? {};
   return (
@@ -109,7 +109,7 @@ async function write(
   signal: AbortSignal,
 ): Promise<Endpoints | undefined> {
   try {
-    // An update of Endpoints that are gone makes new ones.
+    // The API server creates the object when an update finds none.
     const request = exists ? client.update : client.create;
     return await request.call(client, ENDPOINTS, wanted, { signal });
   } catch (error) {

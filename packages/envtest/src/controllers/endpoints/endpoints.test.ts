@@ -1,4 +1,4 @@
-/** The three controllers against the embedded API server; the test plays everybody else. */
+/** The three controllers with the embedded API server; the test plays all other components. */
 
 import {
   ENDPOINT_SLICES,
@@ -35,7 +35,7 @@ async function makeService(name: string, spec: NonNullable<Service['spec']>): Pr
   });
 }
 
-/** A pod of `app` that its kubelet reports. */
+/** A pod of `app` with the status that its kubelet reports. */
 async function makePod(app: string, name: string, podIP: string): Promise<void> {
   const pod = await cluster.create(PODS, {
     apiVersion: 'v1',
@@ -91,7 +91,7 @@ test('follows the pods of a Service', async () => {
   const conditions = [{ type: 'Ready', status: 'False', lastTransitionTime: '2026-01-02T00:00:00Z' }];
   await cluster.report(w1, { conditions });
   await see('web', '127.64.1.2 false, 127.64.1.3 true');
-  await cluster.eventually('the older form of it', async () => {
+  await cluster.eventually('the Endpoints object', async () => {
     const { subsets = [] } = await cluster.get(ENDPOINTS, 'web');
     return (
       subsets[0]?.addresses?.[0]?.ip === '127.64.1.3' &&
@@ -100,13 +100,13 @@ test('follows the pods of a Service', async () => {
   });
 });
 
-test('writes nothing for what does not show', async () => {
+test('writes nothing for changes that are not visible in endpoints', async () => {
   await makeService('calm', { selector: { app: 'calm' } });
   await makePod('calm', 'c1', '127.64.1.4');
   await see('calm', '127.64.1.4 true');
   const [before] = await slicesOf('calm');
-  await cluster.report(await cluster.get(PODS, 'c1'), { message: 'nothing that endpoints tell' });
-  // Writes are in order: when this later change shows, the earlier one would have.
+  await cluster.report(await cluster.get(PODS, 'c1'), { message: 'not visible in endpoints' });
+  // Writes are in order: when this later change is visible, the earlier one would be too.
   await makePod('web', 'w3', '127.64.1.5');
   await see('web', '127.64.1.2 false, 127.64.1.3 true, 127.64.1.5 true');
   expect((await slicesOf('calm'))[0]?.metadata.resourceVersion).toBe(before?.metadata.resourceVersion);
@@ -122,7 +122,7 @@ test('follows the zone of the node', async () => {
   });
 });
 
-test('many pods at once make full slices and no others', async () => {
+test('fills slices when many pods appear at once', async () => {
   await makeService('many', { selector: { app: 'many' } });
   await Promise.all(Array.from({ length: 130 }, (_, i) => makePod('many', `m${i}`, `127.64.2.${i + 2}`)));
   await cluster.eventually('all of them', async () => (await seen('many')).split(', ').length === 130);
@@ -130,15 +130,15 @@ test('many pods at once make full slices and no others', async () => {
   expect(sizes.sort((a, b) => b - a)).toEqual([100, 30]);
 });
 
-test('a deleted Service takes its endpoints along', async () => {
+test('removes the endpoints of a deleted Service', async () => {
   await cluster.client.delete(SERVICES, { namespace: 'default', name: 'calm' });
-  await cluster.eventually('the end of the slices', async () => (await slicesOf('calm')).length === 0);
-  await cluster.eventually('the end of the Endpoints', () =>
+  await cluster.eventually('the slices are gone', async () => (await slicesOf('calm')).length === 0);
+  await cluster.eventually('the Endpoints are gone', () =>
     cluster.get(ENDPOINTS, 'calm').then(() => false, isNotFound),
   );
 });
 
-test('mirrors what users write, and leaves it to them', async () => {
+test('mirrors Endpoints that users write, and does not change them', async () => {
   await makeService('outside', {});
   const { subsets } = await cluster.create(
     ENDPOINTS,

@@ -1,4 +1,4 @@
-/** From an Endpoints object to the endpoints of the slices that mirror it. Pure. */
+/** Computes the endpoints of the slices that mirror an Endpoints object. Pure functions. */
 import { isIP } from 'node:net';
 import type { Endpoints } from '@tidegate/kube';
 import type { EndpointAddress } from 'kubernetes-types/core/v1.d.ts';
@@ -8,7 +8,7 @@ import { TRIGGER_TIME } from './slice-plan.ts';
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** Subsets with the same ports become one group; what exceeds the limit is left out. */
+/** Subsets with the same ports become one group. Endpoints beyond the limit are dropped. */
 export function mirroredGroups({ subsets = [] }: Endpoints, maxEndpoints: number): SliceGroup[] {
   const groups = new Map<string, SliceGroup>();
   for (const { addresses = [], notReadyAddresses = [], ports: subsetPorts = [] } of subsets) {
@@ -30,7 +30,10 @@ export function mirroredGroups({ subsets = [] }: Endpoints, maxEndpoints: number
   return [...groups.values()];
 }
 
-/** Who applied the Endpoints, and when they changed, says nothing about their mirror. */
+/**
+ * All annotations except the trigger time and kubectl's last-applied configuration, which describe the original
+ * only.
+ */
 export function mirroredAnnotations({ metadata }: Endpoints): Record<string, string> {
   const { [TRIGGER_TIME]: _, [LAST_APPLIED]: __, ...annotations } = metadata.annotations ?? {};
   return annotations;

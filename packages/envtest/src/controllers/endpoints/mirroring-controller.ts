@@ -1,4 +1,7 @@
-/** Mirrors Endpoints that users write for a Service without a selector into EndpointSlices, which is what proxies read. */
+/**
+ * Mirrors Endpoints that users write for a Service without a selector into EndpointSlices, which is what proxies
+ * read.
+ */
 import { Controller, ENDPOINTS, type Endpoints, SERVICES } from '@tidegate/kube';
 import type { MakeController } from '../context.ts';
 import { untilCacheCatchesUp } from '../stale-reads.ts';
@@ -8,7 +11,7 @@ import { SliceWriter } from './slice-writer.ts';
 const MANAGED_BY = 'endpointslicemirroring-controller.k8s.io';
 const SKIP_LABEL = 'endpointslice.kubernetes.io/skip-mirror';
 const LEADER_ANNOTATION = 'control-plane.alpha.kubernetes.io/leader';
-/** One slice for each subset. */
+/** Large enough that every subset fits into one slice. */
 const MAX_ENDPOINTS = 1000;
 
 export const endpointSliceMirroringController: MakeController = (context) => {
@@ -34,7 +37,7 @@ export const endpointSliceMirroringController: MakeController = (context) => {
       groups: mirroredGroups(original, MAX_ENDPOINTS),
       maxEndpoints: MAX_ENDPOINTS,
     };
-    await slices.bringTo(wanted, signal);
+    await slices.sync(wanted, signal);
     return undefined;
   });
 

@@ -1,4 +1,4 @@
-/** What of a pod shows in the endpoints of its Services. */
+/** The parts of a pod that are visible in the endpoints of its Services. */
 import { isIPv4 } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import type { Pod, Service } from '@tidegate/kube';
@@ -11,7 +11,7 @@ const TERMINAL = ['Succeeded', 'Failed'];
 
 export const isTerminal = ({ status }: Pod): boolean => TERMINAL.includes(status?.phase ?? '');
 
-/** Services of the embedded cluster have one family. */
+/** The pod's IPv4 address: Services of the embedded cluster are single-stack. */
 export function addressOf({ status }: Pod): string | undefined {
   const addresses = [status?.podIP, ...(status?.podIPs ?? []).map(({ ip }) => ip)];
   return addresses.find((ip) => ip !== undefined && isIPv4(ip));
@@ -24,11 +24,11 @@ export const referenceTo = ({ metadata }: Pod): ObjectReference => ({
   uid: metadata.uid,
 });
 
-/** Pods of a headless Service have names of their own below that of the Service. */
+/** The pods of a headless Service have DNS names of their own below the name of the Service. */
 export const hostnameIn = (service: Service, { spec }: Pod): string | undefined =>
   spec?.hostname && spec.subdomain === service.metadata.name ? spec.hostname : undefined;
 
-/** Where the pod listens for this port of a Service; undefined when it has no port of that name. */
+/** The pod's port for this port of a Service; undefined when the Service names a port that the pod does not have. */
 export function targetPortOf(
   pod: Pod,
   { targetPort, port, protocol = 'TCP' }: ServicePort,
@@ -40,7 +40,7 @@ export function targetPortOf(
     .find((named) => named.name === targetPort && (named.protocol ?? 'TCP') === protocol)?.containerPort;
 }
 
-/** Whether an update of a pod can show in any endpoints: most updates of a pod's status do not. */
+/** Whether an update of a pod can change any endpoints. Most status updates cannot. */
 export const changesEndpoints = (old: Pod, pod: Pod): boolean =>
   !isDeepStrictEqual(visibleParts(old), visibleParts(pod));
 

@@ -1,4 +1,4 @@
-/** Which pods a Service selects, and the way back, without a look at other namespaces. */
+/** Which pods a Service selects, and which Services select a pod. Indexes keep each lookup within one namespace. */
 import { type Cache, type Informer, type KubeObject, keyOf, type Pod, type Service } from '@tidegate/kube';
 
 const BY_NAMESPACE = 'endpoints/namespace';
@@ -13,7 +13,7 @@ export function indexSelections(services: Informer<Service>, pods: Informer<Pod>
   pods.addIndex(BY_NODE, nodeOf);
 }
 
-/** Others get their endpoints from whoever made them: users, or nobody where a name stands for them. */
+/** Without a selector, users write the endpoints themselves; a Service of type ExternalName has none. */
 export const hasSelector = ({ spec }: Service): boolean =>
   spec?.type !== 'ExternalName' && Object.keys(spec?.selector ?? {}).length > 0;
 

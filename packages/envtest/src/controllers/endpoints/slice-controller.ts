@@ -1,4 +1,4 @@
-/** Keeps the EndpointSlices of every Service that selects pods. */
+/** Maintains the EndpointSlices of every Service that selects pods. */
 import { Controller, NODES, PODS, SERVICES } from '@tidegate/kube';
 import type { MakeController } from '../context.ts';
 import { untilCacheCatchesUp } from '../stale-reads.ts';
@@ -23,7 +23,7 @@ export const endpointSliceController: MakeController = (context) => {
 
   const reconcile = untilCacheCatchesUp(async (key, signal) => {
     const service = services.cache.get(key);
-    // The slices of a Service that is gone go with it: it owns them.
+    // The slices of a deleted Service are deleted by the garbage collector, because the Service owns them.
     if (service === undefined) triggerTimes.forget(key);
     if (service === undefined || !hasSelector(service)) return undefined;
     const requeueAfter = slices.waitMs(key);
@@ -32,10 +32,7 @@ export const endpointSliceController: MakeController = (context) => {
     const groups = wantedGroups(service, selected, (name) => nodes.cache.get(name));
     const triggerTime = triggerTimes.next(service, selected);
     const labels = serviceLabels(service);
-    await slices.bringTo(
-      { owner: service, labels, groups, maxEndpoints: MAX_ENDPOINTS, triggerTime },
-      signal,
-    );
+    await slices.sync({ owner: service, labels, groups, maxEndpoints: MAX_ENDPOINTS, triggerTime }, signal);
     return undefined;
   });
 

@@ -14,7 +14,7 @@ const conditionsOf = (spec: object, options: PodOptions) =>
   groupsOf(spec, options)[0]?.endpoints[0]?.conditions;
 
 describe('wantedGroups', () => {
-  it('says everything about an endpoint', () => {
+  it('fills in all fields of an endpoint', () => {
     expect(groupsOf({}, {})).toEqual([
       {
         addressType: 'IPv4',
@@ -32,7 +32,7 @@ describe('wantedGroups', () => {
     ]);
   });
 
-  it('tells ready, serving and terminating apart', () => {
+  it('distinguishes ready, serving and terminating', () => {
     expect(conditionsOf({}, { ready: false })).toEqual({ ready: false, serving: false, terminating: false });
     expect(conditionsOf({}, { terminating: true })).toEqual({
       ready: false,
@@ -47,7 +47,7 @@ describe('wantedGroups', () => {
     });
   });
 
-  it('leaves out pods that ended, have no address, or whose node is gone', () => {
+  it('omits pods that are finished, have no address, or whose node is gone', () => {
     const empty = [{ addressType: 'IPv4', ports: [], endpoints: [] }];
     expect(
       groupsOf({}, { phase: 'Succeeded' }, { phase: 'Failed' }, { ip: undefined }, { node: 'gone' }),
@@ -56,7 +56,7 @@ describe('wantedGroups', () => {
     expect(groupsOf({})).toEqual(empty);
   });
 
-  it('resolves port names for each pod, and groups by the result', () => {
+  it('resolves port names for each pod and groups by the result', () => {
     const ports = [
       { name: 'http', port: 80, targetPort: 'web' },
       { name: 'admin', port: 81, targetPort: 9000, appProtocol: 'kubernetes.io/h2c' },
@@ -83,7 +83,7 @@ describe('wantedGroups', () => {
     ]);
   });
 
-  it('finds named ports by protocol, in sidecars too', () => {
+  it('finds named ports by protocol, also in sidecars', () => {
     const ports = [{ port: 53, targetPort: 'dns', protocol: 'UDP' as const }];
     const withSidecar = pod('p', { ip: '127.64.1.2', ports: { dns: 1053 } });
     withSidecar.spec!.initContainers = [
@@ -98,7 +98,7 @@ describe('wantedGroups', () => {
     expect(group?.ports).toEqual([{ name: '', port: 5353, protocol: 'UDP' }]);
   });
 
-  it('of a headless Service without ports has none, and hostnames below the Service', () => {
+  it('a headless Service without ports has none, and its pods have hostnames', () => {
     const groups = groupsOf(
       { clusterIP: 'None', ports: undefined },
       { hostname: 'db-0', subdomain: 'web' },
@@ -109,7 +109,7 @@ describe('wantedGroups', () => {
     expect(groups[0]?.endpoints.map(({ hostname }) => hostname)).toEqual(['db-0', undefined]);
   });
 
-  it('gives hints where traffic is to stay close', () => {
+  it('sets hints when traffic should stay close', () => {
     const hintsOf = (trafficDistribution: string, options: PodOptions = {}) =>
       groupsOf({ trafficDistribution }, options)[0]?.endpoints[0]?.hints;
     expect(hintsOf('PreferClose')).toEqual({ forZones: [{ name: 'z1' }] });

@@ -1,11 +1,11 @@
-/** From a Service and its pods to the endpoints that its slices have to hold. Pure. */
+/** Computes the endpoints that the slices of a Service must contain. Pure functions. */
 
 import type { Node, Pod, Service } from '@tidegate/kube';
 import type { Endpoint, EndpointPort } from 'kubernetes-types/discovery/v1.d.ts';
 import { isReady, isTerminating } from '../pods/index.ts';
 import { addressOf, hostnameIn, isTerminal, referenceTo, targetPortOf } from './pod.ts';
 
-/** Endpoints that share their ports: a slice has one list of ports for all it holds. */
+/** Endpoints with the same ports: a slice has one list of ports for all its endpoints. */
 export interface SliceGroup {
   addressType: 'IPv4' | 'IPv6';
   ports: EndpointPort[];
@@ -14,10 +14,10 @@ export interface SliceGroup {
 
 export const ZONE_LABEL = 'topology.kubernetes.io/zone';
 
-/** Hints by node are newer than the types. */
+/** `forNodes` is newer than the type definitions. */
 type Hints = Endpoint['hints'] & { forNodes?: { name: string }[] };
 
-/** Without any endpoints there is still one slice, so that readers can tell "none" from "not known yet". */
+/** A Service without endpoints still has one slice, so that readers can tell "none" from "not known yet". */
 const EMPTY: SliceGroup = { addressType: 'IPv4', ports: [], endpoints: [] };
 
 export function wantedGroups(
@@ -38,7 +38,7 @@ export function wantedGroups(
   return groups.size === 0 ? [EMPTY] : [...groups.values()];
 }
 
-/** Equal for ports that are the same in any order. */
+/** The same key for the same ports in any order. */
 export const portsKey = (ports: readonly EndpointPort[]): string =>
   ports
     .map(({ name = '', port, protocol = 'TCP', appProtocol }) => [name, port, protocol, appProtocol].join())
@@ -58,7 +58,7 @@ function endpointOf(service: Service, pod: Pod, node: Node | undefined): Endpoin
   const address = addressOf(pod);
   const publishAlways = service.spec?.publishNotReadyAddresses === true;
   if (address === undefined || isTerminal(pod)) return undefined;
-  // Nobody will ever report the end of a pod whose node is gone.
+  // No kubelet will report the end of a pod whose node is gone.
   if (node === undefined && !publishAlways) return undefined;
   const serving = isReady(pod);
   const terminating = isTerminating(pod);
@@ -78,7 +78,7 @@ function endpointOf(service: Service, pod: Pod, node: Node | undefined): Endpoin
   };
 }
 
-/** Asked to keep traffic close, proxies are told which zone or node each endpoint is meant for. */
+/** Hints tell proxies which zone or node an endpoint is meant for, when the Service asks for local traffic. */
 function hintsFor(
   service: Service,
   zone: string | undefined,

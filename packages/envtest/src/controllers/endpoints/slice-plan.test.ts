@@ -25,7 +25,7 @@ const wanted = (groups: SliceGroup[], more: Partial<WantedSlices> = {}): WantedS
 });
 
 let names = 0;
-/** What the server makes of a plan. */
+/** Applies a plan as the API server would. */
 function apply(existing: readonly EndpointSlice[], plan: SlicePlan): EndpointSlice[] {
   const removed = new Set(plan.remove.map(({ metadata }) => metadata.name));
   const updated = new Map(plan.update.map((slice) => [slice.metadata.name, slice]));
@@ -42,7 +42,7 @@ const writesOf = ({ create, update, remove }: SlicePlan) => [create.length, upda
 const startWith = (...groups: SliceGroup[]) => apply([], planSlices(wanted(groups), []));
 
 describe('planSlices', () => {
-  it('fills slices, and owns them', () => {
+  it('fills slices and sets their owner', () => {
     const slices = startWith(
       group(
         80,
@@ -62,7 +62,7 @@ describe('planSlices', () => {
     });
   });
 
-  it('writes only the slice that a change is in', () => {
+  it('writes only the slice that contains a change', () => {
     const all = [1, 2, 3, 4].map((n) => endpoint(n));
     const slices = startWith(group(80, all));
     expect(writesOf(planSlices(wanted([group(80, all)]), slices))).toEqual([0, 0, 0]);
@@ -71,7 +71,7 @@ describe('planSlices', () => {
     expect(plan.update[0]?.endpoints.map(({ conditions }) => conditions?.ready)).toEqual([false, true, true]);
   });
 
-  it('puts new endpoints where there is room before it makes a slice', () => {
+  it('uses free room before it creates a slice', () => {
     const slices = startWith(
       group(
         80,
@@ -80,7 +80,7 @@ describe('planSlices', () => {
     );
     const six = [1, 2, 3, 4, 5, 6].map((n) => endpoint(n));
     expect(writesOf(planSlices(wanted([group(80, six)]), slices))).toEqual([0, 1, 0]);
-    // One goes, one comes: the slice that has to be written anyway takes it.
+    // One endpoint is removed and one is added: the slice that must be written anyway takes the new one.
     const plan = planSlices(
       wanted([group(80, [endpoint(1), endpoint(2), endpoint(4), endpoint(5)])]),
       slices,
@@ -89,7 +89,7 @@ describe('planSlices', () => {
     expect(plan.update[0]?.metadata.name).toBe(slices[0]?.metadata.name);
   });
 
-  it('rewrites a slice rather than to delete one and make another', () => {
+  it('rewrites a slice instead of deleting it and creating another', () => {
     const slices = startWith(group(80, [endpoint(1)]));
     const moved = planSlices(wanted([group(8080, [endpoint(1)])]), slices);
     expect(writesOf(moved)).toEqual([0, 1, 0]);
@@ -104,14 +104,14 @@ describe('planSlices', () => {
     expect(writesOf(planSlices(wanted([group(80, [endpoint(1)])]), placeholder))).toEqual([0, 1, 0]);
   });
 
-  it('does not touch the slices of a namesake that is gone', () => {
+  it('does not reuse slices of a deleted Service with the same name', () => {
     const slices = startWith(group(80, [endpoint(1)]));
     const successor = service({}, { uid: 'another-uid' });
     const plan = planSlices(wanted([group(80, [endpoint(1)])], { owner: successor }), slices);
     expect(writesOf(plan)).toEqual([1, 0, 1]);
   });
 
-  it('follows labels; the trigger time comes with a write and is never the reason for one', () => {
+  it('follows labels; the trigger time accompanies a write but never causes one', () => {
     const groups = [group(80, [endpoint(1)])];
     const slices = apply([], planSlices(wanted(groups, { triggerTime: 'T1' }), []));
     expect(slices[0]?.metadata.annotations).toEqual({ [TRIGGER_TIME]: 'T1' });
@@ -133,7 +133,7 @@ describe('planSlices', () => {
       return groups.length > 0 ? groups : [{ addressType: 'IPv4' as const, ports: [], endpoints: [] }];
     });
 
-  it('reaches any state from any other, with no endpoint twice, and then rests', () => {
+  it('reaches any state from any other without duplicate endpoints, and then makes no further writes', () => {
     fc.assert(
       fc.property(fc.array(groupsArbitrary, { minLength: 1, maxLength: 6 }), (steps) => {
         let slices: EndpointSlice[] = [];

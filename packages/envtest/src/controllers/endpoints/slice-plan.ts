@@ -1,4 +1,4 @@
-/** How to get from the slices that are there to those that are wanted, with as few writes as possible. Pure. */
+/** Computes how to get from the existing slices to the wanted ones with as few writes as possible. Pure functions. */
 import { isDeepStrictEqual } from 'node:util';
 import type { EndpointSlice, KubeObject } from '@tidegate/kube';
 import type { Endpoint } from 'kubernetes-types/discovery/v1.d.ts';
@@ -9,14 +9,14 @@ export const MANAGED_BY_LABEL = 'endpointslice.kubernetes.io/managed-by';
 export const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time';
 
 export interface WantedSlices {
-  /** Whose endpoints they are; the slices go when it goes. */
+  /** The Service or Endpoints object that the slices belong to; they are deleted with it. */
   owner: KubeObject;
   labels: Record<string, string>;
-  /** Undefined: whatever the slices have. */
+  /** Undefined keeps the annotations that the slices have. */
   annotations?: Record<string, string>;
   groups: readonly SliceGroup[];
   maxEndpoints: number;
-  /** When the change happened that makes a write necessary; told to those who measure how long it takes. */
+  /** When the change happened that causes the write. Proxies use it to measure the programming latency. */
   triggerTime?: string;
 }
 
@@ -26,7 +26,7 @@ export interface SlicePlan {
   remove: EndpointSlice[];
 }
 
-/** A slice on its way to what it will be. */
+/** A slice with the endpoints that it will have. */
 interface Draft {
   slice: EndpointSlice;
   group: SliceGroup;
@@ -34,8 +34,13 @@ interface Draft {
   isChanged: boolean;
 }
 
+/**
+ * Groups are handled one by one, because a slice has one list of ports. Within a group, `packGroup` keeps existing
+ * endpoints in their slices. Slices that become empty are reused for groups that need a new slice; the rest is
+ * removed.
+ */
 export function planSlices(wanted: WantedSlices, existing: readonly EndpointSlice[]): SlicePlan {
-  // Slices of a namesake that is gone are not ours to reuse: the collector may be about to delete them.
+  // Slices of a deleted owner with the same name are not reused: the garbage collector may be about to delete them.
   const own = existing.filter((slice) => isControlledBy(slice, wanted.owner));
   const remove = existing.filter((slice) => !own.includes(slice));
   const byGroup = groupSlices(own);
@@ -47,7 +52,7 @@ export function planSlices(wanted: WantedSlices, existing: readonly EndpointSlic
     byGroup.delete(key);
     for (const draft of packed) (isNew(draft) ? missing : drafts).push(draft);
   }
-  // To rewrite a slice that has no use any more is one write; to delete it and make another would be two.
+  // Rewriting a slice that is no longer needed is one write; deleting it and creating another would be two.
   const unused = [...[...byGroup.values()].flat(), ...drafts.filter(isUnused).map(({ slice }) => slice)];
   const reused = missing.map((draft) => reuse(draft, unused));
   const kept = drafts.filter((draft) => !isUnused(draft));
@@ -72,19 +77,24 @@ function groupSlices(slices: readonly EndpointSlice[]): Map<string, EndpointSlic
 }
 
 const isNew = ({ slice }: Draft): boolean => slice.metadata.name === undefined;
-/** Only the group that has no endpoints at all has a slice that holds none. */
+/** A slice without endpoints is kept only for a group that has no endpoints at all. */
 const isUnused = ({ endpoints, group }: Draft): boolean =>
   endpoints.length === 0 && group.endpoints.length > 0;
 
-/** Every endpoint stays where it is; new ones go where a write is due anyway, then where they all fit, then elsewhere. */
+/**
+ * Every endpoint stays in its slice. New endpoints go into slices that must be written anyway, then into one
+ * unchanged slice with room for all of them, and otherwise into new slices. The EndpointSlice controller of
+ * Kubernetes works the same way (KEP-752): it prefers fewer writes over perfectly filled slices, because every proxy
+ * receives each written slice.
+ */
 function packGroup(wanted: WantedSlices, group: SliceGroup, slices: readonly EndpointSlice[]): Draft[] {
-  const homeless = new Map(group.endpoints.map((endpoint) => [identify(endpoint), endpoint]));
-  const drafts = slices.map((slice) => keepIn(slice, homeless, wanted, group));
-  const rest = [...homeless.values()];
+  const unassigned = new Map(group.endpoints.map((endpoint) => [identify(endpoint), endpoint]));
+  const drafts = slices.map((slice) => keepEndpoints(slice, unassigned, wanted, group));
+  const rest = [...unassigned.values()];
   const { maxEndpoints } = wanted;
   const changed = drafts.filter(({ isChanged }) => isChanged);
   for (const draft of changed.sort((a, b) => b.endpoints.length - a.endpoints.length)) fill(draft);
-  while (rest.length > 0) fill(roomiest() ?? addDraft());
+  while (rest.length > 0) fill(bestFit() ?? addDraft());
   if (drafts.length === 0) addDraft();
   return drafts;
 
@@ -94,8 +104,8 @@ function packGroup(wanted: WantedSlices, group: SliceGroup, slices: readonly End
     draft.isChanged ||= added.length > 0;
   }
 
-  /** The unchanged slice that will be the fullest of those with room for all that is left. */
-  function roomiest(): Draft | undefined {
+  /** The fullest unchanged slice that has room for all remaining endpoints. */
+  function bestFit(): Draft | undefined {
     return drafts
       .filter(({ isChanged, endpoints }) => !isChanged && endpoints.length + rest.length <= maxEndpoints)
       .sort((a, b) => b.endpoints.length - a.endpoints.length)[0];
@@ -108,22 +118,22 @@ function packGroup(wanted: WantedSlices, group: SliceGroup, slices: readonly End
   }
 }
 
-/** Same address and same pod: what else there is to know about an endpoint may change in place. */
+/** The same address and the same pod. All other fields of an endpoint can change in place. */
 const identify = ({ addresses, hostname, targetRef }: Endpoint): string =>
   [...addresses.toSorted(), hostname, targetRef?.namespace, targetRef?.name].join();
 
-/** Takes the endpoints that are in the slice already out of `homeless`. */
-function keepIn(
+/** Keeps the endpoints that the slice already has, and removes them from `unassigned`. */
+function keepEndpoints(
   slice: EndpointSlice,
-  homeless: Map<string, Endpoint>,
+  unassigned: Map<string, Endpoint>,
   wanted: WantedSlices,
   group: SliceGroup,
 ): Draft {
   const before = slice.endpoints ?? [];
   const endpoints = before.flatMap((endpoint) => {
     const id = identify(endpoint);
-    const now = homeless.get(id);
-    homeless.delete(id);
+    const now = unassigned.get(id);
+    unassigned.delete(id);
     return now === undefined ? [] : [now];
   });
   const isChanged = !isDeepStrictEqual(endpoints, before) || !hasWantedMetadata(slice, wanted);
@@ -147,7 +157,7 @@ function newSlice({ owner }: WantedSlices, { addressType }: SliceGroup): Endpoin
   };
 }
 
-/** The address type of a slice can not be changed. */
+/** Replaces a new slice by an unused one of the same address type, which is immutable. */
 function reuse(draft: Draft, unused: EndpointSlice[]): Draft {
   const at = unused.findIndex(({ addressType }) => addressType === draft.group.addressType);
   if (at < 0) return draft;

@@ -19,7 +19,7 @@ const serviceOf = ({ metadata }: EndpointSlice): string[] => {
   return name === undefined || name === '' ? [] : [`${metadata.namespace}/${name}`];
 };
 
-/** The slices that one controller keeps, found by the Service they belong to. */
+/** The slices that one controller manages, by the Service that they belong to. */
 export class SliceWriter {
   readonly informer: Informer<EndpointSlice>;
   readonly #client: KubeClient;
@@ -34,20 +34,22 @@ export class SliceWriter {
     this.#writes = new OwnWrites(this.informer.cache, clock);
   }
 
-  /** For `Controller.watch`: the Service that a slice of this controller belongs to. */
-  readonly keysOf = (slice: EndpointSlice): string[] => (this.#isOurs(slice) ? serviceOf(slice) : []);
+  /** For `Controller.watch`: the key of the Service of a slice that this controller manages. */
+  readonly keysOf = (slice: EndpointSlice): string[] => (this.#isManaged(slice) ? serviceOf(slice) : []);
 
-  /** Milliseconds until the cache can be trusted to show what was written; 0 when it does already. */
+  /** Milliseconds until the cache can be trusted to show this controller's writes; 0 when it does. */
   waitMs(key: string): number {
     return this.#writes.waitMs(key);
   }
 
   of(key: string): EndpointSlice[] {
-    return this.informer.cache.byIndex(BY_SERVICE, key).filter((slice) => this.#isOurs(slice));
+    return this.informer.cache.byIndex(BY_SERVICE, key).filter((slice) => this.#isManaged(slice));
   }
 
-  /** To the labels the two are added that say whose slices they are, and who keeps them. */
-  async bringTo(wanted: WantedSlices, signal: AbortSignal): Promise<void> {
+  /**
+   * Creates, updates and deletes slices until they match `wanted`. Adds the labels with the Service and the manager.
+   */
+  async sync(wanted: WantedSlices, signal: AbortSignal): Promise<void> {
     const { owner } = wanted;
     const key = keyOf(owner);
     const labels = {
@@ -59,7 +61,7 @@ export class SliceWriter {
     for (const slice of plan.update) {
       this.#writes.wrote(key, await this.#client.update(ENDPOINT_SLICES, slice, { signal }));
     }
-    // What is made while the owner goes would be in the way of the collector.
+    // A slice created while its owner is being deleted would escape or delay the garbage collector.
     if (owner.metadata.deletionTimestamp === undefined) {
       for (const slice of plan.create) await this.#create(key, slice, signal);
     }
@@ -84,7 +86,7 @@ export class SliceWriter {
     }
   }
 
-  #isOurs({ metadata }: EndpointSlice): boolean {
+  #isManaged({ metadata }: EndpointSlice): boolean {
     return metadata.labels?.[MANAGED_BY_LABEL] === this.#managedBy;
   }
 }

@@ -10,7 +10,7 @@ const subsetsOf = (spec: object, ...pods: PodOptions[]) =>
 const ips = (addresses: { ip: string }[] | undefined) => addresses?.map(({ ip }) => ip);
 
 describe('wantedSubsets', () => {
-  it('sorts the addresses by readiness, and says whose they are', () => {
+  it('sorts addresses by readiness and refers to their pods', () => {
     const [subset, ...others] = subsetsOf(
       {},
       {},
@@ -33,12 +33,12 @@ describe('wantedSubsets', () => {
     expect(subsetsOf({})).toEqual([]);
   });
 
-  it('publishes what is not ready where that is wanted', () => {
+  it('publishes addresses that are not ready when the Service asks for it', () => {
     const [subset] = subsetsOf({ publishNotReadyAddresses: true }, { ready: false }, { terminating: true });
     expect(ips(subset?.addresses)).toEqual(['127.64.1.2', '127.64.1.3']);
   });
 
-  it('makes one subset of the ports that the same pods listen on', () => {
+  it('puts ports on which the same pods listen into one subset', () => {
     const ports = [
       { name: 'http', port: 80, targetPort: 'web' },
       { name: 'a', port: 81 },
@@ -52,7 +52,7 @@ describe('wantedSubsets', () => {
     ]);
   });
 
-  it('of a headless Service needs no ports', () => {
+  it('needs no ports for a headless Service', () => {
     const [subset] = subsetsOf({ clusterIP: 'None', ports: [] }, { hostname: 'db-0', subdomain: 'web' });
     expect(subset).toMatchObject({ addresses: [{ ip: '127.64.1.2', hostname: 'db-0' }] });
     expect(subset?.ports).toBeUndefined();
@@ -74,11 +74,11 @@ describe('truncateSubsets', () => {
     ];
   };
 
-  it('leaves alone what fits', () => {
+  it('leaves small Endpoints unchanged', () => {
     expect(sizes({ ready: 600, notReady: MAX_ADDRESSES - 600 })).toEqual([false, [600, 400]]);
   });
 
-  it('drops what is not ready first, then in proportion', () => {
+  it('drops addresses that are not ready first, then shortens in proportion', () => {
     expect(sizes({ ready: 700, notReady: 900 })).toEqual([true, [700, 300]]);
     expect(sizes({ ready: 900, notReady: 5 }, { ready: 300, notReady: 0 })).toEqual([
       true,

@@ -1,4 +1,4 @@
-/** From a Service and its pods to the subsets of its Endpoints object, the older form of the same content. Pure. */
+/** Computes the subsets of the Endpoints object of a Service, the older form of the same content. Pure functions. */
 
 import type { Pod, Service } from '@tidegate/kube';
 import type { EndpointAddress, EndpointPort, EndpointSubset } from 'kubernetes-types/core/v1.d.ts';
@@ -13,7 +13,7 @@ interface Member {
   ports: Map<string, EndpointPort>;
 }
 
-/** Ports that the same pods listen on are one subset. */
+/** Ports on which the same pods listen share a subset. */
 export function wantedSubsets(service: Service, pods: readonly Pod[]): EndpointSubset[] {
   const members = pods.flatMap((pod) => memberOf(service, pod) ?? []);
   members.sort((a, b) => compare(a.address.ip, b.address.ip) || compare(uidOf(a), uidOf(b)));
@@ -71,7 +71,7 @@ function subsetOf(members: readonly Member[], ports: EndpointPort[]): EndpointSu
   };
 }
 
-/** One object can not grow for ever: cut to the limit, ready addresses first, each subset in proportion. */
+/** Limits the size of the object: keeps ready addresses first, and shortens all subsets in proportion. */
 export function truncateSubsets(subsets: readonly EndpointSubset[]): {
   subsets: EndpointSubset[];
   isTruncated: boolean;
@@ -100,6 +100,6 @@ function share(
     left -= some.length;
     return { ...subset, ...(some.length > 0 && { [field]: some }) };
   });
-  // A subset without an address is not valid.
+  // A subset without addresses is invalid.
   return cut.filter(({ addresses, notReadyAddresses }) => addresses || notReadyAddresses);
 }

@@ -1,4 +1,4 @@
-/** Objects for the tests of this folder. */
+/** Builders of objects for the tests in this folder. */
 import type { Endpoints, Node, Pod, Service } from '@tidegate/kube';
 
 export const service = (spec: NonNullable<Service['spec']>, metadata: Service['metadata'] = {}): Service => ({
@@ -20,7 +20,7 @@ export interface PodOptions {
   phase?: string;
   terminating?: boolean;
   labels?: Record<string, string>;
-  /** Of its one container, by name. */
+  /** The ports of its only container, by name. */
   ports?: Record<string, number>;
   hostname?: string;
   subdomain?: string;

@@ -1,13 +1,13 @@
 import { keyOf, type Pod, type Service } from '@tidegate/kube';
 
 /**
- * When the change happened that a write of endpoints is the answer to: the earliest of what changed since the last
- * look at the Service. Those who carry the traffic measure by it how long a change takes to reach them.
+ * Computes the trigger time of a write: the earliest change since the last reconcile of the Service. Proxies use
+ * this annotation to measure how long a change takes to reach them.
  */
 export class TriggerTimes {
   readonly #seen = new Map<string, Map<string, string>>();
 
-  /** RFC 3339; undefined when no change with a time was found, such as after a deletion. */
+  /** RFC 3339; undefined when no timed change was found, for example after a deletion. */
   next(service: Service, pods: readonly Pod[]): string | undefined {
     const key = keyOf(service);
     const before = this.#seen.get(key);
@@ -18,7 +18,7 @@ export class TriggerTimes {
     }
     this.#seen.set(key, now);
     if (before === undefined) return service.metadata.creationTimestamp ?? undefined;
-    // RFC 3339 in UTC and in seconds sorts as text.
+    // RFC 3339 times in UTC with whole seconds can be compared as strings.
     return [...now]
       .filter(([uid, time]) => time > (before.get(uid) ?? ''))
       .map(([, time]) => time)

@@ -1,7 +1,7 @@
 import type { Node } from '@tidegate/kube';
 import type { NodeCondition, Taint } from 'kubernetes-types/core/v1.d.ts';
 import { describe, expect, it } from 'vitest';
-import { changedTaints, unknownConditions, type Verdict } from './conditions.ts';
+import { changedTaints, type NodeLossVerdict, unknownConditions } from './conditions.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const AT = '2026-01-01T00:00:00Z';
@@ -26,38 +26,38 @@ const print = ({ key, effect }: Taint): string => `${key.replace('node.kubernete
 describe('changedTaints', () => {
   const N = 'NoSchedule';
   const X = 'NoExecute';
-  it.each<[string, Node, Verdict, string[] | undefined]>([
+  it.each<[string, Node, NodeLossVerdict, string[] | undefined]>([
     ['well', node({ Ready: 'True' }), 'unclear', undefined],
     [
-      'well again',
+      'ready again',
       node({ Ready: 'True' }, [`not-ready:${N}`, `unreachable:${X}`, 'my-own:NoExecute']),
       'unclear',
       ['my-own:NoExecute'],
     ],
-    ['never heard of', node({}, [`not-ready:${N}`]), 'unclear', undefined],
+    ['never reported a status', node({}, [`not-ready:${N}`]), 'unclear', undefined],
     ['not ready', node({ Ready: 'False' }), 'unclear', [`not-ready:${N}`, `not-ready:${X}`]],
     ['lost', node({ Ready: 'Unknown' }), 'lost', [`unreachable:${N}`, `unreachable:${X}`]],
     [
-      'lost, all as it should be',
+      'lost, taints already correct',
       node({ Ready: 'Unknown' }, [`unreachable:${N}`, `unreachable:${X}`]),
       'lost',
       undefined,
     ],
-    ['not heard for long enough', node({ Ready: 'Unknown' }), 'unclear', [`unreachable:${N}`]],
+    ['not observed for long enough', node({ Ready: 'Unknown' }), 'unclear', [`unreachable:${N}`]],
     [
-      'what was decided before we began holds',
+      'keeps an earlier decision',
       node({ Ready: 'Unknown' }, [`unreachable:${N}`, `unreachable:${X}`]),
       'unclear',
       undefined,
     ],
     [
-      'everybody is silent',
+      'no node is heard',
       node({ Ready: 'Unknown' }, [`unreachable:${N}`, `unreachable:${X}`]),
       'spared',
       [`unreachable:${N}`],
     ],
     [
-      'from unready to lost',
+      'from NotReady to Unknown',
       node({ Ready: 'Unknown' }, [`not-ready:${N}`, `not-ready:${X}`]),
       'lost',
       [`unreachable:${N}`, `unreachable:${X}`],
@@ -76,18 +76,23 @@ describe('changedTaints', () => {
     ],
     ['cordoned', node({ Ready: 'True' }, [], true), 'unclear', [`unschedulable:${N}`]],
     ['uncordoned', node({ Ready: 'True' }, [`unschedulable:${N}`]), 'unclear', []],
-    ['another effect is not ours', node({ Ready: 'True' }, [`unschedulable:${X}`]), 'unclear', undefined],
+    [
+      'a taint with another effect is kept',
+      node({ Ready: 'True' }, [`unschedulable:${X}`]),
+      'unclear',
+      undefined,
+    ],
   ])('%s', (_, asked, verdict, expected) => {
     expect(changedTaints(asked, verdict, NOW)?.map(print)).toEqual(expected);
   });
 
-  it('says since when pods have to go', () => {
+  it('records when a NoExecute taint was added', () => {
     expect(changedTaints(node({ Ready: 'Unknown' }), 'lost', NOW)?.[1]).toHaveProperty('timeAdded', AT);
   });
 });
 
 describe('unknownConditions', () => {
-  it('says of each condition whether it was ever known', () => {
+  it('distinguishes conditions that were never reported', () => {
     const conditions = unknownConditions(node({ Ready: 'True', DiskPressure: 'Unknown' }), NOW);
     expect(conditions.map(({ type, reason }) => [type, reason])).toEqual([
       ['Ready', 'NodeStatusUnknown'],

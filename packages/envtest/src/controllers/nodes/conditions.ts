@@ -7,22 +7,24 @@ import { timestamp } from '../workloads/timestamp.ts';
 export const readyOf = (node: Node): NodeCondition | undefined =>
   node.status?.conditions?.find(({ type }) => type === 'Ready');
 
-/** Then the times in the condition are ours, not the node's. */
+/** The reason of conditions that this controller has created; their times do not come from the node. */
 export const NEVER_UPDATED = 'NodeStatusNeverUpdated';
 
-const OF_KUBELET = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
+const KUBELET_CONDITIONS = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
-/** What is true of a node that is not heard any more: nobody knows. */
+/** The conditions of a node that is no longer heard: Unknown. */
 export function unknownConditions(node: Node, now: number): NodeCondition[] {
-  return OF_KUBELET.flatMap((type) => {
+  return KUBELET_CONDITIONS.flatMap((type) => {
     const old = node.status?.conditions?.find((condition) => condition.type === type);
     if (old?.status === 'Unknown') return [];
-    const said =
+    const explanation =
       old === undefined
         ? { reason: NEVER_UPDATED, message: 'Kubelet never posted node status.' }
         : { reason: 'NodeStatusUnknown', message: 'Kubelet stopped posting node status.' };
     const lastHeartbeatTime = old?.lastHeartbeatTime ?? node.metadata.creationTimestamp ?? undefined;
-    return [{ type, status: 'Unknown', ...said, lastHeartbeatTime, lastTransitionTime: timestamp(now) }];
+    return [
+      { type, status: 'Unknown', ...explanation, lastHeartbeatTime, lastTransitionTime: timestamp(now) },
+    ];
   });
 }
 
@@ -30,55 +32,62 @@ const NOT_READY = 'node.kubernetes.io/not-ready';
 const UNREACHABLE = 'node.kubernetes.io/unreachable';
 const UNSCHEDULABLE = 'node.kubernetes.io/unschedulable';
 
-const KEYS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+const TAINT_KEYS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Ready: { False: NOT_READY, Unknown: UNREACHABLE },
   MemoryPressure: { True: 'node.kubernetes.io/memory-pressure' },
   DiskPressure: { True: 'node.kubernetes.io/disk-pressure' },
   PIDPressure: { True: 'node.kubernetes.io/pid-pressure' },
   NetworkUnavailable: { True: 'node.kubernetes.io/network-unavailable' },
 };
-const OURS = new Set([UNSCHEDULABLE, ...Object.values(KEYS).flatMap((byStatus) => Object.values(byStatus))]);
+const MANAGED_KEYS = new Set([
+  UNSCHEDULABLE,
+  ...Object.values(TAINT_KEYS).flatMap((byStatus) => Object.values(byStatus)),
+]);
 
 /**
- * How sure we are that an unready node is lost, and so whether its pods have to go:
- * `lost` they have to; `spared` they stay, since no node is heard and so the fault may be ours; `unclear` what was
- * decided before holds, since we have not listened for long enough.
+ * Whether an unready node counts as lost, and therefore whether its pods are evicted.
+ *
+ * - `lost`: evict. Other nodes are heard, so the problem is at this node.
+ * - `spared`: do not evict. No node is heard, so the problem may be on this side.
+ * - `unclear`: keep the previous decision. This process has not listened for long enough.
  */
-export type Verdict = 'lost' | 'spared' | 'unclear';
+export type NodeLossVerdict = 'lost' | 'spared' | 'unclear';
 
-/** The taints to write; undefined when the node has what it should have. People's own taints are left alone. */
-export function changedTaints(node: Node, verdict: Verdict, now: number): Taint[] | undefined {
+/** The new taints of a node; undefined when they are already correct. Taints set by users are kept. */
+export function changedTaints(node: Node, verdict: NodeLossVerdict, now: number): Taint[] | undefined {
   const current = node.spec?.taints ?? [];
   const wanted = [
     ...keysFor(node).map((key): Taint => ({ key, effect: 'NoSchedule' })),
     ...evictingTaint(node, verdict, now),
   ];
-  const kept = current.filter((taint) => !isOurs(taint) || wanted.some((other) => isSame(taint, other)));
+  const kept = current.filter((taint) => !isManaged(taint) || wanted.some((other) => isSame(taint, other)));
   const missing = wanted.filter((taint) => !current.some((other) => isSame(taint, other)));
   return missing.length === 0 && kept.length === current.length ? undefined : [...kept, ...missing];
 }
 
 function keysFor(node: Node): string[] {
-  const keys = (node.status?.conditions ?? []).flatMap(({ type, status }) => KEYS[type]?.[status] ?? []);
-  // A node that has never said anything has the taint that it came with.
+  const keys = (node.status?.conditions ?? []).flatMap(
+    ({ type, status }) => TAINT_KEYS[type]?.[status] ?? [],
+  );
+  // A node without a status keeps the taint with which it registered.
   if (readyOf(node) === undefined) keys.push(NOT_READY);
   if (node.spec?.unschedulable === true) keys.push(UNSCHEDULABLE);
   return keys;
 }
 
-function evictingTaint(node: Node, verdict: Verdict, now: number): Taint[] {
+function evictingTaint(node: Node, verdict: NodeLossVerdict, now: number): Taint[] {
   const ready = readyOf(node)?.status;
   if (ready === undefined || ready === 'True' || verdict === 'spared') return [];
   const key = ready === 'False' ? NOT_READY : UNREACHABLE;
-  const before = (node.spec?.taints ?? []).find((taint) => taint.effect === 'NoExecute' && isOurs(taint));
-  // A kubelet that says itself that it is not ready needs no verdict.
+  const before = (node.spec?.taints ?? []).find((taint) => taint.effect === 'NoExecute' && isManaged(taint));
+  // A kubelet that reports NotReady itself is reachable, so no decision about node loss is needed.
   if (verdict === 'unclear' && ready === 'Unknown' && before === undefined) return [];
   return [{ key, effect: 'NoExecute', timeAdded: timestamp(now) }];
 }
 
-const isOurs = ({ key, effect }: Taint): boolean =>
+const isManaged = ({ key, effect }: Taint): boolean =>
   effect === 'NoSchedule'
-    ? OURS.has(key)
+    ? MANAGED_KEYS.has(key)
     : effect === 'NoExecute' && (key === NOT_READY || key === UNREACHABLE);
 
 const isSame = (a: Taint, b: Taint): boolean => a.key === b.key && a.effect === b.effect;

@@ -5,7 +5,7 @@ import { tolerates } from '../scheduler/node-fit.ts';
 export const evictingTaints = (node: Node | undefined): Taint[] =>
   (node?.spec?.taints ?? []).filter(({ effect }) => effect === 'NoExecute');
 
-/** For how long the pod may stay with these taints: 0 not at all, undefined for ever. */
+/** How long a pod may stay on a node with these taints: 0 means not at all, undefined means forever. */
 export function staysForMs(pod: Pod, taints: readonly Taint[]): number | undefined {
   const matching = taints.map((taint) =>
     (pod.spec?.tolerations ?? []).filter((toleration) => tolerates(toleration, taint)),

@@ -27,14 +27,14 @@ describe('beatOf', () => {
     expect(new Set(beats).size).toBe(4);
   });
 
-  it('does not take our own words for those of the node', () => {
+  it('ignores conditions that the controller itself wrote', () => {
     const silent: Node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } };
     expect(beatOf(node('2025', 'NodeStatusNeverUpdated'), undefined)).toBe(beatOf(silent, undefined));
   });
 });
 
 describe('Heartbeats', () => {
-  it('counts from when a node was first seen, then from each beat', () => {
+  it('counts from the first observation, then from each heartbeat', () => {
     const heartbeats = new Heartbeats();
     heartbeats.observe('a', 'old', 1000);
     expect(heartbeats.silence('a', 1500, 0)).toBe(500);
@@ -44,13 +44,13 @@ describe('Heartbeats', () => {
     expect(heartbeats.silence('a', 2100, 0)).toBe(100);
   });
 
-  it('does not count the time in which nobody could be heard', () => {
+  it('does not count time in which the API server was down', () => {
     const heartbeats = new Heartbeats();
     heartbeats.observe('a', 'x', 0);
     expect(heartbeats.silence('a', 100_000, 99_000)).toBe(1000);
   });
 
-  it('knows whether anybody is heard; what it finds at first proves nothing', () => {
+  it('knows whether any node is heard; the first observation does not count', () => {
     const heartbeats = new Heartbeats();
     heartbeats.observe('a', 'x', 0);
     heartbeats.observe('b', 'x', 0);
@@ -61,7 +61,7 @@ describe('Heartbeats', () => {
 });
 
 describe('Uptime', () => {
-  it('starts anew after every break', () => {
+  it('starts again after every interruption', () => {
     const uptime = new Uptime(300);
     expect(uptime.since(50)).toBe(50);
     uptime.answered(100);

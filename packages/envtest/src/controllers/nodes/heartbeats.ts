@@ -1,8 +1,11 @@
-/** Which nodes are heard, and for how long the others have been silent, by our own clock and not by theirs. */
+/**
+ * When each node was last heard, measured with the local clock. The clock of a node may be wrong, so the times in
+ * Leases and conditions are only compared for equality.
+ */
 import type { Lease, Node } from '@tidegate/kube';
 import { NEVER_UPDATED, readyOf } from './conditions.ts';
 
-/** Changes whenever the node gives a sign of life: a renewed Lease, or a status of its own. */
+/** A value that changes with every sign of life: a renewed Lease, or a status update by the kubelet. */
 export function beatOf(node: Node, lease: Lease | undefined): string {
   const ready = readyOf(node);
   const reported = ready?.reason === NEVER_UPDATED ? undefined : ready?.lastHeartbeatTime;
@@ -17,7 +20,7 @@ export class Heartbeats {
     const last = this.#last.get(name);
     if (last?.beat === beat) return;
     this.#last.set(name, { beat, at: now });
-    // What we find when we begin to look may be old.
+    // The first observation may be an old heartbeat.
     if (last !== undefined) this.#heardAt = now;
   }
 
@@ -25,12 +28,12 @@ export class Heartbeats {
     this.#last.delete(name);
   }
 
-  /** Milliseconds since the node was heard, or since we listen if that is less. */
+  /** Milliseconds since the node was last heard, or since this process has been listening if that is shorter. */
   silence(name: string, now: number, listeningSince: number): number {
     return now - Math.max(this.#last.get(name)?.at ?? now, listeningSince);
   }
 
-  /** Milliseconds since any node at all was heard. */
+  /** Milliseconds since any node was heard. */
   silenceOfAll(now: number): number {
     return now - this.#heardAt;
   }

@@ -5,7 +5,7 @@ import { PodCidrs } from './pod-cidrs.ts';
 
 const NAME = 'node-ipam-controller';
 
-/** Gives every node `spec.podCIDR`: a block of the cluster's range, for the addresses of its pods. */
+/** Sets `spec.podCIDR` of every node: a block of the cluster CIDR for the addresses of its pods. */
 export const nodeIpamController =
   (clusterCidr: string): MakeController =>
   ({ client, informers, recorderFor, clock, metrics, log }) => {
@@ -13,7 +13,7 @@ export const nodeIpamController =
     const nodes = informers.for(NODES);
     const recorder = recorderFor(NAME);
 
-    // One at a time, so that two nodes never compete for the last block.
+    // Without concurrency, so that two nodes never compete for the last block.
     const controller = new Controller({ name: NAME, reconcile, queue: RETRIES, clock, metrics, log });
     const take = (node: Node): void => {
       if (node.spec?.podCIDR) cidrs.hold(keyOf(node), node.spec.podCIDR);
@@ -40,7 +40,7 @@ export const nodeIpamController =
       try {
         await client.patch(NODES, { name }, 'strategic', patch, { signal });
       } catch (error) {
-        // The block stays with the node until it is seen to be gone: the write may have arrived all the same.
+        // The block stays allocated until the node is seen to be gone: the write may have succeeded despite the error.
         if (!isNotFound(error)) throw error;
       }
     }

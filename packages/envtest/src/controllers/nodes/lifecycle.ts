@@ -15,7 +15,7 @@ import { isReady } from '../pods/index.ts';
 import { RETRIES } from '../retries.ts';
 import { untilCacheCatchesUp } from '../stale-reads.ts';
 import { timestamp } from '../workloads/timestamp.ts';
-import { changedTaints, readyOf, unknownConditions, type Verdict } from './conditions.ts';
+import { changedTaints, type NodeLossVerdict, readyOf, unknownConditions } from './conditions.ts';
 import { beatOf, Heartbeats } from './heartbeats.ts';
 import { LEASE_NAMESPACE, NodeLeases } from './node-leases.ts';
 import { indexByNode, podsOn } from './pods-by-node.ts';
@@ -25,9 +25,9 @@ const NAME = 'node-controller';
 const CONCURRENCY = 4;
 
 /**
- * Watches over nodes. One that is silent for longer than the grace period becomes Ready=Unknown; taints follow from
- * the conditions, and keep pods away or have them evicted; the pods of an unready node are not ready either. A
- * heartbeat costs one look at one node: it is what the next look at that node is put off by.
+ * Watches over nodes. A node that sends no heartbeat for longer than the grace period becomes Ready=Unknown. Taints
+ * follow from the conditions; they keep new pods away or evict the existing ones. The pods of an unready node become
+ * not ready. A heartbeat costs one reconcile of one node, which only postpones the next check of that node.
  */
 export const nodeLifecycleController =
   (uptime: Uptime, graceMs: number): MakeController =>
@@ -58,43 +58,46 @@ export const nodeLifecycleController =
         pods.forget(name);
         return undefined;
       }
-      const silence = await listenWell(name, node, signal);
+      const silence = await silenceOf(name, node, signal);
       const isSilent = silence >= graceMs;
       if (isSilent && readyOf(node)?.status !== 'Unknown') {
-        // The change comes back to us, and the taints follow.
-        await reportSilence(node, signal);
+        // The watch event of this change triggers the next reconcile, which sets the taints.
+        await markUnknown(node, signal);
         return undefined;
       }
-      const taints = changedTaints(node, isSilent ? verdict() : 'unclear', clock.now());
+      const taints = changedTaints(node, isSilent ? lossVerdict() : 'unclear', clock.now());
       if (taints !== undefined) {
         const patch = { metadata: { resourceVersion: node.metadata.resourceVersion }, spec: { taints } };
         await client.patch(NODES, { name }, 'merge', patch, { signal });
       }
       await pods.mark(node, signal);
-      // Of a silent node we ask again whether the others are heard.
+      // For a silent node, check again soon whether other nodes are heard.
       return { requeueAfter: isSilent ? graceMs / 4 : graceMs - silence };
     }
 
-    /** Nobody is called silent before the API server has been asked itself. */
-    async function listenWell(name: string, node: Node, signal: AbortSignal): Promise<number> {
-      const silence = listen(name, node);
+    /**
+     * Milliseconds since the last heartbeat. Before a node counts as silent, its Lease is read from the API server,
+     * in case the cache is behind.
+     */
+    async function silenceOf(name: string, node: Node, signal: AbortSignal): Promise<number> {
+      const silence = observedSilence(name, node);
       if (silence < graceMs) return silence;
-      await leases.ask(name, signal);
-      return listen(name, node);
+      await leases.refresh(name, signal);
+      return observedSilence(name, node);
     }
 
-    function listen(name: string, node: Node): number {
+    function observedSilence(name: string, node: Node): number {
       const now = clock.monotonic();
       heartbeats.observe(name, beatOf(node, leases.of(name)), now);
       return heartbeats.silence(name, now, uptime.since(now));
     }
 
-    /** When everybody fell silent at once, it is not the nodes that are lost. */
-    function verdict(): Verdict {
+    /** When all nodes fell silent at the same time, the nodes are probably not the problem. */
+    function lossVerdict(): NodeLossVerdict {
       return heartbeats.silenceOfAll(clock.monotonic()) < graceMs / 2 ? 'lost' : 'spared';
     }
 
-    async function reportSilence(node: Node, signal: AbortSignal): Promise<void> {
+    async function markUnknown(node: Node, signal: AbortSignal): Promise<void> {
       const { name = '', resourceVersion } = node.metadata;
       const conditions = unknownConditions(node, clock.now());
       const patch = { metadata: { resourceVersion }, status: { conditions } };
@@ -103,15 +106,18 @@ export const nodeLifecycleController =
     }
   };
 
-/** Takes the readiness from the pods of a node that is not ready. */
+/** Sets the pods of an unready node to not ready. */
 function podMarker({ client, informers, recorderFor, clock }: ControllerContext) {
   const pods = informers.for(PODS);
   indexByNode(pods);
   const recorder = recorderFor(NAME);
-  /** The transition for which the pods of a node were marked; a kubelet that then reports otherwise is right. */
+  /**
+   * By node, the transition for which its pods were marked. Each transition is handled once: if the kubelet reports
+   * a pod ready afterwards, the kubelet is right.
+   */
   const marked = new Map<string, string | undefined>();
 
-  /** False: somebody who knows more than we do has it stay as it is. */
+  /** False when the API server rejects the change, for example for a pod in a disconnected pool. */
   async function markPod(pod: Pod, signal: AbortSignal): Promise<boolean> {
     const { namespace, name = '', uid } = pod.metadata;
     const condition = { type: 'Ready', status: 'False', lastTransitionTime: timestamp(clock.now()) };
@@ -140,7 +146,7 @@ function podMarker({ client, informers, recorderFor, clock }: ControllerContext)
           .filter(isReady)
           .map((pod) => markPod(pod, signal)),
       );
-      // What is not allowed now may be at the next look.
+      // A rejected change is tried again at the next reconcile.
       if (outcomes.every((done) => done)) marked.set(name, ready.lastTransitionTime);
     },
     forget: (name: string): void => void marked.delete(name),

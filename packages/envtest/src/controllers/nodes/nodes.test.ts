@@ -13,7 +13,7 @@ afterEach(async () => {
   await cluster.stop();
 });
 
-/** A node that gives signs of life until it is told to be silent. */
+/** A node that sends heartbeats until it is silenced. */
 async function liveNode(name: string): Promise<{ silence(): Promise<void>; reportReady(): Promise<void> }> {
   const node: Node = {
     apiVersion: 'v1',
@@ -80,12 +80,12 @@ const taintsOf = async (name: string): Promise<string[]> =>
 const readyOf = async (name: string): Promise<string | undefined> =>
   (await cluster.get(NODES, name)).status?.conditions?.find(({ type }) => type === 'Ready')?.status;
 
-describe('nodes that come and go', () => {
+describe('nodes', () => {
   const start = async (): Promise<void> => {
     cluster = await TestCluster.start(nodeControllers({ clusterCidr: '10.7.0.0/16', nodeGraceMs: 1000 }));
   };
 
-  it('gives a new node its block of addresses, and takes the taint that it came with once it is ready', async () => {
+  it('assigns a pod CIDR to a new node, and removes its taint when it is ready', async () => {
     await start();
     await liveNode('a');
     await liveNode('b');
@@ -97,7 +97,7 @@ describe('nodes that come and go', () => {
     await cluster.eventually('no taints', async () => (await taintsOf('a')).length === 0);
   });
 
-  it('finds a node that is lost, moves its pods away, and welcomes it back', async () => {
+  it('detects a lost node, evicts its pods, and accepts it back', async () => {
     await start();
     const [lost] = [await liveNode('lost'), await liveNode('well')];
     await runningPod('patient', 'lost');
@@ -124,12 +124,12 @@ describe('nodes that come and go', () => {
     expect((await cluster.get(PODS, 'elsewhere')).metadata.deletionTimestamp).toBeUndefined();
   });
 
-  it('evicts nobody when all nodes fall silent at once', async () => {
+  it('evicts no pod when all nodes fall silent at once', async () => {
     await start();
     const nodes = [await liveNode('a'), await liveNode('b')];
     await runningPod('p', 'a', 0);
     await Promise.all(nodes.map((node) => node.silence()));
-    await cluster.eventually('both unknown', async () => {
+    await cluster.eventually('both are Unknown', async () => {
       const taints = await Promise.all(['a', 'b'].map(taintsOf));
       return taints.flat().filter((taint) => taint === 'unreachable:NoSchedule').length === 2;
     });
@@ -138,8 +138,8 @@ describe('nodes that come and go', () => {
   });
 });
 
-describe('pods that nobody else deletes', () => {
-  it('are those of a node that is gone', async () => {
+describe('the pod garbage collector', () => {
+  it('deletes pods of a node that is gone', async () => {
     const clock = new VirtualClock();
     cluster = await TestCluster.start([podCollectionController()], clock);
     await cluster.client.create(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a' } });
@@ -157,7 +157,7 @@ describe('pods that nobody else deletes', () => {
     });
   });
 
-  it('are those that have to end on a node that is out of service', async () => {
+  it('deletes terminating pods on a node that is out of service', async () => {
     cluster = await TestCluster.start([podCollectionController()]);
     const key = 'node.kubernetes.io/out-of-service';
     await cluster.client.create(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a' } });
@@ -171,7 +171,7 @@ describe('pods that nobody else deletes', () => {
     expect((await cluster.list(PODS)).map(({ metadata }) => metadata.name)).toEqual(['stays']);
   });
 
-  it('are the oldest of too many that have ended', () => {
+  it('deletes the oldest finished pods above the limit', () => {
     const pod = (name: string, phase: string, creationTimestamp: string) => ({
       apiVersion: 'v1',
       kind: 'Pod',

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { PodCidrs } from './pod-cidrs.ts';
 
 describe('PodCidrs', () => {
-  it('leaves the first block out and does not give a block away again at once', () => {
+  it('skips the first block and does not reuse a block immediately', () => {
     const cidrs = new PodCidrs('127.64.0.0/16');
     expect(cidrs.allocate('a')).toBe('127.64.1.0/24');
     expect(cidrs.allocate('b')).toBe('127.64.2.0/24');
@@ -12,7 +12,7 @@ describe('PodCidrs', () => {
     expect(cidrs.allocate('b')).toBe('127.64.2.0/24');
   });
 
-  it('comes round to what was released, and tells when nothing is left', () => {
+  it('reuses released blocks later, and reports when none is left', () => {
     const cidrs = new PodCidrs('10.0.0.0/22');
     expect(['a', 'b', 'c', 'd'].map((name) => cidrs.allocate(name))).toEqual([
       '10.0.1.0/24',
@@ -24,7 +24,7 @@ describe('PodCidrs', () => {
     expect(cidrs.allocate('d')).toBe('10.0.2.0/24');
   });
 
-  it('respects what nodes have already, in the range or not', () => {
+  it('respects the blocks that nodes already have, inside the range or not', () => {
     const cidrs = new PodCidrs('10.0.0.0/22');
     cidrs.hold('old', '10.0.1.0/24');
     cidrs.hold('foreign', '192.168.0.0/24');
@@ -32,11 +32,11 @@ describe('PodCidrs', () => {
     expect(cidrs.allocate('a')).toBe('10.0.2.0/24');
   });
 
-  it.each(['10.0.0.0', '10.0.0.0/25', '300.0.0.0/16', 'fd00::/48', ''])('refuses the range %j', (range) => {
+  it.each(['10.0.0.0', '10.0.0.0/25', '300.0.0.0/16', 'fd00::/48', ''])('rejects the range %j', (range) => {
     expect(() => new PodCidrs(range)).toThrow(/IPv4 range of \/24 or larger/);
   });
 
-  it('never gives one block to two nodes', () => {
+  it('never allocates a block to two nodes', () => {
     const step = fc.record({ name: fc.constantFrom(...'abcdefghij'), leaves: fc.boolean() });
     fc.assert(
       fc.property(fc.array(step), (steps) => {

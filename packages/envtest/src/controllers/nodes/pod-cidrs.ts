@@ -1,11 +1,11 @@
-/** Nothing can be done with this range; the message says what is wanted. */
+/** The cluster CIDR cannot be used; the message says what is required. */
 export class ClusterCidrError extends Error {
   override readonly name = 'ClusterCidrError';
 }
 
 /**
- * The blocks of the cluster's range that nodes take their pods' addresses from. The first block is never given away:
- * the nodes themselves have their addresses there. IPv4 only.
+ * Allocates blocks of the cluster CIDR to nodes, for the addresses of their pods. The first block is never
+ * allocated, because it contains the addresses of the nodes themselves. IPv4 only.
  */
 export class PodCidrs {
   readonly #base: number;
@@ -13,14 +13,14 @@ export class PodCidrs {
   readonly #count: number;
   readonly #blockOf = new Map<string, number>();
   readonly #holders = new Map<number, Set<string>>();
-  /** Where the search goes on: a block that came back is not given away again at once. */
+  /** Where the next search starts, so that a released block is not reused immediately. */
   #next = 1;
 
   constructor(clusterCidr: string, mask = 24) {
     const range = parseCidr(clusterCidr);
     if (range === undefined || range.mask > mask) {
       throw new ClusterCidrError(
-        `cluster CIDR ${JSON.stringify(clusterCidr)}: it must be an IPv4 range of /${mask} or larger, such as 10.244.0.0/16`,
+        `cluster CIDR ${JSON.stringify(clusterCidr)} must be an IPv4 range of /${mask} or larger, for example 10.244.0.0/16`,
       );
     }
     this.#base = range.address;
@@ -28,7 +28,7 @@ export class PodCidrs {
     this.#count = 2 ** (mask - range.mask);
   }
 
-  /** The node has this block, whoever gave it. A block outside the range is nobody's concern. */
+  /** Records that the node has this block. A block outside the cluster CIDR is ignored. */
   hold(nodeName: string, cidr: string): void {
     this.release(nodeName);
     const block = this.#indexOf(cidr);
@@ -48,7 +48,7 @@ export class PodCidrs {
     if (holders?.size === 0) this.#holders.delete(block);
   }
 
-  /** The block that the node has from now on; undefined when all are taken. */
+  /** Allocates a block to the node, or returns the one it has; undefined when all blocks are in use. */
   allocate(nodeName: string): string | undefined {
     const held = this.#blockOf.get(nodeName);
     if (held !== undefined) return this.#cidrOf(held);

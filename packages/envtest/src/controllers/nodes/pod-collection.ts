@@ -18,29 +18,29 @@ import { indexByNode, podsOn } from './pods-by-node.ts';
 import { removePod } from './remove-pod.ts';
 
 const NAME = 'pod-garbage-collector';
-/** Keys are names of nodes, and this one for the pods that have ended. No node has such a name. */
+/** The keys are node names, and this one for finished pods. It is not a valid node name. */
 const FINISHED = '*';
-const MOST_FINISHED = 12_500;
+const MAX_FINISHED = 12_500;
 /** A pod may be seen before its node. */
 const QUARANTINE_MS = 5_000;
 const CAUSE = { reason: 'DeletionByPodGC', message: 'PodGC: node no longer exists' };
 
 /**
- * Deletes the pods that nobody else will: those of a node that does not exist any more, those that have to end on a
- * node that is out of service, and the oldest of very many that have ended.
+ * Deletes pods that no other controller deletes: pods of nodes that no longer exist, terminating pods on nodes that
+ * are out of service, and the oldest finished pods when there are very many.
  */
 export const podCollectionController =
-  (mostFinished = MOST_FINISHED): MakeController =>
+  (maxFinished = MAX_FINISHED): MakeController =>
   ({ client, informers, clock, metrics, log }) => {
     const pods = informers.for(PODS);
     const nodes = informers.for(NODES);
-    /** Nodes that pods name and nobody knows, and since when. */
+    /** Names of nodes that pods refer to but that do not exist, and since when. */
     const missing = new Map<string, number>();
     indexByNode(pods);
     const controller = new Controller({ name: NAME, reconcile, queue: RETRIES, clock, metrics, log });
     return controller.watch(nodes, keysOfNode).watch(pods, keysOfPod);
 
-    /** Heartbeats of nodes that are there concern nobody here. */
+    /** Heartbeats of existing nodes do not matter here. */
     function keysOfNode({ metadata: { name = '' } }: Node): string[] {
       const node = nodes.cache.get(name);
       return node === undefined || isOutOfService(node) ? [name] : [];
@@ -48,7 +48,7 @@ export const podCollectionController =
 
     function keysOfPod(pod: Pod): string[] {
       const { spec } = pod;
-      if (isFinished(pod) && pods.cache.size > mostFinished) return [FINISHED];
+      if (isFinished(pod) && pods.cache.size > maxFinished) return [FINISHED];
       if (!spec?.nodeName) return [];
       const node = nodes.cache.get(spec.nodeName);
       if (node === undefined) return [spec.nodeName];
@@ -58,7 +58,7 @@ export const podCollectionController =
     async function reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
       const force = { force: true, now: clock.now(), signal };
       if (key === FINISHED) {
-        for (const pod of surplus(pods.cache.list(), mostFinished)) await removePod(client, pod, force);
+        for (const pod of surplus(pods.cache.list(), maxFinished)) await removePod(client, pod, force);
         return undefined;
       }
       const node = nodes.cache.get(key);
@@ -83,7 +83,7 @@ export const podCollectionController =
     }
   };
 
-/** The cache may be behind, and there is no way back from this: ask the server itself. */
+/** The cache may be behind, and the deletion cannot be undone, so the API server is asked. */
 async function exists(client: KubeClient, name: string, signal: AbortSignal): Promise<boolean> {
   try {
     await client.get(NODES, { name }, { signal });
@@ -94,15 +94,15 @@ async function exists(client: KubeClient, name: string, signal: AbortSignal): Pr
   }
 }
 
-/** Somebody has said that the node will not come back, and it does not contradict. */
+/** The user has declared with a taint that the node will not return, and the node is in fact not ready. */
 const isOutOfService = (node: Node): boolean =>
   readyOf(node)?.status !== 'True' &&
   (node.spec?.taints ?? []).some(({ key }) => key === 'node.kubernetes.io/out-of-service');
 
-/** The oldest of those that have ended, as many as there are too many. */
-export function surplus(pods: readonly Pod[], most: number): Pod[] {
+/** The oldest finished pods above the limit. */
+export function surplus(pods: readonly Pod[], limit: number): Pod[] {
   const finished = pods.filter(isFinished);
-  if (finished.length <= most) return [];
+  if (finished.length <= limit) return [];
   const age = (pod: Pod): string => `${pod.metadata.creationTimestamp ?? ''} ${keyOf(pod)}`;
-  return finished.toSorted((a, b) => (age(a) < age(b) ? -1 : 1)).slice(0, finished.length - most);
+  return finished.toSorted((a, b) => (age(a) < age(b) ? -1 : 1)).slice(0, finished.length - limit);
 }

@@ -2,7 +2,7 @@ import type { Cache, Informer, Pod } from '@tidegate/kube';
 
 const BY_NODE = 'nodes/nodeName';
 
-/** One function for all who ask: a shared informer takes an index of one name only once. */
+/** A module constant, because a shared informer accepts an index name only with the same function. */
 const nodeNameOf = ({ spec }: Pod): string[] => (spec?.nodeName ? [spec.nodeName] : []);
 
 export const indexByNode = (pods: Informer<Pod>): void => pods.addIndex(BY_NODE, nodeNameOf);

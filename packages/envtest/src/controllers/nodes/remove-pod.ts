@@ -3,15 +3,15 @@ import { isFinished } from '../scheduler/cluster.ts';
 import { timestamp } from '../workloads/timestamp.ts';
 
 export interface Removal {
-  /** For the condition DisruptionTarget: it was not the pod's own doing. */
+  /** For the condition DisruptionTarget, which marks a disruption that the pod did not cause. */
   cause?: { reason: string; message: string };
-  /** Nobody is there to end the containers, and nobody will be: the pod is gone at once. */
+  /** No kubelet is left to stop the containers, so the pod is removed without a grace period. */
   force: boolean;
   now: number;
   signal: AbortSignal;
 }
 
-/** Deletes this very pod, not one that was made under the same name since. It says before why it has to go. */
+/** Deletes exactly this pod, not a new pod of the same name. Records the cause in the pod's status first. */
 export async function removePod(client: KubeClient, pod: Pod, removal: Removal): Promise<void> {
   const { force, signal } = removal;
   const { namespace, name = '', uid } = pod.metadata;

@@ -22,14 +22,14 @@ const REASON = 'TaintManagerEviction';
 const CONCURRENCY = 4;
 const REFUSED_MS = 10_000;
 
-/** Deletes pods that do not tolerate the NoExecute taints of their node, or not any longer. */
+/** Deletes pods that do not tolerate the NoExecute taints of their node, or whose tolerationSeconds have passed. */
 export const taintEvictionController =
   (uptime: Uptime): MakeController =>
   ({ client, informers, recorderFor, clock, metrics, log }) => {
     const pods = informers.for(PODS);
     const nodes = informers.for(NODES);
     const recorder = recorderFor(NAME);
-    /** Pods whose time runs, and since when. */
+    /** Pods with a running toleration timer, and when it started. */
     const running = new Map<string, number>();
     const controller = new Controller({
       name: NAME,
@@ -70,7 +70,7 @@ export const taintEvictionController =
       return isOver && !(await evict(pod, signal)) ? { requeueAfter: REFUSED_MS } : undefined;
     }
 
-    /** After an outage of the API server the time starts anew: the node may be about to say that it is well. */
+    /** The timer restarts after an outage of the API server, because the node may be about to send a heartbeat. */
     function remainingMs(key: string, ms: number): number {
       const now = clock.monotonic();
       const since = Math.max(running.get(key) ?? now, ms === 0 ? 0 : uptime.since(now));
@@ -78,7 +78,7 @@ export const taintEvictionController =
       return since + ms - now;
     }
 
-    /** There is no way back, so the server is asked itself. If it says otherwise, the cache will soon say so too. */
+    /** A deletion cannot be undone, so the node is read from the API server. If it differs, its event is on its way. */
     async function isStillTainted(node: Node, signal: AbortSignal): Promise<boolean> {
       try {
         const current = await client.get(NODES, { name: keyOf(node) }, { signal });
@@ -89,7 +89,7 @@ export const taintEvictionController =
       }
     }
 
-    /** False: somebody who knows more than we do has it stay. */
+    /** False when the API server rejects the deletion, for example for a pod in a disconnected pool. */
     async function evict(pod: Pod, signal: AbortSignal): Promise<boolean> {
       const cause = {
         reason: 'DeletionByTaintManager',

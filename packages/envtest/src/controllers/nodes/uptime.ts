@@ -2,16 +2,17 @@ import { Controller } from '@tidegate/kube';
 import type { MakeController } from '../context.ts';
 
 /**
- * Since when the API server answers us without a break. Who could not be heard meanwhile may well be alive: silence
- * counts only while we listen. That our own process was stopped looks the same as an outage, and means the same.
+ * Since when the API server has responded without interruption. A node whose heartbeats could not be received may
+ * well be alive, so silence counts only while this process listens. A pause of this process, for example a suspended
+ * machine, looks like an outage of the API server and has the same effect.
  */
 export class Uptime {
-  readonly #patienceMs: number;
+  readonly #toleranceMs: number;
   #since = 0;
   #lastAnswer = Number.NEGATIVE_INFINITY;
 
-  constructor(patienceMs: number) {
-    this.#patienceMs = patienceMs;
+  constructor(toleranceMs: number) {
+    this.#toleranceMs = toleranceMs;
   }
 
   answered(now: number): void {
@@ -19,17 +20,17 @@ export class Uptime {
     this.#lastAnswer = now;
   }
 
-  /** `now` while there is no answer. */
+  /** The start of the current uptime; `now` during an outage. */
   since(now: number): number {
     return this.#isBroken(now) ? now : this.#since;
   }
 
   #isBroken(now: number): boolean {
-    return now - this.#lastAnswer > this.#patienceMs;
+    return now - this.#lastAnswer > this.#toleranceMs;
   }
 }
 
-/** Asks the API server from time to time whether it is there. */
+/** Polls the API server. */
 export const uptimeController =
   (uptime: Uptime, everyMs: number): MakeController =>
   ({ client, clock, metrics, log }) => {
@@ -42,7 +43,7 @@ export const uptimeController =
         await client.text(path, { signal, deadlineMs: everyMs });
         uptime.answered(clock.monotonic());
       } catch (error) {
-        log.debug({ err: error }, 'the API server does not answer');
+        log.debug({ err: error }, 'the API server does not respond');
       }
       return { requeueAfter: everyMs };
     }

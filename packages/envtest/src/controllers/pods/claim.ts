@@ -16,14 +16,14 @@ export interface ClaimOptions<T extends KubeObject> {
   owner: KubeObject;
   ownerResource: Resource;
   selector: LabelMatcher;
-  /** What `claimable` found. */
+  /** The result of `claimable`. */
   candidates: readonly T[];
   signal: AbortSignal;
 }
 
 /**
- * The pods that belong to `owner` and match its selector. Orphans that match are adopted, unless they have ended;
- * pods that match no more are released.
+ * Returns the pods that `owner` controls and that match its selector. Matching orphans are adopted unless they are
+ * finished or terminating; pods that no longer match are released.
  */
 export const claimPods = (options: ClaimOptions<Pod>): Promise<Pod[]> =>
   claim({ ...options, resource: PODS, mayAdopt: isActive });
@@ -43,7 +43,7 @@ export async function claim<T extends KubeObject>(
       if (matches && !isDeleted(object) && mayAdopt(object)) orphans.push(object);
     } else if (controller.uid === owner.metadata.uid) (matches ? claimed : strays).push(object);
   }
-  // The children of an owner that goes are the garbage collector's.
+  // When the owner is being deleted, its dependents belong to the garbage collector.
   if (isDeleted(owner) || (orphans.length === 0 && strays.length === 0)) return claimed;
   if (orphans.length > 0) await assertStillThere(options);
   const changes = await Promise.allSettled([
@@ -60,7 +60,7 @@ export async function claim<T extends KubeObject>(
 
 type Write<T extends KubeObject> = ClaimOptions<T> & { resource: Resource<T> };
 
-/** The cache may still show an owner that is gone; what it adopted would be deleted with it. */
+/** The cache may still show an owner that has been deleted. An object that it adopted would be deleted with it. */
 async function assertStillThere<T extends KubeObject>(options: Write<T>): Promise<void> {
   const { client, owner, ownerResource, signal } = options;
   const { namespace, name = '', uid } = owner.metadata;
@@ -85,7 +85,7 @@ async function release<T extends KubeObject>(options: Write<T>, stray: T): Promi
   await patchOwners(options, stray, { $patch: 'delete', uid: options.owner.metadata.uid });
 }
 
-/** With the uid as a precondition: another object of the same name is left alone. */
+/** The uid is a precondition: a new object with the same name must not be changed. */
 async function patchOwners<T extends KubeObject>(
   { client, resource, signal }: Write<T>,
   object: T,
@@ -96,7 +96,7 @@ async function patchOwners<T extends KubeObject>(
   try {
     return await client.patch(resource, { namespace, name }, 'strategic', patch, { signal });
   } catch (error) {
-    // Gone, or replaced by another: either way it is ours no more.
+    // The object is gone or has been replaced; in both cases it no longer belongs to this owner.
     if (isNotFound(error) || isInvalid(error)) return undefined;
     throw error;
   }

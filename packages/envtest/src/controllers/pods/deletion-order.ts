@@ -5,9 +5,9 @@ const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
 const PHASES: Readonly<Record<string, number | undefined>> = { Pending: 0, Unknown: 1, Running: 2 };
 
 /**
- * The pods in the order in which they should go when there are too many: first who does the least work, then who has
- * company of its kind on the node, then the youngest. `related` are the pods that count as company; `now` in
- * milliseconds.
+ * Sorts pods by how well they can be spared, as kube-controller-manager does when it scales down: pods that do the
+ * least work first, then pods that share their node with many of their kind, then the youngest. `related` are the
+ * pods that count as the same kind; `now` is in milliseconds.
  */
 export function deletionOrder(pods: readonly Pod[], now: number, related: readonly Pod[] = pods): Pod[] {
   const company = countByNode(related);
@@ -46,7 +46,10 @@ function deletionCost(pod: Pod): number {
   return /^-?(0|[1-9][0-9]*)$/.test(cost) ? Number(cost) : 0;
 }
 
-/** Ages count by magnitude only, so that among pods of about the same age chance decides, and not one bad node. */
+/**
+ * Compares ages by order of magnitude only (KEP-2185). Among pods of about the same age the uid then decides, which
+ * is random. Otherwise the youngest pods, which may all be on one new node, would always be deleted together.
+ */
 const magnitude = (ageMs: number): number => (ageMs > 0 ? Math.floor(Math.log2(ageMs * 1e6)) : -1);
 
 const mostRestarts = (pod: Pod): number =>

@@ -51,7 +51,7 @@ describe('expectations', () => {
 
   const shown = (name: string): boolean => pods.cache.get(`default/${name}`) !== undefined;
 
-  it('waits until the cache shows what was created', async () => {
+  it('waits until the cache shows a created pod', async () => {
     server.freeze();
     await expectations.creating(OWNER, async () => put('web-1'));
     expect(expectations.waitMs(OWNER)).toBeGreaterThan(0);
@@ -60,7 +60,7 @@ describe('expectations', () => {
     expect(expectations.waitMs(OWNER)).toBe(0);
   });
 
-  it('does not wait for an event that came before the answer, even if the pod has gone again', async () => {
+  it('does not wait for an event that arrived before the response, even if the pod is gone again', async () => {
     await expectations.creating(OWNER, async () => {
       const pod = put('web-1');
       await until(() => shown('web-1'));
@@ -71,7 +71,7 @@ describe('expectations', () => {
     expect(expectations.waitMs(OWNER)).toBe(0);
   });
 
-  it('waits for nothing when the request failed', async () => {
+  it('does not wait after a failed request', async () => {
     const pod = put('web-1');
     await until(() => shown('web-1'));
     const refused = async (): Promise<never> => {
@@ -82,7 +82,7 @@ describe('expectations', () => {
     expect(expectations.waitMs(OWNER)).toBe(0);
   });
 
-  it('waits until the cache shows that a pod has to go', async () => {
+  it('waits until the cache shows that a pod is terminating', async () => {
     const pod = put('web-1');
     await until(() => shown('web-1'));
     await expectations.deleting(OWNER, pod, async () => {});
@@ -104,7 +104,7 @@ describe('expectations', () => {
     expect(expectations.waitMs(OWNER)).toBe(0);
   });
 
-  it('keeps owners apart', async () => {
+  it('keeps owners separate', async () => {
     server.freeze();
     await expectations.creating(OWNER, async () => put('web-1'));
     const other = { ...OWNER, metadata: { name: 'other', uid: 'other' } };

@@ -3,18 +3,21 @@ import { type Cache, type Clock, type Informer, type KubeObject, keyOf, type Pod
 const TIMEOUT_MS = 5 * 60_000;
 
 /**
- * Which of our own creates and deletes the pod cache does not show yet. Whoever counts pods while something is
- * missing makes too many or too few, so a controller leaves an owner's pods alone until `waitMs` is 0. Should an
- * event never come, the waiting ends after five minutes.
+ * Tracks the creates and deletes that the pod cache does not show yet. A controller that counts pods while one is
+ * missing creates too many or too few, so it leaves an owner's pods alone until `waitMs` is 0. In case an event is
+ * lost, the wait ends after five minutes.
+ *
+ * It corresponds to the expectations of kube-controller-manager, but tracks uids instead of counts: an unrelated
+ * event can then never satisfy an expectation.
  */
 export class Expectations {
   readonly #cache: Cache<Pod>;
   readonly #clock: Clock;
-  /** By the uid of the pod. */
+  /** By pod uid. */
   readonly #pending = new Map<string, { owner: string; kind: 'create' | 'delete'; deadline: number }>();
   readonly #byOwner = new Map<string, Set<string>>();
   #creating = 0;
-  /** Pods that appeared while creates were under way: the event may overtake the answer to the request. */
+  /** Pods that appeared while creates were in progress: a watch event can arrive before the response to the request. */
   readonly #appeared = new Set<string>();
 
   constructor(pods: Informer<Pod>, clock: Clock) {
@@ -27,7 +30,7 @@ export class Expectations {
     });
   }
 
-  /** Milliseconds that the owner may still have to wait for its cache; 0 when the cache shows all that was done. */
+  /** Milliseconds that the owner may still have to wait; 0 when the cache shows all its creates and deletes. */
   waitMs(owner: KubeObject): number {
     const now = this.#clock.monotonic();
     let wait = 0;
@@ -39,12 +42,12 @@ export class Expectations {
     return wait;
   }
 
-  /** Whether we have told the pod to go, though the cache does not show it yet. */
+  /** Whether this controller has deleted the pod, even if the cache does not show it yet. */
   isDeleting(pod: Pod): boolean {
     return this.#pending.get(uidOf(pod))?.kind === 'delete';
   }
 
-  /** Runs the request that creates a pod; what it made is awaited from then on. */
+  /** Runs the request that creates a pod, and expects the pod to appear in the cache. */
   async creating(owner: KubeObject, create: () => Promise<Pod>): Promise<Pod> {
     this.#creating++;
     try {
@@ -57,10 +60,10 @@ export class Expectations {
     }
   }
 
-  /** Runs the request that deletes a pod; its end, or the mark that it has to end, is awaited unless that fails. */
+  /** Runs the request that deletes a pod, and expects its deletion or its deletionTimestamp to appear in the cache. */
   async deleting(owner: KubeObject, pod: Pod, remove: () => Promise<void>): Promise<void> {
     const cached = this.#cache.get(keyOf(pod));
-    // The caller may hold a pod whose end the cache has seen in the meantime.
+    // The caller may hold an old copy of a pod whose deletion the cache already shows.
     if (cached !== undefined && uidOf(cached) === uidOf(pod) && !isMarked(cached))
       this.#await(owner, pod, 'delete');
     try {

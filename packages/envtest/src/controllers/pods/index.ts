@@ -1,19 +1,19 @@
 /**
- * What every controller that owns pods has in common: making them from a template, knowing whose they are, and never
- * acting on a cache that does not show its own last writes yet. One reconcile uses it in this order:
+ * What all controllers that own pods have in common: creating pods from a template, finding out which pods they own,
+ * and never acting on a cache that does not show their own last writes. One reconcile uses it in this order:
  *
  *   indexByController(pods)                            once, on the shared informers
  *   controller.watch(pods, keysOfOwners(owners, 'ReplicaSet', (rs) => rs.spec?.selector))
  *
- *   claimable(pods.cache, owner)                       what it controls, and orphans of its namespace
+ *   claimable(pods.cache, owner)                       the pods it controls, and orphans in its namespace
  *   claimPods({ client, owner, ownerResource, selector, candidates, signal })   adopts, releases, returns its own
  *   podControl.expectations.waitMs(owner)              > 0: the cache is behind; change no pods, requeue after that
  *   podControl.createPods(owner, count, (i) => podFromTemplate(owner, template, extra), signal)
  *   podControl.deletePods(owner, deletionOrder(pods, now, related).slice(0, n), signal)
  *
- * `podControl.create` and `podControl.delete` do the same for one pod. State of a pod: `isReady(pod)`,
- * `isActive(pod)`, `isTerminating(pod)`, `isAvailable(pod, minReadySeconds, now)`, and
- * `nextAvailableInMs(pods, minReadySeconds, now)` for the requeue. `claim` adopts objects other than pods.
+ * `podControl.create` and `podControl.delete` do the same for one pod. The state of a pod: `isReady(pod)`,
+ * `isActive(pod)`, `isTerminating(pod)`, `isAvailable(pod, minReadySeconds, now)`, and `nextAvailableInMs(pods,
+ * minReadySeconds, now)` for the requeue. `claim` adopts objects other than pods.
  */
 export { claim, claimPods } from './claim.ts';
 export { deletionOrder } from './deletion-order.ts';

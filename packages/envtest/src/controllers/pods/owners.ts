@@ -11,14 +11,14 @@ import {
 const BY_CONTROLLER = 'workloads/controller';
 const BY_NAMESPACE = 'workloads/namespace';
 
-/** The one owner that decides about an object, if there is one. */
+/** The owner that controls an object, if it has one. */
 export const controllerOf = ({ metadata }: KubeObject): OwnerReference | undefined =>
   metadata.ownerReferences?.find((reference) => reference.controller === true);
 
 export const isControlledBy = (object: KubeObject, owner: KubeObject): boolean =>
   controllerOf(object)?.uid === owner.metadata.uid;
 
-/** The reference that makes `owner` the controller of whatever carries it. */
+/** An owner reference that makes `owner` the controller of the object that has it. */
 export const controllerReference = ({ apiVersion, kind, metadata }: KubeObject): OwnerReference => ({
   apiVersion,
   kind,
@@ -28,9 +28,9 @@ export const controllerReference = ({ apiVersion, kind, metadata }: KubeObject):
   blockOwnerDeletion: true,
 });
 
-/** Files objects by the uid of their controller, and those without one by namespace. */
+/** Indexes objects by the uid of their controller, and orphans by namespace. */
 export const indexByController = <T extends KubeObject>(informer: Informer<T>): void =>
-  informer.addIndex(BY_CONTROLLER, controllerOrOrphanage);
+  informer.addIndex(BY_CONTROLLER, controllerOrOrphanKey);
 
 export const indexByNamespace = <T extends KubeObject>(informer: Informer<T>): void =>
   informer.addIndex(BY_NAMESPACE, namespaceOf);
@@ -38,25 +38,25 @@ export const indexByNamespace = <T extends KubeObject>(informer: Informer<T>): v
 export const inNamespace = <T extends KubeObject>(cache: Cache<T>, namespace: string): T[] =>
   cache.byIndex(BY_NAMESPACE, namespace);
 
-/** What `owner` controls. */
+/** The objects that `owner` controls. */
 export const controlledBy = <T extends KubeObject>(cache: Cache<T>, owner: KubeObject): T[] =>
   cache.byIndex(BY_CONTROLLER, owner.metadata.uid ?? '');
 
-/** What has the same controller as `object`, itself included; only itself when it has none. */
+/** The objects with the same controller as `object`, including itself; only itself when it has no controller. */
 export function siblingsOf<T extends KubeObject>(cache: Cache<T>, object: T): T[] {
   const controller = controllerOf(object);
   return controller === undefined ? [object] : cache.byIndex(BY_CONTROLLER, controller.uid);
 }
 
-/** What `owner` controls, and what nobody does: all that it could claim. */
+/** The objects that `owner` controls and the orphans in its namespace: everything that it could claim. */
 export const claimable = <T extends KubeObject>(cache: Cache<T>, owner: KubeObject): T[] => [
   ...controlledBy(cache, owner),
-  ...cache.byIndex(BY_CONTROLLER, orphanage(owner)),
+  ...cache.byIndex(BY_CONTROLLER, orphanKey(owner)),
 ];
 
 /**
- * For `Controller.watch`: the keys of the owners of this `kind` that a change of an object concerns. That is its
- * controller; or, while it has none, everybody whose selector matches it.
+ * For `Controller.watch`: the keys of the owners of this `kind` that an object concerns. That is its controller or,
+ * for an orphan, every owner whose selector matches it.
  */
 export function keysOfOwners<T extends KubeObject>(
   owners: Informer<T>,
@@ -74,9 +74,9 @@ export function keysOfOwners<T extends KubeObject>(
   };
 }
 
-// Constants, since an informer is shared and takes an index of one name only from one function.
-const controllerOrOrphanage = (object: KubeObject): string[] => [
-  controllerOf(object)?.uid ?? orphanage(object),
+// Module constants, because a shared informer accepts an index name only with the same function.
+const controllerOrOrphanKey = (object: KubeObject): string[] => [
+  controllerOf(object)?.uid ?? orphanKey(object),
 ];
 const namespaceOf = ({ metadata }: KubeObject): string[] => [metadata.namespace ?? ''];
-const orphanage = ({ metadata }: KubeObject): string => `orphans of ${metadata.namespace ?? ''}`;
+const orphanKey = ({ metadata }: KubeObject): string => `orphans of ${metadata.namespace ?? ''}`;

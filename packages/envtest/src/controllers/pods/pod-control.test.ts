@@ -18,7 +18,7 @@ const OWNER: KubeObject = {
   metadata: { name: 'web', namespace: 'default', uid: 'owner' },
 };
 
-describe('making many pods', () => {
+describe('creating many pods', () => {
   let server: FakeServer;
   let client: KubeClient;
   let recorder: EventRecorder;
@@ -68,13 +68,13 @@ describe('making many pods', () => {
     });
   };
 
-  it('makes all of them when nothing is in the way', async () => {
+  it('creates all pods when nothing fails', async () => {
     quota = 10;
     expect(await make(10)).toHaveLength(10);
     expect(sent('/pods')).toHaveLength(10);
   });
 
-  it('stops after the batch that meets a refusal: 1, then 2, then 4', async () => {
+  it('stops after the batch with a rejection: 1, then 2, then 4', async () => {
     quota = 3;
     const refusal = await make(20).catch((error: unknown) => error);
     expect(isForbidden(refusal)).toBe(true);
@@ -82,7 +82,7 @@ describe('making many pods', () => {
     expect(await events()).toContain('FailedCreate Error creating: full');
   });
 
-  it('is silent when the namespace goes', async () => {
+  it('records no event when the namespace is terminating', async () => {
     quota = 0;
     causes = [{ reason: 'NamespaceTerminating' }];
     expect(await make(5)).toEqual([]);

@@ -19,7 +19,7 @@ export interface PodControlOptions {
   clock: Clock;
 }
 
-/** Creates and deletes pods for their owners: with events, and with the cache's delay accounted for. */
+/** Creates and deletes pods for their owners, records events, and keeps the expectations. */
 export class PodControl {
   readonly expectations: Expectations;
   readonly #client: KubeClient;
@@ -46,8 +46,8 @@ export class PodControl {
   }
 
   /**
-   * One, then two, then four at a time and so on, so that what fails for all pods alike, such as a quota, fails once
-   * and not a thousand times. Throws the first failure, after the batch it happened in.
+   * Creates 1 pod, then 2, then 4 at a time and so on. An error that affects all pods, for example a quota, then
+   * happens once and not a thousand times. Throws the first error, after the batch in which it happened.
    */
   async createPods(
     owner: KubeObject,
@@ -65,14 +65,14 @@ export class PodControl {
       for (const result of results) if (result.status === 'fulfilled') created.push(result.value);
       const failed = results.find((result) => result.status === 'rejected');
       if (failed === undefined) continue;
-      // Whatever is created in there fails, and its owner is about to go as well.
+      // Every further create would fail too, and the owner is about to be deleted.
       if (isNamespaceTerminating(failed.reason)) break;
       throw failed.reason;
     }
     return created;
   }
 
-  /** A pod that is gone already, or is another one of the same name by now, is as good as deleted. */
+  /** A pod that is gone, or that has been replaced by another pod of the same name, counts as deleted. */
   async delete(owner: KubeObject, pod: Pod, signal: AbortSignal): Promise<void> {
     const { namespace, name = '', uid } = pod.metadata;
     const request = async (): Promise<void> => {
@@ -88,7 +88,7 @@ export class PodControl {
     await this.expectations.deleting(owner, pod, request);
   }
 
-  /** All at once. Throws the first failure, after all have been tried. */
+  /** Deletes all pods in parallel. Throws the first error, after all requests have finished. */
   async deletePods(owner: KubeObject, pods: readonly Pod[], signal: AbortSignal): Promise<void> {
     const results = await Promise.allSettled(pods.map((pod) => this.delete(owner, pod, signal)));
     const failed = results.find((result) => result.status === 'rejected');

@@ -33,7 +33,7 @@ function podOf(name: string, traits: Traits = {}): Pod {
   };
 }
 
-describe('who goes first', () => {
+describe('the deletion order', () => {
   it.each<[string, Traits, Traits]>([
     ['without a node', { node: '' }, { readyFor: -1 }],
     ['pending', { phase: 'Pending' }, { phase: 'Running' }],
@@ -48,7 +48,7 @@ describe('who goes first', () => {
     expect(deletionOrder([goes, stays], NOW)).toEqual([goes, stays]);
   });
 
-  it('those that share a node with others of their kind, also of another owner', () => {
+  it('prefers pods that share a node with pods of the same kind, also of another owner', () => {
     const [alone, doubled] = [podOf('alone', { node: 'n1' }), podOf('doubled', { node: 'n2' })];
     const related = [alone, doubled, podOf('sibling', { node: 'n2' })];
     expect(deletionOrder([alone, doubled], NOW, related)).toEqual([doubled, alone]);
@@ -56,7 +56,7 @@ describe('who goes first', () => {
 });
 
 describe('the state of a pod', () => {
-  it('is available when it was ready for long enough', () => {
+  it('is available after it was ready for long enough', () => {
     const pod = podOf('web', { readyFor: 20 });
     expect(isAvailable(pod, 0, NOW)).toBe(true);
     expect(isAvailable(pod, 20, NOW)).toBe(true);
@@ -64,13 +64,13 @@ describe('the state of a pod', () => {
     expect(isAvailable(podOf('web', { readyFor: -1 }), 0, NOW)).toBe(false);
   });
 
-  it('tells when the next one will be available', () => {
+  it('knows when the next pod becomes available', () => {
     const pods = [20, 25, 60, -1].map((readyFor) => podOf('web', { readyFor }));
     expect(nextAvailableInMs(pods, 30, NOW)).toBe(5_000);
     expect(nextAvailableInMs(pods, 0, NOW)).toBeUndefined();
   });
 
-  it('is active until it has ended or has to', () => {
+  it('is active until it is finished or terminating', () => {
     const running = podOf('web');
     const metadata = { ...running.metadata, deletionTimestamp: ago(0) };
     expect(isActive(running)).toBe(true);
@@ -91,7 +91,7 @@ describe('a pod from a template', () => {
     spec: { containers: [{ name: 'agent', image: 'agent:1' }] },
   };
 
-  it('has what the template has, and its owner', () => {
+  it("has the template's fields and its owner", () => {
     expect(podFromTemplate(owner, template)).toEqual({
       apiVersion: 'v1',
       kind: 'Pod',
@@ -116,7 +116,7 @@ describe('a pod from a template', () => {
     });
   });
 
-  it('takes what the owner adds, and leaves the template as it is', () => {
+  it('has what the owner adds, and does not change the template', () => {
     const pod = podFromTemplate(owner, template, { name: 'agent-0', nodeName: 'n1', labels: { index: '0' } });
     expect(pod.metadata).toMatchObject({ name: 'agent-0', labels: { app: 'agent', index: '0' } });
     expect(pod.metadata.generateName).toBeUndefined();

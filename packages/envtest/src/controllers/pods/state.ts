@@ -2,17 +2,17 @@ import type { Pod } from '@tidegate/kube';
 
 export const isReady = (pod: Pod): boolean => readyCondition(pod) !== undefined;
 
-/** Neither ended nor about to end. */
+/** Neither finished nor terminating. */
 export const isActive = (pod: Pod): boolean =>
   pod.status?.phase !== 'Succeeded' && pod.status?.phase !== 'Failed' && !isTerminating(pod);
 
 export const isTerminating = (pod: Pod): boolean => pod.metadata.deletionTimestamp !== undefined;
 
-/** Ready for long enough to be trusted. */
+/** Ready for at least `minReadySeconds`. */
 export const isAvailable = (pod: Pod, minReadySeconds: number, now: number): boolean =>
   availableInMs(pod, minReadySeconds, now) === 0;
 
-/** Milliseconds until the first of the ready pods that are not available yet will be; undefined when none waits. */
+/** Milliseconds until the next ready pod becomes available; undefined when no pod is waiting for that. */
 export function nextAvailableInMs(
   pods: readonly Pod[],
   minReadySeconds: number,
@@ -24,7 +24,7 @@ export function nextAvailableInMs(
   return waits.length === 0 ? undefined : Math.min(...(waits as number[]));
 }
 
-/** When the pod became ready, in milliseconds; undefined while it is not. */
+/** When the pod became ready, in milliseconds; undefined while it is not ready. */
 export function readySince(pod: Pod): number | undefined {
   const condition = readyCondition(pod);
   return condition === undefined ? undefined : Date.parse(condition.lastTransitionTime ?? '') || 0;

@@ -2,19 +2,19 @@ import type { KubeObject, Pod } from '@tidegate/kube';
 import type { PodSpec, PodTemplateSpec } from 'kubernetes-types/core/v1.d.ts';
 import { controllerReference } from './owners.ts';
 
-/** What an owner decides beyond its template. */
+/** What the owner sets in addition to the template. */
 export interface PodExtra {
-  /** Without one the server chooses a name that begins with the owner's. */
+  /** Without a name, the API server generates one from the owner's name. */
   name?: string;
   nodeName?: string;
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
   finalizers?: string[];
-  /** Replaces fields of the template's spec. */
+  /** Overrides fields of the template's spec. */
   spec?: Partial<PodSpec>;
 }
 
-/** A pod as the template describes it, controlled by `owner` and not created yet. Shares nothing with the template. */
+/** A pod from the template, controlled by `owner` and not created yet. It is a deep copy of the template. */
 export function podFromTemplate(owner: KubeObject, template: PodTemplateSpec, extra: PodExtra = {}): Pod {
   const { metadata = {}, spec } = structuredClone(template);
   const named = extra.name === undefined ? { generateName: `${owner.metadata.name}-` } : { name: extra.name };

@@ -67,7 +67,7 @@ async function rulesBecome(name: string, expected: object[]): Promise<void> {
 }
 const inOrder = (rule: object): object => Object.fromEntries(Object.entries(rule).toSorted());
 
-it('a role has the rules of those that it selects, each once, and follows them', async () => {
+it('an aggregated role has the rules of the roles it selects, without duplicates, and follows them', async () => {
   await makeRole('z', { rules: [rule('pods'), rule('nodes')] }, { into: 'all' });
   await makeRole('all', { aggregationRule: { clusterRoleSelectors: [{ matchLabels: { into: 'all' } }] } });
   await rulesBecome('all', [rule('pods'), rule('nodes')]);

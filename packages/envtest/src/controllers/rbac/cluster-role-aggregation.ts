@@ -27,7 +27,7 @@ const ALL = 'all';
 const selectorsOf = ({ aggregationRule }: ClusterRole): LabelSelector[] =>
   aggregationRule?.clusterRoleSelectors ?? [];
 
-/** Gives a ClusterRole with an aggregationRule the rules of all those that it selects. */
+/** Sets the rules of a ClusterRole that has an aggregationRule to the rules of all ClusterRoles that it selects. */
 export const clusterRoleAggregationController: MakeController = (context) => {
   const { client, informers, clock, metrics, log } = context;
   const roles = informers.for(CLUSTER_ROLES);
@@ -49,7 +49,7 @@ export const clusterRoleAggregationController: MakeController = (context) => {
   );
 };
 
-/** In the order of names, each rule once: the same whatever came first. */
+/** Sorted by role name and without duplicates, so that the result does not depend on the order of events. */
 function rulesFor(role: ClusterRole, all: Iterable<ClusterRole>): object[] {
   const matchers = selectorsOf(role).map(matcherFromSelector);
   const selected = [...all]

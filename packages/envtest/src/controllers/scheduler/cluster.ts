@@ -1,6 +1,6 @@
 /**
- * What the scheduler knows of the cluster: the nodes, and which pods take how much of each. It follows the caches at
- * the cost of what changes, and is ahead of them by the pods that are on their way to a node.
+ * The scheduler's model of the cluster: the nodes, and the resources that pods use on each. It is updated
+ * incrementally from the caches, and is ahead of them by the pods whose binding is being written.
  */
 import { keyOf, type Node, type Pod } from '@tidegate/kube';
 import { controllerOf } from '../pods/index.ts';
@@ -22,7 +22,7 @@ export interface PlacedNode {
   readonly load: Load;
 }
 
-/** All that runs, or is about to run, on one node. */
+/** The pods that run, or are about to run, on one node. */
 class Load {
   readonly pods = new Map<string, PlacedPod>();
   requested: Resources = new Map();
@@ -55,10 +55,10 @@ class Load {
 
 export class Cluster {
   readonly #nodes = new Map<string, PlacedNode>();
-  /** Also of nodes that are not known (yet): a pod may be seen before its node. */
+  /** Includes nodes that are not known yet, because a pod may be seen before its node. */
   readonly #loads = new Map<string, Load>();
   readonly #pods = new Map<string, PlacedPod>();
-  /** Those whose presence keeps others away, however many other pods there are. */
+  /** Pods with anti-affinity, kept separately because every decision must look at them. */
   readonly #repelling = new Map<string, PlacedPod>();
 
   get nodes(): ReadonlyMap<string, PlacedNode> {
@@ -83,7 +83,7 @@ export class Cluster {
     return this.#pods.get(podKey)?.nodeName;
   }
 
-  /** The pod counts on this node from now on. */
+  /** From now on the pod uses resources of this node. */
   place(pod: Pod, nodeName: string): void {
     const key = keyOf(pod);
     this.remove(key);
@@ -122,6 +122,6 @@ export class Cluster {
   }
 }
 
-/** A pod that has ended holds nothing any more. */
+/** A finished pod uses no resources. */
 export const isFinished = (pod: Pod): boolean =>
   pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';

@@ -64,7 +64,7 @@ function clusterOf(nodes: Node[], placed: [Pod, string][] = []): Cluster {
 const labelsOf = (namespace: string) => ({ 'kubernetes.io/metadata.name': namespace });
 const ask = (asked: Pod, cluster: Cluster): Decision => decide(asked, cluster, labelsOf);
 
-/** Decides and places, one after the other; returns where each went. */
+/** Decides and places the pods one after the other; returns the node of each. */
 const settle = (pods: Pod[], cluster: Cluster): (string | undefined)[] =>
   pods.map((each) => {
     const decision = ask(each, cluster);
@@ -76,7 +76,7 @@ const settle = (pods: Pod[], cluster: Cluster): (string | undefined)[] =>
 const many = (count: number, spec: Partial<PodSpec> = {}, extra: Extra = {}): Pod[] =>
   Array.from({ length: count }, (_, i) => pod(`${extra.owner ?? 'p'}-${i}`, spec, extra));
 
-describe('the reason why there is no node', () => {
+describe('the message when no node fits', () => {
   const helpless = (n: number): string =>
     `no new claims to deallocate, preemption: 0/${n} nodes are available: ${n} Preemption is not helpful for scheduling.`;
   const noVictims = (n: number): string =>
@@ -142,14 +142,14 @@ describe('the reason why there is no node', () => {
       `0/2 nodes are available: 1 node(s) didn't match pod anti-affinity rules, 1 node(s) didn't satisfy existing pods anti-affinity rules. ${noVictims(2)}`,
     ],
     [
-      'affinity to nobody',
+      'affinity to a pod that does not exist',
       pod('p', near('db', 'zone')),
       [node('a', { zone: 'z' })],
       [],
       `0/1 nodes are available: 1 node(s) didn't match pod affinity rules. ${helpless(1)}`,
     ],
     [
-      'a node by its name',
+      'a node by name',
       pod('p', {
         affinity: {
           nodeAffinity: {
@@ -197,7 +197,7 @@ describe('the best node', () => {
     node('e', { 'topology.kubernetes.io/zone': 'y' }),
   ];
 
-  it('spreads pods of one owner over nodes, and over zones among those', () => {
+  it('spreads the pods of one owner over nodes, and then over zones', () => {
     expect(settle(many(7, {}, { owner: 'rs' }), clusterOf(five))).toEqual([
       'a',
       'c',
@@ -209,7 +209,7 @@ describe('the best node', () => {
     ]);
   });
 
-  it('prefers the emptiest node for a pod that nobody owns', () => {
+  it('prefers the emptiest node for a pod without an owner', () => {
     expect(settle(many(4, asking('500m')), clusterOf([node('a'), node('b'), node('c')]))).toEqual([
       'a',
       'b',
@@ -218,7 +218,7 @@ describe('the best node', () => {
     ]);
   });
 
-  it('avoids PreferNoSchedule, unless it is tolerated', () => {
+  it('avoids PreferNoSchedule unless it is tolerated', () => {
     const nodes = [node('a', {}, { taints: [{ key: 'k', effect: 'PreferNoSchedule' }] }), node('b')];
     expect(ask(pod('p'), clusterOf(nodes))).toEqual({ nodeName: 'b' });
     expect(ask(pod('p', { tolerations: [{ operator: 'Exists' }] }), clusterOf(nodes))).toEqual({
@@ -226,7 +226,7 @@ describe('the best node', () => {
     });
   });
 
-  it('goes to the preferred node, even a fuller one', () => {
+  it('chooses the preferred node even if it is fuller', () => {
     const preferring = pod('p', {
       affinity: {
         nodeAffinity: {
@@ -240,7 +240,7 @@ describe('the best node', () => {
     expect(ask(preferring, cluster)).toEqual({ nodeName: 'b' });
   });
 
-  it('would rather not join those it does not like, and joins its friends', () => {
+  it('honors preferred affinity and anti-affinity between pods', () => {
     const term = (app: string) => [
       {
         weight: 10,
@@ -264,13 +264,13 @@ describe('the best node', () => {
     expect(ask(pod('p', { affinity: likes }), cluster)).toEqual({ nodeName: 'c' });
   });
 
-  it('lets the first of a group that keeps together begin, and the others follow', () => {
+  it('lets the first pod of a group with affinity to itself start, and the others follow', () => {
     const cluster = clusterOf(five);
     const group = many(3, near('web', 'topology.kubernetes.io/zone'), { labels: { app: 'web' }, owner: 'o' });
     expect(settle(group, cluster)).toEqual(['a', 'b', 'a']);
   });
 
-  it('looks at another namespace only when told to', () => {
+  it('looks at other namespaces only when the term names them', () => {
     const other = pod('w', {}, { labels: { app: 'web' }, namespace: 'other' });
     const cluster = clusterOf([node('a')], [[other, 'a']]);
     expect(ask(pod('p', far('web')), cluster)).toEqual({ nodeName: 'a' });
@@ -282,7 +282,7 @@ describe('the best node', () => {
   });
 });
 
-describe('a property of every decision', () => {
+describe('every decision', () => {
   const anyPod = fc.record({
     cpu: fc.constantFrom('0', '250m', '1', '1500m'),
     app: fc.constantFrom('web', 'api'),
@@ -291,7 +291,7 @@ describe('a property of every decision', () => {
     leaves: fc.boolean(),
   });
 
-  it('never takes more than there is, never breaks anti-affinity, and does not depend on the order of nodes', () => {
+  it('never exceeds resources, never violates anti-affinity, and does not depend on the order of nodes', () => {
     fc.assert(
       fc.property(fc.array(anyPod, { maxLength: 25 }), (wanted) => {
         const names = ['a', 'b', 'c', 'd'];

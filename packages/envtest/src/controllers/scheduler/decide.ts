@@ -9,7 +9,7 @@ import { spreadFilters } from './topology-spread.ts';
 
 export type Decision = { nodeName: string } | { message: string };
 
-/** The node for a pod, or why there is none. */
+/** Chooses the node for a pod, or explains why no node fits. Pure. */
 export function decide(pod: Pod, cluster: Cluster, labelsOf: NamespaceLabels): Decision {
   const filters = [
     ...nodeFilters(pod),

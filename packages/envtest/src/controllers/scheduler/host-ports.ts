@@ -1,4 +1,4 @@
-/** Ports that a pod wants of the node itself. */
+/** The ports that a pod occupies on its node. */
 import type { Pod } from '@tidegate/kube';
 
 export interface HostPort {

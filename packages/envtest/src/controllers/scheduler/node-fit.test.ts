@@ -25,10 +25,10 @@ const affine = (...nodeSelectorTerms: NodeSelectorTerm[]): Pod =>
 describe('matchesNodeSelector', () => {
   const hangzhou = node({ location: 'hangzhou', size: '12' });
   it.each([
-    ['nothing asked', pod({}), true],
+    ['no constraint', pod({}), true],
     ['the label', pod({ nodeSelector: { location: 'hangzhou' } }), true],
     ['another value', pod({ nodeSelector: { location: 'beijing' } }), false],
-    ['a name that every object has', pod({ nodeSelector: { constructor: 'x' } }), false],
+    ['a name that every object inherits', pod({ nodeSelector: { constructor: 'x' } }), false],
     [
       'In',
       affine({ matchExpressions: [{ key: 'location', operator: 'In', values: ['a', 'hangzhou'] }] }),
@@ -109,7 +109,7 @@ describe('toleratesTaints', () => {
     { key: 'a', effect: 'NoSchedule' },
     { key: 'b', effect: 'PreferNoSchedule' },
   ]);
-  it('asks only about the effects named', () => {
+  it('considers only the given effects', () => {
     expect(toleratesTaints(pod({}), tainted, ['NoExecute'])).toBe(true);
     expect(toleratesTaints(pod({}), tainted, ['NoSchedule', 'NoExecute'])).toBe(false);
     const tolerant = pod({ tolerations: [{ key: 'a', operator: 'Exists' }] });

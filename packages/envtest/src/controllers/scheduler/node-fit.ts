@@ -1,4 +1,4 @@
-/** Whether a pod and a node go together by what they say of each other: selectors, affinity, taints. */
+/** Whether a pod may run on a node according to node selectors, node affinity and taints. */
 
 import { meetsNodeRequirement, type Node, type Pod } from '@tidegate/kube';
 import type {
@@ -10,7 +10,7 @@ import type {
 
 export type TaintEffect = 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
 
-/** `spec.nodeSelector` and the required node affinity, both. */
+/** Checks `spec.nodeSelector` and the required node affinity. */
 export function matchesNodeSelector(pod: Pod, node: Node): boolean {
   const labels = node.metadata.labels ?? {};
   for (const [key, value] of Object.entries(pod.spec?.nodeSelector ?? {})) {
@@ -20,7 +20,7 @@ export function matchesNodeSelector(pod: Pod, node: Node): boolean {
   return required === undefined || required.nodeSelectorTerms.some((term) => matchesTerm(term, node));
 }
 
-/** All requirements of the term; one without requirements matches no node. */
+/** All requirements of the term must match. A term without requirements matches no node. */
 export function matchesTerm(
   { matchExpressions = [], matchFields = [] }: NodeSelectorTerm,
   node: Node,
@@ -33,7 +33,7 @@ export function matchesTerm(
 }
 
 function matches(requirements: NodeSelectorRequirement[], labels: Record<string, string>): boolean {
-  // Of what we do not understand: better no node than a wrong one.
+  // An unknown operator matches no node: an unscheduled pod is better than a pod on the wrong node.
   return requirements.every((requirement) => meetsNodeRequirement(requirement, labels) ?? false);
 }
 
@@ -50,7 +50,7 @@ export function untoleratedTaint(pod: Pod, node: Node, effects: readonly TaintEf
   );
 }
 
-/** An empty effect stands for every effect, an empty key for every key. */
+/** An empty effect matches every effect, and an empty key matches every key. */
 export function tolerates({ key, operator, value, effect }: Toleration, taint: Taint): boolean {
   if (effect && effect !== taint.effect) return false;
   if (key && key !== taint.key) return false;

@@ -1,47 +1,49 @@
-/** Required affinity and anti-affinity between pods: of the one that is placed, and of those that are there. */
+/** Required affinity and anti-affinity between pods: that of the pod being scheduled, and that of the existing pods. */
 import type { Pod } from '@tidegate/kube';
 import type { Cluster, PlacedNode } from './cluster.ts';
 import type { Filter } from './filters.ts';
 import { affinityOf, antiAffinityOf, type NamespaceLabels, type PodTerm } from './pod-terms.ts';
-import { lasting, passing } from './rejection.ts';
+import { resolvable, unresolvable } from './rejection.ts';
 
-const FAR_FROM_FRIENDS = lasting("node(s) didn't match pod affinity rules");
-const NEAR_TO_FOES = passing("node(s) didn't match pod anti-affinity rules");
-const UNWANTED = passing("node(s) didn't satisfy existing pods anti-affinity rules");
+const AFFINITY_REJECTION = unresolvable("node(s) didn't match pod affinity rules");
+const ANTI_AFFINITY_REJECTION = resolvable("node(s) didn't match pod anti-affinity rules");
+const EXISTING_ANTI_AFFINITY_REJECTION = resolvable(
+  "node(s) didn't satisfy existing pods anti-affinity rules",
+);
 
 export const podAffinityFilters = (pod: Pod, cluster: Cluster, labelsOf: NamespaceLabels): Filter[] => [
-  nearFriends(pod, cluster, labelsOf),
-  farFromFoes(pod, cluster, labelsOf),
-  welcome(pod, cluster, labelsOf),
+  affinityFilter(pod, cluster, labelsOf),
+  antiAffinityFilter(pod, cluster, labelsOf),
+  existingAntiAffinityFilter(pod, cluster, labelsOf),
 ];
 
-function nearFriends(pod: Pod, cluster: Cluster, labelsOf: NamespaceLabels): Filter {
+function affinityFilter(pod: Pod, cluster: Cluster, labelsOf: NamespaceLabels): Filter {
   const terms = affinityOf(pod);
   if (terms.length === 0) return () => undefined;
-  const isFriend = (other: Pod): boolean => terms.every((term) => term.matches(other, labelsOf));
-  const counts = terms.map((term) => countByDomain(cluster, term.topologyKey, isFriend));
-  // The first of a group that keeps together has nobody to join yet.
-  const isFirst = counts.every((count) => count.size === 0) && isFriend(pod);
+  const matchesAll = (other: Pod): boolean => terms.every((term) => term.matches(other, labelsOf));
+  const counts = terms.map((term) => countByDomain(cluster, term.topologyKey, matchesAll));
+  // The first pod of a group with affinity to itself has no pod to join yet.
+  const isFirst = counts.every((count) => count.size === 0) && matchesAll(pod);
   return ({ node }) => {
     const domains = terms.map(({ topologyKey }) => node.metadata.labels?.[topologyKey]);
-    if (domains.includes(undefined)) return FAR_FROM_FRIENDS;
+    if (domains.includes(undefined)) return AFFINITY_REJECTION;
     if (isFirst || domains.every((domain, i) => counts[i]!.has(domain!))) return undefined;
-    return FAR_FROM_FRIENDS;
+    return AFFINITY_REJECTION;
   };
 }
 
-function farFromFoes(pod: Pod, cluster: Cluster, labelsOf: NamespaceLabels): Filter {
+function antiAffinityFilter(pod: Pod, cluster: Cluster, labelsOf: NamespaceLabels): Filter {
   const taken = antiAffinityOf(pod).map((term) => ({
     topologyKey: term.topologyKey,
     domains: countByDomain(cluster, term.topologyKey, (other) => term.matches(other, labelsOf)),
   }));
   return ({ node }) =>
     taken.some(({ topologyKey, domains }) => domains.has(node.metadata.labels?.[topologyKey] ?? NO_DOMAIN))
-      ? NEAR_TO_FOES
+      ? ANTI_AFFINITY_REJECTION
       : undefined;
 }
 
-function welcome(pod: Pod, cluster: Cluster, labelsOf: NamespaceLabels): Filter {
+function existingAntiAffinityFilter(pod: Pod, cluster: Cluster, labelsOf: NamespaceLabels): Filter {
   const closed = new Map<string, Set<string>>();
   const close = ({ topologyKey }: PodTerm, domain: string | undefined): void => {
     if (domain === undefined) return;
@@ -57,16 +59,17 @@ function welcome(pod: Pod, cluster: Cluster, labelsOf: NamespaceLabels): Filter 
   }
   return ({ node }) => {
     for (const [topologyKey, domains] of closed) {
-      if (domains.has(node.metadata.labels?.[topologyKey] ?? NO_DOMAIN)) return UNWANTED;
+      if (domains.has(node.metadata.labels?.[topologyKey] ?? NO_DOMAIN))
+        return EXISTING_ANTI_AFFINITY_REJECTION;
     }
     return undefined;
   };
 }
 
-/** No label has this value, so that a node without the label is in no domain. */
+/** Not a valid label value, so that a node without the label is in no domain. */
 const NO_DOMAIN = '\n';
 
-/** How many pods of a kind are in each domain of a topology; domains without any are left out. */
+/** Counts the matching pods in each domain of a topology; domains without such pods are omitted. */
 export function countByDomain(
   cluster: Cluster,
   topologyKey: string,

@@ -1,4 +1,4 @@
-/** Affinity terms between pods, ready to be asked: which other pods does this one want near, or far? */
+/** Compiled affinity terms between pods: which other pods a pod must or should be close to, or away from. */
 
 import {
   LabelMatcher,
@@ -10,7 +10,7 @@ import {
 } from '@tidegate/kube';
 import type { PodAffinityTerm } from 'kubernetes-types/core/v1.d.ts';
 
-/** The labels of a namespace; undefined when there is none of that name. */
+/** The labels of a namespace; undefined when it does not exist. */
 export type NamespaceLabels = (namespace: string) => Record<string, string> | undefined;
 
 export interface PodTerm {
@@ -28,7 +28,7 @@ export const antiAffinityOf = (pod: Pod): PodTerm[] =>
     compile(term, pod),
   );
 
-/** What the pod would like: near with a positive weight, far with a negative one. */
+/** The preferred terms: affinity with a positive weight, anti-affinity with a negative one. */
 export function preferencesOf(pod: Pod): { term: PodTerm; weight: number }[] {
   const { podAffinity, podAntiAffinity } = pod.spec?.affinity ?? {};
   const near = podAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
@@ -58,7 +58,7 @@ function compile(term: PodAffinityTerm, pod: Pod): PodTerm {
   };
 }
 
-/** The selector, narrowed to pods that have the same (or other) values under some labels as this pod. */
+/** The selector, restricted to pods with the same (or different) values of some labels as this pod. */
 export function selectorFor(
   pod: Pod,
   selector: LabelSelector | undefined,

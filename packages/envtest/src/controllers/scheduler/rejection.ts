@@ -1,23 +1,23 @@
-/** Why a node can not take a pod, and how that is told. The words are kube-scheduler's: people search for them. */
+/** Why a node rejects a pod. The messages are those of kube-scheduler, because users search for them. */
 
 export interface Rejection {
   readonly reasons: readonly string[];
-  /** Whether it would be otherwise if some pods left the node. */
-  readonly passing: boolean;
+  /** Whether the node could accept the pod if other pods left it. */
+  readonly resolvable: boolean;
 }
 
-export const lasting = (reason: string): Rejection => ({ reasons: [reason], passing: false });
-export const passing = (...reasons: string[]): Rejection => ({ reasons, passing: true });
+export const unresolvable = (reason: string): Rejection => ({ reasons: [reason], resolvable: false });
+export const resolvable = (...reasons: string[]): Rejection => ({ reasons, resolvable: true });
 
-/** The message of the PodScheduled condition and of the event FailedScheduling. */
+/** The message of the PodScheduled condition and of the FailedScheduling event. */
 export function explain(rejections: readonly Rejection[]): string {
   if (rejections.length === 0) return 'no nodes available to schedule pods';
   const none = `0/${rejections.length} nodes are available`;
   const why = histogram(rejections.flatMap(({ reasons }) => reasons));
-  // Nobody is sent away to make room here, which is what kube-scheduler too finds among pods of equal priority.
+  // There is never a preemption: kube-scheduler gives this answer too when all pods have the same priority.
   const preemption = histogram(
     rejections.map((rejection) =>
-      rejection.passing
+      rejection.resolvable
         ? 'No preemption victims found for incoming pod'
         : 'Preemption is not helpful for scheduling',
     ),

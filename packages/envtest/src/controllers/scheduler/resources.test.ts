@@ -17,17 +17,17 @@ it.each<[string, PodSpec & { resources?: unknown }, number]>([
     2000,
   ],
   [
-    'an init container beside those that keep running',
+    'an init container together with earlier sidecars',
     { initContainers: [container('1', 'Always'), container('2')], containers: [container('1')] },
     3000,
   ],
   [
-    'containers beside those that keep running',
+    'containers together with sidecars',
     { initContainers: [container('2'), container('1', 'Always')], containers: [container('1500m')] },
     2500,
   ],
   ['overhead', { containers: [container('1')], overhead: { cpu: '250m' } }, 1250],
-  ['the pod as a whole', { containers: [container('1')], resources: { requests: { cpu: '3' } } }, 3000],
+  ['requests at pod level', { containers: [container('1')], resources: { requests: { cpu: '3' } } }, 3000],
 ])('%s', (_, spec, milli) => {
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: {}, spec };
   expect(requestsOf(pod).get('cpu') ?? 0n).toBe(BigInt(milli) * 1_000_000n);

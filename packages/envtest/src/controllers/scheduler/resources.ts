@@ -1,4 +1,4 @@
-/** How much of a node a pod asks for, and what is left: cpu, memory and whatever else nodes offer, in billionths. */
+/** The resources that a pod requests and that a node offers (cpu, memory, extended resources), in billionths. */
 
 import { type Node, type Pod, parseQuantity } from '@tidegate/kube';
 import type { Container } from 'kubernetes-types/core/v1.d.ts';
@@ -12,7 +12,7 @@ type ResourceList = Readonly<Record<string, string>> | undefined;
 
 function parse(list: ResourceList): Resources {
   const parsed = new Map<string, bigint>();
-  // The API takes numbers for quantities too, and old objects may still hold them.
+  // The API also accepts numbers as quantities.
   for (const [name, text] of Object.entries(list ?? {})) {
     parsed.set(name, parseQuantity(String(text))?.nanos ?? 0n);
   }
@@ -23,8 +23,8 @@ export const allocatableOf = (node: Node): Resources =>
   parse(node.status?.allocatable ?? node.status?.capacity);
 
 /**
- * What the pod needs at its worst moment: all containers together with the init containers that keep running, or
- * one init container together with those that keep running before it. What the pod as a whole says comes first.
+ * The peak of what the pod requests: either all containers and sidecars together, or one init container together
+ * with the sidecars started before it. Requests at pod level take precedence.
  */
 export function requestsOf(pod: Pod): Resources {
   const { spec } = pod;
@@ -44,7 +44,7 @@ export function requestsOf(pod: Pod): Resources {
 const addRequests = (total: Resources, container: Container): Resources =>
   sum(total, parse(container.resources?.requests));
 
-/** `spec.resources` is younger than the types that we have. */
+/** `spec.resources` is newer than the type definitions. */
 const podLevelRequests = (pod: Pod): ResourceList =>
   (pod.spec as { resources?: { requests?: Record<string, string> } } | undefined)?.resources?.requests;
 

@@ -18,7 +18,7 @@ async function addNode(name: string, labels: Record<string, string> = {}, pods =
     status: { capacity: { cpu: '4', memory: '8Gi', pods } },
   };
   await cluster.client.create(NODES, node);
-  // As the node lifecycle controller does when the node reports that it is ready.
+  // The node lifecycle controller removes the taint when the node is ready.
   await cluster.client.patch(NODES, { name }, 'merge', { spec: { taints: null } });
 }
 
@@ -35,7 +35,7 @@ const nodeOf = async (name: string): Promise<string | undefined> =>
 const scheduled = async (name: string) =>
   (await cluster.get(PODS, name)).status?.conditions?.find(({ type }) => type === 'PodScheduled');
 
-it('binds a pod, says so, and leaves alone what belongs to another scheduler', async () => {
+it('binds a pod, records an event, and ignores pods of another scheduler', async () => {
   await addNode('n1');
   await cluster.create(PODS, pod('other', { schedulerName: 'mine' }));
   await cluster.create(PODS, pod('p'));
@@ -46,7 +46,7 @@ it('binds a pod, says so, and leaves alone what belongs to another scheduler', a
   expect(await nodeOf('other')).toBeUndefined();
 });
 
-it('says why there is no node, once for each reason, and tries again when a node changes', async () => {
+it('reports why no node fits, once for each reason, and tries again when a node changes', async () => {
   await cluster.create(PODS, pod('p', { nodeSelector: { location: 'beijing' } }));
   await cluster.eventually('no nodes', async () =>
     (await scheduled('p'))?.message?.startsWith('no nodes available'),
@@ -65,7 +65,7 @@ it('says why there is no node, once for each reason, and tries again when a node
   expect(new Set(told).size).toBe(told.length);
 });
 
-it('gives the place of a pod that left to one that waits', async () => {
+it('gives the room of a deleted pod to a waiting one', async () => {
   await addNode('n1', {}, '1');
   await cluster.create(PODS, pod('first'));
   await cluster.eventually('the binding', () => nodeOf('first'));
@@ -77,7 +77,7 @@ it('gives the place of a pod that left to one that waits', async () => {
   expect(await cluster.eventually('the binding', () => nodeOf('second'))).toBe('n1');
 });
 
-it('waits until the last scheduling gate is open', async () => {
+it('waits until the last scheduling gate is removed', async () => {
   await addNode('n1');
   await cluster.create(PODS, pod('gated', { schedulingGates: [{ name: 'example.com/quota' }] }));
   await cluster.create(PODS, pod('later'));
@@ -90,11 +90,11 @@ it('waits until the last scheduling gate is open', async () => {
   expect(await cluster.eventually('the binding', () => nodeOf('gated'))).toBe('n1');
 });
 
-it('never takes a place twice, however many pods come at once', async () => {
+it('never assigns the same room twice when many pods arrive at once', async () => {
   await Promise.all(Array.from({ length: 10 }, (_, i) => addNode(`n${i}`, {}, '10')));
   const pods = Array.from({ length: 110 }, (_, i) => pod(`p${i}`));
   await Promise.all(pods.map((each) => cluster.create(PODS, each)));
-  const all = await cluster.eventually('all decided', async () => {
+  const all = await cluster.eventually('all pods have a decision', async () => {
     const found = await cluster.pods();
     const decided = found.filter(
       ({ spec, status }) =>

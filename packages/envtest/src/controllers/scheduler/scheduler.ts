@@ -1,12 +1,4 @@
-/**
- * The scheduler gives every pod a node. One pod through it:
- *   a pod without a node is added to the queue
- *   -> `decide` filters the nodes of `Cluster` and picks the best one (pure)
- *   -> the pod counts on that node at once, then the binding is written
- *   -> or, when no node will do, the condition PodScheduled says why, and the pod waits
- *   -> until something changes that may help: then all that wait are tried again.
- * What a decision costs depends on the number of nodes; a heartbeat costs nothing.
- */
+/** The scheduler's controller: its queue, the waiting pods, and the bindings. `index.ts` describes the whole. */
 import { isDeepStrictEqual } from 'node:util';
 import {
   Controller,
@@ -28,9 +20,9 @@ import { Cluster, isFinished } from './cluster.ts';
 import { decide } from './decide.ts';
 
 const NAME = 'default-scheduler';
-/** Decisions are made one after the other; this many bindings are on their way at once. */
+/** Decisions are made one at a time, because `decide` is synchronous; this many bindings are written in parallel. */
 const CONCURRENCY = 8;
-/** Stands in the queue for "try again all that wait": however much happens, once at a time. No pod has this key. */
+/** The key that means "try all waiting pods again"; the queue removes duplicates. It is not a valid pod key. */
 const ALL_WAITING = '*';
 
 export const schedulerController: MakeController = (context) => new Scheduler(context).controller;
@@ -40,7 +32,7 @@ class Scheduler {
   readonly #client: KubeClient;
   readonly #recorder: EventRecorder;
   readonly #cluster = new Cluster();
-  /** Pods for which there is no node, and what they were told. */
+  /** Pods for which no node fits, with the reported message. */
   readonly #waiting = new Map<string, string>();
   readonly #podOf: (key: string) => Pod | undefined;
   readonly #labelsOf: (namespace: string) => Record<string, string> | undefined;
@@ -78,8 +70,8 @@ class Scheduler {
       onUpdate: (old, pod) => this.#podChanged(old, pod),
       onDelete: (pod) => this.#podGone(keyOf(pod)),
     });
-    // A key for none of them: `run` waits for the caches of what is watched.
-    this.controller.watch(pods, (pod) => (isOurs(pod) ? [keyOf(pod)] : []));
+    // Nodes and namespaces produce no keys, but `run` waits until the caches of everything that is watched are synced.
+    this.controller.watch(pods, (pod) => (awaitsThisScheduler(pod) ? [keyOf(pod)] : []));
     this.controller.watch(nodes, () => []).watch(namespaces, () => []);
   }
 
@@ -89,8 +81,8 @@ class Scheduler {
       return;
     }
     const pod = this.#podOf(key);
-    // The cache may not know yet where we have sent it.
-    if (pod === undefined || !isOurs(pod) || this.#cluster.nodeOf(key) !== undefined) return;
+    // The pod may already be placed although the cache does not show its node yet.
+    if (pod === undefined || !awaitsThisScheduler(pod) || this.#cluster.nodeOf(key) !== undefined) return;
     const decision = decide(pod, this.#cluster, this.#labelsOf);
     if ('nodeName' in decision) await this.#bind(pod, decision.nodeName, signal);
     else await this.#wait(pod, decision.message, signal);
@@ -102,7 +94,7 @@ class Scheduler {
     try {
       await this.#client.create(PODS, bindingOf(pod, nodeName), { subresource: 'binding', signal });
     } catch (error) {
-      this.#takeBack(key);
+      this.#undoPlacement(key);
       if (isNotFound(error)) return;
       throw error;
     }
@@ -110,8 +102,8 @@ class Scheduler {
     this.#recorder.normal(pod, 'Scheduled', `Successfully assigned ${key} to ${nodeName}`);
   }
 
-  /** The pod is where the cache says, not where we wanted it; the place that we held is free for others. */
-  #takeBack(key: string): void {
+  /** Undoes a placement whose binding failed: the cache decides where the pod is, and its room is free for others. */
+  #undoPlacement(key: string): void {
     this.#cluster.remove(key);
     const pod = this.#podOf(key);
     if (pod !== undefined) this.#podChanged(undefined, pod);
@@ -121,10 +113,10 @@ class Scheduler {
   async #wait(pod: Pod, message: string, signal: AbortSignal): Promise<void> {
     const key = keyOf(pod);
     const old = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
-    const told = this.#waiting.get(key) ?? (old?.reason === 'Unschedulable' ? old.message : undefined);
-    // Before anything is awaited: what changes in the meantime must find the pod among those that wait.
+    const reported = this.#waiting.get(key) ?? (old?.reason === 'Unschedulable' ? old.message : undefined);
+    // Before any await, so that a change in the meantime finds the pod among the waiting ones.
     this.#waiting.set(key, message);
-    if (told === message) return;
+    if (reported === message) return;
     try {
       await this.#client.patch(
         PODS,
@@ -158,7 +150,7 @@ class Scheduler {
     const isNew = this.#cluster.nodeOf(key) !== nodeName;
     if (!isNew && old !== undefined && !mattersToOthers(old, pod)) return;
     this.#cluster.place(pod, nodeName);
-    // One more pod takes room, but may be the company that others wait for.
+    // A new pod takes room, but it may be the one that others with pod affinity wait for.
     for (const waiting of this.#waiting.keys()) {
       const other = this.#podOf(waiting);
       if (other !== undefined && looksAtOthers(other)) this.controller.enqueue(waiting);
@@ -173,8 +165,8 @@ class Scheduler {
   }
 }
 
-/** Waiting for a node, for us to find it, and for nothing else before. */
-const isOurs = ({ metadata, spec, status }: Pod): boolean =>
+/** A pod that waits for this scheduler, and only for it. */
+const awaitsThisScheduler = ({ metadata, spec, status }: Pod): boolean =>
   spec?.schedulerName === NAME &&
   !spec.nodeName &&
   (spec.schedulingGates ?? []).length === 0 &&
@@ -200,7 +192,7 @@ function unschedulable({ metadata, status }: Pod, message: string, now: number):
     lastTransitionTime: old?.status === 'False' ? old.lastTransitionTime : timestamp(now),
     observedGeneration: metadata.generation,
   };
-  // The uid: a pod that was made anew under the same name was told nothing yet.
+  // With the uid, so that a new pod of the same name does not get the message of the old one.
   return { metadata: { uid: metadata.uid }, status: { conditions: [condition] } };
 }
 
@@ -210,7 +202,7 @@ const mattersToPods = (old: Node, node: Node): boolean =>
   !isDeepStrictEqual(old.spec?.taints, node.spec?.taints) ||
   !isDeepStrictEqual(old.status?.allocatable, node.status?.allocatable);
 
-/** Requests can change in place, labels any time, and who is terminating does not count for the spread. */
+/** Resources and labels can change in place, and terminating pods do not count for the topology spread. */
 const mattersToOthers = (old: Pod, pod: Pod): boolean =>
   old.metadata.deletionTimestamp !== pod.metadata.deletionTimestamp ||
   !isDeepStrictEqual(old.metadata.labels, pod.metadata.labels) ||

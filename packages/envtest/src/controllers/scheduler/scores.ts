@@ -1,4 +1,4 @@
-/** Which of the nodes that would do is the best one. */
+/** Chooses the best of the feasible nodes. */
 import type { Pod } from '@tidegate/kube';
 import { controllerOf } from '../pods/index.ts';
 import type { Cluster, PlacedNode } from './cluster.ts';
@@ -10,13 +10,14 @@ import { crowding } from './topology-spread.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
 
-/** The lower the better. */
+/** Lower is better. */
 type Score = (candidate: PlacedNode) => number;
 
 /**
- * The most important first; the next one counts only among equals. What people wrote down comes before what is
- * merely sensible: spread pods of one owner over nodes, then over zones, then fill the emptiest node. The name
- * decides at last, so that the same cluster always gives the same answer.
+ * Compares the nodes by several scores, the most important first; the next score counts only among equals.
+ * kube-scheduler adds weighted scores instead; a strict order is easier to predict. What users have specified comes
+ * before general heuristics: spread the pods of one owner over nodes, then over zones, then prefer the emptiest
+ * node. The name decides last, so that the same cluster always gives the same result.
  */
 export function best(
   pod: Pod,
@@ -90,7 +91,7 @@ function siblings(pod: Pod, cluster: Cluster): Score[] {
   return [({ load }) => load.ofOwner(owner), ({ node }) => byZone.get(node.metadata.labels?.[ZONE]) ?? 0];
 }
 
-/** The mean share of cpu, memory and pods that would be taken with the pod there. */
+/** The utilization of cpu, memory and pods if the pod ran on the node. */
 function fullness(pod: Pod): Score {
   const requests = requestsOf(pod);
   return ({ load, allocatable }) => {

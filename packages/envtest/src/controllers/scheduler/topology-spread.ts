@@ -1,4 +1,4 @@
-/** `topologySpreadConstraints`: no domain may get far ahead of the emptiest one. */
+/** `topologySpreadConstraints`: no domain may have many more matching pods than the emptiest one. */
 
 import type { Pod } from '@tidegate/kube';
 import type { TopologySpreadConstraint } from 'kubernetes-types/core/v1.d.ts';
@@ -7,10 +7,12 @@ import type { Filter } from './filters.ts';
 import { matchesNodeSelector, toleratesTaints } from './node-fit.ts';
 import { countByDomain } from './pod-affinity.ts';
 import { selectorFor } from './pod-terms.ts';
-import { lasting, passing } from './rejection.ts';
+import { resolvable, unresolvable } from './rejection.ts';
 
-const UNEVEN = passing("node(s) didn't match pod topology spread constraints");
-const NO_DOMAIN = lasting("node(s) didn't match pod topology spread constraints (missing required label)");
+const UNEVEN = resolvable("node(s) didn't match pod topology spread constraints");
+const NO_DOMAIN = unresolvable(
+  "node(s) didn't match pod topology spread constraints (missing required label)",
+);
 
 type WhenUnsatisfiable = 'DoNotSchedule' | 'ScheduleAnyway';
 
@@ -42,7 +44,7 @@ export function spreadFilters(pod: Pod, cluster: Cluster): Filter[] {
   });
 }
 
-/** How many pods the constraints that are only wishes already see in the node's domains: fewer is better. */
+/** The number of matching pods in the node's domains, for constraints with ScheduleAnyway. Fewer is better. */
 export function crowding(pod: Pod, cluster: Cluster): (candidate: PlacedNode) => number {
   const wishes = constraintsOf(pod, 'ScheduleAnyway').map((constraint) => ({
     topologyKey: constraint.topologyKey,
@@ -67,7 +69,7 @@ function matcherOf(pod: Pod, constraint: TopologySpreadConstraint): (other: Pod)
     labels.matches(metadata.labels);
 }
 
-/** Nodes that the pod could never go to do not count as empty places. */
+/** Whether the node counts for the skew. Nodes that the pod could never run on do not count as empty domains. */
 function isIncluded(
   pod: Pod,
   { nodeAffinityPolicy = 'Honor', nodeTaintsPolicy = 'Ignore' }: TopologySpreadConstraint,

@@ -4,7 +4,7 @@ import { inEveryNamespace } from './in-every-namespace.ts';
 
 const NAME = 'default';
 
-/** Keeps the ServiceAccount that pods run as when they name none. What it holds is the users' business. */
+/** Keeps the ServiceAccount of pods that do not name one. Its content is left to the users. */
 export const serviceAccountController: MakeController = (context) =>
   inEveryNamespace(context, {
     name: 'serviceaccount',

@@ -12,17 +12,17 @@ import type { ControllerContext } from '../context.ts';
 import { untilCacheCatchesUp } from '../stale-reads.ts';
 
 export interface InEveryNamespace<T extends KubeObject> {
-  /** Of the controller. */
+  /** The name of the controller. */
   name: string;
   resource: Resource<T>;
-  /** The name of the object; its namespace is filled in. */
+  /** The name of the object. Its namespace is filled in. */
   objectName: string;
   make(): T;
-  /** The object as it should be, or the same one when nothing is wrong with it. */
+  /** The object as it should be; returns `current` itself when nothing needs to change. */
   repair(current: T): T;
 }
 
-/** Keeps one object of the same name in every namespace. The keys are the namespaces' names. */
+/** Keeps an object of the same name in every namespace. The keys are the names of namespaces. */
 export function inEveryNamespace<T extends KubeObject>(
   { client, informers, clock, metrics, log }: ControllerContext,
   { name, resource, objectName, make, repair }: InEveryNamespace<T>,
@@ -37,7 +37,7 @@ export function inEveryNamespace<T extends KubeObject>(
       if (current === undefined) await client.create(resource, make(), { namespace, signal });
       else if (repair(current) !== current) await client.update(resource, repair(current), { signal });
     } catch (error) {
-      // Somebody made it, or it is gone again: the event about it is on its way.
+      // Another client created it, or the namespace is being deleted. The event for that is on its way.
       if (!isAlreadyExists(error) && !isNotFound(error) && !isNamespaceTerminating(error)) throw error;
     }
     return undefined;

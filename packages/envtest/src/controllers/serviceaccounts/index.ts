@@ -1,6 +1,10 @@
 /**
- * What a pod finds in every namespace without anybody having made it: the `default` ServiceAccount that it runs as, and
- * the ConfigMap `kube-root-ca.crt` by which it knows the API server. Both come back when somebody deletes them.
+ * Keeps two objects in every namespace: the `default` ServiceAccount, which pods use unless they name another, and
+ * the ConfigMap `kube-root-ca.crt`, with which pods verify the API server. Both are created again when they are
+ * deleted.
+ *
+ * One new namespace: the informer in `in-every-namespace.ts` enqueues its name for both controllers;
+ * `default-account.ts` and `root-ca.ts` describe the object, which is then created or repaired.
  */
 
 export { serviceAccountController } from './default-account.ts';

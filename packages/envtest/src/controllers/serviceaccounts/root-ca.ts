@@ -4,14 +4,14 @@ import { inEveryNamespace } from './in-every-namespace.ts';
 
 const NAME = 'kube-root-ca.crt';
 const DESCRIPTION = 'kubernetes.io/description';
-const TEXT = 'The authority that signed the certificate of the API server, for programs inside the cluster.';
+const TEXT = 'The CA certificate of the API server, for programs that run inside the cluster.';
 
-/** Publishes the authority of the API server, as this program itself was told it. */
+/** Publishes the CA certificate of the API server, taken from the kubeconfig of this program. */
 export const rootCaController: MakeController = (context) => {
   const { ca } = context.client.config;
   if (ca === undefined) {
     throw new Error(
-      'the kubeconfig names no certificate authority: there is nothing to put into kube-root-ca.crt',
+      'the kubeconfig contains no CA certificate, so kube-root-ca.crt cannot be published; set certificate-authority-data',
     );
   }
   return inEveryNamespace<ConfigMap>(context, {

@@ -18,7 +18,7 @@ const whenFound = <T>(what: string, look: () => Promise<T>) =>
     }),
   );
 
-test('every namespace has a default account and the authority of the server, whoever takes them away', async () => {
+test('keeps a default ServiceAccount and the CA certificate in every namespace, also after they are deleted', async () => {
   await cluster.client.create(NAMESPACES, {
     apiVersion: 'v1',
     kind: 'Namespace',
@@ -36,19 +36,19 @@ test('every namespace has a default account and the authority of the server, who
   });
 
   await cluster.client.patch(CONFIG_MAPS, CA, 'merge', { data: { 'ca.crt': 'forged', more: 'x' } });
-  await cluster.eventually('the authority again', async () => {
+  await cluster.eventually('the CA certificate again', async () => {
     const { data = {} } = await cluster.client.get(CONFIG_MAPS, CA);
     return data['ca.crt'] === cluster.client.config.ca && Object.keys(data).length === 1;
   });
 });
 
-test('namespaces that were there before have them too', async () => {
+test('adds them to namespaces that existed before', async () => {
   await whenFound('the account', () =>
     cluster.client.get(SERVICE_ACCOUNTS, { namespace: 'kube-system', name: 'default' }),
   );
 });
 
-test('a namespace can be deleted', async () => {
+test('does not prevent the deletion of a namespace', async () => {
   await cluster.client.create(NAMESPACES, {
     apiVersion: 'v1',
     kind: 'Namespace',
@@ -56,7 +56,7 @@ test('a namespace can be deleted', async () => {
   });
   await whenFound('the ConfigMap', () => cluster.client.get(CONFIG_MAPS, { ...CA, namespace: 'gone' }));
   await cluster.client.delete(NAMESPACES, { name: 'gone' });
-  await cluster.eventually('the end of the namespace', () =>
+  await cluster.eventually('the namespace is gone', () =>
     cluster.client.get(NAMESPACES, { name: 'gone' }).then(() => false, isNotFound),
   );
 });

@@ -1,2 +1,2 @@
-/** How times stand in objects: RFC 3339 in UTC, whole seconds. */
+/** The format of times in objects: RFC 3339 in UTC with whole seconds. */
 export const timestamp = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');

@@ -2,8 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient, KubeObject, Resource } from '@tidegate/kube';
 
 /**
- * Writes the status if it says anything new; what is undefined in it is removed. Returns the object as it is after
- * that. Fails with a conflict when the object has changed since it was read: a status counts what was seen with it.
+ * Writes the status if it differs from the current one; undefined fields are removed. Returns the resulting object.
+ * Fails with a conflict when the object has changed since it was read, because the status was computed from what was
+ * read with it.
  */
 export async function writeStatus<T extends KubeObject & { status?: object }>(
   client: KubeClient,

@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import type { Service } from '@tidegate/kube';
 
-/** As kubelets tell pods; nothing when there is no such Service. */
+/** The variables with which the kubelet tells pods where the API server is; empty when the Service is unknown. */
 export function apiServerVariables(service: Service | undefined): Record<string, string> {
   const endpoint = endpointOf(service);
   if (endpoint === undefined) return {};
@@ -12,7 +12,7 @@ export function apiServerVariables(service: Service | undefined): Record<string,
   };
 }
 
-/** `HOST:PORT`, as it stands in URLs. */
+/** `HOST:PORT`, in the form for URLs. */
 export function apiEndpoint(service: Service | undefined): string | undefined {
   const endpoint = endpointOf(service);
   if (endpoint === undefined) return undefined;

@@ -9,7 +9,7 @@ import { PodEnvironment } from './environment.ts';
 let cluster: TestCluster;
 let references: References;
 let environment: PodEnvironment;
-/** As a hub shows it. */
+/** The Service `default/kubernetes` as a hub shows it. */
 const apiService: Service = named('Service', 'kubernetes', {
   spec: { clusterIP: '127.64.0.1', ports: [{ name: 'https', port: 10268 }] },
 });
@@ -56,7 +56,7 @@ async function environmentOf(container: Partial<Container>): Promise<Record<stri
 }
 
 describe('the environment of a container', () => {
-  test('has what every container gets', async () => {
+  test('has the variables that every container gets', async () => {
     const env = await environmentOf({});
     expect(env).toEqual({
       PATH: '/usr/bin',
@@ -69,7 +69,7 @@ describe('the environment of a container', () => {
     });
   });
 
-  test('values in order, each seeing those before it', async () => {
+  test('expands values in order, each with the variables before it', async () => {
     const env = await environmentOf({
       envFrom: [
         { prefix: 'CFG_', configMapRef: { name: 'settings' } },
@@ -91,7 +91,7 @@ describe('the environment of a container', () => {
     });
   });
 
-  test('fields of the pod, resources of the container, keys of objects', async () => {
+  test('has fields of the pod, resources of the container, and keys of objects', async () => {
     const from = (valueFrom: object, name: string): { name: string; valueFrom: object } => ({
       name,
       valueFrom,
@@ -135,12 +135,12 @@ describe('the environment of a container', () => {
   test.each([
     [{ configMapKeyRef: { name: 'absent', key: 'k' } }, 'configmap "absent" not found'],
     [{ secretKeyRef: { name: 'login', key: 'k' } }, "couldn't find key k in Secret default/login"],
-  ])('what is missing is named: %j', async (valueFrom, message) => {
+  ])('names what is missing: %j', async (valueFrom, message) => {
     const failing = environmentOf({ env: [{ name: 'X', valueFrom }] });
     await expect(failing).rejects.toThrow(new EnvError(message));
   });
 
-  test('a mounted token can be used through a kubeconfig', async () => {
+  test('leads programs to a mounted token through a kubeconfig', async () => {
     const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
     const place = cluster.placeOf('with-token').container('main');
     await mkdir(`${place.root}${mountPath}`, { recursive: true });

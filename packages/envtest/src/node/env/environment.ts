@@ -17,16 +17,16 @@ export interface PodEnvironmentOptions {
   references: References;
   nodeName: string;
   nodeIP: string;
-  /** `default/kubernetes`, as this node sees it: where pods reach the API server. */
+  /** The Service `default/kubernetes` as this node sees it; pods reach the API server there. */
   apiService: () => Service | undefined;
   allocatable: () => Allocatable;
-  /** The agent's own, from which pods get the PATH. */
+  /** The PATH of the pods, which is that of the agent. */
   path?: string;
 }
 
 type Variables = Record<string, string>;
 
-/** Composes environments as a kubelet does: `envFrom`, then the API server's address, then `env` in its order. */
+/** Composes environments like the kubelet: `envFrom`, then the address of the API server, then `env` in order. */
 export class PodEnvironment implements Environment {
   readonly #options: PodEnvironmentOptions;
 
@@ -74,7 +74,7 @@ export class PodEnvironment implements Environment {
     return variables;
   }
 
-  /** Undefined: the variable is not set at all. */
+  /** Undefined when the variable is not set at all. */
   async #value(
     { value, valueFrom }: core.EnvVar,
     pod: Pod,
@@ -130,11 +130,12 @@ const containersOf = ({ spec }: Pod): Container[] => [
 ];
 
 function known(value: string | undefined, path: string): string {
-  if (value === undefined) throw new EnvError(`there is no field ${path} that a pod may refer to`);
+  if (value === undefined)
+    throw new EnvError(`the field ${path} does not exist or cannot be referenced by a pod`);
   return value;
 }
 
-/** Secrets come in base64; ConfigMaps as text. `binaryData` can not become a variable. */
+/** Secrets are base64-encoded, ConfigMaps are text. `binaryData` cannot become a variable. */
 function texts(object: Referenced | undefined): Variables {
   if (object === undefined) return {};
   if (object.kind !== 'Secret') return (object as ConfigMap).data ?? {};

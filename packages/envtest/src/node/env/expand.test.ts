@@ -18,11 +18,11 @@ describe('expanding variables', () => {
     expect(expand(text, { A: 'one', B: 'two' })).toBe(expected);
   });
 
-  test('values are not expanded again', () => {
+  test('does not expand values again', () => {
     expect(expand('$(A)', { A: '$(B)', B: 'x' })).toBe('$(B)');
   });
 
-  test('a text with doubled dollars comes out as it was', () => {
+  test('restores a text whose dollar signs are doubled', () => {
     fc.assert(fc.property(fc.string(), (text) => expand(text.replaceAll('$', '$$$$'), {}) === text));
   });
 });

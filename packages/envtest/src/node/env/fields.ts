@@ -1,6 +1,6 @@
 import type { Pod } from '@tidegate/kube';
 
-/** What is known here before it stands in the pod's status. */
+/** Addresses that are known here before they are in the pod's status. */
 export interface PodAddresses {
   podIP: string;
   nodeIP: string;
@@ -8,7 +8,7 @@ export interface PodAddresses {
 
 const ENTRY = /^metadata\.(labels|annotations)\['(.*)'\]$/;
 
-/** What a `fieldRef` stands for; undefined when there is no such field. */
+/** The value of a `fieldRef`; undefined for an unknown field. */
 export function fieldValue(pod: Pod, path: string, { podIP, nodeIP }: PodAddresses): string | undefined {
   const { metadata, spec } = pod;
   const entry = ENTRY.exec(path);
@@ -39,7 +39,7 @@ export function fieldValue(pod: Pod, path: string, { podIP, nodeIP }: PodAddress
   }
 }
 
-/** One `key="value"` a line, sorted, quoted as the kubelet's downward API does it. */
+/** One `key="value"` per line, sorted and quoted as in the kubelet's downward API. */
 function formatMap(map: Record<string, string> = {}): string {
   const keys = Object.keys(map).sort();
   return keys.map((key) => `${key}=${JSON.stringify(map[key])}`).join('\n');

@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import type { Pod } from '@tidegate/kube';
 import type { Container, ContainerPlace } from '../contracts.ts';
 
-/** Where programs in pods look for their identity. */
+/** Where client libraries in pods look for their credentials. */
 const TOKEN_MOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
- * The mount is not at its absolute path, since pods here share the machine's file system. A kubeconfig leads programs
- * to it. Returns its path; undefined when the container has no token, or there is no API server for pods.
+ * Writes a kubeconfig for the programs of a container. The token mount is not at its usual absolute path, because
+ * the pods share the file system of this machine, so programs find it through KUBECONFIG. Returns the path;
+ * undefined when the container mounts no token, or when the Service `default/kubernetes` is unknown.
  */
 export async function writeKubeconfig(
   pod: Pod,

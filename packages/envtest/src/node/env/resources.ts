@@ -1,10 +1,10 @@
 import { parseQuantity } from '@tidegate/kube';
 import type { Container } from '../contracts.ts';
 
-/** What the node has to give: the limit of whoever has none. */
+/** The resources of the node: the limit of a container that sets none. */
 export type Allocatable = Readonly<Record<string, string>>;
 
-/** What a `resourceFieldRef` stands for, in units of its divisor and rounded up; undefined when there is no such field. */
+/** The value of a `resourceFieldRef`, in units of its divisor and rounded up; undefined for an unknown field. */
 export function resourceValue(
   { resources = {} }: Container,
   path: string,
@@ -16,7 +16,7 @@ export function resourceValue(
   const amount = amountOf(path.slice(0, dot), name, resources, allocatable);
   if (amount === undefined) return undefined;
   const value = parseQuantity(amount)?.nanos;
-  // "0" is what the server stores when none was given.
+  // The API server stores "0" when no divisor is given.
   const unit = parseQuantity(divisor === undefined || divisor === '0' ? '1' : divisor)?.nanos;
   if (value === undefined || unit === undefined || unit <= 0n) return undefined;
   return String((value + unit - 1n) / unit);

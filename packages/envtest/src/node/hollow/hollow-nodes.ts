@@ -6,10 +6,10 @@ import { type Machine, type NodeDescription, Registration, thisMachine } from '.
 import { HollowRuntime } from './hollow-runtime.ts';
 
 export interface HollowNodesOptions {
-  /** The nodes are `<name>-1` to `<name>-<count>`; without a count there is one, called `name`. */
+  /** The nodes are `<name>-1` to `<name>-<count>`; without a count there is one, named `name`. */
   name: string;
   count?: number | undefined;
-  /** May write every node of these. */
+  /** With permission to write all of these nodes. */
   client: KubeClient;
   labels: Record<string, string>;
   kubeletPort: number;
@@ -17,23 +17,23 @@ export interface HollowNodesOptions {
   version: string;
   clock: Clock;
   log: Logger;
-  /** Gives up a start that is under way. */
+  /** Aborts a start in progress. */
   signal?: AbortSignal;
 }
 
-/** Reports of all nodes that are under way at the same time. */
+/** The maximum number of concurrent pod status writes of all nodes. */
 const WRITES_AT_ONCE = 32;
 
-/** Nobody would read what happens to pods that do not happen. */
+/** Events about simulated pods would be of no use. */
 const silent = { normal: () => {}, warning: () => {} };
 
-/** Nodes that take pods and say that they run, so that everything above them can be tried at size. */
+/** Nodes that accept pods and report them as running, without running anything, to test everything else at scale. */
 export async function startHollowNodes(options: HollowNodesOptions): Promise<{ close(): Promise<void> }> {
   const { name, count, client, clock, log } = options;
   const names = count === undefined ? [name] : Array.from({ length: count }, (_, i) => `${name}-${i + 1}`);
   const machine = thisMachine();
   const stop = new AbortController();
-  // Every node waits for it.
+  // Every node adds a listener.
   setMaxListeners(0, stop.signal);
   const lanes = new Lanes(WRITES_AT_ONCE);
   const managers = new Map<string, PodManager>();
@@ -48,7 +48,7 @@ export async function startHollowNodes(options: HollowNodesOptions): Promise<{ c
       return new Registration({ client, description, offset, clock, log });
     }),
   );
-  // A lone node may read its own pods only; of many at once the client may read all.
+  // A single node may read only its own pods. With many nodes, the client may read all pods.
   const fieldSelector = count === undefined ? `spec.nodeName=${name}` : undefined;
   const pods = new Informer<Pod>(client, PODS, {
     ...(fieldSelector === undefined ? {} : { fieldSelector }),
@@ -62,10 +62,10 @@ export async function startHollowNodes(options: HollowNodesOptions): Promise<{ c
     onUpdate: (_old, pod) => managerOf(pod)?.put(pod),
     onDelete: (pod) => managerOf(pod)?.remove(pod),
   });
-  const giveUp = (): void => stop.abort(options.signal?.reason);
-  options.signal?.addEventListener('abort', giveUp, { once: true });
+  const abortStart = (): void => stop.abort(options.signal?.reason);
+  options.signal?.addEventListener('abort', abortStart, { once: true });
   await Promise.all(registrations.map((registration) => registration.register(stop.signal)));
-  options.signal?.removeEventListener('abort', giveUp);
+  options.signal?.removeEventListener('abort', abortStart);
   const running = [pods.run(stop.signal), ...registrations.map((one) => one.run(stop.signal))];
   return {
     close: async () => {

@@ -4,14 +4,14 @@ import type { Exit, PodRecord } from '../pods/record.ts';
 import { type Launched, type Process, type Runtime, SetUpError } from '../pods/runtime.ts';
 import { addressAt, nextFree, parseCIDR } from '../processes/addresses.ts';
 
-/** Containers that are nothing but words: they run at once, listen nowhere, and end when they are told to. */
+/** Simulated containers: they run immediately, listen nowhere, and end on any signal. */
 export class HollowRuntime implements Runtime {
   readonly probes = false;
   readonly #podCIDR: string;
   readonly #numbers: Record<string, number> = {};
   #last = 0;
 
-  /** The range of made-up addresses. */
+  /** `podCIDR` is the range of simulated addresses. */
   constructor(podCIDR: string) {
     this.#podCIDR = podCIDR;
   }
@@ -27,7 +27,7 @@ export class HollowRuntime implements Runtime {
     return { podIP: addressAt(range, number) };
   }
 
-  /** Whatever is meant to end has ended well at once. */
+  /** A container that is expected to complete has completed successfully right away. */
   async start(pod: Pod, container: Container): Promise<Launched> {
     const { spec } = pod;
     const isMain = spec?.containers.some(({ name }) => name === container.name) ?? false;

@@ -43,7 +43,7 @@ const pod = (name: string, nodeName: string, more: object = {}): Pod => ({
   spec: { nodeName, containers: [{ name: 'main', image: 'any' }], ...more },
 });
 
-test('many nodes in one process take pods, say that they are ready, and let them go', async () => {
+test('many nodes in one process accept pods, report them ready, and remove them', async () => {
   const nodes = await startHollowNodes({
     name: 'hollow',
     count: 20,

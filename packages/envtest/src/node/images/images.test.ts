@@ -26,23 +26,29 @@ describe('an image pattern', () => {
     ['team/app', 'docker.io/team/app', true],
     ['*', 'anything/at:all', true],
     ['a.c', 'abc', false],
-  ])('%s and %s: %s', (pattern, image, expected) => {
+  ])('%s matches %s: %s', (pattern, image, expected) => {
     expect(imagePattern(pattern)(image)).toBe(expected);
   });
 });
 
 describe('a table with a mistake', () => {
   test.each([
-    ['images: 5', 'images.yaml:1: write a list "images:"'],
-    ['images:\n  - nginx', 'images.yaml:2: images[0]: write an entry such as'],
-    ['images:\n  - { command: [a] }', 'images.yaml:2: images[0].image: name the image'],
-    ['images:\n  - { image: a }', 'images.yaml:2: images[0]: say what the image stands for'],
-    ['images:\n  - { image: a, absent: true, standIn: true }', 'images[0]: say what the image stands for'],
-    ['images:\n  - { image: a, standIn: no }', 'images[0].standIn: write true'],
-    ['images:\n  - { image: a, command: run }', 'images[0].command: write the program'],
-    ['images:\n  - image: a\n    comand: [run]', 'images.yaml:3: images[0].comand: there is no such field'],
-    ['images:\n  - { image: a, command: [a], env: [1] }', 'images[0].env: write names and values'],
-    ['images:\n  - { image: a, standIn: true, message: x }', 'images[0].message: it goes with absent'],
+    ['images: 5', 'images.yaml:1: expected a list "images:"'],
+    ['images:\n  - nginx', 'images.yaml:2: images[0]: expected an entry such as'],
+    ['images:\n  - { command: [a] }', 'images.yaml:2: images[0].image: required: the name of an image'],
+    ['images:\n  - { image: a }', 'images.yaml:2: images[0]: exactly one of these fields is required'],
+    [
+      'images:\n  - { image: a, absent: true, standIn: true }',
+      'images[0]: exactly one of these fields is required',
+    ],
+    ['images:\n  - { image: a, standIn: no }', 'images[0].standIn: must be true'],
+    ['images:\n  - { image: a, command: run }', 'images[0].command: must be a list of strings'],
+    ['images:\n  - image: a\n    comand: [run]', 'images.yaml:3: images[0].comand: unknown field'],
+    ['images:\n  - { image: a, command: [a], env: [1] }', 'images[0].env: must be a map'],
+    [
+      'images:\n  - { image: a, standIn: true, message: x }',
+      'images[0].message: is allowed only with absent',
+    ],
     ['images: [', 'images.yaml: '],
   ])('%j', (text, message) => {
     expect(() => parseImages(text, 'images.yaml')).toThrow(message);
@@ -66,7 +72,7 @@ describe('the table', () => {
     return table;
   };
 
-  test('knows its own image, and has a stand-in for all others', () => {
+  test('knows its own image, and runs a stand-in for all others', () => {
     const images = open();
     const own = { kind: 'command', command: ['node', 'tidegate'], env: {} };
     expect(images.resolve('tidegate')).toEqual(own);
@@ -74,7 +80,7 @@ describe('the table', () => {
     expect(images.resolve('example.io/edge/tidegate-console')).toEqual({ kind: 'stand-in' });
   });
 
-  test('asks the user first, and the first entry that matches', async () => {
+  test('uses the first matching entry of the user before the built-in ones', async () => {
     await writeFile(
       file,
       `images:
@@ -98,7 +104,7 @@ describe('the table', () => {
     expect(images.resolve('tidegate')).toEqual({ kind: 'stand-in' });
   });
 
-  test('follows the file, over mistakes', async () => {
+  test('follows changes of the file, and ignores invalid ones', async () => {
     const images = open();
     await writeFile(file, 'images: [{ image: x, absent: true, message: one }]');
     await expect.poll(() => images.resolve('x').kind, { timeout: 5000 }).toBe('absent');

@@ -5,22 +5,22 @@ import { imagePattern } from './pattern.ts';
 import { type ImageEntry, ImagesError, parseImages } from './table.ts';
 
 export interface ImageTableOptions {
-  /** The user's table; it may not exist, and may come, change and go at any time. */
+  /** The user's table. It may not exist, and may be created, changed and removed at any time. */
   file?: string;
-  /** How this very program is run: what its own image stands for. */
+  /** The command that runs this program, for its own image. */
   program: string[];
   log: Logger;
 }
 
 const WATCH_MS = 1_000;
 
-/** What images stand for: the user's entries first, then the built-in ones, then the stand-in. */
+/** Maps images to what is run: the user's entries first, then the built-in ones, then the stand-in. */
 export class ImageTable implements Images {
   readonly #options: ImageTableOptions;
   readonly #builtIn: ImageEntry[];
   #user: ImageEntry[] = [];
 
-  /** Throws an ImagesError when the user's table is wrong from the start. */
+  /** Throws an ImagesError when the user's table is invalid at the start. */
   constructor(options: ImageTableOptions) {
     this.#options = options;
     this.#builtIn = builtIn(options.program);
@@ -39,14 +39,14 @@ export class ImageTable implements Images {
     if (this.#options.file !== undefined) unwatchFile(this.#options.file);
   }
 
-  /** A mistake in the middle of editing keeps what was there: running pods do not depend on it. */
+  /** An invalid table keeps the previous one in use, because the user may be in the middle of editing. */
   #reload(file: string): void {
     try {
       this.#user = readImages(file);
       this.#options.log.info({ file, entries: this.#user.length }, 'image table read');
     } catch (error) {
       if (!(error instanceof ImagesError)) throw error;
-      this.#options.log.error({ file }, `${error.message}; going on with the table as it was`);
+      this.#options.log.error({ file }, `${error.message}; the previous table stays in use`);
     }
   }
 }
@@ -57,14 +57,14 @@ const builtIn = (program: string[]): ImageEntry[] =>
     rule: { kind: 'command', command: program, env: {} },
   }));
 
-/** Empty when there is none. Throws an ImagesError when it is wrong. */
+/** Empty when the file does not exist. Throws an ImagesError when it is invalid. */
 export function readImages(file: string): ImageEntry[] {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw new ImagesError(`${file}: can not be read: ${(error as Error).message}`, { cause: error });
+    throw new ImagesError(`${file}: cannot be read: ${(error as Error).message}`, { cause: error });
   }
   return parseImages(text, file);
 }

@@ -1,16 +1,16 @@
-/** `nginx` names the same image as `docker.io/library/nginx:latest`: a pattern may be written either way. */
+/** `nginx` is the same image as `docker.io/library/nginx:latest`; a pattern may use either form. */
 const DEFAULT_REGISTRY = /^(index\.)?docker\.io\/(library\/)?/;
 
-/** A test for images. `*` stands for any characters; without tag or digest a pattern matches every one. */
+/** A matcher for images. `*` matches any characters; a pattern without tag or digest matches all of them. */
 export function imagePattern(pattern: string): (image: string) => boolean {
-  const source = pattern.split('*').map(literally).join('.*');
+  const source = pattern.split('*').map(escapeRegExp).join('.*');
   const expression = new RegExp(`^${source}$`);
   return (image) => spellings(image).some((spelling) => expression.test(spelling));
 }
 
-const literally = (text: string): string => text.replace(/[.+?^${}()|[\]\\]/g, '\\$&');
+const escapeRegExp = (text: string): string => text.replace(/[.+?^${}()|[\]\\]/g, '\\$&');
 
-/** With and without what is usually left out: registry, tag, digest. */
+/** The image with and without the parts that are usually omitted: registry, tag, digest. */
 function spellings(image: string): string[] {
   const short = image.replace(DEFAULT_REGISTRY, '');
   const full = isQualified(short) ? short : `docker.io/${short.includes('/') ? '' : 'library/'}${short}`;
@@ -28,7 +28,7 @@ function isQualified(name: string): boolean {
   return slash > 0 && (first.includes('.') || first.includes(':') || first === 'localhost');
 }
 
-/** `host:5000/name` has no tag; the digest counts as one. */
+/** `host:5000/name` has no tag. A digest counts as a tag. */
 function splitTag(name: string): { repository: string; tag: string | undefined } {
   const at = name.indexOf('@');
   const base = at < 0 ? name : name.slice(0, at);

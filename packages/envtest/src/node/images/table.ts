@@ -7,7 +7,7 @@ export interface ImageEntry {
   rule: ImageRule;
 }
 
-/** Something in the user's table is wrong. The message names the file, the line, the field and what to write. */
+/** A mistake in the user's table. The message names the file, the line, the field, and what to write. */
 export class ImagesError extends Error {
   override readonly name = 'ImagesError';
 }
@@ -15,7 +15,7 @@ export class ImagesError extends Error {
 const EXAMPLE = "{ image: 'nginx*', command: [nginx, -g, daemon off;] }";
 const FIELDS = ['image', 'command', 'env', 'absent', 'message', 'standIn'];
 
-/** `images: [...]`, each entry with an image pattern and one of `command`, `absent: true`, `standIn: true`. */
+/** Parses `images: [...]`. Each entry has an image pattern and one of `command`, `absent: true`, `standIn: true`. */
 export function parseImages(text: string, file: string): ImageEntry[] {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines });
@@ -28,9 +28,10 @@ export function parseImages(text: string, file: string): ImageEntry[] {
   if (syntax !== undefined) throw new ImagesError(`${file}: ${syntax.message.split('\n')[0]}`);
   if (document.contents === null) return [];
   const list = isMap(document.contents) ? document.contents.get('images', true) : undefined;
-  if (!isSeq(list)) throw problem(document.contents, `write a list "images:" of entries such as ${EXAMPLE}`);
+  if (!isSeq(list))
+    throw problem(document.contents, `expected a list "images:" with entries such as ${EXAMPLE}`);
   return list.items.map((item, index) => {
-    if (!isMap(item)) throw problem(item, `images[${index}]: write an entry such as ${EXAMPLE}`);
+    if (!isMap(item)) throw problem(item, `images[${index}]: expected an entry such as ${EXAMPLE}`);
     return entryOf(item, (field, message) => {
       const node = field === '' ? item : (item.get(field, true) ?? item);
       return problem(node, `images[${index}]${field === '' ? '' : `.${field}`}: ${message}`);
@@ -43,15 +44,15 @@ type Problem = (field: string, message: string) => ImagesError;
 function entryOf(item: YAMLMap, problem: Problem): ImageEntry {
   const fields = item.toJSON() as Record<string, unknown>;
   for (const name of Object.keys(fields)) {
-    if (!FIELDS.includes(name)) throw problem(name, `there is no such field; there are ${FIELDS.join(', ')}`);
+    if (!FIELDS.includes(name)) throw problem(name, `unknown field; known fields: ${FIELDS.join(', ')}`);
   }
   const { image } = fields;
   if (typeof image !== 'string' || image === '') {
-    throw problem('image', "name the image, or a pattern such as '*/nginx:1.*'");
+    throw problem('image', "required: the name of an image, or a pattern such as '*/nginx:1.*'");
   }
   const kinds = ['command', 'absent', 'standIn'].filter((name) => name in fields);
   if (kinds.length !== 1) {
-    throw problem('', 'say what the image stands for: one of command: [...], absent: true, standIn: true');
+    throw problem('', 'exactly one of these fields is required: command: [...], absent: true, standIn: true');
   }
   return { matches: imagePattern(image), rule: ruleOf(fields, problem) };
 }
@@ -59,19 +60,21 @@ function entryOf(item: YAMLMap, problem: Problem): ImageEntry {
 function ruleOf(fields: Record<string, unknown>, problem: Problem): ImageRule {
   const { image, command, env = {}, absent, standIn, message } = fields;
   for (const [name, value] of Object.entries({ absent, standIn })) {
-    if (value !== undefined && value !== true) throw problem(name, 'write true, or leave the entry out');
+    if (value !== undefined && value !== true)
+      throw problem(name, 'must be true; remove the field otherwise');
   }
-  if (message !== undefined && absent === undefined) throw problem('message', 'it goes with absent: true');
-  if ('env' in fields && command === undefined) throw problem('env', 'it goes with a command');
+  if (message !== undefined && absent === undefined)
+    throw problem('message', 'is allowed only with absent: true');
+  if ('env' in fields && command === undefined) throw problem('env', 'is allowed only with command');
   if (standIn === true) return { kind: 'stand-in' };
   if (absent === true) {
-    if (message !== undefined && typeof message !== 'string') throw problem('message', 'write a text');
+    if (message !== undefined && typeof message !== 'string') throw problem('message', 'must be a string');
     return { kind: 'absent', message: message ?? `images.yaml marks ${image} as absent` };
   }
   if (!isStrings(command) || command.length === 0) {
     throw problem(
       'command',
-      'write the program and its arguments as a list of texts: [nginx, -g, daemon off;]',
+      'must be a list of strings, the program and its arguments: [nginx, -g, daemon off;]',
     );
   }
   return { kind: 'command', command, env: envOf(env, problem) };
@@ -79,10 +82,10 @@ function ruleOf(fields: Record<string, unknown>, problem: Problem): ImageRule {
 
 function envOf(env: unknown, problem: Problem): Record<string, string> {
   if (typeof env !== 'object' || env === null || Array.isArray(env)) {
-    throw problem('env', 'write names and values: { LOG_LEVEL: debug }');
+    throw problem('env', 'must be a map of names and values: { LOG_LEVEL: debug }');
   }
   const entries = Object.entries(env).map(([name, value]) => {
-    if (typeof value === 'object') throw problem('env', `${name} needs a text as its value`);
+    if (typeof value === 'object') throw problem('env', `the value of ${name} must be a string`);
     return [name, String(value)];
   });
   return Object.fromEntries(entries);

@@ -11,7 +11,7 @@ let directory: string;
 let place: ContainerPlace;
 let now: number;
 let logs: FileLogs;
-/** Real timers, but the test says what time it is. */
+/** Real timers, but the test sets the time. */
 const clock: Clock = { ...systemClock, now: () => now };
 
 beforeEach(async () => {
@@ -39,14 +39,14 @@ async function read(
   return Buffer.concat(chunks).toString();
 }
 
-/** What a process does; reading takes note of the moment. */
+/** Appends like a process does; reading records the time. */
 async function write(fd: number, text: string): Promise<void> {
   writeSync(fd, text);
   await read();
 }
 
 describe('the log of a container', () => {
-  test('is read whole, from its end, and up to a limit', async () => {
+  test('is read completely, from its end, and up to a limit', async () => {
     const { fd, close } = await logs.outputFor(place, 0);
     await write(fd, 'one\ntwo\nthree\n');
     expect(await read()).toBe('one\ntwo\nthree\n');
@@ -59,7 +59,7 @@ describe('the log of a container', () => {
     await close();
   });
 
-  test('has times, also for the next agent', async () => {
+  test('has timestamps, also for the next agent', async () => {
     const { fd, close } = await logs.outputFor(place, 0);
     await write(fd, 'one\n');
     now += 60_000;
@@ -97,7 +97,7 @@ describe('the log of a container', () => {
     await close();
   });
 
-  test('tells followers as soon as something is written, until they leave', async () => {
+  test('wakes followers as soon as something is written, until they leave', async () => {
     const { fd, close } = await logs.outputFor(place, 0);
     const leave = new AbortController();
     const pieces = logs.read(place, 'current', { follow: true }, leave.signal);
@@ -112,7 +112,7 @@ describe('the log of a container', () => {
     await close();
   });
 
-  test('keeps the attempt before, and no other', async () => {
+  test('keeps the previous attempt and no older one', async () => {
     for (const attempt of [0, 1, 2]) {
       const { fd, close } = await logs.outputFor(place, attempt);
       await write(fd, `attempt ${attempt}\n`);
@@ -123,7 +123,7 @@ describe('the log of a container', () => {
     await expect(stat(join(place.logDirectory, '0.log'))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  test('is moved aside when it is large, and followed through it', async () => {
+  test('is rotated when it is large, and followed across the rotation', async () => {
     logs = open(100);
     const { fd, close } = await logs.outputFor(place, 0);
     const following = read({ follow: true });
@@ -141,7 +141,7 @@ describe('the log of a container', () => {
     await close();
   });
 
-  test('nothing was ever written, or the directory is gone', async () => {
+  test('is empty when nothing was written or the directory is gone', async () => {
     expect(await read()).toBe('');
     await logs.resume(place, 3);
     appendFileSync(join(place.logDirectory, '3.log'), 'x');

@@ -10,16 +10,16 @@ import { chosenStretches, followLog, type Piece, readStretch } from './reading.t
 export interface FileLogsOptions {
   clock: Clock;
   log: Logger;
-  /** A log has at most about twice this much. */
+  /** The size at which a log is rotated; a log takes at most about twice this much. */
   maxBytes?: number;
 }
 
 const MAX_BYTES = 10 * 1024 * 1024;
 
-/** Logs as files in the containers' places, one an attempt. */
+/** Logs as files in the directories of the containers, one file per attempt. */
 export class FileLogs implements ContainerLogs {
   readonly #options: FileLogsOptions;
-  /** Of containers that run, by their log directory. */
+  /** The logs of running containers, by log directory. */
   readonly #open = new Map<string, OpenLog>();
 
   constructor(options: FileLogsOptions) {
@@ -38,7 +38,7 @@ export class FileLogs implements ContainerLogs {
       if (attempt !== previous) await removeAttempt(filesOf(logDirectory, attempt));
     }
     const files = filesOf(logDirectory, restartCount);
-    // Appending: the file may be emptied under the process when it has grown large.
+    // In append mode, because the file may be truncated under the process when it is rotated.
     const handle = await open(files.current.output, 'a', 0o600);
     this.#follow(logDirectory, files);
     return { fd: handle.fd, close: () => handle.close() };
@@ -96,7 +96,7 @@ export class FileLogs implements ContainerLogs {
     this.#open.set(directory, new OpenLog({ files, maxBytes, clock, log }));
   }
 
-  /** The directory may be gone already: the pod was removed by force. */
+  /** The directory may already be gone if the pod was deleted with force. */
   #end(directory: string): void {
     const log = this.#open.get(directory);
     this.#open.delete(directory);
@@ -104,7 +104,7 @@ export class FileLogs implements ContainerLogs {
       log?.end();
     } catch (err) {
       if ((err as NodeJS.ErrnoException).code === 'ENOENT') return;
-      this.#options.log.warn({ err, directory }, 'the end of a log could not be read');
+      this.#options.log.warn({ err, directory }, 'cannot read the end of a log');
     }
   }
 }

@@ -2,13 +2,13 @@ import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** What one part of a log lies in: the output itself, and when it was seen. */
+/** The files of one part of a log: the output, and when it was seen. */
 export interface PartFiles {
   output: string;
   times: string;
 }
 
-/** The log of one attempt to run a container: what is written now, and what was moved aside when that grew large. */
+/** The log of one attempt to run a container: the current file, and the rotated one. */
 export interface AttemptFiles {
   current: PartFiles;
   rotated: PartFiles;
@@ -20,7 +20,7 @@ export function filesOf(directory: string, attempt: number): AttemptFiles {
   return { current: { output, times }, rotated: { output: `${output}.1`, times: `${times}.1` } };
 }
 
-/** All attempts that have left a log, the newest first. */
+/** All attempts that have a log, the newest first. */
 export async function attemptsIn(directory: string): Promise<number[]> {
   if (!existsSync(directory)) return [];
   const attempts = (await readdir(directory)).flatMap((name) => /^(\d+)\.log$/.exec(name)?.[1] ?? []);

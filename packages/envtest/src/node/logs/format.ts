@@ -3,7 +3,7 @@ import type { Piece } from './reading.ts';
 
 const NEWLINE = 0x0a;
 
-/** Adds the time in front of every line, and stops at the limit. */
+/** Adds the time at the start of every line, and stops at the limit. */
 export async function* format(pieces: AsyncIterable<Piece>, options: LogOptions): AsyncGenerator<Buffer> {
   let left = options.limitBytes ?? Number.POSITIVE_INFINITY;
   let atLineStart = true;
@@ -29,5 +29,5 @@ function withTimes({ bytes, timeAt }: Piece, atLineStart: boolean): Buffer {
   return Buffer.concat(parts);
 }
 
-/** With the nine digits that kubelets write. */
+/** With nine digits, like the kubelet. */
 const rfc3339Nano = (moment: number): string => new Date(moment).toISOString().replace('Z', '000000Z');

@@ -18,17 +18,17 @@ import { Times } from './times.ts';
 
 export interface OpenLogOptions {
   files: AttemptFiles;
-  /** A file this long is moved aside. */
+  /** A file of this size is rotated. */
   maxBytes: number;
   clock: Clock;
   log: Logger;
 }
 
-/** A busy process writes more often than anybody needs to know. */
+/** Limits how often a busy log is checked. */
 const LOOK_EVERY_MS = 50;
 const POLL_MS = 500;
 
-/** The log of a container that runs: sees it grow, keeps the times, moves it aside when it is large. */
+/** The log of a running container: watches it grow, records the times, and rotates it. */
 export class OpenLog {
   readonly files: AttemptFiles;
   readonly #options: OpenLogOptions;
@@ -53,7 +53,7 @@ export class OpenLog {
     return this.#times;
   }
 
-  /** Counts how often the file has begun anew. */
+  /** How often the file has been rotated. */
   get generation(): number {
     return this.#generation;
   }
@@ -62,7 +62,7 @@ export class OpenLog {
     return this.#ended;
   }
 
-  /** Resolves at the next change: more output, a new file, the end; or when the signal is aborted. */
+  /** Resolves at the next change (more output, a rotation, the end) or when the signal is aborted. */
   changed(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
@@ -76,7 +76,7 @@ export class OpenLog {
     });
   }
 
-  /** Takes note of what was written since. */
+  /** Records how much was written since the last look. */
   look(): void {
     if (this.#ended) return;
     this.#cancelLook?.();
@@ -85,7 +85,7 @@ export class OpenLog {
     const { size } = statSync(this.files.current.output);
     if (size > this.#times.seen) {
       this.#times.record(size, this.#options.clock.now());
-      this.#tell();
+      this.#notify();
     }
     if (size >= this.#options.maxBytes) this.#rotate();
   }
@@ -98,11 +98,11 @@ export class OpenLog {
     } finally {
       this.#ended = true;
       this.#cancelLook?.();
-      this.#tell();
+      this.#notify();
     }
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const done of [...this.#waiting]) done();
   }
 
@@ -113,19 +113,20 @@ export class OpenLog {
     else this.#cancelLook = this.#options.clock.after(wait, () => this.#lookSafely());
   }
 
-  /** The pod's directory may be removed under us, or the disk be full. */
+  /** The directory of the pod may be removed at any time, and the disk may be full. */
   #lookSafely(): void {
     try {
       this.look();
     } catch (err) {
       const file = this.files.current.output;
-      this.#options.log.warn({ err, file }, 'the log of a container can not be followed');
+      this.#options.log.warn({ err, file }, 'cannot follow the log of a container');
     }
   }
 
   /**
-   * The process keeps its file open, so the file itself must stay: its contents are copied, then it is emptied. All of
-   * it without giving way to anything else, because what is written between the two would be lost.
+   * The process keeps its file open, so the file itself must stay: its contents are copied, and then it is
+   * truncated. All calls are synchronous, to keep the time between the last copy and the truncation short: output
+   * written in between is lost.
    */
   #rotate(): void {
     const { current, rotated } = this.files;
@@ -148,18 +149,18 @@ export class OpenLog {
     renameSync(current.times, rotated.times);
     this.#times = new Times(current.times);
     this.#generation++;
-    this.#tell();
+    this.#notify();
   }
 }
 
 function onChange(file: string, changed: () => void): () => void {
   try {
     const watcher = watch(file, changed);
-    // Whatever goes wrong with it, `look` finds out when it is asked next.
+    // `look` finds out what is wrong at the next read.
     watcher.on('error', changed);
     return () => watcher.close();
   } catch {
-    // The user's share of watches (fs.inotify.max_user_watches) is used up.
+    // The limit of watches of this user (fs.inotify.max_user_watches) is reached; poll instead.
     watchFile(file, { interval: POLL_MS }, changed);
     return () => unwatchFile(file);
   }

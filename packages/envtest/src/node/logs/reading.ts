@@ -8,7 +8,7 @@ import { Times } from './times.ts';
 const CHUNK_BYTES = 64 * 1024;
 const NEWLINE = 0x0a;
 
-/** A stretch of one file. */
+/** A section of one file. */
 interface Stretch {
   file: string;
   times: Times;
@@ -16,7 +16,7 @@ interface Stretch {
   end: number;
 }
 
-/** What the options choose of a log, as it is written, without the additions of `timestamps` and `limitBytes`. */
+/** The sections of a log that the options select, before `timestamps` and `limitBytes` are applied. */
 export async function chosenStretches(
   files: AttemptFiles,
   log: OpenLog | undefined,
@@ -47,7 +47,7 @@ function sinceOf({ sinceSeconds, sinceTime }: LogOptions, now: number): number |
   return sinceSeconds === undefined ? undefined : now - sinceSeconds * 1000;
 }
 
-/** Where the last lines begin, and how many there are. A last line need not have ended. */
+/** Where the last lines begin, and how many there are. The last line may be incomplete. */
 async function tailOf({ file, end }: Stretch, wanted: number): Promise<{ start: number; lines: number }> {
   if (wanted <= 0 || end === 0) return { start: end, lines: 0 };
   const handle = await open(file);
@@ -57,7 +57,7 @@ async function tailOf({ file, end }: Stretch, wanted: number): Promise<{ start: 
       const from = Math.max(0, to - CHUNK_BYTES);
       const chunk = await readAt(handle, from, to - from);
       for (let i = chunk.length - 1; i >= 0; i--) {
-        // The newline at the very end ends the last line, and begins none.
+        // A newline at the very end of the file ends the last line and begins no new one.
         if (chunk[i] !== NEWLINE || from + i === end - 1) continue;
         if (++lines === wanted) return { start: from + i + 1, lines };
       }
@@ -75,10 +75,10 @@ async function readAt(handle: FileHandle, position: number, length: number): Pro
   return buffer.subarray(0, bytesRead);
 }
 
-/** Some output, and when it was written. */
+/** A piece of output, and when it was written. */
 export interface Piece {
   bytes: Buffer;
-  /** The moment of the byte at this index. */
+  /** The time of the byte at this index. */
   timeAt(index: number): number;
 }
 
@@ -98,7 +98,7 @@ export async function* readStretch({ file, times, start, end }: Stretch): AsyncG
   }
 }
 
-/** What comes after `position` of the current file, until the container has ended or nobody wants to know any more. */
+/** The output after `position` of the current file, until the container has ended or the reader stops. */
 export async function* followLog(
   log: OpenLog,
   position: number,
@@ -111,7 +111,7 @@ export async function* followLog(
   while (!signal.aborted) {
     const { ended } = log;
     if (log.generation !== seen) {
-      // What was not read yet of the file before lies aside now.
+      // The unread rest of the previous file is in the rotated file now.
       yield* readStretch({ ...stretchOf(rotated), start: log.generation === seen + 1 ? at : 0 });
       seen++;
       if (log.generation !== seen) continue;

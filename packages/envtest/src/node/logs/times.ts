@@ -3,8 +3,9 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 const RECORD_BYTES = 16;
 
 /**
- * When the bytes of a file were first seen. A process writes its output by itself, so all that can be known is: at this
- * moment the file was that long. Such records are kept beside the output, so that they outlive the agent.
+ * When the bytes of a file were first seen. A process writes its output by itself, so the only thing known is that
+ * the file had a certain size at a certain time. These records are stored next to the output, so that they survive
+ * the agent.
  */
 export class Times {
   readonly #file: string;
@@ -40,14 +41,14 @@ export class Times {
     return this.#moments[Math.min(index, this.#moments.length - 1)] ?? 0;
   }
 
-  /** Where the bytes begin that were seen at this moment or later. */
+  /** The offset of the first byte that was seen at or after this time. */
   offsetSince(moment: number): number {
     const index = firstIndex(this.#moments, (seen) => seen >= moment);
     return index === 0 ? 0 : this.#sizes[index - 1]!;
   }
 }
 
-/** The first index whose value satisfies a condition that all later ones satisfy too. */
+/** The first index whose value satisfies a condition that all later values satisfy too. */
 function firstIndex(values: readonly number[], condition: (value: number) => boolean): number {
   let low = 0;
   let high = values.length;

@@ -10,7 +10,7 @@ const first = (balancer: Balancer, client = 'c'): string | undefined =>
   balancer.candidates(client)[0]?.address;
 
 describe('a balancer', () => {
-  test('gives each endpoint the same share, and every other one to fall back on', () => {
+  test('gives each endpoint the same share, with all others as fallback', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 5 }), (count, rounds) => {
         const balancer = new Balancer(new VirtualClock());
@@ -27,7 +27,7 @@ describe('a balancer', () => {
     );
   });
 
-  test('sends clients back where they were, until they stay away or the endpoint is gone', async () => {
+  test('sends a client to the same endpoint until the affinity expires or the endpoint is gone', async () => {
     const clock = new VirtualClock();
     const balancer = new Balancer(clock);
     balancer.update(endpoints(3), 10_000);
@@ -44,7 +44,7 @@ describe('a balancer', () => {
     expect(new Set([1, 2, 3].map(() => first(balancer))).size).toBe(3);
   });
 
-  test('without endpoints there is nothing to try', () => {
+  test('returns no candidates without endpoints', () => {
     expect(new Balancer(new VirtualClock()).candidates('c')).toEqual([]);
   });
 });

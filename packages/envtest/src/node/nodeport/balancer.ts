@@ -1,18 +1,18 @@
 import type { Clock } from '@tidegate/kube';
 import type { Endpoint } from './targets.ts';
 
-interface Stay {
+interface Affinity {
   endpoint: string;
   usedAt: number;
 }
 
-/** Forgotten clients are looked for only when there are this many. */
+/** Expired clients are removed only when there are this many. */
 const SWEEP_AT = 1_000;
 
-/** Says where a connection goes: round robin, or where its client went before. */
+/** Chooses the endpoint of a connection: round robin, or the same as before with session affinity. */
 export class Balancer {
   readonly #clock: Clock;
-  readonly #stays = new Map<string, Stay>();
+  readonly #affinities = new Map<string, Affinity>();
   #endpoints: Endpoint[] = [];
   #affinityMs: number | undefined;
   #next = 0;
@@ -25,34 +25,34 @@ export class Balancer {
   update(endpoints: Endpoint[], affinityMs: number | undefined): void {
     this.#endpoints = endpoints;
     this.#affinityMs = affinityMs;
-    if (affinityMs === undefined) this.#stays.clear();
+    if (affinityMs === undefined) this.#affinities.clear();
   }
 
-  /** Every endpoint once, in the order to try them. */
+  /** All endpoints, in the order in which to try them. */
   candidates(client: string): Endpoint[] {
     const count = this.#endpoints.length;
     if (count === 0) return [];
     const start = this.#next++ % count;
     const turn = [...this.#endpoints.slice(start), ...this.#endpoints.slice(0, start)];
-    const stay = this.#stayOf(client);
-    const first = turn.find((endpoint) => nameOf(endpoint) === stay);
+    const affinity = this.#affinityOf(client);
+    const first = turn.find((endpoint) => nameOf(endpoint) === affinity);
     return first === undefined ? turn : [first, ...turn.filter((endpoint) => endpoint !== first)];
   }
 
-  /** The client was connected to this endpoint. */
+  /** Records the endpoint to which the client was connected. */
   chosen(client: string, endpoint: Endpoint): void {
     if (this.#affinityMs === undefined) return;
-    this.#stays.set(client, { endpoint: nameOf(endpoint), usedAt: this.#clock.now() });
-    if (this.#stays.size < this.#sweepAt) return;
-    for (const name of this.#stays.keys()) this.#stayOf(name);
-    this.#sweepAt = Math.max(SWEEP_AT, 2 * this.#stays.size);
+    this.#affinities.set(client, { endpoint: nameOf(endpoint), usedAt: this.#clock.now() });
+    if (this.#affinities.size < this.#sweepAt) return;
+    for (const name of this.#affinities.keys()) this.#affinityOf(name);
+    this.#sweepAt = Math.max(SWEEP_AT, 2 * this.#affinities.size);
   }
 
-  #stayOf(client: string): string | undefined {
-    const stay = this.#stays.get(client);
-    if (stay === undefined || this.#affinityMs === undefined) return undefined;
-    if (this.#clock.now() - stay.usedAt < this.#affinityMs) return stay.endpoint;
-    this.#stays.delete(client);
+  #affinityOf(client: string): string | undefined {
+    const affinity = this.#affinities.get(client);
+    if (affinity === undefined || this.#affinityMs === undefined) return undefined;
+    if (this.#clock.now() - affinity.usedAt < this.#affinityMs) return affinity.endpoint;
+    this.#affinities.delete(client);
     return undefined;
   }
 }

@@ -19,7 +19,7 @@ async function endpoint(handler: (socket: Socket) => void): Promise<Endpoint & {
   return { address: '127.99.1.2', port: (server.address() as AddressInfo).port, server };
 }
 
-/** A port on which nobody listens. */
+/** A port on which nothing listens. */
 async function closedPort(): Promise<number> {
   const { port, server } = await endpoint(() => {});
   server.close();
@@ -39,7 +39,7 @@ async function forward(candidates: Endpoint[]): Promise<{ port: number; chosen: 
   return { port, chosen };
 }
 
-/** By events: iterating over a socket would close it at the end of its input. */
+/** Uses events, because iterating over a socket would close it at the end of its input. */
 async function readAll(socket: Socket): Promise<Buffer> {
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk)).resume();
@@ -50,8 +50,8 @@ async function readAll(socket: Socket): Promise<Buffer> {
 const digest = (data: Buffer): string => createHash('sha256').update(data).digest('hex');
 
 describe('a forwarder', () => {
-  test('carries both directions, each to its own end', async () => {
-    // Answers only after the request has ended: a connection that is closed as a whole would lose it.
+  test('forwards both directions, each until its own end', async () => {
+    // Responds only after the request has ended; a connection that is closed as a whole would lose the response.
     const target = await endpoint(async (socket) => {
       const request = await readAll(socket);
       socket.end(`${request.length} ${digest(request)}`);
@@ -63,7 +63,7 @@ describe('a forwarder', () => {
     expect((await readAll(client)).toString()).toBe(`5000000 ${digest(request)}`);
   });
 
-  test('waits for slow readers without holding what it can not deliver', async () => {
+  test('applies backpressure to slow readers without buffering', async () => {
     const data = randomBytes(20_000_000);
     let sent = 0;
     const target = await endpoint((socket) => {
@@ -78,7 +78,7 @@ describe('a forwarder', () => {
     const client = connect({ port, host: ADDRESS });
     client.pause();
     await once(client, 'connect');
-    // Nothing but the buffers of sockets on the way: the rest stays with the sender until somebody reads.
+    // Only socket buffers fill up; the rest stays with the sender until the receiver reads.
     await expect.poll(() => sent).toBeGreaterThan(0);
     expect(sent).toBeLessThan(data.length);
     expect(digest(await readAll(client))).toBe(digest(data));
@@ -92,13 +92,13 @@ describe('a forwarder', () => {
     expect(chosen).toEqual([target]);
   });
 
-  test('resets the connection when there is no endpoint', async () => {
+  test('resets the connection without an endpoint', async () => {
     const { port } = await forward([]);
     const [error] = await once(connect(port, ADDRESS), 'error').catch((error) => [error]);
     expect(error).toMatchObject({ code: 'ECONNRESET' });
   });
 
-  test('a reset on one side becomes one on the other', async () => {
+  test('passes a reset on to the other side', async () => {
     const target = await endpoint((socket) => socket.once('data', () => socket.resetAndDestroy()));
     const { port } = await forward([target]);
     const client = connect(port, ADDRESS);

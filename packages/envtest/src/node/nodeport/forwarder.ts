@@ -1,26 +1,26 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { Endpoint } from './targets.ts';
 
-/** Where connections go. */
+/** Chooses the endpoint of a connection. */
 export interface Choice {
   candidates(client: string): Endpoint[];
   chosen(client: string, endpoint: Endpoint): void;
 }
 
-/** On one machine an endpoint accepts at once or never. */
+/** On one machine, an endpoint accepts immediately or never. */
 const CONNECT_TIMEOUT_MS = 3_000;
 
-/** One listener that hands every connection on to an endpoint. */
+/** One listener that forwards every connection to an endpoint. */
 export class Forwarder {
   readonly #choice: Choice;
   readonly #server: Server;
-  /** Both ends of every connection. */
+  /** Both sockets of every connection. */
   readonly #sockets = new Set<Socket>();
 
-  /** `onError` hears of connections that could not even be accepted, such as for want of file descriptors. */
+  /** `onError` is called when connections cannot be accepted, for example when file descriptors run out. */
   constructor(choice: Choice, onError: (error: Error) => void) {
     this.#choice = choice;
-    // Half-open: each direction ends by itself. Paused: nothing is read until there is somebody to give it to.
+    // Half-open: each direction ends on its own. Paused: nothing is read until an endpoint is connected.
     this.#server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, (client) =>
       this.#accept(client),
     );
@@ -37,12 +37,12 @@ export class Forwarder {
     });
   }
 
-  /** Takes no new connections; resolves when the last one has ended. That is up to their clients. */
+  /** Accepts no new connections; resolves when the last one has ended, which is up to the clients. */
   stopListening(): Promise<void> {
     return new Promise((resolve) => this.#server.close(() => resolve()));
   }
 
-  /** Ends all connections too. */
+  /** Also ends all connections. */
   close(): void {
     this.#server.close();
     for (const socket of this.#sockets) socket.destroy();
@@ -50,7 +50,7 @@ export class Forwarder {
 
   #accept(client: Socket): void {
     this.#own(client);
-    // The client may leave while an endpoint is being looked for.
+    // The client may disconnect before an endpoint is connected.
     client.on('error', () => client.destroy());
     const name = client.remoteAddress ?? '';
     this.#connectFirst(client, name, this.#choice.candidates(name));
@@ -93,7 +93,7 @@ export class Forwarder {
   }
 }
 
-/** Bytes in both directions, at the pace of the slower side; an end or a reset on one side becomes one on the other. */
+/** Copies both directions with backpressure; an end or a reset on one side is passed on to the other. */
 function join(client: Socket, upstream: Socket): void {
   for (const [from, to] of [
     [client, upstream],

@@ -51,7 +51,7 @@ afterAll(async () => {
   await cluster.stop();
 });
 
-/** Says its name, then echoes. */
+/** A server that sends its name and then echoes. */
 async function pod(address: string): Promise<{ address: string; port: number; server: Server }> {
   const server = createServer((socket) => {
     socket.on('error', () => {});
@@ -101,7 +101,7 @@ async function dial(port: number): Promise<Connection> {
   return { socket, answer: String(data).trim() };
 }
 
-/** Who answers there; a code when nobody does. */
+/** The name of the server that responds there, or an error code. */
 const whoAnswers = async (port: number): Promise<string> => {
   try {
     const { socket, answer } = await dial(port);
@@ -113,7 +113,7 @@ const whoAnswers = async (port: number): Promise<string> => {
 };
 
 describe('node ports', () => {
-  test('follow Services and endpoints, and leave connections alone', async () => {
+  test('follow Services and endpoints, and keep existing connections', async () => {
     const first = await pod('127.99.1.10');
     const second = createServer((socket) => socket.end('127.99.1.11\n'));
     second.listen(first.port, '127.99.1.11');
@@ -135,7 +135,7 @@ describe('node ports', () => {
     kept.socket.destroy();
   });
 
-  test('a port that another program has is reported on the Service', async () => {
+  test('report a port that is in use by another program on the Service', async () => {
     const taken = createServer();
     taken.listen(31999, ADDRESS);
     await once(taken, 'listening');
@@ -145,7 +145,7 @@ describe('node ports', () => {
     await expect
       .poll(events)
       .toContain(
-        `node node-a can not listen on ${ADDRESS}:31999: the port is in use by another program; it tries again every 5 s`,
+        `node node-a cannot listen on ${ADDRESS}:31999: the port is in use by another program; retrying every 5 s`,
       );
     taken.close();
   });

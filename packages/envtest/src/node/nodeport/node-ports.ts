@@ -17,7 +17,7 @@ import { type Target, targetsOf } from './targets.ts';
 
 export interface NodePortsOptions {
   nodeName: string;
-  /** Where to listen. */
+  /** The address to listen on. */
   address: string;
   services: Informer<Service>;
   slices: Informer<EndpointSlice>;
@@ -34,7 +34,7 @@ interface Listener {
 
 const RETRY_MS = 5_000;
 
-/** The NodePorts of one node: a listener for each, whose connections go to the endpoints that the hub shows this node. */
+/** The NodePorts of one node: one listener each, which forwards to the endpoints that the hub shows to this node. */
 export class NodePorts {
   readonly #options: NodePortsOptions;
   readonly #clock: Clock;
@@ -42,7 +42,7 @@ export class NodePorts {
   /** By port. */
   readonly #listeners = new Map<number, Listener>();
   readonly #portsOf = new Map<string, Set<number>>();
-  /** No longer listening, but not all of their connections have ended. */
+  /** Forwarders that no longer listen, but still have open connections. */
   readonly #retired = new Set<Forwarder>();
 
   constructor(options: NodePortsOptions) {
@@ -59,7 +59,7 @@ export class NodePorts {
       .watch(options.slices, servicesOf);
   }
 
-  /** Works until the signal is aborted; then ends every connection. */
+  /** Runs until the signal is aborted, and then ends every connection. */
   async run(signal: AbortSignal): Promise<void> {
     await this.#controller.run(signal);
     for (const { forwarder } of this.#listeners.values()) forwarder.close();
@@ -90,7 +90,7 @@ export class NodePorts {
     if (this.#portsOf.get(key)?.size === 0) this.#portsOf.delete(key);
   }
 
-  /** False: the port is taken, by another program or by a Service that is about to let go of it. */
+  /** False when the port is in use, by another program or by a Service that is about to release it. */
   async #serve(key: string, service: Service, { nodePort, endpoints, affinityMs }: Target): Promise<boolean> {
     const existing = this.#listeners.get(nodePort);
     if (existing !== undefined && existing.service !== key) return false;
@@ -98,7 +98,7 @@ export class NodePorts {
     balancer.update(endpoints, affinityMs);
     if (existing !== undefined) return true;
     const forwarder = new Forwarder(balancer, (err) =>
-      this.#options.log.warn({ err, nodePort }, 'a NodePort has a problem'),
+      this.#options.log.warn({ err, nodePort }, 'error on the listener of a NodePort'),
     );
     try {
       await forwarder.listen(nodePort, this.#options.address);
@@ -114,7 +114,7 @@ export class NodePorts {
   #report(service: Service, port: number, error: NodeJS.ErrnoException): void {
     const { nodeName, address, recorder, log } = this.#options;
     const why = error.code === 'EADDRINUSE' ? 'the port is in use by another program' : error.message;
-    const message = `node ${nodeName} can not listen on ${address}:${port}: ${why}; it tries again every ${RETRY_MS / 1000} s`;
+    const message = `node ${nodeName} cannot listen on ${address}:${port}: ${why}; retrying every ${RETRY_MS / 1000} s`;
     recorder.warning(service, 'NodePortNotListening', message);
     log.warn({ service: keyOf(service), port, code: error.code }, message);
   }

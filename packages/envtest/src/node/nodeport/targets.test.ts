@@ -33,7 +33,7 @@ const addressesOf = (given: Service, ...slices: EndpointSlice[]): string[] =>
   targetsOf(given, slices, 'a').flatMap(({ endpoints }) => endpoints.map(({ address }) => address));
 
 describe('the targets of a Service', () => {
-  test('are its ready endpoints, of all slices', () => {
+  test('are its ready endpoints in all slices', () => {
     expect(targetsOf(service({}), [slice([ready, notReady, leaving]), slice([elsewhere])], 'a')).toEqual([
       {
         nodePort: 30080,
@@ -46,17 +46,17 @@ describe('the targets of a Service', () => {
     ]);
   });
 
-  test('are those that still serve while no other is ready', () => {
+  test('are terminating endpoints that still serve while none is ready', () => {
     expect(addressesOf(service({}), slice([notReady, leaving]))).toEqual(['127.64.1.4']);
   });
 
-  test('stay on the node when the Service asks for it', () => {
+  test('stay on the node with externalTrafficPolicy Local', () => {
     const local = service({ externalTrafficPolicy: 'Local' });
     expect(addressesOf(local, slice([ready, elsewhere]))).toEqual(['127.64.1.2']);
     expect(addressesOf(local, slice([elsewhere]))).toEqual([]);
   });
 
-  test('a port is found by its name', () => {
+  test('resolve a port by its name', () => {
     const ports = [
       { name: 'web', port: 80, nodePort: 30080 },
       { name: 'admin', port: 81, nodePort: 30081 },
@@ -76,14 +76,14 @@ describe('the targets of a Service', () => {
     ]);
   });
 
-  test('clients stay for three hours, or for as long as the Service says', () => {
+  test('keep a client for three hours, or for as long as the Service specifies', () => {
     const sticky = service({ sessionAffinity: 'ClientIP' });
     expect(targetsOf(sticky, [], 'a')[0]?.affinityMs).toBe(10_800_000);
     const brief = { sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 5 } } };
     expect(targetsOf(service(brief), [], 'a')[0]?.affinityMs).toBe(5_000);
   });
 
-  test('only Services with a node port have any', () => {
+  test('exist only for Services with a node port', () => {
     expect(targetsOf(service({ type: 'ClusterIP' }), [], 'a')).toEqual([]);
     expect(targetsOf(service({ type: 'LoadBalancer', ports: [{ port: 80 }] }), [], 'a')).toEqual([]);
     expect(targetsOf(service({ type: 'LoadBalancer' }), [], 'a')).toHaveLength(1);

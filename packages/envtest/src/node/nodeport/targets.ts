@@ -6,17 +6,17 @@ export interface Endpoint {
   port: number;
 }
 
-/** One listener that a node should have, and where its connections may go. */
+/** One listener of a node, and the endpoints of its connections. */
 export interface Target {
   nodePort: number;
   endpoints: Endpoint[];
-  /** How long a client stays with its endpoint; undefined when it need not. */
+  /** How long a client stays with its endpoint; undefined without session affinity. */
   affinityMs: number | undefined;
 }
 
 const DEFAULT_AFFINITY_SECONDS = 10_800;
 
-/** What a Service asks of one node, given all its EndpointSlices. */
+/** The listeners that a Service needs on one node, from all its EndpointSlices. */
 export function targetsOf(service: Service, slices: readonly EndpointSlice[], nodeName: string): Target[] {
   const {
     type,
@@ -38,7 +38,7 @@ export function targetsOf(service: Service, slices: readonly EndpointSlice[], no
 
 const isTcp = ({ protocol }: { protocol?: string }): boolean => protocol === undefined || protocol === 'TCP';
 
-/** The ready ones; while there is none, those that still serve although they are going away. */
+/** The ready endpoints; while there are none, those that are terminating but still serving (KEP-1669). */
 function endpointsOf(
   { name = '' }: core.ServicePort,
   slices: readonly EndpointSlice[],
@@ -52,7 +52,7 @@ function endpointsOf(
     for (const { addresses, conditions, nodeName } of slice.endpoints ?? []) {
       const [address] = addresses;
       if (address === undefined || (onlyNode !== undefined && nodeName !== onlyNode)) continue;
-      // Unknown counts as ready.
+      // An unknown condition counts as ready.
       if (conditions?.ready !== false) ready.set(address, { address, port });
       else if (conditions.serving === true && conditions.terminating === true) {
         terminating.set(address, { address, port });

@@ -1,6 +1,6 @@
 import type { Clock } from '@tidegate/kube';
 
-/** Wakes somebody once, at the earliest of the times that were asked for. */
+/** Calls back once, at the earliest of the requested times. */
 export class Alarm {
   readonly #clock: Clock;
   readonly #wake: () => void;

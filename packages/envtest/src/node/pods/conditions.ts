@@ -8,34 +8,34 @@ export interface Facts {
   phase: string;
   initialized: boolean;
   statuses: core.ContainerStatus[];
-  /** Init containers that go on beside the others: the pod is ready only when they are, too. */
+  /** Init containers that keep running (sidecars). The pod is ready only when they are ready too. */
   sidecars: core.ContainerStatus[];
   hasAddress: boolean;
-  /** Init containers that are not done. */
+  /** Init containers that have not completed. */
   incomplete: string[];
   now: number;
 }
 
-interface Verdict {
+interface ConditionState {
   status: 'True' | 'False';
   reason?: string;
   message?: string;
 }
 
-/** The conditions that a kubelet keeps. Those of others, such as readiness gates, are not among them. */
+/** The conditions that the kubelet owns. Conditions of others, for example readiness gates, are not included. */
 export function podConditions(pod: Pod, facts: Facts): PodCondition[] {
   const containersReady = containersReadyOf(facts);
-  const verdicts: Record<string, Verdict> = {
+  const states: Record<string, ConditionState> = {
     PodReadyToStartContainers: { status: facts.hasAddress ? 'True' : 'False' },
     Initialized: initializedOf(facts),
     Ready: readyOf(pod, containersReady),
     ContainersReady: containersReady,
     PodScheduled: { status: 'True' },
   };
-  return Object.entries(verdicts).map(([type, verdict]) => withTimes(pod, type, verdict, facts.now));
+  return Object.entries(states).map(([type, state]) => withTimes(pod, type, state, facts.now));
 }
 
-function initializedOf({ phase, initialized, incomplete }: Facts): Verdict {
+function initializedOf({ phase, initialized, incomplete }: Facts): ConditionState {
   if (phase === 'Succeeded') return { status: 'True', reason: 'PodCompleted' };
   if (initialized) return { status: 'True' };
   return {
@@ -45,7 +45,7 @@ function initializedOf({ phase, initialized, incomplete }: Facts): Verdict {
   };
 }
 
-function containersReadyOf({ phase, statuses, sidecars }: Facts): Verdict {
+function containersReadyOf({ phase, statuses, sidecars }: Facts): ConditionState {
   if (phase === 'Succeeded') return { status: 'False', reason: 'PodCompleted' };
   if (phase === 'Failed') return { status: 'False', reason: 'PodFailed' };
   const unready = [...sidecars, ...statuses].filter(({ ready }) => !ready).map(({ name }) => name);
@@ -57,7 +57,7 @@ function containersReadyOf({ phase, statuses, sidecars }: Facts): Verdict {
   };
 }
 
-function readyOf(pod: Pod, containersReady: Verdict): Verdict {
+function readyOf(pod: Pod, containersReady: ConditionState): ConditionState {
   if (containersReady.status !== 'True') return containersReady;
   const problems: string[] = [];
   for (const { conditionType } of pod.spec?.readinessGates ?? []) {
@@ -72,8 +72,8 @@ function readyOf(pod: Pod, containersReady: Verdict): Verdict {
   return { status: 'False', reason: 'ReadinessGatesNotReady', message: problems.join(', ') };
 }
 
-function withTimes(pod: Pod, type: string, verdict: Verdict, now: number): PodCondition {
+function withTimes(pod: Pod, type: string, state: ConditionState, now: number): PodCondition {
   const before = pod.status?.conditions?.find((condition) => condition.type === type);
-  const since = before?.status === verdict.status ? before.lastTransitionTime : undefined;
-  return { type, ...verdict, lastTransitionTime: since ?? timestamp(now) };
+  const since = before?.status === state.status ? before.lastTransitionTime : undefined;
+  return { type, ...state, lastTransitionTime: since ?? timestamp(now) };
 }

@@ -16,7 +16,7 @@ export interface Circumstances {
   isStarted: IsStarted;
   isReady(name: string): boolean;
   isInit: boolean;
-  /** Nothing is started any more. */
+  /** No container will be started any more. */
   ending: boolean;
   phase: string;
   now: number;
@@ -43,7 +43,7 @@ export function containerStatus(
   };
 }
 
-/** A plain init container is ready when it has done its work; all others while they run and their probe says so. */
+/** An init container is ready when it has completed; all others while they run and their probes succeed. */
 function isReady(container: core.Container, { state }: ContainerRecord, at: Circumstances): boolean {
   if (at.isInit && !isSidecar(container)) {
     return state.type === 'terminated' && state.terminated.exitCode === 0;
@@ -86,7 +86,7 @@ function statesOf(
 const lastOf = (terminated: Terminated | undefined): core.ContainerState =>
   terminated === undefined ? {} : { terminated };
 
-/** How long a failed pull is shown as such, before it is shown as waiting for the next try. */
+/** How long ErrImagePull is shown before it becomes ImagePullBackOff. */
 export const PULL_ERROR_SHOWN_MS = 2_000;
 
 function waitingFor(
@@ -106,11 +106,11 @@ function waitingFor(
   return { reason: failure.reason, message: failure.message };
 }
 
-/** `name_namespace(uid)`, as kubelets write it. */
+/** `name_namespace(uid)`, the form that the kubelet uses. */
 export const podText = ({ metadata }: Pod): string =>
   `${metadata.name}_${metadata.namespace}(${metadata.uid})`;
 
-/** 90,000 ms is `1m30s`, as Go prints it. */
+/** Formats a duration like Go: 90,000 ms is `1m30s`. */
 export function goDuration(ms: number): string {
   const seconds = Math.round(ms / 1000);
   return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;

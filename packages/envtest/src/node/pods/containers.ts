@@ -7,14 +7,14 @@ import { RunningContainer } from './running.ts';
 import type { Process } from './runtime.ts';
 
 export interface ContainersOptions {
-  /** Whether there is something to probe. */
+  /** Whether containers can be probed. */
   probes: boolean;
   clock: Clock;
   log: Logger;
-  /** Something has changed: an end, a verdict of a probe. */
+  /** Called when a container has ended or a probe has changed its result. */
   onChange(): void;
   warn(reason: string, message: string): void;
-  tell(reason: string, message: string): void;
+  notify(reason: string, message: string): void;
 }
 
 interface Subject {
@@ -25,10 +25,10 @@ interface Subject {
   listensOn?: number | undefined;
 }
 
-/** What was deleted by force, or ends after the grace of others is used up, gets a moment to end by itself. */
-const LEAST_GRACE_MS = 1_000;
+/** A minimum grace period, also for pods deleted with grace period 0 and for sidecars that are stopped last. */
+const MIN_GRACE_MS = 1_000;
 
-/** The containers of one pod that run now. */
+/** The running containers of one pod. */
 export class RunningContainers {
   readonly #options: ContainersOptions;
   readonly #running = new Map<string, { container: Container; running: RunningContainer }>();
@@ -58,13 +58,13 @@ export class RunningContainers {
     process.exited.then(
       (exit) => this.lost(name, exit),
       (error: unknown) => {
-        this.#options.log.error({ err: error, container: name }, 'how the container ended can not be told');
+        this.#options.log.error({ err: error, container: name }, 'cannot determine how the container ended');
         this.lost(name, {});
       },
     );
   }
 
-  /** The container has ended. */
+  /** Called when the container has ended. */
   lost(name: string, exit: Exit): void {
     this.#running.get(name)?.running.close();
     this.#running.delete(name);
@@ -72,12 +72,12 @@ export class RunningContainers {
     this.#options.onChange();
   }
 
-  /** What has ended since this was last asked. */
+  /** Returns the containers that have ended since the last call. */
   takeExits(): { name: string; exit: Exit }[] {
     return this.#exits.splice(0);
   }
 
-  /** Ends whatever failed its probe or was given another image: once it has ended, it is started again. */
+  /** Stops containers that failed a probe or whose image has changed. They are started again after they have ended. */
   stopUnfit(pod: Pod, record: PodRecord, graceMs: number): void {
     this.#stoppedSince = undefined;
     const images = new Map(
@@ -88,22 +88,22 @@ export class RunningContainers {
       const probe = running.failedProbe;
       if (running.stopping || (probe === undefined && !changed)) continue;
       const why = probe === undefined ? 'definition changed' : `failed ${probe} probe`;
-      this.#options.tell('Killing', `Container ${name} ${why}, will be restarted`);
+      this.#options.notify('Killing', `Container ${name} ${why}, will be restarted`);
       const own = probe === undefined ? undefined : ownGrace(container, probe);
       running.stop(own === undefined ? graceMs : own * 1000);
     }
   }
 
-  /** Sidecars end after those they serve. Returns whether nothing runs any more. */
+  /** Stops all containers, sidecars last. Returns whether none is running any more. */
   stopAll(graceMs: number): boolean {
-    const { clock, tell } = this.#options;
+    const { clock, notify } = this.#options;
     this.#stoppedSince ??= clock.monotonic();
     const left = graceMs - (clock.monotonic() - this.#stoppedSince);
     const all = [...this.#running.values()];
     const served = all.filter(({ container }) => !isSidecar(container));
     for (const { container, running } of served.length > 0 ? served : all) {
-      if (!running.stopping) tell('Killing', `Stopping container ${container.name}`);
-      running.stop(Math.max(LEAST_GRACE_MS, left));
+      if (!running.stopping) notify('Killing', `Stopping container ${container.name}`);
+      running.stop(Math.max(MIN_GRACE_MS, left));
     }
     return all.length === 0;
   }

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Lanes } from './lanes.ts';
 
-test('a few go at once, the others in the order in which they came, whether it works or not', async () => {
+test('runs a limited number at once and the others in order, also after a failure', async () => {
   const lanes = new Lanes(2);
   const order: number[] = [];
   let going = 0;

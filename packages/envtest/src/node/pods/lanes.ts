@@ -1,4 +1,4 @@
-/** Lets a few go at once, in the order in which they came: signs of life must not wait behind a thousand pods. */
+/** Limits concurrency; waiting calls proceed in order. Heartbeats must not wait behind a thousand pod updates. */
 export class Lanes {
   #free: number;
   readonly #waiting: (() => void)[] = [];

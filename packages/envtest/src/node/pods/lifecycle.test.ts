@@ -29,33 +29,33 @@ const cases: Case[] = [
   { what: 'main after init', shape: { init: ['i'] }, known: { i: ended(0) }, start: ['main'] },
   { what: 'a failed init container again', shape: { init: ['i'] }, known: { i: ended(1) }, start: ['i'] },
   {
-    what: 'nothing after an init container that failed for good',
+    what: 'nothing after an init container that failed and is not restarted',
     shape: { init: ['i'], restartPolicy: 'Never' },
     known: { i: ended(1) },
     start: [],
   },
-  { what: 'what ended once, at once', shape: {}, known: { main: ended(1) }, start: ['main'] },
+  { what: 'a container that ended once, immediately', shape: {}, known: { main: ended(1) }, start: ['main'] },
   {
-    what: 'what ended twice, after a while',
+    what: 'a container that ended twice, after a delay',
     shape: {},
     known: { main: ended(1, 2) },
     start: [],
     wakeInMs: 10_000,
   },
   {
-    what: 'nothing that ended well under OnFailure',
+    what: 'nothing that succeeded, with OnFailure',
     shape: { restartPolicy: 'OnFailure' },
     known: { main: ended(0) },
     start: [],
   },
   {
-    what: 'what failed under OnFailure',
+    what: 'a container that failed, with OnFailure',
     shape: { restartPolicy: 'OnFailure' },
     known: { main: ended(3) },
     start: ['main'],
   },
   {
-    what: 'nothing under Never',
+    what: 'nothing, with Never',
     shape: { restartPolicy: 'Never' },
     known: { main: ended(3) },
     start: [],
@@ -67,21 +67,21 @@ const cases: Case[] = [
     started: false,
     start: [],
   },
-  { what: 'main beside a sidecar', shape: { init: [sidecar] }, known: { side: running }, start: ['main'] },
+  { what: 'main next to a sidecar', shape: { init: [sidecar] }, known: { side: running }, start: ['main'] },
   {
-    what: 'a sidecar that ended, whatever the policy',
+    what: 'a sidecar that ended, with any policy',
     shape: { init: [sidecar], restartPolicy: 'Never' },
     known: { side: ended(0), main: running },
     start: ['side'],
   },
   {
-    what: 'what the agent itself ended, without waiting',
+    what: 'a container that the agent stopped, without a delay',
     shape: {},
     known: { main: { ...ended(1, 5), interrupted: true } },
     start: ['main'],
   },
   {
-    what: 'nothing before a failed start is due',
+    what: 'nothing before the next attempt is due',
     shape: {},
     known: {
       main: {
@@ -103,7 +103,7 @@ test.each(cases)('starts $what', ({ shape, known, started = true, start, wakeInM
   expect(steps.wakeAt).toBe(wakeInMs === undefined ? undefined : NOW + wakeInMs);
 });
 
-describe('whatever is known of the containers', () => {
+describe('for any state of the containers', () => {
   const state = fc.constantFrom(waiting, running, ended(0), ended(1), ended(1, 4));
   const pods = fc.record({
     init: fc.array(state, { maxLength: 3 }),
@@ -111,7 +111,7 @@ describe('whatever is known of the containers', () => {
     restartPolicy: fc.constantFrom('Always', 'OnFailure', 'Never'),
   });
 
-  test('nothing that runs is started, nothing twice, and main never before init is done', () => {
+  test('starts nothing that runs, nothing twice, and main never before init is done', () => {
     fc.assert(
       fc.property(pods, ({ init, main, restartPolicy }) => {
         const names = { init: init.map((_, i) => `i${i}`), main: main.map((_, i) => `m${i}`) };

@@ -1,4 +1,4 @@
-/** Which containers of a pod should be started now. Pure: from the spec and what is known of its containers. */
+/** Which containers of a pod should be started now. Pure: computed from the spec and the record of the containers. */
 import type * as core from 'kubernetes-types/core/v1.d.ts';
 import type { Container } from '../contracts.ts';
 import { type ContainerRecord, type PodRecord, restartAt } from './record.ts';
@@ -7,11 +7,11 @@ type PodSpec = core.PodSpec;
 
 export interface NextSteps {
   start: Container[];
-  /** When there may be more to do, if nothing happens before. */
+  /** When to look again if nothing happens before. */
   wakeAt?: number;
 }
 
-/** Whether the container's startup probe has passed, or it has none. */
+/** Whether the container has passed its startup probe, or has none. */
 export type IsStarted = (name: string) => boolean;
 
 export const isSidecar = (container: Container): boolean => container.restartPolicy === 'Always';
@@ -33,7 +33,7 @@ export function nextSteps(spec: PodSpec, record: PodRecord, isStarted: IsStarted
   return wakeAt === undefined ? { start } : { start, wakeAt };
 }
 
-/** Sidecars that have had their turn live as long as the pod. */
+/** Sidecars whose turn has passed and that are not running: they run as long as the pod. */
 function dueSidecars(spec: PodSpec, record: PodRecord, isStarted: IsStarted): Container[] {
   const turn = currentInit(spec, record, isStarted);
   const init = spec.initContainers ?? [];
@@ -47,9 +47,9 @@ function dueInTurn(spec: PodSpec, record: PodRecord, isStarted: IsStarted): Cont
   return candidates.filter((container) => !isRunning(record, container) && mayStart(spec, record, container));
 }
 
-/** The init container whose turn it is; undefined when all have done their part. */
+/** The init container whose turn it is; undefined when all are done. */
 export function currentInit(spec: PodSpec, record: PodRecord, isStarted: IsStarted): Container | undefined {
-  // Once the main containers have run, the pod was initialized, whatever became of its sidecars.
+  // Once a main container has run, the pod was initialized, whatever happens to its sidecars later.
   if (spec.containers.some(({ name }) => hasRun(record.containers[name]))) return undefined;
   return spec.initContainers?.find((container) => !isInitDone(record, container, isStarted));
 }
@@ -71,7 +71,7 @@ function mayStart(spec: PodSpec, record: PodRecord, container: Container): boole
   return state?.type !== 'terminated' || restarts(spec, container, state.terminated.exitCode);
 }
 
-/** Whether a container that ended so is started again. An init container that succeeded is done under any policy. */
+/** Whether a container that ended with this code is restarted. An init container that succeeded never is. */
 export function restarts(spec: PodSpec, container: Container, exitCode: number): boolean {
   if (isSidecar(container)) return true;
   const isInit = spec.initContainers?.some(({ name }) => name === container.name) ?? false;
@@ -91,7 +91,7 @@ function startableAt(container: ContainerRecord | undefined): number {
   return restartAt(container);
 }
 
-/** An init container that failed for good ends the pod. */
+/** An init container that failed and is not restarted ends the pod. */
 export function initFailed(spec: PodSpec, record: PodRecord): boolean {
   return (spec.initContainers ?? []).some((container) => {
     const state = record.containers[container.name]?.state;

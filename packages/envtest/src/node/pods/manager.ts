@@ -4,14 +4,14 @@ import type { PodRecord } from './record.ts';
 import { PodWorker, type WorkerContext } from './worker.ts';
 
 /**
- * All pods of one node, a worker for each. They are told apart by uid: a new pod of the same name may come while the
- * old one still ends.
+ * All pods of one node, with a worker for each. They are distinguished by uid, because a new pod of the same name
+ * may arrive while the old one is still terminating.
  */
 export class PodManager implements NodePods {
   readonly #context: WorkerContext;
   readonly #log: Logger;
   readonly #workers = new Map<string, PodWorker>();
-  /** What earlier agents left, until its pod is seen. */
+  /** Records of earlier agents, until their pods are seen. */
   readonly #records: Map<string, PodRecord>;
   #closing = false;
 
@@ -25,7 +25,7 @@ export class PodManager implements NodePods {
     return new PodManager(context, await context.runtime.load());
   }
 
-  /** The pod is on this node, and so it is wanted. */
+  /** Called for every pod that is bound to this node. */
   put(pod: Pod): void {
     const uid = pod.metadata.uid!;
     const worker = this.#workers.get(uid);
@@ -33,15 +33,18 @@ export class PodManager implements NodePods {
     else this.#engage({ uid, pod });
   }
 
-  /** The pod is not in the API any more. */
+  /** Called when the pod no longer exists in the API. */
   remove(pod: Pod): void {
     this.#workers.get(pod.metadata.uid!)?.gone(pod);
   }
 
-  /** All pods have been seen: whatever else there is belongs to nobody. */
+  /** Called when all pods of the API are known: records without a pod belong to pods that were deleted. */
   endOrphans(): void {
     for (const [uid, { namespace, name }] of this.#records) {
-      this.#log.info({ pod: `${namespace}/${name}`, uid }, 'the pod was deleted meanwhile');
+      this.#log.info(
+        { pod: `${namespace}/${name}`, uid },
+        'the pod was deleted while no agent was running; stopping its containers',
+      );
       this.#engage({ uid });
     }
   }
@@ -51,13 +54,13 @@ export class PodManager implements NodePods {
   }
 
   find(namespace: string, name: string): { pod: Pod; place: PodPlace } | undefined {
-    // The newest of those that share the name: it was put last.
+    // If several pods share the name, the newest was added last.
     const pod = this.list().findLast((candidate) => keyOf(candidate) === `${namespace}/${name}`);
     if (pod === undefined) return undefined;
     return { pod, place: this.#context.runtime.place(pod.metadata.uid!) };
   }
 
-  /** Ends all containers. Their pods stay in the API. */
+  /** Stops all containers. Their pods stay in the API. */
   async close(graceMs: number): Promise<void> {
     this.#closing = true;
     await Promise.all([...this.#workers.values()].map((worker) => worker.interrupt(graceMs)));

@@ -1,8 +1,8 @@
-/** Which part of a pod's status has to be written. Pure. */
+/** Which part of a pod's status has to be written. Pure functions. */
 import type { Pod } from '@tidegate/kube';
 import type { PodStatus } from './status.ts';
 
-/** The strategic merge patch that brings the pod's status to `wanted`; undefined when it is there already. */
+/** The strategic merge patch that changes the pod's status to `wanted`; undefined when nothing differs. */
 export function statusPatch(pod: Pod, wanted: PodStatus): Record<string, unknown> | undefined {
   const { conditions = [], ...fields } = wanted;
   const status: Record<string, unknown> = {};
@@ -11,7 +11,7 @@ export function statusPatch(pod: Pod, wanted: PodStatus): Record<string, unknown
     if (!covers(current[name], value)) status[name] = value;
   }
   const stale = conditions
-    // Absent fields are written as null: merged into the condition of before, they would stay otherwise.
+    // Absent fields are written as null; otherwise they would keep their old values in the merge.
     .map((condition) => ({ reason: null, message: null, ...condition }))
     .filter((condition) => {
       const before = pod.status?.conditions?.find(({ type }) => type === condition.type);
@@ -19,11 +19,11 @@ export function statusPatch(pod: Pod, wanted: PodStatus): Record<string, unknown
     });
   if (stale.length > 0) status.conditions = stale;
   if (Object.keys(status).length === 0) return undefined;
-  // A pod of the same name made since is another one: the server then refuses.
+  // With the uid, the API server rejects the patch if the pod was replaced by another of the same name.
   return { metadata: { uid: pod.metadata.uid }, status };
 }
 
-/** Whether everything in `wanted` is in `current`. What servers add by themselves is left alone. */
+/** Whether `current` contains everything in `wanted`. Fields that the API server has added are ignored. */
 export function covers(current: unknown, wanted: unknown): boolean {
   if (wanted === undefined || wanted === null) return current === undefined || current === null;
   if (Array.isArray(wanted)) {

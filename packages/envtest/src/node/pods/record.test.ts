@@ -38,19 +38,19 @@ describe('ends', () => {
   });
 });
 
-describe('waits between restarts', () => {
-  test('not at all, then twice as long each time, up to five minutes', () => {
+describe('the delay before a restart', () => {
+  test('is 0 at first, then doubles up to five minutes', () => {
     const delays = [1, 2, 3, 4, 5, 6, 7, 8, 100].map((crashes) => crashDelay(crashes) / 1000);
     expect(delays).toEqual([0, 10, 20, 40, 80, 160, 300, 300, 300]);
   });
 
-  test('from anew after ten minutes of running', () => {
+  test('is reset after ten minutes of running', () => {
     const crashing = { ...running, crashes: 6 };
     expect(exited(crashing, { code: 1 }, NOW + 599_000).crashes).toBe(7);
     expect(exited(crashing, { code: 1 }, NOW + 600_000).crashes).toBe(1);
   });
 
-  test('and not after an end that the agent brought about', () => {
+  test('is 0 after the agent stopped the container', () => {
     const ended = exited({ ...running, crashes: 6 }, { signal: 15 }, NOW + 1, true);
     expect(ended.crashes).toBe(6);
     expect(restartAt(ended)).toBe(0);
@@ -58,7 +58,7 @@ describe('waits between restarts', () => {
   });
 });
 
-test('the first start is number 0, and every further one counts, with the end before kept', () => {
+test('counts restarts from 0 and keeps the previous end', () => {
   const first = started(newContainer('any'), launch, NOW);
   expect(first).toMatchObject({ restartCount: 0, state: { type: 'running' } });
   expect(first.last).toBeUndefined();
@@ -66,7 +66,7 @@ test('the first start is number 0, and every further one counts, with the end be
   expect(second).toMatchObject({ restartCount: 1, last: { exitCode: 1 } });
 });
 
-test('a start that fails is tried again, later each time, and keeps the end before', () => {
+test('retries a failed start with increasing delays and keeps the previous end', () => {
   const ended = exited(running, { code: 1 }, NOW);
   const failure = { reason: 'ErrImagePull', message: 'not here' };
   const once = startFailed(ended, failure, NOW);

@@ -1,18 +1,18 @@
-/** What a node remembers of its pods: kept on disk, so that an agent knows what the one before it started. */
+/** What a node remembers of its pods. It is stored on disk, so that an agent knows what its predecessor started. */
 
 import type { Pod } from '@tidegate/kube';
 import type * as core from 'kubernetes-types/core/v1.d.ts';
 
 export type Terminated = core.ContainerStateTerminated;
 
-/** Which process it is. Numbers are given again; together with the time of its start one is unique. */
+/** Identifies a process. Pids are reused, but a pid together with its start time is unique until the next boot. */
 export interface ProcessHandle {
   pid: number;
   /** Field 22 of `/proc/<pid>/stat`: clock ticks since the machine started. */
   startTicks: string;
 }
 
-/** Why a container could not be started, and when that is tried again. */
+/** Why a container could not be started, and when the next attempt is due. */
 export interface StartFailure {
   reason: string;
   message: string;
@@ -29,16 +29,16 @@ export type ContainerState =
 export interface ContainerRecord {
   restartCount: number;
   state: ContainerState;
-  /** The image that runs or ran, and what it stands for. */
+  /** The image of the latest attempt. */
   image: string;
   imageID: string;
-  /** Of the newest attempt; empty before the first. */
+  /** The id of the latest attempt; empty before the first. */
   containerID: string;
-  /** How the attempt before this one ended. */
+  /** How the previous attempt ended. */
   last?: Terminated;
-  /** Ends in a row, each after a short life. */
+  /** The number of ends in a row, each after a short run. */
   crashes: number;
-  /** Ended because the agent did: not the container's fault, so it does not wait to be started again. */
+  /** The agent stopped the container when it stopped itself, so the restart is not delayed. */
   interrupted?: boolean;
 }
 
@@ -48,18 +48,18 @@ export interface PodRecord {
   name: string;
   startTime: string;
   graceSeconds: number;
-  /** Known once address and volumes are there: from then on containers can be started. */
+  /** Set when address and volumes are ready; containers can be started from then on. */
   podIP?: string;
   containers: Record<string, ContainerRecord>;
 }
 
-/** How a process ended; both are absent when nobody was there to see it. */
+/** How a process ended. Both code and signal are absent when no agent observed it. */
 export interface Exit {
   code?: number;
   signal?: number;
-  /** What the container left in its termination message file. */
+  /** The content of the termination message file. */
   message?: string;
-  /** What the user can do about it, if the node knows. */
+  /** What the user can do about the failure, if it is known. */
   advice?: string;
 }
 
@@ -83,7 +83,7 @@ export const newContainer = (image: string): ContainerRecord => ({
   crashes: 0,
 });
 
-/** Times as the API writes them. */
+/** The format of times in the API. */
 export const timestamp = (now: number): string => new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
 
 export interface Launch {
@@ -105,7 +105,7 @@ export function started(record: ContainerRecord, launch: Launch, now: number): C
   };
 }
 
-/** The number of the attempt that would be started now. */
+/** The restart count of the next attempt. */
 export const nextRestartCount = (record: ContainerRecord): number =>
   record.containerID === '' ? 0 : record.restartCount + 1;
 
@@ -125,10 +125,10 @@ export function startFailed(
 const CONFIG_RETRY_MS = 5_000;
 const BACKOFF_BASE_MS = 10_000;
 const BACKOFF_MAX_MS = 300_000;
-/** Whoever has lived this long starts anew with a clean slate. */
+/** A container that has run for this long starts again without backoff. */
 const STABLE_MS = 600_000;
 
-/** Of references that lead nowhere the user may mend one at any time; the rest waits longer each time. */
+/** A user may fix a broken reference at any time, so it is retried at a constant rate. Other failures back off. */
 function retryDelay(reason: string, attempts: number): number {
   if (reason === 'CreateContainerConfigError') return CONFIG_RETRY_MS;
   return doubled(attempts - 1);
@@ -136,10 +136,10 @@ function retryDelay(reason: string, attempts: number): number {
 
 const doubled = (times: number): number => Math.min(BACKOFF_MAX_MS, BACKOFF_BASE_MS * 2 ** times);
 
-/** How long the container waits after its newest end: not at all after the first one. */
+/** The delay before a restart; there is none after the first end. */
 export const crashDelay = (crashes: number): number => (crashes <= 1 ? 0 : doubled(crashes - 2));
 
-/** When a container that ended may be started again. */
+/** When a terminated container may be started again, in milliseconds since the epoch. */
 export function restartAt(record: ContainerRecord): number {
   if (record.state.type !== 'terminated' || record.interrupted === true) return 0;
   return Date.parse(record.state.terminated.finishedAt ?? '') + crashDelay(record.crashes);
@@ -169,14 +169,14 @@ export function exited(
   };
 }
 
-/** A shell's convention, which container runtimes follow: 128 + the signal's number. */
+/** 128 plus the signal number: the convention of shells, which container runtimes follow. */
 function outcomeOf({ code, signal, message }: Exit): Pick<Terminated, 'exitCode' | 'reason' | 'message'> {
   const text = message === undefined || message === '' ? {} : { message };
   if (code === undefined && signal === undefined) {
     return {
       exitCode: 137,
       reason: 'ContainerStatusUnknown',
-      message: 'The container ended while no agent was there to see how',
+      message: 'The container ended while no agent was running, so its exit code is unknown',
     };
   }
   const exitCode = code ?? 128 + (signal ?? 0);

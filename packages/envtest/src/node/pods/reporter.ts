@@ -21,13 +21,13 @@ const RETRY = { baseMs: 500, maxMs: 10_000 };
 interface Report {
   pod: Pod;
   status: PodStatus;
-  /** The pod's containers have ended: once that is written, the object may go. */
+  /** The pod's containers have ended, so the object is deleted after the status is written. */
   remove: boolean;
 }
 
 /**
- * Tells the API server about one pod: the newest report counts, and it is tried until it has arrived. Apart from the
- * worker, so that a pod is looked after while the server is out of reach.
+ * Writes the status of one pod: only the latest report counts, and it is retried until it succeeds. Separate from
+ * the worker, so that the pod is managed while the API server is unreachable.
  */
 export class PodReporter {
   readonly #client: KubeClient;
@@ -47,7 +47,7 @@ export class PodReporter {
     this.#log = options.log;
   }
 
-  /** The pod, or what the server answered to the newest report if that is newer. */
+  /** The pod, or the response to the latest write if that is newer. */
   newest(pod: Pod): Pod {
     const written = this.#written;
     if (written === undefined) return pod;
@@ -84,10 +84,10 @@ export class PodReporter {
       } catch (error) {
         if (this.#stop.signal.aborted) return;
         if (isFinal(error)) {
-          this.#log.warn({ err: error }, 'the status of the pod is not written');
+          this.#log.warn({ err: error }, 'the pod status was rejected and is not retried');
           continue;
         }
-        this.#log.warn({ err: error }, 'the status of the pod could not be written yet');
+        this.#log.warn({ err: error }, 'cannot write the pod status; will retry');
         this.#pending ??= report;
         const waitMs = backoffDelay(failures++, RETRY, Math.random);
         if (!(await this.#waited(waitMs))) return;
@@ -100,7 +100,7 @@ export class PodReporter {
       await sleep(this.#clock, ms, this.#stop.signal);
       return true;
     } catch {
-      return false; // Closed meanwhile.
+      return false; // Closed in the meantime.
     }
   }
 
@@ -122,6 +122,6 @@ export class PodReporter {
   }
 }
 
-/** Gone, another pod by now, or not to the server's liking: the same words will not do better later. */
+/** The pod is gone or replaced, or the status is invalid: the same write would fail again. */
 const isFinal = (error: unknown): boolean =>
   isNotFound(error) || isConflict(error) || isInvalid(error) || isBadRequest(error);

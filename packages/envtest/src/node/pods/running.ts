@@ -8,13 +8,13 @@ export interface RunningOptions {
   container: Container;
   podIP: string;
   process: Process;
-  /** Undefined where there is nothing to probe. */
+  /** Undefined when the runtime cannot be probed. */
   probes: ContainerProbes | undefined;
   clock: Clock;
   onPreStopFailed(message: string): void;
 }
 
-/** A container from its start to its end, and how it is asked to end. */
+/** A container from its start to its end, and how it is stopped. */
 export class RunningContainer {
   readonly #options: RunningOptions;
   readonly #preStop = new AbortController();
@@ -49,7 +49,10 @@ export class RunningContainer {
     return this.#deadline !== undefined;
   }
 
-  /** Asks it to end, and ends it when the grace is over. May be called again: the earlier deadline counts. */
+  /**
+   * Stops the container: preStop hook, SIGTERM, and SIGKILL after the grace period. May be called again; the
+   * earliest deadline wins.
+   */
   stop(graceMs: number): void {
     const { clock, probes, process } = this.#options;
     const deadline = clock.monotonic() + graceMs;
@@ -63,22 +66,22 @@ export class RunningContainer {
     });
     if (!first) return;
     probes?.stopLiveness();
-    void this.#askToEnd(graceMs);
+    void this.#terminate(graceMs);
   }
 
-  /** It has ended. */
+  /** Called when the container has ended. */
   close(): void {
     this.#cancelKill();
     this.#preStop.abort();
     this.#options.probes?.close();
   }
 
-  async #askToEnd(graceMs: number): Promise<void> {
+  async #terminate(graceMs: number): Promise<void> {
     await this.#runPreStop(graceMs);
     if (!this.#preStop.signal.aborted) this.process.signal('SIGTERM');
   }
 
-  /** Within the grace, not before it. */
+  /** The hook runs within the grace period, not before it. */
   async #runPreStop(graceMs: number): Promise<void> {
     const { container, podIP, clock, onPreStopFailed } = this.#options;
     const hook = container.lifecycle?.preStop;
@@ -88,7 +91,7 @@ export class RunningContainer {
       const { ok, output } = await check(hook, container, podIP, graceMs);
       if (!ok) onPreStopFailed(`PreStopHook failed: ${output}`);
     } else if (hook?.exec !== undefined) {
-      onPreStopFailed('PreStopHook not run: commands are not run inside of containers here');
+      onPreStopFailed('PreStopHook was not run: exec hooks are not supported in this cluster');
     }
   }
 }

@@ -2,50 +2,50 @@ import type { Pod } from '@tidegate/kube';
 import type { Container, ContainerPlace, PodPlace } from '../contracts.ts';
 import type { ContainerRecord, Exit, PodRecord, ProcessHandle } from './record.ts';
 
-/** A container that runs. */
+/** A running container. */
 export interface Process {
   readonly handle: ProcessHandle;
   readonly exited: Promise<Exit>;
-  /** SIGTERM reaches the container's first process, SIGKILL its children too; one that has ended feels nothing. */
+  /** SIGTERM goes to the first process of the container, SIGKILL to all of them. No effect after the end. */
   signal(signal: 'SIGTERM' | 'SIGKILL'): void;
 }
 
 export interface Launched {
   process: Process;
   imageID: string;
-  /** What the image stands for, in a sentence for the user. */
+  /** What was run for the image, as the message of the Pulled event. */
   note: string;
-  /** Where it must listen before it counts as started; undefined when that is not for the node to know. */
+  /** The port on which it must listen before it counts as started; undefined when the node cannot know. */
   listensOn?: number;
 }
 
-/** What carries the containers of a node's pods. */
+/** Runs the containers of a node's pods. */
 export interface Runtime {
   /**
-   * Gives the pod its address and its volumes; again when its labels or annotations have changed. Rejects with a
-   * SetUpError or a VolumeError.
+   * Sets up the address and the volumes of the pod; called again when its labels or annotations have changed.
+   * Rejects with a SetUpError or a VolumeError.
    */
   setUp(pod: Pod): Promise<{ podIP: string }>;
   /** Rejects with a StartError. `containerID` is new for each attempt. */
   start(pod: Pod, container: Container, attempt: Attempt): Promise<Launched>;
-  /** The process of an earlier agent, if it is still that one and runs. */
+  /** Adopts the process of an earlier agent, if exactly that process is still running. */
   adopt(known: Known): Promise<Process | undefined>;
-  /** The containers have ended for good: takes back address and volumes. The logs stay. */
+  /** Releases address and volumes after the containers have ended for good. The logs are kept. */
   release(uid: string): Promise<void>;
-  /** The pod is gone: nothing of it is kept. */
+  /** Removes everything when the pod no longer exists. */
   remove(uid: string): Promise<void>;
   place(uid: string): PodPlace;
-  /** Everything that earlier agents left behind. */
+  /** The records that earlier agents left. */
   load(): Promise<PodRecord[]>;
   save(record: PodRecord): Promise<void>;
-  /** Probes need something that listens. */
+  /** Whether containers can be probed, that is, whether they really listen. */
   readonly probes: boolean;
   close(): Promise<void>;
 }
 
-/** A container that ran when its agent ended. */
+/** A container that was running when its agent stopped. */
 export interface Known {
-  /** Undefined when the pod is gone since. */
+  /** Undefined when the pod no longer exists. */
   container: Container | undefined;
   record: ContainerRecord;
   place: ContainerPlace;
@@ -58,7 +58,7 @@ export interface Attempt {
   podIP: string;
 }
 
-/** The pod can not be set up now. `reason` is that of the event; it is tried again. */
+/** The pod cannot be set up now and is tried again. `reason` is the reason of the event. */
 export class SetUpError extends Error {
   override readonly name = 'SetUpError';
   readonly reason: string;
@@ -69,7 +69,7 @@ export class SetUpError extends Error {
   }
 }
 
-/** The container can not be started now. `reason` is what it waits for. */
+/** The container cannot be started now. `reason` is its waiting reason. */
 export class StartError extends Error {
   override readonly name = 'StartError';
   readonly reason: 'ErrImagePull' | 'CreateContainerConfigError' | 'RunContainerError';

@@ -50,14 +50,14 @@ describe('phase', () => {
     expect(statusOf(podOf(shape), known, seen).phase).toBe(phase);
   });
 
-  test('that says that the pod is over stays', () => {
+  test('that is final does not change', () => {
     const pod: Pod = { ...podOf({}), status: { phase: 'Failed', reason: 'Evicted' } };
     expect(statusOf(pod, { main: running }).phase).toBe('Failed');
   });
 });
 
 describe('containers', () => {
-  test('wait with a reason, and show how the attempt before ended', () => {
+  test('wait with a reason, and show how the previous attempt ended', () => {
     const [status] = statusOf(podOf({}), { main: ended(1, 3) }).containerStatuses!;
     expect(status?.state).toEqual({
       waiting: {
@@ -68,14 +68,14 @@ describe('containers', () => {
     expect(status?.lastState?.terminated?.exitCode).toBe(1);
   });
 
-  test('are created, or wait for those that initialize', () => {
+  test('are created, or wait for init containers', () => {
     const reasons = (shape: Shape) =>
       statusOf(podOf(shape), {}).containerStatuses!.map(({ state }) => state?.waiting?.reason);
     expect(reasons({})).toEqual(['ContainerCreating']);
     expect(reasons({ init: ['i'] })).toEqual(['PodInitializing']);
   });
 
-  test('whose image is absent show the error first, then that they wait', () => {
+  test('with an absent image show the error first, then the back-off', () => {
     const failure = { reason: 'ErrImagePull', message: 'not here', attempts: 1, at: NOW, retryAt: NOW + 1e4 };
     const known = { main: { ...waiting, state: { type: 'waiting' as const, failure } } };
     const reasonAt = (now: number) =>
@@ -84,7 +84,7 @@ describe('containers', () => {
     expect(reasonAt(NOW + 5_000)?.reason).toBe('ImagePullBackOff');
   });
 
-  test('are ready when they run, have started, and their probe says so', () => {
+  test('are ready when they run, have started, and their probe succeeds', () => {
     const ready = (seen: Seen) => statusOf(podOf({}), { main: running }, seen).containerStatuses![0]!.ready;
     expect(ready({})).toBe(true);
     expect(ready({ started: false })).toBe(false);
@@ -93,7 +93,7 @@ describe('containers', () => {
 });
 
 describe('conditions', () => {
-  test('say what is missing', () => {
+  test('name the containers that are not ready', () => {
     const status = statusOf(podOf({ main: ['a', 'b'] }), { a: running, b: waiting }, {});
     expect(conditionOf(status, 'Ready')).toMatchObject({
       status: 'False',
@@ -135,14 +135,14 @@ describe('conditions', () => {
   });
 });
 
-describe('what is written', () => {
-  test('is nothing when the server has it all, with what it added', () => {
+describe('the patch of a status', () => {
+  test('is undefined when the server has everything, even with additions', () => {
     const status = statusOf(podOf({}), { main: running });
     const stored = { ...status, qosClass: 'BestEffort' } as PodStatus;
     expect(statusPatch({ ...podOf({}), status: stored }, status)).toBeUndefined();
   });
 
-  test('is what differs, with what a condition no longer says taken out', () => {
+  test('contains the differences, and nulls for removed fields of conditions', () => {
     const before = statusOf(podOf({}), { main: running }, { ready: false });
     const after = statusOf({ ...podOf({}), status: before }, { main: running });
     expect(statusPatch({ ...podOf({}), status: before }, after)).toEqual({

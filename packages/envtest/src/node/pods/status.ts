@@ -1,4 +1,4 @@
-/** The status that a kubelet reports of a pod. Pure: from the pod, what is known of its containers and their probes. */
+/** The status that the kubelet reports for a pod. Pure: computed from the pod, its record and its probes. */
 
 import type { Pod } from '@tidegate/kube';
 import type * as core from 'kubernetes-types/core/v1.d.ts';
@@ -14,7 +14,7 @@ export interface Observed {
   hostIP: string;
   isStarted: IsStarted;
   isReady(name: string): boolean;
-  /** All containers have ended and none will be started again: the pod is being deleted, or was. */
+  /** All containers have ended and none will be restarted, because the pod is being deleted. */
   ending: boolean;
   now: number;
 }
@@ -52,7 +52,7 @@ export function podStatus(pod: Pod, observed: Observed): PodStatus {
 
 export const isOver = (phase: string | undefined): boolean => phase === 'Succeeded' || phase === 'Failed';
 
-/** A phase that says the pod is over stays, whoever wrote it. */
+/** A final phase never changes, regardless of what wrote it. */
 function phaseOf(pod: Pod, observed: Observed): string {
   const before = pod.status?.phase;
   if (before !== undefined && isOver(before)) return before;

@@ -1,4 +1,4 @@
-/** Pods and records for tests, in few words. */
+/** Short builders of pods and records for tests. */
 import type { Pod } from '@tidegate/kube';
 import type { Container } from '../contracts.ts';
 import { type ContainerRecord, newContainer, type PodRecord, timestamp } from './record.ts';

@@ -30,7 +30,7 @@ import { isOver, type PodStatus, podStatus } from './status.ts';
 
 export interface WorkerContext {
   client: KubeClient;
-  /** Shared by all pods whose status goes the same way. */
+  /** Limits concurrent status writes; shared by all pods that use the same connection. */
   lanes: Lanes;
   runtime: Runtime;
   recorder: Pick<EventRecorder, 'normal' | 'warning'>;
@@ -39,17 +39,18 @@ export interface WorkerContext {
   log: Logger;
 }
 
-/** What is to become of the pod. */
+/** What the worker works towards. */
 type Goal = 'run' | 'end' | 'vanish' | 'interrupt';
 
 const SET_UP_RETRY = { baseMs: 1_000, maxMs: 30_000 };
-/** A new node gets its range of addresses within moments. */
+/** A new node gets its podCIDR within moments. */
 const NETWORK_RETRY = { baseMs: 100, maxMs: 1_000 };
 const SYNC_RETRY = { baseMs: 500, maxMs: 30_000 };
 
 /**
- * Looks after one pod: one thing at a time, from what is wanted and what is there. Whatever happens (the pod changes,
- * a process ends, a probe changes its mind, time is up) just wakes it, and it looks at everything again.
+ * Manages one pod. It does one thing at a time, and always decides from the complete current state: what is wanted
+ * and what is there. Whatever happens (the pod changes, a process ends, a probe changes its result, a timer fires)
+ * only wakes the worker, which then looks at everything again.
  */
 export class PodWorker {
   readonly #context: WorkerContext;
@@ -64,7 +65,7 @@ export class PodWorker {
   #gone: boolean;
   #interrupted: { graceMs: number; ended: () => void } | undefined;
   #adopted: boolean;
-  /** This agent has given the pod its address and volumes; an earlier one may have done so, too. */
+  /** Whether this agent has set up the address and the volumes; an earlier agent may have done so before. */
   #isSetUp = false;
   #setUpFailures = 0;
   #setUpAt = 0;
@@ -74,7 +75,7 @@ export class PodWorker {
   #again = false;
   #failures = 0;
 
-  /** Of a pod that is not in the API any more there is only a record. */
+  /** Without `pod`, the pod no longer exists in the API, and only its record is left. */
   constructor(context: WorkerContext, known: { pod?: Pod; record?: PodRecord }, onFinished: () => void) {
     const { clock, runtime } = context;
     this.#context = context;
@@ -92,19 +93,19 @@ export class PodWorker {
       log: this.#log,
       onChange: () => this.wake(),
       warn: (reason, message) => this.#event('warning', reason, message),
-      tell: (reason, message) => this.#event('normal', reason, message),
+      notify: (reason, message) => this.#event('normal', reason, message),
     });
     this.wake();
   }
 
-  /** As it is known here, with the newest status. */
+  /** The pod with its latest status. */
   get pod(): Pod | undefined {
     if (this.#pod === undefined) return undefined;
     return { ...this.#pod, status: { ...this.#pod.status, ...this.#status } };
   }
 
   update(pod: Pod): void {
-    // What is made of these, such as files, is made again.
+    // Volumes may contain labels and annotations, so they have to be written again.
     if (!isDeepStrictEqual(describing(this.#pod), describing(pod))) this.#isSetUp = false;
     this.#pod = pod;
     this.wake();
@@ -116,7 +117,10 @@ export class PodWorker {
     this.wake();
   }
 
-  /** The agent ends: its containers, too. The pod stays as it is in the API, and is started again by the next agent. */
+  /**
+   * Called when the agent stops: stops the containers too. The pod stays in the API, and the next agent starts it
+   * again.
+   */
   async interrupt(graceMs: number): Promise<void> {
     if (this.#closed) return;
     await new Promise<void>((ended) => {
@@ -147,7 +151,7 @@ export class PodWorker {
       await this.#sync();
       this.#failures = 0;
     } catch (error) {
-      this.#log.error({ err: error }, 'looking after the pod failed; it is tried again');
+      this.#log.error({ err: error }, 'cannot sync the pod; will retry');
       this.#alarm.after(backoffDelay(this.#failures++, SYNC_RETRY, Math.random));
     }
   }
@@ -175,7 +179,10 @@ export class PodWorker {
     return isOver(podStatus(pod, this.#observed(false)).phase) ? 'end' : 'run';
   }
 
-  /** What an earlier agent started goes on, or has ended unseen. */
+  /**
+   * Takes over the containers that an earlier agent started: they are still running, or ended without being
+   * observed.
+   */
   async #adopt(): Promise<void> {
     if (this.#adopted) return;
     const { runtime } = this.#context;
@@ -202,7 +209,7 @@ export class PodWorker {
       const record = this.#record.containers[name]!;
       const interrupted = this.#interrupted !== undefined;
       this.#record.containers[name] = exited(record, exit, this.#context.clock.now(), interrupted);
-      this.#log.info({ container: name, ...exit }, 'a container has ended');
+      this.#log.info({ container: name, ...exit }, 'container ended');
       if (exit.advice !== undefined) this.#event('warning', 'PortNotAllowed', exit.advice);
       if (this.#willBackOff(name)) {
         const pod = podText(this.#pod!);
@@ -232,14 +239,14 @@ export class PodWorker {
     const isStarted = (name: string): boolean => this.#containers.isStarted(name);
     const { start, wakeAt } = nextSteps(pod.spec!, this.#record, isStarted, now);
     for (const container of start) await this.#start(pod, container, podIP);
-    // What was started may let others start.
+    // A started container may allow others to start.
     if (start.length > 0) this.#again = true;
     for (const at of [wakeAt, this.#pullErrorEnds(now)]) {
       if (at !== undefined) this.#alarm.after(at - now);
     }
   }
 
-  /** Address and volumes. Containers that ran before this agent do not wait for it. */
+  /** Sets up address and volumes. Containers that were already running before this agent do not wait for it. */
   async #setUp(pod: Pod): Promise<void> {
     const { runtime, clock } = this.#context;
     if (this.#isSetUp) return;
@@ -276,7 +283,7 @@ export class PodWorker {
       const { reason, message } = error;
       this.#record.containers[name] = startFailed({ ...record, image }, { reason, message }, clock.now());
       await this.#save();
-      this.#tellFailedStart(container, error);
+      this.#recordFailedStart(container, error);
       return;
     }
     const { process, imageID, note, listensOn } = launched;
@@ -289,7 +296,7 @@ export class PodWorker {
     this.#event('normal', 'Started', `Started container ${name}`);
   }
 
-  #tellFailedStart({ image }: Container, { reason, message }: StartError): void {
+  #recordFailedStart({ image }: Container, { reason, message }: StartError): void {
     if (reason === 'ErrImagePull') {
       this.#event('warning', 'Failed', `Failed to pull image ${JSON.stringify(image)}: ${message}`);
       this.#event('normal', 'BackOff', `Back-off pulling image ${JSON.stringify(image)}`);
@@ -348,7 +355,7 @@ export class PodWorker {
     };
   }
 
-  /** When a failed pull is next shown in another way. */
+  /** When a container changes from ErrImagePull to ImagePullBackOff. */
   #pullErrorEnds(now: number): number | undefined {
     const ends = Object.values(this.#record.containers).map(({ state }) => {
       if (state.type !== 'waiting' || state.failure?.reason !== 'ErrImagePull') return 0;
@@ -363,7 +370,7 @@ export class PodWorker {
     return spec === undefined ? undefined : allContainers(spec).find((container) => container.name === name);
   }
 
-  /** Events are about objects: of a pod that is gone nobody reads any. */
+  /** Without a pod object there is nothing to attach an event to. */
   #event(type: 'normal' | 'warning', reason: string, message: string): void {
     if (this.#pod !== undefined) this.#context.recorder[type](this.#pod, reason, message);
   }
@@ -375,7 +382,7 @@ export class PodWorker {
 
 const describing = (pod: Pod | undefined): unknown => [pod?.metadata.labels, pod?.metadata.annotations];
 
-/** Since when a condition is what it is, the agent knows best, even while it can not report it. */
+/** The agent's own condition times take precedence: it knows them even while it cannot report them. */
 function withOwnConditions(pod: Pod, own: PodStatus | undefined): Pod {
   if (own?.conditions === undefined) return pod;
   const types = new Set(own.conditions.map(({ type }) => type));

@@ -1,19 +1,19 @@
-/** One look at a container, from outside: an HTTP request or a TCP connection. */
+/** One check of a container from outside: an HTTP request or a TCP connection. */
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
 import type * as core from 'kubernetes-types/core/v1.d.ts';
 import type { Container } from '../contracts.ts';
 
-export interface Outcome {
+export interface CheckOutcome {
   ok: boolean;
-  /** What the user reads after "probe failed: ". */
+  /** The text after "probe failed: " in the event. */
   output: string;
 }
 
 type Handler = Pick<core.Probe, 'httpGet' | 'tcpSocket' | 'grpc' | 'exec'>;
 
-/** What only a process inside the container could tell can not be asked here. */
+/** Commands would have to run inside the container, which is not supported. */
 export const isRunInside = (handler: Handler): boolean => handler.exec !== undefined;
 
 export async function check(
@@ -21,7 +21,7 @@ export async function check(
   container: Container,
   podIP: string,
   timeoutMs: number,
-): Promise<Outcome> {
+): Promise<CheckOutcome> {
   const { httpGet, tcpSocket, grpc } = handler;
   try {
     if (httpGet !== undefined) {
@@ -39,7 +39,7 @@ export async function check(
   }
 }
 
-/** Ports may be given by the name that the container gives them. */
+/** The number of a port; it may be given by its name in the container. */
 export function portNumber(port: number | string, container: Container): number {
   const number = typeof port === 'number' ? port : Number(port);
   if (Number.isInteger(number)) return number;
@@ -54,7 +54,7 @@ interface Where {
   timeoutMs: number;
 }
 
-function get(action: core.HTTPGetAction, { host, port, timeoutMs }: Where): Promise<Outcome> {
+function get(action: core.HTTPGetAction, { host, port, timeoutMs }: Where): Promise<CheckOutcome> {
   const scheme = (action.scheme ?? 'HTTP').toLowerCase();
   const path = action.path?.startsWith('/') === false ? `/${action.path}` : (action.path ?? '/');
   const url = `${scheme}://${host}:${port}${path}`;
@@ -65,7 +65,7 @@ function get(action: core.HTTPGetAction, { host, port, timeoutMs }: Where): Prom
       request.destroy();
       resolve({ ok, output });
     };
-    // Kubelets do not verify either: the certificate is for the service's name, not for the pod's address.
+    // The kubelet does not verify either: the certificate is for the name of the service, not for the pod's address.
     const request = send(url, { headers: headersOf(action), agent: false, rejectUnauthorized: false });
     const deadline = setTimeout(
       () => end(false, `Get ${JSON.stringify(url)}: context deadline exceeded`),
@@ -90,7 +90,7 @@ function headersOf({ httpHeaders = [] }: core.HTTPGetAction): Record<string, str
   return headers;
 }
 
-function dial({ host, port, timeoutMs }: Where): Promise<Outcome> {
+function dial({ host, port, timeoutMs }: Where): Promise<CheckOutcome> {
   return new Promise((resolve) => {
     const end = (ok: boolean, output: string): void => {
       clearTimeout(deadline);

@@ -10,19 +10,22 @@ export interface ContainerProbesOptions {
   podIP: string;
   /** Milliseconds since the epoch. */
   startedAt: number;
-  /** A port that must answer before the container counts as started, if it has no startup probe of its own. */
+  /** A port that must accept connections before the container counts as started. Ignored if it has a startup probe. */
   listensOn?: number | undefined;
   clock: Clock;
   onChange(): void;
   onUnhealthy(message: string): void;
-  /** The probe is of a kind that is not run here. */
+  /** The probe is of a kind that is not supported. */
   onNotRun(message: string): void;
 }
 
-/** How often a container that is coming up is tried. */
+/** How often the port of a starting container is tried. */
 const LISTENING: Pick<core.Probe, 'periodSeconds'> = { periodSeconds: 0.1 };
 
-/** All that is probed of one running container. Liveness and readiness begin when it has started. */
+/**
+ * The probes of one running container. Liveness and readiness probes begin when the container has started, as in the
+ * kubelet. Without a startup probe it has started immediately, or when it listens on `listensOn`.
+ */
 export class ContainerProbes {
   readonly #options: ContainerProbesOptions;
   readonly #startup: Probe | undefined;
@@ -43,16 +46,16 @@ export class ContainerProbes {
   }
 
   get ready(): boolean {
-    return this.#started && (this.#readiness === undefined || this.#readiness.verdict === 'success');
+    return this.#started && (this.#readiness === undefined || this.#readiness.result === 'success');
   }
 
-  /** The probe that says that the container must be restarted. */
+  /** The probe because of which the container must be restarted. */
   get failed(): 'startup' | 'liveness' | undefined {
-    if (this.#startup?.verdict === 'failure') return 'startup';
-    return this.#liveness?.verdict === 'failure' ? 'liveness' : undefined;
+    if (this.#startup?.result === 'failure') return 'startup';
+    return this.#liveness?.result === 'failure' ? 'liveness' : undefined;
   }
 
-  /** From now on the container may die; whether it is ready is still asked. */
+  /** Called when the container is being stopped: it may end now, but its readiness still matters. */
   stopLiveness(): void {
     this.#startup?.close();
     this.#liveness?.close();
@@ -81,7 +84,7 @@ export class ContainerProbes {
       runningMs: 0,
       check: () => check({ tcpSocket: { port: listensOn } }, container, podIP, 1_000),
       onFailure: () => {},
-      onVerdict: () => this.#onStartup(),
+      onResultChange: () => this.#onStartup(),
       clock,
     });
   }
@@ -90,7 +93,7 @@ export class ContainerProbes {
     if (probe === undefined) return undefined;
     const { container, podIP, startedAt, clock, onUnhealthy, onNotRun, onChange } = this.#options;
     if (isRunInside(probe)) {
-      onNotRun(`${kind} probe counts as passed: commands are not run inside of containers here`);
+      onNotRun(`${kind} probe counts as passed: exec probes are not supported in this cluster`);
     }
     return new Probe({
       kind,
@@ -98,14 +101,14 @@ export class ContainerProbes {
       runningMs: clock.now() - startedAt,
       check: () => check(probe, container, podIP, (probe.timeoutSeconds ?? 1) * 1000),
       onFailure: (output) => onUnhealthy(`${kind} probe failed: ${output}`),
-      onVerdict: () => (kind === 'Startup' ? this.#onStartup() : onChange()),
+      onResultChange: () => (kind === 'Startup' ? this.#onStartup() : onChange()),
       clock,
     });
   }
 
   #onStartup(): void {
     if (this.#closed) return;
-    if (this.#startup?.verdict === 'success') {
+    if (this.#startup?.result === 'success') {
       this.#startup.close();
       this.#begin();
     }

@@ -1,21 +1,21 @@
 import type { Clock } from '@tidegate/kube';
 import type * as core from 'kubernetes-types/core/v1.d.ts';
-import type { Outcome } from './check.ts';
+import type { CheckOutcome } from './check.ts';
 import { afterOutcome, initialState, type ProbeKind, type ProbeState } from './result.ts';
 
 export interface ProbeOptions {
   kind: ProbeKind;
   timing: Pick<core.Probe, 'initialDelaySeconds' | 'periodSeconds' | 'successThreshold' | 'failureThreshold'>;
-  /** How long the container has run already. */
+  /** How long the container has already been running. */
   runningMs: number;
-  check(): Promise<Outcome>;
-  /** Told about every failure, before the verdict is. */
+  check(): Promise<CheckOutcome>;
+  /** Called for every failed check, before `onResultChange`. */
   onFailure(output: string): void;
-  onVerdict(): void;
+  onResultChange(): void;
   clock: Clock;
 }
 
-/** Looks at a container again and again, from its creation until `close`. */
+/** Checks a container periodically, from construction until `close`. */
 export class Probe {
   readonly #options: ProbeOptions;
   #state: ProbeState;
@@ -29,8 +29,8 @@ export class Probe {
     this.#cancel = options.clock.after(Math.max(0, delay), () => void this.#look());
   }
 
-  get verdict(): ProbeState['verdict'] {
-    return this.#state.verdict;
+  get result(): ProbeState['result'] {
+    return this.#state.result;
   }
 
   close(): void {
@@ -39,17 +39,17 @@ export class Probe {
   }
 
   async #look(): Promise<void> {
-    const { check, timing, clock, onFailure, onVerdict } = this.#options;
+    const { check, timing, clock, onFailure, onResultChange } = this.#options;
     const begun = clock.monotonic();
     const { ok, output } = await check();
     if (this.#closed) return;
-    const before = this.#state.verdict;
+    const before = this.#state.result;
     this.#state = afterOutcome(this.#state, ok, timing);
     const period = (timing.periodSeconds ?? 10) * 1000;
-    // A slow answer does not move the rhythm.
+    // A slow check does not shift the following ones.
     const wait = Math.max(0, period - (clock.monotonic() - begun));
     this.#cancel = clock.after(wait, () => void this.#look());
     if (!ok) onFailure(output);
-    if (this.#state.verdict !== before) onVerdict();
+    if (this.#state.result !== before) onResultChange();
   }
 }

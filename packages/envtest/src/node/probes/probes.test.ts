@@ -3,11 +3,11 @@ import type { AddressInfo } from 'node:net';
 import { VirtualClock } from '@tidegate/kube/testing';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { check, type Outcome } from './check.ts';
+import { type CheckOutcome, check } from './check.ts';
 import { Probe } from './probe.ts';
 import { afterOutcome, initialState, type ProbeKind } from './result.ts';
 
-describe('a verdict', () => {
+describe('the result of a probe', () => {
   test.each<[ProbeKind, boolean[], string]>([
     ['Readiness', [], 'failure'],
     ['Liveness', [], 'success'],
@@ -18,10 +18,10 @@ describe('a verdict', () => {
     ['Readiness', [true, true, false, false, false], 'failure'],
     ['Liveness', [false, false, true, false, false], 'success'],
     ['Startup', [false, false, false], 'failure'],
-  ])('of %s after %j is %s', (kind, outcomes, verdict) => {
+  ])('for %s after %j is %s', (kind, outcomes, result) => {
     const thresholds = { successThreshold: 2, failureThreshold: 3 };
     const end = outcomes.reduce((state, ok) => afterOutcome(state, ok, thresholds), initialState(kind));
-    expect(end.verdict).toBe(verdict);
+    expect(end.result).toBe(result);
   });
 
   test('never changes on fewer equal outcomes than its threshold', () => {
@@ -33,9 +33,9 @@ describe('a verdict', () => {
       fc.property(thresholds, fc.array(fc.boolean()), (given, outcomes) => {
         let state = initialState('Readiness');
         outcomes.forEach((ok, i) => {
-          const before = state.verdict;
+          const before = state.result;
           state = afterOutcome(state, ok, given);
-          if (state.verdict === before) return;
+          if (state.result === before) return;
           const needed = ok ? given.successThreshold : given.failureThreshold;
           expect(outcomes.slice(i + 1 - needed, i + 1)).toEqual(Array(needed).fill(ok));
         });
@@ -44,9 +44,9 @@ describe('a verdict', () => {
   });
 });
 
-test('a probe waits its delay, keeps its rhythm, and stops when it is closed', async () => {
+test('a probe waits for its delay, keeps its period, and stops when it is closed', async () => {
   const clock = new VirtualClock();
-  const outcomes: Outcome[] = [];
+  const outcomes: CheckOutcome[] = [];
   const verdicts: string[] = [];
   const begin = clock.monotonic();
   const asked: number[] = [];
@@ -59,7 +59,7 @@ test('a probe waits its delay, keeps its rhythm, and stops when it is closed', a
       return outcomes.shift() ?? { ok: false, output: 'no' };
     },
     onFailure: () => {},
-    onVerdict: () => verdicts.push(probe.verdict),
+    onResultChange: () => verdicts.push(probe.result),
     clock,
   });
   outcomes.push({ ok: true, output: '' });
@@ -70,7 +70,7 @@ test('a probe waits its delay, keeps its rhythm, and stops when it is closed', a
   expect(clock.pending).toBe(0);
 });
 
-describe('a look at a container', () => {
+describe('a check', () => {
   let server: Server;
   let port: number;
   beforeAll(async () => {
@@ -90,7 +90,7 @@ describe('a look at a container', () => {
   const look = (handler: Parameters<typeof check>[0], timeoutMs = 5_000) =>
     check(handler, { name: 'c', ports: [{ name: 'web', containerPort: port }] }, '127.0.0.1', timeoutMs);
 
-  test('by HTTP, on a port by its name, with headers', async () => {
+  test('uses HTTP, with a named port and headers', async () => {
     expect(await look({ httpGet: { port: 'web', path: '/' } })).toEqual({ ok: true, output: '' });
     const httpHeaders = [{ name: 'X-Code', value: '503' }];
     expect(await look({ httpGet: { port, httpHeaders } })).toEqual({
@@ -99,14 +99,14 @@ describe('a look at a container', () => {
     });
   });
 
-  test('gives up after its timeout', async () => {
+  test('fails after its timeout', async () => {
     expect(await look({ httpGet: { port, path: '/slow' } }, 20)).toEqual({
       ok: false,
       output: `Get "http://127.0.0.1:${port}/slow": context deadline exceeded`,
     });
   });
 
-  test('by TCP', async () => {
+  test('uses TCP', async () => {
     expect(await look({ tcpSocket: { port } })).toEqual({ ok: true, output: '' });
     expect(await look({ tcpSocket: { port: 1 } })).toEqual({
       ok: false,
@@ -114,14 +114,14 @@ describe('a look at a container', () => {
     });
   });
 
-  test('of a port that nobody named fails', async () => {
+  test('fails for an unknown port name', async () => {
     expect(await look({ tcpSocket: { port: 'other' } })).toEqual({
       ok: false,
       output: 'couldn\'t find port: "other"',
     });
   });
 
-  test('that only a command inside could take passes', async () => {
+  test('passes when only a command inside the container could run it', async () => {
     expect((await look({ exec: { command: ['true'] } })).ok).toBe(true);
   });
 });

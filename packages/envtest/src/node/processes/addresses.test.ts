@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true }));
 
-test('gives each pod an address of the range, keeps it, and lets it rest before it is given again', async () => {
+test('allocates an address from the range, keeps it, and does not reuse it immediately', async () => {
   const file = join(directory, 'rest.json');
   const addresses = await Addresses.open(file);
   const cidr = '127.64.3.0/24';
@@ -25,17 +25,17 @@ test('gives each pod an address of the range, keeps it, and lets it rest before 
   expect(await reopened.allocate('d', cidr)).toBe('127.64.3.5');
 });
 
-test('gives none twice, and none when all are taken', async () => {
+test('allocates no address twice, and none when all are in use', async () => {
   const file = join(directory, 'all.json');
   const addresses = await Addresses.open(file);
-  // Of the 8 addresses the first two and the last are not for pods.
+  // Of the 8 addresses, the first two and the last are not for pods.
   const given = await Promise.all(
     ['a', 'b', 'c', 'd', 'e', 'f'].map((uid) => addresses.allocate(uid, '10.0.0.0/29')),
   );
   expect(given).toEqual(['10.0.0.2', '10.0.0.3', '10.0.0.4', '10.0.0.5', '10.0.0.6', undefined]);
 });
 
-test('a write that failed does not stand in the way of the next', async () => {
+test('writes again after a failed write', async () => {
   const inTheWay = join(directory, 'folder');
   const addresses = await Addresses.open(join(inTheWay, 'addresses.json'));
   await writeFile(inTheWay, '');
@@ -46,7 +46,7 @@ test('a write that failed does not stand in the way of the next', async () => {
   expect(await reopened.allocate('a', '127.64.3.0/24')).toBe('127.64.3.2');
 });
 
-test('whatever comes and goes, no two pods share one', async () => {
+test('never shares an address between two pods', async () => {
   const steps = fc.array(fc.record({ uid: fc.integer({ min: 0, max: 7 }), stays: fc.boolean() }));
   let run = 0;
   await fc.assert(
@@ -69,8 +69,8 @@ test('whatever comes and goes, no two pods share one', async () => {
   );
 });
 
-test('says what to do with a file that is broken', async () => {
+test('reports what to do with a damaged file', async () => {
   const file = join(directory, 'broken.json');
   await writeFile(file, '{');
-  await expect(Addresses.open(file)).rejects.toThrow(/broken\.json can not be read: .* Remove it/);
+  await expect(Addresses.open(file)).rejects.toThrow(/cannot read .*broken\.json: .* Remove the file/);
 });

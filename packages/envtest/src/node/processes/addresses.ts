@@ -3,16 +3,16 @@ import { dirname } from 'node:path';
 import { Serial } from '@tidegate/kube';
 
 interface Kept {
-  /** The number that was given last: the next search begins behind it, so that none is given again at once. */
+  /** The last number that was allocated. The next search starts after it, so that no address is reused immediately. */
   last: number;
-  /** Number within the range, by the uid of the pod. */
+  /** By pod uid, the number of the address within the range. */
   pods: Record<string, number>;
 }
 
-/** The network's own, and the one that is a gateway elsewhere. */
+/** The first two addresses are not used: the network address, and the one that is usually the gateway. */
 const FIRST = 2;
 
-/** Gives the pods of a node addresses out of its podCIDR, and remembers them. */
+/** Allocates pod addresses from the node's podCIDR, and stores them. */
 export class Addresses {
   readonly #file: string;
   #kept: Kept;
@@ -27,7 +27,7 @@ export class Addresses {
     return new Addresses(file, await readKept(file));
   }
 
-  /** The address of the pod, a new one if it has none; undefined when all are taken. */
+  /** The pod's address, newly allocated if it has none; undefined when all are in use. */
   async allocate(uid: string, podCIDR: string): Promise<string | undefined> {
     const range = parseCIDR(podCIDR);
     const known = this.#kept.pods[uid];
@@ -44,7 +44,7 @@ export class Addresses {
     await this.#keep({ last: this.#kept.last, pods });
   }
 
-  /** Taken at once, so that two who ask at the same time do not get the same; then written. */
+  /** Updates the memory first, so that concurrent calls never return the same address, and then writes the file. */
   async #keep(kept: Kept): Promise<void> {
     this.#kept = kept;
     await this.#writes.run(() => writeKept(this.#file, this.#kept));
@@ -67,7 +67,10 @@ export const addressAt = ({ base }: Range, number: number): string => {
   return [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join('.');
 };
 
-/** Round and round, so that an address rests for as long as possible. The last one is the broadcast address. */
+/**
+ * Searches in a circle, so that an address stays unused for as long as possible. The last one is the broadcast
+ * address.
+ */
 export function nextFree({ last, pods }: Kept, size: number): number | undefined {
   const taken = new Set(Object.values(pods));
   const count = size - 1 - FIRST;
@@ -83,9 +86,12 @@ async function readKept(file: string): Promise<Kept> {
     return JSON.parse(await readFile(file, 'utf8')) as Kept;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { last: FIRST - 1, pods: {} };
-    throw new Error(`${file} can not be read: ${(error as Error).message}. Remove it to start afresh.`, {
-      cause: error,
-    });
+    throw new Error(
+      `cannot read ${file}: ${(error as Error).message}. Remove the file to start with new addresses.`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 

@@ -20,7 +20,7 @@ test.each([
   expect(fillIn(text, placeholders)).toBe(expected);
 });
 
-test('ports are found by protocol, and low ones explained', () => {
+test('finds ports by protocol, and explains low ones', () => {
   const container = {
     name: 'web',
     ports: [{ containerPort: 53, protocol: 'UDP' }, { containerPort: 80 }],

@@ -1,4 +1,4 @@
-/** What is run for a container. Pure. */
+/** The command line of a container. Pure functions. */
 import type { Pod } from '@tidegate/kube';
 import type { Container, ContainerPlace } from '../contracts.ts';
 
@@ -29,7 +29,7 @@ export function placeholdersOf(
   };
 }
 
-/** Replaces `{root}` and the like; braces around anything else stay, since programs have their own uses for them. */
+/** Replaces placeholders such as `{root}`. Other text in braces stays, because programs have their own uses for it. */
 export const fillIn = (text: string, placeholders: Placeholders): string =>
   text.replace(/\{(\w+)\}/g, (whole, name: string) =>
     Object.hasOwn(placeholders, name) ? placeholders[name as keyof Placeholders] : whole,
@@ -39,14 +39,14 @@ export const fillIn = (text: string, placeholders: Placeholders): string =>
 export const firstTcpPort = ({ ports = [] }: Container): number | undefined =>
   ports.find(({ protocol = 'TCP' }) => protocol === 'TCP')?.containerPort;
 
-/** How to let an ordinary user bind the port that a container asked for in vain. */
+/** Tells an unprivileged user how to allow the port that a container failed to bind. */
 export function portAdvice({ name, ports = [] }: Container): string {
   const low = ports.map(({ containerPort }) => containerPort).filter((port) => port < 1024);
   const first = low.length === 0 ? 80 : Math.min(...low);
   const which = low.length === 0 ? 'a port below 1024' : `port ${first}`;
   return (
-    `container ${name} may not listen on ${which}: only root may by default. Allow it to everybody with ` +
-    `"sudo sysctl -w net.ipv4.ip_unprivileged_port_start=${first}", or to this program with ` +
+    `container ${name} may not listen on ${which}: by default only root may. Allow it for all users with ` +
+    `"sudo sysctl -w net.ipv4.ip_unprivileged_port_start=${first}", or for this program with ` +
     '"sudo setcap cap_net_bind_service=+ep $(readlink -f $(which node))"; or use a port above 1023.'
   );
 }

@@ -14,21 +14,21 @@ export interface OpenOptions {
   client: KubeClient;
   nodeName: string;
   nodeIP: string;
-  /** Of at least this node. */
+  /** Includes at least this node. */
   nodes: Informer<Node>;
   services: Informer<Service>;
   logs: ContainerLogs;
   stateDirectory: string;
   imagesFile?: string | undefined;
-  /** How this very program is run. */
+  /** The command that runs this program. */
   program: string[];
-  /** Where pods' programs are looked for. */
+  /** The PATH of the pods' programs. */
   path: string;
   clock: Clock;
   log: Logger;
 }
 
-/** Everything that a pod of processes is made of. */
+/** Creates all parts that a pod's processes need, and the runtime that uses them. */
 export async function openProcessRuntime(options: OpenOptions): Promise<ProcessRuntime> {
   const { client, nodeName, nodeIP, nodes, services, logs, stateDirectory, clock, log } = options;
   const node = (): Node | undefined => nodes.cache.get(nodeName);

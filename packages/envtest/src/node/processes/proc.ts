@@ -1,21 +1,21 @@
-/** Processes as `/proc` shows them. */
+/** Reads the process table from `/proc`. */
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** When the process started, in ticks since the machine did; undefined when it has ended. */
+/** When the process started, in clock ticks since boot; undefined when it has ended. */
 export function startTicksOf(pid: number): string | undefined {
   const stat = read(`/proc/${pid}/stat`);
   if (stat === undefined) return undefined;
-  // The second field is the name, in parentheses, and may have any character in it.
+  // The second field is the command name in parentheses, which may contain any character.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [state] = fields;
-  // A zombie has ended; it only waits for its parent to notice.
+  // A zombie has ended; only its parent has not read its exit code yet.
   return state === 'Z' || state === 'X' ? undefined : fields[19];
 }
 
-/** The variable by which a process knows, and everybody can see, which container it belongs to. */
+/** The environment variable that names the container of a process. */
 export const CONTAINER_VARIABLE = 'TIDEGATE_CONTAINER';
 
-/** All processes of containers below `directory`, with the container that each belongs to. */
+/** All container processes below `directory`, with the container of each. */
 export function processesBelow(directory: string): { pid: number; container: string }[] {
   const prefix = `${CONTAINER_VARIABLE}=${directory}/`;
   return readdirSync('/proc').flatMap((name) => {
@@ -29,7 +29,7 @@ export function processesBelow(directory: string): { pid: number; container: str
   });
 }
 
-/** Processes end at any time, and those of others do not let us look. */
+/** Undefined when the process has ended, or belongs to another user and may not be read. */
 function read(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');

@@ -34,7 +34,7 @@ import { follow, launch, signalOne } from './spawn.ts';
 
 export interface ProcessRuntimeOptions {
   nodeIP: string;
-  /** Undefined until the node was given one. */
+  /** Undefined until the node has one. */
   podCIDR(): string | undefined;
   addresses: Addresses;
   records: Records;
@@ -45,13 +45,13 @@ export interface ProcessRuntimeOptions {
   logs: ContainerLogs;
   clock: Clock;
   log: Logger;
-  /** Ends what the parts above share. */
+  /** Closes what the parts above share. */
   onClose(): Promise<void>;
 }
 
-/** What a container leaves for the user to read when it ends. */
+/** The default path of the file in which a container leaves a message when it ends. */
 const TERMINATION_MESSAGE = '/dev/termination-log';
-const LONGEST_MESSAGE = 4096;
+const MAX_MESSAGE_BYTES = 4096;
 
 type Runnable = Exclude<ImageRule, { kind: 'absent' }>;
 
@@ -132,7 +132,10 @@ export class ProcessRuntime implements Runtime {
     return this.#options.records.place(uid);
   }
 
-  /** An agent that was killed may have started what it had no time to note: that must not hold its ports for ever. */
+  /**
+   * Also kills processes that an earlier agent started but did not record before it was killed: they would hold
+   * their ports forever.
+   */
   async load(): Promise<PodRecord[]> {
     const { records, log } = this.#options;
     const known = await records.load();
@@ -145,7 +148,10 @@ export class ProcessRuntime implements Runtime {
     );
     for (const { pid, container } of processesBelow(records.directory)) {
       if (noted.has(container)) continue;
-      log.warn({ pid, container }, 'a process of a container that is not known to run; it is ended');
+      log.warn(
+        { pid, container },
+        'killing a container process that is in no record; an earlier agent was killed before it recorded the start',
+      );
       signalOne(pid, 'SIGKILL');
     }
     return known;
@@ -179,7 +185,7 @@ export class ProcessRuntime implements Runtime {
     );
   }
 
-  /** Those that run already, perhaps since before this agent, follow the Services that select the pod as it is now. */
+  /** Stand-ins that are already running, possibly since before this agent, follow the Services that select the pod. */
   async #configureStandIns(pod: Pod, place: PodPlace, podIP: string): Promise<void> {
     const { images, standIns } = this.#options;
     for (const container of allContainers(pod.spec!)) {
@@ -240,7 +246,7 @@ export class ProcessRuntime implements Runtime {
   }
 }
 
-/** Nobody knows how the real program would start, so a stand-in counts as started when it listens. */
+/** A stand-in counts as started when it listens, because nothing is known about how the real program starts. */
 function listening(container: Container, rule: Runnable): { listensOn?: number } {
   const listensOn = rule.kind === 'stand-in' ? firstTcpPort(container) : undefined;
   return listensOn === undefined ? {} : { listensOn };
@@ -248,14 +254,14 @@ function listening(container: Container, rule: Runnable): { listensOn?: number }
 
 const noteOf = (image: string, rule: Runnable, command: string[]): string =>
   rule.kind === 'stand-in'
-    ? `Container image ${JSON.stringify(image)} is not run here: a stand-in answers for it`
-    : `Container image ${JSON.stringify(image)} stands for the command ${JSON.stringify(command.join(' '))}`;
+    ? `Container image ${JSON.stringify(image)} is not available on this machine: running a stand-in`
+    : `Container image ${JSON.stringify(image)} is mapped to the command ${JSON.stringify(command.join(' '))}`;
 
 function spawnProblem([program = '']: string[], { code, message }: NodeJS.ErrnoException): string {
   if (code === 'ENOENT') {
-    return `there is no program ${JSON.stringify(program)} on this machine; install it, or change the image's entry in images.yaml`;
+    return `the program ${JSON.stringify(program)} does not exist on this machine; install it, or change the entry of the image in images.yaml`;
   }
-  if (code === 'EACCES') return `the program ${JSON.stringify(program)} may not be executed`;
+  if (code === 'EACCES') return `the program ${JSON.stringify(program)} is not executable`;
   return message;
 }
 
@@ -266,8 +272,8 @@ async function terminationMessage(
   const path = container?.terminationMessagePath ?? TERMINATION_MESSAGE;
   try {
     const text = await readFile(join(root, posix.join('/', path)), 'utf8');
-    return text.slice(0, LONGEST_MESSAGE);
+    return text.slice(0, MAX_MESSAGE_BYTES);
   } catch {
-    return undefined; // Hardly any container writes one.
+    return undefined; // Most containers write none.
   }
 }

@@ -1,4 +1,4 @@
-/** Where pods lie on disk: `STATE/pods/<uid>/{pod.json,containers/<name>/{root,logs}}`. */
+/** The pods on disk: `STATE/pods/<uid>/{pod.json,containers/<name>/{root,logs}}`. */
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '@tidegate/kube';
@@ -38,7 +38,7 @@ export class Records {
     return records.filter((record) => record !== undefined);
   }
 
-  /** Whole or not at all: a half-written record would cost a running container. */
+  /** Writes atomically: with a truncated record, the next agent would lose a running container. */
   async save(record: PodRecord): Promise<void> {
     const file = join(this.#directory, record.uid, 'pod.json');
     await mkdir(join(this.#directory, record.uid), { recursive: true, mode: 0o700 });
@@ -50,12 +50,15 @@ export class Records {
     await rm(join(this.#directory, uid), { recursive: true, force: true });
   }
 
-  /** A directory that nobody can make sense of belongs to no pod that runs: it goes. */
+  /** A directory without a readable record belongs to no running pod, so it is removed. */
   async #read(uid: string): Promise<PodRecord | undefined> {
     try {
       return JSON.parse(await readFile(join(this.#directory, uid, 'pod.json'), 'utf8')) as PodRecord;
     } catch (error) {
-      this.#log.warn({ err: error, uid }, 'the directory of a pod has no readable record; it is removed');
+      this.#log.warn(
+        { err: error, uid },
+        'removing the directory of a pod, because its record cannot be read',
+      );
       await this.remove(uid);
       return undefined;
     }

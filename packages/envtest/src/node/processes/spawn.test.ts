@@ -22,14 +22,14 @@ afterAll(async () => {
 const run = (code: string, env: Record<string, string> = {}) =>
   launch({ command: [process.execPath, '-e', code], env, cwd: directory, output });
 
-test('what a process prints goes to the file, and how it ends is known', async () => {
+test('writes the output of a process to the file, and reports how it ended', async () => {
   const child = await run('console.log("hello"); process.exit(5)');
   expect(await child.exited).toEqual({ code: 5 });
   expect(await readFile(join(directory, 'out'), 'utf8')).toContain('hello');
-  child.signal('SIGKILL'); // It has ended: reaches nobody.
+  child.signal('SIGKILL'); // It has ended, so no process is signalled.
 });
 
-test('a signal reaches the process, and its end takes its children along', async () => {
+test('signals the process, and kills its children when it ends', async () => {
   const nested = `require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(()=>{},1e3)']);setInterval(()=>{},1e3)`;
   const child = await run(nested, { [CONTAINER_VARIABLE]: `${directory}/x:1` });
   await eventually(() => expect(processesBelow(directory)).toHaveLength(2));
@@ -45,7 +45,7 @@ process.once('SIGTERM', () => setTimeout(() => process.exit(0), 200));
 console.log('both run');
 `;
 
-test('the request to end is for the process alone, which ends its children as it likes', async () => {
+test('sends SIGTERM only to the process, which stops its children itself', async () => {
   const child = await run(orderly, { [CONTAINER_VARIABLE]: `${directory}/y:1` });
   await eventually(async () => expect(await readFile(join(directory, 'out'), 'utf8')).toContain('both run'));
   child.signal('SIGTERM');
@@ -53,12 +53,12 @@ test('the request to end is for the process alone, which ends its children as it
   await eventually(() => expect(processesBelow(directory)).toEqual([]));
 });
 
-test('a program that does not exist is an error', async () => {
+test('rejects a program that does not exist', async () => {
   const missing = launch({ command: ['/no/such/program'], env: {}, cwd: directory, output });
   await expect(missing).rejects.toThrow('ENOENT');
 });
 
-test('a process is followed by number and start time, and never taken for another one', async () => {
+test('follows a process by pid and start time, and never mistakes another one for it', async () => {
   const child = await run('setInterval(()=>{},1e3)');
   const { pid, startTicks } = child.handle;
   expect(startTicksOf(pid)).toBe(startTicks);

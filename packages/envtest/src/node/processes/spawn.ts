@@ -9,17 +9,17 @@ export interface Command {
   command: string[];
   env: Record<string, string>;
   cwd: string;
-  /** Open for appending: stdout and stderr go there, whether an agent is there or not. */
+  /** A file descriptor opened for appending. It receives stdout and stderr, whether an agent is running or not. */
   output: number;
 }
 
-/** A process with a group of its own, that outlives the agent. Rejects when there is no such program. */
+/** Starts a process in its own process group that outlives the agent. Rejects when the program does not exist. */
 export function launch({ command, env, cwd, output }: Command): Promise<Process> {
   const [program = '', ...args] = command;
   const child = spawn(program, args, { cwd, env, detached: true, stdio: ['ignore', output, output] });
   const exited = new Promise<Exit>((resolve) => {
     child.once('exit', (code, signal) => {
-      // A container ends with its first process: what that leaves behind goes, too.
+      // A container ends with its first process, so kill the processes it leaves behind.
       signalGroup(child.pid!, 'SIGKILL');
       resolve(code === null ? { signal: constants.signals[signal!] } : { code });
     });
@@ -29,7 +29,7 @@ export function launch({ command, env, cwd, output }: Command): Promise<Process>
     child.once('spawn', () => {
       child.unref();
       const pid = child.pid!;
-      // It may have ended already: then it is nobody's any more, and the exit follows.
+      // If the process has already ended, the empty start time matches no process, and the exit event follows.
       const handle = { pid, startTicks: startTicksOf(pid) ?? '' };
       resolve({ handle, exited, signal: (signal) => signalProcess(handle, signal) });
     });
@@ -38,7 +38,10 @@ export function launch({ command, env, cwd, output }: Command): Promise<Process>
 
 const WATCH_MS = 500;
 
-/** The process that an earlier agent started. It is not our child: its end is noticed by looking, its exit code never. */
+/**
+ * Watches a process that an earlier agent started. It is not a child of this agent, so its end is detected by
+ * polling, and its exit code is unknown.
+ */
 export function follow(handle: ProcessHandle, clock: Clock): (Process & { leave(): void }) | undefined {
   if (!isAlive(handle)) return undefined;
   let leave: () => void = () => {};
@@ -58,8 +61,8 @@ export function follow(handle: ProcessHandle, clock: Clock): (Process & { leave(
 const isAlive = ({ pid, startTicks }: ProcessHandle): boolean => startTicksOf(pid) === startTicks;
 
 /**
- * Never reaches a stranger that was given the same number since. As in any container, the request to end is for the first
- * process, which knows how to end the others; the end by force is for all.
+ * Never signals another process that has received the same pid since. As in any container, SIGTERM goes to the first
+ * process, which knows how to stop the others; SIGKILL goes to the whole group.
  */
 function signalProcess(handle: ProcessHandle, signal: 'SIGTERM' | 'SIGKILL'): void {
   if (!isAlive(handle)) return;
@@ -69,12 +72,12 @@ function signalProcess(handle: ProcessHandle, signal: 'SIGTERM' | 'SIGKILL'): vo
 
 const signalGroup = (leader: number, signal: NodeJS.Signals): void => signalOne(-leader, signal);
 
-/** One process; a negative number is a group of them. */
+/** Signals a process, or a process group if the number is negative. */
 export function signalOne(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    // All have ended: nothing to do.
+    // All processes have already ended.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }

@@ -1,3 +1,3 @@
-/** The ConfigMaps and Secrets that pods of this node refer to, for their volumes and their environments. */
+/** The ConfigMaps and Secrets that the pods of this node refer to, for their volumes and environments. */
 export { podReferences, type ReferencedKind } from './pod-references.ts';
 export { type Referenced, References, ReferenceTimeoutError } from './references.ts';

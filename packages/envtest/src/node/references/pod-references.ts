@@ -8,7 +8,7 @@ export interface Reference {
   name: string;
 }
 
-/** Every ConfigMap and Secret that a pod's volumes and environments name, in the order they are named. */
+/** The ConfigMaps and Secrets in a pod's volumes and environments, in order of appearance. */
 export function podReferences(pod: Pod): Reference[] {
   const found = new Map<string, Reference>();
   const add = (kind: ReferencedKind, name: string | undefined): void => {

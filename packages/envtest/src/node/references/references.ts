@@ -13,7 +13,7 @@ import { keyOfReference, type Reference } from './pod-references.ts';
 
 export type Referenced = ConfigMap | Secret;
 
-/** The server did not answer in time whether the object exists. */
+/** The API server did not respond in time, so it is unknown whether the object exists. */
 export class ReferenceTimeoutError extends Error {
   override readonly name = 'ReferenceTimeoutError';
 }
@@ -21,21 +21,21 @@ export class ReferenceTimeoutError extends Error {
 export interface ReferencesOptions {
   client: KubeClient;
   log: Logger;
-  /** How long a read waits for an object that is being fetched for the first time. */
+  /** How long a read waits for an object that is fetched for the first time. */
   timeoutMs?: number;
 }
 
 interface Watched {
   informer: Informer<Referenced>;
   stop: AbortController;
-  /** The uids of the pods that need it. */
+  /** The uids of the pods that use it. */
   holders: Set<string>;
 }
 
 /**
- * The ConfigMaps and Secrets that the pods of this node refer to. A node may read each of them by its name only, so
- * each has a watch of its own, shared by all pods that need it, and kept while one does: containers can then be
- * restarted while the API server is out of reach.
+ * The ConfigMaps and Secrets that the pods of this node refer to. The node authorizer lets a node read each of them
+ * only by name, so each has its own watch, shared by all pods that use it. The watch stays open while a pod uses the
+ * object, so that containers can be restarted while the API server is unreachable.
  */
 export class References {
   readonly #options: ReferencesOptions;
@@ -47,18 +47,18 @@ export class References {
     this.#options = options;
   }
 
-  /** The pod needs these from now on, and no others. */
+  /** Declares that the pod uses these references from now on, and no others. */
   hold(uid: string, references: readonly Reference[]): void {
     const wanted = new Set(references.map(keyOfReference));
     for (const reference of references) this.#watch(reference).holders.add(uid);
-    for (const [key, watched] of this.#watched) if (!wanted.has(key)) this.#letGo(key, watched, uid);
+    for (const [key, watched] of this.#watched) if (!wanted.has(key)) this.#release(key, watched, uid);
   }
 
   release(uid: string): void {
-    for (const [key, watched] of this.#watched) this.#letGo(key, watched, uid);
+    for (const [key, watched] of this.#watched) this.#release(key, watched, uid);
   }
 
-  /** The object as it is now; undefined when there is none. */
+  /** The current object; undefined when it does not exist. */
   async get(reference: Reference): Promise<Referenced | undefined> {
     const watched = this.#watched.get(keyOfReference(reference));
     if (watched === undefined) return this.#fetch(reference);
@@ -66,7 +66,7 @@ export class References {
     return watched.informer.cache.get(`${reference.namespace}/${reference.name}`);
   }
 
-  /** Calls `listener` with the uids of all pods that an object concerns, after it has changed. */
+  /** Calls `listener` with the uids of all pods that use an object when it has changed. */
   onChange(listener: (uids: ReadonlySet<string>) => void): void {
     this.#listeners.add(listener);
   }
@@ -101,15 +101,15 @@ export class References {
     const running = informer.run(stop.signal).finally(() => this.#running.delete(running));
     this.#running.add(running);
     const watched = { informer, stop, holders: new Set<string>() };
-    const tell = (): void => {
+    const notify = (): void => {
       for (const listener of this.#listeners) listener(watched.holders);
     };
-    informer.addHandler({ onAdd: tell, onUpdate: tell, onDelete: tell });
+    informer.addHandler({ onAdd: notify, onUpdate: notify, onDelete: notify });
     this.#watched.set(key, watched);
     return watched;
   }
 
-  #letGo(key: string, { holders, stop }: Watched, uid: string): void {
+  #release(key: string, { holders, stop }: Watched, uid: string): void {
     if (!holders.delete(uid) || holders.size > 0) return;
     stop.abort();
     this.#watched.delete(key);
@@ -120,7 +120,7 @@ export class References {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         const what = `${kind.toLowerCase()} ${JSON.stringify(`${namespace}/${name}`)}`;
-        reject(new ReferenceTimeoutError(`the API server does not answer; still waiting for ${what}`));
+        reject(new ReferenceTimeoutError(`the API server does not respond; still waiting for ${what}`));
       }, timeoutMs);
       void synced.then(() => {
         clearTimeout(timer);

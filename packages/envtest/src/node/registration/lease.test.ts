@@ -39,13 +39,13 @@ const newNode = (name: string): Promise<Node> =>
 const target = (name: string) => ({ namespace: 'kube-node-lease', name });
 const leaseOf = (name: string): Promise<Lease> => client.get(LEASES, target(name));
 
-it('belongs to the Node as it is now, and so outlives one that was deleted', async () => {
+it('belongs to the current Node, and so survives one that was deleted', async () => {
   let node = await newNode('deleted');
   const lease = new NodeLease(client, () => node, new VirtualClock());
   await lease.renew(signal);
   expect((await leaseOf('deleted')).metadata.ownerReferences).toMatchObject([{ uid: node.metadata.uid }]);
   await client.delete(NODES, { name: 'deleted' });
-  // The server does so as well, a little later.
+  // The API server does this too, a little later.
   await client.delete(LEASES, target('deleted')).catch((error) => {
     if (!isNotFound(error)) throw error;
   });
@@ -54,7 +54,7 @@ it('belongs to the Node as it is now, and so outlives one that was deleted', asy
   expect((await leaseOf('deleted')).metadata.ownerReferences).toMatchObject([{ uid: node.metadata.uid }]);
 });
 
-it('is taken over from an earlier agent, and from whoever wrote it in between', async () => {
+it('is taken over from an earlier agent, and from another client that wrote it in between', async () => {
   const node = await newNode('again');
   await new NodeLease(client, () => node, new VirtualClock()).renew(signal);
   const later = new NodeLease(client, () => node, new VirtualClock(Date.UTC(2027, 0, 1)));
@@ -65,7 +65,7 @@ it('is taken over from an earlier agent, and from whoever wrote it in between', 
   expect((await leaseOf('again')).metadata.labels).toEqual({ seen: 'yes' });
 });
 
-it('fails where the server takes no lease, and is not asked for without end', async () => {
+it('fails when the server rejects the Lease, and does not retry forever', async () => {
   const node = await newNode('refused');
   const nameless = { ...node, metadata: { ...node.metadata, name: 'Not A Name' } };
   const lease = new NodeLease(client, () => nameless, new VirtualClock());

@@ -11,18 +11,18 @@ import {
 
 const NAMESPACE = 'kube-node-lease';
 const DURATION_SECONDS = 40;
-/** A lease may fail to be renewed three times before others think that the node is gone. */
+/** The renewal may fail three times before the Lease expires. */
 export const RENEW_MS = (DURATION_SECONDS * 1000) / 4;
 const DEADLINE_MS = 10_000;
 
-/** The sign of life that a node gives: cheaper than its status, and so given more often. */
+/** The heartbeat of a node. It is cheaper than a status update and therefore sent more often (KEP-589). */
 export class NodeLease {
   readonly #client: KubeClient;
   readonly #node: () => Node;
   readonly #clock: Clock;
   #lease: Lease | undefined;
 
-  /** `node` tells which it is now: one that was deleted and registered again is another, and owns another lease. */
+  /** `node` returns the current Node: after a deletion and a new registration, the Lease has another owner. */
   constructor(client: KubeClient, node: () => Node, clock: Clock) {
     this.#client = client;
     this.#node = node;
@@ -30,15 +30,16 @@ export class NodeLease {
   }
 
   /**
-   * The first time it is read, since an earlier run may have left one; and only what exists can be renewed without a
-   * link. Since it was last seen, it may have been deleted, or written by somebody else: then once more.
+   * Renews the Lease. The first time it is read, because an earlier agent may have left one, and because the hub can
+   * only renew an existing Lease while the API server is unreachable. If the Lease was deleted or written by another
+   * client in the meantime, it is read and written once more.
    */
   async renew(signal: AbortSignal): Promise<void> {
     this.#lease ??= await this.#read(signal);
     try {
       await this.#write(signal);
     } catch (error) {
-      // How a server refuses to update what is gone differs: what counts is what is there.
+      // API servers reject an update of a deleted object in different ways, so read what is there.
       if (!(error instanceof ApiStatusError) || isServerUnavailable(error)) throw error;
       this.#lease = await this.#read(signal);
       await this.#write(signal);

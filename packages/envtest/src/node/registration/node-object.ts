@@ -1,4 +1,4 @@
-/** The Node as a kubelet describes itself. Pure, but for what the machine says about itself. */
+/** The Node object as the kubelet describes it. Pure, except for the facts about the machine. */
 import { createHash } from 'node:crypto';
 import { readFileSync, statfsSync } from 'node:fs';
 import { arch, cpus, release, totalmem } from 'node:os';
@@ -8,16 +8,16 @@ import type * as core from 'kubernetes-types/core/v1.d.ts';
 export interface NodeDescription {
   name: string;
   address: string;
-  /** Where the API server reaches the kubelet's server. */
+  /** The port at which the API server reaches the kubelet's server. */
   kubeletPort: number;
   labels: Record<string, string>;
-  /** `v1.36.4`. */
+  /** For example `v1.36.4`. */
   kubernetesVersion: string;
   version: string;
   machine: Machine;
 }
 
-/** What the node has to offer. */
+/** The resources of the node. */
 export interface Machine {
   cpus: number;
   memoryBytes: number;
@@ -27,7 +27,7 @@ export interface Machine {
   bootID: string;
 }
 
-/** As many as a kubelet takes by default. */
+/** The default of the kubelet. */
 const MAX_PODS = 110;
 
 export const thisMachine = (): Machine => ({
@@ -54,7 +54,7 @@ export function newNode(description: NodeDescription, now: string): Node {
   };
 }
 
-/** Labels that say what the node is; whatever else it is labelled with is its users' business. */
+/** Labels that describe the node itself. All other labels belong to the users. */
 export function ownLabels({ name }: NodeDescription): Record<string, string> {
   const architecture = goArchitecture();
   return {
@@ -107,7 +107,7 @@ function conditionsAfter(before: core.NodeCondition[], now: string): core.NodeCo
 }
 
 function nodeInfo({ name, machine, kubernetesVersion, version }: NodeDescription): core.NodeSystemInfo {
-  // Stable, and different for each node of this machine.
+  // Stable, and different for each node on this machine.
   const id = createHash('sha256').update(name).digest('hex').slice(0, 32);
   return {
     architecture: goArchitecture(),
@@ -129,6 +129,6 @@ function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    return ''; // Not every system has it; it is only shown.
+    return ''; // Not available on every system; it is only displayed.
   }
 }

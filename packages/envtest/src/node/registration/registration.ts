@@ -18,18 +18,18 @@ import { type NodeDescription, newNode, nodeStatus, ownLabels } from './node-obj
 export interface RegistrationOptions {
   client: KubeClient;
   description: NodeDescription;
-  /** The first signs of life of many nodes in one process are spread over this part (0 to 1) of a period. */
+  /** Spreads the first heartbeats of many nodes in one process: the fraction (0 to 1) of a period to wait. */
   offset?: number;
   clock: Clock;
   log: Logger;
 }
 
 const STATUS_MS = 10_000;
-/** Without news the status is written this rarely: the lease is sign of life enough. */
+/** An unchanged status is written only this often, because the Lease is the heartbeat. */
 const STATUS_UNCHANGED_MS = 300_000;
 const RETRY = { baseMs: 200, maxMs: 7_000 };
 
-/** Puts the node on the map and keeps it there, until the signal is aborted. */
+/** Registers the node and keeps it registered until the signal is aborted. */
 export class Registration {
   readonly #options: RegistrationOptions;
   readonly #log: Logger;
@@ -41,7 +41,7 @@ export class Registration {
     this.#log = options.log.child({ node: options.description.name });
   }
 
-  /** Resolves when the Node is in the API, however long that takes. */
+  /** Resolves when the Node exists in the API, however long that takes. */
   async register(signal: AbortSignal): Promise<Node> {
     for (let failures = 0; ; failures++) {
       try {
@@ -49,13 +49,13 @@ export class Registration {
         return this.#node;
       } catch (error) {
         if (signal.aborted) throw error;
-        this.#log.warn({ err: error }, 'the node could not be registered yet');
+        this.#log.warn({ err: error }, 'cannot register the node; will retry');
         await sleep(this.#options.clock, backoffDelay(failures, RETRY, Math.random), signal);
       }
     }
   }
 
-  /** After `register`: gives signs of life. */
+  /** Sends heartbeats; call it after `register`. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#renewLease(signal), this.#reportStatus(signal)]);
   }
@@ -79,11 +79,13 @@ export class Registration {
 
   #renewLease(signal: AbortSignal): Promise<void> {
     const lease = new NodeLease(this.#options.client, () => this.#node!, this.#options.clock);
-    return this.#every(RENEW_MS, signal, 'the lease could not be renewed', () => lease.renew(signal));
+    return this.#every(RENEW_MS, signal, 'cannot renew the Lease of the node; will retry', () =>
+      lease.renew(signal),
+    );
   }
 
   #reportStatus(signal: AbortSignal): Promise<void> {
-    return this.#every(STATUS_MS, signal, 'the status of the node could not be written', () =>
+    return this.#every(STATUS_MS, signal, 'cannot write the status of the node; will retry', () =>
       this.#report(signal),
     );
   }
@@ -111,7 +113,7 @@ export class Registration {
     }
   }
 
-  /** Reads first: others write conditions and addresses, too, and what they wrote must be noticed. */
+  /** Reads the Node first, because other components write conditions and addresses too. */
   async #report(signal: AbortSignal): Promise<void> {
     const { client, description, clock } = this.#options;
     const { name } = description;
@@ -119,19 +121,19 @@ export class Registration {
       const node = await client.get(NODES, { name }, { signal });
       const status = nodeStatus(description, node.status, timestamp(clock.now()));
       const quiet = clock.monotonic() - this.#reportedAt < STATUS_UNCHANGED_MS;
-      if (quiet && saysTheSame(node.status, status)) return;
+      if (quiet && isUnchanged(node.status, status)) return;
       await client.patch(NODES, { name, subresource: 'status' }, 'strategic', { status }, { signal });
       this.#reportedAt = clock.monotonic();
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      this.#log.warn({}, 'the node was deleted; it registers again');
+      this.#log.warn({}, 'the Node was deleted; registering it again');
       await this.register(signal);
     }
   }
 }
 
-/** But for the time of the heartbeat. */
-function saysTheSame(before: core.NodeStatus | undefined, now: core.NodeStatus): boolean {
+/** Ignores the times in the conditions. */
+function isUnchanged(before: core.NodeStatus | undefined, now: core.NodeStatus): boolean {
   const withoutTimes = (status: core.NodeStatus, type: string): unknown => {
     const condition = status.conditions?.find((candidate) => candidate.type === type);
     return [condition?.status, condition?.reason, condition?.message];

@@ -13,11 +13,11 @@ import {
 
 export interface ServingCertificateOptions {
   client: KubeClient;
-  /** PEM of the cluster's authority. */
+  /** The cluster's CA certificate, in PEM. */
   ca: string;
   nodeName: string;
   address: string;
-  /** Where key and certificate are kept, in one file so that they always fit together. */
+  /** Holds the key and the certificate, in one file so that they always match. */
   directory: string;
   clock: Clock;
   log: Logger;
@@ -29,11 +29,11 @@ export interface ServingCertificate {
   key: string;
 }
 
-/** Renewed when this much of its life is over: enough is left to wait for a server that is away. */
-const USED_UP = 0.8;
+/** Renewed when this fraction of its lifetime has passed; the rest is enough to wait for an unreachable API server. */
+const RENEWAL_FRACTION = 0.8;
 const RETRY_MS = 10_000;
 
-/** Calls `use` with a certificate as soon as there is one, and with every one that follows it, until aborted. */
+/** Calls `use` with the first certificate as soon as it is available, and with every renewed one, until aborted. */
 export async function keepServingCertificate(
   options: ServingCertificateOptions,
   use: (certificate: ServingCertificate) => void,
@@ -45,14 +45,14 @@ export async function keepServingCertificate(
   while (!signal.aborted) {
     try {
       if (held !== undefined) await sleep(clock, renewalDelay(held, clock), signal);
-      // A very long delay is waited for in pieces.
+      // A timer has a maximum delay, so a long delay takes several rounds.
       if (held !== undefined && renewalDelay(held, clock) > 0) continue;
       held = await obtain(options, signal);
       use(held);
     } catch (err) {
       if (signal.aborted) return;
-      log.warn({ err }, 'no serving certificate for the kubelet server yet; trying again');
-      await sleep(clock, RETRY_MS, signal).catch(() => {}); // Rejects only when aborted: the loop ends.
+      log.warn({ err }, 'cannot obtain a serving certificate for the kubelet server; will retry');
+      await sleep(clock, RETRY_MS, signal).catch(() => {}); // Rejects only when aborted, which ends the loop.
     }
   }
 }
@@ -60,7 +60,7 @@ export async function keepServingCertificate(
 function renewalDelay({ cert }: ServingCertificate, clock: Clock): number {
   const { validFrom, validTo } = new X509Certificate(cert);
   const from = Date.parse(validFrom);
-  return Math.max(0, from + (Date.parse(validTo) - from) * USED_UP - clock.now());
+  return Math.max(0, from + (Date.parse(validTo) - from) * RENEWAL_FRACTION - clock.now());
 }
 
 async function obtain(options: ServingCertificateOptions, signal: AbortSignal): Promise<ServingCertificate> {
@@ -87,7 +87,7 @@ async function obtain(options: ServingCertificateOptions, signal: AbortSignal): 
 
 const fileIn = (directory: string): string => join(directory, 'kubelet-serving.pem');
 
-/** What an earlier agent obtained, if it is still good for this address and this cluster. */
+/** The certificate of an earlier agent, if it is still valid for this address and this cluster. */
 function readStored({
   directory,
   address,
@@ -107,6 +107,6 @@ function readStored({
       Date.parse(certificate.validTo) > clock.now();
     return usable ? stored : undefined;
   } catch {
-    return undefined; // Not a certificate, whatever happened to it: a new one replaces it.
+    return undefined; // Not a valid certificate; a new one replaces it.
   }
 }

@@ -3,7 +3,7 @@ import type { Pod } from '@tidegate/kube';
 import type * as core from 'kubernetes-types/core/v1.d.ts';
 import type { ContainerLogs, LogOptions, NodePods } from '../contracts.ts';
 
-/** Answered with this code and sentence. */
+/** An error that is sent to the client with this status code. */
 export class RequestError extends Error {
   override readonly name = 'RequestError';
   readonly code: number;
@@ -14,7 +14,7 @@ export class RequestError extends Error {
   }
 }
 
-/** `GET /containerLogs/{namespace}/{pod}/{container}`: ends when the log does, or when whoever reads it leaves. */
+/** `GET /containerLogs/{namespace}/{pod}/{container}`. Ends when the log ends or the client disconnects. */
 export async function sendContainerLogs(
   { pods, logs }: { pods: NodePods; logs: ContainerLogs },
   [namespace = '', podName = '', container = '']: string[],
@@ -55,7 +55,7 @@ function logOptionsOf(query: URLSearchParams): LogOptions {
   if (sinceTime !== undefined && Number.isNaN(Date.parse(sinceTime))) {
     throw new RequestError(
       400,
-      `sinceTime must be a time such as 2026-01-02T15:04:05Z, not ${JSON.stringify(sinceTime)}`,
+      `sinceTime must be a time, for example 2026-01-02T15:04:05Z, not ${JSON.stringify(sinceTime)}`,
     );
   }
   return {
@@ -68,7 +68,7 @@ function logOptionsOf(query: URLSearchParams): LogOptions {
   };
 }
 
-/** Which attempt is meant, or the kubelet's words for why there is none to read. */
+/** Which attempt to read; throws the kubelet's message when there is none. */
 function whichLog(pod: Pod, container: string, previous: boolean): 'current' | 'previous' {
   const { containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
   const status = [...initContainerStatuses, ...containerStatuses].find(({ name }) => name === container);
@@ -80,7 +80,7 @@ function whichLog(pod: Pod, container: string, previous: boolean): 'current' | '
   }
   if (state.running !== undefined || state.terminated !== undefined) return previous ? 'previous' : 'current';
   if (lastState.terminated === undefined) throw new RequestError(400, `${what} is ${waiting(state)}`);
-  // It is to be started again: the attempt that ended last is the newest there is.
+  // The container will be restarted; the last attempt is the most recent log.
   return 'current';
 }
 

@@ -60,7 +60,7 @@ afterAll(async () => {
   await cluster.stop();
 });
 
-/** The administrator who looks through what nodes ask for. */
+/** Approves certificate requests like an administrator. */
 function approveAll(admin: KubeClient): Promise<void> {
   const requests = new Informer(admin, CERTIFICATE_SIGNING_REQUESTS);
   requests.addHandler({
@@ -95,7 +95,7 @@ async function start(status: Partial<ContainerStatus> = RUNNING): Promise<void> 
     logs,
     log: silentLogger,
   });
-  // Until the certificate is there, nobody gets through.
+  // Until the certificate is available, every handshake fails.
   await expect
     .poll(() => ask('/healthz').catch(() => undefined), { timeout: 10_000 })
     .toMatchObject({ code: 200 });
@@ -134,7 +134,7 @@ const viaApi = (query: string): Promise<string> =>
   cluster.admin.text(`/api/v1/namespaces/default/pods/web/log${query}`);
 
 describe("the kubelet's server", () => {
-  test('gives logs to the API server, and through it to everybody else', async () => {
+  test('sends logs to the API server, and through it to other clients', async () => {
     await start();
     const place = cluster.placeOf(pod.metadata.uid!).container('main');
     const output = await logs.outputFor(place, 0);
@@ -179,19 +179,19 @@ describe("the kubelet's server", () => {
       400,
       'tailLines must be a whole number',
     ],
-    ['elsewhere', '/configz', RUNNING, 404, 'there is nothing at /configz'],
-  ])('says why there is nothing: %s', async (_case, path, status, code, text) => {
+    ['elsewhere', '/configz', RUNNING, 404, '/configz not found'],
+  ])('reports why a log is not available: %s', async (_case, path, status, code, text) => {
     await start(status);
     const answer = await ask(path);
     expect(answer.code).toBe(code);
     expect(answer.text).toContain(text);
   });
 
-  test('says that exec is not supported here', async () => {
+  test('rejects exec', async () => {
     await start();
     expect(await ask('/exec/default/web/main?command=ls', undefined, 'POST')).toMatchObject({
       code: 501,
-      text: 'exec is not supported here: the pods of the embedded cluster are processes of this machine',
+      text: 'exec is not supported: the pods of the embedded cluster are processes of this machine',
     });
   });
 
@@ -206,7 +206,7 @@ describe("the kubelet's server", () => {
     );
   });
 
-  test('answers nobody else', async () => {
+  test('rejects other clients', async () => {
     await start();
     expect(await ask('/pods', {})).toMatchObject({ code: 401 });
     expect(await ask('/pods', cluster.server.pki.admin)).toMatchObject({ code: 403 });

@@ -8,12 +8,15 @@ import { keepServingCertificate } from './certificate.ts';
 import { RequestError, sendContainerLogs } from './container-logs.ts';
 
 export interface KubeletServerOptions {
-  /** As this node's kubelet: its configuration names the cluster's authority, and it asks for the certificate. */
+  /**
+   * With the identity of this node's kubelet. Its configuration has the cluster's CA, and it requests the
+   * certificate.
+   */
   client: KubeClient;
   nodeName: string;
   address: string;
   port: number;
-  /** Where the certificate is kept. */
+  /** Holds the certificate. */
   directory: string;
   pods: NodePods;
   logs: ContainerLogs;
@@ -25,20 +28,22 @@ export interface KubeletServer {
   close(): Promise<void>;
 }
 
-/** The only one who is answered. */
+/** The only user that is authorized. */
 const API_SERVER = 'kube-apiserver-kubelet-client';
 const NOT_SUPPORTED = ['exec', 'attach', 'portForward', 'run'];
 
 /**
- * The kubelet's HTTPS, for the API server. It listens at once; until the cluster has signed its certificate, handshakes
- * fail. A new certificate replaces the old one without touching connections.
+ * The kubelet's HTTPS server, for the API server. It listens immediately; TLS handshakes fail until the cluster has
+ * signed its certificate. A renewed certificate replaces the old one without closing connections.
  */
 export async function startKubeletServer(options: KubeletServerOptions): Promise<KubeletServer> {
   const { client, address, port, log, clock = systemClock } = options;
   const { ca } = client.config;
-  // Without it, any certificate of a public authority would do.
+  // Without the cluster's CA, a certificate of any public CA would be accepted.
   if (ca === undefined)
-    throw new Error("the node's kubeconfig has no certificate-authority; add the cluster's");
+    throw new Error(
+      "the node's kubeconfig has no certificate-authority; add the CA certificate of the cluster",
+    );
   const server = createServer(
     { ca, requestCert: true, rejectUnauthorized: false, requestTimeout: 0 },
     (request, response) => answer(options, request, response),
@@ -60,14 +65,14 @@ export async function startKubeletServer(options: KubeletServerOptions): Promise
   };
 }
 
-/** Resolves to the open connections. */
+/** Resolves to the set of open connections. */
 async function listen(server: Server, port: number, address: string): Promise<ReadonlySet<Socket>> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  // Whoever gives up on the handshake, or comes before there is a certificate, is not heard.
+  // Ignore clients that abort the handshake or connect before the certificate is available.
   server.on('tlsClientError', (_error, socket) => socket.destroy());
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -83,10 +88,10 @@ function answer(options: KubeletServerOptions, request: IncomingMessage, respons
   const failed = (error: unknown): void => {
     if (!(error instanceof RequestError))
       options.log.error({ err: error, url: request.url }, 'request failed');
-    // Cut off in the middle, nobody takes it for the end.
+    // Break the connection, so that the client does not mistake a partial log for a complete one.
     if (response.headersSent) response.destroy();
     else if (error instanceof RequestError) sendText(response, error.code, error.message);
-    else sendText(response, 500, 'the node could not answer; its log says why');
+    else sendText(response, 500, 'internal error; see the log of the node');
   };
   try {
     authenticate(request.socket as TLSSocket);
@@ -100,7 +105,7 @@ function authenticate(socket: TLSSocket): void {
   if (!socket.authorized) throw new RequestError(401, 'Unauthorized');
   const name = socket.getPeerCertificate().subject?.CN;
   if (name !== API_SERVER)
-    throw new RequestError(403, `Forbidden (user=${name}): only the API server is answered`);
+    throw new RequestError(403, `Forbidden (user=${name}): only the API server is authorized`);
 }
 
 async function route(
@@ -111,10 +116,10 @@ async function route(
   const { pathname, searchParams } = new URL(request.url ?? '/', 'https://node');
   const [first = '', ...rest] = pathname.split('/').slice(1).map(decodeURIComponent);
   if (NOT_SUPPORTED.includes(first)) {
-    const text = `${first} is not supported here: the pods of the embedded cluster are processes of this machine`;
+    const text = `${first} is not supported: the pods of the embedded cluster are processes of this machine`;
     throw new RequestError(501, text);
   }
-  if (request.method !== 'GET') throw new RequestError(405, `${request.method} is not possible here`);
+  if (request.method !== 'GET') throw new RequestError(405, `method ${request.method} is not allowed`);
   switch (first) {
     case 'containerLogs':
       return sendContainerLogs(options, rest, searchParams, response);
@@ -125,7 +130,7 @@ async function route(
     case 'metrics':
       return sendText(response, 200, metricsOf(options.pods));
     default:
-      throw new RequestError(404, `there is nothing at ${pathname}`);
+      throw new RequestError(404, `${pathname} not found`);
   }
 }
 

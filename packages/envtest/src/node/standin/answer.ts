@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { StandInConfig } from './config.ts';
 
-/** What a request was answered by, and what arrived there: enough to see every hop that touched it. */
+/** The response body: which pod responded, and the request as it arrived, including headers added by proxies. */
 export function answerTo(request: IncomingMessage, config: StandInConfig): string {
   const { pod, namespace, node, pool, image } = config;
   const { method, url: path } = request;
@@ -9,7 +9,7 @@ export function answerTo(request: IncomingMessage, config: StandInConfig): strin
   return `${JSON.stringify({ pod, namespace, node, pool, image, method, path, headers }, null, 2)}\n`;
 }
 
-/** As they arrived: `request.headers` joins repeated ones, or drops them. */
+/** The headers as they arrived; `request.headers` would join or drop repeated ones. */
 function headersOf({ rawHeaders }: IncomingMessage): Record<string, string | string[]> {
   const headers = new Map<string, string[]>();
   for (let i = 0; i < rawHeaders.length; i += 2) {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** What the agent tells a stand-in, in a file that it rewrites when something changes. */
+/** The configuration of a stand-in, in a file that the agent rewrites when something changes. */
 export interface StandInConfig {
   pod: string;
   namespace: string;
@@ -9,11 +9,11 @@ export interface StandInConfig {
   image: string;
   address: string;
   ports: number[];
-  /** Work that is expected to end, such as a Job's, is done at once. */
+  /** Work that is expected to complete, for example of a Job, completes immediately. */
   completes: boolean;
 }
 
-/** The agent writes the file, so its form is trusted; whoever runs a stand-in by hand may leave fields out. */
+/** The agent writes the file, so its content is not validated. Fields may be missing if the stand-in is run by hand. */
 export function readStandInConfig(file: string): StandInConfig {
   const given = JSON.parse(readFileSync(file, 'utf8')) as Partial<StandInConfig>;
   return {

@@ -1,10 +1,11 @@
 /**
- * The process that answers for an image nobody has. The agent's side is `StandInProcesses`: which ports a pod is
- * expected to listen on, written to a file. The process's side (`main.ts`, a bundle of its own) reads that file, follows
- * it, and answers every request with what it is and what it got.
+ * The stand-in: the process that runs instead of an image that is not available on this machine. On the side of the agent,
+ * `StandInProcesses` writes a file with the ports on which the pod is expected to listen (`ports.ts`). On the side
+ * of the process (`main.ts`, a separate bundle), `run.ts` follows that file, and `server.ts` responds to every
+ * request with a description of the pod and the request (`answer.ts`).
  *
- * A rolling update: the pod is deleted -> SIGTERM -> the stand-in answers on, with `Connection: close`, while the
- * endpoints are withdrawn -> it stops listening, ends what is under way, and exits with 0.
+ * One rolling update: the pod is deleted -> SIGTERM -> the stand-in keeps responding, with `Connection: close`,
+ * while the endpoints are removed -> it stops listening, finishes open requests, and exits with 0.
  */
 export { runStandIn } from './run.ts';
 export { StandInProcesses, type StandInProcessesOptions } from './standins.ts';

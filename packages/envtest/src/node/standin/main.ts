@@ -1,4 +1,4 @@
-/** A bundle of its own: a hundred stand-ins on one machine must not each load the whole program. */
+/** A separate bundle, so that a hundred stand-ins on one machine do not each load the whole program. */
 import { runStandIn } from './run.ts';
 
 const [option, file] = process.argv.slice(2);

@@ -22,11 +22,11 @@ const web = { name: 'web', ports: [{ containerPort: 8080 }, { containerPort: 53,
 const sidecar = { name: 'sidecar', ports: [{ containerPort: 9000 }] };
 
 describe('the ports of a stand-in', () => {
-  test('are those that its container declares for TCP', () => {
+  test('are the TCP ports that its container declares', () => {
     expect(standInPorts(pod([web, sidecar]), web, [], true)).toEqual([8080]);
   });
 
-  test('and the targets of Services that no container declares, on one container only', () => {
+  test('include target ports of Services that no container declares, on one container only', () => {
     const services = [
       service({ ports: [{ port: 80, targetPort: 8000 }, { port: 9000 }] }),
       service({ ports: [{ port: 81 }, { port: 82, targetPort: 'named' }, { port: 5, protocol: 'UDP' }] }),
@@ -38,7 +38,7 @@ describe('the ports of a stand-in', () => {
 
 describe('a Service selects a pod', () => {
   test.each([
-    ['all labels there', service({ selector: { app: 'web' } }), true],
+    ['all labels match', service({ selector: { app: 'web' } }), true],
     ['a label differs', service({ selector: { app: 'web', tier: 'back' } }), false],
     ['no selector', service({}), false],
     ['another namespace', service({ selector: { app: 'web' } }, 'other'), false],

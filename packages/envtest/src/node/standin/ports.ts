@@ -2,8 +2,8 @@ import { matcherFromLabels, type Pod, type Service } from '@tidegate/kube';
 import type { Container } from '../contracts.ts';
 
 /**
- * The ports a stand-in listens on: those its container declares, and those that Services expect of the pod. The
- * latter belong to no container by name, so one of them takes all that nobody declares.
+ * The ports of a stand-in: those that its container declares, and those that Services expect of the pod. The latter
+ * do not belong to a particular container, so one container takes all that no container declares.
  */
 export function standInPorts(
   pod: Pod,
@@ -24,14 +24,14 @@ const isTcp = ({ protocol }: { protocol?: string }): boolean => protocol === und
 const tcpPorts = ({ ports = [] }: Container): number[] =>
   ports.filter(isTcp).map(({ containerPort }) => containerPort);
 
-/** A named target is a declared port of some container, by definition. */
+/** Only numbers: a named target port refers to a port that a container declares. */
 const targetPorts = ({ spec }: Service): number[] =>
   (spec?.ports ?? [])
     .filter(isTcp)
     .map(({ targetPort, port }) => (targetPort === undefined || targetPort === 0 ? port : targetPort))
     .filter((port) => typeof port === 'number');
 
-/** Without a selector a Service has its endpoints from somewhere else. */
+/** A Service without a selector gets its endpoints elsewhere. */
 export function selects({ metadata, spec }: Service, pod: Pod): boolean {
   const selector = matcherFromLabels(spec?.selector ?? {});
   if (selector.empty || metadata.namespace !== pod.metadata.namespace) return false;

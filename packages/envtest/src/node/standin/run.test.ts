@@ -60,7 +60,7 @@ describe('the process of a stand-in', () => {
 
     const agent = new Agent({ keepAlive: true, maxSockets: 2 });
     child.kill('SIGTERM');
-    // Requests arrive over new and kept connections for as long as endpoints may still name the pod.
+    // Requests arrive over new and existing connections for as long as endpoints may still contain the pod.
     for (let i = 0; i < 30; i++) {
       expect(await Promise.all([ask(18080, agent), ask(18081, agent), ask(18080)])).toEqual([200, 200, 200]);
     }
@@ -69,15 +69,15 @@ describe('the process of a stand-in', () => {
     expect(output()).toMatch(/ GET \/ 200\n/);
   });
 
-  test('ends at once when its work is expected to end', async () => {
+  test('exits immediately when its work is expected to complete', async () => {
     const file = join(directory, 'job.json');
     await configure(file, { completes: true });
     const { output, ended } = start(file);
     expect(await ended).toEqual([0, null]);
-    expect(output()).toBe('stand-in for nginx: nothing to do, done.\n');
+    expect(output()).toBe('stand-in for nginx: completed.\n');
   });
 
-  test('runs without any port, until it is told to stop', async () => {
+  test('runs without ports until SIGTERM', async () => {
     const file = join(directory, 'idle.json');
     await configure(file, {});
     const { child, output, ended } = start(file);
@@ -86,7 +86,7 @@ describe('the process of a stand-in', () => {
     expect(await ended).toEqual([0, null]);
   });
 
-  test('says in one sentence that a port is taken', async () => {
+  test('reports in one sentence that a port is in use', async () => {
     const file = join(directory, 'taken.json');
     await configure(file, { ports: [18090] });
     const first = start(file);

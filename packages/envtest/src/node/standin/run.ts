@@ -5,20 +5,20 @@ import { EXIT_PORT_NOT_ALLOWED } from '../contracts.ts';
 import { readStandInConfig } from './config.ts';
 import { StandInServer } from './server.ts';
 
-/** While a pod terminates, its endpoints are still being withdrawn, and requests still arrive. */
+/** After SIGTERM, requests still arrive until the pod's endpoints are removed everywhere. */
 const DRAIN_MS = 2_000;
-/** Clients that never finish their request do not keep the pod. */
+/** A limit for clients that never finish their request. */
 const FINISH_MS = 10_000;
 
-/** The stand-in as a process: serves until SIGTERM, and ends with the code that says why. */
+/** Runs the stand-in as a process: serves until SIGTERM. The exit code tells the agent the reason of a failure. */
 export async function runStandIn(file: string): Promise<void> {
   const config = readStandInConfig(file);
   if (config.completes) {
-    console.log(`stand-in for ${config.image}: nothing to do, done.`);
+    console.log(`stand-in for ${config.image}: completed.`);
     return;
   }
-  // Before anything is said: whoever reads that it serves may tell it to stop.
-  const told = terminated();
+  // Before anything is printed, because a reader of the output may send SIGTERM immediately.
+  const sigterm = terminated();
   const server = new StandInServer({
     config,
     log: (line) => process.stdout.write(line),
@@ -26,9 +26,9 @@ export async function runStandIn(file: string): Promise<void> {
   });
   console.log(`stand-in for ${config.image} on ${config.address}, ${describePorts(config.ports)}`);
   const unwatch = followFile(file, () => reconfigure(server, file));
-  // Without ports nothing else keeps the process alive.
+  // Without ports, nothing else keeps the process alive.
   const alive = setInterval(() => {}, 2 ** 30);
-  await told;
+  await sigterm;
   unwatch();
   server.drain();
   if (server.ports.length > 0) await sleep(DRAIN_MS);
@@ -37,14 +37,16 @@ export async function runStandIn(file: string): Promise<void> {
   process.exit(0);
 }
 
-/** A file that is not there means that the pod is being cleaned up: what runs goes on until it is told to stop. */
+/** A missing file means that the pod is being removed; the stand-in continues until SIGTERM. */
 function reconfigure(server: StandInServer, file: string): void {
   try {
     const config = readStandInConfig(file);
     server.configure(config);
     console.log(`stand-in now on ${describePorts(config.ports)}`);
   } catch (error) {
-    console.error(`stand-in: can not read ${file}, going on as before: ${(error as Error).message}`);
+    console.error(
+      `stand-in: cannot read ${file}, keeping the previous configuration: ${(error as Error).message}`,
+    );
   }
 }
 
@@ -66,26 +68,26 @@ function explain(
   switch (error.code) {
     case 'EACCES':
       return {
-        sentence: `stand-in: not allowed to listen on port ${port}: an ordinary user may only take ports from 1024 on.`,
+        sentence: `stand-in: not allowed to listen on port ${port}: an unprivileged user may only use ports from 1024 on.`,
         code: EXIT_PORT_NOT_ALLOWED,
       };
     case 'EADDRINUSE':
       return { sentence: `stand-in: port ${port} on ${address} is in use by another program.`, code: 1 };
     default:
-      return { sentence: `stand-in: can not listen on ${address}:${port}: ${error.message}`, code: 1 };
+      return { sentence: `stand-in: cannot listen on ${address}:${port}: ${error.message}`, code: 1 };
   }
 }
 
-/** Calls `changed` after the file was replaced. The folder is watched: a replaced file is another one. */
+/** Calls `changed` after the file was replaced. Watches the directory, because a replaced file is a new inode. */
 function followFile(file: string, changed: () => void): () => void {
   try {
     const watcher = watch(dirname(file), (_event, name) => {
       if (name === basename(file)) changed();
     });
-    watcher.on('error', (error) => console.error(`stand-in: no longer follows ${file}: ${error.message}`));
+    watcher.on('error', (error) => console.error(`stand-in: no longer watching ${file}: ${error.message}`));
     return () => watcher.close();
   } catch {
-    // A user may have 128 watching processes (fs.inotify.max_user_instances); the others look now and then.
+    // The limit of watchers of this user (fs.inotify.max_user_instances) is reached; poll instead.
     watchFile(file, { interval: 500 }, changed);
     return () => unwatchFile(file);
   }

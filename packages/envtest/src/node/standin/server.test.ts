@@ -45,7 +45,7 @@ async function ask(port: number, path = '/', agent: Agent | false = false): Prom
 }
 
 describe('a stand-in', () => {
-  test('answers with who it is and what it got', async () => {
+  test('responds with its identity and the request', async () => {
     const { lines } = start();
     const { status, body } = await ask(18080, '/a/b?c=d');
     expect(status).toBe(200);
@@ -63,7 +63,7 @@ describe('a stand-in', () => {
     expect(lines).toEqual([expect.stringMatching(/^\d{4}-\S+Z GET \/a\/b\?c=d 200\n$/)]);
   });
 
-  test('keeps a connection through requests with bodies that it does not care about', async () => {
+  test('keeps a connection across requests with unread bodies', async () => {
     start();
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const ports = new Set<number | undefined>();
@@ -78,7 +78,7 @@ describe('a stand-in', () => {
     agent.destroy();
   });
 
-  test('follows its ports, without disturbing those that stay', async () => {
+  test('follows its ports without interrupting those that stay', async () => {
     const { server } = start();
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     await ask(18080, '/', agent);
@@ -90,7 +90,7 @@ describe('a stand-in', () => {
     agent.destroy();
   });
 
-  test('while it drains it answers, and asks clients to leave', async () => {
+  test('responds while it drains, and asks clients to disconnect', async () => {
     const { server } = start();
     const agent = new Agent({ keepAlive: true });
     expect((await ask(18080, '/', agent)).connection).toBe('keep-alive');
@@ -101,13 +101,13 @@ describe('a stand-in', () => {
     await expect(ask(18080)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 
-  test('reports a port that it can not have', async () => {
+  test('reports a port that it cannot open', async () => {
     start();
     const { lines } = start();
     await expect.poll(() => lines).toEqual(['EADDRINUSE']);
   });
 
-  test('sends websocket messages back', async () => {
+  test('echoes WebSocket messages', async () => {
     start();
     const socket = connect(18080, config.address);
     const received: Buffer[] = [];
@@ -116,7 +116,7 @@ describe('a stand-in', () => {
     socket.write(
       'GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
     );
-    // The key and its answer are the example of RFC 6455.
+    // The key and its response are the example of RFC 6455.
     await expect.poll(text).toContain('Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n');
     received.length = 0;
     const mask = [1, 2, 3, 4];

@@ -6,16 +6,16 @@ import { echoWebSocket } from './websocket.ts';
 
 export interface StandInOptions {
   config: StandInConfig;
-  /** One line a request. */
+  /** Receives one line per request. */
   log: (line: string) => void;
-  /** A port could not be listened on. The server does not try again by itself. */
+  /** Called when a port cannot be opened. The server does not retry. */
   onPortError: (error: NodeJS.ErrnoException, port: number) => void;
 }
 
-/** Longer than any client keeps an idle connection: closing it is the client's choice, so no request runs into it. */
+/** Longer than any client keeps an idle connection, so that only clients close connections and no request is lost. */
 const KEEP_ALIVE_MS = 300_000;
 
-/** Answers every HTTP request on every port of its configuration. */
+/** Responds to every HTTP request on every port of its configuration. */
 export class StandInServer {
   readonly #options: StandInOptions;
   readonly #listeners = new Map<number, Server>();
@@ -33,7 +33,7 @@ export class StandInServer {
     return [...this.#listeners.keys()];
   }
 
-  /** Opens and closes listeners until the ports are those of `config`; the others go on undisturbed. */
+  /** Opens and closes listeners until the ports match `config`. Ports that stay are not interrupted. */
   configure(config: StandInConfig): void {
     const moved = config.address !== this.#config.address;
     this.#config = config;
@@ -46,12 +46,12 @@ export class StandInServer {
     for (const port of config.ports) if (!this.#listeners.has(port)) this.#listen(port);
   }
 
-  /** From now on every answer asks the client to take another connection next time. */
+  /** From now on, every response asks the client to close the connection. */
   drain(): void {
     this.#draining = true;
   }
 
-  /** Accepts nothing new; resolves when the requests under way are answered. */
+  /** Accepts no new connections; resolves when all open requests are finished. */
   async close(): Promise<void> {
     this.#draining = true;
     for (const socket of this.#webSockets) socket.destroy();
@@ -80,7 +80,7 @@ export class StandInServer {
       'content-length': Buffer.byteLength(body),
     });
     response.end(body);
-    // A body that nobody reads would stop the connection before its next request.
+    // An unread body would block the next request on the connection.
     request.resume();
     this.#log(request, 200);
   }
@@ -88,7 +88,7 @@ export class StandInServer {
   #upgrade(request: IncomingMessage, socket: Socket): void {
     this.#webSockets.add(socket);
     socket.on('close', () => this.#webSockets.delete(socket));
-    // A client that leaves in the middle needs no answer.
+    // The client disconnected.
     socket.on('error', () => socket.destroy());
     this.#log(request, echoWebSocket(request, socket) ? 101 : 400);
   }

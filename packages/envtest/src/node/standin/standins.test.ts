@@ -90,7 +90,7 @@ describe('the configurations of stand-ins', () => {
     await standIns.release('web-1');
   });
 
-  test('say which work is expected to end', async () => {
+  test('mark work that is expected to complete', async () => {
     const owner = { apiVersion: 'batch/v1', kind: 'Job', name: 'j', uid: 'u', controller: true };
     const job = podNamed('job-1', { ownerReferences: [owner] });
     await place(job, 'web');

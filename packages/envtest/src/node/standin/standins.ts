@@ -11,7 +11,7 @@ const POOL_LABELS = ['apps.openyurt.io/nodepool', 'apps.kubeedge.io/belonging-to
 
 export interface StandInProcessesOptions {
   nodeName: string;
-  /** Of at least this node. */
+  /** Includes at least this node. */
   nodes: Informer<Node>;
   services: Informer<Service>;
   images: Images;
@@ -23,15 +23,15 @@ interface StandIn {
   container: Container;
   address: string;
   file: string;
-  /** What the file says, or is about to say. */
+  /** The content of the file, or of the write in progress. */
   text: string;
   writes: Serial;
 }
 
-/** Writes what each stand-in of this node needs to know, and again when a Service or the node's pool changes it. */
+/** Writes the configuration of each stand-in on this node, and again when a Service or the pool of the node changes. */
 export class StandInProcesses implements StandIns {
   readonly #options: StandInProcessesOptions;
-  /** By the uid of the pod. */
+  /** By pod uid. */
   readonly #standIns = new Map<string, StandIn[]>();
   readonly #detach: (() => void)[];
 
@@ -63,7 +63,7 @@ export class StandInProcesses implements StandIns {
     const others = (this.#standIns.get(uid) ?? []).filter((other) => other.file !== file);
     this.#standIns.set(uid, [...others, standIn]);
     await this.#write(standIn);
-    // The smallest nursery: a stand-in has next to no live data.
+    // A small young generation: a stand-in has almost no live data.
     return [process.execPath, '--max-semi-space-size=1', standInProgram(), '--config', file];
   }
 
@@ -82,12 +82,12 @@ export class StandInProcesses implements StandIns {
     for (const standIn of [...this.#standIns.values()].flat()) {
       if (!concerned(standIn)) continue;
       this.#write(standIn).catch((err: unknown) =>
-        this.#options.log.error({ err, file: standIn.file }, 'the ports of a stand-in can not be changed'),
+        this.#options.log.error({ err, file: standIn.file }, 'cannot change the ports of a stand-in'),
       );
     }
   }
 
-  /** One write after the other, each whole or not at all; none when nothing changed. */
+  /** Serialized atomic writes; skips a write that changes nothing. */
   #write(standIn: StandIn): Promise<void> {
     const text = `${JSON.stringify(this.#configOf(standIn), null, 2)}\n`;
     if (text === standIn.text) return standIn.writes.idle();
@@ -128,13 +128,13 @@ function poolOf(node: Node | undefined): string | null {
   return label === undefined ? null : node!.metadata.labels![label]!;
 }
 
-/** The bundle that `main.ts` becomes, wherever in `dist/` or `src/` this code is. */
+/** The bundle of `main.ts`, whether this code runs from `dist/` or from `src/`. */
 function standInProgram(): string {
   for (let folder = new URL('.', import.meta.url); ; folder = new URL('..', folder)) {
     const program = new URL('dist/node/stand-in.js', folder);
     if (existsSync(program)) return fileURLToPath(program);
     if (folder.pathname === '/') {
-      throw new Error('dist/node/stand-in.js is missing: run `npm run build` in the folder of tidegate');
+      throw new Error('dist/node/stand-in.js is missing: run `npm run build` in the tidegate directory');
     }
   }
 }

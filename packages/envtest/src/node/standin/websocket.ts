@@ -8,7 +8,7 @@ const CLOSE = 0x8;
 const PING = 0x9;
 const PONG = 0xa;
 
-/** Accepts a websocket and sends every message back. False: it was none, and has been refused. */
+/** Accepts a WebSocket and sends every message back. False when the request was not a WebSocket and was rejected. */
 export function echoWebSocket(request: IncomingMessage, socket: Socket): boolean {
   const key = request.headers['sec-websocket-key'];
   if (request.headers.upgrade?.toLowerCase() !== 'websocket' || key === undefined) {
@@ -38,11 +38,11 @@ interface Frame {
   head: number;
   opcode: number;
   payload: Buffer;
-  /** Of the whole frame, in bytes. */
+  /** The length of the whole frame in bytes. */
   length: number;
 }
 
-/** The first frame in the buffer, unmasked; undefined while it is not complete. */
+/** The first frame in the buffer, unmasked; undefined while it is incomplete. */
 function takeFrame(buffer: Buffer): Frame | undefined {
   if (buffer.length < 2) return undefined;
   const head = buffer[0]!;

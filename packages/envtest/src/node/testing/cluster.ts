@@ -5,12 +5,12 @@ import { CONFIG_MAPS, KubeClient, type KubeObject, loadConfig, silentLogger } fr
 import { startApiServer } from '../../apiserver/index.ts';
 import type { PodPlace } from '../contracts.ts';
 
-/** An embedded API server, clients of it, and a directory; all of it goes away with `stop`. */
+/** An embedded API server, clients of it, and a directory; `stop` removes all of it. */
 export interface TestCluster {
   directory: string;
   server: Awaited<ReturnType<typeof startApiServer>>;
   admin: KubeClient;
-  /** With the rights of that node's kubelet, and no others. */
+  /** A client with exactly the permissions of that node's kubelet. */
   node(name: string): Promise<KubeClient>;
   placeOf(uid: string): PodPlace;
   stop(): Promise<void>;
@@ -33,7 +33,7 @@ export async function startTestCluster(): Promise<TestCluster> {
     return client;
   };
   const admin = open(new KubeClient(config));
-  // What the controllers would make: without it no pod gets its account's files.
+  // The controllers would create it; pods need it to mount their service account.
   const authority = { data: { 'ca.crt': config.ca ?? '' } };
   await admin.create(CONFIG_MAPS, named('ConfigMap', 'kube-root-ca.crt', authority));
   return {

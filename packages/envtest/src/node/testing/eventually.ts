@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Tries until it does not throw. Gives up, with the last error, only when something must be broken. */
+/** Retries until `attempt` does not throw. After the timeout, throws the last error. */
 export async function eventually<T>(attempt: () => Promise<T> | T, forMs = 20_000): Promise<T> {
   const end = performance.now() + forMs;
   for (;;) {

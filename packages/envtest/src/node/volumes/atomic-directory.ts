@@ -6,8 +6,9 @@ import type { Payload } from './payload.ts';
 const DATA = '..data';
 
 /**
- * Replaces all files of a directory at once, as the kubelet does it: they lie in a hidden directory of their own, which
- * the link `..data` names; what users see are links through `..data`. Turning that one link replaces everything.
+ * Replaces all files of a directory atomically, like the kubelet: the files are in a hidden directory, to which the
+ * link `..data` points, and the visible names are links through `..data`. Renaming a new link over `..data` replaces
+ * everything at once.
  */
 export async function replaceContents(directory: string, payload: Payload): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -19,7 +20,7 @@ export async function replaceContents(directory: string, payload: Payload): Prom
   await writeAll(join(directory, fresh), payload);
   await symlink(fresh, join(directory, `${DATA}_tmp`)).catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
-    // Left over from an agent that was killed between the two steps.
+    // Left by an agent that was killed between the two steps.
     await unlink(join(directory, `${DATA}_tmp`));
     await symlink(fresh, join(directory, `${DATA}_tmp`));
   });
@@ -33,7 +34,8 @@ async function writeAll(directory: string, payload: Payload): Promise<void> {
   for (const [path, { data, mode }] of payload) {
     const file = join(directory, path);
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    // All pods belong to one user of this machine: whatever others may read in a cluster, here they may not.
+    // All pods run as the same user of this machine. Permissions for group and others would expose the files to other
+    // users.
     await writeFile(file, data, { mode: mode & 0o700 });
   }
 }
@@ -41,7 +43,7 @@ async function writeAll(directory: string, payload: Payload): Promise<void> {
 async function linkVisible(directory: string, wanted: ReadonlySet<string>): Promise<void> {
   const present = new Set<string>();
   for (const name of await readdir(directory)) {
-    if (name.startsWith('..') || !(await isOurs(join(directory, name)))) continue;
+    if (name.startsWith('..') || !(await isDataLink(join(directory, name)))) continue;
     if (wanted.has(name)) present.add(name);
     else await unlink(join(directory, name));
   }
@@ -50,8 +52,8 @@ async function linkVisible(directory: string, wanted: ReadonlySet<string>): Prom
   }
 }
 
-/** Mounts inside this volume are links too, but not through `..data`. */
-async function isOurs(path: string): Promise<boolean> {
+/** Mounts inside this volume are links too, but do not point through `..data`. */
+async function isDataLink(path: string): Promise<boolean> {
   if (!(await lstat(path)).isSymbolicLink()) return false;
   return (await readlink(path)).startsWith(`${DATA}/`);
 }

@@ -6,7 +6,7 @@ import type { Referenced, ReferencedKind, References } from '../references/index
 import { type Payload, payloadOf } from './payload.ts';
 import type { PodTokens } from './tokens.ts';
 
-/** All that the contents of a pod's volumes come from. */
+/** The sources of the contents of a pod's volumes. */
 export interface ContentSources {
   pod: Pod;
   podIP: string;
@@ -16,7 +16,7 @@ export interface ContentSources {
   allocatable: Allocatable;
 }
 
-/** The files of a volume; undefined when it is a directory that the pod fills itself. */
+/** The files of a volume; undefined for a directory that the pod fills itself. */
 export async function contentsOf(volume: core.Volume, sources: ContentSources): Promise<Payload | undefined> {
   const { name, emptyDir, configMap, secret, projected, downwardAPI, ...others } = volume;
   if (configMap !== undefined) return referenced('ConfigMap', configMap.name, configMap, sources);
@@ -26,7 +26,7 @@ export async function contentsOf(volume: core.Volume, sources: ContentSources): 
   const [other] = Object.keys(others);
   if (emptyDir !== undefined || other === undefined) return undefined;
   throw new VolumeError(
-    `${other} volumes are not supported here: the pods of the embedded cluster are processes of this machine; use emptyDir, configMap, secret, projected or downwardAPI`,
+    `${other} volumes are not supported: the pods of this cluster are processes of this machine; use emptyDir, configMap, secret, projected or downwardAPI`,
   );
 }
 
@@ -51,7 +51,9 @@ async function projection(
   if (secret !== undefined) return referenced('Secret', secret.name, { ...secret, defaultMode }, sources);
   if (downwardAPI !== undefined) return downward(downwardAPI.items, defaultMode, sources);
   if (serviceAccountToken === undefined) {
-    throw new VolumeError(`a projection of ${Object.keys(others).join(', ')} is not supported here`);
+    throw new VolumeError(
+      `projected volume sources of type ${Object.keys(others).join(', ')} are not supported in this cluster`,
+    );
   }
   const token = await sources.tokens.get(sources.pod, serviceAccountToken);
   return new Map([[serviceAccountToken.path, { data: Buffer.from(token), mode: 0o600 }]]);
@@ -104,7 +106,7 @@ function downward(
         : fieldValue(pod, fieldRef.fieldPath, { podIP, nodeIP });
     if (value === undefined) {
       const field = fieldRef?.fieldPath ?? resourceFieldRef?.resource;
-      throw new VolumeError(`there is no field ${field} that ${path} could show`);
+      throw new VolumeError(`the field ${field} for ${path} does not exist`);
     }
     files.set(path, Buffer.from(value));
   }

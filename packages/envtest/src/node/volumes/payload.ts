@@ -5,10 +5,10 @@ export interface PayloadFile {
   mode: number;
 }
 
-/** The files of a volume that comes from the API, by their path inside it. */
+/** The files of a volume from the API, by their path in the volume. */
 export type Payload = Map<string, PayloadFile>;
 
-/** Picks some keys of a ConfigMap or Secret, under names of their own. */
+/** Selects a key of a ConfigMap or Secret and its path. */
 export interface KeyToPath {
   key: string;
   path: string;
@@ -17,7 +17,7 @@ export interface KeyToPath {
 
 const DEFAULT_MODE = 0o644;
 
-/** All keys, or those that `items` names; `describe` says what is missing in the kubelet's words. */
+/** All keys, or those in `items`. `describe` gives the kubelet's message for a missing key. */
 export function payloadOf(
   data: ReadonlyMap<string, Buffer>,
   items: readonly KeyToPath[] | undefined,

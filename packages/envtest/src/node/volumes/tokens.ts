@@ -1,9 +1,9 @@
 import { type Clock, type KubeClient, type KubeObject, type Pod, SERVICE_ACCOUNTS } from '@tidegate/kube';
 
 const DEFAULT_EXPIRATION_SECONDS = 3600;
-/** A token is replaced when this much of its life is over. */
-const USED_UP = 0.8;
-/** When the server does not give a new one, the old one still works for a while. */
+/** A token is renewed when this fraction of its lifetime has passed. */
+const RENEWAL_FRACTION = 0.8;
+/** If the API server issues no new token, the old one is still valid for a while. */
 const RETRY_MS = 10_000;
 
 interface Token {
@@ -28,7 +28,7 @@ export class PodTokens {
     this.#clock = clock;
   }
 
-  /** When the first token needs to be replaced, by the clock's `now`. */
+  /** When the first token has to be renewed, in the clock's time. */
   get renewAt(): number {
     return Math.min(...[...this.#tokens.values()].map((token) => token.renewAt));
   }
@@ -65,6 +65,6 @@ export class PodTokens {
     const { status } = await this.#client.create(SERVICE_ACCOUNTS, request, { subresource: 'token' });
     const { token, expirationTimestamp } = status as { token: string; expirationTimestamp: string };
     const expiresAt = Date.parse(expirationTimestamp);
-    return { token, expiresAt, renewAt: now + (expiresAt - now) * USED_UP };
+    return { token, expiresAt, renewAt: now + (expiresAt - now) * RENEWAL_FRACTION };
   }
 }

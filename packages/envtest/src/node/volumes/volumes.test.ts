@@ -48,7 +48,7 @@ const open = (clock = systemClock): PodVolumes =>
 
 let pods = 0;
 
-/** A pod of node-a, created for real, since a node may only read what its pods refer to. */
+/** Creates a pod on node-a; a node may read only objects that its pods refer to. */
 async function podWith(
   list: core.Volume[],
   mounts: core.VolumeMount[] = list.map(({ name }) => ({ name, mountPath: `/${name}` })),
@@ -82,7 +82,7 @@ const visible = async (directory: string): Promise<string[]> =>
   (await readdir(directory)).filter((name) => !name.startsWith('..')).sort();
 
 describe('volumes', () => {
-  test('show ConfigMaps and Secrets as files for the owner only', async () => {
+  test('contain ConfigMaps and Secrets as files, readable by the owner only', async () => {
     const { root } = await mounted([
       { name: 'config', configMap: { name: 'settings', defaultMode: 0o755 } },
       { name: 'secret', secret: { secretName: 'login' } },
@@ -95,7 +95,7 @@ describe('volumes', () => {
     expect((await stat(join(root, 'secret/password'))).mode & 0o777).toBe(0o600);
   });
 
-  test('pick and rename keys', async () => {
+  test('select and rename keys', async () => {
     const items = [{ key: 'a.conf', path: 'deep/er/x', mode: 0o400 }];
     const { root } = await mounted([{ name: 'config', configMap: { name: 'settings', items } }]);
     expect(await visible(join(root, 'config'))).toEqual(['deep']);
@@ -113,7 +113,7 @@ describe('volumes', () => {
     expect(hidden.sort()).toEqual(['..data', await readlink(join(root, 'config/..data'))].sort());
   });
 
-  test('an optional source may come later; a missing one is named', async () => {
+  test('accept an optional source that appears later, and name a missing one', async () => {
     const optional = { name: 'later', optional: true };
     const { root } = await mounted([{ name: 'config', configMap: optional }]);
     expect(await visible(join(root, 'config'))).toEqual([]);
@@ -178,7 +178,7 @@ describe('volumes', () => {
     await asPod.close();
   });
 
-  test('renew tokens when most of their life is over', async () => {
+  test('renew tokens when most of their lifetime has passed', async () => {
     const clock = new VirtualClock(Date.now());
     const early = open(clock);
     const token = { path: 'token', expirationSeconds: 600 };
@@ -192,7 +192,7 @@ describe('volumes', () => {
     await early.close();
   });
 
-  test('show fields of the pod', async () => {
+  test('contain fields of the pod', async () => {
     const items = [
       { path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } },
       { path: 'cpu', resourceFieldRef: { containerName: 'main', resource: 'limits.cpu' } },
@@ -202,7 +202,7 @@ describe('volumes', () => {
     expect(await read(root, 'info/labels')).toBe('app="web"\nzone="a"');
   });
 
-  test('an emptyDir keeps its files over another mount', async () => {
+  test('keep the files of an emptyDir across another mount', async () => {
     const { pod, place, root } = await podWith([{ name: 'data', emptyDir: {} }]);
     await volumes.mount(pod, place, '127.64.1.2');
     await writeFile(join(root, 'data/file'), 'kept');
@@ -210,7 +210,7 @@ describe('volumes', () => {
     expect(await read(root, 'data/file')).toBe('kept');
   });
 
-  test('mounts nest, and show parts of volumes', async () => {
+  test('nest, and show parts of volumes', async () => {
     const { root, place } = await mounted(
       [
         { name: 'data', emptyDir: {} },
@@ -230,10 +230,10 @@ describe('volumes', () => {
   });
 
   test.each([
-    [{ name: 'v', hostPath: { path: '/etc' } }, '/v', 'hostPath volumes are not supported here'],
-    [{ name: 'v', emptyDir: {} }, '/', 'can not be mounted at /'],
+    [{ name: 'v', hostPath: { path: '/etc' } }, '/v', 'hostPath volumes are not supported'],
+    [{ name: 'v', emptyDir: {} }, '/', 'cannot be mounted at /'],
     [{ name: 'v', emptyDir: {} }, '/a/../../b', "must not contain '..'"],
-  ])('refuse what can not be: %j at %s', async (volume, mountPath, message) => {
+  ])('reject %j at %s', async (volume, mountPath, message) => {
     const place = cluster.placeOf('refused');
     const pod: Pod = named('Pod', 'refused', {
       spec: {
@@ -245,13 +245,13 @@ describe('volumes', () => {
     await volumes.unmount('');
   });
 
-  test('refuse to hide files that are there already', async () => {
+  test('do not hide existing files', async () => {
     const { pod, place, root } = await podWith([{ name: 'data', emptyDir: {} }]);
     await mkdir(join(root, 'data/own'), { recursive: true });
-    await expect(volumes.mount(pod, place, '')).rejects.toThrow('there are files already');
+    await expect(volumes.mount(pod, place, '')).rejects.toThrow('the directory is not empty');
   });
 
-  test('are left alone after unmounting', async () => {
+  test('do not change after unmounting', async () => {
     await cluster.admin.create(CONFIG_MAPS, named('ConfigMap', 'left', { data: { x: '1' } }));
     const { root, uid } = await mounted([{ name: 'config', configMap: { name: 'left' } }]);
     await volumes.unmount(uid);

@@ -13,7 +13,7 @@ import { PodTokens } from './tokens.ts';
 
 export interface PodVolumesOptions {
   client: KubeClient;
-  /** Shared with the environments: what a pod refers to is held from `mount` to `unmount`. */
+  /** Shared with the environments: the references of a pod are held from `mount` to `unmount`. */
   references: References;
   nodeIP: string;
   allocatable: () => Allocatable;
@@ -26,18 +26,18 @@ interface Mounted {
   place: PodPlace;
   podIP: string;
   tokens: PodTokens;
-  /** What each volume's directory holds. */
+  /** The contents of each volume's directory. */
   written: Map<string, Payload>;
-  /** Writes of one pod follow each other. */
+  /** Serializes the writes of one pod. */
   work: Serial;
   refreshPending: boolean;
   cancelRenewal: () => void;
 }
 
-/** Never busier than this, whatever the lifetimes of tokens are. */
-const SHORTEST_RENEWAL_MS = 1_000;
+/** A lower limit, in case tokens have very short lifetimes. */
+const MIN_RENEWAL_MS = 1_000;
 
-/** Keeps the files of pods equal to what the API says, until they are unmounted. */
+/** Keeps the files of pods in line with the API until they are unmounted. */
 export class PodVolumes implements Volumes {
   readonly #options: PodVolumesOptions;
   readonly #clock: Clock;
@@ -88,7 +88,7 @@ export class PodVolumes implements Volumes {
     };
   }
 
-  /** Something that the files come from has changed. Several changes in a row become one refresh. */
+  /** Called when a source of the files has changed. Several changes in a row become one refresh. */
   #refresh(uid: string): void {
     const mounted = this.#mounted.get(uid);
     if (mounted === undefined || mounted.refreshPending) return;
@@ -100,14 +100,17 @@ export class PodVolumes implements Volumes {
       })
       .catch((err: unknown) => {
         const { namespace, name } = mounted.pod.metadata;
-        this.#options.log.warn({ err, pod: `${namespace}/${name}` }, 'volumes keep what they have');
+        this.#options.log.warn(
+          { err, pod: `${namespace}/${name}` },
+          'cannot refresh the volumes of the pod; they keep their contents',
+        );
       });
   }
 
   async #writeAll(mounted: Mounted): Promise<void> {
     const problems: unknown[] = [];
     for (const volume of usedVolumes(mounted.pod)) {
-      // One volume that can not be refreshed must not keep the others from it.
+      // A volume that cannot be refreshed must not prevent the refresh of the others.
       await this.#write(mounted, volume).catch((error: unknown) => problems.push(error));
     }
     this.#scheduleRenewal(mounted);
@@ -143,7 +146,7 @@ export class PodVolumes implements Volumes {
     mounted.cancelRenewal();
     const { renewAt } = mounted.tokens;
     if (renewAt === Number.POSITIVE_INFINITY || this.#mounted.get(uid) !== mounted) return;
-    const wait = Math.max(SHORTEST_RENEWAL_MS, renewAt - this.#clock.now());
+    const wait = Math.max(MIN_RENEWAL_MS, renewAt - this.#clock.now());
     mounted.cancelRenewal = this.#clock.after(wait, () => this.#refresh(uid));
   }
 }
@@ -155,7 +158,7 @@ const containersOf = ({ spec }: Pod): core.Container[] => [
   ...(spec?.containers ?? []),
 ];
 
-/** As a kubelet: what no container mounts may be missing. */
+/** Like the kubelet, ignores volumes that no container mounts. */
 function usedVolumes(pod: Pod): core.Volume[] {
   const used = new Set(
     containersOf(pod).flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)),

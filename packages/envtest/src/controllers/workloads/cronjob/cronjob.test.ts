@@ -17,7 +17,7 @@ const cronJob = (spec: object): CronJob => ({
   },
 });
 
-/** What the server made a moment ago was made a good hour ago, so that a time of the schedule has come. */
+/** A clock that is an hour ahead of the server, so that a time of the schedule has passed for a new CronJob. */
 const later: Clock = { ...systemClock, now: () => Date.now() + 3_700_000 };
 
 describe('cronJobController', () => {
@@ -27,7 +27,7 @@ describe('cronJobController', () => {
   });
   afterEach(() => cluster.stop());
 
-  it('makes the job that is due, once, and follows it to its end', async () => {
+  it('creates the Job that is due once, and follows it to its end', async () => {
     await cluster.create(CRON_JOBS, cronJob({ schedule: '0 * * * *' }));
     const active = await cluster.eventually('the status', async () => {
       const { status } = await cluster.get(CRON_JOBS, 'tick');
@@ -47,7 +47,7 @@ describe('cronJobController', () => {
     const status = { startTime: end, completionTime: end, succeeded: 1, conditions: done };
     const target = { namespace: 'default', name: job!.metadata.name!, subresource: 'status' };
     await cluster.client.patch(JOBS, target, 'merge', { status });
-    const ended = await cluster.eventually('the end of the job in the status', async () => {
+    const ended = await cluster.eventually('the finished Job in the status', async () => {
       const { status } = await cluster.get(CRON_JOBS, 'tick');
       return status?.active === undefined && status;
     });
@@ -55,7 +55,7 @@ describe('cronJobController', () => {
     expect(await cluster.list(JOBS)).toHaveLength(1);
   });
 
-  it('takes up its own job again when the status was lost', async () => {
+  it('finds its own Job again when the status was lost', async () => {
     await cluster.create(CRON_JOBS, cronJob({ schedule: '0 * * * *' }));
     const started = async () => (await cluster.get(CRON_JOBS, 'tick')).status?.active?.length === 1;
     await cluster.eventually('a start', started);
@@ -67,7 +67,7 @@ describe('cronJobController', () => {
     expect(await cluster.list(JOBS)).toHaveLength(1);
   });
 
-  it('removes history beyond the limits', async () => {
+  it('removes Jobs beyond the history limits', async () => {
     await cluster.create(CRON_JOBS, cronJob({ schedule: '0 * * * *', failedJobsHistoryLimit: 0 }));
     const [job] = await cluster.eventually('a job', async () => {
       const jobs = await cluster.list(JOBS);
@@ -77,7 +77,7 @@ describe('cronJobController', () => {
     const status = { startTime: timestamp(Date.now()), conditions: failed };
     const target = { namespace: 'default', name: job!.metadata.name!, subresource: 'status' };
     await cluster.client.patch(JOBS, target, 'merge', { status });
-    await cluster.eventually('the job to be gone', async () => (await cluster.list(JOBS)).length === 0);
+    await cluster.eventually('the Job is gone', async () => (await cluster.list(JOBS)).length === 0);
     await cluster.eventually('an event', async () => (await cluster.events('SuccessfulDelete')).length > 0);
   });
 });

@@ -1,6 +1,9 @@
 /**
- * CronJobs: a Job at each time that the schedule names. A reconcile looks at the jobs there are (`plan.ts`), removes
- * those beyond the history limits, makes the one that is due, and comes back at the next time of the schedule.
+ * CronJob: creates a Job at each time of its schedule.
+ *
+ * One reconcile: `planCronJob` looks at the existing Jobs and the schedule (`due.ts`) -> the Job that is due is
+ * created (`jobs.ts`) -> the status is written -> Jobs beyond the history limits are deleted -> requeue at the next
+ * time of the schedule.
  */
 
 import {
@@ -21,7 +24,7 @@ import type { MakeController } from '../../context.ts';
 import { controlledBy, controllerOf, indexByController, isControlledBy } from '../../pods/index.ts';
 import { RETRIES } from '../../retries.ts';
 import { untilCacheCatchesUp } from '../../stale-reads.ts';
-import { recordNotes } from '../notes.ts';
+import { recordEvents } from '../planned-events.ts';
 import { timestamp } from '../timestamp.ts';
 import { writeStatus } from '../write-status.ts';
 import { jobFromTemplate } from './jobs.ts';
@@ -73,7 +76,10 @@ class Writer {
     this.#recorder = recorder;
   }
 
-  /** Caches of two kinds do not agree at all times: where they contradict each other, the server is asked. */
+  /**
+   * The caches of CronJobs and Jobs are updated independently. Where they contradict each other, the API server is
+   * asked.
+   */
   async observe(
     cached: CronJob,
     jobs: Job[],
@@ -92,8 +98,8 @@ class Writer {
     const status =
       plan.start === undefined ? plan.status : await this.#start(cronJob, plan.status, plan.start, signal);
     await writeStatus(this.#client, CRON_JOBS, cronJob, status, signal);
-    recordNotes(this.#recorder, cronJob, plan.notes);
-    // Only now: while the job is there, its name says that its time was met, even if the status does not.
+    recordEvents(this.#recorder, cronJob, plan.events);
+    // Only after the status is written: until then, the Job's name is the record that its time was handled.
     for (const job of plan.expired) await this.#delete(cronJob, job.metadata, signal);
   }
 
@@ -106,7 +112,7 @@ class Writer {
     for (const reference of replaces) await this.#delete(cronJob, reference, signal);
     const job = await this.#create(cronJob, jobFromTemplate(cronJob, scheduledTime), signal);
     const kept = (status.active ?? []).filter((reference) => !replaces.includes(reference));
-    // Somebody else's job has the name: this time is theirs.
+    // The Job with this name belongs to another owner; this time is skipped.
     if (!isControlledBy(job, cronJob)) return { ...status, lastScheduleTime: timestamp(scheduledTime) };
     return withJob({ ...status, active: kept }, job, scheduledTime);
   }
@@ -118,7 +124,7 @@ class Writer {
       return created;
     } catch (error) {
       const { namespace, name = '' } = job.metadata;
-      // Made before, and the status could not be written after that.
+      // It was created before, but the status could not be written afterwards.
       if (isAlreadyExists(error)) return this.#client.get(JOBS, { namespace, name }, { signal });
       const reason = error instanceof Error ? error.message : String(error);
       this.#recorder.warning(cronJob, 'FailedCreate', `Error creating job: ${reason}`);

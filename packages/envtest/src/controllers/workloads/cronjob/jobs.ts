@@ -6,7 +6,7 @@ import { timestamp } from '../timestamp.ts';
 
 const SCHEDULED_TIME = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
 
-/** One name for each scheduled minute, so that no time is met twice, whatever is remembered of the first. */
+/** One name per scheduled minute, so that no time is handled twice, even if the status was lost. */
 export const jobName = (cronJob: string, scheduledTime: number): string =>
   `${cronJob}-${Math.floor(scheduledTime / 60_000)}`;
 
@@ -30,7 +30,7 @@ export function jobFromTemplate(cronJob: CronJob, scheduledTime: number): Job {
   };
 }
 
-/** RFC 3339 with the zone's offset at that time. */
+/** RFC 3339 with the offset of the time zone at that time. */
 function zonedTimestamp(time: number, timeZone: string): string {
   const wall = clockOf(timeZone)(time).getTime();
   const minutes = Math.round((wall - time) / 60_000);

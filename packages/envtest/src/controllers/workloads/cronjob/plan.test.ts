@@ -35,32 +35,32 @@ const job = (name: string, condition?: string, startTime?: string): Job => ({
   },
 });
 const referenceTo = (name: string) => ({ kind: 'Job', namespace: 'default', name, uid: `uid-${name}` });
-const reasons = (notes: { reason: string }[]): string[] => notes.map(({ reason }) => reason);
+const reasons = (events: { reason: string }[]): string[] => events.map(({ reason }) => reason);
 
 describe('planCronJob', () => {
-  it('waits for the first time after it was made', () => {
+  it('waits for the first time after its creation', () => {
     const plan = planCronJob({ cronJob: cronJob(), jobs: [], now: at('00:04:00') });
     expect(plan.start).toBeUndefined();
     expect(plan.requeueAfter).toBe(6 * 60_000 + 100);
   });
 
-  it('starts the job that is due, and only the latest of those missed', () => {
+  it('starts the Job that is due, and only the latest of those missed', () => {
     const plan = planCronJob({ cronJob: cronJob(), jobs: [], now: at('00:35:01') });
     expect(plan.start).toEqual({ scheduledTime: at('00:30:00'), replaces: [] });
-    expect(plan.notes).toEqual([]);
+    expect(plan.events).toEqual([]);
   });
 
   it('warns when very many times were missed', () => {
     const plan = planCronJob({ cronJob: cronJob(), jobs: [], now: at('23:59:00') });
-    expect(reasons(plan.notes)).toEqual(['TooManyMissedTimes']);
+    expect(reasons(plan.events)).toEqual(['TooManyMissedTimes']);
     expect(plan.start?.scheduledTime).toBe(at('23:50:00'));
   });
 
-  it('does not start what is too late', () => {
+  it('does not start a Job after its deadline', () => {
     const late = { cronJob: cronJob({ startingDeadlineSeconds: 60 }), jobs: [], now: at('00:11:01') };
     const plan = planCronJob(late);
     expect(plan.start).toBeUndefined();
-    expect(plan.notes).toEqual([
+    expect(plan.events).toEqual([
       {
         type: 'warning',
         reason: 'MissSchedule',
@@ -70,7 +70,7 @@ describe('planCronJob', () => {
     expect(planCronJob({ ...late, now: at('00:10:59') }).start).toBeDefined();
   });
 
-  it('keeps the rhythm of an interval, whatever the deadline', () => {
+  it('keeps the rhythm of an interval, regardless of the deadline', () => {
     const every = cronJob({ schedule: '@every 1h', startingDeadlineSeconds: 10 });
     expect(planCronJob({ cronJob: every, jobs: [], now: at('01:00:31') }).start?.scheduledTime).toBe(
       at('01:00:30'),
@@ -78,35 +78,35 @@ describe('planCronJob', () => {
     expect(planCronJob({ cronJob: every, jobs: [], now: at('01:00:31') }).requeueAfter).toBe(3_599_100);
   });
 
-  it('does nothing while suspended but keep its status true', () => {
+  it('while suspended, only keeps its status correct', () => {
     const running = cronJob({ suspend: true }, { active: [referenceTo('a')] });
     const plan = planCronJob({ cronJob: running, jobs: [job('a', 'Failed')], now: at('05:00:00') });
     expect(plan.start).toBeUndefined();
     expect(plan.requeueAfter).toBeUndefined();
     expect(plan.status.active).toBeUndefined();
-    expect(plan.notes[0]?.message).toBe('Saw completed job: a, condition: Failed');
+    expect(plan.events[0]?.message).toBe('Saw completed job: a, condition: Failed');
   });
 
   it.each([
     ['Allow', { scheduledTime: at('00:10:00'), replaces: [] }],
     ['Forbid', undefined],
     ['Replace', { scheduledTime: at('00:10:00'), replaces: [referenceTo('a')] }],
-  ])('with a job still running, the policy %s decides', (concurrencyPolicy, start) => {
+  ])('applies the concurrency policy %s while a Job is running', (concurrencyPolicy, start) => {
     const busy = cronJob({ concurrencyPolicy }, { active: [referenceTo('a')] });
     expect(planCronJob({ cronJob: busy, jobs: [job('a')], now: at('00:10:05') }).start).toEqual(start);
   });
 
-  it('forgets a job that is gone', () => {
+  it('forgets a Job that is gone', () => {
     const plan = planCronJob({
       cronJob: cronJob({ concurrencyPolicy: 'Forbid' }, { active: [referenceTo('a')] }),
       jobs: [],
       now: at('00:10:05'),
     });
-    expect(reasons(plan.notes)).toEqual(['MissingJob']);
+    expect(reasons(plan.events)).toEqual(['MissingJob']);
     expect(plan.start).toBeDefined();
   });
 
-  it('takes a job of the right name for the one that is due, whatever the status says', () => {
+  it('recognizes the due Job by its name, even if the status does not list it', () => {
     const plan = planCronJob({ cronJob: cronJob(), jobs: [job('report-29453770')], now: at('00:10:05') });
     expect(plan.start).toBeUndefined();
     expect(plan.status).toMatchObject({
@@ -115,7 +115,7 @@ describe('planCronJob', () => {
     });
   });
 
-  it('keeps the newest of the finished jobs, and the time of the last success', () => {
+  it('keeps the newest finished Jobs and the time of the last success', () => {
     const jobs = [
       job('a', 'Complete', '2026-01-01T00:10:00Z'),
       job('b', 'Complete', '2026-01-01T00:20:00Z'),
@@ -127,17 +127,17 @@ describe('planCronJob', () => {
     const plan = planCronJob({ cronJob: cronJob(limits), jobs, now: at('00:09:00') });
     expect(plan.expired.map(({ metadata }) => metadata.name)).toEqual(['a', 'c', 'd']);
     expect(plan.status.lastSuccessfulTime).toBe('2026-01-01T00:20:00Z');
-    expect(reasons(plan.notes)).toEqual(['UnexpectedJob']);
+    expect(reasons(plan.events)).toEqual(['UnexpectedJob']);
   });
 
-  it('says so when the schedule never comes', () => {
+  it('reports a schedule that never matches', () => {
     const plan = planCronJob({ cronJob: cronJob({ schedule: '0 0 30 2 *' }), jobs: [], now: at('09:00:00') });
-    expect(plan.notes[0]?.message).toBe(
+    expect(plan.events[0]?.message).toBe(
       'invalid schedule: 0 0 30 2 * : time difference between two schedules is less than 1 second',
     );
   });
 
-  it('meets every time once, however often and irregularly it looks', () => {
+  it('handles every time once, no matter how often and irregularly it is reconciled', () => {
     const steps = fc.array(fc.integer({ min: 1, max: 900 }), { maxLength: 40 });
     const schedules = fc.constantFrom('*/10 * * * *', '7 * * * *', '@every 7m', '* * * * *');
     fc.assert(
@@ -160,7 +160,7 @@ describe('planCronJob', () => {
 });
 
 describe('jobFromTemplate', () => {
-  it('names the job by the minute and tells the time in the zone', () => {
+  it('names the Job after the minute, and records the time in the time zone', () => {
     const template = { metadata: { labels: { a: 'b' } } };
     const made = jobFromTemplate(
       cronJob({ timeZone: 'Asia/Kolkata', jobTemplate: template }),

@@ -3,42 +3,42 @@ import type { CronJobSpec, CronJobStatus } from 'kubernetes-types/batch/v1.d.ts'
 import type { ObjectReference } from 'kubernetes-types/core/v1.d.ts';
 import { parseSchedule, type Schedule, ScheduleError } from '../../../cron/schedule.ts';
 import { finishedCondition } from '../job/conditions.ts';
-import type { Note } from '../notes.ts';
+import type { PlannedEvent } from '../planned-events.ts';
 import { timestamp } from '../timestamp.ts';
 import { latestDue, moreThan, type Timetable, upcoming } from './due.ts';
 import { jobName, referenceTo } from './jobs.ts';
 
 export interface Observed {
   cronJob: CronJob;
-  /** The jobs that the CronJob controls, finished ones too. */
+  /** The Jobs that the CronJob controls, including finished ones. */
   jobs: readonly Job[];
   now: number;
 }
 
 export interface CronJobPlan {
-  /** What is active and when it last went well, as far as it is known before anything is started. */
+  /** The active Jobs and the last success, before anything is started. */
   status: CronJobStatus;
-  /** Finished jobs beyond the history limits. */
+  /** Finished Jobs beyond the history limits. */
   expired: Job[];
   start?: { scheduledTime: number; replaces: ObjectReference[] };
-  notes: Note[];
-  /** Milliseconds until there is something to do, if nothing happens before. */
+  events: PlannedEvent[];
+  /** Milliseconds until the next time of the schedule. */
   requeueAfter?: number;
 }
 
 const MANY_MISSED = 100;
-/** Timers may be a little early; a job must not be. */
+/** Timers may fire slightly early, but a Job must not start early. */
 const PADDING_MS = 100;
 
-/** What a CronJob needs now. */
+/** The next step of a CronJob. */
 export function planCronJob({ cronJob, jobs, now }: Observed): CronJobPlan {
-  const notes: Note[] = [];
-  const status = observeJobs(cronJob, jobs, notes);
+  const events: PlannedEvent[] = [];
+  const status = observeJobs(cronJob, jobs, events);
   const expired = beyondHistory(cronJob, jobs);
-  const plan = { status, expired, notes };
+  const plan = { status, expired, events };
   const { spec, metadata } = cronJob;
   if (spec === undefined || spec.suspend === true || metadata.deletionTimestamp !== undefined) return plan;
-  const schedule = readSchedule(spec.schedule, notes);
+  const schedule = readSchedule(spec.schedule, events);
   if (schedule === undefined) return plan;
   const since = Date.parse(status.lastScheduleTime ?? metadata.creationTimestamp ?? timestamp(now));
   const timetable: Timetable = { schedule, timeZone: spec.timeZone, since };
@@ -46,7 +46,7 @@ export function planCronJob({ cronJob, jobs, now }: Observed): CronJobPlan {
   if (next === undefined) {
     const never = 'time difference between two schedules is less than 1 second';
     const message = `invalid schedule: ${spec.schedule} : ${never}`;
-    notes.push({ type: 'warning', reason: 'InvalidSchedule', message });
+    events.push({ type: 'warning', reason: 'InvalidSchedule', message });
     return plan;
   }
   const due = latestDue(timetable, now);
@@ -54,11 +54,11 @@ export function planCronJob({ cronJob, jobs, now }: Observed): CronJobPlan {
   if (due === undefined) return { ...plan, requeueAfter };
   const made = jobs.find((job) => job.metadata.name === jobName(metadata.name ?? '', due));
   if (made !== undefined) return { ...plan, status: withJob(status, made, due), requeueAfter };
-  const start = planStart(spec, { due, timetable, now, active: status.active ?? [] }, notes);
+  const start = planStart(spec, { due, timetable, now, active: status.active ?? [] }, events);
   return { ...plan, start, requeueAfter };
 }
 
-/** The status after a job was made for a time of the schedule. */
+/** The status after a Job was created for a time of the schedule. */
 export function withJob(status: CronJobStatus, job: Job, scheduledTime: number): CronJobStatus {
   const { active = [] } = status;
   const isListed = active.some(({ uid }) => uid === job.metadata.uid);
@@ -70,34 +70,34 @@ export function withJob(status: CronJobStatus, job: Job, scheduledTime: number):
   };
 }
 
-function readSchedule(text: string, notes: Note[]): Schedule | undefined {
+function readSchedule(text: string, events: PlannedEvent[]): Schedule | undefined {
   try {
     return parseSchedule(text);
   } catch (error) {
     if (!(error instanceof ScheduleError)) throw error;
     const message = `unparseable schedule: ${JSON.stringify(text)} : ${error.message}`;
-    notes.push({ type: 'warning', reason: 'UnparseableSchedule', message });
+    events.push({ type: 'warning', reason: 'UnparseableSchedule', message });
     return undefined;
   }
 }
 
-/** Takes out of the active list what has ended or is gone. */
-function observeJobs({ status = {} }: CronJob, jobs: readonly Job[], notes: Note[]): CronJobStatus {
+/** Removes finished and deleted Jobs from the active list. */
+function observeJobs({ status = {} }: CronJob, jobs: readonly Job[], events: PlannedEvent[]): CronJobStatus {
   const byUid = new Map(jobs.map((job) => [job.metadata.uid, job]));
   const active = (status.active ?? []).filter(({ uid, name }) => {
     const job = byUid.get(uid);
     const condition = job === undefined ? undefined : finishedCondition(job);
     if (job === undefined) {
-      notes.push({ type: 'normal', reason: 'MissingJob', message: `Active job went missing: ${name}` });
+      events.push({ type: 'normal', reason: 'MissingJob', message: `Active job went missing: ${name}` });
     } else if (condition !== undefined) {
       const message = `Saw completed job: ${name}, condition: ${condition.type}`;
-      notes.push({ type: 'normal', reason: 'SawCompletedJob', message });
+      events.push({ type: 'normal', reason: 'SawCompletedJob', message });
     }
     return job !== undefined && condition === undefined;
   });
   for (const job of unexpectedJobs(active, jobs)) {
     const message = `Saw a job that the controller did not create or forgot: ${job.metadata.name}`;
-    notes.push({ type: 'warning', reason: 'UnexpectedJob', message });
+    events.push({ type: 'warning', reason: 'UnexpectedJob', message });
   }
   const successes = jobs
     .filter((job) => finishedCondition(job)?.type === 'Complete')
@@ -109,7 +109,9 @@ function observeJobs({ status = {} }: CronJob, jobs: readonly Job[], notes: Note
   return { ...status, active: active.length === 0 ? undefined : active, lastSuccessfulTime };
 }
 
-/** Jobs under way that are not in the active list: made by hand, or by us and the status does not tell. */
+/**
+ * Running Jobs that are not in the active list: created by hand, or by this controller before a failed status write.
+ */
 export const unexpectedJobs = (active: readonly ObjectReference[], jobs: readonly Job[]): Job[] =>
   jobs.filter(
     (job) => finishedCondition(job) === undefined && !active.some(({ uid }) => uid === job.metadata.uid),
@@ -125,30 +127,30 @@ interface Situation {
 function planStart(
   { startingDeadlineSeconds, concurrencyPolicy }: CronJobSpec,
   { due, timetable, now, active }: Situation,
-  notes: Note[],
+  events: PlannedEvent[],
 ): CronJobPlan['start'] {
   const { since } = timetable;
   const deadline = startingDeadlineSeconds === undefined ? since : now - startingDeadlineSeconds * 1000;
   if (moreThan(MANY_MISSED, { ...timetable, since: Math.max(since, deadline) }, now)) {
     const message =
       'too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew';
-    notes.push({ type: 'warning', reason: 'TooManyMissedTimes', message });
+    events.push({ type: 'warning', reason: 'TooManyMissedTimes', message });
   }
   if (due < deadline) {
     const time = new Date(due).toUTCString().replace('GMT', '+0000');
     const message = `Missed scheduled time to start a job: ${time}`;
-    notes.push({ type: 'warning', reason: 'MissSchedule', message });
+    events.push({ type: 'warning', reason: 'MissSchedule', message });
     return undefined;
   }
   if (concurrencyPolicy === 'Forbid' && active.length > 0) {
     const message = 'Not starting job because prior execution is running and concurrency policy is Forbid';
-    notes.push({ type: 'normal', reason: 'JobAlreadyActive', message });
+    events.push({ type: 'normal', reason: 'JobAlreadyActive', message });
     return undefined;
   }
   return { scheduledTime: due, replaces: concurrencyPolicy === 'Replace' ? active : [] };
 }
 
-/** The oldest finished jobs beyond what the history may hold, counted apart for successes and failures. */
+/** The oldest finished Jobs beyond the history limits, separately for successes and failures. */
 function beyondHistory({ spec }: CronJob, jobs: readonly Job[]): Job[] {
   const oldest = (type: string, limit: number | undefined): Job[] => {
     if (limit === undefined) return [];
@@ -165,6 +167,6 @@ function beyondHistory({ spec }: CronJob, jobs: readonly Job[]): Job[] {
   ];
 }
 
-/** A job that never started is the newest. */
+/** A Job that never started counts as the newest. */
 const startOf = ({ status }: Job): number =>
   status?.startTime === undefined ? Number.POSITIVE_INFINITY : Date.parse(status.startTime);

@@ -52,7 +52,7 @@ describe('daemonSetController', () => {
     await cluster.eventually('three pods', async () => (await targets()).join() === 'a,b,c');
     await cluster.client.delete(NODES, { name: 'a' });
     await cluster.eventually(
-      'the pod that waits for it to go',
+      'the pod that waits for the node is deleted',
       async () => (await targets()).join() === 'b,c',
     );
     expect(await rolledOut('one')).toMatchObject({
@@ -63,7 +63,7 @@ describe('daemonSetController', () => {
     });
   });
 
-  it('rolls out, keeps the history, and goes back', async () => {
+  it('rolls out, keeps the history, and rolls back', async () => {
     await rolledOut('one');
     await image('two');
     await rolledOut('two');
@@ -72,7 +72,7 @@ describe('daemonSetController', () => {
     const [first, second, ...others] = await revisions();
     expect([first?.revision, second?.revision, others.length]).toEqual([1, 2, 0]);
     expect(second?.metadata.labels).toMatchObject({ app: 'agent' });
-    // What `kubectl rollout undo` does.
+    // The same patch as `kubectl rollout undo`.
     const target = { namespace: 'default', name: 'agent' };
     await cluster.client.patch(DAEMON_SETS, target, 'strategic', first!.data);
     await rolledOut('one');
@@ -83,7 +83,7 @@ describe('daemonSetController', () => {
     ]);
   });
 
-  it('replaces a failed daemon', async () => {
+  it('replaces a failed pod', async () => {
     await rolledOut('one');
     const [pod] = await cluster.pods();
     await cluster.report(pod!, { phase: 'Failed', conditions: [] });

@@ -1,8 +1,9 @@
 /**
- * DaemonSets: one pod on every node that fits.
+ * DaemonSet: one pod on every node that fits.
  *
- *   a pod, a Node or a DaemonSet changes -> the revision of the template -> claim the pods and sort them by node ->
- *   create where one is missing, delete where one is too many, else go on with the rollout -> count into the status
+ * One reconcile, after a pod, a Node or a DaemonSet has changed: sync the revisions of the template -> claim the
+ * pods and group them by node (`observe.ts`) -> `planDaemonSet` creates missing pods and deletes surplus ones, and
+ * only otherwise continues the rollout (`rolling.ts`) -> count the nodes in the status (`status.ts`).
  */
 import {
   CONTROLLER_REVISIONS,
@@ -29,7 +30,7 @@ import {
 } from '../../pods/index.ts';
 import { RETRIES } from '../../retries.ts';
 import { untilCacheCatchesUp } from '../../stale-reads.ts';
-import { recordNotes } from '../notes.ts';
+import { recordEvents } from '../planned-events.ts';
 import { type History, RevisionHistory } from '../revisions/history.ts';
 import { writeStatus } from '../write-status.ts';
 import { FailureBackoff } from './failure-backoff.ts';
@@ -39,7 +40,7 @@ import { type DaemonSetPlan, planDaemonSet } from './plan.ts';
 import { newPod, REVISION_HASH } from './pods.ts';
 import { daemonSetStatus } from './status.ts';
 
-/** At most so many pods are made or deleted in one go. */
+/** The maximum number of pods to create or delete in one reconcile. */
 const BURST = 250;
 
 export const daemonSetController: MakeController = (context) => {
@@ -98,7 +99,7 @@ class DaemonSetReconciler {
 
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const daemonSet = this.#daemonSets.cache.get(key);
-    // Its history may be gone before its pods are, so nothing true can be said of one that goes.
+    // The revisions of a DaemonSet that is being deleted may be gone before its pods, so a status would be wrong.
     if (daemonSet === undefined || daemonSet.metadata.deletionTimestamp !== undefined) return undefined;
     const now = this.#context.clock.now();
     const history = await this.#history.sync(daemonSet, signal);
@@ -135,14 +136,14 @@ class DaemonSetReconciler {
     });
   }
 
-  /** Returns what failed: the status has to be kept all the same. */
+  /** Returns the error instead of throwing it, because the status has to be written in any case. */
   async #carryOut(
     daemonSet: DaemonSet,
-    { creates, deletes, notes }: DaemonSetPlan,
+    { creates, deletes, events }: DaemonSetPlan,
     hash: string,
     signal: AbortSignal,
   ): Promise<unknown> {
-    recordNotes(this.#recorder, daemonSet, notes);
+    recordEvents(this.#recorder, daemonSet, events);
     try {
       await this.#podControl.deletePods(daemonSet, deletes.slice(0, BURST), signal);
       const create = (i: number): Pod => newPod(daemonSet, creates[i]!, hash);

@@ -3,7 +3,7 @@ import { resolveIntOrPercent } from '../../int-or-percent.ts';
 import type { Place } from './observe.ts';
 
 export interface UpdateLimits {
-  /** How many nodes should have a daemon. */
+  /** The number of nodes that should have a daemon pod. */
   desired: number;
   maxUnavailable: number;
   maxSurge: number;
@@ -15,6 +15,6 @@ export function updateLimits({ spec }: DaemonSet, places: readonly Place[]): Upd
   if (type === 'OnDelete') return { desired, maxUnavailable: 0, maxSurge: 0 };
   const maxSurge = resolveIntOrPercent(rollingUpdate?.maxSurge ?? 0, desired, Math.ceil);
   const maxUnavailable = resolveIntOrPercent(rollingUpdate?.maxUnavailable ?? 1, desired, Math.ceil);
-  // With neither an update could never begin.
+  // If both were 0, an update could never begin.
   return { desired, maxSurge, maxUnavailable: maxSurge === 0 ? Math.max(1, maxUnavailable) : maxUnavailable };
 }

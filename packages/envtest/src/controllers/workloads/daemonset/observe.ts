@@ -3,21 +3,21 @@ import { isTerminating } from '../../pods/index.ts';
 import { matchesNodeSelector, toleratesTaints } from '../../scheduler/node-fit.ts';
 import { daemonTolerations, targetNode } from './pods.ts';
 
-/** One node from the view of one DaemonSet. */
+/** One node as seen by one DaemonSet. */
 export interface Place {
   node: string;
-  /** A daemon should be started here. */
+  /** The node should have a daemon pod. */
   wanted: boolean;
-  /** One that is here may stay. */
+  /** A daemon pod that is already here may stay. */
   tolerated: boolean;
-  /** Its pods here, without those that have ended and are about to be gone. The oldest first. */
+  /** The DaemonSet's pods on the node, oldest first, without finished pods that are terminating. */
   pods: Pod[];
 }
 
 export interface Places {
-  /** Every node, in the order of their names. */
+  /** All nodes, sorted by name. */
   places: Place[];
-  /** Pods that wait for a node that is no more. */
+  /** Pods that wait for a node that no longer exists. */
   stranded: Pod[];
 }
 
@@ -39,7 +39,7 @@ export function observePlaces(daemonSet: DaemonSet, nodes: readonly Node[], pods
   return { places: places.toSorted((a, b) => (a.node < b.node ? -1 : 1)), stranded };
 }
 
-/** The template as a pod, to be held against nodes. */
+/** A pod with the template's spec, to be matched against nodes. */
 function samplePod({ spec, metadata }: DaemonSet): Pod {
   const { template } = spec!;
   const tolerations = daemonTolerations(template.spec);
@@ -63,7 +63,7 @@ function fitOf(pod: Pod, node: Node): Pick<Place, 'wanted' | 'tolerated'> {
 export const hasEnded = ({ status }: Pod): boolean =>
   status?.phase === 'Succeeded' || status?.phase === 'Failed';
 
-/** Bound before unbound, then the oldest first: what would be a pity to lose comes first. */
+/** Bound pods before unbound ones, then the oldest first: the first pod is the one to keep. */
 function byStart(a: Pod, b: Pod): number {
   const bound = Number(!a.spec?.nodeName) - Number(!b.spec?.nodeName);
   const age = Date.parse(a.metadata.creationTimestamp ?? '') - Date.parse(b.metadata.creationTimestamp ?? '');

@@ -52,7 +52,7 @@ const plan = (set: DaemonSet, nodes: Node[], pods: Pod[], failureWaitMs = (_: st
   planDaemonSet({ ...observePlaces(set, nodes, pods), daemonSet: set, hash: 'new', now: NOW, failureWaitMs });
 
 describe('planDaemonSet', () => {
-  it('puts one pod on every node that fits', () => {
+  it('creates one pod on every node that fits', () => {
     const nodes = [
       node('a'),
       node('b', [{ key: 'dedicated', effect: 'NoSchedule' }]),
@@ -64,7 +64,7 @@ describe('planDaemonSet', () => {
     expect(plan(chosen, [node('a'), node('b', [], { disk: 'ssd' })], []).creates).toEqual(['b']);
   });
 
-  it('lets a pod stay where no new one would come, unless the taint drives it out', () => {
+  it('keeps a pod where no new one would be created, unless a NoExecute taint evicts it', () => {
     const tainted = (effect: string) => [node('a', [{ key: 'dedicated', effect }])];
     const daemon = pod('a', 'new');
     expect(plan(daemonSet(), tainted('NoSchedule'), [daemon]).deletes).toEqual([]);
@@ -73,7 +73,7 @@ describe('planDaemonSet', () => {
     expect(plan(elsewhere, [node('a')], [daemon]).deletes).toEqual([daemon]);
   });
 
-  it('keeps the oldest of several, and waits while one goes', () => {
+  it('keeps the oldest of several, and waits while one is terminating', () => {
     const first = pod('a', 'new');
     const second = pod('a', 'new');
     expect(plan(daemonSet(), [node('a')], [second, first]).deletes).toEqual([second]);
@@ -81,11 +81,11 @@ describe('planDaemonSet', () => {
     expect(plan(daemonSet(), [node('a')], [first]).creates).toEqual([]);
   });
 
-  it('replaces what has ended, after a while if it failed before', () => {
+  it('replaces finished pods, with a delay after a failure', () => {
     const failed = pod('a', 'new', 'Failed');
     const now = plan(daemonSet(), [node('a')], [failed]);
     expect(now).toMatchObject({ deletes: [failed], failed: ['a'] });
-    expect(now.notes[0]).toMatchObject({ type: 'warning', reason: 'FailedDaemonPod' });
+    expect(now.events[0]).toMatchObject({ type: 'warning', reason: 'FailedDaemonPod' });
     expect(plan(daemonSet(), [node('a')], [failed], () => 700)).toMatchObject({
       deletes: [],
       requeueAfter: 700,
@@ -100,7 +100,7 @@ describe('planDaemonSet', () => {
     expect(plan(daemonSet(), [], [waiting]).deletes).toEqual([waiting]);
   });
 
-  it('replaces old pods that do not work first, and no more than may be missing', () => {
+  it('replaces unavailable old pods first, and respects maxUnavailable', () => {
     const nodes = ['a', 'b', 'c', 'd'].map((name) => node(name));
     const pods = ['a', 'b', 'c'].map((name) => pod(name, 'old'));
     const broken = pod('d', 'old', 'unready');
@@ -111,13 +111,13 @@ describe('planDaemonSet', () => {
     ]);
   });
 
-  it('leaves old pods alone when only their deletion updates them', () => {
+  it('does not touch old pods with the strategy OnDelete', () => {
     const set = daemonSet();
     set.spec!.updateStrategy = { type: 'OnDelete' };
     expect(plan(set, [node('a')], [pod('a', 'old')])).toMatchObject({ creates: [], deletes: [] });
   });
 
-  it('with surge, starts the new pod first', () => {
+  it('with maxSurge, starts the new pod first', () => {
     const set = daemonSet({ maxUnavailable: 0, maxSurge: 1 });
     const nodes = [node('a'), node('b')];
     const olds = [pod('a', 'old'), pod('b', 'old')];
@@ -127,7 +127,7 @@ describe('planDaemonSet', () => {
     expect(plan(set, nodes, [...olds, pod('a', 'new')])).toMatchObject({ creates: [], deletes: [olds[0]] });
   });
 
-  it('updates all nodes in the end, and keeps enough daemons on the way', () => {
+  it('finally updates all nodes, and keeps enough pods available on the way', () => {
     const limits = fc.constantFrom(
       { maxUnavailable: 1, maxSurge: 0 },
       { maxUnavailable: 2, maxSurge: 0 },
@@ -147,7 +147,7 @@ describe('planDaemonSet', () => {
           pods = pods.filter((one) => !deletes.includes(one));
           const daemons = new Set(pods.filter(ready).map(targetNode)).size;
           expect(daemons).toBeGreaterThanOrEqual(size - mayMiss);
-          // What was made the last time is ready now.
+          // The pods created in the previous step are ready now.
           pods = pods.map((one) => (ready(one) ? one : pod(targetNode(one)!, 'new')));
           pods.push(...creates.map((name) => pod(name, 'new', 'unready')));
         }
@@ -161,7 +161,7 @@ describe('planDaemonSet', () => {
 const ready = ({ status }: Pod): boolean => (status?.conditions ?? []).length > 0;
 
 describe('newPod', () => {
-  it('fits its node only, and whatever is wrong with it', () => {
+  it('fits only its node, whatever condition the node is in', () => {
     const made = newPod(daemonSet({}, { affinity: { podAntiAffinity: {} } }), 'a', 'h');
     expect(targetNode(made)).toBe('a');
     expect(made.spec?.affinity?.podAntiAffinity).toEqual({});
@@ -197,7 +197,7 @@ describe('daemonSetStatus', () => {
 });
 
 describe('FailureBackoff', () => {
-  it('doubles from one failure to the next, and forgets in the end', () => {
+  it('doubles with each failure, and is forgotten in the end', () => {
     const backoff = new FailureBackoff();
     expect(backoff.waitMs('k', NOW)).toBe(0);
     backoff.replaced('k', NOW);

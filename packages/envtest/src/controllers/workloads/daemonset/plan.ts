@@ -1,6 +1,6 @@
 import type { DaemonSet, Pod } from '@tidegate/kube';
 import { isAvailable, isReady, isTerminating } from '../../pods/index.ts';
-import type { Note } from '../notes.ts';
+import type { PlannedEvent } from '../planned-events.ts';
 import { updateLimits } from './limits.ts';
 import type { Place, Places } from './observe.ts';
 import { isUpdated } from './pods.ts';
@@ -8,28 +8,28 @@ import { replaceInPlace, replaceWithSurge } from './rolling.ts';
 
 export interface Observed extends Places {
   daemonSet: DaemonSet;
-  /** The hash of the revision that pods should have. */
+  /** The hash of the current revision. */
   hash: string;
   now: number;
-  /** Milliseconds until a failed daemon of this node may be replaced. */
+  /** Milliseconds until a failed pod on this node may be replaced. */
   failureWaitMs: (node: string) => number;
 }
 
 export interface DaemonSetPlan {
-  /** The nodes that get a pod. */
+  /** The nodes that need a pod. */
   creates: string[];
   deletes: Pod[];
-  /** The nodes whose failed daemons are among the deleted. */
+  /** The nodes of failed pods in `deletes`. */
   failed: string[];
-  notes: Note[];
+  events: PlannedEvent[];
   requeueAfter?: number;
 }
 
-/** Which pods a DaemonSet needs and which it has too many. A rollout goes on only when every node is in order. */
+/** Which pods to create and which to delete. A rollout continues only when nothing else has to be done on any node. */
 export function planDaemonSet(observed: Observed): DaemonSetPlan {
   const { daemonSet, places, stranded, hash, now } = observed;
   const limits = updateLimits(daemonSet, places);
-  const plan: DaemonSetPlan = { creates: [], deletes: [...stranded], failed: [], notes: [] };
+  const plan: DaemonSetPlan = { creates: [], deletes: [...stranded], failed: [], events: [] };
   for (const place of places) planPlace(place, observed, limits.maxSurge > 0, plan);
   if (plan.creates.length + plan.deletes.length > 0) return plan;
   if (daemonSet.spec?.updateStrategy?.type === 'OnDelete') return plan;
@@ -40,12 +40,12 @@ export function planDaemonSet(observed: Observed): DaemonSetPlan {
 
 function planPlace(place: Place, observed: Observed, surges: boolean, plan: DaemonSetPlan): void {
   if (place.wanted && place.pods.length === 0) plan.creates.push(place.node);
-  else if (place.tolerated) tidy(place, observed, surges, plan);
+  else if (place.tolerated) removeDuplicates(place, observed, surges, plan);
   else plan.deletes.push(...place.pods.filter((pod) => !isTerminating(pod)));
 }
 
-/** One daemon a node, or two of different revisions while one takes over from the other. */
-function tidy(place: Place, observed: Observed, surges: boolean, plan: DaemonSetPlan): void {
+/** Keeps one pod per node, or two of different revisions while one takes over from the other. */
+function removeDuplicates(place: Place, observed: Observed, surges: boolean, plan: DaemonSetPlan): void {
   const { hash, now, daemonSet } = observed;
   const running = place.pods.filter(
     (pod) => !isTerminating(pod) && !replaceEnded(pod, place, observed, plan),
@@ -63,12 +63,12 @@ function tidy(place: Place, observed: Observed, surges: boolean, plan: DaemonSet
   if (tookOver || !isReady(old)) plan.deletes.push(old);
 }
 
-/** A daemon is never done: whether it succeeded or failed, there will be another. Whether the pod has ended. */
+/** Deletes a finished pod, because a daemon always has to run. Returns whether the pod is finished. */
 function replaceEnded(pod: Pod, { node }: Place, { failureWaitMs }: Observed, plan: DaemonSetPlan): boolean {
   const name = `${pod.metadata.namespace}/${pod.metadata.name}`;
   if (pod.status?.phase === 'Succeeded') {
     const message = `Found succeeded daemon pod ${name} on node ${node}, will try to delete it`;
-    plan.notes.push({ type: 'normal', reason: 'SucceededDaemonPod', message });
+    plan.events.push({ type: 'normal', reason: 'SucceededDaemonPod', message });
     plan.deletes.push(pod);
     return true;
   }
@@ -79,7 +79,7 @@ function replaceEnded(pod: Pod, { node }: Place, { failureWaitMs }: Observed, pl
     return true;
   }
   const message = `Found failed daemon pod ${name} on node ${node}, will try to kill it`;
-  plan.notes.push({ type: 'warning', reason: 'FailedDaemonPod', message });
+  plan.events.push({ type: 'warning', reason: 'FailedDaemonPod', message });
   plan.deletes.push(pod);
   plan.failed.push(node);
   return true;

@@ -7,7 +7,7 @@ const TEMPLATE_GENERATION = 'pod-template-generation';
 const DEPRECATED_GENERATION = 'deprecated.daemonset.template.generation';
 const NODE_NAME = 'metadata.name';
 
-/** What is wrong with a node is no reason for a daemon to leave it, or to stay away from it. */
+/** Taints that daemon pods tolerate: a problem of the node must not evict them or keep them away. */
 const TOLERATED: readonly [taint: string, effect: string][] = [
   ['not-ready', 'NoExecute'],
   ['unreachable', 'NoExecute'],
@@ -18,7 +18,7 @@ const TOLERATED: readonly [taint: string, effect: string][] = [
 ];
 const NETWORK_UNAVAILABLE = ['network-unavailable', 'NoSchedule'] as const;
 
-/** The pod of a DaemonSet for one node. The scheduler puts it there: no other node fits. */
+/** The pod for one node. The scheduler binds it there, because its node affinity names this node only. */
 export function newPod(daemonSet: DaemonSet, node: string, hash: string): Pod {
   const { template } = daemonSet.spec!;
   const generation = daemonSet.metadata.annotations?.[DEPRECATED_GENERATION];
@@ -47,7 +47,7 @@ export function daemonTolerations(spec: PodSpec | undefined): Toleration[] {
   return [...own, ...added];
 }
 
-/** What the template requires of nodes was checked when the node was chosen. */
+/** Replaces the template's required node affinity, which was already checked when the node was chosen. */
 function onlyOn(node: string, affinity: Affinity | undefined): Affinity {
   const matchFields = [{ key: NODE_NAME, operator: 'In', values: [node] }];
   return {
@@ -59,7 +59,7 @@ function onlyOn(node: string, affinity: Affinity | undefined): Affinity {
   };
 }
 
-/** The node that a pod runs on or is meant for. */
+/** The node that a pod runs on or waits for. */
 export function targetNode({ spec }: Pod): string | undefined {
   if (spec?.nodeName) return spec.nodeName;
   const required = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;

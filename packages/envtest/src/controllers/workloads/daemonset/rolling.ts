@@ -5,7 +5,7 @@ import type { UpdateLimits } from './limits.ts';
 import type { Place } from './observe.ts';
 import { isUpdated } from './pods.ts';
 
-export interface Rollout {
+export interface DaemonRollout {
   places: readonly Place[];
   hash: string;
   now: number;
@@ -13,7 +13,7 @@ export interface Rollout {
   limits: UpdateLimits;
 }
 
-export interface RolloutStep {
+export interface DaemonRolloutStep {
   creates: string[];
   deletes: Pod[];
 }
@@ -25,10 +25,10 @@ interface Pair {
 }
 
 /**
- * Deletes old pods; the next look at the node makes new ones. No more than `maxUnavailable` nodes go without at a
- * time. A node whose old pod does not work anyway has nothing to lose.
+ * Deletes old pods; the next reconcile creates the new ones. At most `maxUnavailable` nodes are without an available
+ * pod at a time. An old pod that is unavailable is always deleted, because that makes nothing worse.
  */
-export function replaceInPlace(rollout: Rollout): RolloutStep {
+export function replaceInPlace(rollout: DaemonRollout): DaemonRolloutStep {
   const { maxUnavailable } = rollout.limits;
   const pairs = pairsOf(rollout).filter(({ place }) => place.wanted || place.pods.length > 0);
   const works = (pod: Pod | undefined): boolean => pod !== undefined && available(pod, rollout);
@@ -41,14 +41,14 @@ export function replaceInPlace(rollout: Rollout): RolloutStep {
 }
 
 /**
- * Puts new pods beside old ones, no more than `maxSurge` at a time, and deletes an old one when its successor is
- * available. A node whose old pod does not work anyway gets its new one at once.
+ * Creates new pods next to old ones, at most `maxSurge` at a time, and deletes an old pod when its successor is
+ * available. A node whose old pod is unavailable gets its new pod immediately.
  */
-export function replaceWithSurge(rollout: Rollout): RolloutStep {
+export function replaceWithSurge(rollout: DaemonRollout): DaemonRolloutStep {
   const { maxSurge, desired } = rollout.limits;
   const pairs = pairsOf(rollout);
   const works = (pod: Pod): boolean => available(pod, rollout);
-  const step: RolloutStep = { creates: [], deletes: [] };
+  const step: DaemonRolloutStep = { creates: [], deletes: [] };
   const candidates: string[] = [];
   const unwanted: Pod[] = [];
   let surging = 0;
@@ -62,7 +62,7 @@ export function replaceWithSurge(rollout: Rollout): RolloutStep {
     else step.deletes.push(old);
   }
   step.creates.push(...candidates.slice(0, Math.max(0, maxSurge - surging)));
-  // Where daemons are wanted no more they go only after those elsewhere have come.
+  // On nodes that should no longer have a daemon pod, it is deleted only after enough pods are available elsewhere.
   const working = pairs.filter(({ old, updated }) =>
     [old ?? updated].some((pod) => pod && works(pod)),
   ).length;
@@ -70,7 +70,7 @@ export function replaceWithSurge(rollout: Rollout): RolloutStep {
   return step;
 }
 
-const pairsOf = ({ places, hash }: Rollout): Pair[] =>
+const pairsOf = ({ places, hash }: DaemonRollout): Pair[] =>
   places.map((place) => {
     const pods = place.pods.filter((pod) => !isTerminating(pod));
     return {
@@ -80,5 +80,5 @@ const pairsOf = ({ places, hash }: Rollout): Pair[] =>
     };
   });
 
-const available = (pod: Pod, { minReadySeconds, now }: Rollout): boolean =>
+const available = (pod: Pod, { minReadySeconds, now }: DaemonRollout): boolean =>
   isAvailable(pod, minReadySeconds, now);

@@ -4,7 +4,7 @@ import { isAvailable, isReady } from '../../pods/index.ts';
 import type { Place } from './observe.ts';
 import { isUpdated } from './pods.ts';
 
-/** What the status should say of the pods; which generation was acted on is known elsewhere. */
+/** The counts in the status. `observedGeneration` is set by the caller. */
 export function daemonSetStatus(
   { spec, status }: DaemonSet,
   places: readonly Place[],
@@ -12,7 +12,7 @@ export function daemonSetStatus(
   now: number,
 ): DaemonSetStatus {
   const wanted = places.filter((place) => place.wanted);
-  // The oldest pod speaks for its node.
+  // The oldest pod represents its node.
   const first = wanted.flatMap(({ pods }) => pods.slice(0, 1));
   const count = (holds: (pod: Pod) => boolean): number => first.filter(holds).length;
   const numberAvailable = count((pod) => isAvailable(pod, spec?.minReadySeconds ?? 0, now));

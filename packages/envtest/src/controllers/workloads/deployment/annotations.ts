@@ -1,15 +1,18 @@
 import type { KubeObject } from '@tidegate/kube';
 
-/** Which rollout made, or brought back, a ReplicaSet; on the Deployment: the one that counts now. */
+/** The revision of a ReplicaSet; on the Deployment, the current revision. */
 export const REVISION = 'deployment.kubernetes.io/revision';
-/** The revisions a ReplicaSet had before it was brought back. */
+/** The earlier revisions of a ReplicaSet that became current again by a rollback. */
 export const REVISION_HISTORY = 'deployment.kubernetes.io/revision-history';
-/** `spec.replicas` of the Deployment when the ReplicaSet was last sized: a difference means that users scaled it. */
+/**
+ * `spec.replicas` of the Deployment when the ReplicaSet was last sized. A difference means that the user has scaled
+ * it.
+ */
 export const DESIRED_REPLICAS = 'deployment.kubernetes.io/desired-replicas';
-/** The same with the surge on top: what the ReplicaSet's size was a part of. */
+/** The same plus maxSurge: the total that the ReplicaSet's size is a share of. */
 export const MAX_REPLICAS = 'deployment.kubernetes.io/max-replicas';
 
-/** Annotations of a Deployment that say nothing about its ReplicaSets. */
+/** Annotations of a Deployment that are not copied to its ReplicaSets. */
 export const NOT_INHERITED: ReadonlySet<string> = new Set([
   'kubectl.kubernetes.io/last-applied-configuration',
   REVISION,
@@ -19,7 +22,7 @@ export const NOT_INHERITED: ReadonlySet<string> = new Set([
   'deprecated.deployment.rollback.to',
 ]);
 
-/** Undefined when it is absent or no number. */
+/** Undefined when the annotation is absent or not a number. */
 export function numberIn({ metadata }: KubeObject, annotation: string): number | undefined {
   const text = metadata.annotations?.[annotation];
   return text !== undefined && /^[0-9]{1,10}$/.test(text) ? Number(text) : undefined;

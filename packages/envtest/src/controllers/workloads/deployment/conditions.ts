@@ -10,14 +10,14 @@ export const findCondition = (conditions: Conditions, type: string): DeploymentC
 export const withoutCondition = (conditions: Conditions, type: string): Conditions =>
   conditions.filter((condition) => condition.type !== type);
 
-/** Unlike other conditions these have a `lastUpdateTime`, and keep everything while status and reason stay. */
+/** Deployment conditions also have a `lastUpdateTime`. They stay unchanged while status and reason are the same. */
 export function withCondition(conditions: Conditions, update: Update, now: number): Conditions {
   const old = findCondition(conditions, update.type);
   const same = old?.status === update.status && old?.reason === update.reason;
   return same ? conditions : withFreshCondition(conditions, update, now);
 }
 
-/** The same, but `lastUpdateTime` is now even if nothing else changed: the progress deadline counts from there. */
+/** The same, but always sets `lastUpdateTime` to now: the progress deadline counts from there. */
 export function withFreshCondition(conditions: Conditions, update: Update, now: number): Conditions {
   const old = findCondition(conditions, update.type);
   const lastUpdateTime = timestamp(now);

@@ -9,7 +9,7 @@ import { isControlledBy } from '../../pods/index.ts';
 import type { Creation } from './progress.ts';
 import { hasTemplateOf } from './template.ts';
 
-/** Never throws because of the ReplicaSet itself: what came of it belongs into the Deployment's status. */
+/** Does not throw when the ReplicaSet cannot be created: the outcome belongs in the Deployment's status. */
 export async function createReplicaSet(
   client: KubeClient,
   deployment: Deployment,
@@ -19,15 +19,18 @@ export async function createReplicaSet(
   try {
     return { replicaSet: await client.create(REPLICA_SETS, replicaSet, { signal }), isNew: true };
   } catch (error) {
-    if (isAlreadyExists(error)) return whoHasTheName(client, deployment, replicaSet, signal);
+    if (isAlreadyExists(error)) return resolveNameConflict(client, deployment, replicaSet, signal);
     const reason = error instanceof Error ? error.message : String(error);
     const message = `Failed to create new replica set "${replicaSet.metadata.name}": ${reason}`;
     return { failure: new Error(message, { cause: error }) };
   }
 }
 
-/** Ours, and the cache only does not know it yet; or somebody else's, for whom we have to find another name. */
-async function whoHasTheName(
+/**
+ * The ReplicaSet with this name is either ours and not in the cache yet, or belongs to another owner. In the second
+ * case the Deployment has to use another name.
+ */
+async function resolveNameConflict(
   client: KubeClient,
   deployment: Deployment,
   { metadata: { namespace, name = '' } }: ReplicaSet,

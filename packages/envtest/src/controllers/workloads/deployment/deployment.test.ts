@@ -53,7 +53,7 @@ describe('a Deployment', () => {
   const conditionOf = ({ status }: Deployment, type: string) =>
     status?.conditions?.find((condition) => condition.type === type);
 
-  /** Every pod is up, and of this image. */
+  /** Waits until every pod is ready and has this image. */
   const rolledOut = (image: string): Promise<Deployment> =>
     cluster.runPods(`the rollout of ${image}`, async () => {
       const deployment = await cluster.get(DEPLOYMENTS, 'web');
@@ -70,7 +70,7 @@ describe('a Deployment', () => {
       );
     });
 
-  it('makes a ReplicaSet for its template, and says when all is up', async () => {
+  it('creates a ReplicaSet for its template, and reports when it is complete', async () => {
     await cluster.create(DEPLOYMENTS, web({ minReadySeconds: 1 }));
     const deployment = await rolledOut('web:1');
     const { name, labels, annotations, ownerReferences } = (await replicaSet('web:1'))!.metadata;
@@ -97,7 +97,7 @@ describe('a Deployment', () => {
     );
   });
 
-  it('rolls over to a new template, and back to an old one', async () => {
+  it('rolls out a new template, and rolls back to an old one', async () => {
     await cluster.create(DEPLOYMENTS, web());
     await rolledOut('web:1');
     await useImage('web:2');
@@ -112,7 +112,7 @@ describe('a Deployment', () => {
     expect(await cluster.list(REPLICA_SETS)).toHaveLength(2);
   });
 
-  it('does not go below what must be available while the new pods do not come up', async () => {
+  it('keeps enough pods available while the new pods do not become ready', async () => {
     await cluster.create(DEPLOYMENTS, web({ replicas: 4, progressDeadlineSeconds: 1 }));
     await rolledOut('web:1');
     await useImage('web:2');
@@ -128,7 +128,7 @@ describe('a Deployment', () => {
     await rolledOut('web:1');
   });
 
-  it('scales all ReplicaSets in proportion in the middle of a rollout', async () => {
+  it('scales all ReplicaSets in proportion during a rollout', async () => {
     await cluster.create(DEPLOYMENTS, web({ replicas: 8 }));
     await rolledOut('web:1');
     await useImage('web:2');
@@ -141,7 +141,7 @@ describe('a Deployment', () => {
     await cluster.eventually('the larger size', async () => String(await sizes()) === '12,8');
   });
 
-  it('follows its size but not its template while paused', async () => {
+  it('while paused, follows its size but not its template', async () => {
     await cluster.create(DEPLOYMENTS, web());
     await rolledOut('web:1');
     await patch({ spec: { paused: true } });
@@ -159,41 +159,41 @@ describe('a Deployment', () => {
     await rolledOut('web:2');
   });
 
-  it('recreates: no new pod before the last old one has ended', async () => {
+  it('with Recreate, creates no new pod before the last old one has ended', async () => {
     await cluster.create(DEPLOYMENTS, web({ strategy: { type: 'Recreate' } }));
     await rolledOut('web:1');
     const [pod] = await cluster.pods();
-    // A finalizer keeps it, as a slow kubelet would.
+    // A finalizer holds the pod, like a slow kubelet.
     const target = cluster.target(pod!.metadata.name!);
     await cluster.client.patch(PODS, target, 'merge', { metadata: { finalizers: ['example.com/slow'] } });
     await useImage('web:2');
-    await cluster.runPods('the old pods to go', async () => (await cluster.pods()).length === 0);
-    await cluster.runPods(
-      'only the slow one to be left',
-      async () => (await cluster.list(PODS)).length === 1,
-    );
+    await cluster.runPods('the old pods are deleted', async () => (await cluster.pods()).length === 0);
+    await cluster.runPods('only the slow pod is left', async () => (await cluster.list(PODS)).length === 1);
     expect(await replicaSet('web:2')).toBeUndefined();
     await cluster.client.patch(PODS, target, 'merge', { metadata: { finalizers: null } });
     await rolledOut('web:2');
   });
 
-  it('keeps as many old ReplicaSets as the history may have', async () => {
+  it('keeps as many old ReplicaSets as revisionHistoryLimit allows', async () => {
     await cluster.create(DEPLOYMENTS, web({ replicas: 1, revisionHistoryLimit: 1 }));
     for (const image of ['web:1', 'web:2', 'web:3']) {
       if (image !== 'web:1') await useImage(image);
       await rolledOut(image);
     }
-    await cluster.eventually('the first to go', async () => (await replicaSet('web:1')) === undefined);
+    await cluster.eventually(
+      'the oldest one is deleted',
+      async () => (await replicaSet('web:1')) === undefined,
+    );
     expect((await cluster.list(REPLICA_SETS)).map(imageOf).toSorted()).toEqual(['web:2', 'web:3']);
   });
 
-  it('adopts a ReplicaSet that matches, and takes another name when its own is taken', async () => {
+  it('adopts a ReplicaSet that matches, and uses another name when its own is taken', async () => {
     await cluster.create(DEPLOYMENTS, web({ replicas: 1 }));
     await rolledOut('web:1');
     const first = (await replicaSet('web:1'))!;
     await cluster.client.delete(DEPLOYMENTS, cluster.target('web'), { propagationPolicy: 'Orphan' });
     const { name = '', labels } = first.metadata;
-    await cluster.eventually('the ReplicaSet alone', async () => {
+    await cluster.eventually('the ReplicaSet without its Deployment', async () => {
       const gone = (await cluster.list(DEPLOYMENTS)).length === 0;
       return gone && (await replicaSet('web:1'))?.metadata.ownerReferences === undefined;
     });
@@ -202,7 +202,7 @@ describe('a Deployment', () => {
     expect((await cluster.list(REPLICA_SETS)).map(({ metadata }) => metadata.name)).toEqual([name]);
 
     await cluster.client.delete(DEPLOYMENTS, cluster.target('web'), { propagationPolicy: 'Background' });
-    await cluster.runPods('nothing to be left', async () => (await cluster.list(REPLICA_SETS)).length === 0);
+    await cluster.runPods('nothing is left', async () => (await cluster.list(REPLICA_SETS)).length === 0);
     const stranger = { app: 'stranger', [POD_TEMPLATE_HASH]: labels![POD_TEMPLATE_HASH]! };
     await cluster.create(REPLICA_SETS, {
       apiVersion: 'apps/v1',
@@ -218,7 +218,7 @@ describe('a Deployment', () => {
     expect((await rolledOut('web:1')).status?.collisionCount).toBe(1);
   });
 
-  it('lets go of a ReplicaSet that matches no more', async () => {
+  it('releases a ReplicaSet that no longer matches', async () => {
     await cluster.create(DEPLOYMENTS, web({ replicas: 1 }));
     await rolledOut('web:1');
     const { name = '' } = (await replicaSet('web:1'))!.metadata;

@@ -1,11 +1,14 @@
 /**
- * Deployment: replaces the pods of one template by those of the next, a few at a time, and can go back.
+ * Deployment: replaces the pods of one template with those of the next, a few at a time, and can roll back.
  *
- *   a Deployment or one of its ReplicaSets changes
- *   -> claim the ReplicaSets; find the one of the present template (`rollout.ts`)
- *   -> `plan`: the next size of each (`rolling.ts`, `recreate.ts`, `scale.ts`), its revision, what history drops
- *   -> carry it out (`Reconciler`), each write only if the ReplicaSet is still as it was seen
- *   -> count into the status, with conditions that say how far it got (`status.ts`, `progress.ts`)
+ * One reconcile, after a Deployment or one of its ReplicaSets has changed:
+ *   1. `DeploymentReconciler` claims the ReplicaSets; `rollout.ts` finds the one for the current template.
+ *   2. `plan` decides the next size of each (`rolling.ts`, `recreate.ts`, `scale.ts`), its revision (`revisions.ts`), and which old ReplicaSets to delete.
+ *   3. The reconciler carries out the plan. Every write has a precondition: the ReplicaSet must be as it was read.
+ *   4. The status counts the pods, and its conditions describe the progress (`status.ts`, `progress.ts`).
+ *
+ * A rollout takes many such reconciles. Each decides only the next step from what it sees, so the controller can
+ * restart at any time.
  */
 import {
   Controller,
@@ -48,7 +51,7 @@ export const deploymentController: MakeController = (context) => {
     .watch(pods, recreatedBy(deployments, replicaSets));
 };
 
-/** Only a Deployment that waits for its old pods to end has to know of single pods; for others ReplicaSets count. */
+/** A Deployment with strategy Recreate must see each pod end. For a rolling update, the ReplicaSets are enough. */
 const recreatedBy =
   (deployments: Informer<Deployment>, replicaSets: Informer<ReplicaSet>) =>
   (pod: Pod): string[] => {

@@ -4,16 +4,16 @@ import { resolveIntOrPercent } from '../../int-or-percent.ts';
 export interface Limits {
   /** `spec.replicas`. */
   replicas: number;
-  /** So many pods more than `replicas` there may be. */
+  /** How many pods there may be in addition to `replicas`. */
   maxSurge: number;
-  /** So many pods fewer than `replicas` must be available. */
+  /** How many of the `replicas` pods may be unavailable. */
   maxUnavailable: number;
 }
 
 export const isRolling = ({ spec }: Deployment): boolean =>
   (spec?.strategy?.type ?? 'RollingUpdate') === 'RollingUpdate';
 
-/** Percentages of the surge round up and those of the unavailable down, so that fewer pods fail at once. */
+/** Percentages round up for maxSurge and down for maxUnavailable, so that fewer pods are unavailable. */
 export function limitsOf(deployment: Deployment): Limits {
   const { replicas = 1, strategy } = deployment.spec!;
   if (!isRolling(deployment)) return { replicas, maxSurge: 0, maxUnavailable: 0 };
@@ -23,7 +23,7 @@ export function limitsOf(deployment: Deployment): Limits {
   return {
     replicas,
     maxSurge: surge,
-    // With neither, the rollout could not move.
+    // If both were 0, the rollout could never advance.
     maxUnavailable: Math.min(replicas, surge === 0 && unavailable === 0 ? 1 : unavailable),
   };
 }

@@ -2,7 +2,7 @@ import type { Deployment, Pod, ReplicaSet } from '@tidegate/kube';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { limitsOf } from './limits.ts';
-import { type Action, plan } from './plan.ts';
+import { plan, type ReplicaSetChange } from './plan.ts';
 import { rolloutOf, sizeOf } from './rollout.ts';
 import { deploymentStatus } from './status.ts';
 
@@ -27,11 +27,11 @@ function deploymentOf(replicas: number, maxSurge: IntOrPercent, maxUnavailable: 
   };
 }
 
-/** A Deployment with ReplicaSets whose controller and whose kubelet act only when told to. */
+/** A Deployment with ReplicaSets whose controller and kubelets act only when the test lets them. */
 class World {
   deployment: Deployment;
   readonly replicaSets = new Map<string, ReplicaSet>();
-  /** Of each ReplicaSet, by name: whether its pods are available. */
+  /** By ReplicaSet name, the availability of each of its pods. */
   readonly pods = new Map<string, boolean[]>();
   #clock = Date.UTC(2026, 0, 1);
 
@@ -55,7 +55,7 @@ class World {
   }
 
   /** One reconcile of the Deployment. */
-  reconcile(): Action[] {
+  reconcile(): ReplicaSetChange[] {
     this.#clock += 1000;
     const rollout = rolloutOf(this.deployment, [...this.replicaSets.values()]);
     const oldPods = rollout.old.flatMap(({ metadata }) => this.pods.get(metadata.name!)!).map(() => RUNNING);
@@ -87,7 +87,7 @@ class World {
     });
   }
 
-  /** The first half of it, whose status was not written. Pods that do not work go first. */
+  /** The first half of that reconcile, before the status is written. Unavailable pods are deleted first. */
   act(name: string): void {
     const pods = this.pods.get(name)!.toSorted((a, b) => Number(a) - Number(b));
     const size = sizeOf(this.replicaSets.get(name));
@@ -105,7 +105,7 @@ class World {
     if (first !== undefined) this.pods.set(name, [false, ...rest]);
   }
 
-  /** Lets everybody act until nobody has anything to do. */
+  /** Lets all controllers act until nothing changes any more. */
   settle(): void {
     for (let round = 0; round < 300; round++) {
       const before = this.#everything();
@@ -116,7 +116,7 @@ class World {
       }
       if (before === this.#everything()) return;
     }
-    throw new Error(`it does not come to rest: ${JSON.stringify(this.sizes())}`);
+    throw new Error(`the rollout does not settle: ${JSON.stringify(this.sizes())}`);
   }
 
   sizes(): number[] {
@@ -127,7 +127,7 @@ class World {
     return this.sizes().reduce((sum, size) => sum + size, 0);
   }
 
-  /** Without those that are bound to go, though nobody has told them yet. */
+  /** Without pods that will be deleted but are not terminating yet. */
   get available(): number {
     const counts = [...this.pods].map(([name, pods]) =>
       Math.min(sizeOf(this.replicaSets.get(name)), pods.filter(Boolean).length),
@@ -139,7 +139,7 @@ class World {
     return JSON.stringify([this.deployment, [...this.replicaSets], [...this.pods]]);
   }
 
-  #perform(action: Action): void {
+  #perform(action: ReplicaSetChange): void {
     const { metadata, spec } = action.replicaSet;
     const name = metadata.name!;
     if (action.type === 'delete') {
@@ -201,7 +201,7 @@ function perform(world: World, step: Step): void {
   }
 }
 
-/** Only the ReplicaSet of the present template has pods, as many as wanted, and the rest is history. */
+/** Only the ReplicaSet of the current template has pods, as many as wanted. */
 function expectRolledOut(world: World): void {
   const { current, old } = rolloutOf(world.deployment, [...world.replicaSets.values()]);
   expect(sizeOf(current)).toBe(world.deployment.spec!.replicas);
@@ -213,7 +213,7 @@ function expectRolledOut(world: World): void {
 }
 
 describe('a rolling update', () => {
-  it('never has too many pods or too few available ones, however late everybody else is', () => {
+  it('never has too many pods or too few available ones, no matter how late the other controllers are', () => {
     const step = fc.oneof(
       { weight: 8, arbitrary: reconcile },
       { weight: 30, arbitrary: moves },
@@ -238,7 +238,7 @@ describe('a rolling update', () => {
     );
   });
 
-  it('comes to its end whatever happens on the way', () => {
+  it('completes no matter what happens on the way', () => {
     const steps = fc.array(fc.oneof(reconcile, moves, moves, fail, useImage, scale), { maxLength: 60 });
     const strategy = fc.constantFrom('RollingUpdate', 'Recreate');
     fc.assert(
@@ -253,7 +253,7 @@ describe('a rolling update', () => {
     );
   });
 
-  it('takes broken pods of the old version away first', () => {
+  it('removes broken pods of the old version first', () => {
     const world = new World(deploymentOf(4, 0, 1));
     world.settle();
     const [old] = world.replicaSets.keys();
@@ -274,11 +274,14 @@ describe('the limits of a rolling update', () => {
     [3, 0, '10%', 0, 1],
     [2, 1, 5, 1, 2],
     [0, '50%', 1, 0, 0],
-  ])('of %i replicas, surge %s, unavailable %s', (replicas, surge, unavailable, maxSurge, maxUnavailable) => {
-    expect(limitsOf(deploymentOf(replicas, surge, unavailable))).toEqual({
-      replicas,
-      maxSurge,
-      maxUnavailable,
-    });
-  });
+  ])(
+    'for %i replicas, surge %s, unavailable %s',
+    (replicas, surge, unavailable, maxSurge, maxUnavailable) => {
+      expect(limitsOf(deploymentOf(replicas, surge, unavailable))).toEqual({
+        replicas,
+        maxSurge,
+        maxUnavailable,
+      });
+    },
+  );
 });

@@ -10,7 +10,8 @@ import { scaledSizes, wasScaled } from './scale.ts';
 import type { Sizes } from './sizes.ts';
 import { newReplicaSet } from './template.ts';
 
-export type Action =
+/** One change of a ReplicaSet. */
+export type ReplicaSetChange =
   | { type: 'create'; replicaSet: ReplicaSet }
   | {
       type: 'update';
@@ -21,8 +22,10 @@ export type Action =
     }
   | { type: 'delete'; replicaSet: ReplicaSet };
 
-/** What to do now, in this order. `oldPods` are the pods of the old ReplicaSets, those on their way out included. */
-export function plan(rollout: Rollout, oldPods: readonly Pod[]): Action[] {
+/**
+ * The changes to make now, in this order. `oldPods` are the pods of the old ReplicaSets, including terminating ones.
+ */
+export function plan(rollout: Rollout, oldPods: readonly Pod[]): ReplicaSetChange[] {
   const { deployment } = rollout;
   if (deployment.metadata.deletionTimestamp !== undefined) return [];
   const sizes = nextSizes(rollout, oldPods);
@@ -30,7 +33,9 @@ export function plan(rollout: Rollout, oldPods: readonly Pod[]): Action[] {
   return [
     ...forCurrent(rollout, sizes),
     ...rollout.old.flatMap((replicaSet) => forOld(rollout, replicaSet, sizes)),
-    ...(clean ? outdated(rollout) : []).map((replicaSet): Action => ({ type: 'delete', replicaSet })),
+    ...(clean ? outdated(rollout) : []).map(
+      (replicaSet): ReplicaSetChange => ({ type: 'delete', replicaSet }),
+    ),
   ];
 }
 
@@ -40,7 +45,7 @@ function nextSizes(rollout: Rollout, oldPods: readonly Pod[]): Sizes {
   return wasScaled(rollout) ? scaledSizes(rollout) : rollingSizes(rollout);
 }
 
-function forCurrent(rollout: Rollout, { current: replicas }: Sizes): Action[] {
+function forCurrent(rollout: Rollout, { current: replicas }: Sizes): ReplicaSetChange[] {
   const { deployment, current } = rollout;
   if (replicas === undefined) return [];
   const annotations = currentAnnotations(rollout);
@@ -57,7 +62,7 @@ function forCurrent(rollout: Rollout, { current: replicas }: Sizes): Action[] {
   return update(rollout, current, replicas, annotations, deployment.spec?.minReadySeconds);
 }
 
-const forOld = (rollout: Rollout, replicaSet: ReplicaSet, { old }: Sizes): Action[] =>
+const forOld = (rollout: Rollout, replicaSet: ReplicaSet, { old }: Sizes): ReplicaSetChange[] =>
   update(
     rollout,
     replicaSet,
@@ -72,8 +77,9 @@ function update(
   replicas: number,
   annotations: Record<string, string>,
   minReadySeconds: number | undefined,
-): Action[] {
-  // They say what the size was a part of, so they change with the size, and when that was scaled to the same number.
+): ReplicaSetChange[] {
+  // The size annotations record the total that the size is a share of. They change with the size, and also when the
+  // Deployment was scaled but this ReplicaSet keeps its size.
   const sized = replicas !== sizeOf(replicaSet) || (replicas > 0 && wasScaled(rollout));
   const wanted = sized ? { ...annotations, ...sizeAnnotations(rollout) } : annotations;
   const present = replicaSet.metadata.annotations ?? {};

@@ -13,16 +13,16 @@ const PROGRESSING = 'Progressing';
 const AVAILABLE = 'NewReplicaSetAvailable';
 const TIMED_OUT = 'ProgressDeadlineExceeded';
 const PAUSED = 'DeploymentPaused';
-/** What clients write for "no deadline". */
+/** The value that clients use for "no deadline". */
 const UNLIMITED = 2 ** 31 - 1;
 
-/** How making the ReplicaSet of the present template went, if that was due. */
+/** The outcome of creating the ReplicaSet for the current template. All fields are undefined when none was due. */
 export interface Creation {
   replicaSet?: ReplicaSet;
-  /** False when it had been there already, and only the cache did not know. */
+  /** False when it already existed and only the cache did not show it. */
   isNew?: boolean;
   failure?: Error;
-  /** Somebody else's ReplicaSet has the name. */
+  /** A ReplicaSet of another owner has the name. */
   nameTaken?: boolean;
 }
 
@@ -36,7 +36,7 @@ export function isComplete({ spec, metadata }: Deployment, status: DeploymentSta
   );
 }
 
-/** Brings the Progressing condition up to date. `status` holds the new counts. */
+/** Updates the Progressing condition. `status` has the new counts. */
 export function withProgress(
   rollout: Rollout,
   conditions: Conditions,
@@ -52,7 +52,7 @@ export function withProgress(
   return withOutcome(rollout, begun, status, now);
 }
 
-/** Milliseconds until the deadline may have passed; undefined when there is none to wait for. */
+/** Milliseconds until the progress deadline; undefined when there is none to wait for. */
 export function deadlineInMs(
   deployment: Deployment,
   status: DeploymentStatus,
@@ -70,15 +70,15 @@ function deadlineOf({ spec }: Deployment): number | undefined {
   return seconds === UNLIMITED ? undefined : seconds;
 }
 
-/** While paused nobody waits for progress, so the deadline begins anew when the rollout goes on. */
+/** A paused Deployment makes no progress on purpose, so the deadline restarts when it is resumed. */
 function withPause(deployment: Deployment, conditions: Conditions, now: number): Conditions {
   const reason = findCondition(conditions, PROGRESSING)?.reason;
   const paused = deployment.spec?.paused === true;
   if (reason === TIMED_OUT || paused === (reason === PAUSED)) return conditions;
-  const news = paused
+  const update = paused
     ? { reason: PAUSED, message: 'Deployment is paused' }
     : { reason: 'DeploymentResumed', message: 'Deployment is resumed' };
-  return withCondition(conditions, { type: PROGRESSING, status: 'Unknown', ...news }, now);
+  return withCondition(conditions, { type: PROGRESSING, status: 'Unknown', ...update }, now);
 }
 
 function withBeginning(
@@ -104,7 +104,7 @@ function withOutcome(
   now: number,
 ): Conditions {
   const before = findCondition(conditions, PROGRESSING);
-  // Once it has succeeded, pods that fail later are not the rollout's failure.
+  // After a successful rollout, pods that fail later are not a failure of the rollout.
   if (before?.reason === AVAILABLE && status.replicas === status.updatedReplicas) return conditions;
   const subject =
     current === undefined

@@ -16,7 +16,7 @@ import { claim, claimable, controlledBy } from '../../pods/index.ts';
 import { writeStatus } from '../write-status.ts';
 import { REVISION } from './annotations.ts';
 import { createReplicaSet } from './create.ts';
-import { type Action, plan } from './plan.ts';
+import { plan, type ReplicaSetChange } from './plan.ts';
 import { type Creation, deadlineInMs } from './progress.ts';
 import { type Rollout, rolloutOf, sizeOf } from './rollout.ts';
 import { deploymentStatus } from './status.ts';
@@ -27,7 +27,7 @@ interface Caches {
   pods: Informer<Pod>;
 }
 
-/** Reads the caches, lets `plan` decide, and carries it out. */
+/** Reads the caches, calls `plan`, and carries out the result. */
 export class DeploymentReconciler {
   readonly #context: ControllerContext;
   readonly #caches: Caches;
@@ -77,15 +77,15 @@ export class DeploymentReconciler {
   async #carryOut(key: string, rollout: Rollout, signal: AbortSignal): Promise<Creation> {
     const oldPods = rollout.old.flatMap((old) => controlledBy(this.#caches.pods.cache, old));
     let creation: Creation = {};
-    for (const action of plan(rollout, oldPods)) {
-      if (action.type === 'create') {
-        creation = await this.#create(rollout.deployment, action.replicaSet, signal);
-        // Everything else counts on the new ReplicaSet.
+    for (const change of plan(rollout, oldPods)) {
+      if (change.type === 'create') {
+        creation = await this.#create(rollout.deployment, change.replicaSet, signal);
+        // All further steps depend on the new ReplicaSet.
         if (creation.replicaSet === undefined) return creation;
-      } else if (action.type === 'update') {
-        const updated = await this.#update(rollout.deployment, action, signal);
+      } else if (change.type === 'update') {
+        const updated = await this.#update(rollout.deployment, change, signal);
         this.#ownWrites.wrote(key, updated);
-      } else await this.#delete(action.replicaSet, signal);
+      } else await this.#delete(change.replicaSet, signal);
     }
     return creation;
   }
@@ -104,7 +104,7 @@ export class DeploymentReconciler {
 
   async #update(
     deployment: Deployment,
-    { replicaSet, replicas, minReadySeconds, annotations }: Action & { type: 'update' },
+    { replicaSet, replicas, minReadySeconds, annotations }: ReplicaSetChange & { type: 'update' },
     signal: AbortSignal,
   ): Promise<ReplicaSet> {
     const { namespace, name = '', resourceVersion } = replicaSet.metadata;
@@ -143,7 +143,7 @@ export class DeploymentReconciler {
     return requeueAfter === undefined ? undefined : { requeueAfter };
   }
 
-  /** `kubectl rollout` reads on the Deployment which revision is the present one. */
+  /** `kubectl rollout` reads the current revision from the Deployment. */
   async #annotate({ deployment, current }: Rollout, signal: AbortSignal): Promise<Deployment> {
     const revision = current?.metadata.annotations?.[REVISION];
     const { namespace, name = '', resourceVersion, annotations } = deployment.metadata;

@@ -3,7 +3,15 @@ import { limitsOf } from './limits.ts';
 import { allOf, availableOf, isObserved, type Rollout, sizeOf, sum } from './rollout.ts';
 import type { Sizes } from './sizes.ts';
 
-/** The next step of a rolling update: the new ReplicaSet grows into the surge, the old ones shrink as it comes up. */
+/**
+ * The next step of a rolling update. The new ReplicaSet grows into the surge, and the old ones shrink as its pods
+ * become available.
+ *
+ * The arithmetic keeps two limits at all times: the sizes never add up to more than `replicas + maxSurge`, and at
+ * least `replicas - maxUnavailable` pods stay available. For example, with 4 replicas, maxSurge 1 and maxUnavailable 1,
+ * the sizes (new/old) go from 0/4 to 1/3 and 2/3; when the two new pods are available, to 2/1 and 4/1; when all four
+ * are, to 4/0.
+ */
 export function rollingSizes(rollout: Rollout): Sizes {
   const { deployment, current, old } = rollout;
   const { replicas, maxSurge, maxUnavailable } = limitsOf(deployment);
@@ -11,19 +19,22 @@ export function rollingSizes(rollout: Rollout): Sizes {
   const room = Math.max(0, replicas + maxSurge - total);
   const currentSize = Math.min(replicas, sizeOf(current) + room);
 
-  // Growing is safe by the sizes alone; shrinking needs to know who works.
+  // Growing depends only on the sizes. Shrinking depends on which pods are available, so all statuses must be current.
   if (!allOf(rollout).every(isObserved)) return { current: currentSize, old: new Map() };
 
   const needed = replicas - maxUnavailable;
   const oldTotal = sum(old.map(sizeOf));
-  // What the new one has not brought up yet must not be missed, whether it runs late or never will.
+  // Pods of the new ReplicaSet that are not available yet do not count, whether they are late or will never work.
   const spare = oldTotal + Math.min(currentSize, availableOf(current)) - needed;
   return { current: currentSize, old: shrunk(old, Math.max(0, spare), available(rollout) - needed) };
 }
 
 const available = (rollout: Rollout): number => sum(allOf(rollout).map(availableOf));
 
-/** Pods that do not work go first, from the oldest on: nobody misses them. Then those that are `dispensable`. */
+/**
+ * Removes unavailable pods first, from the oldest ReplicaSet on, because their removal costs no capacity. Then
+ * removes available pods, but only as many as are `dispensable`.
+ */
 function shrunk(old: readonly ReplicaSet[], spare: number, dispensable: number): Map<ReplicaSet, number> {
   const sizes = new Map<ReplicaSet, number>();
   let left = spare;

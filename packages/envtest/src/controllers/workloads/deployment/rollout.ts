@@ -1,7 +1,10 @@
 import type { Deployment, ReplicaSet } from '@tidegate/kube';
 import { hasTemplateOf } from './template.ts';
 
-/** A Deployment with its ReplicaSets: the one of the present template, if it exists, and those before, oldest first. */
+/**
+ * A Deployment with its ReplicaSets: the one for the current template, if it exists, and the older ones, oldest
+ * first.
+ */
 export interface Rollout {
   deployment: Deployment;
   current: ReplicaSet | undefined;
@@ -10,7 +13,7 @@ export interface Rollout {
 
 export function rolloutOf(deployment: Deployment, replicaSets: readonly ReplicaSet[]): Rollout {
   const byAge = replicaSets.toSorted(olderFirst);
-  // Should several match, all controllers must choose the same one.
+  // When several match, every controller must choose the same one.
   const current = byAge.find((replicaSet) => hasTemplateOf(replicaSet, deployment));
   return { deployment, current, old: byAge.filter((replicaSet) => replicaSet !== current) };
 }
@@ -21,11 +24,14 @@ export const allOf = ({ current, old }: Rollout): readonly ReplicaSet[] =>
 export const sizeOf = (replicaSet: ReplicaSet | undefined): number =>
   replicaSet === undefined ? 0 : (replicaSet.spec?.replicas ?? 1);
 
-/** Of the pods that are to stay: those that could not be deleted yet do not count. */
+/**
+ * The available pods, at most as many as the ReplicaSet should have: pods that still have to be deleted do not
+ * count.
+ */
 export const availableOf = (replicaSet: ReplicaSet | undefined): number =>
   Math.min(sizeOf(replicaSet), replicaSet?.status?.availableReplicas ?? 0);
 
-/** Whether the status is about the present size. Before, it may count pods that went with an earlier one. */
+/** Whether the status refers to the current size. Otherwise it may count pods that were deleted meanwhile. */
 export const isObserved = ({ metadata, status }: ReplicaSet): boolean =>
   (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
 

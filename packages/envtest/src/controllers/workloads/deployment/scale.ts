@@ -13,23 +13,26 @@ export const wasScaled = (rollout: Rollout): boolean =>
     );
   });
 
-/** Follows `spec.replicas` without rolling on: while paused, and as the first thing after users have scaled. */
+/**
+ * The sizes that follow `spec.replicas` without advancing the rollout: used while paused, and as the first step
+ * after the user has scaled the Deployment.
+ */
 export function scaledSizes(rollout: Rollout): Sizes {
   const limits = limitsOf(rollout.deployment);
-  const only = theOnlyOne(rollout);
+  const only = onlyActive(rollout);
   if (only !== undefined) return resized(rollout, new Map([[only, limits.replicas]]));
   if (isSaturated(rollout, limits)) return resized(rollout, new Map(rollout.old.map((old) => [old, 0])));
   return resized(rollout, isRolling(rollout.deployment) ? inProportion(rollout, limits) : new Map());
 }
 
-/** The ReplicaSet that has all the pods; when nobody has any, the one that would get them. */
-function theOnlyOne(rollout: Rollout): ReplicaSet | undefined {
+/** The only ReplicaSet with pods; when none has pods, the one that would get them. */
+function onlyActive(rollout: Rollout): ReplicaSet | undefined {
   const active = allOf(rollout).filter((replicaSet) => sizeOf(replicaSet) > 0);
   if (active.length === 0) return rollout.current ?? rollout.old.at(-1);
   return active.length === 1 ? active[0] : undefined;
 }
 
-/** The new ReplicaSet has come up completely: what is left of the old ones is not needed. */
+/** The new ReplicaSet is complete, so the old ones are no longer needed. */
 function isSaturated({ current }: Rollout, { replicas }: Limits): boolean {
   return (
     current !== undefined &&
@@ -40,14 +43,14 @@ function isSaturated({ current }: Rollout, { replicas }: Limits): boolean {
 }
 
 /**
- * In the middle of a rollout every ReplicaSet gets its share of what is added or taken, so that a broken new version
- * does not get all of it. What rounding leaves over goes to the largest.
+ * In the middle of a rollout, every ReplicaSet gets its share of what is added or removed, so that a broken new
+ * version does not get all of it. The remainder of the rounding goes to the largest.
  */
 function inProportion(rollout: Rollout, { replicas, maxSurge }: Limits): Map<ReplicaSet, number> {
   const active = allOf(rollout).filter((replicaSet) => sizeOf(replicaSet) > 0);
   const allowed = replicas === 0 ? 0 : replicas + maxSurge;
   const change = allowed - sum(active.map(sizeOf));
-  // Among equals the newer one gains, and the older one loses.
+  // Among ReplicaSets of the same size, the newer one grows first and the older one shrinks first.
   const bySize = active.toSorted(
     (a, b) => sizeOf(b) - sizeOf(a) || (change > 0 ? olderFirst(b, a) : olderFirst(a, b)),
   );

@@ -1,9 +1,9 @@
 import type { ReplicaSet } from '@tidegate/kube';
 
-/** How many replicas each ReplicaSet should have after this step. */
+/** The number of replicas of each ReplicaSet after this step. */
 export interface Sizes {
-  /** Undefined: there is no ReplicaSet for the present template, and none shall be made now. */
+  /** Undefined when the current template has no ReplicaSet and none should be created now. */
   current: number | undefined;
-  /** Who is not in it keeps its size. */
+  /** A ReplicaSet that is not in the map keeps its size. */
   old: ReadonlyMap<ReplicaSet, number>;
 }

@@ -8,7 +8,7 @@ import { allOf, type Rollout, sizeOf, sum } from './rollout.ts';
 type ReplicaSetStatus = NonNullable<ReplicaSet['status']> & { terminatingReplicas?: number };
 type Status = DeploymentStatus & { terminatingReplicas?: number };
 
-/** What the Deployment's status should say, given what its ReplicaSets say and what was just tried. */
+/** The status of the Deployment, from the statuses of its ReplicaSets and the outcome of the last creation. */
 export function deploymentStatus(rollout: Rollout, creation: Creation, now: number): Status {
   const { deployment, current } = rollout;
   const { collisionCount: collisions = 0 } = deployment.status ?? {};
@@ -41,7 +41,7 @@ function withAvailable(
   now: number,
 ): Conditions {
   const { replicas, maxUnavailable } = limitsOf(deployment);
-  const news =
+  const update =
     available >= replicas - maxUnavailable
       ? {
           status: 'True',
@@ -53,10 +53,10 @@ function withAvailable(
           reason: 'MinimumReplicasUnavailable',
           message: 'Deployment does not have minimum availability.',
         };
-  return withCondition(conditions, { type: 'Available', ...news }, now);
+  return withCondition(conditions, { type: 'Available', ...update }, now);
 }
 
-/** What keeps a ReplicaSet from making its pods; the new one's trouble counts first. */
+/** Why a ReplicaSet cannot create its pods; a failure of the current ReplicaSet comes first. */
 function withReplicaFailure({ current, old }: Rollout, conditions: Conditions, now: number): Conditions {
   const failures = [current, ...old].flatMap((replicaSet) =>
     (replicaSet?.status?.conditions ?? []).filter(({ type }) => type === 'ReplicaFailure'),
@@ -67,5 +67,5 @@ function withReplicaFailure({ current, old }: Rollout, conditions: Conditions, n
   return withCondition(conditions, { type, status, reason, message }, now);
 }
 
-/** The API leaves zeros out. */
+/** The API omits zeros. */
 const nonZero = (count: number): number | undefined => count || undefined;

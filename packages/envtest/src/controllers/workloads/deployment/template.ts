@@ -6,16 +6,16 @@ import { controllerReference } from '../../pods/index.ts';
 
 export const POD_TEMPLATE_HASH = 'pod-template-hash';
 
-const LONGEST_NAME = 253;
+const MAX_NAME = 253;
 const HASH_LENGTH = 10;
-/** No vowels, and nothing that looks like one: hashes must not spell words. */
+/** No vowels and no characters that look like vowels, so that hashes do not spell words. */
 const HASH_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 
-/** Whether the pods of the ReplicaSet are as the Deployment wants them. */
+/** Whether the ReplicaSet has the current template of the Deployment. */
 export const hasTemplateOf = (replicaSet: ReplicaSet, deployment: Deployment): boolean =>
   isDeepStrictEqual(canonical(replicaSet.spec?.template), canonical(deployment.spec?.template));
 
-/** The ReplicaSet of the Deployment's present template; its size and annotations are decided elsewhere. */
+/** The ReplicaSet for the Deployment's current template. Its size and annotations are set by `plan`. */
 export function newReplicaSet(deployment: Deployment): ReplicaSet {
   const { template, selector, minReadySeconds } = deployment.spec!;
   const { name = '', namespace } = deployment.metadata;
@@ -25,7 +25,7 @@ export function newReplicaSet(deployment: Deployment): ReplicaSet {
     apiVersion: 'apps/v1',
     kind: 'ReplicaSet',
     metadata: {
-      name: `${name.slice(0, LONGEST_NAME - 1 - hash.length)}-${hash}`,
+      name: `${name.slice(0, MAX_NAME - 1 - hash.length)}-${hash}`,
       namespace,
       labels,
       ownerReferences: [controllerReference(deployment)],
@@ -38,7 +38,7 @@ export function newReplicaSet(deployment: Deployment): ReplicaSet {
   };
 }
 
-/** `collisions` leads to another name when the first one is taken by somebody else. */
+/** `collisions` changes the hash when the first name is already in use by another object. */
 export function templateHash(template: PodTemplateSpec, collisions: number): string {
   const digest = createHash('sha256')
     .update(JSON.stringify([canonical(template), collisions]))
@@ -49,7 +49,7 @@ export function templateHash(template: PodTemplateSpec, collisions: number): str
   ).join('');
 }
 
-/** Equal for templates that mean the same: without the hash, in one order, and with nothing where nothing is said. */
+/** Equal for equivalent templates: without the hash label, with sorted keys, and without empty fields. */
 function canonical(template: PodTemplateSpec | undefined): unknown {
   const { [POD_TEMPLATE_HASH]: _, ...labels } = template?.metadata?.labels ?? {};
   return sorted({ ...template, metadata: { ...template?.metadata, labels } });

@@ -2,7 +2,7 @@ import type { Job } from '@tidegate/kube';
 import type { JobCondition, JobStatus } from 'kubernetes-types/batch/v1.d.ts';
 import { timestamp } from '../timestamp.ts';
 
-/** How a job ends. It is stated as an interim condition at once, and for good when every pod is gone or counted. */
+/** How a Job ends. It is first set as an interim condition, and finally when every pod has ended and is counted. */
 export interface Outcome {
   type: 'Complete' | 'Failed';
   reason: string;
@@ -11,11 +11,11 @@ export interface Outcome {
 
 const INTERIM = { Complete: 'SuccessCriteriaMet', Failed: 'FailureTarget' } as const;
 
-/** Complete or Failed; undefined while the job goes on. */
+/** Complete or Failed; undefined while the Job is running. */
 export const finishedCondition = ({ status }: Job): JobCondition | undefined =>
   holding(status, 'Complete') ?? holding(status, 'Failed');
 
-/** What was decided before, and must not be decided anew from what there is now. */
+/** The outcome that was already decided. It must not be decided again from newer data. */
 export function decidedOutcome({ status }: Job): Outcome | undefined {
   for (const type of ['Complete', 'Failed'] as const) {
     const condition = holding(status, INTERIM[type]);
@@ -34,7 +34,7 @@ export function withOutcome(status: JobStatus, outcome: Outcome, now: number): J
   return outcome.type === 'Complete' ? { ...finished, completionTime: timestamp(now) } : finished;
 }
 
-/** The very same status when nothing changes. Going from nothing to False says nothing, so it is left out. */
+/** Returns `status` itself when nothing changes. A condition that is absent is not set to False. */
 export function withCondition(
   status: JobStatus,
   wanted: Omit<JobCondition, 'lastProbeTime' | 'lastTransitionTime'>,

@@ -5,7 +5,7 @@ import { isTracked, TRACKING_FINALIZER } from './pods.ts';
 const BY_JOB = 'job/tracked';
 const JOB_NAME = 'batch.kubernetes.io/job-name';
 
-/** Takes the tracking finalizer off pods, and remembers it until the cache shows it. */
+/** Adds and removes the tracking finalizer of pods, and remembers removals until the cache shows them. */
 export class TrackingFinalizers {
   readonly #client: KubeClient;
   readonly #pods: Informer<Pod>;
@@ -26,12 +26,12 @@ export class TrackingFinalizers {
     });
   }
 
-  /** The pods that still wait to be counted by a job of this name, whether it is there or not. */
+  /** The pods that still wait to be counted by a Job of this name, whether the Job exists or not. */
   heldFor(jobKey: string): Pod[] {
     return this.#pods.cache.byIndex(BY_JOB, jobKey).filter((pod) => !this.#removed.has(uidOf(pod)));
   }
 
-  /** The pod as it really is by now. */
+  /** The pod without a finalizer that was already removed, even if the cache still shows it. */
   shown(pod: Pod): Pod {
     if (!this.#removed.has(uidOf(pod))) return pod;
     return { ...pod, metadata: { ...pod.metadata, finalizers: withoutTracking(pod) } };
@@ -41,7 +41,7 @@ export class TrackingFinalizers {
     return this.#patch(pod, { finalizers: [TRACKING_FINALIZER] }, signal);
   }
 
-  /** Tells for which pods it worked, and what went wrong with another. */
+  /** Returns the uids of the pods for which it succeeded, and the first error. */
   async remove(pods: readonly Pod[], signal: AbortSignal): Promise<{ uids: string[]; failure?: unknown }> {
     const results = await Promise.allSettled(pods.map((pod) => this.#remove(pod, signal)));
     const failed = results.find((result) => result.status === 'rejected');
@@ -71,8 +71,8 @@ export class TrackingFinalizers {
 }
 
 /**
- * The job that holds a pod, even one that is no more: pods outlive their job when they are orphaned, or when it was
- * deleted without waiting for them.
+ * The Job that tracks a pod, even if the Job no longer exists: pods outlive their Job when they are orphaned, or
+ * when the Job is deleted in the background.
  */
 export function jobKeyOf(pod: Pod): string[] {
   if (!isTracked(pod)) return [];

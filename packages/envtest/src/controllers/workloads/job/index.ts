@@ -1,8 +1,14 @@
 /**
- * Jobs: pods that run until enough of them have succeeded.
+ * Job: runs pods until enough of them have succeeded.
  *
- *   a pod or a Job changes -> claim the pods -> plan -> create or delete pods -> write the status, with the pods that
- *   have ended noted in it -> take their finalizers off -> count them -> write the status, and the end if it was that
+ * One reconcile, after a pod or a Job has changed:
+ *   1. Claim the pods and compute the plan (`plan.ts`, `plan-pods.ts`, `backoff.ts`).
+ *   2. Create and delete pods.
+ *   3. Write the status, in which finished pods are recorded by uid (`tracking.ts`).
+ *   4. Remove the tracking finalizer from these pods (`finalizers.ts`).
+ *   5. Count them, and write the status again, with the final condition if the Job is over (`conditions.ts`).
+ * The order of steps 3 to 5 makes sure that every pod is counted exactly once, even if the controller is killed in
+ * between.
  */
 
 import {
@@ -32,7 +38,7 @@ import {
 } from '../../pods/index.ts';
 import { RETRIES } from '../../retries.ts';
 import { untilCacheCatchesUp } from '../../stale-reads.ts';
-import { recordNotes } from '../notes.ts';
+import { recordEvents } from '../planned-events.ts';
 import { writeStatus } from '../write-status.ts';
 import { finishedCondition } from './conditions.ts';
 import { jobKeyOf, TrackingFinalizers } from './finalizers.ts';
@@ -93,21 +99,21 @@ class JobReconciler {
 
   async #sync(job: Job, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const now = this.#context.clock.now();
-    // Before the pods are read: one that comes in between is then merely counted a little later.
+    // Ask before reading the pods: a pod that appears in between is then only counted a little later.
     const waitMs = this.#podControl.expectations.waitMs(job);
     const pods = await this.#claim(job, signal);
     const plan = planJob({ job, pods, settled: waitMs === 0, now });
     const failure = await this.#changePods(job, plan, signal);
     const active = failure === undefined ? plan.status.active : pods.filter(isActive).length || undefined;
     const noted = await this.#write(job, { ...plan.status, active }, signal);
-    recordNotes(this.#recorder, job, plan.notes);
+    recordEvents(this.#recorder, job, plan.events);
 
     const removed = await this.#finalizers.remove(plan.release, signal);
     const tracked = trackedUids(pods);
     for (const uid of removed.uids) tracked.delete(uid);
     const conclusion = concludeJob(job, { ...plan, status: noted.status ?? {} }, tracked, now);
     await this.#write(noted, conclusion.status, signal);
-    recordNotes(this.#recorder, job, conclusion.notes);
+    recordEvents(this.#recorder, job, conclusion.events);
     const problem = failure ?? removed.failure;
     if (problem !== undefined) throw problem;
     const times = [plan.requeueAfter ?? 0, waitMs].filter((ms) => ms > 0);
@@ -132,7 +138,7 @@ class JobReconciler {
     );
   }
 
-  /** Returns what failed: the status has to be kept all the same. */
+  /** Returns the error instead of throwing it, because the status has to be written in any case. */
   async #changePods(job: Job, plan: JobPlan, signal: AbortSignal): Promise<unknown> {
     try {
       const { failure } = await this.#finalizers.remove(plan.removes, signal);
@@ -152,7 +158,7 @@ class JobReconciler {
     return written;
   }
 
-  /** Nobody counts the pods of a job that is gone or finished: they need not wait for it. */
+  /** Removes the finalizer from pods whose Job is gone or finished, because no Job will count them. */
   async #releaseForgotten(key: string, job: Job | undefined, signal: AbortSignal): Promise<void> {
     const isOver = job === undefined || finishedCondition(job) !== undefined;
     const forgotten = this.#finalizers
@@ -161,7 +167,7 @@ class JobReconciler {
         (pod) => isOver || (controllerOf(pod) !== undefined && controllerOf(pod)?.uid !== job.metadata.uid),
       );
     if (forgotten.length === 0) return;
-    // The cache of jobs may be behind that of pods.
+    // The Job cache may be behind the pod cache.
     const uid = await this.#uidOfUnfinished(key, signal);
     const release = forgotten.filter((pod) => controllerOf(pod)?.uid !== uid || uid === undefined);
     const { failure } = await this.#finalizers.remove(release, signal);
@@ -182,7 +188,7 @@ class JobReconciler {
     const left = expiresInMs(job, this.#context.clock.now());
     if (left === undefined || left > 0) return { requeueAfter: left };
     const { namespace, name = '', uid, resourceVersion } = job.metadata;
-    // With the resourceVersion: the limit may just have been changed.
+    // With the resourceVersion, because the user may just have changed the TTL.
     const preconditions = { uid, resourceVersion };
     const options = { propagationPolicy: 'Foreground', preconditions, signal } as const;
     try {

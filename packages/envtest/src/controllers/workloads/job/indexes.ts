@@ -1,6 +1,6 @@
-/** The sets of completion indexes that a status keeps as text: `1,3-5,7`. */
+/** Sets of completion indexes in the text form of the status, for example `1,3-5,7`. */
 
-/** What is at or above `completions` is left out: the job may have been made smaller since. */
+/** Indexes at or above `completions` are dropped, because the Job may have been made smaller since. */
 export function parseIndexes(text: string | undefined, completions: number): Set<number> {
   const indexes = new Set<number>();
   for (const range of (text ?? '').split(',').filter((part) => part !== '')) {
@@ -10,7 +10,7 @@ export function parseIndexes(text: string | undefined, completions: number): Set
   return indexes;
 }
 
-/** Two neighbours are listed, three and more become a range. */
+/** Two consecutive indexes are listed; three and more become a range. */
 export function formatIndexes(indexes: Iterable<number>): string {
   const sorted = [...indexes].toSorted((a, b) => a - b);
   const runs: [first: number, last: number][] = [];

@@ -55,7 +55,7 @@ describe('jobController', () => {
     await cluster.eventually('the event', async () => (await cluster.events('Completed')).length === 1);
   });
 
-  it('fails when there were too many failures', async () => {
+  it('fails after too many failures', async () => {
     await cluster.create(JOBS, job({ backoffLimit: 0, parallelism: 2, completions: 2 }));
     const [first] = await pods(2);
     await cluster.report(first!, { phase: 'Failed' });
@@ -68,7 +68,7 @@ describe('jobController', () => {
     await pods(1);
   });
 
-  it('can be suspended and resumed without a failure', async () => {
+  it('can be suspended and resumed without counting a failure', async () => {
     await cluster.create(JOBS, job({}));
     await pods(1);
     const target = cluster.target('work');
@@ -83,7 +83,7 @@ describe('jobController', () => {
     expect(status.failed).toBeUndefined();
   });
 
-  it('replaces a pod that somebody deletes, and counts it as failed', async () => {
+  it('replaces a deleted pod and counts it as failed', async () => {
     await cluster.create(JOBS, job({}));
     const [pod] = await pods(1);
     const { name = '' } = pod!.metadata;
@@ -95,24 +95,24 @@ describe('jobController', () => {
     await cluster.eventually('a failure', async () => (await cluster.get(JOBS, 'work')).status?.failed === 1);
   });
 
-  it('lets its pods go when it is deleted', async () => {
+  it('releases its pods when it is deleted', async () => {
     await cluster.create(JOBS, job({ parallelism: 3, completions: 3 }));
     await pods(3);
     await cluster.client.delete(JOBS, cluster.target('work'), { propagationPolicy: 'Background' });
     await cluster.eventually('no pods', async () => (await cluster.list(PODS)).length === 0);
   });
 
-  it('lets its pods go when it leaves them behind', async () => {
+  it('releases its pods when it orphans them', async () => {
     await cluster.create(JOBS, job({}));
     await pods(1);
     await cluster.client.delete(JOBS, cluster.target('work'), { propagationPolicy: 'Orphan' });
-    await cluster.eventually('a free pod', async () => {
+    await cluster.eventually('the pod without finalizer', async () => {
       const [pod] = await cluster.list(PODS);
       return pod?.metadata.finalizers === undefined && pod?.metadata.ownerReferences === undefined;
     });
   });
 
-  it('gives indexes, and is deleted when its time has come', async () => {
+  it('assigns indexes, and is deleted after its TTL', async () => {
     const spec = { completionMode: 'Indexed', completions: 2, parallelism: 2, ttlSecondsAfterFinished: 0 };
     await cluster.create(JOBS, job(spec));
     const [zero, one] = await pods(2);
@@ -123,7 +123,7 @@ describe('jobController', () => {
       return (await cluster.get(JOBS, 'work')).status?.completedIndexes === '0';
     });
     await cluster.report(one!, { phase: 'Succeeded' });
-    await cluster.eventually('the end', async () => {
+    await cluster.eventually('the Job is gone', async () => {
       return (await cluster.list(JOBS)).length === 0 && (await cluster.list(PODS)).length === 0;
     });
   });

@@ -4,17 +4,17 @@ import { creationDelayMs } from './backoff.ts';
 import { completionIndex, isEnding, isIndexed, isSucceeded, isTracked, replacesOnlyFailed } from './pods.ts';
 import { completedIndexes, type Tally } from './tracking.ts';
 
-/** At most so many pods are made or deleted in one go. */
+/** The maximum number of pods to create or delete in one reconcile. */
 const BURST = 500;
 
 export interface PodChange {
   creates: (number | undefined)[];
   removes: Pod[];
-  /** Milliseconds until missing pods may be made, if they have to wait. */
+  /** Milliseconds until missing pods may be created, when they have to wait. */
   waitMs?: number;
 }
 
-/** Which pods a job that goes on needs, and which it has too many. Never both: what is too many goes first. */
+/** Which pods a running Job needs, and which are surplus. Never both at once: surplus pods are deleted first. */
 export function planPods(job: Job, pods: readonly Pod[], counts: Tally, now: number): PodChange {
   const active = pods.filter(isActive);
   const wanted = wantedActive(job, active.length, counts);
@@ -35,11 +35,11 @@ function wantedActive({ spec }: Job, active: number, { succeeded }: Tally): numb
   const { suspend, completions, parallelism = 1 } = spec!;
   if (suspend === true) return 0;
   if (completions !== undefined) return Math.max(0, Math.min(parallelism, completions - succeeded));
-  // The first success says that the work is done; who is still at it may finish.
+  // The first success means that all work is done. Pods that are still running may finish.
   return succeeded > 0 ? active : parallelism;
 }
 
-/** At least `atLeast` pods; in a job with indexes also those without one, and second ones for the same. */
+/** At least `atLeast` pods. In an indexed Job, also pods without a valid index, and duplicates of an index. */
 function surplus(job: Job, active: Pod[], atLeast: number, now: number): Pod[] {
   const superfluous = isIndexed(job) ? withoutPlace(job, active, now) : [];
   const left = active.filter((pod) => !superfluous.includes(pod));
@@ -49,7 +49,7 @@ function surplus(job: Job, active: Pod[], atLeast: number, now: number): Pod[] {
 
 function withoutPlace(job: Job, active: Pod[], now: number): Pod[] {
   const taken = new Set<number>();
-  // The last to be deleted keeps the place.
+  // The pod that would be deleted last keeps the index.
   return deletionOrder(active, now)
     .toReversed()
     .filter((pod) => {

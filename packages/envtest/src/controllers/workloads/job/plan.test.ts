@@ -41,37 +41,37 @@ const pod = (phase: string, { index, ended = NOW - 1000 }: { index?: number; end
 const plan = (job: Job, pods: Pod[], now = NOW) => planJob({ job, pods, settled: true, now });
 
 describe('planJob', () => {
-  it('starts as many pods as may work at once', () => {
+  it('starts as many pods as parallelism allows', () => {
     const { creates, status } = plan(job({ completions: 5, parallelism: 3 }), []);
     expect(creates).toHaveLength(3);
     expect(status).toMatchObject({ active: 3, ready: 0, terminating: 0, startTime: timestamp(NOW) });
   });
 
-  it('starts no more than are still needed', () => {
+  it('starts no more pods than are still needed', () => {
     const pods = [pod('Succeeded'), pod('Running')];
     expect(plan(job({ completions: 3, parallelism: 3 }), pods).creates).toHaveLength(1);
     expect(plan(job({ completions: 2, parallelism: 3 }), pods).creates).toHaveLength(0);
   });
 
-  it('does nothing to pods while the cache is behind', () => {
+  it('does not change pods while the cache is behind', () => {
     const observed = { job: job(), pods: [], settled: false, now: NOW };
     expect(planJob(observed).creates).toEqual([]);
   });
 
-  it('ends in two steps: what was reached is stated before the finalizers go, the end after that', () => {
+  it('ends in two steps: the outcome is recorded before the finalizers are removed, the end after that', () => {
     const done = pod('Succeeded');
     const first = plan(job(), [done]);
     expect(first.status).toMatchObject({ uncountedTerminatedPods: { succeeded: [done.metadata.uid] } });
     expect(first.status.conditions?.map(({ type }) => type)).toEqual(['SuccessCriteriaMet']);
     expect(first.release).toEqual([done]);
-    const { status, notes } = concludeJob(job(), first, new Set(), NOW);
+    const { status, events } = concludeJob(job(), first, new Set(), NOW);
     expect(status).toMatchObject({
       succeeded: 1,
       uncountedTerminatedPods: {},
       completionTime: timestamp(NOW),
     });
     expect(status.conditions?.map(({ type }) => type)).toEqual(['SuccessCriteriaMet', 'Complete']);
-    expect(notes).toEqual([{ type: 'normal', reason: 'Completed', message: 'Job completed' }]);
+    expect(events).toEqual([{ type: 'normal', reason: 'Completed', message: 'Job completed' }]);
     const held = concludeJob(job(), first, trackedUids([done]), NOW);
     expect(held.status.conditions?.map(({ type }) => type)).toEqual(['SuccessCriteriaMet']);
   });
@@ -89,7 +89,7 @@ describe('planJob', () => {
     expect(plan(job({ completions: 2 }), before).creates).toHaveLength(1);
   });
 
-  it('gives up beyond the backoff limit, and counts what it kills', () => {
+  it('fails beyond the backoff limit, and counts the pods that it deletes', () => {
     const pods = [pod('Failed'), pod('Running')];
     const { deletes, outcome, status } = plan(job({ backoffLimit: 0, parallelism: 2, completions: 2 }), pods);
     expect(deletes).toEqual([pods[1]]);
@@ -102,7 +102,7 @@ describe('planJob', () => {
     expect(status.conditions?.[0]?.type).toBe('FailureTarget');
   });
 
-  it('counts restarts in the pod as failures where the kubelet restarts', () => {
+  it('counts container restarts as failures with restartPolicy OnFailure', () => {
     const restarting = pod('Running');
     restarting.status!.containerStatuses![0]!.restartCount = 2;
     const template = { spec: { restartPolicy: 'OnFailure', containers: [] } };
@@ -112,19 +112,19 @@ describe('planJob', () => {
     expect(plan(job({ template, backoffLimit: 3 }), [restarting]).outcome).toBeUndefined();
   });
 
-  it('gives up at the deadline and looks again until then', () => {
+  it('fails at the deadline, and requeues until then', () => {
     const limited = job({ activeDeadlineSeconds: 30 }, { startTime: timestamp(NOW - 20_000) });
     expect(plan(limited, [pod('Running')]).requeueAfter).toBe(10_000);
     expect(plan(limited, [pod('Running')], NOW + 10_000).outcome?.reason).toBe('DeadlineExceeded');
   });
 
-  it('keeps to what was decided', () => {
+  it('keeps an outcome that was decided', () => {
     const conditions = [{ type: 'FailureTarget', status: 'True', reason: 'DeadlineExceeded', message: 'm' }];
     const { outcome } = plan(job({}, { conditions }), [pod('Succeeded')]);
     expect(outcome).toEqual({ type: 'Failed', reason: 'DeadlineExceeded', message: 'm' });
   });
 
-  it('lets go of its pods while suspended, without counting them, and starts the clock anew after', () => {
+  it('while suspended, deletes its pods without counting them; restarts the clock when resumed', () => {
     const started = { startTime: timestamp(NOW - 5000) };
     const running = pod('Running');
     const suspended = plan(job({ suspend: true }, started), [running]);
@@ -138,11 +138,11 @@ describe('planJob', () => {
       startTime: timestamp(NOW + 5000),
       conditions: [{ type: 'Suspended', status: 'False', reason: 'JobResumed' }],
     });
-    expect(resumed.notes[0]).toMatchObject({ reason: 'Resumed', message: 'Job resumed' });
+    expect(resumed.events[0]).toMatchObject({ reason: 'Resumed', message: 'Job resumed' });
     expect(resumed.creates).toHaveLength(1);
   });
 
-  it('without completions, ends after one success when all are through', () => {
+  it('without completions, ends after one success when all pods have finished', () => {
     const any = { completions: undefined, parallelism: 2 };
     expect(plan(job(any), [pod('Succeeded'), pod('Running')])).toMatchObject({ creates: [], removes: [] });
     expect(plan(job(any), [pod('Succeeded'), pod('Failed')]).outcome?.type).toBe('Complete');
@@ -163,7 +163,7 @@ describe('planJob', () => {
 });
 
 describe('newPod', () => {
-  it('holds the pod until it is counted, and tells it its index', () => {
+  it('have the finalizer and their index', () => {
     expect(newPod(job(), undefined).metadata).toMatchObject({
       generateName: 'work-',
       finalizers: [TRACKING_FINALIZER],
@@ -177,7 +177,7 @@ describe('newPod', () => {
 });
 
 describe('indexes', () => {
-  it('are read as they were written', () => {
+  it('are parsed as they were formatted', () => {
     expect(formatIndexes([5, 0, 1, 3, 4, 9])).toBe('0,1,3-5,9');
     const sets = fc.uniqueArray(fc.nat(30));
     fc.assert(
@@ -189,7 +189,7 @@ describe('indexes', () => {
 });
 
 describe('expiresInMs', () => {
-  it('counts from the end of the job', () => {
+  it('counts from the end of the Job', () => {
     const end = { type: 'Complete', status: 'True', lastTransitionTime: timestamp(NOW) };
     const finished = job({ ttlSecondsAfterFinished: 10 }, { conditions: [end] });
     expect(expiresInMs(finished, NOW + 4000)).toBe(6000);
@@ -198,7 +198,7 @@ describe('expiresInMs', () => {
   });
 });
 
-/** A job and its pods, as the server holds them; reconciles may be cut off after any write. */
+/** A Job and its pods as the API server stores them; a reconcile may be interrupted after any write. */
 class World {
   job: Job;
   pods: Pod[] = [];
@@ -210,7 +210,7 @@ class World {
     this.job = job(spec);
   }
 
-  /** A pod ends by itself, or somebody deletes it. */
+  /** A pod ends by itself, or is deleted. */
   act(choice: number, deed: 'Succeeded' | 'Failed' | 'delete'): void {
     const active = this.pods.filter(isActive);
     const chosen = active[choice % Math.max(1, active.length)];
@@ -220,7 +220,7 @@ class World {
     else this.pods[this.pods.indexOf(chosen)] = { ...chosen, status: { phase: deed } };
   }
 
-  /** Gone pods are gone: those that nothing holds any more. */
+  /** Removes terminating pods that no finalizer holds. */
   sweep(): void {
     this.pods = this.pods.filter(
       ({ metadata }) => metadata.deletionTimestamp === undefined || (metadata.finalizers ?? []).length > 0,
@@ -269,8 +269,8 @@ class World {
   }
 }
 
-describe('a job whose controller may die after any write', () => {
-  it('counts every pod once, and loses none', () => {
+describe('a Job whose controller may be killed after any write', () => {
+  it('counts every pod once and loses none', () => {
     const deed = fc.constantFrom('Succeeded' as const, 'Failed' as const, 'delete' as const);
     const step = fc.record({ choice: fc.nat(5), deed, writes: fc.nat(8) });
     const spec = fc.record({

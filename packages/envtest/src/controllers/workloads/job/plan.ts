@@ -1,35 +1,35 @@
 import type { Job, Pod } from '@tidegate/kube';
 import type { JobStatus } from 'kubernetes-types/batch/v1.d.ts';
 import { isActive, isReady } from '../../pods/index.ts';
-import type { Note } from '../notes.ts';
+import type { PlannedEvent } from '../planned-events.ts';
 import { timestamp } from '../timestamp.ts';
 import { decidedOutcome, type Outcome, withCondition, withInterim, withOutcome } from './conditions.ts';
 import { type PodChange, planPods } from './plan-pods.ts';
 import { isEnding, isTracked } from './pods.ts';
-import { countReleased, isAllCounted, noteEnded, type Tally, tally } from './tracking.ts';
+import { countReleased, isAllCounted, recordEnded, type Tally, tally } from './tracking.ts';
 
 export interface Observed {
   job: Job;
-  /** All pods of the job; one whose finalizer this controller has taken away is shown without it. */
+  /** All pods of the Job; a pod whose finalizer this controller has removed is shown without it. */
   pods: readonly Pod[];
-  /** Whether the pods show all that this controller did to them. */
+  /** Whether the cache shows all pods that this controller has created and deleted. */
   settled: boolean;
   now: number;
 }
 
 export interface JobPlan {
-  /** One pod for each: its completion index, or undefined in a job without indexes. */
+  /** One pod each: its completion index, or undefined in a Job without indexes. */
   creates: (number | undefined)[];
-  /** To be deleted without counting: too many, or the job is suspended. */
+  /** Pods to delete without counting them, because they are surplus or the Job is suspended. */
   removes: Pod[];
-  /** To be deleted because the job is over; they count. */
+  /** Pods to delete because the Job is over; they are counted. */
   deletes: Pod[];
-  /** To be written once the pods above are dealt with, and before any finalizer goes. */
+  /** To be written after the pods above are created and deleted, and before any finalizer is removed. */
   status: JobStatus;
   release: Pod[];
-  notes: Note[];
+  events: PlannedEvent[];
   requeueAfter?: number;
-  /** How the job ends, if it does; and whether all its pods are among those released now. */
+  /** How the Job ends, if it does; `complete` says whether all its pods are in `release`. */
   outcome?: Outcome;
   complete: boolean;
 }
@@ -40,27 +40,27 @@ const COMPLETIONS_REACHED: Outcome = {
   message: 'Reached expected number of succeeded pods',
 };
 
-/** What a job that is not finished needs now. `concludeJob` says what follows. */
+/** The next step of an unfinished Job. `concludeJob` computes what follows. */
 export function planJob(observed: Observed): JobPlan {
   const { job, pods, settled, now } = observed;
-  const notes = job.status?.startTime === undefined ? unsupported(job) : [];
+  const events = job.status?.startTime === undefined ? unsupported(job) : [];
   const active = pods.filter(isActive);
   const counted = started(job, countReleased(job.status ?? {}, trackedUids(pods)), now);
   const counts = tally(job, counted, pods);
   const ending = decidedOutcome(job) ?? failureOf(observed, counted, counts);
-  // While the cache lacks pods, some might be left behind.
-  if (ending !== undefined && !settled) return { ...idle(observed, counted, active), notes };
-  if (ending !== undefined) return finishing(observed, counted, active, ending, notes);
+  // While pods may be missing from the cache, do not finish: some pods would be left behind.
+  if (ending !== undefined && !settled) return { ...idle(observed, counted, active), events };
+  if (ending !== undefined) return finishing(observed, counted, active, ending, events);
 
   const mayChange = settled && job.metadata.deletionTimestamp === undefined;
   const change: PodChange = mayChange ? planPods(job, pods, counts, now) : { creates: [], removes: [] };
   const remaining = active.filter((pod) => !change.removes.includes(pod));
   const running = remaining.length + change.creates.length;
   const outcome = settled && running === 0 && isReached(job, counts) ? COMPLETIONS_REACHED : undefined;
-  if (outcome !== undefined) return finishing(observed, counted, active, outcome, notes);
+  if (outcome !== undefined) return finishing(observed, counted, active, outcome, events);
 
-  const suspended = mayChange ? suspension(job, counted, now, notes) : counted;
-  const { status, release, complete } = noteEnded(job, suspended, pods, undefined);
+  const suspended = mayChange ? suspension(job, counted, now, events) : counted;
+  const { status, release, complete } = recordEnded(job, suspended, pods, undefined);
   const terminating = pods.filter(isEnding).length + change.removes.length;
   return {
     creates: change.creates,
@@ -69,32 +69,32 @@ export function planJob(observed: Observed): JobPlan {
     status: { ...status, active: running || undefined, ready: remaining.filter(isReady).length, terminating },
     release,
     complete,
-    notes,
+    events,
     requeueAfter: nextLook(observed, counted, change.waitMs),
   };
 }
 
-/** What the status says after the finalizers are gone from all pods but those whose uids are `tracked`. */
+/** The status after the finalizers are removed from all pods except those in `tracked`. */
 export function concludeJob(
   job: Job,
   { status, outcome, complete }: Pick<JobPlan, 'status' | 'outcome' | 'complete'>,
   tracked: ReadonlySet<string>,
   now: number,
-): { status: JobStatus; notes: Note[] } {
+): { status: JobStatus; events: PlannedEvent[] } {
   const counted = countReleased(status, tracked);
   const isOver = complete && isAllCounted(counted) && (status.terminating ?? 0) === 0;
-  if (outcome === undefined || !isOver) return { status: counted, notes: [] };
-  const notes: Note[] = [];
+  if (outcome === undefined || !isOver) return { status: counted, events: [] };
+  const events: PlannedEvent[] = [];
   if (outcome.type === 'Failed') {
-    notes.push({ type: 'warning', reason: outcome.reason, message: outcome.message });
+    events.push({ type: 'warning', reason: outcome.reason, message: outcome.message });
   } else {
     if ((counted.succeeded ?? 0) > (job.spec?.completions ?? Number.POSITIVE_INFINITY)) {
       const message = 'Too many succeeded pods running after completion count reached';
-      notes.push({ type: 'warning', reason: 'TooManySucceededPods', message });
+      events.push({ type: 'warning', reason: 'TooManySucceededPods', message });
     }
-    notes.push({ type: 'normal', reason: 'Completed', message: 'Job completed' });
+    events.push({ type: 'normal', reason: 'Completed', message: 'Job completed' });
   }
-  return { status: withOutcome(counted, outcome, now), notes };
+  return { status: withOutcome(counted, outcome, now), events };
 }
 
 export const trackedUids = (pods: readonly Pod[]): Set<string> =>
@@ -105,14 +105,14 @@ function started({ spec }: Job, status: JobStatus, now: number): JobStatus {
   return { ...status, startTime: timestamp(now) };
 }
 
-/** Better said than silently ignored. */
-function unsupported({ spec }: Job): Note[] {
+/** Fields that the embedded cluster ignores are reported in an event. */
+function unsupported({ spec }: Job): PlannedEvent[] {
   const { podFailurePolicy, backoffLimitPerIndex, maxFailedIndexes, successPolicy } = spec ?? {};
   const fields = Object.entries({ podFailurePolicy, backoffLimitPerIndex, maxFailedIndexes, successPolicy })
     .filter(([, value]) => value !== undefined)
     .map(([field]) => `spec.${field}`);
   if (fields.length === 0) return [];
-  const message = `This cluster does not act on ${fields.join(', ')}`;
+  const message = `Not supported in this cluster, ignored: ${fields.join(', ')}`;
   return [{ type: 'warning', reason: 'UnsupportedField', message }];
 }
 
@@ -132,7 +132,7 @@ function failureOf(
   return { type: 'Failed', reason: 'DeadlineExceeded', message };
 }
 
-/** Where the kubelet restarts containers in their pod, its restarts are the failures. */
+/** With restartPolicy OnFailure the kubelet restarts containers in place, and these restarts count as failures. */
 function restartsExceed(limit: number, restartPolicy: string | undefined, pods: readonly Pod[]): boolean {
   if (restartPolicy !== 'OnFailure') return false;
   const restarts = pods
@@ -142,7 +142,7 @@ function restartsExceed(limit: number, restartPolicy: string | undefined, pods: 
   return limit === 0 ? restarts > 0 : restarts >= limit;
 }
 
-/** Without a number of completions, one success says that there is no more work. */
+/** Without `completions`, one successful pod means that all work is done. */
 const isReached = ({ spec }: Job, { succeeded }: Tally): boolean =>
   spec?.completions === undefined ? succeeded > 0 : succeeded >= spec.completions;
 
@@ -151,9 +151,9 @@ function finishing(
   counted: JobStatus,
   active: Pod[],
   outcome: Outcome,
-  notes: Note[],
+  events: PlannedEvent[],
 ): JobPlan {
-  const { status, release, complete } = noteEnded(job, withInterim(counted, outcome, now), pods, outcome);
+  const { status, release, complete } = recordEnded(job, withInterim(counted, outcome, now), pods, outcome);
   const terminating = pods.filter(isEnding).length + active.length;
   return {
     creates: [],
@@ -163,11 +163,11 @@ function finishing(
     release,
     complete,
     outcome,
-    notes,
+    events,
   };
 }
 
-function idle({ pods }: Observed, status: JobStatus, active: Pod[]): Omit<JobPlan, 'notes'> {
+function idle({ pods }: Observed, status: JobStatus, active: Pod[]): Omit<JobPlan, 'events'> {
   const ready = active.filter(isReady).length;
   const terminating = pods.filter(isEnding).length;
   return {
@@ -180,15 +180,15 @@ function idle({ pods }: Observed, status: JobStatus, active: Pod[]): Omit<JobPla
   };
 }
 
-/** The clock of `activeDeadlineSeconds` stands still while a job is suspended, and starts anew when it goes on. */
-function suspension({ spec }: Job, status: JobStatus, now: number, notes: Note[]): JobStatus {
+/** `activeDeadlineSeconds` does not count while a Job is suspended, and restarts when it is resumed. */
+function suspension({ spec }: Job, status: JobStatus, now: number, events: PlannedEvent[]): JobStatus {
   const [value, reason, message] =
     spec?.suspend === true
       ? (['True', 'JobSuspended', 'Job suspended'] as const)
       : (['False', 'JobResumed', 'Job resumed'] as const);
   const next = withCondition(status, { type: 'Suspended', status: value, reason, message }, now);
   if (next === status) return status;
-  notes.push({ type: 'normal', reason: value === 'True' ? 'Suspended' : 'Resumed', message });
+  events.push({ type: 'normal', reason: value === 'True' ? 'Suspended' : 'Resumed', message });
   return { ...next, startTime: value === 'True' ? undefined : timestamp(now) };
 }
 

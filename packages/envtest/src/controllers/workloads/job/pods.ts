@@ -2,38 +2,38 @@ import { hasFinalizer, type Job, type Pod } from '@tidegate/kube';
 import type { Container } from 'kubernetes-types/core/v1.d.ts';
 import { isTerminating, podFromTemplate } from '../../pods/index.ts';
 
-/** Keeps a pod from vanishing before its job has counted it. */
+/** Prevents that a pod disappears before its Job has counted it (KEP-2307). */
 export const TRACKING_FINALIZER = 'batch.kubernetes.io/job-tracking';
 const COMPLETION_INDEX = 'batch.kubernetes.io/job-completion-index';
 const INDEX_VARIABLE = 'JOB_COMPLETION_INDEX';
-/** The server appends five characters to what it is given. */
+/** The API server appends five characters to generateName. */
 const MAX_PREFIX = 58;
 
 export const isTracked = (pod: Pod): boolean => hasFinalizer(pod, TRACKING_FINALIZER);
 
 export const isIndexed = ({ spec }: Job): boolean => spec?.completionMode === 'Indexed';
 
-/** Undefined when the pod has none, or one that the job does not have (any more). */
+/** Undefined when the pod has no index, or one that is outside the range of the Job. */
 export function completionIndex(job: Job, pod: Pod): number | undefined {
   const index = Number(pod.metadata.annotations?.[COMPLETION_INDEX] ?? Number.NaN);
   return Number.isInteger(index) && index >= 0 && index < (job.spec?.completions ?? 0) ? index : undefined;
 }
 
-/** Whether a pod that is to go is replaced only once it has ended. */
+/** Whether a terminating pod is replaced only after it has ended (KEP-3939). */
 export const replacesOnlyFailed = ({ spec }: Job): boolean =>
   spec?.podReplacementPolicy === 'Failed' || spec?.podFailurePolicy !== undefined;
 
 export const isSucceeded = (pod: Pod): boolean => pod.status?.phase === 'Succeeded';
 
-/** A pod that somebody deletes has failed: it may never get the chance to say so itself. */
+/** A pod that is deleted counts as failed, because it may never report its end itself. */
 export const isFailed = (job: Job, pod: Pod): boolean =>
   pod.status?.phase === 'Failed' || (isTerminating(pod) && !isSucceeded(pod) && !replacesOnlyFailed(job));
 
-/** On its way out, and not ended yet. */
+/** Terminating and not finished yet. */
 export const isEnding = (pod: Pod): boolean =>
   isTerminating(pod) && !isSucceeded(pod) && pod.status?.phase !== 'Failed';
 
-/** When the pod ended, in milliseconds, as well as it can be known. */
+/** When the pod finished, in milliseconds, as precisely as its status tells. */
 export function finishedAt({ metadata, status }: Pod): number {
   const ends = (status?.containerStatuses ?? []).map(({ state }) => state?.terminated?.finishedAt);
   const unready = status?.conditions?.find((c) => c.type === 'Ready' && c.status === 'False');

@@ -1,7 +1,8 @@
 /**
- * Counting every pod once. A pod that has ended is held by the tracking finalizer until its uid stands in
- * `status.uncountedTerminatedPods`; then the finalizer goes; then the uid turns into one more in a counter. Whatever
- * step a crash falls between, the next look at job and pods tells where to go on.
+ * Counts every pod exactly once (KEP-2307). A finished pod keeps the tracking finalizer until its uid is recorded in
+ * `status.uncountedTerminatedPods`. Then the finalizer is removed. Then the uid is removed from the list and the
+ * counter is incremented, in one write. After a crash between any two of these steps, the Job and its pods show
+ * where to continue.
  */
 
 import type { Job, Pod } from '@tidegate/kube';
@@ -10,15 +11,15 @@ import type { Outcome } from './conditions.ts';
 import { formatIndexes, parseIndexes } from './indexes.ts';
 import { completionIndex, isFailed, isIndexed, isSucceeded, isTracked } from './pods.ts';
 
-/** More at once would make the status too long. */
-const MOST_UNCOUNTED = 500;
+/** A longer list would make the status too large. */
+const MAX_UNCOUNTED = 500;
 
 export interface Tally {
   succeeded: number;
   failed: number;
 }
 
-/** What the counters will say when all that has ended so far is counted. */
+/** The counters after everything that has ended so far is counted. */
 export function tally(job: Job, status: JobStatus, pods: readonly Pod[]): Tally {
   const { succeeded = [], failed = [] } = status.uncountedTerminatedPods ?? {};
   const known = new Set([...succeeded, ...failed]);
@@ -33,14 +34,14 @@ export function tally(job: Job, status: JobStatus, pods: readonly Pod[]): Tally 
 
 export interface Ended {
   status: JobStatus;
-  /** Pods whose finalizer may go as soon as the status is written. */
+  /** Pods whose finalizer may be removed as soon as the status is written. */
   release: Pod[];
-  /** Whether that was all. */
+  /** Whether all finished pods are included. */
   complete: boolean;
 }
 
-/** Notes the pods that have ended. With the job's outcome known, nothing that goes on counts as work any more. */
-export function noteEnded(
+/** Records the finished pods in the status. When the outcome is known, running pods are released too. */
+export function recordEnded(
   job: Job,
   status: JobStatus,
   pods: readonly Pod[],
@@ -48,7 +49,7 @@ export function noteEnded(
 ): Ended {
   const mayGo = outcome !== undefined || job.metadata.deletionTimestamp !== undefined;
   const ended = pods.filter((pod) => isTracked(pod) && (mayGo || isSucceeded(pod) || isFailed(job, pod)));
-  const release = ended.slice(0, MOST_UNCOUNTED);
+  const release = ended.slice(0, MAX_UNCOUNTED);
   const { succeeded = [], failed = [] } = status.uncountedTerminatedPods ?? {};
   const known = new Set([...succeeded, ...failed]);
   const fresh = release.filter((pod) => !known.has(uidOf(pod)) && hasPlace(job, pod));
@@ -67,7 +68,7 @@ export function noteEnded(
   };
 }
 
-/** Counts the noted pods that no finalizer holds any more. `tracked` are the uids of those that one does. */
+/** Counts the recorded pods that have lost their finalizer. `tracked` are the uids of pods that still have it. */
 export function countReleased(status: JobStatus, tracked: ReadonlySet<string>): JobStatus {
   const { succeeded = [], failed = [] } = status.uncountedTerminatedPods ?? {};
   const held = (uids: string[]): string[] => uids.filter((uid) => tracked.has(uid));
@@ -94,7 +95,7 @@ export function completedIndexes(job: Job, status: JobStatus, successes: readonl
   return indexes;
 }
 
-/** An index can be completed any number of times and counts once, so its pods need not be remembered. */
+/** An index counts once, no matter how often it is completed, so the uids of its pods need not be recorded. */
 function withIndexes(job: Job, status: JobStatus, successes: readonly Pod[]): JobStatus {
   const indexes = completedIndexes(job, status, successes);
   return {
@@ -112,7 +113,7 @@ const withUncounted = (status: JobStatus, succeeded: string[], failed: string[])
   },
 });
 
-/** A pod for an index that the job does not have counts for nothing. */
+/** A pod with an index outside the Job's range does not count. */
 const hasPlace = (job: Job, pod: Pod): boolean => !isIndexed(job) || completionIndex(job, pod) !== undefined;
 
 const uidOf = ({ metadata }: Pod): string => metadata.uid ?? '';

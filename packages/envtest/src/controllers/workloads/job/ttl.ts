@@ -1,7 +1,7 @@
 import type { Job } from '@tidegate/kube';
 import { finishedCondition } from './conditions.ts';
 
-/** Milliseconds until a finished job is to be deleted, 0 when it is time; undefined when it stays. */
+/** Milliseconds until a finished Job is deleted, 0 when it is due; undefined when it is kept. */
 export function expiresInMs(job: Job, now: number): number | undefined {
   const { ttlSecondsAfterFinished } = job.spec ?? {};
   const finished = finishedCondition(job)?.lastTransitionTime;

@@ -1,8 +1,8 @@
 /**
- * ReplicaSet: as many pods of one template as `spec.replicas` says.
+ * ReplicaSet: keeps `spec.replicas` pods of one template.
  *
- *   a pod or a ReplicaSet changes -> claim the pods -> create or delete the difference, unless the cache still lacks
- *   something this controller did -> count what is there into the status
+ * One reconcile, after a pod or a ReplicaSet has changed: claim the pods -> create or delete the difference, unless
+ * the cache does not show this controller's last writes yet -> count the pods in the status (`status.ts`).
  */
 import {
   Controller,
@@ -34,7 +34,7 @@ import { untilCacheCatchesUp } from '../../stale-reads.ts';
 import { writeStatus } from '../write-status.ts';
 import { replicaSetStatus } from './status.ts';
 
-/** At most so many pods are made or deleted in one go. */
+/** The maximum number of pods to create or delete in one reconcile. */
 const BURST = 500;
 
 export const replicaSetController: MakeController = (context) => {
@@ -89,7 +89,8 @@ class ReplicaSetReconciler {
     const waitMs = expectations.waitMs(replicaSet);
     const mayChange = waitMs === 0 && replicaSet.metadata.deletionTimestamp === undefined;
     const failure = mayChange ? await this.#manage(replicaSet, claimed.filter(isActive), signal) : undefined;
-    // Who was told to go counts no more, or a rollout would believe in pods that are on their way out.
+    // A pod that this controller has deleted no longer counts, even if the cache still shows it. Otherwise a rollout
+    // would rely on pods that are terminating.
     const isLeaving = (pod: Pod): boolean => isTerminating(pod) || expectations.isDeleting(pod);
     const active = claimed.filter((pod) => isActive(pod) && !isLeaving(pod));
     const now = clock.now();
@@ -100,7 +101,7 @@ class ReplicaSetReconciler {
     return soonest(waitMs, nextAvailableInMs(active, replicaSet.spec?.minReadySeconds ?? 0, now));
   }
 
-  /** Returns what failed: the status has to tell it before it is tried again. */
+  /** Returns the error instead of throwing it, because the status has to report it before the retry. */
   async #manage(replicaSet: ReplicaSet, active: Pod[], signal: AbortSignal): Promise<unknown> {
     const { replicas = 1, template = {} } = replicaSet.spec ?? {};
     const missing = Math.min(replicas - active.length, BURST);
@@ -118,7 +119,7 @@ class ReplicaSetReconciler {
     }
   }
 
-  /** The pods of all ReplicaSets of the same Deployment: where they are many, one fewer hurts least. */
+  /** The pods of all ReplicaSets of the same Deployment. Nodes with many of them lose a pod first. */
   #related(replicaSet: ReplicaSet): Pod[] {
     return siblingsOf(this.#replicaSets.cache, replicaSet).flatMap((sibling) =>
       controlledBy(this.#pods.cache, sibling),

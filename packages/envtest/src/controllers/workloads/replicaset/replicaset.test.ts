@@ -26,7 +26,7 @@ const WEBHOOKS = {
   namespaced: false,
 };
 
-/** Nobody listens there, so no pod can be created. */
+/** Nothing listens at this address, so no pod can be created. */
 const NO_PODS = {
   apiVersion: 'admissionregistration.k8s.io/v1',
   kind: 'ValidatingWebhookConfiguration',
@@ -65,7 +65,7 @@ describe('a ReplicaSet', () => {
   const orphan = (name: string): Promise<Pod> =>
     cluster.create(PODS, { apiVersion: 'v1', kind: 'Pod', metadata: { name, labels }, spec: { containers } });
 
-  it('makes its pods from the template, exactly as many as wanted, and counts them', async () => {
+  it('creates exactly the wanted number of pods from its template, and counts them', async () => {
     await cluster.create(REPLICA_SETS, web(12));
     await statusWith({ replicas: 12, fullyLabeledReplicas: 12, readyReplicas: undefined });
     const pods = await cluster.pods();
@@ -83,7 +83,7 @@ describe('a ReplicaSet', () => {
     );
   });
 
-  it('takes away those that do the least, and replaces what others take away', async () => {
+  it('deletes the pods that can be spared best, and replaces deleted pods', async () => {
     await cluster.create(REPLICA_SETS, web(4));
     await statusWith({ replicas: 4 });
     const [first, second] = await cluster.pods();
@@ -102,7 +102,7 @@ describe('a ReplicaSet', () => {
     await statusWith({ replicas: 2, readyReplicas: undefined });
   });
 
-  it('adopts pods that match, and lets go of those that match no more', async () => {
+  it('adopts pods that match, and releases pods that no longer match', async () => {
     await orphan('stray');
     await cluster.create(REPLICA_SETS, web(2));
     await statusWith({ replicas: 2, fullyLabeledReplicas: 1 });
@@ -113,14 +113,14 @@ describe('a ReplicaSet', () => {
     expect((await cluster.get(PODS, 'stray')).metadata.ownerReferences).toBeUndefined();
   });
 
-  it('deletes a surplus that it adopts', async () => {
+  it('deletes surplus pods that it adopts', async () => {
     await cluster.create(REPLICA_SETS, web(1));
     await statusWith({ replicas: 1 });
     const [own] = await cluster.pods();
     await cluster.reportReady(own!);
     await statusWith({ readyReplicas: 1 });
     await orphan('surplus');
-    await cluster.eventually('its end', () =>
+    await cluster.eventually('its deletion', () =>
       cluster.get(PODS, 'surplus').then(
         () => false,
         (error) => isNotFound(error),
@@ -135,12 +135,12 @@ describe('a ReplicaSet', () => {
     const [pod] = await cluster.pods();
     await cluster.reportReady(pod!, timestamp(Date.now()));
     await statusWith({ readyReplicas: 1, availableReplicas: undefined });
-    // As if the hour were nearly over: the rest is waited for without another event.
+    // As if the hour were almost over: the rest passes without another event.
     await cluster.reportReady(pod!, timestamp(Date.now() - 3_599_500));
     await statusWith({ readyReplicas: 1, availableReplicas: 1 });
   });
 
-  it('says why it can not make its pods', async () => {
+  it('reports why it cannot create its pods', async () => {
     await cluster.client.create(WEBHOOKS, NO_PODS);
     await cluster.create(REPLICA_SETS, web(2));
     const { conditions } = await cluster.eventually('the condition', async () => {
@@ -153,7 +153,7 @@ describe('a ReplicaSet', () => {
     await statusWith({ replicas: 2, conditions: undefined });
   });
 
-  it('makes nothing more once it is being deleted', async () => {
+  it('creates nothing more while it is being deleted', async () => {
     await cluster.create(REPLICA_SETS, web(2));
     await statusWith({ replicas: 2 });
     await patch({ metadata: { finalizers: ['example.com/keep'] } });

@@ -15,7 +15,7 @@ export interface ObservedPods {
 
 type Status = NonNullable<ReplicaSet['status']> & { terminatingReplicas?: number };
 
-/** What the ReplicaSet's status should say. `failure` is what went wrong when its pods were made or deleted. */
+/** The status of the ReplicaSet. `failure` is the error from creating or deleting its pods. */
 export function replicaSetStatus(
   replicaSet: ReplicaSet,
   { active, terminating }: ObservedPods,

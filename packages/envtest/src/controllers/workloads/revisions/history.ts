@@ -15,19 +15,19 @@ export interface HistoryOptions {
   client: KubeClient;
   revisions: Informer<ControllerRevision>;
   ownerResource: Resource;
-  /** The label of a revision that has its hash. */
+  /** The label of a revision that holds its hash. */
   hashLabel: string;
 }
 
 export interface History {
-  /** The revision of the template that the owner has now. */
+  /** The revision of the owner's current template. */
   update: ControllerRevision;
-  /** All of them, `update` included. */
+  /** All revisions, including `update`. */
   revisions: ControllerRevision[];
   collisionCount: number | undefined;
 }
 
-/** Keeps one ControllerRevision for each template that an owner had: for rollouts, and for the way back. */
+/** Keeps one ControllerRevision for each template that an owner has had, for rollouts and rollbacks. */
 export class RevisionHistory {
   readonly #options: HistoryOptions;
 
@@ -58,7 +58,7 @@ export class RevisionHistory {
     };
   }
 
-  /** Deletes the oldest revisions beyond `spec.revisionHistoryLimit`; those of living pods do not count. */
+  /** Deletes the oldest revisions beyond `spec.revisionHistoryLimit`. Revisions of existing pods do not count. */
   async trim(
     owner: Revised,
     { revisions }: History,
@@ -75,7 +75,7 @@ export class RevisionHistory {
     }
   }
 
-  /** A name that is taken by another revision leads to the next one, and the owner's status remembers how many. */
+  /** When the name is in use by another revision, the next one is tried; the owner's status records the collisions. */
   async #create(
     owner: Revised,
     number: number,
@@ -93,7 +93,7 @@ export class RevisionHistory {
       }
       const { namespace, name = '' } = wanted.metadata;
       const existing = await client.get(CONTROLLER_REVISIONS, { namespace, name }, { signal });
-      // Made before, and the cache does not show it yet.
+      // It was created before, and the cache does not show it yet.
       if (isControlledBy(existing, owner) && holds(existing, owner.spec!.template)) {
         return { update: existing, collisionCount };
       }

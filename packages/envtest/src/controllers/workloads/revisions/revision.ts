@@ -4,24 +4,24 @@ import type { PodTemplateSpec } from 'kubernetes-types/core/v1.d.ts';
 import { controllerReference } from '../../pods/index.ts';
 import { templateHash } from '../deployment/template.ts';
 
-/** What has a history: DaemonSets and StatefulSets. */
+/** An object with a revision history: a DaemonSet or a StatefulSet. */
 export interface Revised extends KubeObject {
   spec?: { template: PodTemplateSpec; selector: LabelSelector; revisionHistoryLimit?: number };
   status?: { collisionCount?: number };
 }
 
-/** A patch that takes an object back to this template: what `kubectl rollout undo` sends. */
+/** A patch that restores this template; `kubectl rollout undo` sends it. */
 interface RevisionData {
   spec: { template: PodTemplateSpec & { $patch: 'replace' } };
 }
 
-const LONGEST_PREFIX = 223;
+const MAX_PREFIX = 223;
 
 const dataOf = (template: PodTemplateSpec): RevisionData => ({
   spec: { template: { ...template, $patch: 'replace' } },
 });
 
-/** The template that a revision stands for. */
+/** The template that a revision holds. */
 export function templateOf({ data }: ControllerRevision): PodTemplateSpec {
   const { $patch: _, ...template } = (data as unknown as RevisionData).spec.template;
   return template;
@@ -31,13 +31,13 @@ export const holds = (revision: ControllerRevision, template: PodTemplateSpec): 
   isDeepStrictEqual(revision.data, dataOf(template));
 
 export type RevisionPlan =
-  /** The newest revision is the one. */
+  /** The newest revision already has the template. */
   | { type: 'keep'; revision: ControllerRevision }
-  /** An older one is wanted again: it becomes the newest. */
+  /** An older revision has the template; it becomes the newest again. */
   | { type: 'renumber'; revision: ControllerRevision; number: number }
   | { type: 'create'; number: number };
 
-/** How the newest revision comes to be the one of this template. */
+/** How to make the newest revision the one with this template. */
 export function planRevision(
   template: PodTemplateSpec,
   revisions: readonly ControllerRevision[],
@@ -51,7 +51,7 @@ export function planRevision(
   return { type: 'renumber', revision: equal, number: newest + 1 };
 }
 
-/** The oldest of those that no pod has, beyond the limit. */
+/** The oldest revisions beyond the limit that no pod uses. */
 export function surplusRevisions(
   revisions: readonly ControllerRevision[],
   isLive: (revision: ControllerRevision) => boolean,
@@ -74,7 +74,7 @@ export function newRevision(
     apiVersion: 'apps/v1',
     kind: 'ControllerRevision',
     metadata: {
-      name: `${name.slice(0, LONGEST_PREFIX)}-${hash}`,
+      name: `${name.slice(0, MAX_PREFIX)}-${hash}`,
       namespace,
       labels: { ...template.metadata?.labels, [hashLabel]: hash },
       annotations: { ...annotations },

@@ -16,10 +16,10 @@ export function ordinalOf({ metadata }: StatefulSet, { metadata: { name = '' } }
   return /^(0|[1-9][0-9]*)$/.test(suffix) ? Number(suffix) : undefined;
 }
 
-/** The name of the revision that the pod was made of. */
+/** The name of the revision that the pod was created from. */
 export const revisionOf = ({ metadata }: Pod): string => metadata.labels?.[REVISION] ?? '';
 
-/** The pod with this ordinal: its name, host name and place in the headless Service never change. */
+/** The pod with this ordinal. Its name, host name and DNS name in the headless Service never change. */
 export function newPod(set: StatefulSet, ordinal: number, revision: ControllerRevision): Pod {
   const template = templateOf(revision);
   const name = `${set.metadata.name}-${ordinal}`;
@@ -39,8 +39,8 @@ export function newPod(set: StatefulSet, ordinal: number, revision: ControllerRe
 }
 
 /**
- * This cluster serves no PersistentVolumeClaims. A volume that is empty whenever the pod is made anew is the most that
- * can be had; the events of the set say so.
+ * This cluster does not support PersistentVolumeClaims. Claimed volumes become emptyDir volumes, which start empty
+ * with every new pod; an event warns the user.
  */
 function volumesOf({ spec }: StatefulSet, template: PodTemplateSpec): Volume[] | undefined {
   const claimed = claimedVolumes(spec).map((name) => ({ name, emptyDir: {} }));

@@ -1,8 +1,9 @@
 /**
- * StatefulSets: pods with names that stay, `<set>-0`, `<set>-1` and so on.
+ * StatefulSet: pods with stable names, `<set>-0`, `<set>-1` and so on.
  *
- *   a pod or a StatefulSet changes -> the revisions of the template -> claim the pods -> the next change that their
- *   order allows -> count what is there into the status
+ * One reconcile, after a pod or a StatefulSet has changed: sync the revisions of the template -> claim the pods ->
+ * `planStatefulSet` chooses the next changes that the pod order allows -> `PodWriter` makes them -> count the pods
+ * in the status (`status.ts`). `identity.ts` knows the names and labels of the pods.
  */
 import {
   CONTROLLER_REVISIONS,
@@ -83,7 +84,7 @@ class StatefulSetReconciler {
 
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const set = this.#sets.cache.get(key);
-    // Its history goes with it, and must not be made anew.
+    // Its revisions are deleted with it and must not be created again.
     if (set === undefined || set.metadata.deletionTimestamp !== undefined) return undefined;
     const now = this.#context.clock.now();
     const history = await this.#history.sync(set, signal);
@@ -107,7 +108,7 @@ class StatefulSetReconciler {
     return times.length === 0 ? undefined : { requeueAfter: Math.min(...times) };
   }
 
-  /** Only pods with a name of the set can be its own. */
+  /** Only a pod whose name is that of the set plus an ordinal can belong to it. */
   async #claim(set: StatefulSet, signal: AbortSignal): Promise<Pod[]> {
     const isMember = (pod: Pod): boolean => ordinalOf(set, pod) !== undefined;
     const claimed = await claimPods({
@@ -121,11 +122,11 @@ class StatefulSetReconciler {
     return claimed.filter(isMember);
   }
 
-  /** Returns what failed: the status has to be kept all the same. */
+  /** Returns the error instead of throwing it, because the status has to be written in any case. */
   async #carryOut(set: StatefulSet, plan: StatefulSetPlan, signal: AbortSignal): Promise<unknown> {
     const volumes = claimedVolumes(set.spec);
     if (plan.creates.length > 0 && volumes.length > 0) {
-      const message = `This cluster keeps no volumes: ${volumes.join(', ')} of each pod is an emptyDir, lost with the pod`;
+      const message = `PersistentVolumeClaims are not supported in this cluster: ${volumes.join(', ')} of each pod is an emptyDir, and its data is lost with the pod`;
       this.#recorder.warning(set, 'VolumesNotKept', message);
     }
     try {

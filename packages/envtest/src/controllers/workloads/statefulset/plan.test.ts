@@ -55,7 +55,7 @@ const creating = (...creates: string[]) => ({ creates, deletes: [] });
 const deleting = (...deletes: string[]) => ({ creates: [], deletes });
 
 describe('planStatefulSet', () => {
-  it('makes pods in order, each when those before it are ready', () => {
+  it('creates pods in order, each when the pods before it are ready', () => {
     expect(plan(statefulSet(), [])).toEqual(creating('0 one'));
     expect(plan(statefulSet(), [pod(0, 'Pending')])).toEqual(nothing);
     expect(plan(statefulSet(), [pod(0, 'unready')])).toEqual(nothing);
@@ -63,7 +63,7 @@ describe('planStatefulSet', () => {
     expect(plan(statefulSet(), [pod(1), pod(2)])).toEqual(creating('0 one'));
   });
 
-  it('begins where it is told to', () => {
+  it('starts at the configured ordinal', () => {
     const set = statefulSet({ ordinals: { start: 5 }, replicas: 2 });
     expect(plan(set, [])).toEqual(creating('5 one'));
     expect(plan(set, [pod(5), pod(6), pod(0)])).toEqual(deleting('db-0'));
@@ -76,11 +76,11 @@ describe('planStatefulSet', () => {
     expect(plan(statefulSet({ minReadySeconds: 5 }), [soon])).toEqual(creating('1 one'));
   });
 
-  it('replaces what has ended', () => {
+  it('replaces finished pods', () => {
     expect(plan(statefulSet(), [pod(0), pod(1, 'Failed')])).toEqual(deleting('db-1'));
   });
 
-  it('shrinks from the top, one at a time', () => {
+  it('scales down from the highest ordinal, one at a time', () => {
     const set = statefulSet({ replicas: 1 });
     expect(plan(set, [pod(0), pod(1), pod(2)])).toEqual(deleting('db-2'));
     expect(plan(set, [pod(0), pod(1), pod(2, 'terminating')])).toEqual(nothing);
@@ -89,7 +89,7 @@ describe('planStatefulSet', () => {
     expect(plan(set, [pod(0, 'unready'), pod(1)])).toEqual(nothing);
   });
 
-  it('in parallel, does all at once', () => {
+  it('with Parallel, makes all changes at once', () => {
     const set = statefulSet({ podManagementPolicy: 'Parallel' });
     expect(plan(set, [])).toEqual(creating('0 one', '1 one', '2 one'));
     const shrunk = statefulSet({ podManagementPolicy: 'Parallel', replicas: 1 });
@@ -98,7 +98,7 @@ describe('planStatefulSet', () => {
     );
   });
 
-  it('rolls out from the top down to the partition', () => {
+  it('rolls out from the highest ordinal down to the partition', () => {
     const pods = [pod(0), pod(1), pod(2)];
     expect(plan(statefulSet(), pods, TWO)).toEqual(deleting('db-2'));
     expect(plan(statefulSet(), [pod(0), pod(1)], TWO)).toEqual(creating('2 two'));
@@ -110,13 +110,13 @@ describe('planStatefulSet', () => {
     expect(plan(canary, [pod(1), pod(2, 'ready', TWO)], TWO)).toEqual(creating('0 one'));
   });
 
-  it('leaves updates to those who delete pods, when told so', () => {
+  it('with OnDelete, updates only pods that are deleted', () => {
     const set = statefulSet({ updateStrategy: { type: 'OnDelete' } });
     expect(plan(set, [pod(0), pod(1), pod(2)], TWO)).toEqual(nothing);
     expect(plan(set, [pod(0), pod(1)], TWO)).toEqual(creating('2 two'));
   });
 
-  it('in order, never has a pod come while one before it is not ready, and gets there in the end', () => {
+  it('in order, never creates a pod while one before it is not ready, and completes in the end', () => {
     const trouble = fc.record({ ordinal: fc.nat(5), state: fc.constantFrom<State>('unready', 'Failed') });
     const sizes = fc.integer({ min: 0, max: 5 });
     fc.assert(
@@ -139,7 +139,7 @@ describe('planStatefulSet', () => {
               expect(earlier?.status?.conditions).toHaveLength(1);
             }
           }
-          // What was made becomes ready by the next look, what had trouble recovers after that.
+          // Created pods are ready at the next step, and failed pods recover after that.
           pods = pods
             .filter((one) => !deletes.includes(one))
             .map((one) =>
@@ -160,7 +160,7 @@ describe('statefulSetStatus', () => {
   const status = (set: StatefulSet, pods: Pod[]) =>
     statefulSetStatus({ set, pods, current: ONE, update: TWO, now: NOW });
 
-  it('counts by revision while a rollout goes on', () => {
+  it('counts by revision during a rollout', () => {
     expect(status(statefulSet(), [pod(0), pod(1, 'unready'), pod(2, 'ready', TWO)])).toEqual({
       replicas: 3,
       readyReplicas: 2,
@@ -172,7 +172,7 @@ describe('statefulSetStatus', () => {
     });
   });
 
-  it('takes the new revision for the current one when all pods have it', () => {
+  it('makes the new revision current when all pods have it', () => {
     const pods = [0, 1, 2].map((ordinal) => pod(ordinal, 'ready', TWO));
     expect(status(statefulSet(), pods)).toMatchObject({
       currentReplicas: 3,
@@ -182,7 +182,7 @@ describe('statefulSetStatus', () => {
 });
 
 describe('newPod', () => {
-  it('has a name, a host name and volumes of its own', () => {
+  it('has its own name, host name and volumes', () => {
     const data = { metadata: { name: 'data' }, spec: {} };
     const made = newPod(statefulSet({ volumeClaimTemplates: [data] }), 2, ONE);
     expect(made.metadata).toMatchObject({
@@ -201,7 +201,7 @@ describe('newPod', () => {
     });
   });
 
-  it('knows its own by their names', () => {
+  it('recognizes its pods by their names', () => {
     const named = (name: string): Pod => ({ apiVersion: 'v1', kind: 'Pod', metadata: { name } });
     expect(ordinalOf(statefulSet(), named('db-10'))).toBe(10);
     for (const name of ['db', 'db-', 'db-x', 'db-01', 'other-1']) {

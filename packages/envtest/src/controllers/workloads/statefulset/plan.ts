@@ -5,7 +5,7 @@ import { ordinalOf, revisionOf, startOrdinal } from './identity.ts';
 export interface Observed {
   set: StatefulSet;
   pods: readonly Pod[];
-  /** The revision that the last finished rollout left behind, and the one of the template. */
+  /** The revision of the last completed rollout, and the revision of the current template. */
   current: ControllerRevision;
   update: ControllerRevision;
   now: number;
@@ -19,9 +19,9 @@ export interface StatefulSetPlan {
 const NOTHING: StatefulSetPlan = { creates: [], deletes: [] };
 
 /**
- * What a StatefulSet needs now. In order, one change at a time and only while everybody before is available; or, if
- * the pods are managed in parallel, as many as it takes. Pods that are missing come first, then those that are too
- * many go, then the rollout goes on, each from the highest ordinal down.
+ * What a StatefulSet needs now. With the policy OrderedReady, one change at a time, and only while all pods with
+ * lower ordinals are available; with Parallel, all changes at once. Missing pods are created first, then surplus
+ * pods are deleted, then the rollout continues, the last two from the highest ordinal down.
  */
 export function planStatefulSet(observed: Observed): StatefulSetPlan {
   const { set } = observed;
@@ -36,7 +36,7 @@ interface Slot {
   pod: Pod | undefined;
 }
 
-/** A place for each ordinal that should be there, and the pods of all others, the highest first. */
+/** One slot for each ordinal in range, and the pods outside the range, the highest ordinal first. */
 function arrange({ set, pods }: Observed): { slots: Slot[]; condemned: Pod[] } {
   const start = startOrdinal(set);
   const replicas = set.spec?.replicas ?? 1;
@@ -54,13 +54,14 @@ function arrange({ set, pods }: Observed): { slots: Slot[]; condemned: Pod[] } {
 
 function planInOrder(observed: Observed, slots: Slot[], condemned: Pod[]): StatefulSetPlan {
   for (const { ordinal, pod } of slots) {
-    if (pod === undefined) return { ...NOTHING, creates: [newcomer(observed, ordinal)] };
+    if (pod === undefined) return { ...NOTHING, creates: [podToCreate(observed, ordinal)] };
     if (hasEnded(pod)) return { ...NOTHING, deletes: isTerminating(pod) ? [] : [pod] };
     if (!isHealthy(pod, observed)) return NOTHING;
   }
   const [last, ...others] = condemned;
   if (last === undefined) return planUpdate(observed, slots);
-  // An unhealthy one goes only if it is the only one in trouble; one that has ended will not get any better.
+  // An unhealthy pod is deleted only when no other surplus pod is unhealthy. A finished pod will not recover, so it
+  // does not hold up the others.
   const isSettled = (pod: Pod): boolean => hasEnded(pod) || isHealthy(pod, observed);
   const mayGo = !isTerminating(last) && (isSettled(last) || others.every(isSettled));
   return { ...NOTHING, deletes: mayGo ? [last] : [] };
@@ -71,7 +72,7 @@ function planInParallel(observed: Observed, slots: Slot[], condemned: Pod[]): St
   const deletes = [...ended, ...condemned].filter((pod) => !isTerminating(pod));
   const creates = slots
     .filter(({ pod }) => pod === undefined)
-    .map(({ ordinal }) => newcomer(observed, ordinal));
+    .map(({ ordinal }) => podToCreate(observed, ordinal));
   if (creates.length + deletes.length > 0) return { creates, deletes };
   return planUpdate(observed, slots);
 }
@@ -89,8 +90,13 @@ function planUpdate(observed: Observed, slots: Slot[]): StatefulSetPlan {
   return NOTHING;
 }
 
-/** Below the partition, and where a rollout has not come yet, pods that were lost come back as they were. */
-function newcomer({ set, current, update }: Observed, ordinal: number): StatefulSetPlan['creates'][number] {
+/**
+ * Below the partition, and where the rollout has not arrived yet, a lost pod is created again from its old revision.
+ */
+function podToCreate(
+  { set, current, update }: Observed,
+  ordinal: number,
+): StatefulSetPlan['creates'][number] {
   const { type, rollingUpdate } = set.spec?.updateStrategy ?? {};
   const kept =
     rollingUpdate === undefined ? (set.status?.currentReplicas ?? 0) : (rollingUpdate.partition ?? 0);
@@ -104,5 +110,5 @@ const isHealthy = (pod: Pod, { set, now }: Observed): boolean =>
   isReady(pod) &&
   isAvailable(pod, set.spec?.minReadySeconds ?? 0, now);
 
-/** However a pod ended, its place is empty and needs another. */
+/** A finished pod, successful or not, has to be replaced. */
 const hasEnded = ({ status }: Pod): boolean => status?.phase === 'Failed' || status?.phase === 'Succeeded';

@@ -18,7 +18,7 @@ export interface PodWriterOptions {
   clock: Clock;
 }
 
-/** Creates and deletes the pods of StatefulSets, whose events have words of their own. */
+/** Creates and deletes the pods of StatefulSets, whose events have their own wording in Kubernetes. */
 export class PodWriter {
   readonly expectations: Expectations;
   readonly #client: KubeClient;
@@ -36,7 +36,7 @@ export class PodWriter {
     });
   }
 
-  /** A pod that is gone already, or is another one of the same name by now, is as good as deleted. */
+  /** A pod that is gone, or that has been replaced by another pod of the same name, counts as deleted. */
   delete(set: StatefulSet, pod: Pod, signal: AbortSignal): Promise<void> {
     const { namespace, name = '', uid } = pod.metadata;
     return this.#recorded('delete', set, pod, () =>

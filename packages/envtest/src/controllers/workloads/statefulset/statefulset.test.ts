@@ -51,7 +51,7 @@ describe('statefulSetController', () => {
       return isDone && status;
     });
 
-  it('makes pods in order and says that their volumes do not last', async () => {
+  it('creates pods in order, and warns that their volumes do not persist', async () => {
     await cluster.create(STATEFUL_SETS, statefulSet());
     await cluster.eventually('the first pod', async () => (await names()) === 'db-0');
     const [first] = await cluster.pods();
@@ -65,7 +65,7 @@ describe('statefulSetController', () => {
     );
   });
 
-  it('rolls out, goes back, scales down', async () => {
+  it('rolls out, rolls back, scales down', async () => {
     await cluster.create(STATEFUL_SETS, statefulSet());
     const before = await settled(2);
     await image('two');
@@ -80,7 +80,7 @@ describe('statefulSetController', () => {
     await cluster.runPods('no pods', async () => (await cluster.list(PODS)).length === 0);
   });
 
-  it('in parallel, makes all pods at once, and brings back one that is lost', async () => {
+  it('with Parallel, creates all pods at once, and replaces a lost one', async () => {
     await cluster.create(STATEFUL_SETS, statefulSet({ podManagementPolicy: 'Parallel', replicas: 3 }));
     await cluster.eventually('all pods', async () => (await names()) === 'db-0,db-1,db-2');
     const [lost] = await cluster.pods();

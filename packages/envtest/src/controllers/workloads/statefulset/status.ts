@@ -4,7 +4,7 @@ import { isAvailable, isReady, isTerminating } from '../../pods/index.ts';
 import { revisionOf } from './identity.ts';
 import type { Observed } from './plan.ts';
 
-/** What the status should say of the pods; which generation was acted on is known elsewhere. */
+/** The counts in the status. `observedGeneration` is set by the caller. */
 export function statefulSetStatus({ set, pods, current, update, now }: Observed): StatefulSetStatus {
   const { minReadySeconds = 0 } = set.spec!;
   const count = (holds: (pod: Pod) => boolean): number => pods.filter(holds).length;
@@ -27,6 +27,6 @@ export function statefulSetStatus({ set, pods, current, update, now }: Observed)
   };
 }
 
-/** A rollout is over when all pods are there, ready and of the new revision. */
+/** A rollout is complete when all pods exist, are ready, and have the new revision. */
 const isRolledOut = ({ spec }: StatefulSet, counts: number[]): boolean =>
   spec?.updateStrategy?.type === 'RollingUpdate' && counts.every((count) => count === (spec.replicas ?? 1));

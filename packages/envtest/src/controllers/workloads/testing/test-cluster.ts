@@ -25,7 +25,7 @@ import type { PodStatus } from 'kubernetes-types/core/v1.d.ts';
 import { startApiServer } from '../../../apiserver/index.ts';
 import type { MakeController } from '../../context.ts';
 
-const PATIENCE_MS = 5_000;
+const TIMEOUT_MS = 5_000;
 const EVENTS: Resource<KubeObject & { reason: string; message: string }> = {
   group: '',
   version: 'v1',
@@ -33,10 +33,10 @@ const EVENTS: Resource<KubeObject & { reason: string; message: string }> = {
   namespaced: true,
 };
 
-/** The embedded API server with the controllers under test; the test plays the scheduler and the kubelets. */
+/** The embedded API server with the controllers under test. The test plays the scheduler and the kubelets. */
 export class TestCluster {
   readonly client: KubeClient;
-  /** Where the objects of the test are. */
+  /** The namespace of the test's objects. */
   namespace = 'default';
   readonly #close: () => Promise<void>;
   #namespaces = 0;
@@ -77,7 +77,7 @@ export class TestCluster {
     return this.#close();
   }
 
-  /** What comes next does not see what was made before, and does not wait for another server. */
+  /** Isolates the next test from objects of earlier ones, without the cost of another server. */
   async useNewNamespace(): Promise<void> {
     const name = `test-${++this.#namespaces}`;
     await this.client.create(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
@@ -105,7 +105,7 @@ export class TestCluster {
     return (await this.client.list(resource, { namespace: this.namespace })).items;
   }
 
-  /** The pods that are not on their way out, by name. */
+  /** The pods that are not terminating, sorted by name. */
   async pods(): Promise<Pod[]> {
     const pods = await this.list(PODS);
     return pods
@@ -117,7 +117,7 @@ export class TestCluster {
     return (await this.list(EVENTS)).filter((event) => event.reason === reason).map(({ message }) => message);
   }
 
-  /** What a kubelet reports of a pod. */
+  /** Writes a pod status as the kubelet does. */
   async report(pod: Pod, status: PodStatus): Promise<void> {
     const { namespace, name = '' } = pod.metadata;
     await this.client.patch(PODS, { namespace, name, subresource: 'status' }, 'merge', { status });
@@ -128,18 +128,18 @@ export class TestCluster {
     await this.report(pod, { phase: 'Running', conditions });
   }
 
-  /** Looks until the answer is neither undefined nor false. */
+  /** Polls until `look` returns something other than undefined and false. */
   async eventually<T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> {
-    const end = performance.now() + PATIENCE_MS;
+    const end = performance.now() + TIMEOUT_MS;
     for (;;) {
       const answer = await look();
       if (answer !== undefined && answer !== false) return answer;
-      if (performance.now() > end) throw new Error(`${what}: not seen within ${PATIENCE_MS} ms`);
+      if (performance.now() > end) throw new Error(`${what}: not seen within ${TIMEOUT_MS} ms`);
       await sleep(10);
     }
   }
 
-  /** Reports pods ready as they come, and ends those that are to go, until `look` has its answer. */
+  /** Reports new pods as ready and removes terminating ones until `look` succeeds. */
   async runPods<T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> {
     return this.eventually(what, async () => {
       for (const pod of await this.list(PODS)) await this.#tend(pod);
@@ -155,7 +155,7 @@ export class TestCluster {
         await this.client.delete(PODS, { namespace, name }, now);
       } else if (pod.status?.phase === 'Pending') await this.reportReady(pod);
     } catch (error) {
-      // The controllers are at work meanwhile.
+      // The controllers work at the same time.
       if (!isNotFound(error) && !isConflict(error)) throw error;
     }
   }
