@@ -124,7 +124,7 @@ export function story(dataPlane: DataPlane): void {
     const { pools, frontDoors } = await world.report();
     expect(pools.map(({ name, link }) => `${name} ${link}`)).toEqual(['hangzhou cut', 'beijing up']);
     expect(frontDoors).toMatchObject(
-      ['beijing', 'hangzhou'].map((pool) => ({ pool, routers: [{ answers: true, dataPlane }] })),
+      ['beijing', 'hangzhou'].map((pool) => ({ pool, routers: [{ responding: true, dataPlane }] })),
     );
     await expect(ask(world.url('hangzhou'), { host: 'late.example.com' })).rejects.toThrow('status 404');
   });
