@@ -6,7 +6,7 @@ const diff = (before: string, after: string): string =>
   unifiedDiff({ name: 'a', text: before }, { name: 'b', text: after });
 const letters = (text: string): string => [...text].map((letter) => `${letter}\n`).join('');
 
-/** What the difference makes of the text, done by its line numbers alone. */
+/** Applies a diff to the text by its line numbers only. */
 function patched(before: string, difference: string): string {
   const old = before.split('\n').slice(0, -1);
   const lines: string[] = [];
@@ -27,12 +27,12 @@ function patched(before: string, difference: string): string {
 }
 
 describe('unifiedDiff', () => {
-  it('shows nothing when nothing differs', () => {
+  it('returns nothing for equal texts', () => {
     expect(diff('a\n', 'a\n')).toBe('');
     expect(diff('', '')).toBe('');
   });
 
-  it('shows changes with three lines around them, and far ones apart', () => {
+  it('shows three lines of context, and separates distant changes', () => {
     expect(diff(letters('abcdefghijklmnop'), letters('abcdXfghijklmnoY'))).toBe(
       [
         '--- a\n+++ b\n',
@@ -42,12 +42,18 @@ describe('unifiedDiff', () => {
     );
   });
 
-  it('shows what is new and what goes', () => {
+  it('shows a new and a deleted text', () => {
     expect(diff('', 'a\nb\n')).toBe('--- a\n+++ b\n@@ -0,0 +1,2 @@\n+a\n+b\n');
     expect(diff('a\nb\n', '')).toBe('--- a\n+++ b\n@@ -1,2 +0,0 @@\n-a\n-b\n');
   });
 
-  it('makes the one text of the other', () => {
+  it('compares large texts without quadratic memory', () => {
+    const lines = Array.from({ length: 50_000 }, (_, index) => `line ${index}\n`);
+    const changed = lines.with(25_000, 'changed\n').concat('last\n');
+    expect(diff(lines.join(''), changed.join(''))).toContain('-line 25000\n+changed\n');
+  });
+
+  it('turns the first text into the second', () => {
     const text = fc
       .array(fc.constantFrom('a', 'b', 'c', 'd'), { minLength: 1, maxLength: 30 })
       .map((lines) => letters(lines.join('')));
