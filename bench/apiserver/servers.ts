@@ -17,7 +17,7 @@ export async function startTidegate(directory: string): Promise<RunningServer> {
   const kubeconfig = join(directory, `kubeconfig-${process.hrtime.bigint()}`);
   const program = new URL('../../bin/tidegate', import.meta.url).pathname;
   const started = performance.now();
-  const args = ['apiserver', '--data', join(directory, 'data'), '--port', '0', '--kubeconfig', kubeconfig];
+  const args = ['apiserver', '--state', join(directory, 'data'), '--port', '0', '--kubeconfig', kubeconfig];
   const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'] });
   while (!existsSync(kubeconfig)) {
     if (child.exitCode !== null) throw new Error(`tidegate apiserver ended with code ${child.exitCode}`);

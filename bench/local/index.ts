@@ -42,7 +42,7 @@ export async function benchLocal(): Promise<void> {
       const started = performance.now();
       const nodes = start(
         'node',
-        '--name',
+        '--node-name',
         'hollow',
         '--hollow',
         '--count',

@@ -96,7 +96,7 @@ async function measure(size: Size): Promise<Outcome> {
     await installDefinitions(client, systemClock, new AbortController().signal);
     await fill(client, size);
     const started = performance.now();
-    const ports = ['--webhook-port', '0', '--health-port', '0'];
+    const ports = ['--webhook-port', '0', '--admin-port', '0'];
     manager = spawn(
       PROGRAM,
       ['manager', '--kubeconfig', server.kubeconfig, ...ports, '--log-level', 'warn'],

@@ -21,18 +21,18 @@ export async function startRouterProcess(
   kubeconfig: string,
   dataPlane: string,
 ): Promise<RouterProcess> {
-  const ports = ['--http-port', '0', '--https-port', '0', '--admin-port', '0', '--address', '127.0.0.1'];
+  const ports = ['--http-port', '0', '--https-port', '0', '--admin-port', '0', '--bind-address', '127.0.0.1'];
   const state = [
     '--state',
     join(directory, dataPlane),
-    '--notice',
+    '--shutdown-delay',
     '1ms',
-    '--drain',
+    '--drain-timeout',
     '1s',
     '--log-level',
     'warn',
   ];
-  const args = ['router', '--class', 'bench', '--kubeconfig', kubeconfig, '--dataplane', dataPlane];
+  const args = ['router', '--class', 'bench', '--kubeconfig', kubeconfig, '--data-plane', dataPlane];
   const started = performance.now();
   const child = spawn(PROGRAM, [...args, ...ports, ...state], { stdio: ['ignore', 'pipe', 'inherit'] });
   const line = await new Promise<string>((resolve, reject) => {

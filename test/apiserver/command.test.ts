@@ -25,7 +25,7 @@ async function start(): Promise<Tidegate> {
 /** Starts in the test's directory, on any port; `args` come last and win. */
 const attempt = async (...args: string[]): Promise<{ code: number | null; stderr: string }> => {
   const usual = [
-    '--data',
+    '--state',
     join(directory, 'data'),
     '--port',
     '0',
@@ -65,7 +65,7 @@ test('a port that is taken is refused with what to do', async () => {
     const { code, stderr } = await attempt('--port', String(port));
     expect(code).toBe(1);
     expect(stderr.trim()).toBe(
-      `tidegate: port ${port} on 127.0.0.1 is in use by another program; choose another with --port (0 takes any free one).`,
+      `tidegate: port ${port} on 127.0.0.1 is already in use; choose another with --port (0 selects a free port)`,
     );
   } finally {
     other.close();
@@ -90,7 +90,7 @@ test('a damaged log is named with file and offset, and nothing is thrown away', 
 test.each(['70000', 'http', '-1'])('a port that is none (%s) is refused', async (port) => {
   const { code, stderr } = await attempt('--port', port);
   expect(code).toBe(1);
-  expect(stderr).toContain('it must be a whole number from 0 to 65535');
+  expect(stderr).toContain('Use a whole number from 0 to 65535');
 });
 
 test('a log level that is none is refused with those that are', async () => {
@@ -104,5 +104,5 @@ test('a kubeconfig that can not be written ends the server with one sentence', a
   const { code, stderr } = await attempt('--kubeconfig', join(directory, 'file', 'kubeconfig'));
   expect(code).toBe(1);
   expect(stderr.trim().split('\n')).toHaveLength(1);
-  expect(stderr).toContain(`can not write the kubeconfig ${join(directory, 'file', 'kubeconfig')}`);
+  expect(stderr).toContain(`cannot write the kubeconfig ${join(directory, 'file', 'kubeconfig')}`);
 });

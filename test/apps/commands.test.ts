@@ -70,7 +70,9 @@ describe('tidegate render', () => {
     expect(await tidegate('render', '-f', SEED, '--pool', 'beijing')).toBe(0);
     expect(printed().map(({ metadata }) => metadata.name)).toEqual(['nginx-beijing']);
     expect(await tidegate('render', '-f', SEED, '--pool', 'paris')).toBe(1);
-    expect(stderr).toBe('tidegate: nginx-app has no edition for paris; it has: hangzhou, beijing.\n');
+    expect(stderr).toBe(
+      'tidegate: EdgeApplication nginx-app has no edition for pool paris; editions: hangzhou, beijing\n',
+    );
   });
 
   it('names the field of every mistake, and still prints the rest', async () => {
@@ -88,21 +90,21 @@ describe('tidegate render', () => {
   });
 
   it.each([
-    ['nothing: here\n', 'line 1: a Kubernetes object has apiVersion and kind; this document has not.'],
-    ['apiVersion: v1\nkind: Service\nmetadata: {}\n', 'there is no EdgeApplication in'],
+    ['nothing: here\n', 'line 1: not a Kubernetes object: set apiVersion and kind'],
+    ['apiVersion: v1\nkind: Service\nmetadata: {}\n', 'contains no EdgeApplication'],
     ['kind: [\n', 'line 2:'],
     [
       'apiVersion: apps.kubeedge.io/v1alpha1\nkind: EdgeApplication\nspec: { workloadScop: {} }\n',
-      'spec.workloadScop: there is no such field',
+      'spec.workloadScop: unknown field',
     ],
-  ])('says what is wrong with a file: %j', async (text, message) => {
+  ])('reports an invalid file: %j', async (text, message) => {
     expect(await tidegate('render', '-f', file(text))).toBe(1);
     expect(stderr).toContain(message);
   });
 
-  it('says when there is no such file', async () => {
+  it('reports a missing file', async () => {
     expect(await tidegate('render', '-f', join(directory, 'none.yaml'))).toBe(1);
-    expect(stderr).toMatch(/^tidegate: can not read .*none.yaml: ENOENT/);
+    expect(stderr).toMatch(/^tidegate: cannot read .*none.yaml: ENOENT/);
   });
 });
 
@@ -128,7 +130,7 @@ describe('tidegate diff', () => {
     }
     expect(await diff(SEED)).toBe(1);
     expect(stderr).toBe('');
-    expect(stdout).toContain('+++ wanted/apps.v1.Deployment.default.nginx-hangzhou\n@@ -0,0 ');
+    expect(stdout).toContain('+++ desired/apps.v1.Deployment.default.nginx-hangzhou\n@@ -0,0 ');
     expect(stdout).toContain('+  name: nginx-service\n');
     expect((await client.list(DEPLOYMENTS)).items).toEqual([]);
   });

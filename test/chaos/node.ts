@@ -83,12 +83,12 @@ export class ChaosNode {
     const { http, https, admin } = this.ports;
     const hub = new Tidegate([
       'hub',
-      ...['--node', this.name, '--kubeconfig', join(this.#directory, 'kubeconfig')],
+      ...['--node-name', this.name, '--kubeconfig', join(this.#directory, 'kubeconfig')],
       ...['--state', join(this.#directory, 'state'), '--hub-address', '127.0.0.1'],
       ...['--port', String(http), '--secure-port', String(https), '--admin-port', String(admin)],
     ]);
     this.#hub = hub;
-    while (!hub.stdout.includes('The hub of')) {
+    while (!hub.stdout.includes('Hub of node')) {
       if (!hub.running) throw new Error(`the hub of ${this.name} did not start: ${hub.stderr}`);
       await sleep(20);
     }

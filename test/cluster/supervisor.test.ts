@@ -282,7 +282,7 @@ describe('up rejects with one sentence', () => {
     const { port } = other.address() as { port: number };
     try {
       expect(await rejection('--port', String(port))).toBe(
-        `tidegate: port ${port} on 127.0.0.1 is in use by another program; choose another with --port (0 means any free port)`,
+        `tidegate: port ${port} on 127.0.0.1 is already in use; choose another with --port (0 selects a free port)`,
       );
     } finally {
       other.close();

@@ -41,7 +41,7 @@ const withoutAuthority = async (): Promise<string> => {
 const hub = (...args: string[]): Tidegate =>
   new Tidegate([
     'hub',
-    ...['--node', 'shop-1', '--state', join(directory, 'state'), '--hub-address', '127.0.0.1'],
+    ...['--node-name', 'shop-1', '--state', join(directory, 'state'), '--hub-address', '127.0.0.1'],
     ...['--port', '0', '--secure-port', '0', '--admin-port', '0', '--log-level', 'error'],
     ...args,
   ]);
@@ -55,7 +55,7 @@ it('listens with and without an API server, says where, and ends in order', asyn
   const run = hub('--kubeconfig', server.kubeconfig, '--server', 'https://127.0.0.1:1');
   const admin = await eventually('the hub says where it is', () => {
     if (!run.running) throw new Error(run.stderr);
-    return /^The hub of shop-1 is at https:.*; admin at (http:.*)\.$/m.exec(run.stdout)?.[1];
+    return /^Hub of node shop-1 listens on https:.*; admin at (http:.*)\.$/m.exec(run.stdout)?.[1];
   });
   expect(await (await fetch(`${admin}/v1/healthz`)).text()).toBe('ok\n');
   const upstreams = (await (await fetch(`${admin}/v1/upstreams`)).json()) as { url: string }[];
@@ -68,7 +68,7 @@ it('listens with and without an API server, says where, and ends in order', asyn
 describe('what can not be started is refused with one sentence', () => {
   it('no way to the API server', async () => {
     expect(await refusal(hub())).toBe(
-      'tidegate: say how to reach the API server: --kubeconfig, or --bootstrap-kubeconfig for a new node.\n',
+      'tidegate: set --kubeconfig, or --bootstrap-kubeconfig for a new node\n',
     );
   });
 
@@ -80,13 +80,13 @@ describe('what can not be started is refused with one sentence', () => {
 
   it('nobody who says which certificates are those of nodes', async () => {
     expect(await refusal(hub('--kubeconfig', await withoutAuthority()))).toBe(
-      'tidegate: the kubeconfig has no certificate-authority, so the hub can not tell who is a node; name it with --client-ca-file.\n',
+      'tidegate: the kubeconfig has no certificate-authority, which the hub needs to verify client certificates of nodes; set --client-ca-file\n',
     );
   });
 
   it('half a serving certificate', async () => {
     expect(await refusal(hub('--kubeconfig', server.kubeconfig, '--tls-cert-file', 'x'))).toBe(
-      'tidegate: --tls-cert-file and --tls-private-key-file are needed together.\n',
+      'tidegate: set both --tls-cert-file and --tls-private-key-file, or neither\n',
     );
   });
 
@@ -113,8 +113,8 @@ describe('what can not be started is refused with one sentence', () => {
   });
 
   it.each([
-    [['--server', 'api.example.com'], 'it must begin with https://'],
-    [['--hub-address', 'hub.example.com'], 'it must be an IP address.'],
+    [['--server', 'api.example.com'], 'Use a URL that starts with https:// or http://.'],
+    [['--hub-address', 'hub.example.com'], 'Use an IP address.'],
     [['--lb-mode', 'random'], 'Allowed choices are rr, priority.'],
   ])('%j', async (args, message) => {
     expect(await refusal(hub(...args))).toContain(message);

@@ -219,6 +219,6 @@ it('hub.service starts it with options that there are', async () => {
   const [, command = ''] = /^ExecStart=(.*)$/m.exec(unit) ?? [];
   const known = new Set(hubCommand().options.map(({ long }) => long));
   const used = command.split(' ').filter((word) => word.startsWith('--'));
-  expect(used).toEqual(['--node', '--kubeconfig', '--state']);
+  expect(used).toEqual(['--node-name', '--kubeconfig', '--state']);
   expect(used.filter((option) => !known.has(option))).toEqual([]);
 });

@@ -25,7 +25,7 @@ const manager = (...args: string[]): Tidegate =>
   new Tidegate(['manager', '--kubeconfig', server.kubeconfig, ...args]);
 
 it('waits for the CRDs if it must not install them, and shuts down cleanly', async () => {
-  const waiting = manager('--webhook-port', '0', '--health-port', '0');
+  const waiting = manager('--webhook-port', '0', '--admin-port', '0');
   const client = new KubeClient(await loadConfig({ path: server.kubeconfig, env: {} }));
   await eventually(() => client.get(NAMESPACES, { name: 'tidegate-system' }).catch(() => undefined));
   // A second manager installs them.
@@ -40,20 +40,20 @@ it('waits for the CRDs if it must not install them, and shuts down cleanly', asy
 });
 
 it.each([
-  [() => ['--webhook-port', String(port), '--health-port', '0', '--install-crds'], '--webhook-port'],
-  [() => ['--webhook-port', '0', '--health-port', String(port)], '--health-port'],
+  [() => ['--webhook-port', String(port), '--admin-port', '0', '--install-crds'], '--webhook-port'],
+  [() => ['--webhook-port', '0', '--admin-port', String(port)], '--admin-port'],
 ])('reports a port that is in use', async (args, option) => {
   const { exited, ...run } = await ended(manager('--log-level', 'error', ...args()));
   expect(exited.code).toBe(1);
   expect(run.stderr).toBe(
-    `tidegate: port ${port} is in use by another program; choose another with ${option} (0 takes any free one).\n`,
+    `tidegate: port ${port} is already in use; choose another with ${option} (0 selects a free port)\n`,
   );
 });
 
 it.each([
-  [['--webhook-url', 'http://x'], 'it must begin with https://'],
-  [['--webhook-service', 'x'], 'it must be a namespace and a name'],
-  [['--leader-elect', 'maybe'], 'it must be true or false'],
+  [['--webhook-url', 'http://x'], 'Use a URL that starts with https://'],
+  [['--webhook-service', 'x'], 'Use a namespace and a name'],
+  [['--leader-elect', 'maybe'], 'Use true or false'],
   [['--webhook-url', 'https://x', '--webhook-service', 'a/b'], 'cannot be used with option'],
 ])('refuses %j', async (args, message) => {
   const { exited, stderr } = await ended(manager(...args));

@@ -65,9 +65,16 @@ afterAll(async () => {
 const router = (...args: string[]): Tidegate =>
   new Tidegate([
     'router',
-    ...['--kubeconfig', cluster.kubeconfig, '--state', join(directory, 'router'), '--address', '127.0.0.1'],
-    ...['--http-port', '0', '--https-port', '0', '--admin-port', '0', '--dataplane', 'embedded'],
-    ...['--notice', '100ms'],
+    ...[
+      '--kubeconfig',
+      cluster.kubeconfig,
+      '--state',
+      join(directory, 'router'),
+      '--bind-address',
+      '127.0.0.1',
+    ],
+    ...['--http-port', '0', '--https-port', '0', '--admin-port', '0', '--data-plane', 'embedded'],
+    ...['--shutdown-delay', '100ms'],
     ...args,
   ]);
 
@@ -76,8 +83,9 @@ async function ready(run: Tidegate): Promise<{ http: number; admin: string }> {
   const [, http, admin = ''] = await eventually('the router says where it is', () => {
     if (!run.running) throw new Error(run.stderr);
     return (
-      /^The router of gold is at http:.*:(\d+) and https:.*; admin at (http:.*)\.$/m.exec(run.stdout) ??
-      undefined
+      /^Router of class gold listens on http:.*:(\d+) and https:.*; admin at (http:.*)\.$/m.exec(
+        run.stdout,
+      ) ?? undefined
     );
   });
   await expect.poll(async () => (await fetch(`${admin}/readyz`)).status).toBe(200);
@@ -94,7 +102,7 @@ describe('commands that ask the cluster', () => {
     expect(await said('get', 'ingressclass')).toBe('NAME   TYPE\ngold   tidegate.io/embedded\n');
     expect(await said('describe', 'ingressclass', 'gold')).toMatch(/^Parameters: +maxHosts=20$/m);
     expect(await said('trace', `http://${HOST}/x`)).toMatch(
-      /^=> the endpoint above, by Ingress shop\/web \(spec\.rules\[0\]\.http\.paths\[0\]\)$/m,
+      /^=> forwarded to the endpoint above, by Ingress shop\/web \(spec\.rules\[0\]\.http\.paths\[0\]\)$/m,
     );
   });
 
@@ -139,14 +147,14 @@ describe('tidegate router', () => {
     expect(await refusal(router())).toContain("required option '--class <name>' not specified");
     const port = String(backend.port);
     expect(await refusal(router('--class', 'gold', '--http-port', port))).toBe(
-      `tidegate: port ${port} is in use by another program; choose another with --http-port (0 takes any free one).\n`,
+      `tidegate: port ${port} is already in use; choose another with --http-port (0 selects a free port)\n`,
     );
-    const byNginx = await refusal(router('--class', 'gold', '--http-port', port, '--dataplane', 'nginx'));
+    const byNginx = await refusal(router('--class', 'gold', '--http-port', port, '--data-plane', 'nginx'));
     expect(byNginx.trimEnd().split('\n').at(-1)).toBe(
-      `tidegate: port ${port} is in use by another program; choose another with --http-port (0 takes any free one).`,
+      `tidegate: port ${port} is already in use; choose another with --http-port (0 selects a free port)`,
     );
-    expect(await refusal(router('--class', 'gold', '--address', '192.0.2.1'))).toBe(
-      'tidegate: this machine has no address 192.0.2.1; choose another with --address.\n',
+    expect(await refusal(router('--class', 'gold', '--bind-address', '192.0.2.1'))).toBe(
+      'tidegate: 192.0.2.1 is not an address of this host; choose another with --bind-address\n',
     );
     expect(await refusal(router('--class', 'gold', '--state', '/proc/x'))).toMatch(
       /^tidegate: can not make the directory \/proc\/x: .* choose another with --state\n$/,

@@ -6,8 +6,8 @@ import { KubeClient, loadConfig, PODS, type Pod, SERVICES } from '@tidegate/kube
 import { L7_ROUTERS, YURT_INGRESSES, type YurtIngress } from '../../packages/tidegate/src/api/index.ts';
 import { TestAuthority } from '../../packages/tidegate/src/ingress/testing/certificates.ts';
 import {
-  callSupervisor,
   type ClusterReport,
+  callSupervisor,
   StateDirectory,
 } from '../../packages/tidegate/src/supervisor/index.ts';
 import { Cluster, eventually } from '../support/cluster.ts';
@@ -174,7 +174,13 @@ const STORY_REPLICAS = [
 ];
 
 async function openCluster(directory: string): Promise<{ cluster: Cluster; client: KubeClient }> {
-  const cluster = await Cluster.open(directory, '--node-grace', `${NODE_GRACE_S}s`, '--log-level', 'info');
+  const cluster = await Cluster.open(
+    directory,
+    '--node-monitor-grace-period',
+    `${NODE_GRACE_S}s`,
+    '--log-level',
+    'info',
+  );
   const config = await loadConfig({ path: join(directory, 'kubeconfig'), env: {} });
   return { cluster, client: new KubeClient(config) };
 }

@@ -143,7 +143,7 @@ export function story(dataPlane: DataPlane): void {
     const traced = await world.trace('http://www.example.com/', '--pool', 'hangzhou');
     expect(traced).toMatch(/^ +\d+\. Endpoint \S+ on node node-a$/m);
     expect(traced).toMatch(/on node node-c: not used \(OtherPool/);
-    expect(traced).toContain('=> one of 2 endpoints above, by Ingress default/hangzhou');
+    expect(traced).toContain('=> forwarded to one of the 2 endpoints above, by Ingress default/hangzhou');
     const unknown = await world.trace('http://nobody.example.com/', '--pool', 'hangzhou');
     expect(unknown.match(/Class \w+/g)).toEqual(['Class hangzhou']);
     const text = await tidegate('status');

@@ -7,7 +7,10 @@ export const EMBEDDED_DATA_PLANE = {
   images: [
     {
       image: 'tidegate:*',
-      command: [...['/bin/sh', '-c', 'exec "$@" --dataplane=embedded', 'sh'], ...[process.execPath, PROGRAM]],
+      command: [
+        ...['/bin/sh', '-c', 'exec "$@" --data-plane=embedded', 'sh'],
+        ...[process.execPath, PROGRAM],
+      ],
     },
   ],
 };

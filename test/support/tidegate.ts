@@ -50,7 +50,7 @@ export async function startApiServerProcess(
   await rm(kubeconfig, { force: true });
   const server = new Tidegate([
     'apiserver',
-    ...['--data', join(directory, 'data'), '--port', String(port), '--kubeconfig', kubeconfig],
+    ...['--state', join(directory, 'data'), '--port', String(port), '--kubeconfig', kubeconfig],
   ]);
   while (!existsSync(kubeconfig)) {
     if (!server.running) throw new Error(`tidegate apiserver did not start: ${server.stderr}`);

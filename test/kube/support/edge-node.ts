@@ -29,7 +29,7 @@ export class EdgeNode {
       namespace,
       directory,
       [
-        ...[...TIDEGATE, 'hub', '--node', name, '--hub-address', HUB_ADDRESS],
+        ...[...TIDEGATE, 'hub', '--node-name', name, '--hub-address', HUB_ADDRESS],
         ...['--kubeconfig', credentials.kubeconfig(name, SERVER_URL, identity)],
         ...['--state', join(directory, 'hub')],
       ],

@@ -263,7 +263,7 @@ async function startProcess(): Promise<ChildProcess> {
   });
   const kubeconfig = join(cluster.directory, 'kubelet.kubeconfig');
   await writeFile(kubeconfig, stringify(admin));
-  const args = ['--name', NODE, '--kubeconfig', kubeconfig, '--address', ADDRESS];
+  const args = ['--node-name', NODE, '--kubeconfig', kubeconfig, '--address', ADDRESS];
   const files = ['--state', join(cluster.directory, NODE), '--images', await writeImages()];
   const proxy = ['--proxy-kubeconfig', join(cluster.directory, 'kubeconfig')];
   const child = fork(PROGRAM, ['node', ...args, ...files, ...proxy], { execArgv: [] });

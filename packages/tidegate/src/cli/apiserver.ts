@@ -2,13 +2,13 @@ import { dirname, resolve } from 'node:path';
 import { makeDirectory } from '@tidegate/disk';
 import { Command } from 'commander';
 import pino from 'pino';
-import { logLevelOption, parsePort } from './options.ts';
+import { logLevelOption, parseAddress, parsePort } from './options.ts';
+import { packageVersion } from './package-files.ts';
 import { CommandError, fail, untilStopped } from './process.ts';
-import { packageVersion } from './version.ts';
 
 interface Options {
-  data: string;
-  bind: string;
+  state: string;
+  bindAddress: string;
   port: number;
   kubeconfig: string;
   logLevel: string;
@@ -16,12 +16,20 @@ interface Options {
 
 export function apiserverCommand(): Command {
   return new Command('apiserver')
-    .description('run the embedded Kubernetes API server')
-    .option('--data <dir>', 'where objects, keys and certificates are kept', '.tidegate/apiserver')
-    .option('--bind <address>', 'address to listen on', '127.0.0.1')
-    .option('--port <number>', 'port to listen on; 0 takes any free one', parsePort, 6443)
-    .option('--kubeconfig <file>', 'where to write the kubeconfig when ready', '.tidegate/kubeconfig')
-    .addOption(logLevelOption('debug writes an audit line for every change'))
+    .description('Run the embedded Kubernetes API server')
+    .option('--state <dir>', 'state directory: objects, keys and certificates', '.tidegate/apiserver')
+    .option('--bind-address <address>', 'address to listen on', parseAddress, '127.0.0.1')
+    .option('--port <number>', 'port to listen on; 0 selects a free port', parsePort, 6443)
+    .option(
+      '--kubeconfig <file>',
+      'kubeconfig file to write when the server is ready',
+      '.tidegate/kubeconfig',
+    )
+    .addOption(logLevelOption('minimum level of log messages; debug includes an audit line for every change'))
+    .addHelpText(
+      'after',
+      '\nExample:\n  tidegate apiserver --state ./state --port 0 --kubeconfig ./kubeconfig',
+    )
     .action(run);
 }
 
@@ -31,11 +39,11 @@ async function run(options: Options): Promise<void> {
   const kubeconfig = resolve(options.kubeconfig);
   const stop = untilStopped();
   try {
-    // Most of this program's code: only who needs it loads it.
+    // Imported here because it is most of the code of the program, and other commands start faster without it.
     const { startApiServer } = await import('@tidegate/envtest/apiserver');
     const server = await startApiServer({
-      directory: resolve(options.data),
-      host: options.bind,
+      directory: resolve(options.state),
+      host: options.bindAddress,
       port: options.port,
       log,
       version: packageVersion(),
@@ -43,20 +51,20 @@ async function run(options: Options): Promise<void> {
     try {
       writeKubeconfig(server, kubeconfig);
       const seconds = ((performance.now() - started) / 1000).toFixed(2);
-      console.log(`Kubernetes API at ${server.url}, ready in ${seconds} s; data in ${options.data}.
+      console.log(`Kubernetes API at ${server.url}, ready in ${seconds} s, state in ${options.state}.
 
 Try it:
   export KUBECONFIG=${kubeconfig}
   kubectl get namespaces
 
-Ctrl-C stops it; the next start goes on with the same data.`);
+Press Ctrl-C to stop. The next start resumes with the same state.`);
       process.send?.('ready');
       await stop;
     } finally {
       await server.close();
     }
   } catch (error) {
-    fail(error, { port: options.port, address: options.bind });
+    fail(error, { port: options.port, address: options.bindAddress });
   }
 }
 
@@ -65,6 +73,6 @@ function writeKubeconfig(server: { writeAdminKubeconfig(path: string): void }, p
     makeDirectory(dirname(path));
     server.writeAdminKubeconfig(path);
   } catch (cause) {
-    throw new CommandError(`can not write the kubeconfig ${path}: ${(cause as Error).message}`, { cause });
+    throw new CommandError(`cannot write the kubeconfig ${path}: ${(cause as Error).message}`, { cause });
   }
 }

@@ -3,19 +3,19 @@ import { type EdgeApplication, edgeApplicationSchema } from '../api/index.ts';
 import { everyPoolIsNodeGroup, type KindOfPool } from '../apps/index.ts';
 import { readManifests } from './manifest-file.ts';
 import { CommandError } from './process.ts';
-import { misfits } from './shape.ts';
+import { shapeProblems } from './shape.ts';
 
 export interface ApplicationFile {
   readonly applications: readonly EdgeApplication[];
-  /** From the pools that are in the same file. */
+  /** Determined by the pools in the same file. */
   readonly kindOfPool: KindOfPool;
 }
 
-/** `-` is what comes in on standard input. */
+/** Reads EdgeApplications from a file, or from standard input for `-`. */
 export async function readApplicationFile(path: string): Promise<ApplicationFile> {
   const objects = (await readManifests(path)).map(({ object }) => object);
   const applications = objects.filter(({ kind }) => kind === 'EdgeApplication');
-  if (applications.length === 0) throw new CommandError(`there is no EdgeApplication in ${path}.`);
+  if (applications.length === 0) throw new CommandError(`${path} contains no EdgeApplication`);
   const nodePools = new Set(
     objects.filter(({ kind }) => kind === 'NodePool').map(({ metadata }) => metadata?.name),
   );
@@ -27,10 +27,10 @@ export async function readApplicationFile(path: string): Promise<ApplicationFile
 
 function asApplication(object: KubeObject, path: string): EdgeApplication {
   const application = { ...object, metadata: object.metadata ?? {} };
-  const wrong = misfits(edgeApplicationSchema, application);
-  if (wrong.length > 0)
+  const problems = shapeProblems(edgeApplicationSchema, application);
+  if (problems.length > 0)
     throw new CommandError(
-      wrong.map(({ path: field, message }) => `${path}: ${field}: ${message}`).join('\n'),
+      problems.map(({ path: field, message }) => `${path}: ${field}: ${message}`).join('\n'),
     );
   return application as unknown as EdgeApplication;
 }

@@ -1,29 +1,42 @@
-import { KubeClient, loadConfig } from '@tidegate/kube';
+import { type ClusterConfig, KubeClient, loadConfig } from '@tidegate/kube';
 import { Option } from 'commander';
-import { packageVersion } from './version.ts';
+import { packageVersion } from './package-files.ts';
 
-/** How kubectl calls IngressClasses besides. */
-export const CLASS_WORDS = [
+/** The other names that kubectl accepts for IngressClasses. */
+export const CLASS_ALIASES = [
   'ingressclasses',
   'ingressclass.networking.k8s.io',
   'ingressclasses.networking.k8s.io',
 ];
 
+/** How a command finds its cluster. */
+export interface ClusterFlags {
+  kubeconfig?: string;
+  context?: string;
+}
+
 export const kubeconfigOption = (): Option =>
   new Option(
     '--kubeconfig <file>',
-    'how to reach the API server (default: as kubectl; in a pod, its account)',
+    'kubeconfig file (default: as for kubectl; in a pod, the service account)',
   );
 
-/** For commands that ask a cluster something and end. */
+export const contextOption = (): Option =>
+  new Option('--context <name>', 'context of the kubeconfig file (default: its current context)');
+
+/** Loads the configuration of the cluster that the flags name. */
+export const clusterConfig = ({ kubeconfig, context }: ClusterFlags): Promise<ClusterConfig> =>
+  loadConfig({ path: kubeconfig, context, env: process.env });
+
+/** Runs `use` with a client, for commands that query a cluster and exit. */
 export async function withClient<T>(
-  { kubeconfig }: { kubeconfig?: string },
-  ask: (client: KubeClient) => Promise<T>,
+  flags: ClusterFlags,
+  use: (client: KubeClient, config: ClusterConfig) => Promise<T>,
 ): Promise<T> {
-  const config = await loadConfig({ path: kubeconfig, env: process.env });
+  const config = await clusterConfig(flags);
   const client = new KubeClient(config, { userAgent: `tidegate/${packageVersion()}` });
   try {
-    return await ask(client);
+    return await use(client, config);
   } finally {
     await client.close();
   }

@@ -1,23 +1,23 @@
 import { KubeClient, loadConfig, Metrics } from '@tidegate/kube';
 import { Command } from 'commander';
 import pino from 'pino';
-import { logLevelOption, nodeGraceOption } from './options.ts';
+import { logLevelOption, nodeMonitorGracePeriodOption } from './options.ts';
+import { packageVersion } from './package-files.ts';
 import { fail, untilStopped } from './process.ts';
-import { packageVersion } from './version.ts';
 
 interface Options {
   kubeconfig: string;
   clusterCidr: string;
-  nodeGrace: number;
+  nodeMonitorGracePeriod: number;
   logLevel: string;
 }
 
 export function controllersCommand(): Command {
   return new Command('controllers')
-    .description('run the controllers and the scheduler of the embedded cluster')
-    .option('--kubeconfig <file>', 'how to reach the API server', '.tidegate/kubeconfig')
-    .option('--cluster-cidr <range>', "where nodes get their pods' addresses from", '127.64.0.0/16')
-    .addOption(nodeGraceOption())
+    .description('Run the controllers and the scheduler of the embedded cluster')
+    .option('--kubeconfig <file>', 'kubeconfig file', '.tidegate/kubeconfig')
+    .option('--cluster-cidr <range>', 'range of pod addresses', '127.64.0.0/16')
+    .addOption(nodeMonitorGracePeriodOption())
     .addOption(logLevelOption())
     .action(run);
 }
@@ -33,7 +33,7 @@ async function run(options: Options): Promise<void> {
       await runControllers({
         client,
         clusterCidr: options.clusterCidr,
-        nodeGraceMs: options.nodeGrace,
+        nodeGraceMs: options.nodeMonitorGracePeriod,
         log: pino({ level: options.logLevel }, pino.destination(2)),
         metrics: new Metrics(),
         signal: stop.signal,

@@ -29,45 +29,50 @@ function convert(text: string, version?: string): { yaml: string; objects: unkno
 }
 
 describe('tidegate convert', () => {
-  it('converts to the newest version, and leaves other kinds alone', () => {
+  it('converts to the newest version, and prints other kinds unchanged', () => {
     const { yaml, objects, notes } = convert(POOLS);
     expect(objects[0]).toMatchObject({
       apiVersion: 'apps.openyurt.io/v1beta2',
       spec: { type: 'Edge', annotations: { answer: 'yes' } },
     });
     expect(yaml.slice(yaml.indexOf('---\n') + 4)).toBe(POOLS.slice(POOLS.indexOf('---\n') + 4));
-    expect(notes).toEqual(['ConfigMap other has no other version: printed as it is']);
+    expect(notes).toEqual(['ConfigMap other has only one version; printed unchanged']);
   });
 
-  it('there and back again gives the same object', () => {
+  it('restores the object when it is converted back', () => {
     const there = convert(POOLS, 'v1beta1');
     expect(there.objects[0]).toMatchObject({ apiVersion: 'apps.openyurt.io/v1beta1' });
     expect(convert(there.yaml, 'v1alpha1').objects).toEqual(convert(POOLS, 'v1alpha1').objects);
   });
 
-  it('converts what is in a list', () => {
+  it('converts the items of a list', () => {
     const pool = '{ apiVersion: apps.openyurt.io/v1beta1, kind: NodePool, metadata: { name: a } }';
     const { objects } = convert(`{ apiVersion: v1, kind: List, items: [${pool}] }`);
     expect(objects).toMatchObject([{ kind: 'List', items: [{ apiVersion: 'apps.openyurt.io/v1beta2' }] }]);
   });
 
   it.each([
-    ['YAML that is none', 'kind: [', undefined, /^pools\.yaml, line 1: /],
+    ['invalid YAML', 'kind: [', undefined, /^pools\.yaml, line 1: /],
     [
-      'what is no object',
+      'a document that is not an object',
       'apiVersion: v1\nkind: Pod\n---\n- x\n',
       undefined,
-      /^pools\.yaml, line 3: a Kubernetes object has/,
+      /^pools\.yaml, line 3: not a Kubernetes object/,
     ],
-    ['an unknown version', POOLS, 'v2', /^NodePool has no version v2; it has v1alpha1, v1beta1, v1beta2\.$/],
+    [
+      'an unknown version',
+      POOLS,
+      'v2',
+      /^NodePool has no version v2; supported versions: v1alpha1, v1beta1, v1beta2$/,
+    ],
     [
       'a damaged annotation',
       'apiVersion: apps.openyurt.io/v1beta1\nkind: NodePool\n' +
         'metadata: { name: p, annotations: { nodepool.tidegate.io/other-version-fields: "{" } }',
       undefined,
-      /^NodePool p: the annotation nodepool\.tidegate\.io\/other-version-fields is not JSON .*; remove it\.$/,
+      /^NodePool p: the annotation nodepool\.tidegate\.io\/other-version-fields is not valid JSON .*; remove the annotation$/,
     ],
-  ])('says what is wrong: %s', (_, text, version, message) => {
+  ])('rejects %s', (_, text, version, message) => {
     expect(() => convert(text, version)).toThrow(message);
   });
 });

@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { stringify } from 'yaml';
 import { convertObject } from './converters.ts';
 import { type Manifest, readManifests } from './manifest-file.ts';
+import { FILENAME_FLAGS } from './options.ts';
 import { fail } from './process.ts';
 
 interface Options {
@@ -12,14 +13,17 @@ interface Options {
 
 export function convertCommand(): Command {
   return new Command('convert')
-    .description('print manifests in another version of their kind; needs no cluster')
-    .requiredOption('-f, --filename <file>', 'the manifests; - reads standard input')
-    .option('--to <version>', 'such as v1beta1 (default: the newest version of each kind)')
+    .description('Convert manifests to another API version, without a cluster')
+    .requiredOption(FILENAME_FLAGS, 'file with manifests; - reads standard input')
+    .option(
+      '--to <version>',
+      'target version, for example v1beta1 (default: the newest version of each kind)',
+    )
     .addHelpText(
       'after',
       `
-NodePool has v1alpha1, v1beta1 and v1beta2. Fields that a version has no place for travel in an annotation, and come
-back when the object is converted to a version that has one. All other objects are printed as they are.
+NodePools can be converted between v1alpha1, v1beta1 and v1beta2. Fields that the target version does not have are kept
+in an annotation, and restored by a conversion to a version that has them. Other objects are printed unchanged.
 
 Examples:
   tidegate convert -f pools.yaml > new-pools.yaml
@@ -38,7 +42,7 @@ async function run({ filename, to }: Options): Promise<void> {
   }
 }
 
-/** All of them as YAML, in order; `note` hears which ones were left alone. */
+/** Returns all manifests as YAML, in order. Calls `note` for each object that was not converted. */
 export function convertManifests(
   manifests: readonly Manifest[],
   version: string | undefined,
@@ -47,14 +51,14 @@ export function convertManifests(
   return manifests
     .map(({ object, document }) => {
       const converted = convertDeep(object, version, note);
-      // As it was written, comments too.
+      // Keep the original document with its comments.
       if (converted === object) return document.toString({ lineWidth: 0, directives: false });
       return stringify(converted, { version: '1.1', aliasDuplicateObjects: false, lineWidth: 0 });
     })
     .join('---\n');
 }
 
-/** The same object when there was nothing to convert. */
+/** Returns the same object if there is nothing to convert. */
 function convertDeep(
   object: KubeObject,
   version: string | undefined,
@@ -68,7 +72,7 @@ function convertDeep(
   }
   const converted = convertObject(object, version);
   if (converted === undefined) {
-    note(`${object.kind} ${object.metadata?.name ?? ''} has no other version: printed as it is`);
+    note(`${object.kind} ${object.metadata?.name ?? ''} has only one version; printed unchanged`);
   }
   return converted ?? object;
 }

@@ -1,4 +1,4 @@
-/** Kinds that have several versions, and how to get from any of them to any other. */
+/** Conversion of kinds with several versions. */
 
 import { type KubeObject, parseApiVersion } from '@tidegate/kube';
 import {
@@ -12,7 +12,7 @@ import { CommandError } from './process.ts';
 interface Converter {
   readonly group: string;
   readonly kind: string;
-  /** The last one is what one usually wants. */
+  /** Oldest first. The last one is the default target. */
   readonly versions: readonly string[];
   convert(object: KubeObject, version: string): KubeObject;
 }
@@ -26,15 +26,15 @@ const CONVERTERS: readonly Converter[] = [
   },
 ];
 
-/** The object in another version, or undefined when its kind has no other. */
-export function convertObject(object: KubeObject, wanted: string | undefined): KubeObject | undefined {
+/** Returns the object in another version, or undefined if its kind has only one. */
+export function convertObject(object: KubeObject, target: string | undefined): KubeObject | undefined {
   const { group } = parseApiVersion(object.apiVersion);
   const converter = CONVERTERS.find((known) => known.group === group && known.kind === object.kind);
   if (converter === undefined) return undefined;
   const { kind, versions } = converter;
-  const version = wanted ?? versions.at(-1)!;
+  const version = target ?? versions.at(-1)!;
   if (!versions.includes(version)) {
-    throw new CommandError(`${kind} has no version ${version}; it has ${versions.join(', ')}.`);
+    throw new CommandError(`${kind} has no version ${version}; supported versions: ${versions.join(', ')}`);
   }
   return converter.convert(object, version);
 }
@@ -46,7 +46,7 @@ function toNodePool(object: KubeObject, version: string): KubeObject {
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause;
     throw new CommandError(
-      `NodePool ${object.metadata.name}: the annotation ${CONVERTED_FIELDS_ANNOTATION} is not JSON (${cause.message}); remove it.`,
+      `NodePool ${object.metadata.name}: the annotation ${CONVERTED_FIELDS_ANNOTATION} is not valid JSON (${cause.message}); remove the annotation`,
       { cause },
     );
   }

@@ -12,28 +12,35 @@ import {
 import { Command } from 'commander';
 import { INGRESS_CLASS_PARAMETERS, type IngressClassParameters } from '../api/index.ts';
 import { referenceOf } from '../ingress/classes/index.ts';
-import { CLASS_WORDS, kubeconfigOption, withClient } from './cluster-client.ts';
+import {
+  CLASS_ALIASES,
+  type ClusterFlags,
+  contextOption,
+  kubeconfigOption,
+  withClient,
+} from './cluster-client.ts';
 import { isDefaultClass } from './get.ts';
 import { fail } from './process.ts';
 
 export function describeCommand(): Command {
   return new Command('describe')
-    .description('show something a cluster offers in detail')
+    .description('Show the details of an IngressClass')
     .showHelpAfterError(
-      'There is `tidegate describe ingressclass NAME`; for everything else there is kubectl.',
+      'Only `tidegate describe ingressclass NAME` is supported; use kubectl for other resources.',
     )
     .addCommand(
       new Command('ingressclass')
-        .aliases(CLASS_WORDS)
-        .description('show an IngressClass, with its parameters and what happened to it')
-        .argument('<name>', 'the IngressClass')
+        .aliases(CLASS_ALIASES)
+        .description('Show an IngressClass with its parameters and events')
+        .argument('<name>', 'name of the IngressClass')
         .addOption(kubeconfigOption())
+        .addOption(contextOption())
         .addHelpText('after', '\nExample:\n  tidegate describe ingressclass gold')
         .action(describeClass),
     );
 }
 
-async function describeClass(name: string, options: { kubeconfig?: string }): Promise<void> {
+async function describeClass(name: string, options: ClusterFlags): Promise<void> {
   try {
     await withClient(options, async (client) => {
       const object = await client.get(INGRESS_CLASSES, { name });
@@ -45,7 +52,7 @@ async function describeClass(name: string, options: { kubeconfig?: string }): Pr
   }
 }
 
-/** What the class names, or in a sentence why there is nothing to show. */
+/** The parameters of the class, or a message that says why they are not available. */
 export type Parameters = Readonly<Record<string, string>> | string;
 
 async function readParameters(client: KubeClient, object: IngressClass): Promise<Parameters> {
@@ -59,11 +66,11 @@ async function readParameters(client: KubeClient, object: IngressClass): Promise
     return found.parameters ?? {};
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    return `there is no ${kind} ${target.name} in namespace ${target.namespace}`;
+    return `${kind} ${target.name} not found in namespace ${target.namespace}`;
   }
 }
 
-/** An event, as far as it is shown. */
+/** The fields of an event that are printed. */
 export interface ShownEvent extends KubeObject {
   type?: string;
   reason?: string;
@@ -88,14 +95,14 @@ export function classText(
   now: number,
 ): string {
   const { name, annotations } = object.metadata;
-  // Kept by kubectl for itself, as long as the object.
+  // kubectl keeps a copy of the whole object in this annotation.
   const { 'kubectl.kubernetes.io/last-applied-configuration': _, ...shown } = annotations ?? {};
   const lines = [
     ['Name:', `${name}`],
     ['IsDefaultClass:', isDefaultClass(object) ? 'Yes' : 'No'],
-    ['Annotations:', words(shown)],
+    ['Annotations:', pairs(shown)],
     ['Provisioner:', object.spec?.controller ?? '<none>'],
-    ['Parameters:', typeof parameters === 'string' ? `<unknown>: ${parameters}` : words(parameters)],
+    ['Parameters:', typeof parameters === 'string' ? `<unknown>: ${parameters}` : pairs(parameters)],
   ];
   if (events.length === 0) return table([...lines, ['Events:', '<none>']]);
   return `${table(lines)}\nEvents:\n${eventTable(events, now)}`;
@@ -105,7 +112,7 @@ const table = (lines: string[][]): string =>
   lines.map(([label = '', value]) => `${label.padEnd(LABEL_WIDTH)}${value}`).join('\n');
 const LABEL_WIDTH = 'IsDefaultClass:  '.length;
 
-const words = (map: Readonly<Record<string, string>>): string =>
+const pairs = (map: Readonly<Record<string, string>>): string =>
   Object.entries(map)
     .map(([key, value]) => `${key}=${value}`)
     .sort()

@@ -1,41 +1,40 @@
-import { KubeClient, type KubeObject, loadConfig } from '@tidegate/kube';
+import type { KubeObject } from '@tidegate/kube';
 import { Command } from 'commander';
 import { type PreviewedChange, preview } from '../apps/index.ts';
 import { readApplicationFile } from './application-file.ts';
+import { type ClusterFlags, contextOption, kubeconfigOption, withClient } from './cluster-client.ts';
+import { FILENAME_FLAGS } from './options.ts';
 import { fail } from './process.ts';
 import { documents } from './render.ts';
 import { unifiedDiff } from './unified-diff.ts';
-import { packageVersion } from './version.ts';
 
-interface Options {
+interface Options extends ClusterFlags {
   filename: string;
-  kubeconfig?: string;
   namespace?: string;
 }
 
 export function diffCommand(): Command {
   return new Command('diff')
-    .description('show what applying an EdgeApplication would change in the cluster')
-    .requiredOption('-f, --filename <file>', 'the EdgeApplication; - reads standard input')
-    .option('--kubeconfig <file>', 'how to reach the cluster; as kubectl does when absent')
-    .option('-n, --namespace <name>', 'the namespace of an EdgeApplication that names none')
+    .description('Show the changes that applying an EdgeApplication would make in the cluster')
+    .requiredOption(FILENAME_FLAGS, 'file with EdgeApplications; - reads standard input')
+    .addOption(kubeconfigOption())
+    .addOption(contextOption())
+    .option(
+      '-n, --namespace <name>',
+      'namespace for EdgeApplications without one (default: that of the context)',
+    )
     .addHelpText(
       'after',
-      '\nEnds with 0 when nothing would change, 1 when something would, 2 when something is wrong.' +
+      '\nExit status: 0 without differences, 1 with differences, 2 on an error.' +
         '\n\nExample:\n  tidegate diff -f app.yaml',
     )
     .action(run);
 }
 
-async function run({ filename, kubeconfig, namespace }: Options): Promise<void> {
+async function run({ filename, namespace, ...flags }: Options): Promise<void> {
   try {
     const { applications } = await readApplicationFile(filename);
-    const config = await loadConfig({
-      ...(kubeconfig !== undefined && { path: kubeconfig }),
-      env: process.env,
-    });
-    const client = new KubeClient(config, { userAgent: `tidegate-diff/${packageVersion()}` });
-    try {
+    await withClient(flags, async (client, config) => {
       for (const application of applications) {
         const metadata = { namespace: namespace ?? config.namespace, ...application.metadata };
         const { changes, problems } = await preview(client, { ...application, metadata });
@@ -48,9 +47,7 @@ async function run({ filename, kubeconfig, namespace }: Options): Promise<void> 
           process.exitCode = 2;
         }
       }
-    } finally {
-      await client.close();
-    }
+    });
   } catch (error) {
     fail(error);
     process.exitCode = 2;
@@ -63,13 +60,13 @@ function textOf({ identifier, before, after }: PreviewedChange): string {
     .filter((part) => part !== undefined && part !== '')
     .join('.');
   return unifiedDiff(
-    { name: `live/${file}`, text: before === undefined ? '' : documents([written(before)]) },
-    { name: `wanted/${file}`, text: after === undefined ? '' : documents([written(after)]) },
+    { name: `live/${file}`, text: before === undefined ? '' : documents([withoutServerFields(before)]) },
+    { name: `desired/${file}`, text: after === undefined ? '' : documents([withoutServerFields(after)]) },
   );
 }
 
-/** Without what the server itself counts and reports. */
-function written({ status: _, ...object }: KubeObject): KubeObject {
+/** Without the fields that the API server maintains. */
+function withoutServerFields({ status: _, ...object }: KubeObject): KubeObject {
   const {
     managedFields: _1,
     resourceVersion: _2,

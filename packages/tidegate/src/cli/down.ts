@@ -5,9 +5,9 @@ import { stateOf, stateOption } from './state.ts';
 
 export function downCommand(): Command {
   return new Command('down')
-    .description('stop the cluster that `tidegate up` runs')
+    .description('Stop the embedded cluster')
     .addOption(stateOption())
-    .option('--wipe', 'also delete its state: objects, logs, credentials')
+    .option('--wipe', 'also delete its state: objects, logs and credentials')
     .addHelpText('after', '\nExample:\n  tidegate down --wipe')
     .action(run);
 }

@@ -1,38 +1,61 @@
 import { INGRESS_CLASSES, type IngressClass, textTable } from '@tidegate/kube';
 import { Command } from 'commander';
 import { DEFAULT_CLASS_ANNOTATION } from '../api/index.ts';
-import { CLASS_WORDS, kubeconfigOption, withClient } from './cluster-client.ts';
+import {
+  CLASS_ALIASES,
+  type ClusterFlags,
+  contextOption,
+  kubeconfigOption,
+  withClient,
+} from './cluster-client.ts';
+import { outputOption } from './options.ts';
 import { fail } from './process.ts';
 
 export function getCommand(): Command {
   return new Command('get')
-    .description('list what a cluster offers')
-    .showHelpAfterError('There is `tidegate get ingressclass`; for everything else there is kubectl.')
+    .description('List IngressClasses')
+    .showHelpAfterError('Only `tidegate get ingressclass` is supported; use kubectl for other resources.')
     .addCommand(
       new Command('ingressclass')
-        .aliases(CLASS_WORDS)
-        .description('list the IngressClasses: their names, and who provisions them')
-        .argument('[name]', 'only this one')
+        .aliases(CLASS_ALIASES)
+        .description('List IngressClasses with their provisioners')
+        .argument('[name]', 'name of one IngressClass')
         .addOption(kubeconfigOption())
-        .addHelpText('after', '\nExample:\n  tidegate get ingressclass')
+        .addOption(contextOption())
+        .addOption(outputOption())
+        .addHelpText(
+          'after',
+          '\nExamples:\n  tidegate get ingressclass\n  tidegate get ingressclass gold -o json',
+        )
         .action(getClasses),
     );
 }
 
-async function getClasses(name: string | undefined, options: { kubeconfig?: string }): Promise<void> {
+interface Options extends ClusterFlags {
+  output?: 'json';
+}
+
+async function getClasses(name: string | undefined, options: Options): Promise<void> {
   try {
     await withClient(options, async (client) => {
       const classes =
         name === undefined
           ? (await client.list(INGRESS_CLASSES)).items
           : [await client.get(INGRESS_CLASSES, { name })];
-      if (classes.length === 0) console.error('No resources found');
+      if (options.output === 'json') console.log(JSON.stringify(classes.map(jsonOf), undefined, 2));
+      else if (classes.length === 0) console.error('No resources found');
       else console.log(classTable(classes));
     });
   } catch (error) {
     fail(error);
   }
 }
+
+const jsonOf = (each: IngressClass): object => ({
+  name: each.metadata.name,
+  provisioner: each.spec?.controller,
+  default: isDefaultClass(each),
+});
 
 export const classTable = (classes: readonly IngressClass[]): string =>
   textTable([

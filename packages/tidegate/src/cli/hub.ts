@@ -1,18 +1,18 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { isIP, isIPv6 } from 'node:net';
+import { isIPv6 } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { type ClusterConfig, loadConfig } from '@tidegate/kube';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import pino from 'pino';
 import type { Hub, HubOptions } from '../hub/index.ts';
-import { logLevelOption, parsePort } from './options.ts';
+import { logLevelOption, parseAddress, parsePort } from './options.ts';
+import { packageVersion } from './package-files.ts';
 import { CommandError, fail, untilStopped } from './process.ts';
-import { packageVersion } from './version.ts';
 
 interface Options {
-  node: string;
+  nodeName: string;
   kubeconfig?: string;
   bootstrapKubeconfig?: string;
   server: string[];
@@ -35,62 +35,86 @@ interface Options {
 export function hubCommand(): Command {
   return new Command('hub')
     .description(
-      'run the hub of a node: everything there reaches the API servers through it, with or without a link',
+      'Run the hub of a node: a proxy to the API servers that also serves while they are unreachable',
     )
-    .requiredOption('--node <name>', 'the node that it stands on')
-    .option('--kubeconfig <file>', "the node's way to the API server, and its credentials")
+    .requiredOption('--node-name <name>', 'name of the node that the hub runs on')
+    .option('--kubeconfig <file>', 'kubeconfig file with the API server and the credentials of the node')
     .option(
       '--bootstrap-kubeconfig <file>',
-      'used where --kubeconfig is not there yet, to ask for credentials',
+      'kubeconfig file to request credentials with, while the file of --kubeconfig does not exist',
     )
     .addOption(
-      new Option('--server <url>', 'another API server of the cluster; may be given several times')
+      new Option('--server <url>', 'additional API server of the cluster (repeatable)')
         .argParser(addServer)
         .default([], 'none'),
     )
     .addOption(
-      new Option('--lb-mode <mode>', 'of several API servers: in turn, or the first that answers')
+      new Option(
+        '--lb-mode <mode>',
+        'how to choose among several API servers: round robin, or the first healthy one',
+      )
         .choices(['rr', 'priority'])
         .default('rr'),
     )
-    .option('--state <dir>', 'where all is kept that it needs without a link', '/var/lib/tidegate/hub')
+    .option(
+      '--state <dir>',
+      'state directory: cached objects, journal and credentials',
+      '/var/lib/tidegate/hub',
+    )
     .option(
       '--hub-address <address>',
-      'where pods and kube-proxy find it; made when root',
+      'address for pods and kube-proxy; created on the host if the hub runs as root',
       parseAddress,
       '169.254.2.1',
     )
-    .option('--bind-address <address>', 'where programs of the node find it', parseAddress, '127.0.0.1')
-    .option('--port <number>', 'port for http, on the bind address', parsePort, 10261)
-    .option('--secure-port <number>', 'port for https, on both addresses', parsePort, 10268)
-    .option('--admin-port <number>', 'port for health, metrics and what it knows', parsePort, 10267)
+    .option(
+      '--bind-address <address>',
+      'address to listen on, for programs of the node',
+      parseAddress,
+      '127.0.0.1',
+    )
+    .option('--port <number>', 'port for HTTP, on the bind address', parsePort, 10261)
+    .option(
+      '--secure-port <number>',
+      'port for HTTPS, on the bind address and the hub address',
+      parsePort,
+      10268,
+    )
+    .option(
+      '--admin-port <number>',
+      'port of health checks, metrics and diagnostics, on the bind address',
+      parsePort,
+      10267,
+    )
     .option(
       '--socket <file>',
-      'who may open it speaks as the node (default: hub.sock in the state directory)',
+      'unix socket; any process that can open it is authenticated as the node (default: hub.sock in the state directory)',
     )
     .addOption(
       filtersOption(
         '--disable-resource-filters <names>',
-        'filters that are not wanted, also as --disabled-resource-filters; * is all',
+        'comma-separated filters to disable; * disables all (alias: --disabled-resource-filters)',
       ),
     )
-    .addOption(filtersOption('--disabled-resource-filters <names>', 'the same').hideHelp())
-    .option('--tls-cert-file <file>', 'its serving certificate (default: the cluster signs one)')
-    .option('--tls-private-key-file <file>', 'the key of it')
+    .addOption(
+      filtersOption('--disabled-resource-filters <names>', 'alias of --disable-resource-filters').hideHelp(),
+    )
+    .option('--tls-cert-file <file>', 'serving certificate (default: requested from the cluster)')
+    .option('--tls-private-key-file <file>', 'private key of the serving certificate')
     .option(
       '--client-ca-file <file>',
-      "who signs the certificates of nodes (default: the kubeconfig's authority)",
+      'certificate authority of node client certificates (default: certificate-authority of the kubeconfig)',
     )
-    .addOption(logLevelOption('how much is logged', 'info'))
+    .addOption(logLevelOption(undefined, 'info'))
     .addHelpText(
       'after',
       `
-The admin port has /v1/readyz, /metrics, /v1/views, /v1/filters, /v1/journal and /v1/upstreams; with ?output=text they
-are tables.
+The admin port serves /v1/readyz, /metrics, /v1/views, /v1/filters, /v1/journal and /v1/upstreams. Add ?output=text to
+the paths with /v1/ to get tables.
 
 Examples:
-  tidegate hub --node shop-1 --kubeconfig /etc/kubernetes/kubelet.conf
-  tidegate hub --node shop-1 --bootstrap-kubeconfig /etc/kubernetes/bootstrap-kubelet.conf --server https://10.0.0.2:6443
+  tidegate hub --node-name shop-1 --kubeconfig /etc/kubernetes/kubelet.conf
+  tidegate hub --node-name shop-1 --bootstrap-kubeconfig /etc/kubernetes/bootstrap-kubelet.conf --server https://10.0.0.2:6443
   curl '127.0.0.1:10267/v1/views?output=text'`,
     )
     .action(run);
@@ -106,23 +130,18 @@ function filtersOption(flags: string, description: string): Option {
 
 function addServer(text: string, servers: string[]): string[] {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
-    throw new InvalidArgumentError('it must begin with https://');
+    throw new InvalidArgumentError('Use a URL that starts with https:// or http://.');
   return [...servers, text.replace(/\/+$/, '')];
-}
-
-function parseAddress(text: string): string {
-  if (isIP(text) === 0) throw new InvalidArgumentError('it must be an IP address.');
-  return text;
 }
 
 async function run(options: Options): Promise<void> {
   const stopped = untilStopped();
-  preferSmall();
+  preferLowMemory();
   try {
     const { startHub } = await import('../hub/index.ts');
     const hub = await startHub(await hubOptions(options));
     try {
-      console.log(`The hub of ${options.node} is at ${addresses(options, hub.ports)}.`);
+      console.log(`Hub of node ${options.nodeName} listens on ${addresses(options, hub.ports)}.`);
       process.send?.('ready');
       await stopped;
     } finally {
@@ -134,11 +153,11 @@ async function run(options: Options): Promise<void> {
 }
 
 /**
- * A node has other uses for its memory. Collecting garbage early saves 10 MB, for a tenth more CPU in a get and twice as
- * much where a list is filtered for the first time. Optimizing undici's HTTP parser would take 35 MB for a moment, and
- * gains less than can be told from the noise.
+ * Edge nodes have little memory. `--optimize-for-size` collects garbage early and saves 10 MB, at the cost of 10 % more CPU
+ * for a get and twice as much for the first time a list is filtered. `--liftoff-only` prevents the optimization of
+ * undici's WebAssembly HTTP parser, which would need 35 MB for a moment without a measurable gain.
  */
-function preferSmall(): void {
+function preferLowMemory(): void {
   setFlagsFromString('--optimize-for-size');
   setFlagsFromString('--liftoff-only');
 }
@@ -147,7 +166,7 @@ async function hubOptions(options: Options): Promise<HubOptions> {
   const stateDirectory = resolve(options.state);
   const config = await clusterConfig(options);
   return {
-    nodeName: options.node,
+    nodeName: options.nodeName,
     ...config,
     servers: [...new Set([config.config.server, ...options.server])],
     lbMode: options.lbMode,
@@ -166,15 +185,13 @@ async function hubOptions(options: Options): Promise<HubOptions> {
   };
 }
 
-/** As a kubelet: who has a kubeconfig needs no bootstrap. */
+/** As in the kubelet, the bootstrap kubeconfig is used only while the kubeconfig does not exist. */
 async function clusterConfig({
   kubeconfig,
   bootstrapKubeconfig,
 }: Options): Promise<Pick<HubOptions, 'config' | 'bootstrap'>> {
   if (kubeconfig === undefined && bootstrapKubeconfig === undefined)
-    throw new CommandError(
-      'say how to reach the API server: --kubeconfig, or --bootstrap-kubeconfig for a new node.',
-    );
+    throw new CommandError('set --kubeconfig, or --bootstrap-kubeconfig for a new node');
   const load = (path: string): Promise<ClusterConfig> => loadConfig({ path, env: process.env });
   if (bootstrapKubeconfig === undefined || (kubeconfig !== undefined && existsSync(kubeconfig)))
     return { config: await load(kubeconfig ?? '') };
@@ -185,7 +202,7 @@ async function clusterConfig({
 function tlsFiles({ tlsCertFile, tlsPrivateKeyFile }: Options): HubOptions['tls'] {
   if (tlsCertFile === undefined && tlsPrivateKeyFile === undefined) return undefined;
   if (tlsCertFile === undefined || tlsPrivateKeyFile === undefined)
-    throw new CommandError('--tls-cert-file and --tls-private-key-file are needed together.');
+    throw new CommandError('set both --tls-cert-file and --tls-private-key-file, or neither');
   return { cert: resolve(tlsCertFile), key: resolve(tlsPrivateKeyFile) };
 }
 
@@ -193,13 +210,13 @@ async function clientCa({ clientCaFile }: Options, { ca }: ClusterConfig): Promi
   if (clientCaFile === undefined) {
     if (ca !== undefined) return ca;
     throw new CommandError(
-      'the kubeconfig has no certificate-authority, so the hub can not tell who is a node; name it with --client-ca-file.',
+      'the kubeconfig has no certificate-authority, which the hub needs to verify client certificates of nodes; set --client-ca-file',
     );
   }
   try {
     return await readFile(clientCaFile, 'utf8');
   } catch (cause) {
-    throw new CommandError(`can not read --client-ca-file: ${(cause as Error).message}`, { cause });
+    throw new CommandError(`cannot read --client-ca-file: ${(cause as Error).message}`, { cause });
   }
 }
 

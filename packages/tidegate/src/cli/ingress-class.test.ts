@@ -30,7 +30,7 @@ bronze            tidegate.io/embedded`.trimStart(),
   );
 });
 
-it('shows a class in detail', () => {
+it('prints the details of a class', () => {
   const annotations = { ...DEFAULT, 'kubectl.kubernetes.io/last-applied-configuration': '{}' };
   const standard = ingressClass('standard', 'tidegate.io/nginx', annotations);
   expect(classText(standard, { type: 'standard-https', maxHosts: '20' }, [], 0)).toBe(
@@ -44,7 +44,7 @@ Events:          <none>`.trimStart(),
   );
 });
 
-it('shows what happened to it, and parameters that are not there', () => {
+it('prints events and missing parameters', () => {
   const event = {
     apiVersion: 'v1',
     kind: 'Event',

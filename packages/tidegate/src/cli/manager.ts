@@ -1,21 +1,21 @@
 import { hostname } from 'node:os';
-import { KubeClient, loadConfig, Metrics } from '@tidegate/kube';
+import { KubeClient, Metrics } from '@tidegate/kube';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import pino from 'pino';
 import type { Endpoint } from '../admission/index.ts';
-import { logLevelOption, parseBoolean, parsePort } from './options.ts';
+import { type ClusterFlags, clusterConfig, contextOption, kubeconfigOption } from './cluster-client.ts';
+import { logLevelOption, parseAddress, parseBoolean, parsePort } from './options.ts';
+import { packageVersion } from './package-files.ts';
 import { CommandError, fail, untilStopped } from './process.ts';
-import { packageVersion } from './version.ts';
 
-interface Options {
-  kubeconfig?: string;
+interface Options extends ClusterFlags {
   installCrds?: true;
-  webhookHost: string;
+  webhookBindAddress: string;
   webhookPort: number;
   webhookUrl?: Endpoint;
   webhookService?: Endpoint;
-  healthHost: string;
-  healthPort: number;
+  adminBindAddress: string;
+  adminPort: number;
   hubAddress: string[];
   routerImage: string;
   leaderElect: boolean;
@@ -25,45 +25,68 @@ interface Options {
 export function managerCommand(): Command {
   return new Command('manager')
     .description(
-      'run what a cluster needs once: the controllers of pools, applications and routers, and admission',
+      'Run the manager of a cluster: admission, and the controllers of pools, applications and routers',
     )
-    .option('--kubeconfig <file>', 'how to reach the API server (default: as kubectl; in a pod, its account)')
-    .option('--install-crds', 'install the kinds or bring them up to date; otherwise wait for them')
-    .option('--webhook-host <address>', 'address to answer API servers on', '127.0.0.1')
-    .option('--webhook-port <number>', 'port of it; 0 takes any free one', parsePort, 9443)
+    .addOption(kubeconfigOption())
+    .addOption(contextOption())
+    .option('--install-crds', 'install or update the CRDs; without it, wait until they are installed')
+    .option('--webhook-bind-address <address>', 'address of the admission webhook', parseAddress, '127.0.0.1')
+    .option(
+      '--webhook-port <number>',
+      'port of the admission webhook; 0 selects a free port',
+      parsePort,
+      9443,
+    )
     .addOption(
-      new Option('--webhook-url <url>', 'where API servers find it (default: at that address and port)')
+      new Option(
+        '--webhook-url <url>',
+        'URL at which API servers reach the webhook (default: its address and port)',
+      )
         .argParser(parseUrl)
         .conflicts('webhookService'),
     )
     .addOption(
-      new Option('--webhook-service <namespace/name>', 'the Service by which API servers find it').argParser(
-        parseService,
-      ),
+      new Option(
+        '--webhook-service <namespace/name>',
+        'Service through which API servers reach the webhook',
+      ).argParser(parseService),
     )
-    .option('--health-host <address>', 'address of /healthz, /readyz and /metrics', '127.0.0.1')
-    .option('--health-port <number>', 'port of them; 0 takes any free one', parsePort, 8081)
-    .option('--hub-address <address...>', 'where the hubs of all nodes answer', ['169.254.2.1'])
     .option(
-      '--router-image <image>',
-      'the image of routers for which nobody names another',
-      `tidegate:${packageVersion()}`,
+      '--admin-bind-address <address>',
+      'address of /healthz, /readyz and /metrics',
+      parseAddress,
+      '127.0.0.1',
     )
-    .option('--leader-elect <boolean>', 'of several managers only one works', parseBoolean, true)
-    .addOption(logLevelOption('how much is logged', 'info'))
+    .option(
+      '--admin-port <number>',
+      'port of /healthz, /readyz and /metrics; 0 selects a free port',
+      parsePort,
+      8081,
+    )
+    .option('--hub-address <address...>', 'addresses that hubs listen on besides those of their node', [
+      '169.254.2.1',
+    ])
+    .option('--router-image <image>', 'default image of routers', `tidegate:${packageVersion()}`)
+    .option(
+      '--leader-elect <boolean>',
+      'elect a leader, so that only one manager is active',
+      parseBoolean,
+      true,
+    )
+    .addOption(logLevelOption(undefined, 'info'))
     .addHelpText(
       'after',
       `
 Examples:
   tidegate manager --kubeconfig ~/.kube/config --install-crds
-  tidegate manager --webhook-host 0.0.0.0 --webhook-service tidegate-system/tidegate-webhook   # in a pod`,
+  tidegate manager --webhook-bind-address 0.0.0.0 --webhook-service tidegate-system/tidegate-webhook   # in a pod`,
     )
     .action(run);
 }
 
 function parseUrl(text: string): Endpoint {
   if (!URL.canParse(text) || new URL(text).protocol !== 'https:')
-    throw new InvalidArgumentError('it must begin with https://');
+    throw new InvalidArgumentError('Use a URL that starts with https://.');
   return { url: text.replace(/\/+$/, '') };
 }
 
@@ -71,7 +94,7 @@ function parseService(text: string): Endpoint {
   const [namespace = '', name = '', ...rest] = text.split('/');
   if (namespace === '' || name === '' || rest.length > 0)
     throw new InvalidArgumentError(
-      'it must be a namespace and a name, such as tidegate-system/tidegate-webhook.',
+      'Use a namespace and a name, for example tidegate-system/tidegate-webhook.',
     );
   return { service: { namespace, name, port: 443 } };
 }
@@ -81,19 +104,19 @@ async function run(options: Options): Promise<void> {
   void untilStopped().then(() => stop.abort());
   try {
     const { runManager } = await import('../manager/index.ts');
-    const config = await loadConfig({ path: options.kubeconfig, env: process.env });
+    const config = await clusterConfig(options);
     const client = new KubeClient(config, { userAgent: `tidegate-manager/${packageVersion()}` });
     try {
       await runManager({
         client,
-        // In a pod the host's name is the pod's; elsewhere one host may have several of us.
+        // In a pod, the host name is the name of the pod. Elsewhere, several managers may run on one host.
         identity: `${hostname()}_${process.pid}`,
         webhook: {
-          host: options.webhookHost,
+          host: options.webhookBindAddress,
           port: options.webhookPort,
           endpoint: options.webhookUrl ?? options.webhookService,
         },
-        health: { host: options.healthHost, port: options.healthPort },
+        health: { host: options.adminBindAddress, port: options.adminPort },
         hubAddresses: options.hubAddress,
         routerImage: options.routerImage,
         leaderElection: options.leaderElect,
@@ -107,17 +130,18 @@ async function run(options: Options): Promise<void> {
       await client.close();
     }
   } catch (error) {
-    fail(explained(error, options));
+    fail(withFlag(error, options));
   }
 }
 
-function explained(error: unknown, { webhookPort, healthPort }: Options): unknown {
+/** Names the flag that changes the port which is in use. */
+function withFlag(error: unknown, { webhookPort, adminPort }: Options): unknown {
   if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') return error;
   const { port } = error as { port?: number };
-  const option = port === healthPort ? '--health-port' : port === webhookPort ? '--webhook-port' : undefined;
+  const option = port === adminPort ? '--admin-port' : port === webhookPort ? '--webhook-port' : undefined;
   if (option === undefined) return error;
   return new CommandError(
-    `port ${port} is in use by another program; choose another with ${option} (0 takes any free one).`,
+    `port ${port} is already in use; choose another with ${option} (0 selects a free port)`,
     { cause: error },
   );
 }

@@ -4,19 +4,19 @@ import type { KubeObject } from '@tidegate/kube';
 import { type Document, LineCounter, parseAllDocuments, type Tags } from 'yaml';
 import { CommandError } from './process.ts';
 
-/** One object of a file, and the YAML that it was written in. */
+/** One object of a file, with the YAML document it came from. */
 export interface Manifest {
   readonly object: KubeObject;
   readonly document: Document;
 }
 
-/** `-` is what comes in on standard input. */
+/** Reads all objects from a file, or from standard input for `-`. */
 export async function readManifests(path: string): Promise<Manifest[]> {
   try {
     return parseManifests(path === '-' ? await readAll(process.stdin) : await readFile(path, 'utf8'), path);
   } catch (error) {
     if (!(error instanceof Error && 'syscall' in error)) throw error;
-    throw new CommandError(`can not read ${path}: ${error.message}`, { cause: error });
+    throw new CommandError(`cannot read ${path}: ${error.message}`, { cause: error });
   }
 }
 
@@ -31,9 +31,7 @@ export function parseManifests(text: string, path: string): Manifest[] {
     if (object === null) return [];
     if (!isObject(object)) {
       const { line } = lineCounter.linePos(document.range?.[0] ?? 0);
-      throw new CommandError(
-        `${path}, line ${line}: a Kubernetes object has apiVersion and kind; this document has not.`,
-      );
+      throw new CommandError(`${path}, line ${line}: not a Kubernetes object: set apiVersion and kind`);
     }
     return [{ object, document }];
   });
@@ -45,6 +43,6 @@ const isObject = (value: unknown): value is KubeObject =>
   typeof (value as Partial<KubeObject>).apiVersion === 'string' &&
   typeof (value as Partial<KubeObject>).kind === 'string';
 
-/** kubectl reads YAML 1.1, but neither dates nor numbers to the base of 60. */
+/** kubectl parses YAML 1.1, but without timestamps and base-60 numbers. */
 const asKubectl = (tags: Tags): Tags =>
   tags.filter((tag) => typeof tag === 'string' || (tag.format !== 'TIME' && !tag.tag.endsWith(':timestamp')));

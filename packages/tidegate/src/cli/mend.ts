@@ -4,10 +4,10 @@ import { stateOption } from './state.ts';
 
 export function mendCommand(): Command {
   return new Command('mend')
-    .description('restore the links that `tidegate cut` cut')
+    .description('Reconnect nodes that `tidegate cut` disconnected')
     .argument('[target...]', 'node names, pools, or label selectors')
     .addOption(stateOption())
-    .option('--all', 'every node')
+    .option('--all', 'reconnect all nodes')
     .addHelpText('after', '\nExample:\n  tidegate mend --all')
     .action(linkAction('mend'));
 }

@@ -4,12 +4,12 @@ import { KUBERNETES_VERSION } from '@tidegate/envtest/apiserver';
 import { KubeClient, type Logger, loadConfig, systemClock } from '@tidegate/kube';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import pino from 'pino';
-import { logLevelOption, parsePort } from './options.ts';
+import { logLevelOption, parseAddress, parsePort } from './options.ts';
+import { packageVersion } from './package-files.ts';
 import { CommandError, fail, untilStopped } from './process.ts';
-import { packageVersion } from './version.ts';
 
 interface Options {
-  name: string;
+  nodeName: string;
   kubeconfig: string;
   proxyKubeconfig?: string;
   address: string;
@@ -25,26 +25,37 @@ interface Options {
 
 export function nodeCommand(): Command {
   return new Command('node')
-    .description('run a node of the embedded cluster: its pods are processes of this machine')
-    .requiredOption('--name <name>', 'name of the node')
+    .description('Run a node of the embedded cluster, with pods as local processes')
+    .requiredOption('--node-name <name>', 'name of the node')
     .option(
       '--kubeconfig <file>',
-      "the node's own way to the API server, by its hub if it has one",
+      'kubeconfig file of the node agent, which can point to the hub of the node',
       '.tidegate/kubeconfig',
     )
-    .option('--proxy-kubeconfig <file>', 'what forwards NodePorts uses this one (default: --kubeconfig)')
-    .option('--address <address>', 'address of the node', '127.0.0.1')
-    .option('--state <dir>', 'where pods, logs and addresses are kept (default: .tidegate/nodes/<name>)')
-    .option('--listen-port <number>', "port of the kubelet's server", parsePort, 10251)
-    .option('--advertise-port <number>', 'port under which the API server finds it', parsePort, 10250)
+    .option(
+      '--proxy-kubeconfig <file>',
+      'kubeconfig file of the NodePort proxy (default: that of --kubeconfig)',
+    )
+    .option('--address <address>', 'address of the node', parseAddress, '127.0.0.1')
+    .option(
+      '--state <dir>',
+      'state directory: pods, logs and addresses (default: .tidegate/nodes/<node name>)',
+    )
+    .option('--listen-port <number>', 'port of the kubelet API; 0 selects a free port', parsePort, 10251)
+    .option(
+      '--advertise-port <number>',
+      'port at which the API server reaches the kubelet API',
+      parsePort,
+      10250,
+    )
     .addOption(
-      new Option('--label <key=value>', 'label of a new node; may be given several times')
+      new Option('--label <key=value>', 'label for a new node (repeatable)')
         .argParser(addLabel)
         .default({}, 'none'),
     )
-    .option('--images <file>', 'what images stand for')
-    .option('--hollow', 'pods without processes: they are ready at once')
-    .option('--count <number>', 'with --hollow: that many nodes, named <name>-1 and on', parseCount)
+    .option('--images <file>', 'table that maps images to commands')
+    .option('--hollow', 'run no processes; pods are ready immediately')
+    .option('--count <number>', 'with --hollow, number of nodes, named <node name>-1 and so on', parseCount)
     .addOption(logLevelOption())
     .action(run);
 }
@@ -57,23 +68,21 @@ async function run(options: Options): Promise<void> {
   const open = async (path: string, program: string): Promise<KubeClient> => {
     const config = await loadConfig({ path, env: process.env });
     const userAgent = `${program}/${kubernetesVersion()}`;
-    // Each part of a node tries again in its own time; a request that waits for a link would hold others up.
+    // Each part of the node retries on its own schedule. A request that waits in the client would delay others.
     const client = new KubeClient(config, { userAgent, maxRetries: 0, log });
     clients.push(client);
     return client;
   };
   try {
     if (options.count !== undefined && options.hollow === undefined) {
-      throw new CommandError(
-        '--count is for --hollow nodes only; run one `tidegate node` for each real one.',
-      );
+      throw new CommandError('--count requires --hollow; run `tidegate node` once for each real node');
     }
     const node = await (options.hollow === true ? startHollow : start)(options, open, log, stop.signal);
     process.send?.('ready');
     await stopped;
     await node.close();
   } catch (error) {
-    // Told to end before it was there: nothing is wrong.
+    // A stop signal during the start is not an error.
     if (!stop.signal.aborted) fail(error, { port: options.listenPort, address: options.address });
   } finally {
     await Promise.all(clients.map((client) => client.close()));
@@ -85,10 +94,10 @@ type Open = (path: string, program: string) => Promise<KubeClient>;
 async function start(options: Options, open: Open, log: Logger, signal: AbortSignal) {
   const { startAgent } = await import('@tidegate/envtest/node');
   const client = await open(options.kubeconfig, 'kubelet');
-  const stateDirectory = resolve(options.state ?? `.tidegate/nodes/${options.name}`);
+  const stateDirectory = resolve(options.state ?? `.tidegate/nodes/${options.nodeName}`);
   makeChosenDirectory(stateDirectory, '--state');
   return startAgent({
-    name: options.name,
+    name: options.nodeName,
     client,
     proxyClient: await open(options.proxyKubeconfig ?? options.kubeconfig, 'kube-proxy'),
     address: options.address,
@@ -109,7 +118,7 @@ async function start(options: Options, open: Open, log: Logger, signal: AbortSig
 async function startHollow(options: Options, open: Open, log: Logger, signal: AbortSignal) {
   const { startHollowNodes } = await import('@tidegate/envtest/node');
   return startHollowNodes({
-    name: options.name,
+    name: options.nodeName,
     count: options.count,
     client: await open(options.kubeconfig, 'kubelet'),
     labels: options.label,
@@ -129,13 +138,12 @@ function kubernetesVersion(): string {
 
 function addLabel(text: string, labels: Record<string, string>): Record<string, string> {
   const equals = text.indexOf('=');
-  if (equals < 1) throw new InvalidArgumentError('it must have the form key=value.');
+  if (equals < 1) throw new InvalidArgumentError('Use the form key=value.');
   return { ...labels, [text.slice(0, equals)]: text.slice(equals + 1) };
 }
 
 function parseCount(text: string): number {
   const count = Number(text);
-  if (!Number.isInteger(count) || count < 1)
-    throw new InvalidArgumentError('it must be a whole number above 0.');
+  if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError('Use a whole number above 0.');
   return count;
 }

@@ -6,10 +6,10 @@ it.each([
   ['500ms', 500],
   ['1m30s', 90_000],
   ['1.5h', 5_400_000],
-])('%s', (text, expected) => {
+])('parses %s', (text, expected) => {
   expect(parseDuration(text)).toBe(expected);
 });
 
-it.each(['', '40', 's', '0s', '-1s', '1s!', '1 s'])('%j is no duration', (text) => {
-  expect(() => parseDuration(text)).toThrow(/such as 40s/);
+it.each(['', '40', 's', '0s', '-1s', '1s!', '1 s'])('rejects the duration %j', (text) => {
+  expect(() => parseDuration(text)).toThrow(/for example 40s/);
 });

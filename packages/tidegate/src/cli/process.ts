@@ -1,18 +1,18 @@
-/** Something that the user can mend: its message is all they need to see. */
+/** An error that the user can fix. Only the message is printed, without a stack trace. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
 
-/** Resolves on the first Ctrl-C or SIGTERM. A second one does not wait for a clean end. */
+/** Resolves on the first SIGINT or SIGTERM. A second signal exits immediately. */
 export function untilStopped(): Promise<void> {
   return new Promise((resolve) => {
-    // A child of `tidegate up` ends with it, however that ended.
+    // A child process of `tidegate up` stops when its parent exits, even if the parent crashed.
     process.once('disconnect', resolve);
     process.channel?.unref();
-    let asked = false;
+    let isStopping = false;
     const stop = (): void => {
-      if (asked) process.exit(130);
-      asked = true;
+      if (isStopping) process.exit(130);
+      isStopping = true;
       resolve();
     };
     process.on('SIGINT', stop);
@@ -20,35 +20,35 @@ export function untilStopped(): Promise<void> {
   });
 }
 
-/** Ends the command with one sentence that says what to do; a stack trace only for what nobody foresaw. */
-export function fail(error: unknown, where?: Where): void {
-  console.error(`tidegate: ${explain(error, where)}`);
+/** Prints the error and sets exit status 1. The stack trace is printed for unexpected errors only. */
+export function fail(error: unknown, listener?: Listener): void {
+  console.error(`tidegate: ${explain(error, listener)}`);
   process.exitCode = 1;
 }
 
-/** Where a command listens, if it does. */
-interface Where {
+/** Where the command listens, for commands with a single listener. */
+interface Listener {
   port: number;
   address: string;
 }
 
-function explain(error: unknown, where: Where | undefined): string {
+function explain(error: unknown, listener: Listener | undefined): string {
   if (!(error instanceof Error)) return String(error);
-  const trouble = where === undefined ? undefined : listenTrouble(error, where);
-  if (trouble !== undefined) return trouble;
+  const message = listener === undefined ? undefined : listenError(error, listener);
+  if (message !== undefined) return message;
   return error.name === 'Error' || error.name === 'TypeError'
     ? (error.stack ?? error.message)
     : error.message;
 }
 
-function listenTrouble(error: NodeJS.ErrnoException, { port, address }: Where): string | undefined {
+function listenError(error: NodeJS.ErrnoException, { port, address }: Listener): string | undefined {
   switch (error.code) {
     case 'EADDRINUSE':
-      return `port ${port} on ${address} is in use by another program; choose another with --port (0 takes any free one).`;
+      return `port ${port} on ${address} is already in use; choose another with --port (0 selects a free port)`;
     case 'EADDRNOTAVAIL':
-      return `this machine has no address ${address}; choose another with --bind.`;
+      return `${address} is not an address of this host; choose another with --bind-address`;
     case 'EACCES':
-      return `not allowed: ${error.message}. Choose a port above 1023, or a data directory that you may write to.`;
+      return `permission denied: ${error.message}; choose a port above 1023, or a state directory that you can write to`;
     default:
       return undefined;
   }

@@ -12,20 +12,21 @@ import { hubCommand } from './hub.ts';
 import { managerCommand } from './manager.ts';
 import { mendCommand } from './mend.ts';
 import { nodeCommand } from './node.ts';
+import { packageVersion } from './package-files.ts';
 import { renderCommand } from './render.ts';
 import { routerCommand } from './router.ts';
 import { standInCommand } from './stand-in.ts';
 import { statusCommand } from './status.ts';
 import { traceCommand } from './trace.ts';
 import { upCommand } from './up.ts';
-import { packageVersion } from './version.ts';
+import { versionCommand } from './version.ts';
 
-/** All subcommands. Each has a file of its own beside this one. */
+/** All commands. Each has its own file in this folder. */
 export function createProgram(): Command {
   return new Command(programName())
-    .description('A front door for every edge site of one Kubernetes cluster.')
-    .version(packageVersion(), '--version', 'print the version')
-    .showHelpAfterError('(run with --help to see what is possible)')
+    .description('Run and inspect front doors for the edge sites of a Kubernetes cluster.')
+    .version(packageVersion(), '--version', 'print the version and exit')
+    .showHelpAfterError('Run with --help for usage.')
     .addCommand(upCommand())
     .addCommand(downCommand())
     .addCommand(statusCommand())
@@ -43,9 +44,10 @@ export function createProgram(): Command {
     .addCommand(hubCommand())
     .addCommand(routerCommand())
     .addCommand(nodeCommand())
+    .addCommand(versionCommand())
     .addCommand(standInCommand(), { hidden: true });
 }
 
-/** kubectl runs a program of this name for `kubectl tidegate`, and its help should say so. */
+/** kubectl runs this program under another name for `kubectl tidegate`. The help texts show the name in use. */
 const programName = (): string =>
   basename(process.argv[1] ?? '') === 'kubectl-tidegate' ? 'kubectl tidegate' : 'tidegate';

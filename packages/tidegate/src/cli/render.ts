@@ -12,6 +12,7 @@ import {
   targetsOf,
 } from '../apps/index.ts';
 import { readApplicationFile } from './application-file.ts';
+import { FILENAME_FLAGS } from './options.ts';
 import { CommandError, fail } from './process.ts';
 
 interface Options {
@@ -21,12 +22,12 @@ interface Options {
 
 export function renderCommand(): Command {
   return new Command('render')
-    .description('print the objects that an EdgeApplication stands for; needs no cluster')
-    .requiredOption('-f, --filename <file>', 'the EdgeApplication; - reads standard input')
-    .option('--pool <name>', 'only the edition of this pool')
+    .description('Render the objects of an EdgeApplication, without a cluster')
+    .requiredOption(FILENAME_FLAGS, 'file with EdgeApplications; - reads standard input')
+    .option('--pool <name>', 'render only the edition for this pool')
     .addHelpText(
       'after',
-      '\nPools are taken to be NodeGroups, unless the file has a NodePool of that name.' +
+      '\nTarget pools are assumed to be NodeGroups, unless the file contains a NodePool with the same name.' +
         '\n\nExamples:\n  tidegate render -f app.yaml --pool hangzhou\n  kubectl get eapp nginx-app -o yaml | tidegate render -f -',
     )
     .action(run);
@@ -57,7 +58,9 @@ function renderApplication(
   if (pool === undefined) return { objects, errors: [...targetErrors, ...errors] };
   if (!targets.some(({ edition }) => edition === pool)) {
     const names = targets.map(({ edition }) => edition).join(', ') || 'none';
-    throw new CommandError(`${application.metadata.name} has no edition for ${pool}; it has: ${names}.`);
+    throw new CommandError(
+      `EdgeApplication ${application.metadata.name} has no edition for pool ${pool}; editions: ${names}`,
+    );
   }
   return {
     objects: objects.filter(({ edition }) => edition === pool),
@@ -65,7 +68,7 @@ function renderApplication(
   };
 }
 
-/** Read back as YAML 1.1, as kubectl does, it means the same. */
+/** YAML that has the same meaning when it is parsed as YAML 1.1, as kubectl does. */
 export const documents = (objects: readonly KubeObject[]): string =>
   objects
     .map((object) => stringify(object, { version: '1.1', aliasDuplicateObjects: false, lineWidth: 0 }))

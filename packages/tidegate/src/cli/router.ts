@@ -1,91 +1,98 @@
-import { isIP, isIPv6 } from 'node:net';
+import { isIPv6 } from 'node:net';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
-import { KubeClient, loadConfig, Metrics } from '@tidegate/kube';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { KubeClient, Metrics } from '@tidegate/kube';
+import { Command, Option } from 'commander';
 import pino from 'pino';
 import { ROUTER_USER_AGENT } from '../api/index.ts';
 import type { DataPlane } from '../router/index.ts';
-import { logLevelOption, parseDuration, parsePort } from './options.ts';
+import { type ClusterFlags, clusterConfig, contextOption, kubeconfigOption } from './cluster-client.ts';
+import { logLevelOption, parseAddress, parseDuration, parsePort } from './options.ts';
+import { packageVersion } from './package-files.ts';
 import { CommandError, fail, untilStopped } from './process.ts';
-import { packageVersion } from './version.ts';
 
-interface Options {
+interface Options extends ClusterFlags {
   class: string[];
   router?: string;
   pool?: string;
-  dataplane: DataPlane;
-  kubeconfig?: string;
-  address: string;
+  dataPlane: DataPlane;
+  bindAddress: string;
   httpPort: number;
   httpsPort: number;
   adminPort: number;
   state: string;
   accessLog?: string;
-  notice: number;
-  drain: number;
+  shutdownDelay: number;
+  drainTimeout: number;
   logLevel: string;
 }
 
-/** As those who come from ingress-nginx know them. Ingresses may ask for others. */
+/** The defaults of ingress-nginx. Annotations of an Ingress override them. */
 const DEFAULTS = { connectTimeoutMs: 5_000, readTimeoutMs: 60_000, maxBodyBytes: 1024 * 1024 };
 
 export function routerCommand(): Command {
   return new Command('router')
-    .description('carry the traffic of the Ingresses of a class: a data plane, and what tells it the routes')
+    .description('Run a router for the Ingresses of a class: a data plane and the agent that configures it')
     .addOption(
-      new Option('--class <name>', 'the IngressClass; may be given several times')
+      new Option('--class <name>', 'IngressClass to serve (repeatable)')
         .argParser((name: string, before: string[] | undefined) => [...(before ?? []), name])
         .makeOptionMandatory(),
     )
-    .option('--router <name>', 'the L7Router that says which hosts are here (default: all of the class)')
+    .option(
+      '--router <name>',
+      'L7Router that lists the hosts of this router (default: all hosts of the class)',
+    )
     .option('--pool <name>', 'use only endpoints on nodes of this pool')
     .addOption(
-      new Option('--dataplane <name>', 'what carries the bytes; auto is nginx where it is installed')
+      new Option('--data-plane <name>', 'data plane; auto selects nginx if it is installed')
         .choices(['auto', 'nginx', 'embedded'])
         .default('auto'),
     )
-    .option('--kubeconfig <file>', 'how to reach the API server (default: as kubectl; in a pod, its account)')
-    .option('--address <address>', 'where to listen', parseAddress, '0.0.0.0')
-    .option('--http-port <number>', 'port for http; 0 takes any free one', parsePort, 80)
-    .option('--https-port <number>', 'port for https; 0 takes any free one', parsePort, 443)
-    .option('--admin-port <number>', 'port of /healthz, /readyz and /metrics', parsePort, 10254)
+    .addOption(kubeconfigOption())
+    .addOption(contextOption())
+    .option('--bind-address <address>', 'address to listen on', parseAddress, '0.0.0.0')
+    .option('--http-port <number>', 'port for HTTP; 0 selects a free port', parsePort, 80)
+    .option('--https-port <number>', 'port for HTTPS; 0 selects a free port', parsePort, 443)
+    .option(
+      '--admin-port <number>',
+      'port of /healthz, /readyz and /metrics; 0 selects a free port',
+      parsePort,
+      10254,
+    )
     .option(
       '--state <dir>',
-      'where all is kept that a start without API server needs',
+      'state directory: routes and certificates for a start without API server',
       '/var/lib/tidegate/router',
     )
-    .option('--access-log <file>', 'a line of JSON for each request, such as to /dev/stdout (default: none)')
+    .option(
+      '--access-log <file>',
+      'file for an access log with one line of JSON per request, for example /dev/stdout (default: no log)',
+    )
     .addOption(
       new Option(
-        '--notice <duration>',
-        'how long others may take to notice that it stops, before it takes no more',
+        '--shutdown-delay <duration>',
+        'time between reporting not ready and closing the listeners on shutdown',
       )
         .argParser(parseDuration)
         .default(5_000, '5s'),
     )
     .addOption(
-      new Option('--drain <duration>', 'how long requests may take to end then')
+      new Option('--drain-timeout <duration>', 'maximum time for open requests to finish on shutdown')
         .argParser(parseDuration)
         .default(20_000, '20s'),
     )
-    .addOption(logLevelOption('how much is logged', 'info'))
+    .addOption(logLevelOption(undefined, 'info'))
     .addHelpText(
       'after',
       `
-In a pod, the variable POD_NAME says which one it is; elsewhere it is known by the name of its host.
+The router reports its status under the name in the environment variable POD_NAME, or else under the host name.
 
 Examples:
   tidegate router --class gold --kubeconfig ~/.kube/config
   tidegate router --class gold --router gold-2 --pool hangzhou --access-log /dev/stdout   # in a pod
-  tidegate router --class gold --address 127.0.0.1 --http-port 8080 --https-port 8443 --state ./router`,
+  tidegate router --class gold --bind-address 127.0.0.1 --http-port 8080 --https-port 8443 --state ./router`,
     )
     .action(run);
-}
-
-function parseAddress(text: string): string {
-  if (isIP(text) === 0) throw new InvalidArgumentError('it must be an IP address.');
-  return text;
 }
 
 async function run(options: Options): Promise<void> {
@@ -94,18 +101,18 @@ async function run(options: Options): Promise<void> {
   const log = pino({ level: options.logLevel }, pino.destination(2));
   try {
     const { chooseDriver, runRouter } = await import('../router/index.ts');
-    const config = await loadConfig({ path: options.kubeconfig, env: process.env });
+    const config = await clusterConfig(options);
     const client = new KubeClient(config, {
       userAgent: `${ROUTER_USER_AGENT}/${packageVersion()}`,
       log,
     });
-    const { address, httpPort, httpsPort, accessLog, class: classNames, router, pool } = options;
+    const { bindAddress: address, httpPort, httpsPort, accessLog, class: classNames, router, pool } = options;
     const stateDirectory = resolve(options.state);
     const className = classNames.join(',');
     const directory = join(stateDirectory, 'dataplane');
     const metrics = new Metrics();
     const driver = await chooseDriver(
-      options.dataplane,
+      options.dataPlane,
       { address, httpPort, httpsPort, directory, className, defaults: DEFAULTS, accessLog },
       { log, metrics },
     );
@@ -119,8 +126,8 @@ async function run(options: Options): Promise<void> {
         agentName: process.env.POD_NAME ?? hostname(),
         stateDirectory,
         admin: { host: address, port: options.adminPort },
-        noticeMs: options.notice,
-        drainMs: options.drain,
+        noticeMs: options.shutdownDelay,
+        drainMs: options.drainTimeout,
         log,
         metrics,
         signal: stop.signal,
@@ -128,7 +135,9 @@ async function run(options: Options): Promise<void> {
           const at = (scheme: string, port: number): string =>
             `${scheme}://${isIPv6(address) ? `[${address}]` : address}:${port}`;
           const urls = `${at('http', ports.http)} and ${at('https', ports.https)}`;
-          console.log(`The router of ${className} is at ${urls}; admin at ${at('http', ports.admin)}.`);
+          console.log(
+            `Router of class ${className} listens on ${urls}; admin at ${at('http', ports.admin)}.`,
+          );
           process.send?.('ready');
         },
       });
@@ -136,16 +145,20 @@ async function run(options: Options): Promise<void> {
       await client.close();
     }
   } catch (error) {
-    fail(explained(error, options));
+    fail(withFlag(error, options));
   }
 }
 
-function explained(error: unknown, { address, httpPort, httpsPort, adminPort }: Options): unknown {
+/** Names the flag that changes the address or port which cannot be used. */
+function withFlag(error: unknown, { bindAddress, httpPort, httpsPort, adminPort }: Options): unknown {
   const { code, port } = error as NodeJS.ErrnoException & { port?: number };
   if (code === 'EADDRNOTAVAIL')
-    return new CommandError(`this machine has no address ${address}; choose another with --address.`, {
-      cause: error,
-    });
+    return new CommandError(
+      `${bindAddress} is not an address of this host; choose another with --bind-address`,
+      {
+        cause: error,
+      },
+    );
   const options = new Map([
     [httpPort, '--http-port'],
     [httpsPort, '--https-port'],
@@ -153,8 +166,8 @@ function explained(error: unknown, { address, httpPort, httpsPort, adminPort }: 
   ]);
   const option = options.get(port ?? -1);
   if (option === undefined || (code !== 'EADDRINUSE' && code !== 'EACCES')) return error;
-  const why = code === 'EACCES' ? 'needs more rights than this program has' : 'is in use by another program';
-  return new CommandError(`port ${port} ${why}; choose another with ${option} (0 takes any free one).`, {
+  const why = code === 'EACCES' ? 'requires more privileges' : 'is already in use';
+  return new CommandError(`port ${port} ${why}; choose another with ${option} (0 selects a free port)`, {
     cause: error,
   });
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { edgeApplicationSchema } from '../api/index.ts';
-import { misfits } from './shape.ts';
+import { shapeProblems } from './shape.ts';
 
 const application = (workloadScope: unknown, manifests: unknown = []): object => ({
   apiVersion: 'apps.kubeedge.io/v1alpha1',
@@ -20,28 +20,25 @@ it.each([
     ),
     [],
   ],
-  [{ kind: 'EdgeApplication' }, ['spec: this is needed']],
-  [application(undefined), ['spec.workloadScope: this is needed']],
-  [
-    application({ targetNodeGroups: { name: 'a' } }),
-    ['spec.workloadScope.targetNodeGroups: this must be a list'],
-  ],
-  [application({ targetNodeGroups: [{}] }), ['spec.workloadScope.targetNodeGroups[0].name: this is needed']],
-  [application({}, ['text']), ['spec.workloadTemplate.manifests[0]: this must be a map']],
-  [application(target({ replicas: '2' })), [`${OVERRIDERS}.replicas: this must be a whole number`]],
-  [application(target({ imageOverrider: [] })), [`${OVERRIDERS}.imageOverrider: there is no such field`]],
+  [{ kind: 'EdgeApplication' }, ['spec: required value']],
+  [application(undefined), ['spec.workloadScope: required value']],
+  [application({ targetNodeGroups: { name: 'a' } }), ['spec.workloadScope.targetNodeGroups: must be a list']],
+  [application({ targetNodeGroups: [{}] }), ['spec.workloadScope.targetNodeGroups[0].name: required value']],
+  [application({}, ['text']), ['spec.workloadTemplate.manifests[0]: must be a map']],
+  [application(target({ replicas: '2' })), [`${OVERRIDERS}.replicas: must be a whole number`]],
+  [application(target({ imageOverrider: [] })), [`${OVERRIDERS}.imageOverrider: unknown field`]],
   [
     application(target({ imageOverriders: [{ component: 'Name', operator: 'remove' }] })),
     [
-      `${OVERRIDERS}.imageOverriders[0].component: "Name" is none of Registry, Repository, Tag, registry, repository, tag`,
+      `${OVERRIDERS}.imageOverriders[0].component: unsupported value "Name"; supported values: Registry, Repository, Tag, registry, repository, tag`,
     ],
   ],
   [
     application(target({ labelsOverriders: [{ operator: 'add', value: { a: 1 } }] })),
-    [`${OVERRIDERS}.labelsOverriders[0].value.a: this must be text: put it in quotes`],
+    [`${OVERRIDERS}.labelsOverriders[0].value.a: must be a string: put it in quotes`],
   ],
 ])('%j', (document, expected) => {
-  expect(misfits(edgeApplicationSchema, document).map(({ path, message }) => `${path}: ${message}`)).toEqual(
-    expected,
-  );
+  expect(
+    shapeProblems(edgeApplicationSchema, document).map(({ path, message }) => `${path}: ${message}`),
+  ).toEqual(expected);
 });

@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import {
   type ClusterReport,
   callSupervisor,
@@ -7,14 +7,15 @@ import {
   type StateDirectory,
 } from '../supervisor/index.ts';
 import { frontDoorsTable, nodesTable, poolsTable, processesTable, routesTable } from './cluster-text.ts';
+import { outputOption } from './options.ts';
 import { fail } from './process.ts';
 import { stateOf, stateOption } from './state.ts';
 
 export function statusCommand(): Command {
   return new Command('status')
-    .description('show cluster status: pools and their links, nodes, front doors, routes, processes')
+    .description('Show cluster status: pools, links, nodes, front doors, routes and processes')
     .addOption(stateOption())
-    .addOption(new Option('-o, --output <format>', 'output format').choices(['json']))
+    .addOption(outputOption())
     .addHelpText('after', '\nExample:\n  tidegate status -o json')
     .action(run);
 }

@@ -27,10 +27,10 @@ import {
 } from '../api/index.ts';
 import { type MatchRequest, requestHost, wildcardOf } from '../ingress/match/index.ts';
 import type { TraceObjects } from '../router/index.ts';
-import { withClient } from './cluster-client.ts';
+import { type ClusterFlags, withClient } from './cluster-client.ts';
 import { readManifests } from './manifest-file.ts';
 
-/** Everything in the files; an object without a namespace is in `default`, as kubectl would have it. */
+/** Reads all objects from the files. An object without a namespace is in `default`, as with kubectl. */
 export async function readTraceFiles(paths: readonly string[]): Promise<TraceObjects> {
   const manifests = (await Promise.all(paths.map(readManifests))).flat();
   const objects = manifests.flatMap(({ object }) => itemsOf(object));
@@ -58,16 +58,13 @@ const itemsOf = (object: KubeObject): KubeObject[] =>
     ? (object.items as KubeObject[]).flatMap(itemsOf)
     : [object];
 
-/** What the cluster has; of kinds that it does not know, or that may not be read, nothing. */
-export async function readTraceCluster(
-  kubeconfig: string | undefined,
-  request: MatchRequest,
-): Promise<TraceObjects> {
-  return withClient({ kubeconfig }, async (client) => {
+/** Reads the objects from the cluster. Kinds that do not exist or must not be read count as empty. */
+export async function readTraceCluster(flags: ClusterFlags, request: MatchRequest): Promise<TraceObjects> {
+  return withClient(flags, async (client) => {
     const list = async <T extends KubeObject>(resource: Resource<T>): Promise<T[]> =>
       (await client.list(resource)).items;
     const listKnown = <T extends KubeObject>(resource: Resource<T>): Promise<T[]> =>
-      list(resource).catch(nothingIfHidden);
+      list(resource).catch(emptyIfUnavailable);
     const ingresses = await list(INGRESSES);
     return {
       ingresses,
@@ -83,12 +80,12 @@ export async function readTraceCluster(
   });
 }
 
-function nothingIfHidden(error: unknown): [] {
+function emptyIfUnavailable(error: unknown): [] {
   if (isNotFound(error) || isForbidden(error)) return [];
   throw error;
 }
 
-/** Those that may be shown for the host. */
+/** Reads the Secrets whose certificate a router may serve for the host. */
 async function readSecrets(
   client: KubeClient,
   ingresses: Ingress[],
@@ -96,7 +93,7 @@ async function readSecrets(
 ): Promise<Secret[]> {
   const host = requestHost(request.host) ?? '';
   const names = [host, wildcardOf(host) ?? host];
-  const wanted = ingresses.flatMap(({ metadata, spec }) =>
+  const references = ingresses.flatMap(({ metadata, spec }) =>
     (spec?.tls ?? [])
       .filter(
         ({ hosts = [] }) => hosts.length === 0 || hosts.some((each) => names.includes(each.toLowerCase())),
@@ -104,11 +101,11 @@ async function readSecrets(
       .map(({ secretName = '' }) => ({ namespace: metadata.namespace, name: secretName })),
   );
   const distinct = new Map(
-    wanted.filter(({ name }) => name !== '').map((each) => [JSON.stringify(each), each]),
+    references.filter(({ name }) => name !== '').map((each) => [JSON.stringify(each), each]),
   );
   const found = await Promise.all(
     [...distinct.values()].map((target) =>
-      client.get(SECRETS, target).then((secret) => [secret], nothingIfHidden),
+      client.get(SECRETS, target).then((secret) => [secret], emptyIfUnavailable),
     ),
   );
   return found.flat();

@@ -2,17 +2,17 @@ import type { MatchRequest, Step } from '../ingress/match/index.ts';
 import type { HostName, RouteAction, Source, Upstream } from '../ingress/model.ts';
 import type { Trace, TracedEndpoint, TracedUpstream } from '../router/index.ts';
 
-/** For people: one line for each thing that was looked at, and what comes of it at the end. */
+/** Human-readable output: one line per step, and the result at the end. */
 export function traceText(trace: Trace, request: MatchRequest, pool: string | undefined): string {
   const url = `${request.secure ? 'https' : 'http'}://${request.host ?? ''}${request.path}`;
   const steps = [
     classLine(trace),
     ...routerLines(trace, pool),
-    ...standingLines(trace, pool),
+    ...poolLines(trace, pool),
     ...(request.secure ? [certificateLine(trace)] : []),
     ...trace.steps.map(stepLine),
     ...trace.upstreams.flatMap(upstreamLines),
-    ...trace.strangers.map(({ ingress, why }) => `Ingress ${ingress} names the host too, but ${why}`),
+    ...trace.strangers.map(({ ingress, why }) => `Ingress ${ingress} has this host too, but ${why}`),
   ];
   const numbered = steps.map((line, index) => `${String(index + 1).padStart(3)}. ${line}`);
   const problems = trace.problems.map(
@@ -22,18 +22,18 @@ export function traceText(trace: Trace, request: MatchRequest, pool: string | un
     url,
     ...numbered,
     `=> ${conclusion(trace)}`,
-    ...(problems.length > 0 ? ['Problems of Ingresses that are about this host:', ...problems] : []),
+    ...(problems.length > 0 ? ['Problems of Ingresses for this host:', ...problems] : []),
   ].join('\n');
 }
 
 const classLine = ({ className, controller }: Trace): string =>
   controller === undefined
-    ? `Class ${className}: there is no such IngressClass; its Ingresses are looked at all the same`
-    : `Class ${className}, of ${controller}`;
+    ? `Class ${className}: IngressClass not found; its Ingresses are traced anyway`
+    : `Class ${className}, provisioner ${controller}`;
 
 function routerLines({ routers }: Trace, pool: string | undefined): string[] {
   if (routers.length === 0)
-    return [`Router: no L7Router ${pool === undefined ? '' : `in pool ${pool} `}has this host`];
+    return [`Router: no L7Router ${pool === undefined ? '' : `in pool ${pool} `}serves this host`];
   return routers.map(({ metadata, spec, status }) => {
     const addresses = (status?.addresses ?? []).map(({ ip, hostname }) => ip ?? hostname).join(', ');
     const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
@@ -42,37 +42,41 @@ function routerLines({ routers }: Trace, pool: string | undefined): string[] {
   });
 }
 
-/** Of a router that was not asked to stand there it is worth a word. */
-function standingLines({ routers, pool }: Trace, asked: string | undefined): string[] {
-  const isSaid = pool === undefined || pool === asked || routers.every(({ spec }) => spec.pool === pool);
-  return isSaid ? [] : [`It is on a node of pool ${pool}, and uses only endpoints there`];
+/** Mentions the pool of routers that run in a pool because of the node they were scheduled to, not because of `spec.pool`. */
+function poolLines({ routers, pool }: Trace, requested: string | undefined): string[] {
+  const isKnown = pool === undefined || pool === requested || routers.every(({ spec }) => spec.pool === pool);
+  return isKnown ? [] : [`The router runs in pool ${pool}, so it uses only endpoints in this pool`];
 }
 
 const certificateLine = ({ secret }: Trace): string =>
-  secret === undefined ? "Certificate: the router's own" : `Certificate: of Secret ${secret}`;
+  secret === undefined ? 'Certificate: default certificate of the router' : `Certificate: Secret ${secret}`;
 
 function stepLine(step: Step): string {
   switch (step.kind) {
     case 'request':
       return `Host ${nameOf(step.host)}, path ${step.path}`;
     case 'host':
-      return `${capital(tableOf(step.host))}: ${step.found ? 'there is one' : 'there is none'}`;
+      return `${capital(tableOf(step.host))}: ${step.found ? 'found' : 'not found'}`;
     case 'route': {
       const { match, path, headers, action } = step.route;
       const wanted = headers.map(({ name, value }) => ` and ${name}: ${value}`).join('');
-      return `${match} ${path}${wanted} of ${sourceOf(action.source)}: ${VERDICTS[step.why]}`;
+      return `${match} ${path}${wanted} of ${sourceOf(action.source)}: ${ROUTE_RESULTS[step.why]}`;
     }
     case 'fallback':
       return step.action === undefined
-        ? `Default backend in ${tableOf(step.host)}: there is none`
-        : `Default backend of ${sourceOf(step.action.source)}: it is taken`;
+        ? `Default backend in ${tableOf(step.host)}: none`
+        : `Default backend of ${sourceOf(step.action.source)}: used`;
   }
 }
 
-const VERDICTS = { matches: 'it matches', otherPath: 'another path', otherHeaders: 'other headers' } as const;
+const ROUTE_RESULTS = {
+  matches: 'matches',
+  otherPath: 'path does not match',
+  otherHeaders: 'headers do not match',
+} as const;
 
 const nameOf = (host: HostName): string => (host === '' ? '(none)' : host);
-const tableOf = (host: HostName): string => (host === '' ? 'the table of all hosts' : `the table of ${host}`);
+const tableOf = (host: HostName): string => (host === '' ? 'routes for all hosts' : `routes for ${host}`);
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 const sourceOf = ({ kind, namespace, name, rule, path }: Source): string =>
@@ -80,22 +84,22 @@ const sourceOf = ({ kind, namespace, name, rule, path }: Source): string =>
 
 function upstreamLines({ endpoints, weight, ...upstream }: TracedUpstream): string[] {
   const share = weight === 1 ? '' : `, weight ${weight}`;
-  const trouble = upstream.problem === undefined ? '' : `: ${PROBLEMS[upstream.problem]}`;
+  const problem = upstream.problem === undefined ? '' : `: ${PROBLEMS[upstream.problem]}`;
   const name =
     upstream.service === ''
-      ? 'a backend that is no Service'
+      ? 'a backend that is not a Service'
       : `Service ${upstream.namespace}/${upstream.service}`;
   return [
-    `${capital(name)} (upstream ${upstream.id}, ${upstream.protocol}, ${upstream.balance}${share})${trouble}`,
+    `${capital(name)} (upstream ${upstream.id}, ${upstream.protocol}, ${upstream.balance}${share})${problem}`,
     ...endpoints.map(endpointLine),
   ];
 }
 
 const PROBLEMS: Readonly<Record<NonNullable<Upstream['problem']>, string>> = {
-  noService: 'there is no such Service',
-  noPort: 'it has no such port',
-  noEndpoints: 'it has no endpoint that is ready',
-  notSupported: 'this is not supported',
+  noService: 'Service not found',
+  noPort: 'the Service does not have this port',
+  noEndpoints: 'no ready endpoints',
+  notSupported: 'not supported',
 };
 
 function endpointLine({ address, port, node, used, why }: TracedEndpoint): string {
@@ -107,11 +111,11 @@ function endpointLine({ address, port, node, used, why }: TracedEndpoint): strin
 function conclusion({ match, upstreams }: Trace): string {
   switch (match.kind) {
     case 'badRequest':
-      return `400: the ${match.wrong} can not be served`;
+      return `400: invalid ${match.wrong}`;
     case 'notFound':
       return '404: no rule matches';
     case 'redirect':
-      return `308: to https://${match.name}, because an Ingress asks for it`;
+      return `308: redirect to https://${match.name}, requested by an Ingress`;
     case 'route':
       return routed(match.action, upstreams);
   }
@@ -119,6 +123,6 @@ function conclusion({ match, upstreams }: Trace): string {
 
 function routed({ source }: RouteAction, upstreams: readonly TracedUpstream[]): string {
   const count = upstreams.flatMap(({ endpoints }) => endpoints).filter(({ used }) => used).length;
-  if (count === 0) return `503: ${sourceOf(source)} matches, but there is no endpoint`;
-  return `${count === 1 ? 'the endpoint' : `one of ${count} endpoints`} above, by ${sourceOf(source)}`;
+  if (count === 0) return `503: ${sourceOf(source)} matches, but has no usable endpoints`;
+  return `forwarded to ${count === 1 ? 'the endpoint' : `one of the ${count} endpoints`} above, by ${sourceOf(source)}`;
 }

@@ -77,39 +77,39 @@ function ask(
   return traceText(trace(objects, { ...request, className, pool: place }, 0), request, place).split('\n');
 }
 
-it('tells step by step which rule, router, Service and endpoints serve a request, and why others do not', () => {
+it('prints each step: class, router, rules, Service and endpoints', () => {
   expect(ask('/cart/1?x', { pool: 'hangzhou' })).toEqual([
     'http://shop.example/cart/1?x',
-    '  1. Class gold, of tidegate.io/nginx',
+    '  1. Class gold, provisioner tidegate.io/nginx',
     '  2. Router gold-2 in pool hangzhou, nginx, at 192.0.2.1',
     '  3. Host shop.example, path /cart/1',
-    '  4. The table of shop.example: there is one',
-    '  5. Exact /cart of Ingress shop/web (spec.rules[0].http.paths[0]): another path',
-    '  6. Prefix /cart of Ingress shop/web (spec.rules[1].http.paths[0]): it matches',
+    '  4. Routes for shop.example: found',
+    '  5. Exact /cart of Ingress shop/web (spec.rules[0].http.paths[0]): path does not match',
+    '  6. Prefix /cart of Ingress shop/web (spec.rules[1].http.paths[0]): matches',
     '  7. Service shop/web (upstream shop_web_80, http, roundRobin)',
     '  8. Endpoint 10.0.0.1:8080 on node here',
     '  9. Endpoint 10.0.0.2:8080 on node there: not used (OtherPool, by ingress-controller)',
     ' 10. Endpoint 10.0.0.3:8080 on node here: not used (not ready)',
-    ' 11. Ingress shop/silver names the host too, but has the class silver',
-    ' 12. Ingress other/lost names the host too, but has no class',
-    '=> the endpoint above, by Ingress shop/web (spec.rules[1].http.paths[0])',
-    'Problems of Ingresses that are about this host:',
+    ' 11. Ingress shop/silver has this host too, but has the class silver',
+    ' 12. Ingress other/lost has this host too, but has no class',
+    '=> forwarded to the endpoint above, by Ingress shop/web (spec.rules[1].http.paths[0])',
+    'Problems of Ingresses for this host:',
     expect.stringMatching(/^ {2}shop\/web: ServiceNotFound: .* There is no Service shop\/gone\./),
     expect.stringMatching(/^ {2}shop\/late: PathConflict: /),
   ]);
 });
 
 it.each([
-  ['without endpoints', '/cart', {}, /^=> 503: Ingress shop\/web .* matches, but there is no endpoint$/],
+  ['without endpoints', '/cart', {}, /^=> 503: Ingress shop\/web .* matches, but has no usable endpoints$/],
   ['without a rule', '/', { host: 'x.example' }, /^=> 404: no rule matches$/],
-  ['that no data plane takes', '/a/%2e%2e/b', {}, /^=> 400: the path can not be served$/],
-  ['over TLS', '/', { secure: true }, /^ {2}3\. Certificate: the router's own$/],
-  ['of a class that is not there', '/', { className: 'silver' }, /^ {2}1\. Class silver: there is no such/],
-])('tells what becomes of a request %s', (_, path, options, line) => {
+  ['with an invalid path', '/a/%2e%2e/b', {}, /^=> 400: invalid path$/],
+  ['over TLS', '/', { secure: true }, /^ {2}3\. Certificate: default certificate of the router$/],
+  ['of an unknown class', '/', { className: 'silver' }, /^ {2}1\. Class silver: IngressClass not found/],
+])('prints the result of a request %s', (_, path, options, line) => {
   expect(ask(path, options)).toContainEqual(expect.stringMatching(line));
 });
 
-it('sees what a router sees where it stands', () => {
+it('uses the endpoints of the pool that the router runs in', () => {
   const elsewhere = { 'apps.openyurt.io/nodepool': 'beijing' };
   const there = {
     ...node('there', 'beijing'),
@@ -120,10 +120,10 @@ it('sees what a router sees where it stands', () => {
   const moved = { ...objects, routers: [{ ...router, spec }], nodes: [node('here', 'hangzhou'), there] };
   const request = { host: 'shop.example', path: '/cart/1', headers: {}, secure: false };
   const lines = traceText(trace(moved, { ...request, className: CLASS }, 0), request, undefined).split('\n');
-  expect(lines).toContain('  3. It is on a node of pool beijing, and uses only endpoints there');
+  expect(lines).toContain('  3. The router runs in pool beijing, so it uses only endpoints in this pool');
   expect(lines).toContain('  9. Endpoint 10.0.0.2:8080 on node there');
 });
 
-it('does not make up pools', () => {
+it('rejects an unknown pool', () => {
   expect(() => ask('/', { pool: 'nowhere' })).toThrow('there is no NodePool or NodeGroup nowhere.');
 });

@@ -2,57 +2,61 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { classNameOf } from '../ingress/compile/index.ts';
 import type { MatchRequest } from '../ingress/match/index.ts';
 import type { Trace, TraceObjects } from '../router/index.ts';
-import { kubeconfigOption } from './cluster-client.ts';
+import { type ClusterFlags, contextOption, kubeconfigOption } from './cluster-client.ts';
+import { FILENAME_FLAGS, outputOption } from './options.ts';
 import { CommandError, fail } from './process.ts';
 import { readTraceCluster, readTraceFiles } from './trace-objects.ts';
 import { traceText } from './trace-text.ts';
 
-interface Options {
+interface Options extends ClusterFlags {
   class?: string;
   pool?: string;
   header: Record<string, string>;
-  from?: string[];
-  kubeconfig?: string;
+  filename?: string[];
   output?: 'json';
 }
 
 export function traceCommand(): Command {
   return new Command('trace')
-    .description('explain where a request goes, and why: class, router, rule, Service and endpoints')
-    .argument('<url>', 'such as http://shop.example.com/cart', parseUrl)
-    .option('--class <name>', 'only this IngressClass (default: all that have the host)')
-    .option('--pool <name>', 'as a router in this pool serves it')
+    .description('Explain how a request is routed: class, router, rule, Service and endpoints')
+    .argument('<url>', 'URL of the request, for example http://shop.example.com/cart', parseUrl)
+    .option('--class <name>', 'trace this IngressClass only (default: all classes with the host)')
+    .option('--pool <name>', 'trace as a router in this pool would route')
     .addOption(
-      new Option('--header <name:value>', 'a header of the request; may be given several times')
+      new Option('--header <name:value>', 'header of the request (repeatable)')
         .argParser(addHeader)
         .default({}, 'none'),
     )
-    .option('--from <file...>', 'manifests to look at instead of a cluster; - reads standard input')
+    .option(
+      FILENAME_FLAGS.replace('<file>', '<file...>'),
+      'files with manifests to read instead of a cluster; - reads standard input',
+    )
     .addOption(kubeconfigOption())
-    .addOption(new Option('-o, --output <format>', 'for programs').choices(['json']))
+    .addOption(contextOption())
+    .addOption(outputOption())
     .addHelpText(
       'after',
       `
-Nothing is sent to the host: the answer comes from the objects alone, by the rules that routers go by.
+No request is sent. The result is computed from the objects with the same code that routers use.
 
 Examples:
   tidegate trace http://shop.example.com/cart
   tidegate trace https://shop.example.com/ --class gold --pool hangzhou
-  tidegate trace http://shop.example.com/cart --from ingress.yaml --from services.yaml
-  kubectl get ingress,service,endpointslice -A -o yaml | tidegate trace http://shop.example.com/ --from -`,
+  tidegate trace http://shop.example.com/cart -f ingress.yaml -f services.yaml
+  kubectl get ingress,service,endpointslice -A -o yaml | tidegate trace http://shop.example.com/ -f -`,
     )
     .action(run);
 }
 
 function parseUrl(text: string): URL {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
-    throw new InvalidArgumentError('it must begin with http:// or https://.');
+    throw new InvalidArgumentError('Use a URL that starts with http:// or https://.');
   return new URL(text);
 }
 
 function addHeader(text: string, before: Record<string, string>): Record<string, string> {
   const colon = text.indexOf(':');
-  if (colon < 1) throw new InvalidArgumentError('it must be a name and a value, such as x-user:anna.');
+  if (colon < 1) throw new InvalidArgumentError('Use a name and a value, for example x-user:anna.');
   return { ...before, [text.slice(0, colon).trim().toLowerCase()]: text.slice(colon + 1).trim() };
 }
 
@@ -60,9 +64,9 @@ async function run(url: URL, options: Options, command: Command): Promise<void> 
   try {
     const request = requestOf(url, command.args[0] ?? '', options.header);
     const objects =
-      options.from === undefined
-        ? await readTraceCluster(options.kubeconfig, request)
-        : await readTraceFiles(options.from);
+      options.filename === undefined
+        ? await readTraceCluster(options, request)
+        : await readTraceFiles(options.filename);
     const traces = await traceAll(objects, request, options);
     if (options.output === 'json') console.log(JSON.stringify(traces, undefined, 2));
     else console.log(traces.map((each) => traceText(each, request, options.pool)).join('\n\n'));
@@ -71,13 +75,16 @@ async function run(url: URL, options: Options, command: Command): Promise<void> 
   }
 }
 
-/** The path as it was written: a URL would make something else of dots and of what is not encoded. */
+/** Keeps the path as it was written. The URL class would normalize dots and encode characters. */
 function requestOf(url: URL, written: string, headers: Record<string, string>): MatchRequest {
   const path = /^[a-z]+:\/\/[^/?#]*(\/[^#]*)?/i.exec(written)?.[1] ?? '/';
   return { host: headers.host ?? url.host, path, headers, secure: url.protocol === 'https:' };
 }
 
-/** Of the classes that Ingresses have, those that know the host and have a router in the pool; else one of both, else all. */
+/**
+ * Traces all classes that Ingresses use. Returns the best results: those that know the host and have a router in the
+ * pool, or else those that meet one of these conditions, or else all.
+ */
 async function traceAll(
   objects: TraceObjects,
   request: MatchRequest,
@@ -86,7 +93,7 @@ async function traceAll(
   const { trace } = await import('../router/index.ts');
   const used = [...new Set(objects.ingresses.flatMap((ingress) => classNameOf(ingress) ?? []))].sort();
   const classNames = only === undefined ? used : [only];
-  if (classNames.length === 0) throw new CommandError('there is no Ingress that has a class.');
+  if (classNames.length === 0) throw new CommandError('no Ingress with a class found');
   const traces = classNames.map((className) => trace(objects, { ...request, className, pool }, Date.now()));
   const isKnown = ({ match }: Trace): boolean => match.kind !== 'notFound';
   const isServed = ({ routers }: Trace): boolean => pool === undefined || routers.length > 0;

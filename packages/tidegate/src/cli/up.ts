@@ -9,32 +9,33 @@ import {
   Supervisor,
 } from '../supervisor/index.ts';
 import { summary } from './cluster-text.ts';
-import { logLevelOption, nodeGraceOption, parsePort } from './options.ts';
+import { FILENAME_FLAGS, logLevelOption, nodeMonitorGracePeriodOption, parsePort } from './options.ts';
+import { packageFile } from './package-files.ts';
 import { fail } from './process.ts';
 import { DEFAULT_STATE, stateOf, stateOption } from './state.ts';
-import { packageFile } from './version.ts';
 
-interface Options extends ClusterOptions {
+interface Options extends Omit<ClusterOptions, 'file'> {
   state: string;
+  filename?: string;
   logLevel: string;
-  nodeGrace: number;
+  nodeMonitorGracePeriod: number;
 }
 
 export function upCommand(): Command {
   return new Command('up')
     .description(
-      'run a small Kubernetes cluster on this machine: API server, controllers, nodes with their hubs',
+      'Run a small Kubernetes cluster on this machine: API server, controllers, and nodes with their hubs',
     )
     .addOption(stateOption())
-    .option('--port <number>', 'port of the API server; 0 means any free port (default: 6443)', parsePort)
+    .option('--port <number>', 'port of the API server; 0 selects a free port (default: 6443)', parsePort)
     .addOption(
       new Option('--nodes <names>', 'comma-separated node names, or a number of nodes').conflicts([
         'empty',
-        'file',
+        'filename',
       ]),
     )
     .addOption(
-      new Option('-f, --file <file>', 'layout file: the nodes with their labels, in YAML').conflicts('empty'),
+      new Option(FILENAME_FLAGS, 'layout file with nodes and their labels, in YAML').conflicts('empty'),
     )
     .option('--empty', 'run without nodes')
     .option('--no-story', 'do not create the example: pools, an application and front doors')
@@ -42,7 +43,7 @@ export function upCommand(): Command {
       '--images <file>',
       'table that maps images to commands (default: images.yaml in the state directory)',
     )
-    .addOption(nodeGraceOption())
+    .addOption(nodeMonitorGracePeriodOption())
     .addOption(logLevelOption('level of the logs in the state directory'))
     .addHelpText(
       'after',
@@ -66,7 +67,11 @@ async function run(options: Options): Promise<void> {
   // The reader of our output may exit, for example `tidegate up | head`; the cluster keeps running.
   process.stdout.on('error', () => {});
   try {
-    const { cluster, change, unlock } = await openCluster(state, options, report);
+    const { cluster, change, unlock } = await openCluster(
+      state,
+      { ...options, file: options.filename },
+      report,
+    );
     for (const line of change === undefined ? [] : describeChange(change)) report(line);
     const supervisor = new Supervisor({
       program: [process.execPath, ...process.execArgv, process.argv[1] ?? ''],
@@ -74,7 +79,7 @@ async function run(options: Options): Promise<void> {
       cluster,
       relabelled: change?.relabelled ?? new Map(),
       logLevel: options.logLevel,
-      nodeGraceMs: options.nodeGrace,
+      nodeGraceMs: options.nodeMonitorGracePeriod,
       hubManifests: packageFile('deploy/hub.yaml'),
       storyManifests: packageFile('examples/story'),
       report,

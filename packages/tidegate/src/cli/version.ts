@@ -1,19 +1,32 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { KUBERNETES_VERSION } from '@tidegate/envtest/apiserver';
+import { Command } from 'commander';
+import { outputOption } from './options.ts';
+import { packageVersion } from './package-files.ts';
 
-/** The version in package.json. */
-export const packageVersion = (): string =>
-  (JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as { version: string }).version;
+export function versionCommand(): Command {
+  return new Command('version')
+    .description('Print the version of tidegate, of its embedded Kubernetes API, and of Node.js')
+    .addOption(outputOption())
+    .addHelpText('after', '\nExamples:\n  tidegate version\n  tidegate version -o json')
+    .action(run);
+}
 
-/**
- * The path of a file that ships with the program. It lies in a folder above this one: the package's own in an
- * installation, where `npm pack` has put it, or the repository's root in a checkout.
- */
-export function packageFile(name: string): string {
-  for (let folder = new URL('.', import.meta.url); ; folder = new URL('..', folder)) {
-    const file = new URL(name, folder);
-    if (existsSync(file)) return fileURLToPath(file);
-    if (folder.pathname === '/')
-      throw new Error(`${name} is missing: the installation is incomplete, install tidegate again`);
-  }
+function run({ output }: { output?: 'json' }): void {
+  const { major, minor, patch } = KUBERNETES_VERSION;
+  const versions = {
+    tidegate: packageVersion(),
+    kubernetes: `v${major}.${minor}.${patch}`,
+    node: process.version,
+    platform: `${process.platform}/${process.arch}`,
+  };
+  if (output === 'json') console.log(JSON.stringify(versions, undefined, 2));
+  else
+    console.log(
+      [
+        `tidegate        ${versions.tidegate}`,
+        `Kubernetes API  ${versions.kubernetes}`,
+        `Node.js         ${versions.node}`,
+        `Platform        ${versions.platform}`,
+      ].join('\n'),
+    );
 }

@@ -223,7 +223,7 @@ export class Supervisor {
     const { port } = this.#options.cluster;
     if (await isFree({ host: '127.0.0.1', port })) return;
     throw new SupervisorError(
-      `port ${port} on 127.0.0.1 is in use by another program; choose another with --port (0 means any free port)`,
+      `port ${port} on 127.0.0.1 is already in use; choose another with --port (0 selects a free port)`,
     );
   }
 

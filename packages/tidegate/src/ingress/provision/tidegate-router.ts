@@ -88,7 +88,7 @@ function argumentsFor(router: L7Router): string[] {
     `--router=${router.metadata.name}`,
     ...(pool === undefined ? [] : [`--pool=${pool}`]),
     // Where there is no nginx, as on a machine that tries this out, the router says so and goes on without.
-    `--dataplane=${driver === 'nginx' ? 'auto' : driver}`,
+    `--data-plane=${driver === 'nginx' ? 'auto' : driver}`,
     '--address=$(POD_IP)',
     `--http-port=${PORTS.http}`,
     `--https-port=${PORTS.https}`,

@@ -55,7 +55,7 @@ describe('the workload of a router', () => {
       '--class=silver',
       '--router=gold',
       '--pool=paris',
-      '--dataplane=embedded',
+      '--data-plane=embedded',
     ]);
   });
 
