@@ -41,10 +41,12 @@ export class Cluster {
     options: readonly string[],
   ): Promise<Cluster> {
     const up = new Tidegate(['up', '--state', state, '--port', '0', ...options], command);
-    await eventually('tidegate up is ready', () => {
+    const isReady = (): true | undefined => {
       if (!up.running) throw new Stop(`tidegate up ended: ${up.stdout}${up.stderr}`);
       return /^(Ready|Started) in/m.test(up.stdout) || undefined;
-    });
+    };
+    // Fifteen processes and their pods start at once, which takes a while on a busy machine.
+    await eventually('tidegate up is ready', isReady, 110_000);
     return new Cluster(state, up, command);
   }
 
