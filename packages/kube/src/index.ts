@@ -13,8 +13,8 @@
  *   -> the outcome decides: done, again after a while, again with backoff, or not until something changes
  *   -> the write comes back as a watch event, and the next reconcile finds nothing to do.
  */
-export { Applier } from './apply.ts';
-export { backoffDelay } from './backoff.ts';
+export { Applier } from './writes/apply.ts';
+export { backoffDelay } from './base/backoff.ts';
 export { approveRequest } from './certificates/approve-request.ts';
 export {
   type CertificateRequestInfo,
@@ -41,8 +41,8 @@ export * from './client/options.ts';
 export { keyOf, qualifiedName, type Resource, splitKey, type Target } from './client/resource.ts';
 export type { HttpRequest, TransportOptions } from './client/transport.ts';
 export type { WatchEvent } from './client/watch.ts';
-export { aborted, type Clock, childController, orAborted, type Random, sleep, systemClock } from './clock.ts';
-export * from './conditions.ts';
+export { aborted, type Clock, childController, orAborted, type Random, sleep, systemClock } from './base/clock.ts';
+export * from './writes/conditions.ts';
 export * from './config/cluster.ts';
 export { configFromContext } from './config/from-context.ts';
 export { inClusterConfig } from './config/in-cluster.ts';
@@ -56,32 +56,32 @@ export {
   type ReconcileResult,
   TerminalError,
 } from './controller/controller.ts';
-export { humanDuration } from './duration.ts';
-export { SERVICE_NAME_LABEL, serviceOfSlice } from './endpoint-slices.ts';
+export { humanDuration } from './base/duration.ts';
+export { SERVICE_NAME_LABEL, serviceOfSlice } from './kinds/endpoint-slices.ts';
 export { EventRecorder } from './events/recorder.ts';
-export * from './finalizers.ts';
+export * from './writes/finalizers.ts';
 export { type Handler, Informer, type InformerOptions } from './informer/informer.ts';
 export { Informers } from './informer/informers.ts';
 export { type Link, pause } from './informer/link.ts';
 export { type Mirror, Reflector } from './informer/reflector.ts';
 export { compareResourceVersions, isOlderVersion, Tombstones } from './informer/resource-version.ts';
 export { type Cache, type IndexFunction, Store } from './informer/store.ts';
-export { isJsonMap, type JsonMap, jsonEqual, mapIn, ownField, setField } from './json.ts';
-export * from './kinds.ts';
+export { isJsonMap, type JsonMap, jsonEqual, mapIn, ownField, setField } from './base/json.ts';
+export * from './kinds/kinds.ts';
 export { LeaderElector, type LeaderOptions, LeadershipLostError } from './leader/leader.ts';
-export { type Logger, silentLogger } from './log.ts';
-export { type CounterMetric, Metrics } from './metrics.ts';
-export * from './object.ts';
+export { type Logger, silentLogger } from './base/log.ts';
+export { type CounterMetric, Metrics } from './base/metrics.ts';
+export * from './base/object.ts';
 export {
   compareQuantities,
   formatQuantity,
   parseQuantity,
   type Quantity,
   roundUpToMilli,
-} from './quantity.ts';
+} from './base/quantity.ts';
 export { type QueueOptions, WorkQueue } from './queue/queue.ts';
-export * from './selectors.ts';
-export { Serial } from './serial.ts';
-export { SetsByKey } from './sets-by-key.ts';
-export { textTable } from './text-table.ts';
-export { Dispatcher, errors, Pool } from './undici.ts';
+export * from './selectors/index.ts';
+export { Serial } from './base/serial.ts';
+export { SetsByKey } from './base/sets-by-key.ts';
+export { textTable } from './base/text-table.ts';
+export { Dispatcher, errors, Pool } from './client/undici.ts';

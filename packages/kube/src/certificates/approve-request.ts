@@ -1,6 +1,6 @@
 import type { KubeClient } from '../client/client.ts';
 import { isConflict, isNotFound } from '../client/errors.ts';
-import { CERTIFICATE_SIGNING_REQUESTS, type CertificateSigningRequest } from '../kinds.ts';
+import { CERTIFICATE_SIGNING_REQUESTS, type CertificateSigningRequest } from '../kinds/kinds.ts';
 
 /** Approves a request. False when somebody was quicker: it was changed or deleted meanwhile. */
 export async function approveRequest(

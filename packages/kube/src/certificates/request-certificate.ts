@@ -1,7 +1,7 @@
 import type { KubeClient } from '../client/client.ts';
-import { childController } from '../clock.ts';
+import { childController } from '../base/clock.ts';
 import { Informer } from '../informer/informer.ts';
-import { CERTIFICATE_SIGNING_REQUESTS, type CertificateSigningRequest } from '../kinds.ts';
+import { CERTIFICATE_SIGNING_REQUESTS, type CertificateSigningRequest } from '../kinds/kinds.ts';
 import { approveRequest } from './approve-request.ts';
 
 export interface CertificateRequest {

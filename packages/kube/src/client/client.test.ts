@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ClusterConfig, Credential } from '../config/cluster.ts';
-import { noLabel } from '../selectors.ts';
+import { noLabel } from '../selectors/index.ts';
 import { FakeServer, WIDGETS } from '../testing/fake-server.ts';
 import { answerJson, RestObjects } from '../testing/rest.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';

@@ -1,4 +1,4 @@
-import { apiVersionOf, type GroupVersionKind, type KubeObject, parseApiVersion } from '../object.ts';
+import { apiVersionOf, type GroupVersionKind, type KubeObject, parseApiVersion } from '../base/object.ts';
 import { ApiStatusError } from './errors.ts';
 import type { Resource } from './resource.ts';
 

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import type { ClusterConfig, Credential } from '../config/cluster.ts';
-import { Pool, ProxyAgent } from '../undici.ts';
+import { Pool, ProxyAgent } from './undici.ts';
 
 /** What requests go over. */
 export interface Connections {

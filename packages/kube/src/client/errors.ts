@@ -1,4 +1,4 @@
-import type { Status, StatusDetails } from '../object.ts';
+import type { Status, StatusDetails } from '../base/object.ts';
 
 /** The API server answered, and the answer is a failure. */
 export class ApiStatusError extends Error {

@@ -1,4 +1,4 @@
-import { apiVersionOf, type KubeList, type KubeObject } from '../object.ts';
+import { apiVersionOf, type KubeList, type KubeObject } from '../base/object.ts';
 import type { Resource } from './resource.ts';
 
 /** As Go writes it: an empty list may be null, or missing. */

@@ -1,4 +1,4 @@
-import type { FieldMatcher, LabelMatcher } from '../selectors.ts';
+import type { FieldMatcher, LabelMatcher } from '../selectors/index.ts';
 
 /** Query parameters carry Kubernetes' own names; what is undefined is not sent. */
 export type Query = Record<string, string | number | boolean | undefined>;

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Logger, silentLogger } from '../log.ts';
+import { type Logger, silentLogger } from '../base/log.ts';
 import { FakeServer, type ReceivedRequest, WIDGETS } from '../testing/fake-server.ts';
 import { envelope, field, frame, recordedProtobuf, recordedText } from '../testing/protobuf.ts';
 import { answerJson } from '../testing/rest.ts';

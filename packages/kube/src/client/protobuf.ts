@@ -1,5 +1,5 @@
-import type { Logger } from '../log.ts';
-import type { Status } from '../object.ts';
+import type { Logger } from '../base/log.ts';
+import type { Status } from '../base/object.ts';
 import { decodeObject, PROTOBUF, readableInProtobuf, type WireError } from '../protobuf/index.ts';
 import { statusOf } from './errors.ts';
 import { qualifiedName, type Resource } from './resource.ts';

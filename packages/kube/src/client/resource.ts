@@ -1,4 +1,4 @@
-import type { KubeObject } from '../object.ts';
+import type { KubeObject } from '../base/object.ts';
 
 /**
  * A resource as the API server's paths name it. `T` is the type of its objects; nothing at runtime depends on it.

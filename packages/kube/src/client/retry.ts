@@ -1,5 +1,5 @@
-import { backoffDelay } from '../backoff.ts';
-import type { Random } from '../clock.ts';
+import { backoffDelay } from '../base/backoff.ts';
+import type { Random } from '../base/clock.ts';
 import { ConnectionError } from './errors.ts';
 
 const LONGEST_WAIT_MS = 30_000;

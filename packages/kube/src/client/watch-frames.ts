@@ -1,4 +1,4 @@
-import type { KubeObject } from '../object.ts';
+import type { KubeObject } from '../base/object.ts';
 import { decodeWatchEvent, WireError } from '../protobuf/index.ts';
 import { eventOf, type WatchEvent } from './watch.ts';
 

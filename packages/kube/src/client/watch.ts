@@ -1,4 +1,4 @@
-import type { KubeObject } from '../object.ts';
+import type { KubeObject } from '../base/object.ts';
 import { ApiStatusError, ConnectionError, isStatus, statusOf } from './errors.ts';
 
 /** A bookmark carries nothing but the resourceVersion up to which everything was sent. */

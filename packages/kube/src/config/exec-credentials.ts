@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { type Clock, systemClock } from '../clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import { ConfigError, type Credential, type CredentialSource } from './cluster.ts';
 import { Fields } from './fields.ts';
 

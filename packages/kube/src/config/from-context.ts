@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { type Clock, systemClock } from '../clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import {
   type ClusterConfig,
   ConfigError,

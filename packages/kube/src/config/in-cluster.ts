@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Clock, systemClock } from '../clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import { type ClusterConfig, ConfigError } from './cluster.ts';
 import { FileCredentials } from './file-credentials.ts';
 

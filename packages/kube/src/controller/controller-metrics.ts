@@ -1,4 +1,4 @@
-import type { CounterMetric, GaugeMetric, HistogramMetric, Metrics } from '../metrics.ts';
+import type { CounterMetric, GaugeMetric, HistogramMetric, Metrics } from '../base/metrics.ts';
 
 export type ResultLabel = 'success' | 'requeue_after' | 'error';
 

@@ -7,9 +7,9 @@ import {
   isTooManyRequests,
 } from '../client/errors.ts';
 import type { Resource } from '../client/resource.ts';
-import { type Clock, type Random, sleep, systemClock } from '../clock.ts';
-import { type Logger, silentLogger } from '../log.ts';
-import type { KubeObject } from '../object.ts';
+import { type Clock, type Random, sleep, systemClock } from '../base/clock.ts';
+import { type Logger, silentLogger } from '../base/log.ts';
+import type { KubeObject } from '../base/object.ts';
 import { type Correlated, Correlator, Recent } from './correlator.ts';
 
 const EVENTS: Resource = { group: '', version: 'v1', resource: 'events', namespaced: true };

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 
 /** Whether the server can be reached at all, for whoever has somebody who knows. */
 export interface Link {

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 
 /** The server's data are older than ours: somebody restored a backup. */
 export class RolledBackError extends Error {

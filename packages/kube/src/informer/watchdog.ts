@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 
 /** Servers end a watch on time; one that is still open this much later is talking to nobody. */
 const OVERTIME_MS = 30_000;

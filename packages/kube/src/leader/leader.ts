@@ -1,7 +1,7 @@
 import type { KubeClient } from '../client/client.ts';
-import { type Clock, childController, type Random, sleep, systemClock } from '../clock.ts';
-import { type Logger, silentLogger } from '../log.ts';
-import { type GaugeMetric, Metrics } from '../metrics.ts';
+import { type Clock, childController, type Random, sleep, systemClock } from '../base/clock.ts';
+import { type Logger, silentLogger } from '../base/log.ts';
+import { type GaugeMetric, Metrics } from '../base/metrics.ts';
 import { LeaseLock } from './lease-lock.ts';
 
 export interface LeaderOptions {

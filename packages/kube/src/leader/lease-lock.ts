@@ -8,8 +8,8 @@ import {
 } from '../client/errors.ts';
 import type { CallOptions } from '../client/options.ts';
 import type { Resource } from '../client/resource.ts';
-import type { Clock } from '../clock.ts';
-import type { KubeObject } from '../object.ts';
+import type { Clock } from '../base/clock.ts';
+import type { KubeObject } from '../base/object.ts';
 
 interface Lease extends KubeObject {
   spec?: {

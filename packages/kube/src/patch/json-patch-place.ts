@@ -1,5 +1,5 @@
 /** One location in a document: the field of a map, or the item of a list. */
-import { isJsonMap, type JsonMap, ownField, setField } from '../json.ts';
+import { isJsonMap, type JsonMap, ownField, setField } from '../base/json.ts';
 
 /**
  * `rfc6902` follows the RFC. `kubernetes` follows the library inside kube-apiserver, which is more lenient: `replace` adds a

@@ -3,7 +3,7 @@
  * that cheap for large documents, only the maps and lists on the way to a change are copied, each the first time that an
  * operation reaches it; the result shares everything else with the input.
  */
-import { type JsonMap, jsonEqual } from '../json.ts';
+import { type JsonMap, jsonEqual } from '../base/json.ts';
 import { Failure, JsonPatchError, type JsonPatchProblem } from './json-patch-error.ts';
 import { containerAt, type JsonPatchDialect, type Place, placeIn } from './json-patch-place.ts';
 import { parsePointer } from './json-pointer.ts';

@@ -1,5 +1,5 @@
 /** JSON Merge Patch, RFC 7386. */
-import { isJsonMap, type JsonMap, ownField, setField } from '../json.ts';
+import { isJsonMap, type JsonMap, ownField, setField } from '../base/json.ts';
 
 /**
  * Returns the document with the patch applied: maps are merged, null removes a field, everything else, lists included,

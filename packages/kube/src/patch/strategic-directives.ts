@@ -1,5 +1,5 @@
 /** The fields of a strategic merge patch that are instructions, not data. */
-import { isJsonMap, type JsonMap, setField } from '../json.ts';
+import { isJsonMap, type JsonMap, setField } from '../base/json.ts';
 import { StrategicMergeError } from './strategic-error.ts';
 
 export const PATCH = '$patch';

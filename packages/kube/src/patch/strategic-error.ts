@@ -2,7 +2,7 @@
  * Why a strategic merge patch is invalid. The API server repeats the messages of kube-apiserver, which quote the values;
  * other callers can use the message of the error.
  */
-import type { JsonMap } from '../json.ts';
+import type { JsonMap } from '../base/json.ts';
 
 export type StrategicMergeProblem =
   /** The value or the name of a directive does not have the form that the directive needs. */

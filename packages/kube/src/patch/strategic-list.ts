@@ -3,7 +3,7 @@
  * the order of the patch, the others keep the order they have on the server, and the two are interleaved along the
  * server's order.
  */
-import { isJsonMap, type JsonMap } from '../json.ts';
+import { isJsonMap, type JsonMap } from '../base/json.ts';
 import { adopt, PATCH } from './strategic-directives.ts';
 import { StrategicMergeError } from './strategic-error.ts';
 

@@ -3,7 +3,7 @@
  * (`$patch`, `$retainKeys`, `$setElementOrder/<list>`, `$deleteFromPrimitiveList/<list>`). Which lists are merged, and by
  * which key, is a property of the type of the object; the caller provides it.
  */
-import { isJsonMap, type JsonMap, ownField, setField } from '../json.ts';
+import { isJsonMap, type JsonMap, ownField, setField } from '../base/json.ts';
 import {
   adopt,
   directiveTarget,

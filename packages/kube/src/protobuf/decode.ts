@@ -1,5 +1,5 @@
 /** Decodes protobuf messages into the JSON that the API server would have sent. */
-import { type JsonMap, setField } from '../json.ts';
+import { type JsonMap, setField } from '../base/json.ts';
 import { Reader, WireError } from './reader.ts';
 import type { FieldType, MessageType, Scalar } from './types.ts';
 import { readEmbeddedJson, readIntOrString, readTime } from './values.ts';

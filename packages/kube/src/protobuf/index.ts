@@ -12,7 +12,7 @@
  * This is our own code because generated readers of all Kubernetes kinds take megabytes, and produce Go-like messages
  * instead of the JSON that everything else here works with.
  */
-import type { KubeList, KubeObject } from '../object.ts';
+import type { KubeList, KubeObject } from '../base/object.ts';
 import { decodeFields, decodeMessage, type Unknown } from './decode.ts';
 import { openEnvelope } from './envelope.ts';
 import { Reader, WireError } from './reader.ts';

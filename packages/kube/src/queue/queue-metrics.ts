@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
-import type { Metrics } from '../metrics.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Metrics } from '../base/metrics.ts';
 
 const BUCKETS = Array.from({ length: 10 }, (_, i) => 1e-8 * 10 ** i);
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Metrics } from '../metrics.ts';
+import { Metrics } from '../base/metrics.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { type QueueOptions, WorkQueue } from './queue.ts';
 import { TokenBucket } from './token-bucket.ts';

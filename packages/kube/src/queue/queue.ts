@@ -1,6 +1,6 @@
-import { type BackoffOptions, backoffDelay } from '../backoff.ts';
-import { type Clock, type Random, systemClock } from '../clock.ts';
-import { Metrics } from '../metrics.ts';
+import { type BackoffOptions, backoffDelay } from '../base/backoff.ts';
+import { type Clock, type Random, systemClock } from '../base/clock.ts';
+import { Metrics } from '../base/metrics.ts';
 import { Delays } from './delays.ts';
 import { QueueMetrics } from './queue-metrics.ts';
 import { type RateLimit, TokenBucket } from './token-bucket.ts';

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { keyOf, type Resource } from '../client/resource.ts';
 import { type ClusterConfig, fixedCredential } from '../config/cluster.ts';
-import type { KubeObject, StatusDetails } from '../object.ts';
+import type { KubeObject, StatusDetails } from '../base/object.ts';
 
 export const WIDGETS: Resource = {
   group: 'example.com',

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { KubeObject } from '../object.ts';
+import type { KubeObject } from '../base/object.ts';
 import type { FakeServer, ReceivedRequest } from './fake-server.ts';
 
 /**

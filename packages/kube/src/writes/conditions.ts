@@ -1,4 +1,4 @@
-import type { Condition } from './object.ts';
+import type { Condition } from '../base/object.ts';
 
 export type ConditionUpdate = Omit<Condition, 'lastTransitionTime'>;
 

@@ -4,14 +4,14 @@
  *   parseLabelSelector('tier in (web, api), !legacy').matches(pod.metadata.labels)
  *   parseFieldSelector('spec.nodeName=n1').matches((field) => fields[field])
  */
-export { SelectorError } from './selectors/error.ts';
+export { SelectorError } from './error.ts';
 export {
   escapeFieldValue,
   FieldMatcher,
   type FieldRequirement,
   parseFieldSelector,
-} from './selectors/fields.ts';
-export { labelKeyProblems, labelValueProblems } from './selectors/label-format.ts';
+} from './fields.ts';
+export { labelKeyProblems, labelValueProblems } from './label-format.ts';
 export {
   everyLabel,
   LabelMatcher,
@@ -22,6 +22,6 @@ export {
   matcherFromLabels,
   matcherFromSelector,
   noLabel,
-} from './selectors/labels.ts';
-export { meetsNodeRequirement } from './selectors/node-requirement.ts';
-export { parseLabelSelector } from './selectors/parse-labels.ts';
+} from './labels.ts';
+export { meetsNodeRequirement } from './node-requirement.ts';
+export { parseLabelSelector } from './parse-labels.ts';
