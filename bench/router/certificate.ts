@@ -1,5 +1,5 @@
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
-import { type KeyPair, selfSignedCa } from '@tidegate/kube';
+import { type KeyPair, selfSignedCa } from '@tidegate/kube/certificates';
 
 const DAY_MS = 24 * 3_600_000;
 

@@ -3,13 +3,13 @@ import {
   type EndpointSlice,
   INGRESSES,
   type Ingress,
-  type KeyPair,
   type KubeClient,
   NAMESPACES,
   SECRETS,
   SERVICES,
   type Secret,
 } from '@tidegate/kube';
+import type { KeyPair } from '@tidegate/kube/certificates';
 import { hammer } from '../report.ts';
 
 const namespace = 'bench';

@@ -1,13 +1,7 @@
 /** Asking the embedded server for certificates, and using them, as nodes do. */
 import { X509Certificate } from 'node:crypto';
-import {
-  CERTIFICATE_SIGNING_REQUESTS,
-  fixedCredential,
-  KubeClient,
-  loadConfig,
-  newSigningRequest,
-  requestCertificate,
-} from '@tidegate/kube';
+import { CERTIFICATE_SIGNING_REQUESTS, fixedCredential, KubeClient, loadConfig } from '@tidegate/kube';
+import { newSigningRequest, requestCertificate } from '@tidegate/kube/certificates';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
 

@@ -16,7 +16,6 @@ import {
   loadConfig,
   Metrics,
   NODES,
-  newSigningRequest,
   POD_DISRUPTION_BUDGETS,
   PODS,
   type Resource,
@@ -26,6 +25,7 @@ import {
   SERVICES,
   silentLogger,
 } from '@tidegate/kube';
+import { newSigningRequest } from '@tidegate/kube/certificates';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   EDGE_APPLICATIONS,

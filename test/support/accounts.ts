@@ -1,5 +1,6 @@
 /** Who programs and nodes are, made for a test by the administrator. */
-import { type KubeClient, newSigningRequest, requestCertificate, SERVICE_ACCOUNTS } from '@tidegate/kube';
+import { type KubeClient, SERVICE_ACCOUNTS } from '@tidegate/kube';
+import { newSigningRequest, requestCertificate } from '@tidegate/kube/certificates';
 
 /** A token of a service account, made when it is not there. */
 export async function accountToken(admin: KubeClient, name: string, namespace = 'default'): Promise<string> {

@@ -1,53 +1,120 @@
 /**
- * Talking to any Kubernetes API. This folder owns: where the server is and who we are (`config/`), requests and
- * their failures (`client/`), local copies that stay current (`informer/`), what to do next (`queue/`), doing it
- * (`controller/`), being the only one who does (`leader/`), telling users about it (`events/`, conditions), and
- * making certificates and asking for them (`certificates/`).
- * It knows nothing of the program that uses it.
+ * `@tidegate/kube`: a client for any Kubernetes API, and the parts that controllers are made of. It knows nothing about
+ * the program that uses it.
+ *
+ *   base/         clock, logger, metrics, JSON, object types: what everything below builds on
+ *   config/       where the API server is, and which credentials to use
+ *   client/       requests, watches, errors, discovery
+ *   kinds/        the built-in kinds, as types and as resources
+ *   informer/     local copies of resources that stay current
+ *   queue/        what to do next: keys, deduplicated, with backoff
+ *   controller/   workers that take keys from a queue and reconcile them
+ *   writes/       server-side apply, finalizers, conditions
+ *   leader/       leader election, so that only one replica works
+ *   events/       Events that tell users what happened to their object
+ *   selectors/    label and field selectors
+ *   certificates/, patch/, protobuf/, testing/   entry points of their own
  *
  * One reconcile, from the server and back:
- *   a watch event changes the cache of an Informer, then reaches its handlers
+ *   a watch event changes the cache of an Informer, which then calls its handlers
  *   -> a Controller maps the object to keys and adds them to its WorkQueue, where equal keys become one
- *   -> a worker takes the key and calls `reconcile(key, signal)`, which reads caches only
- *   -> it writes by `Applier.apply`, and status with conditions; whoever it was about reads an event
- *   -> the outcome decides: done, again after a while, again with backoff, or not until something changes
+ *   -> a worker takes a key and calls `reconcile(key, signal)`, which reads from caches only
+ *   -> reconcile writes with `Applier.apply`, updates the status with conditions, and records an Event
+ *   -> the outcome decides what happens to the key: done, retry after a while, retry with backoff, or wait for a change
  *   -> the write comes back as a watch event, and the next reconcile finds nothing to do.
  */
-export { Applier } from './writes/apply.ts';
+
+// Foundations
 export { backoffDelay } from './base/backoff.ts';
-export { approveRequest } from './certificates/approve-request.ts';
 export {
-  type CertificateRequestInfo,
-  type ExtendedUsage,
-  type Issuer,
-  issueCertificate,
-  type KeyPair,
-  selfSignedCa,
-} from './certificates/certificate.ts';
-export { type ParsedSigningRequest, parseSigningRequest } from './certificates/parse-signing-request.ts';
-export { type CertificateRequest, requestCertificate } from './certificates/request-certificate.ts';
+  aborted,
+  type Clock,
+  childController,
+  orAborted,
+  type Random,
+  sleep,
+  systemClock,
+} from './base/clock.ts';
+export { humanDuration } from './base/duration.ts';
+export { isJsonMap, type JsonMap, jsonEqual, mapIn, ownField, setField } from './base/json.ts';
+export { type LogFields, type Logger, silentLogger } from './base/log.ts';
+export { type CounterMetric, Metrics } from './base/metrics.ts';
+// Objects and built-in kinds
 export {
-  newSigningRequest,
-  type SigningRequest,
-  type SigningRequestOptions,
-} from './certificates/signing-request.ts';
-export { subjectOf } from './certificates/subject.ts';
-export type { Subject } from './certificates/x509.ts';
+  apiVersionOf,
+  type Condition,
+  type GroupVersionKind,
+  type KubeList,
+  type KubeObject,
+  type ListMeta,
+  type ManagedFieldsEntry,
+  type ObjectMeta,
+  type OwnerReference,
+  parseApiVersion,
+  type Status,
+  type StatusCause,
+  type StatusDetails,
+} from './base/object.ts';
+export {
+  compareQuantities,
+  formatQuantity,
+  parseQuantity,
+  type Quantity,
+  roundUpToMilli,
+} from './base/quantity.ts';
+export { Serial } from './base/serial.ts';
+export { SetsByKey } from './base/sets-by-key.ts';
+export { textTable } from './base/text-table.ts';
+// Client
 export { KubeClient } from './client/client.ts';
 export { type DiscoveredResource, Discovery, UnknownKindError } from './client/discovery.ts';
 export { type Connections, Dispatchers, type Peer } from './client/dispatchers.ts';
-export * from './client/errors.ts';
-export * from './client/options.ts';
+export {
+  ApiStatusError,
+  ConnectionError,
+  DeadlineError,
+  isAlreadyExists,
+  isBadRequest,
+  isConflict,
+  isExpired,
+  isForbidden,
+  isInvalid,
+  isNamespaceTerminating,
+  isNotFound,
+  isServerUnavailable,
+  isTooLargeResourceVersion,
+  isTooManyRequests,
+  isUnauthorized,
+  statusOf,
+} from './client/errors.ts';
+export {
+  type CallOptions,
+  type DeleteOptions,
+  type ListOptions,
+  PATCH_TYPES,
+  type PatchOptions,
+  type PatchType,
+  type SelectOptions,
+  type WatchOptions,
+  type WriteOptions,
+} from './client/options.ts';
 export { keyOf, qualifiedName, type Resource, splitKey, type Target } from './client/resource.ts';
 export type { HttpRequest, TransportOptions } from './client/transport.ts';
 export type { WatchEvent } from './client/watch.ts';
-export { aborted, type Clock, childController, orAborted, type Random, sleep, systemClock } from './base/clock.ts';
-export * from './writes/conditions.ts';
-export * from './config/cluster.ts';
+// Configuration
+export {
+  type ClusterConfig,
+  ConfigError,
+  type Credential,
+  type CredentialSource,
+  fixedCredential,
+  type Impersonation,
+} from './config/cluster.ts';
 export { configFromContext } from './config/from-context.ts';
 export { inClusterConfig } from './config/in-cluster.ts';
 export { type Kubeconfig, readKubeconfig } from './config/kubeconfig.ts';
 export { loadConfig } from './config/load.ts';
+// Controllers
 export type { ControllerContext } from './controller/context.ts';
 export {
   Controller,
@@ -56,32 +123,43 @@ export {
   type ReconcileResult,
   TerminalError,
 } from './controller/controller.ts';
-export { humanDuration } from './base/duration.ts';
-export { SERVICE_NAME_LABEL, serviceOfSlice } from './kinds/endpoint-slices.ts';
 export { EventRecorder } from './events/recorder.ts';
-export * from './writes/finalizers.ts';
+// Informers
 export { type Handler, Informer, type InformerOptions } from './informer/informer.ts';
 export { Informers } from './informer/informers.ts';
 export { type Link, pause } from './informer/link.ts';
 export { type Mirror, Reflector } from './informer/reflector.ts';
 export { compareResourceVersions, isOlderVersion, Tombstones } from './informer/resource-version.ts';
 export { type Cache, type IndexFunction, Store } from './informer/store.ts';
-export { isJsonMap, type JsonMap, jsonEqual, mapIn, ownField, setField } from './base/json.ts';
+export { SERVICE_NAME_LABEL, serviceOfSlice } from './kinds/endpoint-slices.ts';
+// One type and one Resource for each built-in kind, for example Pod and PODS.
 export * from './kinds/kinds.ts';
 export { LeaderElector, type LeaderOptions, LeadershipLostError } from './leader/leader.ts';
-export { type Logger, silentLogger } from './base/log.ts';
-export { type CounterMetric, Metrics } from './base/metrics.ts';
-export * from './base/object.ts';
-export {
-  compareQuantities,
-  formatQuantity,
-  parseQuantity,
-  type Quantity,
-  roundUpToMilli,
-} from './base/quantity.ts';
 export { type QueueOptions, WorkQueue } from './queue/queue.ts';
-export * from './selectors/index.ts';
-export { Serial } from './base/serial.ts';
-export { SetsByKey } from './base/sets-by-key.ts';
-export { textTable } from './base/text-table.ts';
-export { Dispatcher, errors, Pool } from './client/undici.ts';
+// Selectors
+export {
+  FieldMatcher,
+  LabelMatcher,
+  type LabelOperator,
+  type LabelRequirement,
+  type LabelSelector,
+  type Labels,
+  labelKeyProblems,
+  labelValueProblems,
+  matcherFromLabels,
+  matcherFromSelector,
+  meetsNodeRequirement,
+  parseFieldSelector,
+  parseLabelSelector,
+  SelectorError,
+} from './selectors/index.ts';
+// Writes
+export { Applier } from './writes/apply.ts';
+export {
+  type ConditionUpdate,
+  getCondition,
+  isConditionTrue,
+  removeCondition,
+  setCondition,
+} from './writes/conditions.ts';
+export { addFinalizer, hasFinalizer, isBeingDeleted, removeFinalizer } from './writes/finalizers.ts';

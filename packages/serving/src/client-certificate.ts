@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
-import { type Subject, subjectOf } from '@tidegate/kube';
+import { type Subject, subjectOf } from '@tidegate/kube/certificates';
 
 /** Whom a verified certificate names. */
 export interface ShownCertificate {

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { KeyPair } from '@tidegate/kube';
+import type { KeyPair } from '@tidegate/kube/certificates';
 
 /** What an endpoint was asked, as it tells in its answer. */
 export interface Echo {

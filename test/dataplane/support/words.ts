@@ -1,6 +1,6 @@
 /** Tables in few words. */
 
-import type { KeyPair } from '@tidegate/kube';
+import type { KeyPair } from '@tidegate/kube/certificates';
 import type {
   Certificate,
   Delta,

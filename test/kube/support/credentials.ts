@@ -1,7 +1,7 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { issueCertificate, type KeyPair, selfSignedCa } from '@tidegate/kube';
+import { issueCertificate, type KeyPair, selfSignedCa } from '@tidegate/kube/certificates';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 

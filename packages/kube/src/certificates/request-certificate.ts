@@ -1,5 +1,5 @@
-import type { KubeClient } from '../client/client.ts';
 import { childController } from '../base/clock.ts';
+import type { KubeClient } from '../client/client.ts';
 import { Informer } from '../informer/informer.ts';
 import { CERTIFICATE_SIGNING_REQUESTS, type CertificateSigningRequest } from '../kinds/kinds.ts';
 import { approveRequest } from './approve-request.ts';

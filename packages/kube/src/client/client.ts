@@ -1,6 +1,6 @@
-import type { ClusterConfig } from '../config/cluster.ts';
 import { silentLogger } from '../base/log.ts';
 import type { KubeList, KubeObject, Status } from '../base/object.ts';
+import type { ClusterConfig } from '../config/cluster.ts';
 import { decodeList, WireError } from '../protobuf/index.ts';
 import { Discovery } from './discovery.ts';
 import { ConnectionError, isExpired } from './errors.ts';

@@ -2,14 +2,14 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import { type Clock, childController, orAborted, type Random, sleep, systemClock } from '../base/clock.ts';
-import type { ClusterConfig, Credential } from '../config/cluster.ts';
 import { type Logger, silentLogger } from '../base/log.ts';
-import { request as undiciRequest } from './undici.ts';
+import type { ClusterConfig, Credential } from '../config/cluster.ts';
 import { type Connections, Dispatchers } from './dispatchers.ts';
 import { ApiStatusError, ConnectionError, DeadlineError } from './errors.ts';
 import { type Query, queryString } from './options.ts';
 import { statusIn } from './protobuf.ts';
 import { resetRetryMs, retryAfterMs } from './retry.ts';
+import { request as undiciRequest } from './undici.ts';
 
 export interface HttpRequest {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

@@ -1,4 +1,4 @@
-/** Files of undici that have no types of their own: what its index exports under the same name. */
+/** Declares the private files of undici that ./undici.ts imports. Each exports what the index exports under its name. */
 declare module 'undici/lib/api/index.js' {
   import type { Dispatcher } from 'undici';
 

@@ -1,9 +1,9 @@
-import type { KubeClient } from '../client/client.ts';
 import type { Clock } from '../base/clock.ts';
-import type { EventRecorder } from '../events/recorder.ts';
-import type { Informers } from '../informer/informers.ts';
 import type { Logger } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
+import type { KubeClient } from '../client/client.ts';
+import type { EventRecorder } from '../events/recorder.ts';
+import type { Informers } from '../informer/informers.ts';
 
 /** What controllers of one process share. */
 export interface ControllerContext {

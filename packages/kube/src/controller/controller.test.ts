@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Metrics } from '../base/metrics.ts';
 import { KubeClient } from '../client/client.ts';
 import { Informer } from '../informer/informer.ts';
-import { Metrics } from '../base/metrics.ts';
 import { FakeServer, WIDGETS } from '../testing/fake-server.ts';
 import { settle, VirtualClock } from '../testing/virtual-clock.ts';
 import { Controller, type ControllerOptions, TerminalError } from './controller.ts';

@@ -1,10 +1,10 @@
 import { setMaxListeners } from 'node:events';
-import { keyOf } from '../client/resource.ts';
 import { aborted, type Clock, systemClock } from '../base/clock.ts';
-import type { Informer } from '../informer/informer.ts';
 import { type Logger, silentLogger } from '../base/log.ts';
 import { Metrics } from '../base/metrics.ts';
 import type { KubeObject } from '../base/object.ts';
+import { keyOf } from '../client/resource.ts';
+import type { Informer } from '../informer/informer.ts';
 import { type QueueOptions, WorkQueue } from '../queue/queue.ts';
 import { ControllerMetrics } from './controller-metrics.ts';
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { KubeClient } from '../client/client.ts';
 import { silentLogger } from '../base/log.ts';
 import type { KubeObject } from '../base/object.ts';
+import { KubeClient } from '../client/client.ts';
 import { FakeServer } from '../testing/fake-server.ts';
 import { answerJson, RestObjects } from '../testing/rest.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';

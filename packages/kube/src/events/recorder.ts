@@ -1,3 +1,6 @@
+import { type Clock, type Random, sleep, systemClock } from '../base/clock.ts';
+import { type Logger, silentLogger } from '../base/log.ts';
+import type { KubeObject } from '../base/object.ts';
 import type { KubeClient } from '../client/client.ts';
 import {
   ApiStatusError,
@@ -7,9 +10,6 @@ import {
   isTooManyRequests,
 } from '../client/errors.ts';
 import type { Resource } from '../client/resource.ts';
-import { type Clock, type Random, sleep, systemClock } from '../base/clock.ts';
-import { type Logger, silentLogger } from '../base/log.ts';
-import type { KubeObject } from '../base/object.ts';
 import { type Correlated, Correlator, Recent } from './correlator.ts';
 
 const EVENTS: Resource = { group: '', version: 'v1', resource: 'events', namespaced: true };

@@ -1,9 +1,9 @@
 import { setTimeout as realSleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { KubeClient } from '../client/client.ts';
 import { type Logger, silentLogger } from '../base/log.ts';
 import type { KubeObject } from '../base/object.ts';
+import { KubeClient } from '../client/client.ts';
 import { FakeServer, WIDGETS } from '../testing/fake-server.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { Informer } from './informer.ts';

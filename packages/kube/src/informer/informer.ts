@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { KubeClient } from '../client/client.ts';
-import type { SelectOptions } from '../client/options.ts';
-import { keyOf, qualifiedName, type Resource } from '../client/resource.ts';
 import { type Clock, type Random, systemClock } from '../base/clock.ts';
 import { type Logger, silentLogger } from '../base/log.ts';
 import type { KubeObject } from '../base/object.ts';
+import type { KubeClient } from '../client/client.ts';
+import type { SelectOptions } from '../client/options.ts';
+import { keyOf, qualifiedName, type Resource } from '../client/resource.ts';
 import { type Mirror, Reflector } from './reflector.ts';
 import { isOlderVersion, Tombstones } from './resource-version.ts';
 import { type Cache, type IndexFunction, Store } from './store.ts';

@@ -1,8 +1,8 @@
+import { aborted } from '../base/clock.ts';
+import type { KubeObject } from '../base/object.ts';
 import type { KubeClient } from '../client/client.ts';
 import type { SelectOptions } from '../client/options.ts';
 import { qualifiedName, type Resource } from '../client/resource.ts';
-import { aborted } from '../base/clock.ts';
-import type { KubeObject } from '../base/object.ts';
 import { Informer, type InformerOptions } from './informer.ts';
 
 type Shared = Pick<InformerOptions<KubeObject>, 'transform' | 'clock' | 'random' | 'log'>;

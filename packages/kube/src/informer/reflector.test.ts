@@ -1,8 +1,8 @@
 import { setTimeout as realSleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { silentLogger } from '../base/log.ts';
 import { KubeClient } from '../client/client.ts';
 import { isForbidden } from '../client/errors.ts';
-import { silentLogger } from '../base/log.ts';
 import { FakeServer, WIDGETS } from '../testing/fake-server.ts';
 import { SwitchedLink } from '../testing/switched-link.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';

@@ -1,4 +1,7 @@
 import { backoffDelay } from '../base/backoff.ts';
+import { type Clock, childController, type Random } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import type { KubeList, KubeObject } from '../base/object.ts';
 import type { KubeClient } from '../client/client.ts';
 import {
   ApiStatusError,
@@ -14,9 +17,6 @@ import {
 import type { SelectOptions } from '../client/options.ts';
 import { keyOf, type Resource } from '../client/resource.ts';
 import type { WatchEvent } from '../client/watch.ts';
-import { type Clock, childController, type Random } from '../base/clock.ts';
-import type { Logger } from '../base/log.ts';
-import type { KubeList, KubeObject } from '../base/object.ts';
 import { alwaysOnline, type Link, pause } from './link.ts';
 import { isOlderVersion } from './resource-version.ts';
 import { RolledBackError, whenSilent } from './rollback.ts';

@@ -1,5 +1,5 @@
-import { keyOf } from '../client/resource.ts';
 import type { KubeObject } from '../base/object.ts';
+import { keyOf } from '../client/resource.ts';
 
 /** Under which values an object is found again: `(pod) => [pod.spec.nodeName]`. */
 export type IndexFunction<T extends KubeObject> = (object: T) => readonly string[];

@@ -1,9 +1,9 @@
+import { type Clock, childController, type Random } from '../base/clock.ts';
+import type { KubeObject } from '../base/object.ts';
 import type { KubeClient } from '../client/client.ts';
 import type { SelectOptions } from '../client/options.ts';
 import type { Resource } from '../client/resource.ts';
 import type { WatchEvent } from '../client/watch.ts';
-import { type Clock, childController, type Random } from '../base/clock.ts';
-import type { KubeObject } from '../base/object.ts';
 import { Watchdog } from './watchdog.ts';
 
 /** The line is dead although nobody said so. */

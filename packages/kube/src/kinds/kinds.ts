@@ -8,8 +8,8 @@ import type * as discovery from 'kubernetes-types/discovery/v1.d.ts';
 import type * as networking from 'kubernetes-types/networking/v1.d.ts';
 import type * as policy from 'kubernetes-types/policy/v1.d.ts';
 import type * as rbac from 'kubernetes-types/rbac/v1.d.ts';
-import type { Resource } from '../client/resource.ts';
 import type { KubeObject } from '../base/object.ts';
+import type { Resource } from '../client/resource.ts';
 
 /** What the server returns of a kind has at least what every object has. */
 type Served<K> = Omit<K, 'apiVersion' | 'kind' | 'metadata'> & KubeObject;

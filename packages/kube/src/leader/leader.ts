@@ -1,7 +1,7 @@
-import type { KubeClient } from '../client/client.ts';
 import { type Clock, childController, type Random, sleep, systemClock } from '../base/clock.ts';
 import { type Logger, silentLogger } from '../base/log.ts';
 import { type GaugeMetric, Metrics } from '../base/metrics.ts';
+import type { KubeClient } from '../client/client.ts';
 import { LeaseLock } from './lease-lock.ts';
 
 export interface LeaderOptions {

@@ -1,3 +1,5 @@
+import type { Clock } from '../base/clock.ts';
+import type { KubeObject } from '../base/object.ts';
 import type { KubeClient } from '../client/client.ts';
 import {
   ApiStatusError,
@@ -8,8 +10,6 @@ import {
 } from '../client/errors.ts';
 import type { CallOptions } from '../client/options.ts';
 import type { Resource } from '../client/resource.ts';
-import type { Clock } from '../base/clock.ts';
-import type { KubeObject } from '../base/object.ts';
 
 interface Lease extends KubeObject {
   spec?: {

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { KubeObject, StatusDetails } from '../base/object.ts';
 import { keyOf, type Resource } from '../client/resource.ts';
 import { type ClusterConfig, fixedCredential } from '../config/cluster.ts';
-import type { KubeObject, StatusDetails } from '../base/object.ts';
 
 export const WIDGETS: Resource = {
   group: 'example.com',

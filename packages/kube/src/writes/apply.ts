@@ -1,7 +1,7 @@
+import type { KubeObject } from '../base/object.ts';
 import type { KubeClient } from '../client/client.ts';
 import type { PatchOptions } from '../client/options.ts';
 import type { Resource } from '../client/resource.ts';
-import type { KubeObject } from '../base/object.ts';
 
 type ApplyOptions = Omit<PatchOptions, 'fieldManager'> & {
   /** Asked of discovery when absent. */

@@ -1,7 +1,7 @@
+import type { KubeObject } from '../base/object.ts';
 import type { KubeClient } from '../client/client.ts';
 import type { CallOptions } from '../client/options.ts';
 import type { Resource } from '../client/resource.ts';
-import type { KubeObject } from '../base/object.ts';
 
 export const hasFinalizer = (object: KubeObject, finalizer: string): boolean =>
   object.metadata.finalizers?.includes(finalizer) ?? false;

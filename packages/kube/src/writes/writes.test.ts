@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Applier } from './apply.ts';
+import type { KubeObject } from '../base/object.ts';
 import { KubeClient } from '../client/client.ts';
 import { isConflict } from '../client/errors.ts';
-import { addFinalizer, hasFinalizer, isBeingDeleted, removeFinalizer } from './finalizers.ts';
-import type { KubeObject } from '../base/object.ts';
 import { FakeServer, WIDGETS } from '../testing/fake-server.ts';
 import { RestObjects } from '../testing/rest.ts';
+import { Applier } from './apply.ts';
+import { addFinalizer, hasFinalizer, isBeingDeleted, removeFinalizer } from './finalizers.ts';
 
 const PATH = '/apis/example.com/v1/namespaces/ns/widgets/w';
 

@@ -1,6 +1,6 @@
 import { createPublicKey, X509Certificate } from 'node:crypto';
 import { connect, createServer } from 'node:tls';
-import type { KeyPair } from '@tidegate/kube';
+import type { KeyPair } from '@tidegate/kube/certificates';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { bundleOf, isServingCurrent, newServingCertificate, renewed, signerOf } from './authorities.ts';

@@ -11,7 +11,7 @@ import {
   type KeyObject,
   X509Certificate,
 } from 'node:crypto';
-import { issueCertificate, type KeyPair, selfSignedCa } from '@tidegate/kube';
+import { issueCertificate, type KeyPair, selfSignedCa } from '@tidegate/kube/certificates';
 
 const HOUR_MS = 3_600_000;
 const AUTHORITY_LIFE_MS = 365 * 24 * HOUR_MS;

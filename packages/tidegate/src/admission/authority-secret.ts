@@ -4,12 +4,12 @@ import {
   isAlreadyExists,
   isConflict,
   isNotFound,
-  type KeyPair,
   type KubeClient,
   type Logger,
   SECRETS,
   type Secret,
 } from '@tidegate/kube';
+import type { KeyPair } from '@tidegate/kube/certificates';
 import { bundleOf, renewed } from './authorities.ts';
 
 /** The Secret in which all managers of a cluster share the certificate authorities. */

@@ -1,6 +1,7 @@
 import { Agent, request } from 'node:https';
 import { connect } from 'node:tls';
-import { type KeyPair, silentLogger } from '@tidegate/kube';
+import { silentLogger } from '@tidegate/kube';
+import type { KeyPair } from '@tidegate/kube/certificates';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { bundleOf, newServingCertificate, renewed, signerOf } from './authorities.ts';
 import { AdmissionServer } from './server.ts';

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
-import { Applier, type Clock, type KeyPair, type KubeClient, type Logger, orAborted } from '@tidegate/kube';
+import { Applier, type Clock, type KubeClient, type Logger, orAborted } from '@tidegate/kube';
+import type { KeyPair } from '@tidegate/kube/certificates';
 import { bundleOf, isServingCurrent, newServingCertificate, signerOf } from './authorities.ts';
 import { type SecretName, sharedAuthorities } from './authority-secret.ts';
 import { configurations, type Endpoint } from './configuration.ts';

@@ -1,4 +1,5 @@
-import { approveRequest, type CertificateSigningRequest, type KubeClient } from '@tidegate/kube';
+import type { CertificateSigningRequest, KubeClient } from '@tidegate/kube';
+import { approveRequest } from '@tidegate/kube/certificates';
 
 /** Approves a request that was judged to be right. False when somebody else has changed or deleted it meanwhile. */
 export const approve = (

@@ -1,4 +1,5 @@
-import { type CertificateSigningRequest, newSigningRequest } from '@tidegate/kube';
+import type { CertificateSigningRequest } from '@tidegate/kube';
+import { newSigningRequest } from '@tidegate/kube/certificates';
 import { describe, expect, it } from 'vitest';
 import { judge, KUBERNETES_NAMES, LOOPBACK_NAMES, type ServingNames } from './judge.ts';
 

@@ -1,9 +1,6 @@
 import { isIP, SocketAddress } from 'node:net';
-import {
-  type CertificateSigningRequest,
-  type ParsedSigningRequest,
-  parseSigningRequest,
-} from '@tidegate/kube';
+import type { CertificateSigningRequest } from '@tidegate/kube';
+import { type ParsedSigningRequest, parseSigningRequest } from '@tidegate/kube/certificates';
 
 export const KUBELET_SERVING = 'kubernetes.io/kubelet-serving';
 

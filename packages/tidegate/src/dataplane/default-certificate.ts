@@ -2,7 +2,7 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isErrno, writeFileAtomically } from '@tidegate/disk';
-import { issueCertificate, type KeyPair, selfSignedCa } from '@tidegate/kube';
+import { issueCertificate, type KeyPair, selfSignedCa } from '@tidegate/kube/certificates';
 
 const DAY_MS = 24 * 3_600_000;
 const LIFE_MS = 3650 * DAY_MS;

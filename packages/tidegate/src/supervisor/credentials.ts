@@ -6,14 +6,8 @@
 import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { writeFileAtomically } from '@tidegate/disk';
-import {
-  ConfigError,
-  type Credential,
-  type KubeClient,
-  loadConfig,
-  newSigningRequest,
-  requestCertificate,
-} from '@tidegate/kube';
+import { ConfigError, type Credential, type KubeClient, loadConfig } from '@tidegate/kube';
+import { newSigningRequest, requestCertificate } from '@tidegate/kube/certificates';
 
 /** Paths of kubeconfig files. */
 export interface NodeCredentials {

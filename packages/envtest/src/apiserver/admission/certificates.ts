@@ -1,6 +1,7 @@
 /** Who may approve and sign which certificates, and which may not be asked for at all. */
 import { isDeepStrictEqual } from 'node:util';
-import { type KubeObject, parseSigningRequest, type Subject } from '@tidegate/kube';
+import type { KubeObject } from '@tidegate/kube';
+import { parseSigningRequest, type Subject } from '@tidegate/kube/certificates';
 import type { Authorizer } from '../auth/authorization.ts';
 import { MASTERS } from '../auth/identity.ts';
 import type { AdmissionAttributes } from '../operations/core.ts';

@@ -27,7 +27,7 @@ import {
   type KeyPair,
   type Subject,
   selfSignedCa,
-} from '@tidegate/kube';
+} from '@tidegate/kube/certificates';
 import { ServiceAccountKey } from './service-account-key.ts';
 
 const DAY = 24 * 3600 * 1000;

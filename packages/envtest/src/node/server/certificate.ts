@@ -2,14 +2,8 @@ import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  type Clock,
-  type KubeClient,
-  type Logger,
-  newSigningRequest,
-  requestCertificate,
-  sleep,
-} from '@tidegate/kube';
+import { type Clock, type KubeClient, type Logger, sleep } from '@tidegate/kube';
+import { newSigningRequest, requestCertificate } from '@tidegate/kube/certificates';
 
 export interface ServingCertificateOptions {
   client: KubeClient;

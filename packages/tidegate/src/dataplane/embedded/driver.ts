@@ -1,4 +1,5 @@
-import type { KeyPair, Logger } from '@tidegate/kube';
+import type { Logger } from '@tidegate/kube';
+import type { KeyPair } from '@tidegate/kube/certificates';
 import { applyDelta, DeltaGapError, EMPTY_TABLE, type RouteTable } from '../../ingress/match/index.ts';
 import type { Delta } from '../../ingress/model.ts';
 import { defaultCertificate } from '../default-certificate.ts';

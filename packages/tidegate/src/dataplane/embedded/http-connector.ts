@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import { Pool as Connections, errors } from '@tidegate/kube';
+import { Pool as Connections, errors } from '@tidegate/kube/undici';
 import type { Dispatcher } from 'undici';
 import type { Endpoint, Upstream } from '../../ingress/model.ts';
 import { breakOff, flushHead, writeHead } from './answer.ts';

@@ -17,7 +17,7 @@ import {
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { SecureContext } from 'node:tls';
-import type { KeyPair } from '@tidegate/kube';
+import type { KeyPair } from '@tidegate/kube/certificates';
 import type { Listening } from '../driver.ts';
 import { CLIENT_HEADERS_MS, CLIENT_IDLE_MS, HEADER_BUFFERS } from '../limits.ts';
 import { answer, rawAnswer } from './answer.ts';

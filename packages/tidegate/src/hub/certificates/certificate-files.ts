@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { type Clock, ConfigError, type KeyPair, type Logger, sleep } from '@tidegate/kube';
+import { type Clock, ConfigError, type Logger, sleep } from '@tidegate/kube';
+import type { KeyPair } from '@tidegate/kube/certificates';
 import { type CertificateSource, Subscribers } from './source.ts';
 import { mismatch } from './stored-pair.ts';
 

@@ -4,13 +4,11 @@ import {
   ConfigError,
   type Credential,
   type CredentialSource,
-  type KeyPair,
   type KubeClient,
   type Logger,
-  newSigningRequest,
   type Random,
-  requestCertificate,
 } from '@tidegate/kube';
+import { type KeyPair, newSigningRequest, requestCertificate } from '@tidegate/kube/certificates';
 import { nodeUser } from '../identity/index.ts';
 import { RenewedCertificate } from './renewed-certificate.ts';
 

@@ -1,14 +1,6 @@
 import { X509Certificate } from 'node:crypto';
-import {
-  backoffDelay,
-  type Clock,
-  childController,
-  type KeyPair,
-  type Logger,
-  type Random,
-  sleep,
-  subjectOf,
-} from '@tidegate/kube';
+import { backoffDelay, type Clock, childController, type Logger, type Random, sleep } from '@tidegate/kube';
+import { type KeyPair, subjectOf } from '@tidegate/kube/certificates';
 import { type CertificateSource, Subscribers } from './source.ts';
 import { readPair, writePair } from './stored-pair.ts';
 

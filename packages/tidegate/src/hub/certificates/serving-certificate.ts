@@ -1,15 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
-import {
-  type Clock,
-  type KeyPair,
-  type KubeClient,
-  type Logger,
-  newSigningRequest,
-  type Random,
-  requestCertificate,
-  SERVICES,
-} from '@tidegate/kube';
+import { type Clock, type KubeClient, type Logger, type Random, SERVICES } from '@tidegate/kube';
+import { type KeyPair, newSigningRequest, requestCertificate } from '@tidegate/kube/certificates';
 import { clusterAddressesOf, KUBELET_SERVING, KUBERNETES_NAMES } from '../../approval/index.ts';
 import { nodeUser } from '../identity/index.ts';
 import { RenewedCertificate } from './renewed-certificate.ts';

@@ -1,4 +1,4 @@
-import type { KeyPair } from '@tidegate/kube';
+import type { KeyPair } from '@tidegate/kube/certificates';
 
 /** Where a certificate comes from that may be replaced while it is used. */
 export interface CertificateSource {

@@ -2,7 +2,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { writeFileAtomically } from '@tidegate/disk';
-import type { KeyPair } from '@tidegate/kube';
+import type { KeyPair } from '@tidegate/kube/certificates';
 
 const CERTIFICATE = '-----BEGIN CERTIFICATE-----';
 

@@ -2,7 +2,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer } from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { SecureContextOptions } from 'node:tls';
-import type { Clock, KeyPair, Logger } from '@tidegate/kube';
+import type { Clock, Logger } from '@tidegate/kube';
+import type { KeyPair } from '@tidegate/kube/certificates';
 import type { CertificateSource } from '../certificates/index.ts';
 import { HubInterface } from './hub-interface.ts';
 import {

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
-import { type Credential, errors } from '@tidegate/kube';
+import type { Credential } from '@tidegate/kube';
+import { errors } from '@tidegate/kube/undici';
 import type { Dispatcher } from 'undici';
 import type { Choose } from './choose.ts';
 import { describeError, UpstreamUnavailable } from './errors.ts';

@@ -1,4 +1,6 @@
-import { type Connections, type Credential, Dispatcher } from '@tidegate/kube';
+import type { Connections, Credential } from '@tidegate/kube';
+import { Dispatcher } from '@tidegate/kube/undici';
+import type { Dispatcher as Undici } from 'undici';
 import { FailoverExchange, type FailoverOptions } from './failover.ts';
 
 type Routing = Pick<FailoverOptions, 'choose' | 'onFailover'>;
@@ -35,11 +37,7 @@ export class Lane implements Connections {
     return dispatcher.compose((dispatch) => dispatch);
   }
 
-  #exchange(
-    dispatch: Dispatcher.DispatchOptions,
-    handler: Dispatcher.DispatchHandler,
-    credential: Credential,
-  ): void {
+  #exchange(dispatch: Undici.DispatchOptions, handler: Undici.DispatchHandler, credential: Credential): void {
     const exchange: FailoverExchange = new FailoverExchange({
       ...this.#routing,
       dispatch,
@@ -54,14 +52,14 @@ export class Lane implements Connections {
 }
 
 class LaneDispatcher extends Dispatcher {
-  readonly #send: (options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) => void;
+  readonly #send: (options: Undici.DispatchOptions, handler: Undici.DispatchHandler) => void;
 
-  constructor(send: (options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) => void) {
+  constructor(send: (options: Undici.DispatchOptions, handler: Undici.DispatchHandler) => void) {
     super();
     this.#send = send;
   }
 
-  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+  override dispatch(options: Undici.DispatchOptions, handler: Undici.DispatchHandler): boolean {
     this.#send(options, handler);
     return true;
   }

@@ -3,14 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:https';
 import { text } from 'node:stream/consumers';
 import type { TLSSocket } from 'node:tls';
-import {
-  type Credential,
-  issueCertificate,
-  Metrics,
-  selfSignedCa,
-  silentLogger,
-  systemClock,
-} from '@tidegate/kube';
+import { type Credential, Metrics, silentLogger, systemClock } from '@tidegate/kube';
+import { issueCertificate, selfSignedCa } from '@tidegate/kube/certificates';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { UpstreamCredential } from './forward.ts';
 import { SmallApi } from './testing/api.ts';

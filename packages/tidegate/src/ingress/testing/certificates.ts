@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { issueCertificate, type KeyPair, selfSignedCa } from '@tidegate/kube';
+import { issueCertificate, type KeyPair, selfSignedCa } from '@tidegate/kube/certificates';
 
 const DAY_MS = 24 * 3_600_000;
 

@@ -3,13 +3,13 @@
  * of this cluster's authority, and approves what kubelets may always have. Pure: the caller stores what comes back.
  */
 
+import type { KubeObject } from '@tidegate/kube';
 import {
   type CertificateRequestInfo,
   type ExtendedUsage,
-  type KubeObject,
   type ParsedSigningRequest,
   parseSigningRequest,
-} from '@tidegate/kube';
+} from '@tidegate/kube/certificates';
 import type { UserInfo } from '../../resources/types.ts';
 import type { Authorizer } from '../authorization.ts';
 import { NODES } from '../identity.ts';

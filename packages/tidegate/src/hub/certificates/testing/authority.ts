@@ -1,5 +1,5 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { issueCertificate, type KeyPair, selfSignedCa } from '@tidegate/kube';
+import { issueCertificate, type KeyPair, selfSignedCa } from '@tidegate/kube/certificates';
 
 interface Wanted {
   commonName: string;
