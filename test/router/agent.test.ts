@@ -147,7 +147,7 @@ describe('what is served', () => {
     const router = run({ router: routerName });
     await expect
       .poll(() => router.ask('/readyz').catch(() => undefined))
-      .toEqual({ code: 503, body: `not ready\nthere is no L7Router ${routerName} yet` });
+      .toEqual({ code: 503, body: `not ready\nL7Router ${routerName} not found` });
     const { metadata } = await cluster.client.create(L7_ROUTERS, of([host('a')]));
     await expect.poll(() => router.driver.hosts()).toEqual([host('a')]);
     const agents = async () => (await cluster.client.get(L7_ROUTERS, { name: routerName })).status?.agents;
@@ -295,10 +295,10 @@ describe('starting and stopping', () => {
     expect(await router.ask('/healthz')).toEqual({ code: 200, body: 'ok' });
     expect(await router.ask('/readyz')).toEqual({
       code: 503,
-      body: 'not ready\nthe routes are not known yet',
+      body: 'not ready\nwaiting for the first sync with the API server',
     });
     expect((await router.ask('/metrics')).body).toMatch(
-      /tidegate_router_generation 0\n(.*\n)*# of the driver/,
+      /tidegate_router_generation 0\n(.*\n)*# metrics of the driver/,
     );
     expect((await router.ask('/')).code).toBe(404);
     await router.stop();

@@ -12,7 +12,7 @@ export function traceText(trace: Trace, request: MatchRequest, pool: string | un
     ...(request.secure ? [certificateLine(trace)] : []),
     ...trace.steps.map(stepLine),
     ...trace.upstreams.flatMap(upstreamLines),
-    ...trace.strangers.map(({ ingress, why }) => `Ingress ${ingress} has this host too, but ${why}`),
+    ...trace.ignored.map(({ ingress, why }) => `Ingress ${ingress} has this host too, but ${why}`),
   ];
   const numbered = steps.map((line, index) => `${String(index + 1).padStart(3)}. ${line}`);
   const problems = trace.problems.map(

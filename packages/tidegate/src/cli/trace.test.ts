@@ -90,7 +90,7 @@ it('prints each step: class, router, rules, Service and endpoints', () => {
     '  8. Endpoint 10.0.0.1:8080 on node here',
     '  9. Endpoint 10.0.0.2:8080 on node there: not used (OtherPool, by ingress-controller)',
     ' 10. Endpoint 10.0.0.3:8080 on node here: not used (not ready)',
-    ' 11. Ingress shop/silver has this host too, but has the class silver',
+    ' 11. Ingress shop/silver has this host too, but has class silver',
     ' 12. Ingress other/lost has this host too, but has no class',
     '=> forwarded to the endpoint above, by Ingress shop/web (spec.rules[1].http.paths[0])',
     'Problems of Ingresses for this host:',

@@ -15,20 +15,20 @@ import type { Certificate, Changes } from '../ingress/model.ts';
 import { endpointSlices } from './endpoint-slices.ts';
 import { ExternalNames } from './external-names.ts';
 import { feed } from './feed.ts';
+import type { RouterOptions } from './options.ts';
 import { OwnL7Router } from './own-l7-router.ts';
 import { PoolNodes } from './pool-nodes.ts';
 import { Programmer } from './programmer.ts';
 import type { Resolve } from './resolve.ts';
-import type { RouterOptions } from './router.ts';
 import { SecretWatches } from './secret-watches.ts';
 import type { Snapshot } from './snapshot.ts';
 
 type AgentOptions = RouterOptions & { clock: Clock; random: Random; resolve: Resolve; snapshot: Snapshot };
 
-/** The first routes wait so long for the Secrets and names that they need: with them at once is better than bit by bit. */
-const PATIENCE_MS = 2_000;
+/** How long the first routes wait for their Secrets and DNS names, so that they are served completely from the start. */
+const DEPENDENCIES_TIMEOUT_MS = 2_000;
 
-/** The loop from objects to the driver: informers, compiler, programmer, and what they need besides. */
+/** Connects the parts of the loop from API objects to the data plane; see `index.ts`. */
 export class Agent {
   readonly #options: AgentOptions;
   readonly #compiler: Compiler;
@@ -39,7 +39,7 @@ export class Agent {
   readonly #ownRouter: OwnL7Router | undefined;
   readonly #nodes: PoolNodes | undefined;
   readonly #stop = new AbortController();
-  /** Certificates that were served before the start, by their Secret, until it is known better. */
+  /** The Secrets of certificates in the stored table. They replace the real Secrets until those are synced. */
   readonly #remembered = new Set<string>();
   #isServing = false;
 
@@ -48,7 +48,7 @@ export class Agent {
     const { clock, random, resolve, log, metrics } = options;
     const touch = (what: 'endpoints' | 'routes'): void => this.#programmer.touch(what);
     this.#options = options;
-    // Until its L7Router is known it is for no host in particular.
+    // Until the L7Router is synced, the router serves no hosts (other than the routes for all hosts).
     const hosts = router === undefined ? undefined : [];
     this.#compiler = new Compiler({ classNames, hosts, now: () => clock.now() });
     this.#informers = new Informers(client, { transform: withoutManagedFields, clock, random, log });
@@ -95,32 +95,32 @@ export class Agent {
     });
   }
 
-  /** Why it should not be sent traffic, if so. */
+  /** Reasons why the router is not ready; empty if it is. */
   reasons(): string[] {
     if (this.#isServing) return [];
     const trouble = this.#programmer.trouble;
-    if (trouble !== undefined) return [`the routes can not be served: ${trouble}`];
-    if (this.#ownRouter?.isKnown === false) return [`there is no L7Router ${this.#options.router} yet`];
-    return ['the routes are not known yet'];
+    if (trouble !== undefined) return [`cannot apply the routes: ${trouble}`];
+    if (this.#ownRouter?.isKnown === false) return [`L7Router ${this.#options.router} not found`];
+    return ['waiting for the first sync with the API server'];
   }
 
-  /** Has the driver listen, and serves what was served last. */
+  /** Starts the data plane with the table of the last run. */
   async listen(): Promise<Listening> {
     const before = await this.#options.snapshot.load();
     for (const certificate of before?.certificates.set ?? []) this.#remember(certificate);
     return this.#programmer.listen(before);
   }
 
-  /** Keeps the driver up to date until the signal is aborted. */
+  /** Keeps the data plane up to date until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const following = this.#informers.run(signal);
     try {
       await orAborted(this.#synced(signal), signal);
       this.#programmer.prepare();
-      this.#forgetRest();
+      this.#forgetUnused();
       const { clock } = this.#options;
       const needed = Promise.all([this.#secrets.answered(), this.#names.answered()]);
-      await Promise.race([needed, sleep(clock, PATIENCE_MS, signal)]);
+      await Promise.race([needed, sleep(clock, DEPENDENCIES_TIMEOUT_MS, signal)]);
       await this.#programmer.start();
       await aborted(signal);
     } catch (error) {
@@ -164,7 +164,7 @@ export class Agent {
     this.#programmer.touch('routes');
   }
 
-  /** A Secret that can not be read yet is as it was. */
+  /** Lets the compiler use a certificate of the stored table until its Secret is synced. */
   #remember({ secret: key, certificate, key: privateKey }: Certificate): void {
     if (this.#remembered.has(key)) return;
     this.#remembered.add(key);
@@ -179,14 +179,14 @@ export class Agent {
     });
   }
 
-  /** What no Ingress names any more. */
-  #forgetRest(): void {
+  /** Drops remembered Secrets that no Ingress refers to any more. */
+  #forgetUnused(): void {
     for (const key of this.#remembered) if (!this.#secrets.follows(key)) this.#compiler.remove('Secret', key);
     this.#remembered.clear();
   }
 }
 
-/** They are half of an object. */
+/** managedFields are often half of an object, and the router does not use them: dropping them saves memory. */
 function withoutManagedFields(object: KubeObject): KubeObject {
   const { managedFields: _, ...metadata } = object.metadata;
   return { ...object, metadata };

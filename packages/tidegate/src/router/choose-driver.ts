@@ -5,19 +5,19 @@ import { findNginx, NginxDriver } from '../dataplane/nginx/index.ts';
 
 export type DataPlane = 'auto' | 'nginx' | 'embedded';
 
-/** What was asked for is not on this machine; the message says what to do. */
+/** The requested data plane is not installed. The message says what to install. */
 export class MissingDataPlaneError extends Error {
   override readonly name = 'MissingDataPlaneError';
 }
 
-/** `auto` is nginx where it is installed. */
+/** `auto` chooses nginx if it is installed, and the embedded data plane otherwise. */
 export async function chooseDriver(
   dataPlane: DataPlane,
   options: DriverOptions & { accessLog?: string },
   { log, metrics }: { log: Logger; metrics: Metrics },
 ): Promise<Driver> {
   const chosen = metrics.gauge('tidegate_router_data_plane', {
-    help: 'Always 1; what carries the bytes is in its label.',
+    help: 'The data plane in use, in the label `name`. Always 1.',
     labels: ['name'],
   });
   const embedded = (): Driver => {
@@ -31,6 +31,6 @@ export async function chooseDriver(
     return new NginxDriver(options, { log });
   }
   if (dataPlane === 'nginx') throw new MissingDataPlaneError(found.missing);
-  log.info({ reason: found.missing }, 'the embedded data plane carries the traffic');
+  log.info({ reason: found.missing }, 'using the embedded data plane');
   return embedded();
 }

@@ -14,7 +14,7 @@ afterEach(async () => {
   await server.stop();
 });
 
-it('are read in the version that the cluster has, once it says which', async () => {
+it('uses the API version that the cluster serves, after discovery succeeds', async () => {
   const groupVersion = 'discovery.k8s.io/v1beta1';
   const resources = [{ name: 'endpointslices', kind: 'EndpointSlice', namespaced: true, verbs: [] }];
   server.intercept = ({ url }, response) => {

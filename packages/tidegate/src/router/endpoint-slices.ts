@@ -13,16 +13,22 @@ import {
 const OLD_ENDPOINT_SLICES: Resource<EndpointSlice> = { ...ENDPOINT_SLICES, version: 'v1beta1' };
 const BACKOFF = { baseMs: 500, maxMs: 5_000 };
 
-interface Asking {
+interface Dependencies {
   client: KubeClient;
   clock: Clock;
   random: Random;
   log: Logger;
 }
 
-/** Clusters before 1.21 have them as v1beta1 only. Asks until there is an answer; rejects only when aborted. */
-export async function endpointSlices(asking: Asking, signal: AbortSignal): Promise<Resource<EndpointSlice>> {
-  const { client, clock, random, log } = asking;
+/**
+ * The API version of EndpointSlices that the cluster serves: clusters before Kubernetes 1.21 have v1beta1 only. Retries until
+ * discovery succeeds; rejects only if aborted.
+ */
+export async function endpointSlices(
+  dependencies: Dependencies,
+  signal: AbortSignal,
+): Promise<Resource<EndpointSlice>> {
+  const { client, clock, random, log } = dependencies;
   for (let failures = 0; ; failures++) {
     try {
       const isOld =
@@ -30,7 +36,7 @@ export async function endpointSlices(asking: Asking, signal: AbortSignal): Promi
         (await client.discovery.serves(OLD_ENDPOINT_SLICES));
       return isOld ? OLD_ENDPOINT_SLICES : ENDPOINT_SLICES;
     } catch (error) {
-      log.warn({ err: error }, 'can not find out what the API server serves; trying again');
+      log.warn({ err: error }, 'cannot discover the API versions of the API server; retrying');
       await sleep(clock, backoffDelay(failures, BACKOFF, random), signal);
     }
   }
@@ -38,7 +44,7 @@ export async function endpointSlices(asking: Asking, signal: AbortSignal): Promi
 
 type Endpoint = NonNullable<EndpointSlice['endpoints']>[number] & { topology?: Record<string, string> };
 
-/** v1beta1 says in `topology` where an endpoint is. */
+/** v1beta1 has the node of an endpoint in `topology`. */
 export function nodeOfEndpoint({ nodeName, topology }: Endpoint): string | undefined {
   return nodeName ?? topology?.['kubernetes.io/hostname'];
 }

@@ -21,7 +21,7 @@ const delta = (set: Upstream[], remove: string[] = []): Delta => ({
   certificates: { set: [], remove: [] },
 });
 
-it('follows the addresses of a name for as long as an upstream has it', async () => {
+it('resolves a name again and again, as long as an upstream has it', async () => {
   const clock = new VirtualClock();
   let answer: string[] | Error = ['192.0.2.1'];
   let asked = 0;

@@ -4,39 +4,41 @@ import type { Clock, Logger } from '@tidegate/kube';
 import type { Delta, Upstream, UpstreamId } from '../ingress/model.ts';
 import { isForeignAddress, type Resolve } from './resolve.ts';
 
+/** A DNS name that is resolved regularly. */
 interface Name {
   /** Undefined until the first answer. */
   addresses: readonly string[] | undefined;
   readonly upstreams: Set<UpstreamId>;
-  /** Resolves after the first answer, or the lack of one. */
+  /** Resolves after the first lookup, whether it succeeded or not. */
   answered: Promise<void>;
-  /** Ends the wait for the next answer. */
+  /** Cancels the next lookup. */
   cancel: () => void;
 }
 
 interface ExternalNamesOptions {
   resolve: Resolve;
-  /** Some upstreams have other addresses now: `translate` tells which. */
+  /** Called when addresses have changed: the next `translate` returns the upstreams concerned. */
   onChange(): void;
   clock: Clock;
   log: Logger;
 }
 
-/** What a delta says, before it has a number. */
+/** A delta before it has a generation. */
 export type Content = Omit<Delta, 'from' | 'to'>;
 
-const SHORTEST_SECONDS = 5;
-const LONGEST_SECONDS = 300;
+const MIN_TTL_SECONDS = 5;
+const MAX_TTL_SECONDS = 300;
 const RETRY_SECONDS = 5;
 
 /**
- * Upstreams of ExternalName Services have a DNS name for an endpoint; data planes are told addresses only, and new ones when
- * they change. A name that leads to this machine itself leads nowhere.
+ * Resolves the DNS names of ExternalName Services, because data planes use addresses only. Names are resolved again when
+ * their TTL expires. Addresses of this machine and its link are dropped: a tenant could otherwise reach services of the
+ * node through the router.
  */
 export class ExternalNames {
   readonly #options: ExternalNamesOptions;
   readonly #names = new Map<string, Name>();
-  /** As the compiler made them. */
+  /** The upstreams with a DNS name, as the compiler returned them. */
   readonly #upstreams = new Map<UpstreamId, Upstream>();
   readonly #changed = new Set<UpstreamId>();
   #closed = false;
@@ -45,14 +47,14 @@ export class ExternalNames {
     this.#options = options;
   }
 
-  /** A delta with addresses for names, and with the upstreams whose names have changed since the last one. */
+  /** Replaces names by addresses, and adds the upstreams whose addresses have changed since the last call. */
   translate(delta: Content | undefined): Content | undefined {
     for (const id of delta?.upstreams.remove ?? []) this.#forget(id);
     const set = (delta?.upstreams.set ?? []).map((upstream) => this.#take(upstream));
-    const told = new Set(set.map(({ id }) => id));
+    const included = new Set(set.map(({ id }) => id));
     for (const id of this.#changed) {
       const upstream = this.#upstreams.get(id);
-      if (upstream !== undefined && !told.has(id)) set.push(this.#translated(upstream));
+      if (upstream !== undefined && !included.has(id)) set.push(this.#translated(upstream));
     }
     this.#changed.clear();
     if (delta === undefined && set.length === 0) return undefined;
@@ -60,7 +62,7 @@ export class ExternalNames {
     return { hosts, certificates, upstreams: { set, remove: upstreams.remove } };
   }
 
-  /** The same for all that there is. */
+  /** The same for a full state. */
   translateAll(state: Delta): Delta {
     return {
       ...state,
@@ -71,7 +73,7 @@ export class ExternalNames {
     };
   }
 
-  /** Resolves when every name was asked for once. */
+  /** Resolves when every name has been looked up once. */
   async answered(): Promise<void> {
     await Promise.all([...this.#names.values()].map(({ answered }) => answered));
   }
@@ -122,32 +124,32 @@ export class ExternalNames {
       cancel: () => {},
     };
     this.#names.set(name, known);
-    known.answered = this.#look(name, known);
+    known.answered = this.#lookUp(name, known);
     return known;
   }
 
-  /** Never rejects. What was known before holds until there is a better answer. */
-  async #look(name: string, known: Name): Promise<void> {
+  /** Never rejects. After a failed lookup the previous addresses stay in use. */
+  async #lookUp(name: string, known: Name): Promise<void> {
     const { resolve, clock, log, onChange } = this.#options;
     let seconds = RETRY_SECONDS;
     try {
       const { addresses, ttlSeconds } = await resolve(name);
-      seconds = Math.min(Math.max(ttlSeconds, SHORTEST_SECONDS), LONGEST_SECONDS);
+      seconds = Math.min(Math.max(ttlSeconds, MIN_TTL_SECONDS), MAX_TTL_SECONDS);
       if (!isDeepStrictEqual(addresses, known.addresses)) {
         known.addresses = addresses;
         for (const id of known.upstreams) this.#changed.add(id);
         if (!addresses.some(isForeignAddress))
           log.warn(
             { name, addresses },
-            'an ExternalName leads to this machine itself; requests to it are answered 503',
+            'an ExternalName resolves to local addresses only, which are not allowed; its requests get 503',
           );
         onChange();
       }
     } catch (error) {
-      log.warn({ name, err: error }, 'an ExternalName can not be resolved; trying again');
+      log.warn({ name, err: error }, 'cannot resolve an ExternalName; retrying');
     }
     if (this.#closed || this.#names.get(name) !== known) return;
-    known.cancel = clock.after(seconds * 1000, () => void this.#look(name, known));
+    known.cancel = clock.after(seconds * 1000, () => void this.#lookUp(name, known));
   }
 }
 

@@ -17,14 +17,14 @@ import type { PoolNodes } from './pool-nodes.ts';
 interface FeedOptions {
   informers: Informers;
   compiler: Compiler;
-  /** In the version that the cluster has. */
+  /** In the API version that the cluster serves. */
   slices: Resource<EndpointSlice>;
-  /** Only endpoints on these nodes count; without it, all. */
+  /** Only endpoints on these nodes are used; undefined: all. */
   nodes: PoolNodes | undefined;
   touch(what: 'endpoints' | 'routes'): void;
 }
 
-/** Brings the compiler all that it makes routes of, but for Secrets. Resolves when it has seen everything once. */
+/** Gives all objects that routes depend on to the compiler, except Secrets. Resolves when all informers are synced. */
 export async function feed({
   informers,
   compiler,
@@ -54,7 +54,7 @@ export async function feed({
     return { informer, put };
   };
 
-  const slices = follow('EndpointSlice', resource, 'endpoints', (slice) => seenBy(nodes, slice));
+  const slices = follow('EndpointSlice', resource, 'endpoints', (slice) => withoutOtherNodes(nodes, slice));
   if (nodes !== undefined) {
     slices.informer.addIndex('node', (slice) => [...nodesOfSlice(slice)]);
     nodes.onChange((node) => slices.informer.cache.byIndex('node', node).forEach(slices.put));
@@ -67,8 +67,8 @@ export async function feed({
   await Promise.all([slices, ...others].map(({ informer }) => informer.synced));
 }
 
-/** An endpoint without a node is outside every pool. */
-function seenBy(nodes: PoolNodes | undefined, slice: EndpointSlice): EndpointSlice {
+/** The slice without endpoints on other nodes. An endpoint without a node is outside every pool. */
+function withoutOtherNodes(nodes: PoolNodes | undefined, slice: EndpointSlice): EndpointSlice {
   if (nodes === undefined) return slice;
   const seen = (slice.endpoints ?? []).filter((endpoint) => nodes.has(nodeOfEndpoint(endpoint) ?? ''));
   return seen.length === slice.endpoints?.length ? slice : { ...slice, endpoints: seen };

@@ -1,16 +1,27 @@
 /**
- * The agent beside a data plane: objects of the API server become what the driver serves, and stay so.
+ * The agent of a router (`tidegate router`): it compiles API objects into routes, and keeps a data plane up to date.
  *
- * An endpoint goes: its EndpointSlice changes in the informer (`feed.ts`) -> the Compiler marks its pool -> a millisecond
- * later `programmer.ts` asks the Compiler what has changed, gives it a number and sends it to the Driver -> every worker
- * goes by it -> `snapshot.ts` keeps it for a start without an API server.
- * Besides: `placement.ts` follows our L7Router and tells there what is served; `secret-watches.ts` follows the Secrets
- * that routes name, and no others; `external-names.ts` turns DNS names into addresses; `pool-nodes.ts` leaves out
- * endpoints of other pools; `admin-server.ts` tells how we do.
- * `trace/` explains one request by the same tables, with no data plane at all.
+ * A change of an object, from informer to acknowledged generation:
+ *  1. An informer receives, for example, a changed EndpointSlice. `feed.ts` gives it to the Compiler, without the
+ *     endpoints of other pools (`pool-nodes.ts`), and calls `touch` on the programmer.
+ *  2. A millisecond later (a few more for routes, which often change in groups), `programmer.ts` flushes the Compiler. It
+ *     returns the differences only: the cost depends on the change, not on the number of Ingresses.
+ *  3. `external-names.ts` replaces DNS names of ExternalName Services by addresses. `secret-watches.ts` starts to watch the
+ *     Secrets that the routes now refer to, and stops to watch those that they no longer refer to.
+ *  4. The programmer numbers the delta and calls `Driver.apply`. It resolves when every worker has applied it.
+ *  5. `snapshot.ts` stores the delta, so that the router can start while the API server is unreachable.
+ *  6. `own-l7-router.ts` writes the generation of the L7Router that is now served to the object's status. The manager
+ *     waits for it before it publishes addresses or removes a moved host from its old router.
+ *
+ * If step 4 fails, the data plane keeps the previous table, and the programmer retries with back-off, with the full state.
+ *
+ * `router.ts` starts and stops everything, `agent.ts` wires the parts, `choose-driver.ts` chooses the data plane. The admin
+ * port with health and metrics is HealthServer of `@tidegate/serving`. `trace/` explains what happens to a request, with
+ * the same compiler and matcher but without a data plane.
  */
 
 export { chooseDriver, type DataPlane } from './choose-driver.ts';
-export { type RouterOptions, runRouter } from './router.ts';
+export type { RouterOptions } from './options.ts';
+export { runRouter } from './router.ts';
 export { type Trace, type TraceObjects, trace } from './trace/trace.ts';
 export type { TracedEndpoint, TracedUpstream } from './trace/traced-upstream.ts';

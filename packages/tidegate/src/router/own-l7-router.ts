@@ -16,9 +16,9 @@ interface OwnL7RouterOptions {
   client: KubeClient;
   informers: Informers;
   compiler: Compiler;
-  /** Of the L7Router. */
+  /** The name of the L7Router. */
   router: string;
-  /** Ours, among all who run for it: the name of the pod. */
+  /** Identifies this agent among the replicas of the L7Router: the name of its pod. */
   agentName: string;
   touch(what: 'routes'): void;
   clock: Clock;
@@ -28,28 +28,32 @@ interface OwnL7RouterOptions {
 
 const BACKOFF = { baseMs: 500, maxMs: 30_000 };
 
-/** Which hosts are ours, by our L7Router; and tells there which generation of it is served. */
+/**
+ * Follows the L7Router object of this router. Its spec lists the hosts to serve. Once every worker of the data plane
+ * serves them, the agent writes the object's generation to `status.agents[].appliedGeneration`. The manager relies on it:
+ * a host that moves to another router is removed from the old one only after all agents of the new one serve it.
+ */
 export class OwnL7Router {
-  /** Resolves when there is such a router. */
+  /** Resolves when the L7Router exists. */
   readonly known: Promise<void>;
   readonly #options: OwnL7RouterOptions;
   readonly #applier: Applier;
   #router: L7Router | undefined;
   #served: number | undefined;
-  #told: number | undefined;
-  #telling = false;
+  #reported: number | undefined;
+  #reporting = false;
 
   constructor(options: OwnL7RouterOptions) {
     this.#options = options;
     this.#applier = new Applier(options.client, options.agentName);
     const informer = options.informers.for(L7_ROUTERS, { fieldSelector: `metadata.name=${options.router}` });
     this.known = new Promise((resolve) => {
-      const place = (router: L7Router): void => {
-        this.#place(router);
+      const follow = (router: L7Router): void => {
+        this.#follow(router);
         resolve();
       };
-      // A router that is deleted goes on until it is ended: others may not have taken its hosts over yet.
-      informer.addHandler({ onAdd: place, onUpdate: (_, router) => place(router) });
+      // After the L7Router is deleted, the agent serves until it is stopped: other routers may not serve its hosts yet.
+      informer.addHandler({ onAdd: follow, onUpdate: (_, router) => follow(router) });
     });
   }
 
@@ -57,33 +61,33 @@ export class OwnL7Router {
     return this.#router !== undefined;
   }
 
-  /** The generation whose hosts the compiler goes by. */
+  /** The generation whose hosts the compiler uses. */
   get generation(): number | undefined {
     return this.#router?.metadata.generation;
   }
 
-  /** All that this generation says is served. */
+  /** Every worker serves the hosts of this generation: reports it. */
   served(generation: number | undefined, signal: AbortSignal): void {
     if (generation === undefined || generation === this.#served) return;
     this.#served = generation;
-    void this.#tell(signal);
+    void this.#report(signal);
   }
 
-  #place(router: L7Router): void {
+  #follow(router: L7Router): void {
     const { compiler, touch } = this.#options;
-    // Its status changes more often than what it is for.
+    // The status changes often, but only a change of the spec increases the generation.
     if (this.generation === router.metadata.generation) return;
     this.#router = router;
     compiler.setServedHosts(router.spec.hosts);
     touch('routes');
   }
 
-  /** Never rejects: whoever waits for it waits for a status, however often it takes to write it. */
-  async #tell(signal: AbortSignal): Promise<void> {
-    if (this.#telling) return;
-    this.#telling = true;
+  /** Retries until the status is written. Never rejects. */
+  async #report(signal: AbortSignal): Promise<void> {
+    if (this.#reporting) return;
+    this.#reporting = true;
     const { clock, random, log } = this.#options;
-    for (let failures = 0; this.#told !== this.#served && !signal.aborted; ) {
+    for (let failures = 0; this.#reported !== this.#served && !signal.aborted; ) {
       try {
         await this.#write(this.#served ?? 0, signal);
         failures = 0;
@@ -91,12 +95,12 @@ export class OwnL7Router {
         if (signal.aborted) break;
         log.warn(
           { err: error, router: this.#options.router },
-          'can not tell the L7Router what is served; trying again',
+          'cannot report the applied generation in the status of the L7Router; retrying',
         );
         await sleep(clock, backoffDelay(failures++, BACKOFF, random), signal).catch(() => {}); // Aborted: the loop ends.
       }
     }
-    this.#telling = false;
+    this.#reporting = false;
   }
 
   async #write(generation: number, signal: AbortSignal): Promise<void> {
@@ -112,6 +116,6 @@ export class OwnL7Router {
       },
       { resource: L7_ROUTERS, signal },
     );
-    this.#told = generation;
+    this.#reported = generation;
   }
 }

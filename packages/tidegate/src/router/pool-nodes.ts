@@ -1,9 +1,9 @@
 import { type Informers, NODES, type Node } from '@tidegate/kube';
 import { NODE_GROUP_LABEL, NODE_POOL_LABEL } from '../api/index.ts';
 
-/** The nodes of one pool, by the labels that say so: those of a NodePool, or of a NodeGroup of that name. */
+/** The nodes of one pool, by their label: the NodePool or the NodeGroup of that name. */
 export class PoolNodes {
-  /** Resolves when all are known. */
+  /** Resolves when both informers are synced. */
   readonly synced: Promise<unknown>;
   readonly #informers;
   readonly #listeners: ((node: string) => void)[] = [];
@@ -12,10 +12,10 @@ export class PoolNodes {
     this.#informers = [NODE_POOL_LABEL, NODE_GROUP_LABEL].map((label) =>
       informers.for(NODES, { labelSelector: `${label}=${pool}` }),
     );
-    const tell = ({ metadata }: Node): void => {
+    const notify = ({ metadata }: Node): void => {
       for (const listener of this.#listeners) listener(`${metadata.name}`);
     };
-    for (const informer of this.#informers) informer.addHandler({ onAdd: tell, onDelete: tell });
+    for (const informer of this.#informers) informer.addHandler({ onAdd: notify, onDelete: notify });
     this.synced = Promise.all(this.#informers.map((informer) => informer.synced));
   }
 
@@ -23,7 +23,7 @@ export class PoolNodes {
     return this.#informers.some(({ cache }) => cache.get(node) !== undefined);
   }
 
-  /** Called with every node that has come or gone. */
+  /** `listener` is called with each node that joins or leaves the pool. */
   onChange(listener: (node: string) => void): void {
     this.#listeners.push(listener);
   }

@@ -50,8 +50,8 @@ const scale = (...addresses: string[]): void => {
 };
 const numbers = (): string[] => driver.deltas.map(({ from, to }) => `${from}-${to}`);
 
-describe('a driver that takes everything', () => {
-  it('gets the whole first, then what has changed', async () => {
+describe('with a data plane that applies everything', () => {
+  it('sends the full state first, and then differences', async () => {
     await programmer.start();
     scale('10.0.0.2');
     await clock.advance(1);
@@ -61,7 +61,7 @@ describe('a driver that takes everything', () => {
     expect(served).toEqual([1, 2]);
   });
 
-  it('gets what comes together in one piece; endpoints do not wait for routes', async () => {
+  it('sends changes that arrive together as one delta; endpoints do not wait for routes', async () => {
     await programmer.start();
     compiler.put('Ingress', ingress({ name: 'other', rules: { 'b.io/': 'web:80' } }));
     programmer.touch('routes');
@@ -76,21 +76,21 @@ describe('a driver that takes everything', () => {
     expect(numbers()).toEqual(['0-1', '1-2']);
   });
 
-  it('goes on with what it served before, until the first routes are known', async () => {
+  it('serves the stored routes until the first routes are compiled', async () => {
     await programmer.listen(compiler.flush().delta);
     expect(driver.hosts()).toEqual(['a.io']);
     await programmer.start();
     expect(numbers()).toEqual(['0-1', '0-2']);
   });
 
-  it('starts without what it served before when that has no room any more', async () => {
+  it('starts without the stored routes if they do not fit', async () => {
     driver.refusals.push(new CapacityError('full'));
     await programmer.listen(compiler.flush().delta);
     expect(driver.calls).toEqual(['start']);
     expect(driver.hosts()).toEqual([]);
   });
 
-  it('is told nothing before the start and after the end', async () => {
+  it('sends nothing before the start and after the end', async () => {
     scale('10.0.0.2');
     await clock.advance(10);
     expect(numbers()).toEqual([]);
@@ -102,8 +102,8 @@ describe('a driver that takes everything', () => {
   });
 });
 
-describe('a driver that refuses', () => {
-  it('gets everything when it has lost its place', async () => {
+describe('with a data plane that fails', () => {
+  it('sends the full state if the data plane asks for it', async () => {
     await programmer.start();
     driver.refusals.push(new NeedsFullState('restarted'));
     scale('10.0.0.2');
@@ -112,7 +112,7 @@ describe('a driver that refuses', () => {
     expect(programmer.trouble).toBeUndefined();
   });
 
-  it('is asked again later and later, with all that has come meanwhile', async () => {
+  it('retries with increasing delays, including all changes in between', async () => {
     await programmer.start();
     driver.refusals.push(new CapacityError('full'), new CapacityError('full'));
     scale('10.0.0.2');

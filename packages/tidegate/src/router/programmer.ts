@@ -8,11 +8,11 @@ export interface ProgrammerOptions {
   compiler: Compiler;
   driver: Driver;
   names: ExternalNames;
-  /** Which Secrets are needed from now on, or no more. */
+  /** Called with the Secrets that are needed from now on, and those that are not needed any more. */
   onSecrets(changes: Changes<string, string>): void;
-  /** Called before all that has come is worked out; what it returns, once all of that is served. */
+  /** Called before pending changes are compiled. The function that it returns is called once they are served. */
   checkpoint(): () => void;
-  /** What is served from now on; from 0, all that is. */
+  /** Called with each delta that every worker has applied. */
   onServed(delta: Delta): void;
   clock: Clock;
   random: Random;
@@ -20,14 +20,18 @@ export interface ProgrammerOptions {
   metrics: Metrics;
 }
 
-/** What one object brings is often followed by more of the same; endpoints wait for next to nothing. */
+/** How long a change waits for others, to be applied together. Routes often change in groups; endpoints are urgent. */
 const WINDOW_MS = { endpoints: 1, routes: 5 } as const;
 const BACKOFF = { baseMs: 500, maxMs: 30_000 };
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
 /**
- * Takes what the compiler has worked out to the driver, one delta after the other, in numbers of its own. A driver that
- * has lost its place, or has failed, is sent everything.
+ * Applies the output of the compiler to the data plane, one delta after the other.
+ *
+ * Each delta has a generation: it leads from one number to the next. The numbers are the programmer's own, because it also
+ * applies changes that the compiler does not know, such as new addresses of an ExternalName. `Driver.apply` resolves when
+ * every worker has applied the generation; only then is it acknowledged (`onServed`, and the function of `checkpoint`).
+ * After a failure, or if the data plane asks for it, the next delta is the full state (from 0).
  */
 export class Programmer {
   readonly #options: ProgrammerOptions;
@@ -35,8 +39,8 @@ export class Programmer {
   readonly #failed;
   readonly #changed;
   #generation = 0;
-  /** The driver does not have what the compiler told last. */
-  #whole = true;
+  /** The data plane may lack changes that the compiler has already returned: the next delta is the full state. */
+  #needsFullState = true;
   #started = false;
   #ended = false;
   #turn: Promise<void> | undefined;
@@ -50,29 +54,29 @@ export class Programmer {
     this.#options = options;
     const { metrics } = options;
     this.#seconds = metrics.histogram('tidegate_router_apply_seconds', {
-      help: 'How long it took until every worker went by a change.',
+      help: 'Time until every worker has applied a change, in seconds.',
       labels: ['scope'],
       buckets: SECONDS,
     });
     this.#failed = metrics.counter('tidegate_router_apply_failures_total', {
-      help: 'Changes that the data plane did not take.',
+      help: 'Changes that the data plane failed to apply, by reason.',
       labels: ['reason'],
     });
     const generation = metrics.gauge('tidegate_router_generation', {
-      help: 'The number of the last change that is served.',
+      help: 'The generation of the route table: the number of the last change sent to the data plane.',
     });
     metrics.onScrape(() => generation.set({}, this.#generation));
     this.#changed = metrics.gauge('tidegate_router_last_change_timestamp_seconds', {
-      help: 'When the data plane last took a change, or everything.',
+      help: 'Time of the last change that the data plane applied, in seconds since the epoch.',
     });
   }
 
-  /** Why the driver does not serve the latest, if so. */
+  /** Why the last attempt to apply changes failed; undefined if it succeeded. */
   get trouble(): string | undefined {
     return this.#trouble;
   }
 
-  /** Has the driver listen, with what was served before the start, until more is known. */
+  /** Starts the data plane with the table of the last run, which it serves until the first sync. */
   async listen(before?: Delta): Promise<Listening> {
     const { driver, log } = this.#options;
     if (before === undefined) return driver.start();
@@ -80,34 +84,37 @@ export class Programmer {
     try {
       const listening = await driver.start(first);
       this.#served(first);
-      log.info({ hosts: first.hosts.set.length }, 'serving the routes of last time until more is known');
+      log.info(
+        { hosts: first.hosts.set.length },
+        'serving the stored routes until the first sync with the API server',
+      );
       return listening;
     } catch (error) {
       if (!(error instanceof CapacityError)) throw error;
-      log.warn({ err: error }, 'the routes of last time can not be served');
+      log.warn({ err: error }, 'cannot serve the stored routes; starting without routes');
       return driver.start();
     }
   }
 
-  /** Works out what is needed besides, such as Secrets, and sends nothing yet. */
+  /** Compiles, to find out which Secrets and DNS names are needed. Applies nothing yet. */
   prepare(): void {
     this.#flush();
   }
 
-  /** From now on changes are sent. Resolves when the first were tried, whether they were taken or not. */
+  /** Starts to apply changes. Resolves after the first attempt, whether it succeeded or not. */
   async start(): Promise<void> {
     this.#started = true;
     await this.#take();
   }
 
-  /** Something has changed that the compiler or the names know of. */
+  /** Schedules an update: the compiler or the DNS names have a change. */
   touch(what: keyof typeof WINDOW_MS): void {
     if (!this.#started || this.#ended) return;
     if (this.#turn === undefined) this.#schedule(WINDOW_MS[what]);
     else if (this.#waiting !== 'endpoints') this.#waiting = what;
   }
 
-  /** Resolves when nothing is on its way any more. */
+  /** Stops applying changes. Resolves when no delta is in progress. */
   async end(): Promise<void> {
     this.#ended = true;
     this.#timer?.cancel();
@@ -134,17 +141,17 @@ export class Programmer {
     const waiting = this.#waiting;
     this.#waiting = undefined;
     if (this.#ended) return;
-    if (this.#whole) this.#schedule(0);
+    if (this.#needsFullState) this.#schedule(0);
     else if (waiting !== undefined) this.#schedule(WINDOW_MS[waiting]);
   }
 
-  /** Never rejects: what failed is sent again with everything else. */
+  /** Never rejects. After a failure, the next attempt sends the full state. */
   async #work(): Promise<void> {
     const { checkpoint, log } = this.#options;
     try {
       const served = checkpoint();
       const changes = this.#flush();
-      if (this.#whole) await this.#applyWhole();
+      if (this.#needsFullState) await this.#applyFullState();
       else if (changes !== undefined) await this.#applyChanges(changes);
       this.#succeeded();
       served();
@@ -153,7 +160,7 @@ export class Programmer {
       this.#failing(error);
       log.error(
         { err: error, failures: this.#failures },
-        'the data plane did not take the routes; it goes on with what it had',
+        'the data plane failed to apply the routes; it keeps serving the previous ones',
       );
     }
   }
@@ -170,12 +177,12 @@ export class Programmer {
       await this.#apply({ ...changes, from: this.#generation, to: this.#generation + 1 });
     } catch (error) {
       if (!(error instanceof NeedsFullState)) throw error;
-      this.#options.log.info({ reason: error.message }, 'the data plane is sent everything');
-      await this.#applyWhole();
+      this.#options.log.info({ reason: error.message }, 'sending the full state to the data plane');
+      await this.#applyFullState();
     }
   }
 
-  async #applyWhole(): Promise<void> {
+  async #applyFullState(): Promise<void> {
     const { compiler, names } = this.#options;
     await this.#apply({ ...names.translateAll(compiler.snapshot()), from: 0 });
   }
@@ -184,7 +191,7 @@ export class Programmer {
     const { driver, clock } = this.#options;
     const numbered = { ...delta, to: this.#generation + 1 };
     const startedAt = clock.monotonic();
-    // Also one that failed may have got through to some worker: no two deltas ever have the same number.
+    // A delta that failed may have reached some workers. So a number is never used twice, not even after a failure.
     this.#generation = numbered.to;
     await driver.apply(numbered);
     this.#seconds.observe({ scope: scopeOf(numbered) }, (clock.monotonic() - startedAt) / 1000);
@@ -198,7 +205,7 @@ export class Programmer {
   }
 
   #succeeded(): void {
-    this.#whole = false;
+    this.#needsFullState = false;
     this.#failures = 0;
     this.#notBefore = 0;
     this.#trouble = undefined;
@@ -206,7 +213,7 @@ export class Programmer {
 
   #failing(error: unknown): void {
     const { clock, random } = this.#options;
-    this.#whole = true;
+    this.#needsFullState = true;
     this.#trouble = error instanceof Error ? error.message : String(error);
     this.#notBefore = clock.monotonic() + backoffDelay(this.#failures - 1, BACKOFF, random);
     this.#failed.inc({ reason: error instanceof CapacityError ? 'capacity' : 'error' });

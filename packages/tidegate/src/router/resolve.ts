@@ -1,10 +1,10 @@
 import { lookup, resolve4, resolve6 } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
 
-/** The addresses of a name, in a stable order, and for how long they hold. */
+/** Resolves a DNS name to its addresses, in a stable order, and their TTL. */
 export type Resolve = (name: string) => Promise<{ addresses: string[]; ttlSeconds: number }>;
 
-/** Of names that only this machine knows, as by /etc/hosts, nobody says how long they hold. */
+/** For names that do not come from DNS, for example from /etc/hosts: they have no TTL. */
 const UNKNOWN_TTL_SECONDS = 30;
 
 export const resolveByDns: Resolve = async (name) => {
@@ -19,25 +19,25 @@ export const resolveByDns: Resolve = async (name) => {
   return { addresses: found.map(({ address }) => address).sort(), ttlSeconds: UNKNOWN_TTL_SECONDS };
 };
 
-const OWN = new BlockList();
+const LOCAL = new BlockList();
 for (const [net, prefix] of [
   ['0.0.0.0', 8],
   ['127.0.0.0', 8],
   ['169.254.0.0', 16],
   ['224.0.0.0', 3],
 ] as const)
-  OWN.addSubnet(net, prefix, 'ipv4');
+  LOCAL.addSubnet(net, prefix, 'ipv4');
 for (const [net, prefix] of [
   ['::', 127],
   ['fe80::', 10],
   ['ff00::', 8],
 ] as const)
-  OWN.addSubnet(net, prefix, 'ipv6');
+  LOCAL.addSubnet(net, prefix, 'ipv6');
 
-/** Somewhere else: not this machine itself, its link, or everybody. */
+/** Not a loopback, unspecified, link-local or multicast address. */
 export function isForeignAddress(address: string): boolean {
   const [, mapped] = /^::ffff:([0-9.]+)$/i.exec(address) ?? [];
   if (mapped !== undefined) return isForeignAddress(mapped);
   const family = isIP(address);
-  return family !== 0 && !OWN.check(address, family === 4 ? 'ipv4' : 'ipv6');
+  return family !== 0 && !LOCAL.check(address, family === 4 ? 'ipv4' : 'ipv6');
 }

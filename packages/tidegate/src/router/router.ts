@@ -1,51 +1,17 @@
 import { setMaxListeners } from 'node:events';
 import { lockDirectory, makeChosenDirectory } from '@tidegate/disk';
-import {
-  aborted,
-  type Clock,
-  type KubeClient,
-  type Logger,
-  type Metrics,
-  type Random,
-  sleep,
-  systemClock,
-} from '@tidegate/kube';
+import { aborted, sleep, systemClock } from '@tidegate/kube';
 import { HealthServer } from '@tidegate/serving';
-import type { Driver, Listening } from '../dataplane/driver.ts';
 import { Agent } from './agent.ts';
-import { type Resolve, resolveByDns } from './resolve.ts';
+import type { RouterOptions } from './options.ts';
+import { resolveByDns } from './resolve.ts';
 import { Snapshot } from './snapshot.ts';
 
-export interface RouterOptions {
-  client: KubeClient;
-  /** Not started yet: the router starts and closes it. */
-  driver: Driver;
-  classNames: readonly string[];
-  /** The L7Router that says which hosts are ours; without it, all of the classes. */
-  router?: string;
-  /** Only endpoints on nodes of this pool are used. */
-  pool?: string;
-  /** Ours among all who run for the same L7Router: the name of the pod. */
-  agentName: string;
-  stateDirectory: string;
-  admin: { host: string; port: number };
-  /** How long those who send traffic have to notice that it is about to stop, before it takes no more. */
-  noticeMs: number;
-  /** How long requests may take to end then. */
-  drainMs: number;
-  log: Logger;
-  metrics: Metrics;
-  resolve?: Resolve;
-  clock?: Clock;
-  random?: Random;
-  signal: AbortSignal;
-  /** Called when it listens; what it serves then is what it served last. */
-  onListening?: (ports: Listening & { admin: number }) => void;
-}
-
 /**
- * Runs until the signal is aborted and all requests have ended.
- * A start: state -> driver, with what was served last -> admin port -> caches -> current routes. A stop the same way back.
+ * Runs a router until the signal is aborted and all requests have ended.
+ *
+ * Start: lock the state directory -> start the data plane with the table of the last run -> open the admin port -> sync the
+ * informers -> apply the current routes. Stop: the reverse.
  */
 export async function runRouter(options: RouterOptions): Promise<void> {
   const { stateDirectory: directory, classNames, router, pool, clock = systemClock, log } = options;
@@ -72,7 +38,7 @@ async function serve(options: RouterOptions, snapshot: Snapshot): Promise<void> 
     const admin = await HealthServer.listen({
       ...options.admin,
       reasons: () =>
-        signal.aborted ? ['it is about to stop'] : [...driver.health().reasons, ...agent.reasons()],
+        signal.aborted ? ['the router is shutting down'] : [...driver.health().reasons, ...agent.reasons()],
       metrics: async () => `${await metrics.scrape()}${driver.health().ready ? await driver.metrics() : ''}`,
       log,
     });
@@ -87,7 +53,7 @@ async function serve(options: RouterOptions, snapshot: Snapshot): Promise<void> 
   }
 }
 
-/** Endpoints may change while the last requests end: routes are kept current until then. */
+/** Keeps routes current until the last request has ended, because endpoints may change while the router drains. */
 async function follow(agent: Agent, options: RouterOptions): Promise<void> {
   const { driver, noticeMs, drainMs, signal, clock = systemClock } = options;
   const caches = new AbortController();

@@ -15,7 +15,7 @@ import {
 
 interface SecretWatchesOptions {
   client: KubeClient;
-  /** Undefined: there is none of that key. */
+  /** `secret` is undefined if it does not exist. */
   onSecret(key: string, secret: Secret | undefined): void;
   clock: Clock;
   random: Random;
@@ -25,14 +25,14 @@ interface SecretWatchesOptions {
 interface Watch {
   readonly stop: AbortController;
   readonly running: Promise<void>;
-  /** Resolves when it is known whether the Secret is there. */
+  /** Resolves when the first list has returned. */
   readonly answered: Promise<void>;
 }
 
-/** The right to read a Secret is given once an Ingress names it, which may be a moment later than we know of it. */
-const REFUSED_BACKOFF = { baseMs: 200, maxMs: 5_000 };
+/** The manager grants access to a Secret when an Ingress refers to it, which may be a moment after the agent sees it. */
+const FORBIDDEN_BACKOFF = { baseMs: 200, maxMs: 5_000 };
 
-/** One narrow watch for each Secret that is needed, so that nobody has to be allowed to read all of them. */
+/** Watches each needed Secret by name, so that the router needs no permission to read other Secrets. */
 export class SecretWatches {
   readonly #options: SecretWatchesOptions;
   readonly #watches = new Map<string, Watch>();
@@ -61,7 +61,7 @@ export class SecretWatches {
     return this.#watches.has(key);
   }
 
-  /** Resolves when it is known of all that are followed now whether they are there. */
+  /** Resolves when the first list of every current watch has returned. */
   async answered(): Promise<void> {
     await Promise.all([...this.#watches.values()].map((watch) => watch.answered));
   }
@@ -75,30 +75,30 @@ export class SecretWatches {
 
   async #watch(key: string, signal: AbortSignal, answer: () => void): Promise<void> {
     const { clock, random, log } = this.#options;
-    const say = (secret: Secret | undefined): void => {
+    const report = (secret: Secret | undefined): void => {
       if (!signal.aborted) this.#options.onSecret(key, secret);
       answer();
     };
     for (let refusals = 0; !signal.aborted; refusals++) {
       try {
-        await this.#reflector(key, say).run(signal);
+        await this.#reflector(key, report).run(signal);
       } catch (error) {
         log[refusals === 5 ? 'warn' : 'debug'](
           { secret: key, err: error },
-          'a Secret may not be read yet; trying again',
+          'no permission to read a Secret yet; retrying',
         );
-        await sleep(clock, backoffDelay(refusals, REFUSED_BACKOFF, random), signal).catch(() => {}); // Aborted: the loop ends.
+        await sleep(clock, backoffDelay(refusals, FORBIDDEN_BACKOFF, random), signal).catch(() => {}); // Aborted: the loop ends.
       }
     }
   }
 
-  #reflector(key: string, say: (secret: Secret | undefined) => void): Reflector<Secret> {
+  #reflector(key: string, report: (secret: Secret | undefined) => void): Reflector<Secret> {
     const { client, clock, random, log } = this.#options;
     const { namespace, name } = splitKey(key);
     const mirror: Mirror<Secret> = {
       keep: (secret) => secret,
-      replace: ([secret]) => say(secret),
-      apply: (type, secret) => say(type === 'DELETED' ? undefined : secret),
+      replace: ([secret]) => report(secret),
+      apply: (type, secret) => report(type === 'DELETED' ? undefined : secret),
     };
     return new Reflector(client, SECRETS, mirror, {
       select: { namespace, fieldSelector: `metadata.name=${name}` },

@@ -2,12 +2,12 @@ import { type Driver, type Listening, NeedsFullState } from '../../dataplane/dri
 import { applyDelta, DeltaGapError, EMPTY_TABLE, type RouteTable } from '../../ingress/match/index.ts';
 import type { Delta } from '../../ingress/model.ts';
 
-/** Carries no bytes, and remembers what it was told. */
+/** A driver without a data plane that records the deltas it gets. */
 export class RecordingDriver implements Driver {
   readonly deltas: Delta[] = [];
   readonly calls: string[] = [];
   table: RouteTable = EMPTY_TABLE;
-  /** What the next deltas are refused with. */
+  /** Errors to reject the next deltas with, in this order. */
   readonly refusals: Error[] = [];
 
   async start(first?: Delta): Promise<Listening> {
@@ -33,7 +33,7 @@ export class RecordingDriver implements Driver {
   }
 
   async metrics(): Promise<string> {
-    return '# of the driver\n';
+    return '# metrics of the driver\n';
   }
 
   async drain(ms: number): Promise<void> {
@@ -44,7 +44,7 @@ export class RecordingDriver implements Driver {
     this.calls.push('close');
   }
 
-  /** `address:port` of all upstreams, by their id. */
+  /** `address:port` of the endpoints of all upstreams, by upstream ID. */
   endpoints(): Record<string, string[]> {
     const entries = [...this.table.upstreams.values()].map(({ id, endpoints }) => [
       id,

@@ -13,58 +13,58 @@ import {
   type Step,
   wildcardOf,
 } from '../../ingress/match/index.ts';
-import { type PoolSight, SlicesOfPool } from './pool-sight.ts';
-import { poolOfRouters } from './standing.ts';
+import { poolOfRouters } from './pool-of-routers.ts';
+import { PoolSlices, type ScopeObjects } from './pool-slices.ts';
 import { type TracedUpstream, traceUpstreams } from './traced-upstream.ts';
 
-/** All that decides about requests. */
-export interface TraceObjects extends PoolSight {
+/** All objects that routing depends on. */
+export interface TraceObjects extends ScopeObjects {
   ingresses: readonly Ingress[];
   classes: readonly IngressClass[];
   services: readonly Service[];
-  /** Only those that are to be looked at: of others nothing is said. */
+  /** Only the Secrets to check. Problems of other certificates are not reported. */
   secrets: readonly Secret[];
   routers: readonly L7Router[];
 }
 
 export interface TraceQuestion extends MatchRequest {
   className: string;
-  /** As a router in this pool would serve it. */
+  /** Trace the request as a router in this pool would serve it. */
   pool?: string;
 }
 
-/** What becomes of one request, and why. */
+/** What happens to one request, and why. */
 export interface Trace {
   className: string;
-  /** Undefined: there is no such IngressClass. */
+  /** Undefined if the IngressClass does not exist. */
   controller: string | undefined;
   /** The routers that the host is placed on. */
   routers: readonly L7Router[];
-  /** What is not in this pool they do not see. */
+  /** The pool that the routers run in. They use only endpoints of this pool. */
   pool: string | undefined;
   steps: readonly Step[];
   match: Match;
-  /** Where it may go. */
+  /** The upstreams that the request may be sent to. */
   upstreams: readonly TracedUpstream[];
-  /** Shown to who comes by https: the Secret, or undefined for the router's own. */
+  /** The Secret of the certificate for HTTPS; undefined: the router's own certificate. */
   secret: string | undefined;
-  /** What is wrong with Ingresses that are about this host. */
+  /** Problems of Ingresses that refer to this host. */
   problems: readonly (IngressProblem & { ingress: string })[];
-  /** Ingresses that name the host, and do not count here. */
-  strangers: readonly { ingress: string; why: string }[];
+  /** Ingresses for this host that the routers ignore, because they belong to another class. */
+  ignored: readonly { ingress: string; why: string }[];
 }
 
-/** Works it out as a router does, with the same compiler and the same matching. */
+/** Compiles and matches with the code that the routers use. */
 export function trace(objects: TraceObjects, question: TraceQuestion, now: number): Trace {
   const { className } = question;
   const names = namesOf(question);
-  // Which rule matches is the same everywhere; which endpoints there are depends on where the router stands.
-  const everywhere = compile(objects, new SlicesOfPool(objects, undefined), className, now);
+  // The matching rule is the same for all routers of the class. The endpoints depend on the pool that a router runs in.
+  const everywhere = compile(objects, new PoolSlices(objects, undefined), className, now);
   const { match, steps } = explain(everywhere.table, question);
   const host = 'host' in match ? match.host.host : names[0];
   const routers = objects.routers.filter((router) => serves(router, question, host ?? ''));
   const pool = question.pool ?? poolOfRouters(routers, objects.nodes);
-  const slices = new SlicesOfPool(objects, pool);
+  const slices = new PoolSlices(objects, pool);
   const { table, problems } = pool === undefined ? everywhere : compile(objects, slices, className, now);
   const isAbout = ({ ingress }: { ingress: string }): boolean =>
     objects.ingresses.some((each) => keyOf(each) === ingress && namesHost(each, names));
@@ -77,15 +77,15 @@ export function trace(objects: TraceObjects, question: TraceQuestion, now: numbe
     match,
     upstreams: match.kind === 'route' ? traceUpstreams(match.action, table, slices) : [],
     secret: certificateFor(table, names[0] ?? '')?.secret,
-    // Without the Secrets nothing can be said about them.
+    // For plain HTTP the Secrets are not read, so nothing is known about certificates.
     problems: problems.filter((each) => isAbout(each) && (question.secure || each.about !== 'certificates')),
-    strangers: strangers(objects, className, names),
+    ignored: ignoredIngresses(objects, className, names),
   };
 }
 
 function compile(
   { ingresses, classes, services, secrets }: TraceObjects,
-  slices: SlicesOfPool,
+  slices: PoolSlices,
   className: string,
   now: number,
 ): { table: RouteTable; problems: (IngressProblem & { ingress: string })[] } {
@@ -102,7 +102,7 @@ function compile(
   return { table: delta === undefined ? EMPTY_TABLE : applyDelta(EMPTY_TABLE, delta), problems };
 }
 
-/** The host that is asked for, and its wildcard. */
+/** The requested host, and the wildcard that covers it. */
 function namesOf({ host }: TraceQuestion): string[] {
   const name = requestHost(host);
   return name === undefined ? [] : [name, wildcardOf(name) ?? name];
@@ -118,7 +118,7 @@ function serves({ spec }: L7Router, { className, pool }: TraceQuestion, host: st
   return isOfClass && isThere && (spec.hosts === undefined || host === '' || spec.hosts.includes(host));
 }
 
-function strangers(
+function ignoredIngresses(
   { ingresses }: TraceObjects,
   className: string,
   names: readonly string[],
@@ -130,7 +130,7 @@ function strangers(
       const other = classNameOf(ingress);
       return {
         ingress: keyOf(ingress),
-        why: other === undefined ? 'has no class' : `has the class ${other}`,
+        why: other === undefined ? 'has no class' : `has class ${other}`,
       };
     });
 }

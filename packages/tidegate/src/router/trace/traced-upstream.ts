@@ -1,6 +1,6 @@
 import type { RouteTable } from '../../ingress/match/index.ts';
 import type { RouteAction, Upstream } from '../../ingress/model.ts';
-import type { SlicesOfPool } from './pool-sight.ts';
+import type { PoolSlices } from './pool-slices.ts';
 
 export interface TracedUpstream extends Omit<Upstream, 'endpoints'> {
   weight: number;
@@ -11,17 +11,17 @@ export interface TracedEndpoint {
   address: string;
   port: number | undefined;
   node: string | undefined;
-  /** Requests go there. */
+  /** Whether requests may be sent to it. */
   used: boolean;
-  /** Why not, in a word or two. */
+  /** The reason if it is not used. */
   why: string | undefined;
 }
 
-/** The upstreams of an action, with all endpoints of their Services, also those that are not used. */
+/** The upstreams of an action, with all endpoints of their Services, including those that are not used. */
 export const traceUpstreams = (
   { backends }: RouteAction,
   table: RouteTable,
-  slices: SlicesOfPool,
+  slices: PoolSlices,
 ): TracedUpstream[] =>
   backends.flatMap(({ upstream: id, weight }) => {
     const upstream = table.upstreams.get(id);
@@ -30,21 +30,21 @@ export const traceUpstreams = (
     return [{ ...rest, weight, endpoints: [...usedOf(upstream, slices), ...unusedOf(upstream, slices)] }];
   });
 
-function usedOf({ endpoints, namespace, service }: Upstream, slices: SlicesOfPool): TracedEndpoint[] {
-  const judged = slices.judged(`${namespace}/${service}`);
+function usedOf({ endpoints, namespace, service }: Upstream, slices: PoolSlices): TracedEndpoint[] {
+  const checked = slices.checked(`${namespace}/${service}`);
   return endpoints.map(({ address, port }) => ({
     address,
     port,
-    node: judged.find(({ endpoint }) => endpoint.addresses.includes(address))?.endpoint.nodeName,
+    node: checked.find(({ endpoint }) => endpoint.addresses.includes(address))?.endpoint.nodeName,
     used: true,
     why: undefined,
   }));
 }
 
-function unusedOf({ endpoints, namespace, service }: Upstream, slices: SlicesOfPool): TracedEndpoint[] {
+function unusedOf({ endpoints, namespace, service }: Upstream, slices: PoolSlices): TracedEndpoint[] {
   const used = new Set(endpoints.map(({ address }) => address));
   return slices
-    .judged(`${namespace}/${service}`)
+    .checked(`${namespace}/${service}`)
     .filter(({ endpoint }) => !endpoint.addresses.some((address) => used.has(address)))
     .map(({ endpoint, ports, verdict }) => ({
       address: endpoint.addresses[0] ?? '',
@@ -60,5 +60,5 @@ function unusedOf({ endpoints, namespace, service }: Upstream, slices: SlicesOfP
 
 function stateOf(conditions: { ready?: boolean; terminating?: boolean } = {}): string {
   if (conditions.terminating === true) return 'terminating';
-  return conditions.ready === false ? 'not ready' : 'others are used';
+  return conditions.ready === false ? 'not ready' : 'not needed';
 }

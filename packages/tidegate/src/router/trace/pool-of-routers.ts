@@ -1,7 +1,7 @@
 import type { Node } from '@tidegate/kube';
 import { type L7Router, NODE_GROUP_LABEL, NODE_POOL_LABEL } from '../../api/index.ts';
 
-/** The pool that all of these routers stand in, by what was asked for or by the nodes that they are on. */
+/** The pool that all of these routers run in, by their spec or else by the labels of their nodes. */
 export function poolOfRouters(routers: readonly L7Router[], nodes: readonly Node[]): string | undefined {
   const pools = new Set(routers.flatMap((router) => poolsOf(router, nodes)));
   const [pool] = pools;

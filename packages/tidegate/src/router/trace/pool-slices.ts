@@ -8,8 +8,8 @@ import {
   filterEndpointSlice,
 } from '../../scope/index.ts';
 
-/** What decides which endpoints a router in a pool sees. */
-export interface PoolSight {
+/** The objects that decide which endpoints a router in a pool uses. */
+export interface ScopeObjects {
   services: readonly Service[];
   slices: readonly EndpointSlice[];
   nodes: readonly Node[];
@@ -23,21 +23,21 @@ export class UnknownPoolError extends Error {
   override readonly name = 'UnknownPoolError';
 }
 
-/** Stands for any node of the pool. */
+/** A placeholder for any node of the pool. */
 const ROUTER_NODE = '';
 
-/** EndpointSlices as a router in a pool sees them; without a pool, as they are. */
-export class SlicesOfPool {
+/** EndpointSlices as a router in a pool sees them; without a pool, all endpoints. */
+export class PoolSlices {
   readonly #slices: readonly EndpointSlice[];
   readonly #viewOf: ((service: string) => ClientView) | undefined;
 
-  constructor(sight: PoolSight, pool: string | undefined) {
-    this.#slices = sight.slices;
+  constructor(objects: ScopeObjects, pool: string | undefined) {
+    this.#slices = objects.slices;
     if (pool === undefined) return;
-    const membership = membershipOf(sight);
+    const membership = membershipOf(objects);
     const kind = KINDS.find((each) => membership.hasPool(each, pool));
-    if (kind === undefined) throw new UnknownPoolError(`there is no NodePool or NodeGroup ${pool}.`);
-    const services = new Map(sight.services.map((service) => [keyOf(service), service]));
+    if (kind === undefined) throw new UnknownPoolError(`there is no NodePool or NodeGroup ${pool}`);
+    const services = new Map(objects.services.map((service) => [keyOf(service), service]));
     this.#viewOf = (service) => ({
       membership: {
         poolOf: (each, node) =>
@@ -57,8 +57,8 @@ export class SlicesOfPool {
     );
   }
 
-  /** All endpoints of a Service, with what is said about each. */
-  judged(
+  /** All endpoints of a Service, each with the verdict of the scope rules. */
+  checked(
     service: string,
   ): { endpoint: SliceEndpoint; ports: EndpointSlice['ports']; verdict: EndpointVerdict | undefined }[] {
     const view = this.#viewOf?.(service);
@@ -73,7 +73,7 @@ export class SlicesOfPool {
 
 export type SliceEndpoint = NonNullable<EndpointSlice['endpoints']>[number];
 
-function membershipOf({ nodes, nodePools, nodeGroups }: PoolSight): Membership {
+function membershipOf({ nodes, nodePools, nodeGroups }: ScopeObjects): Membership {
   const membership = new Membership();
   for (const object of nodePools)
     membership.apply({ type: 'NodePool', name: `${object.metadata.name}`, object });
