@@ -1,4 +1,4 @@
-/** What happens in the cloud: all kinds of changes that hubs have to show, hide or pass on. */
+/** Changes in the cloud: all kinds of objects that hubs have to show, hide or pass on. */
 
 import {
   CONFIG_MAPS,
@@ -56,7 +56,7 @@ const SETTINGS: Record<string, string>[] = [
   { ingressendpoints: 'coredns' },
 ];
 
-/** More than the embedded API server remembers of the past, in bytes. */
+/** More bytes than the embedded API server keeps as watch history. */
 const BURST = { writes: 40, bytes: 1_000_000 };
 
 export type Change = (admin: KubeClient, chance: Chance) => Promise<void>;
@@ -81,7 +81,7 @@ export const CHANGES: Record<string, Change> = {
   'a burst': (admin) => burst(admin),
 };
 
-/** What the test stands on, and some of everything else. */
+/** Creates what the test relies on, and some of everything else. */
 export async function begin(admin: KubeClient, chance: Chance): Promise<void> {
   const annotations = { 'openyurt.io/topologyKeys': 'kubernetes.io/hostname' };
   await put(admin, SERVICES, serviceOf(PRIVATE_SERVICE, 'ClusterIP', { annotations }));
@@ -156,7 +156,7 @@ const ingressOf = (chance: Chance, name: string) => ({
   },
 });
 
-/** Two pools may claim one node for a while. */
+/** Two pools may claim the same node for a while. */
 async function pool(
   admin: KubeClient,
   chance: Chance,
@@ -204,7 +204,7 @@ async function burst(admin: KubeClient): Promise<void> {
   }
 }
 
-/** Made when it is not there; whatever it is, afterwards it is this. */
+/** Creates the object, or updates it to exactly this. */
 async function put(admin: KubeClient, resource: Resource, object: KubeObject): Promise<void> {
   const { name = '' } = object.metadata;
   const target = { name, ...(resource.namespaced ? { namespace } : {}) };
@@ -222,7 +222,7 @@ async function put(admin: KubeClient, resource: Resource, object: KubeObject): P
   await admin
     .update(resource, object.spec === undefined ? next : { ...next, spec })
     .catch((error: unknown) => {
-      // Its status was written meanwhile.
+      // Its status was written in the meantime.
       if (!isConflict(error)) throw error;
     });
 }

@@ -1,7 +1,7 @@
 /**
- * Everything at once, by chance: lines are cut, slowed and go silent, hubs and the API server are killed, the cloud
- * changes and kubelets write. Now and then all is mended, and then everybody must see what they should and nothing that
- * was answered may be lost.
+ * Random faults and changes at the same time: links are cut, slowed and silenced, hubs and the API server are
+ * killed, objects change and kubelets write. From time to time everything is repaired. Then all programs must see
+ * the right objects, and no acknowledged write may be lost.
  */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,37 +9,37 @@ import pino from 'pino';
 import { Chance } from '../support/random.ts';
 import { begin, CHANGES } from './changes.ts';
 import { PROGRAMS, type Program, ProgramClient } from './clients.ts';
-import { FAULTS, mendAll, type Shaken } from './faults.ts';
+import { type ChaosTarget, FAULTS, repairAll } from './faults.ts';
 import { Kubelet } from './kubelet.ts';
 import { Ledger } from './ledger.ts';
-import type { Weight } from './node.ts';
-import { settle } from './quiet.ts';
+import type { HubUsage } from './node.ts';
+import { settle } from './settle.ts';
 import { World } from './world.ts';
 
 export interface ChaosOptions {
   seed: number;
   /** At most three. */
   nodes: number;
-  /** How many times everything is mended. */
+  /** Whether to run another round; a round ends with a repair and a check. */
   rounds: () => boolean;
-  /** Between two of them. */
+  /** The number of steps in a round. */
   steps: number;
-  longestPauseMs: number;
+  maxPauseMs: number;
   report(line: string): void;
 }
 
 export interface ChaosResult {
   steps: number;
-  /** That hubs have answered. */
+  /** The number of writes that hubs have acknowledged. */
   writes: number;
-  /** Of the hubs, at the end. */
-  weights: Weight[];
+  /** The memory and open files of the hubs at the end. */
+  usages: HubUsage[];
 }
 
-const FAULTS_IN_A_HUNDRED = 35;
-const BURSTS_IN_A_HUNDRED = 3;
+const FAULT_PERCENT = 35;
+const BURST_PERCENT = 3;
 
-/** Rejects when something is not as it should be; then the directory of the cluster is kept, and named. */
+/** Rejects when a check fails. The directory of the cluster is then kept and named in the error. */
 export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
   const world = await World.open(options.nodes);
   try {
@@ -48,7 +48,10 @@ export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
     return result;
   } catch (error) {
     await world.close({ keep: true });
-    throw new Error(`seed ${options.seed}; logs are in ${world.directory}`, { cause: error });
+    throw new Error(
+      `the chaos test failed; repeat it with --seed ${options.seed}; the logs are in ${world.directory}`,
+      { cause: error },
+    );
   }
 }
 
@@ -56,7 +59,7 @@ class Run {
   readonly #options: ChaosOptions;
   readonly #chance: Chance;
   readonly #ledger = new Ledger();
-  readonly #shaken: Shaken;
+  readonly #target: ChaosTarget;
   readonly #kubelets: Kubelet[];
   readonly #startedAt = performance.now();
   #steps = 0;
@@ -70,21 +73,21 @@ class Run {
         (program) => new ProgramClient(node, program, world.tokens, log),
       ),
     );
-    this.#shaken = { world, programs };
+    this.#target = { world, programs };
     this.#kubelets = programs
       .filter(({ program }) => program === 'kubelet')
       .map((program) => new Kubelet(program, this.#ledger, this.#chance.fork()));
   }
 
   async run(): Promise<ChaosResult> {
-    const { world, programs } = this.#shaken;
+    const { world, programs } = this.#target;
     await begin(world.admin, this.#chance);
     for (const program of programs) program.start();
     try {
-      await this.#quiet();
+      await this.#settle();
       while (this.#options.rounds()) await this.#round();
-      const weights = await Promise.all(world.nodes.map((node) => node.weight()));
-      return { steps: this.#steps, writes: this.#ledger.writes, weights };
+      const usages = await Promise.all(world.nodes.map((node) => node.usage()));
+      return { steps: this.#steps, writes: this.#ledger.writes, usages };
     } finally {
       await Promise.all(this.#kubelets.map((kubelet) => kubelet.stop()));
       await Promise.all(programs.map((program) => program.stop()));
@@ -94,42 +97,43 @@ class Run {
   async #round(): Promise<void> {
     for (const kubelet of this.#kubelets) kubelet.start();
     for (let i = 0; i < this.#options.steps; i++) {
-      this.#say(await this.#step());
+      this.#log(await this.#step());
       this.#steps += 1;
-      await sleep(this.#chance.integer(this.#options.longestPauseMs));
+      await sleep(this.#chance.integer(this.#options.maxPauseMs));
     }
-    await mendAll(this.#shaken);
-    this.#say('all is mended');
+    await repairAll(this.#target);
+    this.#log('everything is repaired');
     await Promise.all(this.#kubelets.map((kubelet) => kubelet.stop()));
-    await this.#quiet();
+    await this.#settle();
   }
 
   async #step(): Promise<string> {
-    const { world } = this.#shaken;
-    // Drawn whether or not the API server runs, so that the same seed goes the same way.
-    const fault = this.#chance.percent(FAULTS_IN_A_HUNDRED) || !world.serverRunning;
-    if (fault) return this.#chance.of(Object.values(FAULTS))(this.#shaken, this.#chance);
+    const { world } = this.#target;
+    // Drawn even if the API server is down, so that the same seed always gives the same sequence.
+    const fault = this.#chance.percent(FAULT_PERCENT) || !world.serverRunning;
+    if (fault) return this.#chance.of(Object.values(FAULTS))(this.#target, this.#chance);
     const { 'a burst': burst, ...changes } = CHANGES;
-    const [name, change] = this.#chance.percent(BURSTS_IN_A_HUNDRED)
+    const [name, change] = this.#chance.percent(BURST_PERCENT)
       ? (['a burst', burst] as const)
       : this.#chance.of(Object.entries(changes));
     await change?.(world.admin, this.#chance);
-    return `${name} changes`;
+    return `changed ${name}`;
   }
 
-  async #quiet(): Promise<void> {
-    const last = await settle(this.#shaken, this.#ledger);
+  async #settle(): Promise<void> {
+    const last = await settle(this.#target, this.#ledger);
     const wrong = [
-      ...this.#shaken.programs.flatMap(({ leaks }) => leaks),
+      ...this.#target.programs.flatMap(({ leaks }) => leaks),
       ...this.#kubelets.flatMap(({ refusals }) => refusals),
     ];
-    if (wrong.length > 0) throw new Error(`it has settled, but on the way:\n${wrong.join('\n')}`);
-    this.#say(
-      `settled; ${this.#ledger.writes} writes answered so far; last to come right: ${last.split(':\n', 1)}`,
+    if (wrong.length > 0)
+      throw new Error(`the cluster has settled, but these errors happened before:\n${wrong.join('\n')}`);
+    this.#log(
+      `settled; ${this.#ledger.writes} writes acknowledged so far; last difference: ${last.split(':\n', 1)}`,
     );
   }
 
-  #say(line: string): void {
+  #log(line: string): void {
     const seconds = ((performance.now() - this.#startedAt) / 1000).toFixed(1);
     this.#options.report(`${seconds} s, step ${this.#steps}: ${line}`);
   }

@@ -1,4 +1,4 @@
-/** The programs of a node, each with the informers that the real one has. */
+/** The programs of a node, each with the informers of the real one. */
 import {
   ENDPOINT_SLICES,
   type EndpointSlice,
@@ -18,7 +18,7 @@ import { secretOf, type Tokens } from './world.ts';
 
 export type Program = 'kube-proxy' | 'coredns' | 'kubelet' | 'tidegate-router';
 
-/** What a program follows: a resource, and which part of it. */
+/** What a program watches: a resource and a selection of it. */
 export interface Interest {
   resource: Resource;
   namespace?: string;
@@ -37,7 +37,7 @@ export const PROGRAMS: Record<Program, (node: string) => Interest[]> = {
   'tidegate-router': () => [{ resource: INGRESSES }, { resource: ENDPOINT_SLICES }],
 };
 
-/** Keeps to the node from its first day: no endpoint of another node may ever be seen, except where a setting says so. */
+/** A Service that is limited to the node from the start: no program may ever see an endpoint of another node. */
 export const PRIVATE_SERVICE = 'private';
 
 export class ProgramClient {
@@ -49,7 +49,7 @@ export class ProgramClient {
   #stop = new AbortController();
   #running: Promise<void>[] = [];
   informers: { interest: Interest; informer: Informer }[] = [];
-  /** What it was shown and must never see. */
+  /** Endpoints that it received but must never see. */
   readonly leaks: string[] = [];
 
   constructor(node: ChaosNode, program: Program, tokens: Tokens, log: Logger) {
@@ -74,7 +74,7 @@ export class ProgramClient {
   }
 
   get client(): KubeClient {
-    if (this.#client === undefined) throw new Error(`${this.program} does not run`);
+    if (this.#client === undefined) throw new Error(`${this.program} is not running`);
     return this.#client;
   }
 
@@ -101,7 +101,7 @@ export class ProgramClient {
       if (object.metadata.labels?.['kubernetes.io/service-name'] !== PRIVATE_SERVICE) return;
       for (const { nodeName } of (object as EndpointSlice).endpoints ?? []) {
         if (nodeName !== this.node.name)
-          this.leaks.push(`${this.program} of ${this.node.name} saw ${nodeName}`);
+          this.leaks.push(`${this.program} on ${this.node.name} received an endpoint of ${nodeName}`);
       }
     };
     informer.addHandler({ onAdd: look, onUpdate: (_, object) => look(object) });

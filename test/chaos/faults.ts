@@ -1,16 +1,16 @@
-/** What breaks: lines, hubs, the API server, and the programs of the nodes. */
+/** Faults of links, hubs, the API server, and the programs of the nodes. */
 
 import type { Chance } from '../support/random.ts';
 import type { ProgramClient } from './clients.ts';
 import type { World } from './world.ts';
 
-export interface Shaken {
+export interface ChaosTarget {
   world: World;
   programs: readonly ProgramClient[];
 }
 
-/** Returns what was done, in a few words. */
-export type Fault = (shaken: Shaken, chance: Chance) => Promise<string>;
+/** Returns a short description of what was done. */
+export type Fault = (target: ChaosTarget, chance: Chance) => Promise<string>;
 
 export const FAULTS: Record<string, Fault> = {
   line: async ({ world }, chance) => {
@@ -18,42 +18,42 @@ export const FAULTS: Record<string, Fault> = {
     if (link.state === 'open') {
       const state = chance.of(['cut', 'cut', 'silent', 'slow'] as const);
       await link.set(state);
-      return `the line of ${name} is ${state}`;
+      return `link of ${name}: ${state}`;
     }
     const forgetting = link.state === 'silent' && chance.percent(50);
     await link.set('open', forgetting);
-    return `the line of ${name} is mended${forgetting ? ', but not for old connections' : ''}`;
+    return `link of ${name}: open${forgetting ? ', but old connections stay silent' : ''}`;
   },
   hub: async ({ world }, chance) => {
     const node = chance.of(world.nodes);
     if (!node.running) {
       await node.startHub();
-      return `the hub of ${node.name} is back`;
+      return `hub of ${node.name}: started`;
     }
     const how = chance.percent(25) ? 'stopped' : 'killed';
     await node.killHub(how === 'killed' ? 'SIGKILL' : 'SIGTERM');
-    if (chance.percent(40)) return `the hub of ${node.name} is ${how}`;
+    if (chance.percent(40)) return `hub of ${node.name}: ${how}`;
     await node.startHub();
-    return `the hub of ${node.name} is ${how} and back`;
+    return `hub of ${node.name}: ${how} and started`;
   },
   server: async ({ world }, chance) => {
     if (!world.serverRunning) {
       await world.startServer();
-      return 'the API server is back';
+      return 'API server: started';
     }
     await world.killServer();
-    if (chance.percent(40)) return 'the API server is killed';
+    if (chance.percent(40)) return 'API server: killed';
     await world.startServer();
-    return 'the API server is killed and back';
+    return 'API server: killed and started';
   },
   program: async ({ programs }, chance) => {
     const program = chance.of(programs);
     await program.restart();
-    return `${program.program} of ${program.node.name} is restarted`;
+    return `${program.program} on ${program.node.name}: restarted`;
   },
 };
 
-export async function mendAll({ world }: Shaken): Promise<void> {
+export async function repairAll({ world }: ChaosTarget): Promise<void> {
   await world.startServer();
   for (const node of world.nodes) {
     await node.startHub();

@@ -1,4 +1,7 @@
-/** Writes as a kubelet does, all the time, with or without a link: status of its pods and its node, its lease, events. */
+/**
+ * Writes like a kubelet, continuously, with or without a link: the status of its pods and its node, its Lease,
+ * events.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   ApiStatusError,
@@ -17,8 +20,8 @@ import type { Ledger } from './ledger.ts';
 
 const EVENTS: Resource = { group: '', version: 'v1', resource: 'events', namespaced: true };
 const CONDITION = 'Chaos';
-/** The object is gone, is another one, or was written meanwhile: as it would be without a hub. */
-const USUAL = [404, 409, 422];
+/** The object is gone, was replaced or was written in the meantime; the same happens without a hub. */
+const EXPECTED_CODES = [404, 409, 422];
 
 export class Kubelet {
   readonly #program: ProgramClient;
@@ -27,7 +30,7 @@ export class Kubelet {
   #number = 0;
   #stopped = true;
   #running: Promise<void> = Promise.resolve();
-  /** Answers that a node can not live with. */
+  /** Responses that a real kubelet could not handle. */
   readonly refusals: string[] = [];
 
   constructor(program: ProgramClient, ledger: Ledger, chance: Chance) {
@@ -44,7 +47,7 @@ export class Kubelet {
       () => this.#lease(),
       () => this.#event(),
     ];
-    // Each in its own time, as in a kubelet; what concerns one object comes one after the other.
+    // Each at its own pace, as in a kubelet; the writes of one object are sequential.
     this.#running = Promise.all(writers.map((write) => this.#run(write, this.#chance.fork()))).then(() => {});
   }
 
@@ -56,18 +59,18 @@ export class Kubelet {
   async #run(write: () => Promise<void>, chance: Chance): Promise<void> {
     while (!this.#stopped) {
       await sleep(20 + chance.integer(300));
-      await this.#tried(write);
+      await this.#attempt(write);
     }
   }
 
-  async #tried(write: () => Promise<void>): Promise<void> {
+  async #attempt(write: () => Promise<void>): Promise<void> {
     const { node } = this.#program;
     this.#number += 1;
     try {
       await write();
     } catch (error) {
-      // Others than the hub's own answers: it was killed, or the client was restarted meanwhile.
-      if (!(error instanceof ApiStatusError) || USUAL.includes(error.code)) return;
+      // Not a response of the hub: it was killed, or the client was restarted in the meantime.
+      if (!(error instanceof ApiStatusError) || EXPECTED_CODES.includes(error.code)) return;
       if (error.message === 'the hub is shutting down') return;
       this.refusals.push(`${node.name}, link ${node.link.state}: ${error.code} ${error.message}`);
     }

@@ -1,6 +1,6 @@
 import { isNotFound, type KubeClient, type KubeObject, type Resource, type Target } from '@tidegate/kube';
 
-/** How an object tells which write it has seen last. */
+/** Returns the number of the last write that an object contains. */
 export type NumberOf = (object: KubeObject) => number;
 
 interface Line {
@@ -11,12 +11,14 @@ interface Line {
   acknowledged: number;
 }
 
-/** What hubs have said to be done. Writes of one object come one after the other, with growing numbers. */
+/** The writes that hubs have acknowledged. The writes of one object are sequential, with increasing numbers. */
 export class Ledger {
   readonly #lines = new Map<string, Line>();
   writes = 0;
 
-  /** `uid`: of the object that was written; it may go, and take the write with it. Undefined for one that was made. */
+  /**
+   * `uid` is that of the written object; if the object is deleted, the write is too. Undefined for a created object.
+   */
   acknowledged(
     resource: Resource,
     target: Target,
@@ -29,7 +31,7 @@ export class Ledger {
     this.#lines.set(key, { resource, target, uid, numberOf, acknowledged: number });
   }
 
-  /** What is not as it was said to be. */
+  /** The acknowledged writes that the API server does not have. */
   async lost(admin: KubeClient): Promise<string[]> {
     const lost: string[] = [];
     for (const { resource, target, uid, numberOf, acknowledged } of this.#lines.values()) {
@@ -38,11 +40,11 @@ export class Ledger {
         if (isNotFound(error)) return undefined;
         throw error;
       });
-      if (uid === undefined && object === undefined) lost.push(`${name} was made, and is not there`);
+      if (uid === undefined && object === undefined) lost.push(`${name} was created, but does not exist`);
       if (object === undefined || (uid !== undefined && object.metadata.uid !== uid)) continue;
       const there = numberOf(object);
       if (!(there >= acknowledged))
-        lost.push(`${name}: write ${acknowledged} was answered, ${there} is there`);
+        lost.push(`${name}: write ${acknowledged} was acknowledged, but the API server has ${there}`);
     }
     return lost;
   }

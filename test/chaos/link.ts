@@ -2,18 +2,18 @@ import { createServer, connect as dial, type Server, type Socket } from 'node:ne
 import { pipeline, Transform, type TransformCallback } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** `silent`: nobody refuses and nobody answers. */
+/** `silent` means that connections are neither refused nor answered, as with a firewall that drops packets. */
 export type LinkState = 'open' | 'slow' | 'silent' | 'cut';
 
 const SLOW_MS = 150;
 
-/** A connection, and whether the line has forgotten it: then nothing passes, although new ones do. */
+/** A connection. A forgotten one passes nothing any more, although new connections work. */
 interface Connection {
   sockets: Socket[];
   forgotten: boolean;
 }
 
-/** The line between a node and the API server. */
+/** The link between a node and the API server. */
 export class Link {
   readonly port: number;
   readonly #target: number;
@@ -27,7 +27,7 @@ export class Link {
     this.#target = target;
   }
 
-  /** `forgetting`: what was opened before stays silent for ever, as when an address translation has lost it. */
+  /** With `forgetting`, existing connections stay silent forever, as when a NAT gateway has lost its state. */
   async set(state: LinkState, forgetting = false): Promise<void> {
     this.state = state;
     if (state === 'cut') await this.#close();

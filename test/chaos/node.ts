@@ -7,7 +7,7 @@ import { clientCertificate } from '../support/accounts.ts';
 import { Tidegate } from '../support/tidegate.ts';
 import { Link } from './link.ts';
 
-/** What `/v1/views` says of a view, as far as it is looked at here. */
+/** The columns of `/v1/views` that are used here. */
 export interface ViewRow {
   identity: string;
   resource: string;
@@ -15,10 +15,10 @@ export interface ViewRow {
   clients: number;
 }
 
-/** What the process of a hub takes. */
-export interface Weight {
+/** The resources that the process of a hub uses. */
+export interface HubUsage {
   megabytes: number;
-  /** Files and connections that are open. */
+  /** Open files and connections. */
   descriptors: number;
 }
 
@@ -28,7 +28,7 @@ interface Ports {
   admin: number;
 }
 
-/** A node: its line, and its hub as a process that may be killed. */
+/** A node: its link, and its hub as a process that may be killed. */
 export class ChaosNode {
   readonly name: string;
   readonly ports: Ports;
@@ -37,7 +37,7 @@ export class ChaosNode {
   readonly #directory: string;
   readonly #credentials: CredentialSource;
   #hub: Tidegate | undefined;
-  /** What hubs that were killed have logged. */
+  /** The logs of hubs that were killed. */
   log = '';
 
   private constructor(
@@ -94,17 +94,17 @@ export class ChaosNode {
     }
   }
 
-  /** With SIGTERM it may end as it should. */
+  /** SIGTERM lets the hub shut down gracefully. */
   async killHub(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
     const hub = this.#hub;
     if (hub === undefined) return;
-    if (!hub.running) throw new Error(`the hub of ${this.name} died by itself: ${hub.stderr}`);
+    if (!hub.running) throw new Error(`the hub of ${this.name} exited by itself: ${hub.stderr}`);
     await hub.kill(signal);
     this.log += hub.stderr;
     this.#hub = undefined;
   }
 
-  /** The node itself, by its certificate. */
+  /** Authenticated as the node, with its certificate. */
   asNode(program: string): KubeClient {
     return this.#connect('https', this.ports.https, this.#credentials, program);
   }
@@ -123,7 +123,7 @@ export class ChaosNode {
     return (await fetch(`http://127.0.0.1:${this.ports.admin}/v1/readyz`)).ok;
   }
 
-  async weight(): Promise<Weight> {
+  async usage(): Promise<HubUsage> {
     const process = `/proc/${this.#hub?.pid}`;
     const status = await readFile(`${process}/status`, 'utf8');
     const megabytes = Math.round(Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024);

@@ -1,6 +1,6 @@
 /**
- * What every program shall see, told again from the API server's own lists in the plainest way: the meaning of filters
- * and scope, without anything of how the hub does it.
+ * What every program should see, computed from the lists of the API server in the simplest possible way: the meaning
+ * of filters and scope, without the implementation of the hub.
  */
 
 import {
@@ -27,7 +27,7 @@ const RESOURCES = [
   ...[NODE_POOLS, NODE_GROUPS, CONFIG_MAPS],
 ];
 
-/** Whom each filter is for, where no setting says otherwise. */
+/** The programs that each filter applies to, unless a setting changes it. */
 const FILTERS: Record<string, Program[]> = {
   masterservice: ['kubelet'],
   discardcloudservice: ['kube-proxy'],
@@ -37,7 +37,7 @@ const FILTERS: Record<string, Program[]> = {
   ingressendpoints: ['tidegate-router'],
 };
 
-/** Everything that the API server has, by resource. */
+/** All objects of the API server, by resource. */
 export type Truth = ReadonlyMap<string, readonly KubeObject[]>;
 
 export async function truth(admin: KubeClient): Promise<Truth> {
@@ -48,7 +48,10 @@ export async function truth(admin: KubeClient): Promise<Truth> {
   return new Map(await Promise.all(lists));
 }
 
-/** By `namespace/name`; without resourceVersions, since what is filtered anew carries that of the cause. */
+/**
+ * By `namespace/name`; without resourceVersion, because an object that is filtered again has the version of its
+ * cause.
+ */
 export function expected(
   all: Truth,
   node: ChaosNode,
@@ -135,7 +138,7 @@ function shownSlice(all: Truth, node: ChaosNode, program: Program, slice: Endpoi
 
 type Kind = 'nodepools' | 'nodegroups';
 
-/** The first kind of pool that this node is in decides. */
+/** The first kind of pool that contains this node decides. */
 function isNear(all: Truth, here: string, there: string | undefined, first: Kind, second: Kind): boolean {
   if (there === undefined || there === here) return there === here;
   const kind = poolOf(all, first, here) === undefined ? second : first;
@@ -143,7 +146,7 @@ function isNear(all: Truth, here: string, there: string | undefined, first: Kind
   return pool !== undefined && pool === poolOf(all, kind, there);
 }
 
-/** Of two pools that claim a node, the one that was written last. */
+/** When two pools claim a node, the one that was written last. */
 function poolOf(all: Truth, kind: Kind, node: string): string | undefined {
   const nodesOf = ({ status }: KubeObject): string[] => {
     const { nodes, containedNodes } = (status ?? {}) as { nodes?: string[]; containedNodes?: string[] };

@@ -1,4 +1,4 @@
-/** A cluster to be shaken: the API server as a process, and nodes with their lines and hubs. */
+/** The cluster under test: the API server as a process, and nodes with their links and hubs. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,8 +13,8 @@ import { startApiServerProcess, type Tidegate } from '../support/tidegate.ts';
 import { ChaosNode } from './node.ts';
 
 export const NODE_NAMES = ['edge-1', 'edge-2', 'edge-3'] as const;
-/** A pod of each node that is never deleted, and keeps its secret readable. */
-export const lastingPod = (node: string): string => `lasting-${node}`;
+/** A pod on each node that is never deleted; it keeps the node's secret readable. */
+export const permanentPod = (node: string): string => `permanent-${node}`;
 export const secretOf = (node: string): string => `secret-${node}`;
 
 export interface Tokens {
@@ -24,7 +24,7 @@ export interface Tokens {
 
 export class World {
   readonly directory: string;
-  /** Past all hubs and lines. */
+  /** Bypasses all hubs and links. */
   readonly admin: KubeClient;
   readonly nodes: readonly ChaosNode[];
   readonly tokens: Tokens;
@@ -48,7 +48,7 @@ export class World {
     this.tokens = tokens;
   }
 
-  /** With so many of the nodes; the others are but names. */
+  /** Starts `nodeCount` of the nodes; the others exist only by name. */
   static async open(nodeCount: number): Promise<World> {
     const directory = await mkdtemp(join(tmpdir(), 'tidegate-chaos-'));
     const port = await freePort(0);
@@ -88,7 +88,7 @@ export class World {
     if (!keep) await rm(this.directory, { recursive: true, force: true });
   }
 
-  /** Hubs with certificates, and nodes that have registered through them. */
+  /** Gives the hubs their certificates, and registers the nodes through them. */
   async #populate(): Promise<void> {
     const known = this.nodes.map(({ name }) => ({ name, address: '127.0.0.1' }));
     const approver = new ServingApprover(this.admin, known, (line) => {
@@ -120,7 +120,7 @@ export class World {
     });
     await kubelet.get(LEASES, { name, namespace: 'kube-node-lease' });
     await kubelet.close();
-    await this.admin.create(PODS, podOf(lastingPod(name), name));
+    await this.admin.create(PODS, podOf(permanentPod(name), name));
   }
 }
 

@@ -1,4 +1,4 @@
-/** A node without a link: whatever is killed there comes back, and what it did meanwhile is told when the link is mended. */
+/** A node without a link: killed processes restart, and what happened meanwhile is reported when the link is mended. */
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Cluster, eventually } from '../support/cluster.ts';
 import { ask } from '../support/load.ts';
 
-/** A program that is asked to ask the API server, as programs in pods do: address, token and authority as they are given. */
+/**
+ * A program in a pod that forwards requests to the API server, with the address, token and CA that the pod receives.
+ */
 const CLIENT = `
 const { readFileSync } = require('node:fs');
 const https = require('node:https');
@@ -66,7 +68,7 @@ describe('a node whose link is cut', () => {
   const isReady = ({ status }: Pod): boolean => status?.containerStatuses?.[0]?.ready === true;
   const answers = (): Promise<unknown> => ask(`http://${address}:${nodePort}/hello`);
 
-  /** What the API server says to a pod, by the node's hub. */
+  /** The response of the API server to a request of the pod, through the hub of its node. */
   async function asPod(path: string): Promise<{ code: number; body: string }> {
     const { status } = await client;
     return new Promise((resolve, reject) => {
@@ -93,7 +95,7 @@ describe('a node whose link is cut', () => {
     return (JSON.parse(body) as KubeList<Service>).items.map(({ metadata }) => metadata.name).toSorted();
   };
 
-  /** Ends it the hard way, and waits until another runs in its place. */
+  /** Kills a process and waits until another one runs in its place. */
   async function killed(part: string): Promise<void> {
     const before = await cluster.pidOf(part);
     process.kill(before, 'SIGKILL');
@@ -121,7 +123,7 @@ describe('a node whose link is cut', () => {
   }, 120_000);
   afterAll(() => cluster?.stop());
 
-  test('while there is a link, pods reach the API server through the hub of their node', async () => {
+  test('with a link, pods reach the API server through the hub of their node', async () => {
     await eventually('the NodePort answers', answers);
     expect(await services()).toEqual(['kubernetes', 'web']);
     expect(await asPod('/api/v1/secrets')).toMatchObject({ code: 403 });
@@ -130,7 +132,7 @@ describe('a node whose link is cut', () => {
     expect(spec?.clusterIP).not.toBe(address);
   });
 
-  test('hub, agent and pods that are killed come back without it', async () => {
+  test('restarts hub, agent and pods that are killed, without the link', async () => {
     await cluster.tidegate('cut', 'edge');
     await cluster.kubectl.run('create service clusterip later --tcp=80');
     const container = await cluster.processOf(await read('web'));
@@ -143,21 +145,21 @@ describe('a node whose link is cut', () => {
       (await cluster.processOf(await read('web'))) !== container ? true : undefined,
     );
     await eventually('the NodePort answers', answers);
-    await eventually('the node is still alive to its hub', async () => {
+    await eventually('the hub still accepts heartbeats of the node', async () => {
       const journal = (await (await fetch(`http://${address}:10267/v1/journal`)).json()) as object[];
       return journal.some((entry) => JSON.stringify(entry).includes('leases')) || undefined;
     });
-    // The cluster knows nothing of it yet, and the pod nothing of the cluster.
+    // The cluster does not know about it yet, and the pod does not see changes in the cluster.
     expect(restarts(await read('web'))).toBe(0);
     expect(await services()).toEqual(['kubernetes', 'web']);
   }, 180_000);
 
-  test('its pods are answered what they were allowed before, and refused what they were not', async () => {
+  test('serves pods what they were allowed to read before, and rejects the rest', async () => {
     expect((await asPod('/api/v1/namespaces/default/secrets')).code).not.toBe(200);
     expect((await asPod('/version')).code).toBe(200);
   });
 
-  test('starts with the cluster, from what its hub has stored', async () => {
+  test('starts with the cluster, from the cache of its hub', async () => {
     await cluster.tidegate('down');
     cluster = await Cluster.open(state);
     expect(cluster.up.stdout).toContain('Disconnected from the API server: edge.');
@@ -165,17 +167,19 @@ describe('a node whose link is cut', () => {
       (await stateOf('edge')) === 'running' ? true : undefined,
     );
     await eventually('the NodePort answers', answers);
-    await eventually('the pod asks again', async () => ((await services()).length === 2 ? true : undefined));
+    await eventually('the pod gets a response again', async () =>
+      (await services()).length === 2 ? true : undefined,
+    );
   }, 180_000);
 
-  test('is in step again when the link is mended', async () => {
+  test('catches up when the link is mended', async () => {
     await cluster.tidegate('mend', 'edge');
     await cluster.kubectl.run('wait --for=condition=Ready node/edge --timeout=60s');
-    await eventually('the cluster knows of the restarts', async () => {
+    await eventually('the cluster knows about the restarts', async () => {
       const web = await read('web');
       return (restarts(web) >= 2 && isReady(web)) || undefined;
     });
-    await eventually('the pod sees what is new', async () =>
+    await eventually('the pod sees the new object', async () =>
       (await services()).includes('later') ? true : undefined,
     );
     await cluster.kubectl.apply(pod('late', { image: 'web:2' }));

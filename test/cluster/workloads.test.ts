@@ -1,4 +1,4 @@
-/** What the embedded cluster does with workloads, seen through kubectl and HTTP. */
+/** Workloads in the embedded cluster, as seen through kubectl and HTTP. */
 
 import type { KubeList, Node, Pod, Service } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -44,7 +44,7 @@ describe('workloads', () => {
   const pods = async (): Promise<Pod[]> =>
     (await cluster.kubectl.json<KubeList<Pod>>('get pods -l app=web')).items;
   const rolledOut = () => cluster.kubectl.run('rollout status deployment/web --timeout=60s');
-  /** The processes of the containers, as the machine sees them. */
+  /** The operating system processes of the containers. */
   const processOf = async (pod: Pod): Promise<number> => cluster.processOf(pod);
 
   beforeAll(async () => {
@@ -61,7 +61,7 @@ describe('workloads', () => {
   }, 120_000);
   afterAll(() => cluster?.stop());
 
-  test('the nodes of both sites are there and ready', async () => {
+  test('has ready nodes at both sites', async () => {
     const { items } = await cluster.kubectl.json<KubeList<Node>>('get nodes');
     expect(items.map(({ metadata }) => [metadata.name, metadata.labels?.location])).toEqual([
       ['node-a', 'hangzhou'],
@@ -72,7 +72,7 @@ describe('workloads', () => {
     ]);
   });
 
-  test('every replica answers on the NodePort of every node', async () => {
+  test('serves every replica on the NodePort of every node', async () => {
     const replicas = new Set((await pods()).map(({ metadata }) => metadata.name ?? ''));
     expect(replicas.size).toBe(5);
     for (const url of urls) {
@@ -85,7 +85,7 @@ describe('workloads', () => {
     }
   });
 
-  test('logs are shown, and followed until the pod ends', async () => {
+  test('shows logs and follows them until the pod ends', async () => {
     const [pod] = await pods();
     const line = `/seen-by-${Date.now()}`;
     await eventually('the pod has answered', async () => {
@@ -102,20 +102,20 @@ describe('workloads', () => {
     );
   });
 
-  test('a rolling update under load fails no request', async () => {
+  test('fails no request during a rolling update', async () => {
     const load = new Load(urls);
     await cluster.kubectl.apply(web('web:2', 5));
     await rolledOut();
     await cluster.kubectl.run('rollout restart deployment/web');
     await rolledOut();
-    // Whatever is still ending has to end under load, too.
+    // Pods that are still terminating have to end under load too.
     await eventually('the old pods are gone', async () => (await pods()).length === 5 || undefined);
     await load.stop();
     expect(load.failures).toEqual([]);
     expect(load.pods.size).toBeGreaterThanOrEqual(10);
   }, 180_000);
 
-  test('a pod process that is killed is started again', async () => {
+  test('restarts a pod process that is killed', async () => {
     const [victim] = await pods();
     process.kill(await processOf(victim!), 'SIGKILL');
     const healed = await eventually('the container has restarted and is ready', async () => {
@@ -126,14 +126,14 @@ describe('workloads', () => {
     expect(healed.status?.containerStatuses?.[0]?.lastState?.terminated?.exitCode).toBe(137);
   });
 
-  test('a node process that is killed comes back, and its pods never noticed', async () => {
+  test('restarts a node process that is killed, without affecting its pods', async () => {
     const before = await pods();
     const victim = before.find(({ spec }) => spec?.nodeName === 'node-c') ?? before[0]!;
     const node = victim.spec?.nodeName ?? '';
     const running = await processOf(victim);
     const pid = await cluster.pidOf(node);
     process.kill(pid, 'SIGKILL');
-    await eventually('the node process is another', async () =>
+    await eventually('the node has another process', async () =>
       (await cluster.pidOf(node)) !== pid ? true : undefined,
     );
     await eventually('its NodePort answers again', () => ask(urls[NODES.indexOf(node)] ?? ''));
@@ -144,21 +144,18 @@ describe('workloads', () => {
     );
   });
 
-  test('traffic goes on while the API server is killed and comes back', async () => {
+  test('serves requests while the API server is killed and restarted', async () => {
     const load = new Load(urls);
     const pid = await cluster.pidOf('apiserver');
     process.kill(pid, 'SIGKILL');
     await eventually('kubectl works again', async () => cluster.kubectl.run('get nodes'));
     await cluster.kubectl.run('scale deployment/web --replicas=3');
-    await eventually(
-      'the cluster does what it is told',
-      async () => (await pods()).length === 3 || undefined,
-    );
+    await eventually('the cluster accepts changes', async () => (await pods()).length === 3 || undefined);
     await load.stop();
     expect(load.failures).toEqual([]);
   });
 
-  test('a site that is cut off keeps answering; mended, it is in step again', async () => {
+  test('keeps serving at a site that is cut off, and catches up when it is mended', async () => {
     await cluster.kubectl.run('scale deployment/web --replicas=5');
     await rolledOut();
     expect(await cluster.tidegate('cut', 'location=hangzhou')).toMatch(/node-a[\s\S]*node-b/);

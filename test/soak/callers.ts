@@ -1,4 +1,4 @@
-/** The constant load: somebody at every node who asks the front door there, all the time. */
+/** The constant load: a client at every node that sends requests to the front door there. */
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, ask } from '../support/load.ts';
@@ -7,8 +7,8 @@ import type { Site } from './sites.ts';
 
 export const STORY_HOST = 'www.example.com';
 const PAUSE_MS = 40;
-/** So many good answers in a row, and a front door is taken to be well. */
-const WELL = 5;
+/** A front door counts as healthy after this many good responses in a row. */
+const HEALTHY_AFTER = 5;
 
 export interface Failure {
   at: Date;
@@ -19,24 +19,24 @@ export interface Failure {
 
 export class Callers {
   answered = 0;
-  /** What nothing explains: answers that did not come, and answers from elsewhere. */
+  /** Unexplained failures: missing responses, and responses from another pool. */
   readonly violations: Failure[] = [];
   readonly #excuses: Excuses;
-  readonly #wells = new Map<string, number>();
+  readonly #goodResponses = new Map<string, number>();
   readonly #agent = new Agent({ keepAlive: true });
   readonly #callers: Promise<void>[];
   #stopped = false;
 
-  /** `portOf`: where the front door of a pool is on each of its nodes. */
+  /** `portOf` returns the port of a pool's front door on each of its nodes. */
   constructor(sites: readonly Site[], portOf: (pool: string) => number, excuses: Excuses) {
     this.#excuses = excuses;
     this.#callers = sites.map((site) => this.#call(site, portOf));
   }
 
-  /** Where it has not answered well of late, though it should. */
-  unwell(): string[] {
-    return [...this.#wells]
-      .filter(([address, times]) => times < WELL && !this.#excuses.untilMended(address))
+  /** The addresses that have not responded well recently, although they should. */
+  unhealthy(): string[] {
+    return [...this.#goodResponses]
+      .filter(([address, times]) => times < HEALTHY_AFTER && !this.#excuses.untilMended(address))
       .map(([address]) => address);
   }
 
@@ -46,16 +46,16 @@ export class Callers {
     this.#agent.destroy();
   }
 
-  /** Every other request over a connection that stays open. */
+  /** Every other request uses a connection that stays open. */
   async #call(site: Site, portOf: (pool: string) => number): Promise<void> {
-    this.#wells.set(site.address, 0);
+    this.#goodResponses.set(site.address, 0);
     for (let i = 0; !this.#stopped; i++) {
       const { pool, address } = site;
       const started = performance.now();
       const agent = i % 2 === 0 ? this.#agent : undefined;
       try {
         const url = `http://${address}:${portOf(pool)}/`;
-        const { pod, node } = await askAsClientsDo(url, agent);
+        const { pod, node } = await requestWithRetry(url, agent);
         this.#onAnswer(site, pool, pod, node);
       } catch (error) {
         this.#onFailure(
@@ -67,24 +67,24 @@ export class Callers {
     }
   }
 
-  #onAnswer({ address, mayHear }: Site, pool: string, pod: string, node: string): void {
+  #onAnswer({ address, mayRespond }: Site, pool: string, pod: string, node: string): void {
     this.answered += 1;
-    this.#wells.set(address, (this.#wells.get(address) ?? 0) + 1);
-    if (mayHear(pool, node)) return;
+    this.#goodResponses.set(address, (this.#goodResponses.get(address) ?? 0) + 1);
+    if (mayRespond(pool, node)) return;
     this.violations.push({ at: new Date(), address, pool, what: `answered by ${pod} on ${node}` });
   }
 
   #onFailure(failure: Failure, started: number): void {
-    this.#wells.set(failure.address, 0);
+    this.#goodResponses.set(failure.address, 0);
     if (!this.#excuses.explain(failure.address, started, performance.now())) this.violations.push(failure);
   }
 }
 
 /**
- * A router that goes closes the connections that nothing goes over, maybe just when a request sets out: HTTP clients ask
- * again then, over another one. What was answered in part, or over a new connection not at all, is a failure.
+ * A router that stops closes idle connections, possibly just when a request is sent. HTTP clients then retry over a
+ * new connection, and so does this one. A partial response, or a failure on a new connection, is a failure.
  */
-async function askAsClientsDo(url: string, agent: Agent | undefined): Promise<Answer> {
+async function requestWithRetry(url: string, agent: Agent | undefined): Promise<Answer> {
   const headers = { host: STORY_HOST };
   try {
     return await ask(url, agent, headers);

@@ -1,11 +1,11 @@
-/** What explains that a front door did not answer, where, and for how long. Whatever is not explained is a violation. */
+/** Explanations for failed requests: which addresses may fail, and for how long. Any other failure is a violation. */
 
 export interface Excuse {
   addresses: ReadonlySet<string>;
   from: number;
   until: number;
   why: string;
-  /** How many failures it explains, and how long after its beginning the last of them was, in seconds. */
+  /** How many failures it explains, and how many seconds after its start the last of them happened. */
   failures: number;
   lastAfter: number;
 }
@@ -14,7 +14,7 @@ export class Excuses {
   readonly #excuses: Excuse[] = [];
   #untilMended: Excuse[] = [];
 
-  /** From now on, for so many seconds. */
+  /** Valid from now on for this many seconds. */
   give(addresses: readonly string[], seconds: number, why: string): Excuse {
     const now = performance.now();
     const excuse = {
@@ -29,18 +29,18 @@ export class Excuses {
     return excuse;
   }
 
-  /** From now on, until links are mended. */
+  /** Valid from now on until links are mended. */
   giveUntilMended(addresses: readonly string[], why: string): void {
     this.#untilMended.push(this.give(addresses, Number.POSITIVE_INFINITY, why));
   }
 
-  /** All is well again after so many seconds. */
+  /** Called when links are mended; failures are still explained for this many seconds. */
   mended(seconds: number): void {
     for (const excuse of this.#untilMended) excuse.until = performance.now() + seconds * 1000;
     this.#untilMended = [];
   }
 
-  /** Whether something explains what failed at this address between these moments: the latest such thing. */
+  /** Whether an excuse explains a failure at this address in this period; the latest one is charged. */
   explain(address: string, started: number, ended: number): boolean {
     const excuse = this.#excuses.findLast(
       ({ addresses, from, until }) => addresses.has(address) && started < until && ended >= from,
@@ -51,12 +51,12 @@ export class Excuses {
     return true;
   }
 
-  /** Whether nothing can be expected there until links are mended. */
+  /** Whether no response can be expected at this address until links are mended. */
   untilMended(address: string): boolean {
     return this.#untilMended.some(({ addresses }) => addresses.has(address));
   }
 
-  /** Those that explain a failure. */
+  /** The excuses that explain at least one failure. */
   get used(): Excuse[] {
     return this.#excuses.filter(({ failures }) => failures > 0);
   }

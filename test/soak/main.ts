@@ -1,31 +1,42 @@
-/** `npm run soak -- --minutes 10 --seed 7 --dataplane embedded --only 'cut a pool' --only mend` */
+/** Runs the soak test: `npm run soak -- --minutes 10 --seed 7 --dataplane embedded --only 'cut a pool' --only mend`. */
 import { randomInt } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { DataPlane } from '../support/data-plane.ts';
-import { SORTS } from './operations/index.ts';
-import { lastWorries, summary } from './report.ts';
+import { OPERATION_GROUPS } from './operations/index.ts';
+import { lastWarnings, summary } from './report.ts';
 import { Soak, Violation } from './soak.ts';
 import { World } from './world.ts';
 
-const OPERATIONS = SORTS.flatMap(Object.keys);
+const OPERATIONS = OPERATION_GROUPS.flatMap(Object.keys);
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '10' },
     seed: { type: 'string', default: String(randomInt(2 ** 32)) },
     dataplane: { type: 'string', default: 'nginx' },
     only: { type: 'string', multiple: true, default: OPERATIONS },
+    help: { type: 'boolean', default: false },
   },
 });
+if (values.help) {
+  console.log(`usage: npm run soak -- [--minutes NUMBER] [--seed NUMBER] [--dataplane nginx|embedded] [--only OPERATION]...
+
+Runs random operations on the cluster of the story under constant load. Exits with status 1 when a request fails that no
+operation explains, when the cluster does not settle after an operation, or when a process leaks memory. The same seed
+repeats the same sequence.
+
+Operations: ${OPERATIONS.join(', ')}`);
+  process.exit(0);
+}
 const wrong = [
-  ...(Number(values.minutes) > 0 ? [] : ['--minutes is a number above 0']),
-  ...(Number.isSafeInteger(Number(values.seed)) ? [] : ['--seed is a whole number']),
-  ...(['nginx', 'embedded'].includes(values.dataplane) ? [] : ['--dataplane is nginx or embedded']),
+  ...(Number(values.minutes) > 0 ? [] : ['--minutes must be a number above 0']),
+  ...(Number.isSafeInteger(Number(values.seed)) ? [] : ['--seed must be an integer']),
+  ...(['nginx', 'embedded'].includes(values.dataplane) ? [] : ['--dataplane must be nginx or embedded']),
   ...(values.only.every((name) => OPERATIONS.includes(name))
     ? []
-    : [`--only is one of: ${OPERATIONS.join(', ')}`]),
+    : [`--only must be one of: ${OPERATIONS.join(', ')}`]),
 ];
 if (wrong.length > 0) {
   console.error(wrong.join('\n'));
@@ -38,17 +49,17 @@ const directory = await mkdtemp(join(tmpdir(), 'tidegate-soak-'));
 const world = await World.open(directory, values.dataplane as DataPlane);
 const end = performance.now() + Number(values.minutes) * 60_000;
 try {
-  const goesOn = (): boolean => performance.now() < end;
-  const result = await new Soak(world, { seed, only: values.only, goesOn, report: print }).run();
+  const shouldContinue = (): boolean => performance.now() < end;
+  const result = await new Soak(world, { seed, only: values.only, shouldContinue, report: print }).run();
   print(summary(seed, result));
-  if (result.weights.some(({ leaks }) => leaks)) process.exitCode = 1;
+  if (result.usages.some(({ leaks }) => leaks)) process.exitCode = 1;
   await world.close();
   await rm(directory, { recursive: true, force: true });
 } catch (error) {
-  const worries = await lastWorries(directory);
+  const warnings = await lastWarnings(directory);
   await world.close();
-  print(worries);
+  print(warnings);
   console.error(error instanceof Violation ? error.message : error);
-  print(`seed ${seed}; all logs are in ${directory}`);
+  print(`Repeat this run with --seed ${seed}. All logs are in ${directory}.`);
   process.exitCode = 1;
 }

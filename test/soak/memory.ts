@@ -1,28 +1,28 @@
-/** What each process takes, from when it has warmed up to its end: who needs more and more has a leak. */
+/** The memory of each process, from the end of its warm-up until it exits. Continuous growth indicates a leak. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { memoryOf } from '../../packages/tidegate/src/supervisor/report.ts';
 import { childrenOf } from './processes.ts';
 import type { World } from './world.ts';
 
-const LOOK_MS = 5_000;
-/** Caches fill, code is compiled. */
+const SAMPLE_MS = 5_000;
+/** Caches fill, and code is compiled. */
 const WARM_UP_MS = 45_000;
-/** Of a shorter life nothing can be told. */
-const SHORTEST_MS = 120_000;
-/** What garbage collection leaves for later, and what a few more objects need. */
+/** Shorter lives are not judged. */
+const MIN_LIFE_MS = 120_000;
+/** Tolerates uncollected garbage and the memory of a few more objects. */
 const GROWTH = { factor: 1.4, bytes: 24 * 1024 * 1024 };
-/** Looks that count as one, so that no single one decides. */
+/** The number of samples that are combined into one by their median. */
 const WINDOW = 6;
 
 interface Life {
   kind: string;
-  looks: { at: number; bytes: number }[];
+  samples: { at: number; bytes: number }[];
 }
 
-export interface Weight {
+export interface MemoryUsage {
   kind: string;
   lives: number;
-  /** Of the one that grew most, in bytes. */
+  /** Of the process that grew most, in bytes. */
   warm: number;
   end: number;
   peak: number;
@@ -33,24 +33,24 @@ export class Memory {
   readonly #world: World;
   readonly #lives = new Map<number, Life>();
   readonly #stop = new AbortController();
-  readonly #looking: Promise<void>;
+  readonly #sampling: Promise<void>;
 
   constructor(world: World) {
     this.#world = world;
-    this.#looking = this.#run();
+    this.#sampling = this.#run();
   }
 
   async stop(): Promise<void> {
     this.#stop.abort();
-    await this.#looking;
+    await this.#sampling;
   }
 
-  /** One line for each kind of process. */
-  weights(): Weight[] {
+  /** One row for each kind of process. */
+  usages(): MemoryUsage[] {
     const all = [...this.#lives.values()];
     const kinds = new Set(all.map(({ kind }) => kind));
     return [...kinds].map((kind) =>
-      weightOf(
+      usageOf(
         kind,
         all.filter((life) => life.kind === kind),
       ),
@@ -59,23 +59,23 @@ export class Memory {
 
   async #run(): Promise<void> {
     while (!this.#stop.signal.aborted) {
-      await this.#look();
-      // Woken early, it is the end.
-      await sleep(LOOK_MS, undefined, { signal: this.#stop.signal }).catch(() => undefined);
+      await this.#sample();
+      // An early wake-up means the end.
+      await sleep(SAMPLE_MS, undefined, { signal: this.#stop.signal }).catch(() => undefined);
     }
   }
 
-  async #look(): Promise<void> {
+  async #sample(): Promise<void> {
     for (const [pid, kind] of await this.#processes()) {
       const bytes = await memoryOf(pid);
       if (bytes === undefined) continue;
-      const life = this.#lives.get(pid) ?? { kind, looks: [] };
-      life.looks.push({ at: performance.now(), bytes });
+      const life = this.#lives.get(pid) ?? { kind, samples: [] };
+      life.samples.push({ at: performance.now(), bytes });
       this.#lives.set(pid, life);
     }
   }
 
-  /** Those whom nobody can tell of at the moment are left out. */
+  /** Skips processes that cannot be determined at the moment. */
   async #processes(): Promise<[number, string][]> {
     const found = await Promise.allSettled([this.#parts(), this.#containers()]);
     return found.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
@@ -112,21 +112,21 @@ export class Memory {
 const kindOf = (name: string): string =>
   name.startsWith('hub-') ? 'hub' : name.startsWith('node-') ? 'node' : name;
 
-function weightOf(kind: string, lives: readonly Life[]): Weight {
+function usageOf(kind: string, lives: readonly Life[]): MemoryUsage {
   const grown = lives.flatMap(growthOf).toSorted((a, b) => b.end / b.warm - a.end / a.warm);
   const { warm, end } = grown[0] ?? { warm: 0, end: 0 };
-  const peak = Math.max(...lives.flatMap(({ looks }) => looks.map(({ bytes }) => bytes)));
+  const peak = Math.max(...lives.flatMap(({ samples }) => samples.map(({ bytes }) => bytes)));
   const leaks = grown.some((life) => life.end > life.warm * GROWTH.factor + GROWTH.bytes);
   return { kind, lives: lives.length, warm, end, peak, leaks };
 }
 
-/** Nothing for a life that was too short. */
-function growthOf({ looks }: Life): { warm: number; end: number }[] {
-  const start = looks[0]?.at ?? 0;
-  const warm = looks.filter(({ at }) => at >= start + WARM_UP_MS).slice(0, WINDOW);
-  if ((looks.at(-1)?.at ?? 0) - start < SHORTEST_MS || warm.length < WINDOW) return [];
-  return [{ warm: median(warm), end: median(looks.slice(-WINDOW)) }];
+/** Empty for a life that was too short. */
+function growthOf({ samples }: Life): { warm: number; end: number }[] {
+  const start = samples[0]?.at ?? 0;
+  const warm = samples.filter(({ at }) => at >= start + WARM_UP_MS).slice(0, WINDOW);
+  if ((samples.at(-1)?.at ?? 0) - start < MIN_LIFE_MS || warm.length < WINDOW) return [];
+  return [{ warm: median(warm), end: median(samples.slice(-WINDOW)) }];
 }
 
-const median = (looks: readonly { bytes: number }[]): number =>
-  looks.map(({ bytes }) => bytes).toSorted((a, b) => a - b)[Math.floor(looks.length / 2)] ?? 0;
+const median = (samples: readonly { bytes: number }[]): number =>
+  samples.map(({ bytes }) => bytes).toSorted((a, b) => a - b)[Math.floor(samples.length / 2)] ?? 0;

@@ -1,4 +1,4 @@
-/** Which processes a cluster consists of, and killing them. */
+/** The processes of a cluster, and how to kill them. */
 import { readdir, readFile } from 'node:fs/promises';
 import { isErrno } from '@tidegate/disk';
 import { crashDelay } from '@tidegate/envtest/node';
@@ -7,7 +7,7 @@ import type { Cluster } from '../support/cluster.ts';
 
 export class Processes {
   readonly #cluster: Cluster;
-  /** How often a pod's process was killed: it is started again later each time. */
+  /** How often each pod's process was killed; the restart delay grows with it. */
   readonly #crashes = new Map<string, number>();
 
   constructor(cluster: Cluster) {
@@ -28,7 +28,7 @@ export class Processes {
     return this.#crashes.get(metadata.uid ?? '') ?? 0;
   }
 
-  /** Returns after how many seconds it is started again. */
+  /** Returns the delay of its restart in seconds. */
   killPod(pod: Pod, pid: number): number {
     const crashes = this.crashesOf(pod) + 1;
     this.#crashes.set(pod.metadata.uid ?? '', crashes);
@@ -37,7 +37,7 @@ export class Processes {
   }
 }
 
-/** False when it has just ended by itself, or with somebody else. */
+/** False when the process has already exited. */
 export function kill(pid: number): boolean {
   try {
     return process.kill(pid, 'SIGKILL');
@@ -63,7 +63,7 @@ export async function isRunning(pid: number): Promise<boolean> {
   return state !== undefined && state !== 'Z';
 }
 
-/** What stands behind the name, which may have blanks: state, parent... */
+/** The fields of `/proc/PID/stat` after the name, which may contain spaces: state, parent, and so on. */
 async function statOf(pid: number): Promise<string[] | undefined> {
   try {
     const text = await readFile(`/proc/${pid}/stat`, 'utf8');

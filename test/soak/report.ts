@@ -5,7 +5,7 @@ import type { SoakResult } from './soak.ts';
 const MIB = 1024 * 1024;
 const LAST_LINES = 6;
 
-export function summary(seed: number, { operations, answered, excuses, weights }: SoakResult): string {
+export function summary(seed: number, { operations, answered, excuses, usages }: SoakResult): string {
   const mib = (bytes: number): string => (bytes === 0 ? '-' : `${Math.round(bytes / MIB)} MiB`);
   return [
     '',
@@ -15,13 +15,13 @@ export function summary(seed: number, { operations, answered, excuses, weights }
     ),
     '',
     ...table(
-      ['WHAT EXPLAINS FAILURES', 'FAILURES', 'LAST AFTER'],
+      ['EXPLANATION OF FAILURES', 'FAILURES', 'LAST AFTER'],
       excuses.map(({ why, failures, lastAfter }) => [why, String(failures), `${lastAfter.toFixed(1)} s`]),
     ),
     '',
     ...table(
       ['PROCESS', 'LIVES', 'WARM', 'END', 'PEAK', ''],
-      weights.map(({ kind, lives, warm, end, peak, leaks }) => [
+      usages.map(({ kind, lives, warm, end, peak, leaks }) => [
         kind,
         String(lives),
         mib(warm),
@@ -31,7 +31,7 @@ export function summary(seed: number, { operations, answered, excuses, weights }
       ]),
     ),
     '',
-    `seed ${seed}: ${answered} requests answered as they should be`,
+    `seed ${seed}: ${answered} requests answered correctly`,
   ].join('\n');
 }
 
@@ -45,20 +45,20 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   );
 }
 
-/** The last that each process of the cluster was worried about. */
-export async function lastWorries(directory: string): Promise<string> {
+/** The last warnings and errors of each process of the cluster. */
+export async function lastWarnings(directory: string): Promise<string> {
   const logs = join(directory, 'logs');
   const names = (await readdir(logs)).filter((name) => name.endsWith('.log')).toSorted();
   const texts = await Promise.all(names.map((name) => readFile(join(logs, name), 'utf8')));
   return names
-    .map((name, i) => [`== ${name}`, ...worries(texts[i] ?? '').slice(-LAST_LINES)])
+    .map((name, i) => [`== ${name}`, ...warnings(texts[i] ?? '').slice(-LAST_LINES)])
     .filter(({ length }) => length > 1)
     .flat()
     .join('\n');
 }
 
-/** Lines of JSON of level `warn` and up, and what is no JSON. */
-const worries = (log: string): string[] =>
+/** JSON lines of level `warn` and above, and lines that are not JSON. */
+const warnings = (log: string): string[] =>
   log
     .trimEnd()
     .split('\n')

@@ -1,6 +1,6 @@
-/** The nodes as the soak means them to be: which pool they are in, and whether their link is cut. */
+/** The intended state of the nodes: their pool, and whether their link is cut. */
 
-/** Routers of a pool hear that a node has left it a moment after; those who can not hear it go on without. */
+/** How long the routers of a pool may still use a node that has left it. */
 const MOVE_MS = 20_000;
 
 export interface Site {
@@ -9,23 +9,23 @@ export interface Site {
   readonly home: string;
   pool: string;
   cutAt: number | undefined;
-  /** Whether the front door of a pool may answer with what stands on this node. */
-  readonly mayHear: (pool: string, node: string) => boolean;
+  /** Whether the front door of a pool may respond from a pod on this node. */
+  readonly mayRespond: (pool: string, node: string) => boolean;
 }
 
 export class Sites {
   readonly all: readonly Site[];
-  /** Where nodes were until a moment ago. */
+  /** The pools that nodes have left recently. */
   readonly #left = new Map<string, { pool: string; until: number }>();
 
   constructor(nodes: { name: string; address: string; pool: string }[]) {
-    const mayHear = (pool: string, node: string): boolean => this.#isOrWasIn(pool, node);
+    const mayRespond = (pool: string, node: string): boolean => this.#isOrWasIn(pool, node);
     this.all = nodes.map(({ pool, ...node }) => ({
       ...node,
       home: pool,
       pool,
       cutAt: undefined,
-      mayHear,
+      mayRespond,
     }));
   }
 
@@ -46,11 +46,11 @@ export class Sites {
     site.pool = pool;
   }
 
-  /** How much of a pool has no link. */
-  linkOf(pool: string): 'up' | 'cut' | 'partly' {
+  /** Whether none, all or some of the pool's links are cut. */
+  linkOf(pool: string): 'up' | 'cut' | 'partial' {
     const cut = this.of(pool).filter(({ cutAt }) => cutAt !== undefined).length;
     if (cut === 0) return 'up';
-    return cut === this.of(pool).length ? 'cut' : 'partly';
+    return cut === this.of(pool).length ? 'cut' : 'partial';
   }
 
   get anyCut(): boolean {

@@ -1,4 +1,4 @@
-/** A short soak; `npm run soak` is the long one. */
+/** A short soak test; `npm run soak` runs a long one. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { World } from './world.ts';
 
 const SEED = 1;
 const OPERATIONS = 8;
-/** Those that are over soon. */
+/** Operations that settle quickly. */
 const QUICK = [
   ...['kill a hub', 'kill the manager', 'kill an nginx worker', 'cut a pool', 'mend'],
   ...['delete a pod', 'scale the application', 'add a route', 'change a route', 'renew a certificate'],
@@ -26,10 +26,15 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 }, 60_000);
 
-it('answers stay in their pool and front doors open, whatever happens', async () => {
+it('responses stay in their pool and front doors stay open, whatever happens', async () => {
   const lines: string[] = [];
-  const goesOn = (): boolean => lines.length < OPERATIONS;
-  const soak = new Soak(world, { seed: SEED, only: QUICK, goesOn, report: (line) => lines.push(line) });
+  const shouldContinue = (): boolean => lines.length < OPERATIONS;
+  const soak = new Soak(world, {
+    seed: SEED,
+    only: QUICK,
+    shouldContinue,
+    report: (line) => lines.push(line),
+  });
   const { answered } = await soak.run();
   expect(answered).toBeGreaterThan(100);
 }, 300_000);

@@ -1,31 +1,31 @@
-/** What must be so once an operation is over: looked at until it is. */
+/** What must hold after an operation; checked until it does. */
 
 import { getCondition, type Pod } from '@tidegate/kube';
 import { L7_ROUTERS, type L7Router } from '../../packages/tidegate/src/api/index.ts';
 import type { ClusterReport } from '../../packages/tidegate/src/supervisor/index.ts';
 import type { Callers } from './callers.ts';
 import { isRunning } from './processes.ts';
-import { routeProblems } from './routes.ts';
+import { routeProblems } from './route-checks.ts';
 import type { World } from './world.ts';
 
-/** All that is not as it should be: of the front doors themselves, and of what is told of them. */
-export async function wrongs(world: World, callers: Callers): Promise<string[]> {
-  const unwell = callers.unwell().map((address) => `the front door at ${address} does not answer`);
-  const told = await Promise.all([
+/** All differences from the intended state: of the front doors themselves, and of what is reported about them. */
+export async function problems(world: World, callers: Callers): Promise<string[]> {
+  const unhealthy = callers.unhealthy().map((address) => `the front door at ${address} does not respond`);
+  const reported = await Promise.all([
     ofStatus(world),
     ofRouters(world),
     ofYurtIngress(world),
     ofApplication(world),
     routeProblems(world),
   ]);
-  return [...unwell, ...told.flat()];
+  return [...unhealthy, ...reported.flat()];
 }
 
-/** `tidegate status`. */
+/** Checks `tidegate status`. */
 async function ofStatus(world: World): Promise<string[]> {
   const report = await world.report();
   return [
-    ...(report.api.reachable ? [] : ['status: the API server can not be reached']),
+    ...(report.api.reachable ? [] : ['status: the API server is unreachable']),
     ...(await ofProcesses(report)),
     ...ofNodes(world, report),
     ...ofDoors(world, report),
@@ -47,7 +47,7 @@ function ofNodes({ sites }: World, { nodes }: ClusterReport): string[] {
     const node = nodes.find((each) => each.name === name);
     const link = cutAt === undefined ? 'up' : 'cut';
     return [
-      ...(node?.link === link ? [] : [`status: the link of ${name} is told to be ${node?.link}`]),
+      ...(node?.link === link ? [] : [`status: the link of ${name} is reported as ${node?.link}`]),
       ...(link === 'up' && node?.ready !== 'True' ? [`status: ${name} is not ready`] : []),
       ...(node?.labels['apps.kubeedge.io/belonging-to'] === pool
         ? []
@@ -59,10 +59,12 @@ function ofNodes({ sites }: World, { nodes }: ClusterReport): string[] {
 function ofDoors(world: World, { frontDoors }: ClusterReport): string[] {
   return world.sites.pools.flatMap((pool) => {
     const door = frontDoors.find((each) => each.pool === pool);
-    if (door === undefined) return [`status: no front door of ${pool}`];
+    if (door === undefined) return [`status: the front door of ${pool} is missing`];
     const hosts = [...hostsOf(world, pool)].toSorted();
-    const told = [...door.hosts].toSorted();
-    return told.join() === hosts.join() ? [] : [`status: ${pool} has the hosts ${told}, not ${hosts}`];
+    const reported = [...door.hosts].toSorted();
+    return reported.join() === hosts.join()
+      ? []
+      : [`status: ${pool} has the hosts ${reported}, expected ${hosts}`];
   });
 }
 
@@ -71,18 +73,18 @@ const STORY = 'www.example.com';
 const hostsOf = ({ routes }: World, pool: string): Set<string> =>
   new Set([STORY, ...[...routes.values()].filter((route) => route.pool === pool).map(({ host }) => host)]);
 
-/** Of a pool that is cut off nobody can know how it is, but how many routes it should have. */
+/** The readiness of a disconnected pool is unknown, but the number of its routes is not. */
 async function ofRouters(world: World): Promise<string[]> {
   const { items } = await world.client.list(L7_ROUTERS);
   return world.sites.pools.flatMap((pool) => {
     const router = items.find(({ spec }) => spec.pool === pool);
-    if (router === undefined) return [`there is no L7Router of ${pool}`];
+    if (router === undefined) return [`the L7Router of ${pool} does not exist`];
     const { hosts, rules } = router.status ?? {};
     const routes = hostsOf(world, pool).size;
     return [
       ...(hosts === routes && rules === routes
         ? []
-        : [`L7Router ${pool} tells of ${hosts} hosts and ${rules} rules, not ${routes}`]),
+        : [`L7Router ${pool} reports ${hosts} hosts and ${rules} rules, expected ${routes}`]),
       ...(world.sites.linkOf(pool) === 'up' ? ofRouter(world, pool, router) : []),
     ];
   });
@@ -95,7 +97,7 @@ function ofRouter({ sites }: World, pool: string, { status }: L7Router): string[
   return [
     ...(ready?.status === 'True' ? [] : [`L7Router ${pool} is not ready: ${ready?.message}`]),
     ...(addresses.length > 0 ? [] : [`L7Router ${pool} has no address`]),
-    ...elsewhere.map((address) => `L7Router ${pool} has the address ${address}, which is not in ${pool}`),
+    ...elsewhere.map((address) => `L7Router ${pool} has the address ${address}, which is not in the pool`),
   ];
 }
 
@@ -106,17 +108,17 @@ async function ofYurtIngress(world: World): Promise<string[]> {
   const summary = getCondition(status?.readiness, 'Ready')?.status;
   const all = world.sites.pools.filter((pool) => world.sites.linkOf(pool) === 'up');
   return [
-    ...(status?.observedGeneration === metadata.generation ? [] : ['YurtIngress: its change was not seen']),
+    ...(status?.observedGeneration === metadata.generation ? [] : ['YurtIngress: its status is out of date']),
     ...(status?.ingress_controller_replicas_per_pool === world.routers
       ? []
-      : [`YurtIngress tells of ${status?.ingress_controller_replicas_per_pool} replicas`]),
+      : [`YurtIngress reports ${status?.ingress_controller_replicas_per_pool} replicas`]),
     ...(status?.readyNum === ready.length && status.unreadyNum === unready.length
       ? []
-      : ['YurtIngress: its numbers are not those of its lists']),
+      : ['YurtIngress: its counts do not match its lists']),
     ...(ready.length + unready.length === world.sites.pools.length ? [] : ['YurtIngress: a pool is missing']),
     ...((summary === 'True') === (unready.length === 0)
       ? []
-      : [`YurtIngress is told to be ready: ${summary}`]),
+      : [`YurtIngress: the Ready condition is ${summary}`]),
     ...all
       .filter((pool) => !ready.includes(pool))
       .map((pool) => {
@@ -126,7 +128,7 @@ async function ofYurtIngress(world: World): Promise<string[]> {
   ];
 }
 
-/** As many pods as were asked for, each on a node of its pool, and routers too. */
+/** The requested number of pods and routers, each on a node of its pool. */
 async function ofApplication(world: World): Promise<string[]> {
   const pools = world.sites.pools.filter((pool) => world.sites.linkOf(pool) === 'up');
   const wrong = await Promise.all(
@@ -137,10 +139,10 @@ async function ofApplication(world: World): Promise<string[]> {
       const strays = routers.filter(({ spec }) => !names.includes(spec?.nodeName ?? ''));
       const wanted = world.replicas.get(pool);
       return [
-        ...(pods.length === wanted ? [] : [`${pool} has ${pods.length} ready pods, not ${wanted}`]),
+        ...(pods.length === wanted ? [] : [`${pool} has ${pods.length} ready pods, expected ${wanted}`]),
         ...(routers.length === world.routers
           ? []
-          : [`${pool} has ${routers.length} ready routers, not ${world.routers}`]),
+          : [`${pool} has ${routers.length} ready routers, expected ${world.routers}`]),
         ...strays.map(
           ({ metadata, spec }) => `${metadata.name} is on ${spec?.nodeName}, which is not in ${pool}`,
         ),

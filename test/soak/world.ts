@@ -1,4 +1,4 @@
-/** A cluster with the story, what was asked of it so far, and the ways to look at it. */
+/** A cluster with the story, what was requested of it so far, and ways to inspect it. */
 import { writeFile } from 'node:fs/promises';
 import { get } from 'node:http';
 import { join } from 'node:path';
@@ -14,12 +14,12 @@ import { Cluster, eventually } from '../support/cluster.ts';
 import { type DataPlane, EMBEDDED_DATA_PLANE } from '../support/data-plane.ts';
 import { Excuses } from './excuses.ts';
 import { Processes } from './processes.ts';
-import type { Route } from './routes.ts';
+import type { Route } from './route.ts';
 import { Sites } from './sites.ts';
 
-/** Some two heartbeats: short, so that what happens when a node counts as lost happens often. */
+/** About two heartbeats: short, so that nodes become NotReady often. */
 const NODE_GRACE_S = 25;
-const MOST_GONE = 10;
+const MAX_GONE = 10;
 const ROUTER_NAMESPACE = 'ingress-nginx';
 
 interface Ports {
@@ -34,11 +34,11 @@ export class World {
   readonly sites: Sites;
   readonly excuses = new Excuses();
   readonly processes: Processes;
-  /** What was asked for: pods of the application by pool, routers in each pool, routes by the name of their Ingress. */
+  /** The requested state: pods of the application by pool, routers per pool, routes by the name of their Ingress. */
   readonly replicas = new Map<string, number>();
   routers = 1;
   readonly routes = new Map<string, Route>();
-  /** Routes that must not be served any more, the last ones. */
+  /** The most recent routes that must no longer be served. */
   readonly gone: Route[] = [];
   readonly authority = new TestAuthority();
   #numbers = 0;
@@ -90,12 +90,12 @@ export class World {
     return ports;
   }
 
-  /** Resolves when the API server answers: operations ask it for what they do. */
+  /** Resolves when the API server responds, because operations need it. */
   async untilReachable(): Promise<void> {
-    await eventually('the API server answers', () => this.client.list(L7_ROUTERS));
+    await eventually('the API server responds', () => this.client.list(L7_ROUTERS));
   }
 
-  /** For names that were never there. */
+  /** For names that were never used before. */
   nextNumber(): number {
     this.#numbers += 1;
     return this.#numbers;
@@ -103,10 +103,10 @@ export class World {
 
   forget(route: Route): void {
     this.gone.push(route);
-    if (this.gone.length > MOST_GONE) this.gone.shift();
+    if (this.gone.length > MAX_GONE) this.gone.shift();
   }
 
-  /** What `tidegate status` tells. */
+  /** The report of `tidegate status`. */
   report(): Promise<ClusterReport> {
     return report(this.cluster);
   }
@@ -115,21 +115,23 @@ export class World {
     return this.client.get(YURT_INGRESSES, { name: 'cities' });
   }
 
-  /** The pods of the application on the nodes that a pool has now. */
+  /** The pods of the application on the current nodes of a pool. */
   async appPods(pool: string): Promise<Pod[]> {
     const { items } = await this.client.list(PODS, { namespace: 'default', labelSelector: 'app=nginx' });
     return items.filter((pod) => this.#isIn(pool, pod));
   }
 
-  /** Without those that count as lost, or soon will: their node is cut off from others of the pool. */
+  /**
+   * Without pods that are, or soon will be, considered lost because their node is cut off from the rest of the pool.
+   */
   async countedPods(pool: string): Promise<Pod[]> {
     const pods = await this.appPods(pool);
-    if (this.sites.linkOf(pool) !== 'partly') return pods;
+    if (this.sites.linkOf(pool) !== 'partial') return pods;
     const linked = this.sites.of(pool).filter(({ cutAt }) => cutAt === undefined);
     return pods.filter(({ spec }) => linked.some(({ name }) => name === spec?.nodeName));
   }
 
-  /** Those that stay; the others serve a few requests more, over connections that they have. */
+  /** Without terminating pods, which only serve existing connections. */
   async routerPods(pool: string): Promise<Pod[]> {
     return (await this.allRouterPods(pool)).filter(
       ({ metadata }) => metadata.deletionTimestamp === undefined,
@@ -142,13 +144,13 @@ export class World {
     return items.filter(({ spec }) => spec?.nodeName !== undefined);
   }
 
-  /** Those that answer by themselves, whatever the API server knows of them. */
+  /** The pods that respond when asked directly, regardless of their status in the API. */
   async answering(pods: readonly Pod[]): Promise<Pod[]> {
-    const answers = await Promise.all(pods.map(({ status }) => answers8080(status?.podIP)));
+    const answers = await Promise.all(pods.map(({ status }) => respondsAt8080(status?.podIP)));
     return pods.filter((_, i) => answers[i]);
   }
 
-  /** Ends `tidegate up` the hard way, and starts it again. */
+  /** Kills `tidegate up` with SIGKILL and starts it again. */
   async killAndRestart(): Promise<void> {
     await this.cluster.up.kill('SIGKILL');
     await this.client.close();
@@ -187,11 +189,11 @@ async function openCluster(directory: string): Promise<{ cluster: Cluster; clien
 
 async function report({ state }: Cluster): Promise<ClusterReport> {
   const answer = await callSupervisor(new StateDirectory(state), { command: 'status' });
-  if (answer === undefined) throw new Error('the cluster does not run');
+  if (answer === undefined) throw new Error('the cluster is not running');
   return answer.result as ClusterReport;
 }
 
-const answers8080 = (ip: string | undefined): Promise<boolean> =>
+const respondsAt8080 = (ip: string | undefined): Promise<boolean> =>
   new Promise((resolve) => {
     const request = get({ host: ip, port: 8080, agent: false, timeout: 1000 }, (response) => {
       response.resume();

@@ -1,7 +1,7 @@
-/** What people add in the course of the story. */
+/** The objects that users add in the course of the story. */
 import type { Ingress, KubeObject } from '@tidegate/kube';
 
-/** By path, the Service that answers. */
+/** `paths` maps each path to a Service. */
 export function ingress(name: string, pool: string, paths: Record<string, string>, tls?: string): Ingress {
   const host = `${name}.example.com`;
   return {

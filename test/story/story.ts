@@ -1,4 +1,4 @@
-/** The walkthrough of the README, and the stories of the users of a front door, while everybody goes on asking. */
+/** The story of the README and the user stories of front doors, under constant load. */
 import { Agent } from 'node:http';
 import { get } from 'node:https';
 import type { KubeList, Pod } from '@tidegate/kube';
@@ -22,18 +22,18 @@ export function story(dataPlane: DataPlane): void {
 
   const kubectl = (args: string): Promise<string> => world.cluster.kubectl.run(args);
   const tidegate = (...args: string[]): Promise<string> => world.cluster.tidegate(...args);
-  /** Until it is answered well. */
+  /** Retries until the request succeeds. */
   const answered = (url: string, host: string) =>
     eventually(`${host} is answered at ${url}`, () => ask(url, { host }));
 
-  test('the lines to try name a pod of the pool', async () => {
+  test('the commands to try show a pod of the pool', async () => {
     const lines = world.cluster.up.stdout.match(/curl -H .*/g) ?? [];
     const pools = await Promise.all(lines.map(async (line) => (await world.tried(line)).pool));
     expect(pools.toSorted()).toEqual(['beijing', 'hangzhou']);
     for (const [i, line] of lines.entries()) expect(line).toContain(`served in ${pools[i]}`);
   });
 
-  test('a front door is open on the nodes of its pool, and on no others', async () => {
+  test('a front door listens on the nodes of its pool and on no others', async () => {
     const [here, there] = POOLS;
     const port = new URL(world.url(here)).port;
     for (const url of world.urls(there)) {
@@ -43,7 +43,7 @@ export function story(dataPlane: DataPlane): void {
     }
   });
 
-  test('Story 1: services in a pool are reached by http and https', async () => {
+  test('Story 1: services in a pool are reachable over HTTP and HTTPS', async () => {
     const authority = new TestAuthority();
     const { certificate, key } = authority.issue(['shop.example.com']);
     const encode = (text: string): string => Buffer.from(text).toString('base64');
@@ -63,7 +63,7 @@ export function story(dataPlane: DataPlane): void {
     expect(status).toBe(200);
   });
 
-  test('Story 2: an app uses several services of a pool, under one name', async () => {
+  test('Story 2: an app uses several services of a pool under one host', async () => {
     const paths = { '/': 'nginx-service', '/cart': 'cart' };
     await world.cluster.kubectl.apply(
       application('cart', POOLS),
@@ -77,7 +77,7 @@ export function story(dataPlane: DataPlane): void {
     }
   });
 
-  test('Story 3: requests are balanced one by one, past any balancing of connections', async () => {
+  test('Story 3: requests are balanced one by one, also over one connection', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     for (const pool of POOLS) {
       const seen = new Set<string>();
@@ -87,12 +87,12 @@ export function story(dataPlane: DataPlane): void {
     agent.destroy();
   });
 
-  test('a new Ingress works within a blink', async () => {
+  test('a new Ingress takes effect immediately', async () => {
     await world.cluster.kubectl.apply(ingress('blink', 'hangzhou', { '/': 'nginx-service' }));
     expect((await answered(world.url('hangzhou'), 'blink.example.com')).pool).toBe('hangzhou');
   });
 
-  test('cut: everything still answers there; router and hub come back by themselves when they are killed', async () => {
+  test('cut: all requests there still succeed, and router and hub restart after a kill', async () => {
     await tidegate('cut', 'hangzhou');
     const pod = await world.routerPod('hangzhou');
     const node = pod.spec?.nodeName ?? '';
@@ -106,13 +106,13 @@ export function story(dataPlane: DataPlane): void {
     expect((await ask(world.url('hangzhou'), { host: 'blink.example.com' })).pool).toBe('hangzhou');
     process.kill(await world.cluster.pidOf(`hub-${node}`), 'SIGKILL');
     await eventually(
-      'another hub runs',
+      'another hub is running',
       () => world.cluster.up.stdout.includes(`hub-${node} is running again`) || undefined,
     );
     expect((await ask(world.url('hangzhou'))).pool).toBe('hangzhou');
   }, 120_000);
 
-  test('cut: the other pool goes on, and status tells what is what', async () => {
+  test('cut: the other pool is not affected, and status shows both', async () => {
     const path = '/spec/workloadScope/targetNodeGroups/1/overriders/replicas';
     const patch = JSON.stringify([{ op: 'replace', path, value: 4 }]);
     await kubectl(`patch edgeapplication nginx-app --type=json -p ${patch}`);
@@ -129,7 +129,7 @@ export function story(dataPlane: DataPlane): void {
     await expect(ask(world.url('hangzhou'), { host: 'late.example.com' })).rejects.toThrow('status 404');
   });
 
-  test('mend: all is in step again', async () => {
+  test('mend: the pool catches up', async () => {
     await tidegate('mend', 'hangzhou');
     expect((await answered(world.url('hangzhou'), 'late.example.com')).pool).toBe('hangzhou');
     await eventually('the cluster knows that the router was started again', async () => {
@@ -139,12 +139,12 @@ export function story(dataPlane: DataPlane): void {
     await kubectl('wait yurtingress/cities --for=jsonpath={.status.readyNum}=2 --timeout=30s');
   });
 
-  test('trace and status explain it', async () => {
+  test('trace and status explain the routing', async () => {
     const traced = await world.trace('http://www.example.com/', '--pool', 'hangzhou');
     expect(traced).toMatch(/^ +\d+\. Endpoint \S+ on node node-a$/m);
     expect(traced).toMatch(/on node node-c: not used \(OtherPool/);
     expect(traced).toContain('=> forwarded to one of the 2 endpoints above, by Ingress default/hangzhou');
-    const unknown = await world.trace('http://nobody.example.com/', '--pool', 'hangzhou');
+    const unknown = await world.trace('http://unknown.example.com/', '--pool', 'hangzhou');
     expect(unknown.match(/Class \w+/g)).toEqual(['Class hangzhou']);
     const text = await tidegate('status');
     expect(text).toMatch(/^hangzhou +NodeGroup +2\/2 +up +node-a,node-b$/m);
@@ -154,7 +154,7 @@ export function story(dataPlane: DataPlane): void {
     expect(text).toMatch(/^late\.example\.com +\/ +nginx-service:80 +default\/late-hangzhou +hangzhou$/m);
   });
 
-  test('not one request failed that the story does not explain, and none left its pool', async () => {
+  test('no request failed without explanation, and none left its pool', async () => {
     await world.callers.stop();
     expect(world.callers.failures).toEqual([]);
     for (const pool of POOLS) expect(world.callers.answered.get(pool)).toBeGreaterThan(100);

@@ -1,4 +1,4 @@
-/** The cluster of the story as a user has it after `npm start`. */
+/** The cluster of the story, as after `npm start`. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -49,7 +49,7 @@ export class World {
     return new World(cluster, doors);
   }
 
-  /** Where the front door of a pool is, on its first node. */
+  /** The front door of a pool on its first node. */
   url(pool: string, path = '/'): string {
     return new URL(path, this.#doors.get(pool)?.urls[0]).href;
   }
@@ -65,7 +65,7 @@ export class World {
     return url;
   }
 
-  /** What `tidegate status` tells programs. */
+  /** The JSON output of `tidegate status`. */
   report(): Promise<ClusterReport> {
     return report(this.cluster);
   }
@@ -82,7 +82,7 @@ export class World {
     return items[0]!;
   }
 
-  /** What a shell prints for a line that `tidegate up` said to try. */
+  /** The output of a command that `tidegate up` suggested. */
   async tried(line: string): Promise<Answer> {
     const { stdout } = await promisify(execFile)('/bin/sh', ['-c', line]);
     return JSON.parse(stdout) as Answer;

@@ -1,8 +1,8 @@
-/** Who programs and nodes are, made for a test by the administrator. */
+/** Creates identities of programs and nodes for tests. */
 import { type KubeClient, SERVICE_ACCOUNTS } from '@tidegate/kube';
 import { newSigningRequest, requestCertificate } from '@tidegate/kube/certificates';
 
-/** A token of a service account, made when it is not there. */
+/** A token of a service account, which is created if it does not exist. */
 export async function accountToken(admin: KubeClient, name: string, namespace = 'default'): Promise<string> {
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } };
   await admin.create(SERVICE_ACCOUNTS, account).catch((error) => {
@@ -48,7 +48,7 @@ export async function allowReading(
   );
 }
 
-/** The token of an account that may do everything: the administrator's certificate could not be passed on by a hub. */
+/** The token of an account with all permissions; a hub could not pass on the administrator's certificate. */
 export async function administratorToken(admin: KubeClient): Promise<string> {
   const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1', namespaced: false };
   await admin.create(
@@ -64,7 +64,7 @@ export async function administratorToken(admin: KubeClient): Promise<string> {
   return accountToken(admin, 'root');
 }
 
-/** Of a node, in the name that its group demands; both in PEM. */
+/** The client certificate of a node, in PEM. `commonName` must have the prefix that the group system:nodes requires. */
 export async function clientCertificate(
   admin: KubeClient,
   commonName: string,

@@ -6,7 +6,7 @@ import type { Pod } from '@tidegate/kube';
 import { Kubectl } from './kubectl.ts';
 import { Tidegate } from './tidegate.ts';
 
-/** `tidegate up` in a state directory of its own, as a user runs it. */
+/** `tidegate up` with its own state directory, as a user runs it. */
 export class Cluster {
   readonly state: string;
   readonly up: Tidegate;
@@ -25,12 +25,12 @@ export class Cluster {
     return Cluster.open(await mkdtemp(join(tmpdir(), 'tidegate-')), ...options);
   }
 
-  /** In a directory that there is already, perhaps with a cluster that was stopped. */
+  /** Uses an existing directory, possibly with a stopped cluster. */
   static async open(state: string, ...options: string[]): Promise<Cluster> {
     return Cluster.#open(state, undefined, options);
   }
 
-  /** With a program that was installed elsewhere: the command that runs it. */
+  /** Uses a program that is installed elsewhere; `command` runs it. */
   static async startWith(command: readonly string[], ...options: string[]): Promise<Cluster> {
     return Cluster.#open(await mkdtemp(join(tmpdir(), 'tidegate-')), command, options);
   }
@@ -42,7 +42,7 @@ export class Cluster {
   ): Promise<Cluster> {
     const up = new Tidegate(['up', '--state', state, '--port', '0', ...options], command);
     const isReady = (): true | undefined => {
-      if (!up.running) throw new Stop(`tidegate up ended: ${up.stdout}${up.stderr}`);
+      if (!up.running) throw new Stop(`tidegate up exited: ${up.stdout}${up.stderr}`);
       return /^(Ready|Started) in/m.test(up.stdout) || undefined;
     };
     // Fifteen processes and their pods start at once, which takes a while on a busy machine.
@@ -50,7 +50,7 @@ export class Cluster {
     return new Cluster(state, up, command);
   }
 
-  /** What another command of the program prints about this cluster. */
+  /** The output of another command for this cluster. */
   async tidegate(...args: string[]): Promise<string> {
     const [command = '', ...rest] = args;
     const run = new Tidegate([command, '--state', this.state, ...rest], this.#command);
@@ -59,7 +59,7 @@ export class Cluster {
     return run.stdout;
   }
 
-  /** The process id of a part of the cluster: `apiserver`, `controllers`, a node, or `hub-` and a node. */
+  /** The process id of a part of the cluster: `apiserver`, `controllers`, a node name, or `hub-` and a node name. */
   async pidOf(part: string): Promise<number> {
     const { processes } = JSON.parse(await this.tidegate('status', '-o', 'json')) as {
       processes: { name: string; pid?: number }[];
@@ -91,10 +91,10 @@ export class Cluster {
   }
 }
 
-/** Ends the waiting at once: what is waited for can not come any more. */
+/** Ends the wait immediately, because the condition can no longer become true. */
 export class Stop extends Error {}
 
-/** Looks again until the answer is there; the last error tells why it never came. */
+/** Polls until `look` returns something other than undefined; the error after the timeout includes the last failure. */
 export async function eventually<T>(
   what: string,
   look: () => Promise<T | undefined> | T | undefined,

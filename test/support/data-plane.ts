@@ -2,7 +2,7 @@ import { PROGRAM } from './repository.ts';
 
 export type DataPlane = 'nginx' | 'embedded';
 
-/** A table of images for `tidegate up`: routers are told to take nginx where there is one; with this, they do not. */
+/** An image table for `tidegate up` with which routers use the embedded data plane even if nginx is installed. */
 export const EMBEDDED_DATA_PLANE = {
   images: [
     {

@@ -1,4 +1,4 @@
-/** Objects that tests of the hub make again and again, and how they wait. */
+/** Objects that tests of the hub need often, and helpers to wait. */
 
 import {
   CONFIG_MAPS,
@@ -15,11 +15,11 @@ import { NODE_POOLS } from '../../packages/tidegate/src/api/index.ts';
 import { type Edge, NODE } from './edge.ts';
 import { say } from './wire.ts';
 
-/** Looks until it holds. */
+/** Polls until the condition holds. */
 export const soon = <T>(look: () => T | Promise<T>): Promise<T> =>
   vi.waitFor(look, { timeout: 20_000, interval: 20 });
 
-/** Cuts the link, and waits until the hub knows. */
+/** Cuts the link and waits until the hub has noticed it. */
 export async function goOffline(edge: Edge): Promise<void> {
   await edge.cut();
   await hubKnows(edge, false);
@@ -49,7 +49,7 @@ export interface ViewLine {
   clients: number;
 }
 
-/** What the hub says of its views. */
+/** The views that the hub reports. */
 export const viewsOf = async (edge: Edge): Promise<ViewLine[]> =>
   (await say(edge.administration, '/v1/views', { headers: { accept: 'application/json' } })).json();
 
@@ -93,7 +93,7 @@ export const pod = (name: string, spec: Partial<NonNullable<Pod['spec']>> = {}):
 export const configMap = (name: string, data: Record<string, string>, labels = {}, namespace = 'default') =>
   ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace, labels }, data }) as ConfigMap;
 
-/** Says which nodes are in a pool, as its controller does; made when it is not there. */
+/** Sets the nodes in the status of a pool, as its controller does; creates the pool if it does not exist. */
 export async function setPool(client: KubeClient, name: string, nodes: string[]): Promise<void> {
   const pool = {
     apiVersion: 'apps.openyurt.io/v1beta2',
@@ -110,7 +110,7 @@ export const unlessThere = (error: { reason?: string }): void => {
   if (error.reason !== 'AlreadyExists') throw error;
 };
 
-/** A token of kube-proxy, which may read services and where they are. */
+/** A token of kube-proxy, which may read Services and EndpointSlices. */
 export async function proxyToken(edge: Edge): Promise<string> {
   await edge.allowReading('kube-proxy', SHARED_BY_PROXY, 'kube-system').catch(unlessThere);
   return edge.token('kube-proxy', 'kube-system');
@@ -122,7 +122,7 @@ export const SHARED_BY_PROXY = [
   { group: 'discovery.k8s.io', resource: 'endpointslices' },
 ];
 
-/** Of one ConfigMap, so that a test can see a watch go on. */
+/** A watch of one ConfigMap, with which a test can see that the watch stays open. */
 export async function touch(client: KubeClient, name: string, value: string): Promise<void> {
   await client.patch(CONFIG_MAPS, { namespace: 'default', name }, 'merge', { data: { value } });
 }

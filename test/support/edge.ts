@@ -24,19 +24,19 @@ import { Front } from './front.ts';
 import type { Way } from './wire.ts';
 
 export const NODE = 'edge-1';
-/** Where pods find the hub; all of 127.0.0.0/8 is local. */
+/** The address at which pods reach the hub; all of 127.0.0.0/8 is local. */
 export const HUB_ADDRESS = '127.0.0.2';
 const HUB_MANIFESTS = join(import.meta.dirname, '../../deploy/hub.yaml');
 
 export interface EdgeOptions {
   disabledFilters?: string[];
   log?: Logger;
-  /** Something that can be made to lie stands before the API server. */
+  /** Whether to put a front before the API server that can give false responses. */
   front?: boolean;
   clock?: Clock;
 }
 
-/** What takes a minute or more is over in a moment. */
+/** Short timeouts, so that what takes a minute or more is over in a moment. */
 export const hastyClock: Clock = {
   ...systemClock,
   after: (ms, fire) => systemClock.after(ms < 60_000 ? ms : ms / 100, fire),
@@ -53,10 +53,10 @@ interface Parts {
 
 export class Edge {
   readonly server: EmbeddedWithKinds;
-  /** The administrator, past the hub. */
+  /** The administrator's client, which bypasses the hub. */
   readonly admin: KubeClient;
   readonly directory: string;
-  /** Where the hub keeps what it knows. */
+  /** The state directory of the hub. */
   readonly state: string;
   readonly ports: Parts['ports'];
   /** The node's certificate. */
@@ -105,7 +105,7 @@ export class Edge {
     return edge;
   }
 
-  /** What stands before the API server. */
+  /** The front before the API server. */
   get front(): Front {
     if (this.#front === undefined) throw new Error('this edge was started without a front');
     return this.#front;
@@ -137,13 +137,13 @@ export class Edge {
     await this.hub.ready;
   }
 
-  /** What the hub knows stays on its disk. */
+  /** Stops the hub; its state stays on disk. */
   async restartHub(): Promise<void> {
     await this.hub.close();
     await this.startHub();
   }
 
-  /** As when it is killed now: it goes on from what its disk has at this moment. */
+  /** Kills the hub now: it restarts from what is on disk at this moment. */
   async killHub(): Promise<void> {
     const snapshot = join(this.directory, 'snapshot');
     await cp(this.state, snapshot, { recursive: true, filter: (file) => !/\.sock$|lock/.test(file) });
@@ -162,7 +162,7 @@ export class Edge {
     return this.#relay.open();
   }
 
-  /** The ways in. */
+  /** The listeners of the hub. */
   get http(): Way {
     return { host: '127.0.0.1', port: this.ports.http };
   }
@@ -171,7 +171,7 @@ export class Edge {
     return { host: '127.0.0.1', port: this.ports.https, ca: this.admin.config.ca ?? '' };
   }
 
-  /** As pods reach it. */
+  /** The address that pods use. */
   get hubHttps(): Way {
     return { ...this.https, host: HUB_ADDRESS };
   }
@@ -184,7 +184,7 @@ export class Edge {
     return { host: '127.0.0.1', port: this.ports.admin };
   }
 
-  /** The node itself, by its certificate. */
+  /** Authenticated as the node, with its certificate. */
   get asNode(): Way {
     const { cert = '', key = '' } = this.credential;
     return { ...this.https, cert, key };
@@ -197,12 +197,12 @@ export class Edge {
     };
   }
 
-  /** The node itself, by its certificate. */
+  /** Authenticated as the node, with its certificate. */
   node(program = 'kubelet'): KubeClient {
     return this.#through('https', this.ports.https, this.credential, program);
   }
 
-  /** Whoever has this token. */
+  /** Authenticated with this token. */
   bearer(token: string, program = 'app'): KubeClient {
     return this.#through('http', this.ports.http, { authorization: `Bearer ${token}` }, program);
   }
@@ -211,7 +211,7 @@ export class Edge {
     return this.#through('http', this.ports.http, {}, program);
   }
 
-  /** A token of a service account, made when it is not there. */
+  /** A token of a service account, which is created if it does not exist. */
   token(name: string, namespace = 'default'): Promise<string> {
     return accountToken(this.admin, name, namespace);
   }

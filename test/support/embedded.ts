@@ -8,16 +8,16 @@ import { installDefinitions } from '../../packages/tidegate/src/manager/install.
 export interface Embedded {
   kubeconfig: string;
   url: string;
-  /** Where it keeps everything. */
+  /** Its data directory. */
   directory: string;
-  /** Writes so much that it forgets what happened before. */
+  /** Writes until the watch history no longer contains earlier events. */
   forget(): Promise<void>;
-  /** Ends it and starts it again at the same place; `between` may do something to its directory. */
+  /** Stops the server and starts it again at the same address; `between` may change its directory. */
   restart(between?: (directory: string) => Promise<void>): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** An embedded API server on a free port, with a data directory of its own that goes away with it. */
+/** An embedded API server on a free port, with its own data directory, which is removed with it. */
 export async function startEmbedded(): Promise<Embedded> {
   const directory = await mkdtemp(join(tmpdir(), 'tidegate-test-'));
   const start = (port: number) => startApiServer({ directory, port, log: silentLogger, version: 'test' });
@@ -50,11 +50,11 @@ export async function startEmbedded(): Promise<Embedded> {
 }
 
 export interface EmbeddedWithKinds extends Embedded {
-  /** The administrator's. */
+  /** The administrator's client. */
   client: KubeClient;
 }
 
-/** The same, with Tidegate's own kinds installed. */
+/** The same, with the CRDs of Tidegate installed. */
 export async function startEmbeddedWithKinds(): Promise<EmbeddedWithKinds> {
   const server = await startEmbedded();
   const client = new KubeClient(await loadConfig({ path: server.kubeconfig, env: {} }));

@@ -4,18 +4,18 @@ import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import type { Credential } from '@tidegate/kube';
 
-/** Answers itself by returning true. */
+/** Sends a response and returns true, or returns false to forward the request. */
 export type Lie = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /**
- * What stands before an API server and can be broken: a load balancer that answers what nobody behind it has said.
- * Whoever comes without a token is the node to it.
+ * A proxy before an API server that can give false responses, like a broken load balancer. Requests without a token
+ * are sent with the node's certificate.
  */
 export class Front {
   lie: Lie = () => false;
-  /** `GET /api/v1/pods`, in the order in which they came. */
+  /** The requests in order, for example `GET /api/v1/pods`. */
   readonly requests: string[] = [];
-  /** Of those that are still being answered. */
+  /** The requests in progress. */
   readonly open = new Set<string>();
   readonly #server: Server;
   readonly #target: URL;
@@ -27,7 +27,7 @@ export class Front {
     this.#ca = ca;
     this.#node = node;
     this.#server = createServer((incoming, response) => this.#answer(incoming, response));
-    // As if an echo were run in a pod.
+    // Like an echo in a pod (kubectl exec).
     this.#server.on('upgrade', (_, socket) => {
       socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n');
       socket.on('error', () => socket.destroy());

@@ -3,12 +3,15 @@ import { existsSync, realpathSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { repositoryFile } from './repository.ts';
 
-/** The texts that kubectl writes itself change from one minor version to the next. */
+/** The minor version of kubectl; its own messages differ between minor versions. */
 const RECORDED_WITH = 'kubectl.1.32';
 const FETCHED = repositoryFile('node_modules/.cache/tidegate/kubectl');
 const COMMAND_TIMEOUT_MS = 120_000;
 
-/** What scripts/setup fetched; else the right one of Google's SDK, which has several beside a dispatcher; else PATH. */
+/**
+ * The kubectl that scripts/setup fetched; otherwise the right one of several in Google's SDK; otherwise that in
+ * PATH.
+ */
 export function findKubectl(): string {
   if (existsSync(FETCHED)) return FETCHED;
   const folders = (process.env.PATH ?? '').split(delimiter);
@@ -18,11 +21,11 @@ export function findKubectl(): string {
   return existsSync(pinned) ? pinned : found;
 }
 
-/** Runs kubectl as a user of the kubeconfig; resolves to what it printed, rejects with that when it fails. */
+/** Runs kubectl with the kubeconfig. Resolves to its output; rejects with its output when it fails. */
 export class Kubectl {
   readonly #command: readonly string[];
 
-  /** `wrapper` is what stands before the command, such as a program that takes it to another network. */
+  /** `wrapper` is put before the command, for example a program that runs it in another network namespace. */
   constructor(kubeconfig: string, wrapper: readonly string[] = []) {
     this.#command = [...wrapper, findKubectl(), '--kubeconfig', kubeconfig];
   }
@@ -44,7 +47,7 @@ export class Kubectl {
       child.once('error', failed);
       child.once('close', (code, signal) => done(String(code ?? signal)));
     });
-    if (ended !== '0') throw new Error(`kubectl ${args}: ended with ${ended}: ${output}`);
+    if (ended !== '0') throw new Error(`kubectl ${args}: exited with ${ended}: ${output}`);
     return output;
   }
 

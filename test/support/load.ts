@@ -9,7 +9,7 @@ export interface Answer {
   path: string;
 }
 
-/** Requests that go on until `stop`: some over connections that stay open, some over a new one each. */
+/** Continuous requests until `stop`: some over connections that stay open, some over a new connection each. */
 export class Load {
   readonly failures: string[] = [];
   readonly pods = new Map<string, number>();
@@ -48,10 +48,10 @@ export class Load {
   }
 }
 
-/** One request; whatever is not a complete answer of a stand-in is an error. */
+/** One request; anything but a complete response of a stand-in is an error. */
 export function ask(url: string, agent?: Agent, headers?: Record<string, string>): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    // Without an agent of its own a request takes a connection of its own.
+    // Without an agent, a request uses its own connection.
     const request = get(url, { agent: agent ?? false, headers, timeout: 10_000 }, (response) => {
       let body = '';
       response.setEncoding('utf8');
@@ -64,7 +64,7 @@ export function ask(url: string, agent?: Agent, headers?: Record<string, string>
         else reject(new Error(`status ${response.statusCode}: ${body}`));
       });
     });
-    request.on('timeout', () => request.destroy(new Error('no answer within 10 s')));
+    request.on('timeout', () => request.destroy(new Error('no response within 10 s')));
     request.on('error', (error) => reject(Object.assign(error, { reusedSocket: request.reusedSocket })));
   });
 }

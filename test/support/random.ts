@@ -1,4 +1,4 @@
-/** Chance that comes again with the same seed (mulberry32). */
+/** A random number generator that repeats with the same seed (mulberry32). */
 export class Chance {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Chance {
     this.#state = seed >>> 0;
   }
 
-  /** At least 0, less than 1. */
+  /** At least 0 and less than 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let t = this.#state;
@@ -20,14 +20,14 @@ export class Chance {
     return Math.floor(this.next() * end);
   }
 
-  /** In so many of a hundred cases. */
+  /** True in `part` of 100 cases. */
   percent(part: number): boolean {
     return this.next() * 100 < part;
   }
 
   of<T>(choices: readonly T[]): T {
     const choice = choices[this.integer(choices.length)];
-    if (choice === undefined) throw new Error('there is nothing to choose from');
+    if (choice === undefined) throw new Error('the list of choices is empty');
     return choice;
   }
 
@@ -35,7 +35,7 @@ export class Chance {
     return choices.filter(() => this.percent(part));
   }
 
-  /** One of its own for whoever runs at the same time: what it draws does not change what others draw. */
+  /** An independent generator for concurrent work: its draws do not change those of others. */
   fork(): Chance {
     return new Chance(this.integer(2 ** 32));
   }

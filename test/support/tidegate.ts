@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PROGRAM } from './repository.ts';
 
-/** `tidegate` as a user runs it: a process of its own, what it printed, and how it ended. */
+/** A `tidegate` process as a user runs it: its output and how it exited. */
 export class Tidegate {
   readonly #child: ChildProcess;
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
@@ -41,7 +41,7 @@ export class Tidegate {
   }
 }
 
-/** `tidegate apiserver` in a directory, once it has written its kubeconfig. */
+/** `tidegate apiserver` in a directory; resolves when it has written its kubeconfig. */
 export async function startApiServerProcess(
   directory: string,
   port: number,

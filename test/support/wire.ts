@@ -1,11 +1,11 @@
-/** Requests as they go over the wire: for what clients that know Kubernetes would not show. */
+/** Raw HTTP requests, for tests of details that Kubernetes clients do not show. */
 import { type IncomingMessage, type RequestOptions, request as requestPlain } from 'node:http';
 import { request as requestSecure } from 'node:https';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import type { KubeObject } from '@tidegate/kube';
 
-/** Where and as whom: a host and port, or the file of a socket; with TLS where there is a CA. */
+/** The target and the credentials: a host and port, or a unix socket; with TLS if there is a CA. */
 export interface Way {
   readonly host?: string;
   readonly port?: number;
@@ -29,7 +29,7 @@ export interface Said {
   json<T = KubeObject>(): T;
 }
 
-/** One request and its whole answer. */
+/** One request and its complete response. */
 export async function say(way: Way, path: string, { body, ...asked }: Asked = {}): Promise<Said> {
   const json: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
   const response = await open(way, path, { ...asked, headers: { ...json, ...asked.headers }, body });
@@ -43,7 +43,7 @@ export async function say(way: Way, path: string, { body, ...asked }: Asked = {}
   };
 }
 
-/** An answer that goes on. Resolves when it has begun. */
+/** A streaming response. Resolves when it has started. */
 export function open(
   way: Way,
   path: string,
@@ -55,7 +55,7 @@ export function open(
     method,
     path,
     headers: { ...ofWay, ...headers },
-    // A connection of its own each: nobody gets the identity of whoever asked before.
+    // One connection per request, so that no request uses the identity of another.
     agent: false,
   };
   return new Promise((resolve, reject) => {
@@ -72,11 +72,11 @@ export interface Frame {
   readonly object: KubeObject;
 }
 
-/** A watch, with all that it has told so far. */
+/** A watch with all events received so far. */
 export class Watching {
   readonly status: number;
   readonly frames: Frame[] = [];
-  /** Resolves when it is over: by its end, or broken off. */
+  /** Resolves when the watch has ended or was interrupted. */
   readonly over: Promise<'ended' | 'broken'>;
   readonly #response: IncomingMessage;
 
@@ -90,7 +90,7 @@ export class Watching {
     return new Watching(await open(way, path, asked));
   }
 
-  /** `ADDED web 12` and the like. */
+  /** For example `ADDED web 12`. */
   get story(): string[] {
     return this.frames.map(({ type, object }) => `${type} ${object.metadata.name ?? ''}`.trim());
   }

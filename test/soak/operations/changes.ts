@@ -1,22 +1,22 @@
-/** What people ask of the cluster: more or fewer pods and routers, a node elsewhere, a pod that has to go. */
+/** Changes by users: the number of pods and routers, the pool of a node, deleted pods. */
 
 import { isConflict, NODES, PODS } from '@tidegate/kube';
 import { EDGE_APPLICATIONS, YURT_INGRESSES } from '../../../packages/tidegate/src/api/index.ts';
 import type { World } from '../world.ts';
 import type { Operation } from './operation.ts';
 
-/** A router that is started elsewhere, and that all know of. */
+/** The time until a router has started on another node and is known everywhere. */
 const ROUTER_START_S = 20;
 const MOVE_S = 20;
-/** Until a router that has to go ends its connections. */
+/** The time until a terminating router has closed its connections. */
 const LEAVE_S = 10;
-const MOST_PODS = 4;
+const MAX_PODS = 4;
 
-/** With some nodes cut off and others not, nobody can say which pods are told of it. */
+/** Not for a partially cut pool, because it is unclear which pods the change would reach. */
 const scale: Operation = async (world, chance) => {
   const pool = chance.of(world.sites.pools);
-  const replicas = 1 + chance.integer(MOST_PODS);
-  if (world.sites.linkOf(pool) === 'partly' || replicas === world.replicas.get(pool)) return undefined;
+  const replicas = 1 + chance.integer(MAX_PODS);
+  if (world.sites.linkOf(pool) === 'partial' || replicas === world.replicas.get(pool)) return undefined;
   await scaleTo(world, pool, replicas);
   return `scale ${pool} to ${replicas}`;
 };
@@ -41,7 +41,7 @@ async function scaleTo(world: World, pool: string, replicas: number): Promise<vo
 }
 
 const routers: Operation = async (world) => {
-  if (world.sites.pools.some((pool) => world.sites.linkOf(pool) === 'partly')) return undefined;
+  if (world.sites.pools.some((pool) => world.sites.linkOf(pool) === 'partial')) return undefined;
   const replicas = world.routers === 1 ? 2 : 1;
   await world.client.patch(YURT_INGRESSES, { name: 'cities' }, 'merge', {
     spec: { ingress_controller_replicas_per_pool: replicas },
@@ -51,8 +51,8 @@ const routers: Operation = async (world) => {
 };
 
 /**
- * A node of the pool that has another one goes to the other pool; one that is elsewhere goes home. Who can not be told
- * of it goes on as before, so all have to be told.
+ * Moves a node to the other pool if its pool has another node, or moves it back. Not while any link is cut, because
+ * a disconnected router would not learn about it.
  */
 const move: Operation = async (world, chance) => {
   if (world.sites.anyCut) return undefined;
@@ -67,11 +67,11 @@ const move: Operation = async (world, chance) => {
   const allRouters = await world.allRouterPods(from);
   world.excuses.give([site.address], MOVE_S, `${site.name} moves`);
   if (allRouters.some(({ spec }) => spec?.nodeName === site.name)) {
-    // Connections that it has stay with it, and from there it sees its pool no more.
+    // Its existing connections stay, but from its new pool it no longer sees the endpoints of the old one.
     world.excuses.give(world.sites.addressesOf(from), LEAVE_S, `a router of ${from} moves with ${site.name}`);
   }
   if ((await world.answering(stay)).length === 0 || routersStay.length === 0) {
-    const what = `all that ${from} had was on ${site.name}`;
+    const what = `all pods or routers of ${from} were on ${site.name}`;
     world.excuses.give(world.sites.addressesOf(from), ROUTER_START_S, what);
   }
   world.sites.move(site, to);

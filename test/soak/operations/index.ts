@@ -1,3 +1,7 @@
+/**
+ * The operations of the soak test, in four groups: kills, links, changes and routes. Each operation does one thing
+ * to the cluster, records the intended state in the `World`, and gives an excuse for the failures that it may cause.
+ */
 import { CHANGES } from './changes.ts';
 import { KILLS } from './kills.ts';
 import { LINKS } from './links.ts';
@@ -6,5 +10,5 @@ import { ROUTES } from './routes.ts';
 export { mendAll } from './links.ts';
 export type { Operation } from './operation.ts';
 
-/** As likely as each other, however many operations there are of each. */
-export const SORTS = [KILLS, LINKS, CHANGES, ROUTES];
+/** All groups are equally likely, however many operations they have. */
+export const OPERATION_GROUPS = [KILLS, LINKS, CHANGES, ROUTES];

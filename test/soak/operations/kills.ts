@@ -1,18 +1,18 @@
-/** kill -9 of anything. Whatever the cluster needs is started again; most of it nobody may notice. */
+/** Kills of all kinds of processes. Everything is restarted; most kills must not affect any request. */
 import type { Pod } from '@tidegate/kube';
 import { childrenOf, kill } from '../processes.ts';
 import type { World } from '../world.ts';
 import type { Operation } from './operation.ts';
 
-/** Started again by its node, and ready. */
+/** The time until its node has restarted it and it is ready. */
 const ROUTER_START_S = 15;
 const NGINX_START_S = 10;
-/** Requests that were under way. */
+/** For requests in progress. */
 const MOMENT_S = 2;
-/** More than that, and its next start is too long in coming. */
-const MOST_CRASHES = 3;
+/** After more kills, the next restart would take too long. */
+const MAX_CRASHES = 3;
 
-/** Of those whom nobody needs to answer a request. */
+/** A process that no request depends on. */
 const hidden =
   (name: string): Operation =>
   (world) =>
@@ -20,14 +20,14 @@ const hidden =
 
 const hub: Operation = (world, chance) => killPart(world, `hub-${chance.of(world.sites.all).name}`);
 
-/** The node's own address is served by its agent. */
+/** The agent forwards the node's own address. */
 const agent: Operation = async (world, chance) => {
   const { name, address } = chance.of(world.sites.all);
   world.excuses.give([address], ROUTER_START_S, `the agent of ${name} was killed`);
   return killPart(world, name);
 };
 
-/** The pool has others, or else nobody until it is back. */
+/** The pool has other pods; otherwise requests fail until it is restarted. */
 const appPod: Operation = async (world, chance) => {
   const pool = chance.of(world.sites.pools);
   const answering = await world.answering(await world.countedPods(pool));
@@ -66,13 +66,17 @@ const nginxWorker: Operation = async (world, chance) => {
   return kill(chance.of(workers)) ? `kill -9 an nginx worker of ${pool}` : undefined;
 };
 
-/** Pods go on, but nodes and all that they listen on end with it. */
+/** The pods keep running, but the nodes and everything they listen on stop. */
 const everything: Operation = async (world) => {
   const addresses = world.sites.all.map(({ address }) => address);
-  const excuse = world.excuses.give(addresses, Number.POSITIVE_INFINITY, 'all was killed but the pods');
+  const excuse = world.excuses.give(
+    addresses,
+    Number.POSITIVE_INFINITY,
+    'everything except the pods was killed',
+  );
   await world.killAndRestart();
   excuse.until = performance.now() + ROUTER_START_S * 1000;
-  return 'kill -9 tidegate up, and up again';
+  return 'kill -9 tidegate up, and start it again';
 };
 
 export const KILLS: Record<string, Operation> = {
@@ -98,7 +102,7 @@ async function someProcess(
   pods: readonly Pod[],
   chance: { of<T>(choices: readonly T[]): T },
 ): Promise<[Pod, number] | undefined> {
-  const fresh = pods.filter((pod) => world.processes.crashesOf(pod) < MOST_CRASHES);
+  const fresh = pods.filter((pod) => world.processes.crashesOf(pod) < MAX_CRASHES);
   if (fresh.length === 0) return undefined;
   const pod = chance.of(fresh);
   const pid = await world.processes.ofPod(pod);

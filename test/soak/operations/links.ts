@@ -1,10 +1,10 @@
-/** Links that break and are mended: none of it explains that a front door does not answer. */
+/** Links are cut and mended. By itself, that must not affect any front door. */
 import type { Pod } from '@tidegate/kube';
 import type { Site } from '../sites.ts';
 import type { World } from '../world.ts';
 import type { Operation } from './operation.ts';
 
-/** Until a node that was lost is ready again, and all know it. */
+/** The time until a lost node is ready again and this is known everywhere. */
 const BACK_S = 15;
 
 const cutPool: Operation = async (world, chance) => {
@@ -15,8 +15,8 @@ const cutPool: Operation = async (world, chance) => {
 };
 
 /**
- * When a node counts as lost, so does what is on it. Then nobody leads to a router there from the pool's other nodes,
- * though requests at the node itself are answered; and a router elsewhere does not lead to the pods there.
+ * A node that becomes NotReady takes its pods with it: the other nodes of the pool no longer forward to a router
+ * there, although requests to the node itself still succeed, and routers elsewhere no longer use the pods there.
  */
 const cutNode: Operation = async (world, chance) => {
   const site = chance.of(world.sites.all);
@@ -28,10 +28,10 @@ const cutNode: Operation = async (world, chance) => {
   const pods = await world.answering(await world.appPods(site.pool));
   await cut(world, [site]);
   if (!routers.every(elsewhere)) {
-    world.excuses.giveUntilMended(others, `a router of ${site.pool} counts as lost with ${site.name}`);
+    world.excuses.giveUntilMended(others, `a router of ${site.pool} is considered lost with ${site.name}`);
   }
   if (!pods.some(elsewhere)) {
-    const what = `all pods of ${site.pool} count as lost with ${site.name}`;
+    const what = `all pods of ${site.pool} are considered lost with ${site.name}`;
     world.excuses.giveUntilMended([site.address, ...others], what);
   }
   return `cut ${site.name}`;
@@ -51,7 +51,7 @@ export const LINKS: Record<string, Operation> = {
   mend: mendAll,
 };
 
-/** What a pool has when it is cut off is all that it has until it is mended: who is about to start would not be told to. */
+/** A pool is cut only when it has a ready router and a pod, because nothing new can start in it until it is mended. */
 async function isServed(world: World, pool: string): Promise<boolean> {
   const isThere = ({ spec }: Pod): boolean =>
     world.sites.of(pool).some(({ name }) => name === spec?.nodeName);

@@ -1,5 +1,5 @@
 import type { Chance } from '../../support/random.ts';
 import type { World } from '../world.ts';
 
-/** Does something and says what; undefined when it is not possible as things are. */
+/** Performs an operation and describes it; undefined when it is not possible in the current state. */
 export type Operation = (world: World, chance: Chance) => Promise<string | undefined>;

@@ -1,27 +1,27 @@
-/** Ingresses that come and go, right ones and wrong ones, and certificates that are renewed. */
+/** Ingresses are created, changed and deleted, valid and invalid ones, and certificates are renewed. */
 import { X509Certificate } from 'node:crypto';
 import { INGRESSES, SECRETS } from '@tidegate/kube';
 import type { Chance } from '../../support/random.ts';
-import type { Route } from '../routes.ts';
+import type { Route } from '../route.ts';
 import type { World } from '../world.ts';
 import type { Operation } from './operation.ts';
 
 const namespace = 'default';
-/** So many routes may be there at the same time. */
-const MOST = 12;
+/** The maximum number of routes. */
+const MAX_ROUTES = 12;
 
 const add: Operation = async (world, chance) => {
-  if (world.routes.size >= MOST) return undefined;
+  if (world.routes.size >= MAX_ROUTES) return undefined;
   const number = world.nextNumber();
   const name = `route-${number}`;
   const pool = chance.of(world.sites.pools);
-  const service = chance.percent(80) ? 'nginx-service' : 'nobody';
+  const service = chance.percent(80) ? 'nginx-service' : 'missing';
   const route: Route = { pool, host: `${name}.example.com`, path: `/shop-${number}`, service };
   const fingerprint = chance.percent(40) ? await certify(world, name, route.host) : undefined;
   await world.client.create(INGRESSES, ingressOf(name, route, fingerprint !== undefined));
   world.routes.set(name, { ...route, fingerprint });
-  const how = `${fingerprint ? ', with a certificate' : ''}${service === 'nobody' ? ', which leads nowhere' : ''}`;
-  return `a new Ingress ${name} in ${pool}${how}`;
+  const how = `${fingerprint ? ', with a certificate' : ''}${service === 'missing' ? ', whose Service does not exist' : ''}`;
+  return `create Ingress ${name} in ${pool}${how}`;
 };
 
 const change: Operation = async (world, chance) => {
@@ -32,7 +32,7 @@ const change: Operation = async (world, chance) => {
   await world.client.patch(INGRESSES, { namespace, name }, 'merge', { spec });
   world.routes.set(name, changed);
   world.forget(route);
-  return `another path in ${name}`;
+  return `change the path of ${name}`;
 };
 
 const remove: Operation = async (world, chance) => {
@@ -41,7 +41,7 @@ const remove: Operation = async (world, chance) => {
   await world.client.delete(INGRESSES, { namespace, name });
   world.routes.delete(name);
   world.forget(route);
-  return `delete the Ingress ${name}`;
+  return `delete Ingress ${name}`;
 };
 
 const renew: Operation = async (world, chance) => {
@@ -50,7 +50,7 @@ const renew: Operation = async (world, chance) => {
   const [name, route] = chance.of(certified);
   const fingerprint = await certify(world, name, route.host);
   world.routes.set(name, { ...route, fingerprint });
-  return `a new certificate for ${name}`;
+  return `renew the certificate of ${name}`;
 };
 
 export const ROUTES: Record<string, Operation> = {

@@ -1,20 +1,10 @@
-/** Routes that come and go beside those of the story, some with a certificate. */
+/** Checks that routes respond as they should, and with their latest certificate. */
 import { get } from 'node:http';
 import { connect } from 'node:tls';
+import type { Route } from './route.ts';
 import type { World } from './world.ts';
 
-export interface Route {
-  /** The class of its Ingress. */
-  pool: string;
-  host: string;
-  path: string;
-  /** What the Service behind it is; one that does not exist is the trouble of this route alone. */
-  service: string;
-  /** The fingerprint of its certificate. */
-  fingerprint?: string;
-}
-
-/** What is not as the routes say, at all nodes whose link is up. */
+/** The differences between the routes and the responses, at all nodes whose link is up. */
 export async function routeProblems(world: World): Promise<string[]> {
   const pools = world.sites.pools.filter((pool) => world.sites.linkOf(pool) === 'up');
   const here = (route: Route): boolean => pools.includes(route.pool);
@@ -34,12 +24,12 @@ async function check(world: World, route: Route, expected: number): Promise<stri
   const wrong =
     status === expected
       ? []
-      : [`${route.pool}: ${route.host}${route.path} is answered by ${status}, not by ${expected}`];
+      : [`${route.pool}: ${route.host}${route.path} responds with ${status}, expected ${expected}`];
   if (route.fingerprint === undefined || expected === 404) return wrong;
   const shown = await fingerprintAt(address, ports.https, route.host);
   return shown === route.fingerprint
     ? wrong
-    : [...wrong, `${route.pool}: the certificate of ${route.host} is not the latest`];
+    : [...wrong, `${route.pool}: the certificate of ${route.host} is out of date`];
 }
 
 function statusOf(host: string, port: number, route: Route): Promise<number | string> {
@@ -52,7 +42,7 @@ function statusOf(host: string, port: number, route: Route): Promise<number | st
         resolve(response.statusCode ?? 0);
       },
     );
-    request.on('timeout', () => request.destroy(new Error('nothing within 5 s')));
+    request.on('timeout', () => request.destroy(new Error('no response within 5 s')));
     request.on('error', (error) => resolve(error.message));
   });
 }
@@ -63,7 +53,7 @@ function fingerprintAt(host: string, port: number, servername: string): Promise<
       resolve(socket.getPeerX509Certificate()?.fingerprint256 ?? 'none');
       socket.destroy();
     });
-    socket.on('timeout', () => socket.destroy(new Error('nothing within 5 s')));
+    socket.on('timeout', () => socket.destroy(new Error('no response within 5 s')));
     socket.on('error', (error) => resolve(error.message));
   });
 }
