@@ -1,16 +1,13 @@
-// docs/reference/labels-and-annotations.md, from the constants and comments in packages/tidegate/src/api/names.ts.
+// docs/reference/labels-and-annotations.md, from names.ts and name-reference.ts in packages/tidegate/src/api.
 import { cell, code, generatedBy, page, table } from './markdown.js';
 
 const INTRODUCTION = `This page lists every label, annotation and finalizer that Tidegate reads or writes, and the names by which its programs
 are known to the API server.
 
-The annotations of Ingresses, with their values and defaults, are described in
-[Classes and routers](../guides/classes-and-routers.md#annotations-on-ingresses).`;
+Names of OpenYurt, KubeEdge, Kubernetes and Kuryr keep their original meaning, so that manifests work unchanged.`;
 
 /** Sections by the end of the constant's name. */
 const SECTIONS = [
-  [/_LABEL$/, 'Labels', 'Label'],
-  [/_ANNOTATION$/, 'Annotations', 'Annotation'],
   [/_FINALIZER$/, 'Finalizers', 'Finalizer'],
   [/_(?:NAMESPACE|CONFIG_MAP)$/, 'Objects', 'Name'],
   [/_(?:CONTROLLER|ANNOTATION)_PREFIX$/, 'Prefixes', 'Prefix'],
@@ -34,6 +31,8 @@ export function namesPage(source, values) {
     generatedBy('packages/tidegate/src/api/names.ts'),
     '# Labels and annotations',
     INTRODUCTION,
+    ...referenceSection(values.NAME_REFERENCE, 'label', 'Labels', 'Label'),
+    ...referenceSection(values.NAME_REFERENCE, 'annotation', 'Annotations', 'Annotation'),
     ...SECTIONS.flatMap(([pattern, title, heading]) => {
       const rows = names
         .filter(({ constant }) => pattern.test(constant))
@@ -42,6 +41,17 @@ export function namesPage(source, values) {
       return rows.length === 0 ? [] : [`## ${title}`, table([heading, 'Meaning'], rows)];
     }),
   );
+}
+
+/** Labels and annotations have a table of their own in the source, with more than a comment can hold. */
+function referenceSection(references, type, title, heading) {
+  const rows = references
+    .filter((each) => each.type === type)
+    .map(({ name, kinds, values, meaning, setBy, dialect }) =>
+      [code(name), kinds.join(', '), values, meaning, setBy, dialect].map(cell),
+    )
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return [`## ${title}`, table([heading, 'On', 'Values', 'Meaning', 'Set by', 'From'], rows)];
 }
 
 const valueText = (value) =>

@@ -141,7 +141,7 @@ describe('the kinds, as an API server holds people to them', () => {
   });
 
   it('parameters have names, and are not too many', async () => {
-    expect(await refusal(parametersObject('p', { '': 'x' }))).toContain('a parameter needs a name');
+    expect(await refusal(parametersObject('p', { '': 'x' }))).toContain('a parameter name must not be empty');
     const many = Object.fromEntries(Array.from({ length: 513 }, (_, index) => [`p${index}`, '']));
     expect(await refusal(parametersObject('p', many))).toContain('512');
   });
@@ -150,7 +150,7 @@ describe('the kinds, as an API server holds people to them', () => {
     expect(await refusal(router('r', { driver: 'octavia' }))).toContain('spec.ingressClassName');
     const spec = { ingressClassName: 'gold', driver: 'octavia' };
     expect(await refusal(router('r', { ...spec, sharedWith: ['gold'] }))).toContain(
-      'sharedWith is for further classes',
+      'sharedWith must not contain ingressClassName',
     );
     expect(await refusal(router('r'.repeat(64), spec))).toContain('at most 63 characters');
     expect(await refusal(router('r', { ...spec, workload: { httpPort: 70_000 } }))).toContain('65535');

@@ -80,10 +80,10 @@ describe('validation of the kinds by the API server', () => {
   });
 
   it.each<[string, NodePoolSpec, RegExp]>([
-    ['cloud-host', { type: 'Cloud', hostNetwork: true }, /remove hostNetwork, or make the type Edge/],
-    ['mark', { leaderElectionStrategy: 'mark' }, /needs leaderNodeLabelSelector/],
-    ['labels', { labels: { 'apps.openyurt.io/nodepool': 'x' } }, /label the node itself/],
-    ['n'.repeat(64), {}, /at most 63 characters/],
+    ['cloud-host', { type: 'Cloud', hostNetwork: true }, /remove hostNetwork, or set type to Edge/],
+    ['mark', { leaderElectionStrategy: 'mark' }, /leaderNodeLabelSelector is required/],
+    ['labels', { labels: { 'apps.openyurt.io/nodepool': 'x' } }, /set them on the node itself/],
+    ['n'.repeat(64), {}, /use at most 63 characters/],
   ])('rejects a pool with %s', async (name, spec, message) => {
     expect(await refusal(client.create(NODE_POOLS, pool(name, spec)))).toMatch(message);
   });
@@ -91,9 +91,9 @@ describe('validation of the kinds by the API server', () => {
   it('rejects changes of immutable fields', async () => {
     await client.create(NODE_POOLS, pool('fixed', { type: 'Edge' }));
     for (const [spec, message] of [
-      [{ type: 'Cloud' }, /the type of a pool can not change/],
-      [{ hostNetwork: true }, /hostNetwork can not change/],
-      [{ interConnectivity: true }, /interConnectivity can not change/],
+      [{ type: 'Cloud' }, /type is immutable/],
+      [{ hostNetwork: true }, /hostNetwork is immutable/],
+      [{ interConnectivity: true }, /interConnectivity is immutable/],
     ] as const) {
       expect(await refusal(client.patch(NODE_POOLS, { name: 'fixed' }, 'merge', { spec }))).toMatch(message);
     }

@@ -1,4 +1,4 @@
-/** EdgeApplication: one template of objects, and for each pool what is different there. */
+/** EdgeApplication: a template of objects, with an edition for each target pool. */
 import type { Condition, KindResource, LabelSelector, Metadata } from './object.ts';
 import { type Overriders, overriders } from './overriders.ts';
 import {
@@ -19,7 +19,7 @@ export type TargetNodeGroup = { name: string; overriders?: Overriders };
 export type TargetNodeLabels = { labelSelector?: LabelSelector; overriders?: Overriders };
 
 export type EdgeApplicationSpec = {
-  /** Not checked yet: a manifest that is none says so in the status, and hurts itself only. */
+  /** Not validated by the schema. An invalid manifest is reported in the status and does not affect the others. */
   workloadTemplate?: { manifests?: Record<string, unknown>[] };
   workloadScope: { targetNodeGroups?: TargetNodeGroup[]; targetNodeLabels?: TargetNodeLabels[] };
 };
@@ -57,23 +57,26 @@ export const EDGE_APPLICATIONS: KindResource<EdgeApplication> = {
   namespaced: true,
 };
 
-/** The API server wants to know how often a rule runs at most before it accepts it. */
+/** The API server limits the cost of CEL rules, so lists with rules must have a maximum length. */
 const MOST_TARGETS = 1_000;
 
 const spec = object(
-  'What runs, and where.',
+  'Desired objects and the pools to deploy them to.',
   {
-    workloadTemplate: object('What runs.', {
-      manifests: list('Objects as they would be given to kubectl apply.', anything('One object.')),
+    workloadTemplate: object('Template of the objects.', {
+      manifests: list(
+        'Objects to create, as in a manifest for kubectl apply. Workloads are created once for each target pool, with the overriders of the pool; other objects are created once.',
+        anything('A Kubernetes object.'),
+      ),
     }),
-    workloadScope: object('Where it runs.', {
+    workloadScope: object('Target pools and the changes for each of them.', {
       targetNodeGroups: {
         ...list(
-          'Pools that get an edition of their own.',
+          'Pools to deploy to, by name. Each pool gets an edition of its own.',
           object(
-            'One pool.',
+            'A target pool.',
             {
-              name: text('The NodeGroup or NodePool.', { minLength: 1, maxLength: 63 }),
+              name: text('Name of the NodeGroup or NodePool.', { minLength: 1, maxLength: 63 }),
               overriders: overriders(),
             },
             { required: ['name'] },
@@ -84,15 +87,15 @@ const spec = object(
         'x-kubernetes-list-map-keys': ['name'],
       },
       targetNodeLabels: list(
-        'Sets of nodes, chosen by their labels, that get an edition of their own.',
+        'Sets of nodes to deploy to, by label selector. Each set gets an edition of its own.',
         object(
-          'One set of nodes.',
-          { labelSelector: labelSelector('The nodes.'), overriders: overriders() },
+          'A set of nodes.',
+          { labelSelector: labelSelector('Selects the nodes. Must not be empty.'), overriders: overriders() },
           {
             'x-kubernetes-validations': [
               {
                 rule: 'has(self.labelSelector) && (has(self.labelSelector.matchLabels) || has(self.labelSelector.matchExpressions))',
-                message: 'an empty labelSelector chooses no node: give matchLabels or matchExpressions',
+                message: 'an empty labelSelector selects no nodes: set matchLabels or matchExpressions',
               },
             ],
           },
@@ -105,34 +108,40 @@ const spec = object(
 );
 
 const identifier = object(
-  'Which object.',
+  'Identifies an object of the application.',
   {
-    ordinal: integer('Its place among the manifests.', { minimum: 0 }),
-    group: text('Its API group.'),
-    version: text('Its version.'),
-    kind: text('Its kind.'),
-    resource: text('The plural name of its kind.'),
-    namespace: text('Its namespace.'),
-    name: text('Its name.'),
+    ordinal: integer('Index of the manifest in spec.workloadTemplate.manifests.', { minimum: 0 }),
+    group: text('API group of the object.'),
+    version: text('API version of the object.'),
+    kind: text('Kind of the object.'),
+    resource: text('Plural resource name of the kind.'),
+    namespace: text('Namespace of the object. Empty for cluster-scoped objects.'),
+    name: text('Name of the object.'),
   },
   { required: ['ordinal'] },
 );
 
-const status = object('What became of it.', {
-  observedGeneration: { type: 'integer', format: 'int64', description: 'The generation this speaks of.' },
+const status = object('Most recently observed state of the application.', {
+  observedGeneration: {
+    type: 'integer',
+    format: 'int64',
+    description: 'Generation of the spec that the status was computed from.',
+  },
   manifestStatuses: list(
-    'Every object that was made of the manifests.',
+    'State of each object that was created from the manifests.',
     object(
-      'One object.',
-      { identifier, conditions: conditions('Processing and Available.') },
+      'State of one object.',
+      { identifier, conditions: conditions('Conditions of the object: Processing and Available.') },
       { required: ['identifier'] },
     ),
   ),
-  conditions: conditions('Ready: whether everything is available everywhere.'),
+  conditions: conditions(
+    'Conditions of the application. Ready is True if all objects are available in all target pools.',
+  ),
 });
 
 export const edgeApplicationSchema = wholeObject(
-  'One template of objects, and for each pool what is different there.',
+  'EdgeApplication deploys a template of objects to several pools, with different settings for each pool.',
   spec,
   status,
   { required: ['spec'] },
@@ -154,13 +163,13 @@ export const edgeApplicationDefinition = (): CustomResourceDefinition =>
         name: 'Ready',
         type: 'string',
         jsonPath: `${readyCondition}.status`,
-        description: 'Everything available everywhere',
+        description: 'True if all objects are available in all target pools',
       },
       {
         name: 'Reason',
         type: 'string',
         jsonPath: `${readyCondition}.reason`,
-        description: 'Why, or why not',
+        description: 'Reason of the Ready condition',
       },
       ageColumn,
     ],

@@ -1,9 +1,11 @@
 /**
- * The kinds that people write: for each its type, its structural schema with rules and messages, its printer columns,
- * and where the API server keeps it. names.ts has every label, annotation and finalizer. Nothing here does anything.
+ * The API: the kinds that users write. Each kind has one file with its TypeScript type, structural schema (with
+ * descriptions and CEL rules), printer columns and resource. names.ts has every label, annotation, finalizer and user
+ * agent. This folder has no behavior and imports nothing from the rest of the product.
  *
- * An object's way: kubectl apply -> the API server checks it by the schema here and stores it -> an informer hands it
- * to a controller as the type here.
+ * Walk: a NodePool. `kubectl apply` sends it to the API server, which validates it with the schema of node-pool.ts, as
+ * installed from `customResourceDefinitions()`. An informer delivers it to the controllers as the type `NodePool`. For
+ * clients of other versions, node-pool-conversion.ts converts it.
  */
 import { edgeApplicationDefinition } from './edge-application.ts';
 import { ingressClassParametersDefinition } from './ingress-class-parameters.ts';
@@ -16,6 +18,7 @@ import { yurtIngressDefinition } from './yurt-ingress.ts';
 export * from './edge-application.ts';
 export * from './ingress-class-parameters.ts';
 export * from './l7-router.ts';
+export * from './name-reference.ts';
 export * from './names.ts';
 export * from './node-group.ts';
 export * from './node-pool.ts';
@@ -25,7 +28,7 @@ export type * from './overriders.ts';
 export type { CustomResourceDefinition } from './schema.ts';
 export * from './yurt-ingress.ts';
 
-/** Everything that a cluster must know before Tidegate's objects can be written to it. */
+/** All CRDs of Tidegate. */
 export const customResourceDefinitions = (): CustomResourceDefinition[] => [
   nodePoolDefinition(),
   nodeGroupDefinition(),

@@ -1,7 +1,7 @@
 /**
- * IngressClassParameters: what an IngressClass asks of its provisioner, as words. An IngressClass names one by
- * `spec.parameters`: with the scope Namespace in the namespace that it says, with the scope Cluster in
- * `tidegate-system`. One kind for both, which is why it has a namespace.
+ * IngressClassParameters: parameters of an IngressClass for its provisioner. An IngressClass refers to one in
+ * `spec.parameters`. With the scope Namespace, it is in the namespace of the reference; with the scope Cluster, it is in
+ * `tidegate-system`. The kind is namespaced, so that one kind serves both scopes.
  */
 import type { KindResource, Metadata } from './object.ts';
 import {
@@ -28,22 +28,26 @@ export const INGRESS_CLASS_PARAMETERS: KindResource<IngressClassParameters> = {
 };
 
 export const MOST_CLASS_PARAMETERS = 512;
-/** Of keys and values together. */
+/** Total size of all keys and values. */
 export const MOST_CLASS_PARAMETER_BYTES = 256 * 1024;
 
-const parameters = textMap('For the provisioner of the class, who alone knows what they mean.', {
-  maxProperties: MOST_CLASS_PARAMETERS,
-  'x-kubernetes-validations': [
-    { rule: "!('' in self)", message: 'a parameter needs a name: write it before the colon' },
-  ],
-});
+const parameters = textMap(
+  'Parameters for the provisioner of the class, which defines their names and values. At most 512 entries and 256 KiB in total.',
+  {
+    maxProperties: MOST_CLASS_PARAMETERS,
+    'x-kubernetes-validations': [{ rule: "!('' in self)", message: 'a parameter name must not be empty' }],
+  },
+);
 
-const schema: Schema = object('What an IngressClass asks of its provisioner.', {
-  apiVersion: { type: 'string' },
-  kind: { type: 'string' },
-  metadata: { type: 'object' },
-  parameters,
-});
+const schema: Schema = object(
+  'IngressClassParameters holds the parameters of an IngressClass for its provisioner.',
+  {
+    apiVersion: { type: 'string' },
+    kind: { type: 'string' },
+    metadata: { type: 'object' },
+    parameters,
+  },
+);
 
 export const ingressClassParametersDefinition = (): CustomResourceDefinition =>
   definition({

@@ -1,6 +1,6 @@
 /**
- * L7Router: one provisioned load balancer. Whoever makes one says of which class it is and what serves it; the
- * provisioner of its driver makes what carries the bytes, and tells in the status where it is reached.
+ * L7Router: one provisioned load balancer. Its creator sets the class and the driver. The provisioner of the driver
+ * creates the data plane and reports the addresses in the status.
  */
 import type { Condition, KindResource, Metadata } from './object.ts';
 import {
@@ -17,44 +17,44 @@ import {
   wholeObject,
 } from './schema.ts';
 
-/** How much a router takes before the class needs another one. */
+/** Capacity of a router. When it is exceeded, the class gets another router. */
 export type RouterCapacity = { maxHosts?: number; maxRules?: number };
 
-/** What a provisioner of Deployments makes of it. */
+/** Settings for provisioners that run routers as Deployments. */
 export type RouterWorkload = {
-  /** `tidegate-system` when absent. */
+  /** Default: `tidegate-system`. */
   namespace?: string;
   replicas?: number;
   image?: string;
   serviceType?: 'NodePort' | 'LoadBalancer' | 'ClusterIP';
-  /** Addresses that lead to the nodes from outside: the `externalIPs` of the Service. */
+  /** External addresses that lead to the nodes. Used as `externalIPs` of the Service. */
   addresses?: string[];
   httpPort?: number;
   httpsPort?: number;
   nodePorts?: { http?: number; https?: number };
-  /** A line of JSON for each request, in the log of the pod. */
+  /** Write one line of JSON per request to the log of the pod. */
   accessLog?: boolean;
 };
 
 export type L7RouterSpec = {
   ingressClassName: string;
-  /** Further classes that share its address. */
+  /** Additional classes that share the address of the router. */
   sharedWith?: string[];
   driver: string;
-  /** Only endpoints of this pool are used, and the router stands in it. */
+  /** The router runs in this pool and uses only endpoints of this pool. */
   pool?: string;
   capacity?: RouterCapacity;
-  /** Absent: all hosts of its classes. Otherwise those that were placed here. Lower case, sorted. */
+  /** Hosts that were placed on the router, in lower case and sorted. If absent, all hosts of its classes. */
   hosts?: string[];
-  /** Of the hosts those that another router has been given too: they go from here as soon as that one serves them. */
+  /** Hosts that are moving to another router. They are removed from `hosts` when that router serves them. */
   leaving?: string[];
   workload?: RouterWorkload;
 };
 
-/** As in the status of an Ingress. */
+/** Same format as in the status of an Ingress. */
 export type RouterAddress = { ip?: string; hostname?: string; ports?: { port: number; protocol: string }[] };
 
-/** One running router says which generation of this object it goes by. Applied with the name of its pod as field manager. */
+/** Report of one running router. Each router applies its own entry, with the name of its pod as field manager. */
 export type RouterAgent = { name: string; appliedGeneration: number; time?: string };
 
 export type RouterProblem = { ingress: string; reason: string; message: string };
@@ -65,9 +65,9 @@ export type L7RouterStatus = {
   hosts?: number;
   rules?: number;
   agents?: RouterAgent[];
-  /** What every ready agent goes by, at least. */
+  /** Generation that all ready routers have applied. */
   appliedGeneration?: number;
-  /** The first few; `problemCount` is how many there are. */
+  /** The first problems. `problemCount` is the total number. */
   problems?: RouterProblem[];
   problemCount?: number;
   conditions?: Condition[];
@@ -88,7 +88,7 @@ export const L7_ROUTERS: KindResource<L7Router> = {
   namespaced: false,
 };
 
-/** A list of more would not fit into an object. */
+/** More hosts would exceed the size limit of an object. */
 export const MOST_ROUTER_HOSTS = 20_000;
 export const MOST_ROUTER_PROBLEMS = 20;
 
@@ -97,47 +97,63 @@ const count = (description: string): Schema => integer(description, { minimum: 0
 const generation = (description: string): Schema => ({ type: 'integer', format: 'int64', description });
 const shortText = (description: string): Schema => text(description, { minLength: 1, maxLength: 253 });
 
-const workload = object('What a provisioner of Deployments makes of it.', {
-  namespace: text('Where they are. Without it, tidegate-system.', { minLength: 1, maxLength: 63 }),
-  replicas: integer('How many routers carry the traffic together.', { minimum: 0 }),
-  image: text('The image of the router.', { minLength: 1 }),
-  serviceType: text('How the router is reached from outside.', {
+const workload = object('Settings for provisioners that run routers as a Deployment with a Service.', {
+  namespace: text('Namespace of the Deployment and the Service. Default: tidegate-system.', {
+    minLength: 1,
+    maxLength: 63,
+  }),
+  replicas: integer('Number of router pods.', { minimum: 0 }),
+  image: text('Container image of the router.', { minLength: 1 }),
+  serviceType: text('Type of the Service in front of the router.', {
     enum: ['NodePort', 'LoadBalancer', 'ClusterIP'],
   }),
-  addresses: list('Addresses that lead to the nodes from outside.', { type: 'string', minLength: 1 }),
-  httpPort: port('The port for HTTP. Without it, 80.'),
-  httpsPort: port('The port for HTTPS. Without it, 443.'),
-  nodePorts: object('Ports on every node, instead of any that are free.', {
-    http: port('For HTTP.'),
-    https: port('For HTTPS.'),
+  addresses: list('External addresses that lead to the nodes, used as externalIPs of the Service.', {
+    type: 'string',
+    minLength: 1,
   }),
-  accessLog: { type: 'boolean', description: 'A line of JSON for each request, in the log of the pod.' },
+  httpPort: port('Port of the Service for HTTP. Default: 80.'),
+  httpsPort: port('Port of the Service for HTTPS. Default: 443.'),
+  nodePorts: object('Node ports of the Service. Default: allocated by Kubernetes.', {
+    http: port('Node port for HTTP.'),
+    https: port('Node port for HTTPS.'),
+  }),
+  accessLog: {
+    type: 'boolean',
+    description: 'Write one line of JSON per request to the log of the router pods.',
+  },
 });
 
 const spec = object(
-  'What the router is for.',
+  'Desired state of the router.',
   {
-    ingressClassName: shortText('The class whose Ingresses it serves.'),
-    sharedWith: list('Further classes that share its address.', shortText('One class.'), {
-      maxItems: 1_000,
-      'x-kubernetes-list-type': 'atomic',
-    }),
-    driver: text('What carries the bytes, such as nginx or embedded.', { minLength: 1, maxLength: 63 }),
-    pool: text('The pool it stands in: then only endpoints of that pool are used.', {
-      minLength: 1,
-      maxLength: 63,
-    }),
-    capacity: object('How much it takes before the class needs another router.', {
+    ingressClassName: shortText('IngressClass whose Ingresses the router serves.'),
+    sharedWith: list(
+      'Additional IngressClasses that the router serves at the same address.',
+      shortText('Name of an IngressClass.'),
+      {
+        maxItems: 1_000,
+        'x-kubernetes-list-type': 'atomic',
+      },
+    ),
+    driver: text('Data plane of the router, for example nginx or embedded.', { minLength: 1, maxLength: 63 }),
+    pool: text(
+      'NodePool or NodeGroup that the router runs in. The router then uses only endpoints of this pool.',
+      {
+        minLength: 1,
+        maxLength: 63,
+      },
+    ),
+    capacity: object('Capacity of the router. When it is exceeded, the class gets another router.', {
       maxHosts: integer('Hosts.', { minimum: 1 }),
-      maxRules: integer('Paths and default backends of all hosts together.', { minimum: 1 }),
+      maxRules: integer('Maximum number of paths and default backends of all hosts.', { minimum: 1 }),
     }),
     hosts: list(
-      'The hosts that were placed on it. Absent: all hosts of its classes. What is for all hosts is on every router.',
+      'Hosts that were placed on the router. If absent, the router serves all hosts of its classes. Rules without a host are on every router.',
       { type: 'string', minLength: 1, maxLength: 253 },
       { maxItems: MOST_ROUTER_HOSTS, 'x-kubernetes-list-type': 'atomic' },
     ),
     leaving: list(
-      'Of the hosts those that another router has been given too: they go from here as soon as that one serves them.',
+      'Hosts that are moving to another router. Must also be in hosts. They are removed when the other router serves them.',
       { type: 'string', minLength: 1, maxLength: 253 },
       { maxItems: MOST_ROUTER_HOSTS, 'x-kubernetes-list-type': 'atomic' },
     ),
@@ -148,60 +164,60 @@ const spec = object(
     'x-kubernetes-validations': [
       {
         rule: '!has(self.sharedWith) || !(self.ingressClassName in self.sharedWith)',
-        message: 'sharedWith is for further classes: remove ingressClassName from it',
+        message: 'sharedWith must not contain ingressClassName: remove it',
       },
     ],
   },
 );
 
-const address = object('One address; as in the status of an Ingress.', {
-  ip: text('An IP address.'),
-  hostname: text('Or a name.'),
+const address = object('An address, in the format of the status of an Ingress.', {
+  ip: text('IP address. Set if hostname is not set.'),
+  hostname: text('DNS name. Set if ip is not set.'),
   ports: list(
-    'The ports it is reached at.',
+    'Ports of the address.',
     object(
-      'One port.',
-      { port: integer('Its number.'), protocol: text('TCP.') },
+      'A port.',
+      { port: integer('Port number.'), protocol: text('TCP.') },
       { required: ['port', 'protocol'] },
     ),
   ),
 });
 
 const agent = object(
-  'One running router.',
+  'Report of one running router.',
   {
-    name: text('The name of its pod.'),
-    appliedGeneration: generation('The generation of this object that it goes by.'),
-    time: text('Since when.', { format: 'date-time' }),
+    name: text('Name of the router pod.'),
+    appliedGeneration: generation('Generation of the L7Router that this router has applied.'),
+    time: text('Time at which this router applied the generation.', { format: 'date-time' }),
   },
   { required: ['name', 'appliedGeneration'] },
 );
 
-const status = object('What became of it.', {
-  observedGeneration: generation('The generation this speaks of.'),
-  addresses: list('Where it is reached.', address),
-  hosts: count('How many hosts it serves.'),
-  rules: count('How many paths and default backends.'),
-  agents: listMap('The routers that run.', 'name', agent),
-  appliedGeneration: generation('The generation that all ready routers go by, at least.'),
+const status = object('Most recently observed state of the router.', {
+  observedGeneration: generation('Generation of the spec that the status was computed from.'),
+  addresses: list('Addresses at which clients reach the router.', address),
+  hosts: count('Number of hosts that the router serves.'),
+  rules: count('Number of paths and default backends that the router serves.'),
+  agents: listMap('Reports of the running routers.', 'name', agent),
+  appliedGeneration: generation('Generation of the L7Router that all ready routers have applied.'),
   problems: list(
-    'What is wrong with Ingresses that it serves: the first few.',
-    object('One problem.', {
-      ingress: text('Its namespace and name.'),
-      reason: text('In one CamelCase word.'),
-      message: text('In a sentence.'),
+    'The first problems of Ingresses that the router serves.',
+    object('A problem of an Ingress.', {
+      ingress: text('Namespace and name of the Ingress.'),
+      reason: text('Machine-readable reason in CamelCase.'),
+      message: text('Human-readable explanation.'),
     }),
   ),
-  problemCount: count('How many problems there are.'),
-  conditions: conditions('Ready, RolledOut, Provisioned and CapacityReached.'),
+  problemCount: count('Total number of problems.'),
+  conditions: conditions('Conditions of the router: Ready, RolledOut, Provisioned and CapacityReached.'),
 });
 
-const schema = wholeObject('One provisioned load balancer.', spec, status, {
+const schema = wholeObject('L7Router is one provisioned load balancer of an IngressClass.', spec, status, {
   required: ['spec'],
   'x-kubernetes-validations': [
     {
       rule: 'size(self.metadata.name) <= 63',
-      message: 'the name is written to pods as the value of a label: choose one of at most 63 characters',
+      message: 'metadata.name is used as a label value on pods: use at most 63 characters',
     },
   ],
 });
@@ -216,27 +232,32 @@ export const l7RouterDefinition = (): CustomResourceDefinition =>
     versions: ['v1alpha1'],
     schema,
     columns: [
-      { name: 'Class', type: 'string', jsonPath: '.spec.ingressClassName', description: 'The IngressClass' },
-      { name: 'Driver', type: 'string', jsonPath: '.spec.driver', description: 'What carries the bytes' },
+      {
+        name: 'Class',
+        type: 'string',
+        jsonPath: '.spec.ingressClassName',
+        description: 'IngressClass of the router',
+      },
+      { name: 'Driver', type: 'string', jsonPath: '.spec.driver', description: 'Data plane of the router' },
       {
         name: 'Address',
         type: 'string',
         jsonPath: '.status.addresses[*].ip',
-        description: 'Where it is reached',
+        description: 'Address of the router',
       },
-      { name: 'Hosts', type: 'integer', jsonPath: '.status.hosts', description: 'How many hosts' },
-      { name: 'Rules', type: 'integer', jsonPath: '.status.rules', description: 'How many paths' },
+      { name: 'Hosts', type: 'integer', jsonPath: '.status.hosts', description: 'Number of hosts' },
+      { name: 'Rules', type: 'integer', jsonPath: '.status.rules', description: 'Number of paths' },
       {
         name: 'Ready',
         type: 'string',
         jsonPath: '.status.conditions[?(@.type=="Ready")].status',
-        description: 'Whether it serves them',
+        description: 'True if the router serves all of its hosts',
       },
       {
         name: 'Reason',
         type: 'string',
         jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
-        description: 'Why, or why not',
+        description: 'Reason of the Ready condition',
         priority: 1,
       },
       ageColumn,

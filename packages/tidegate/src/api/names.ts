@@ -1,94 +1,120 @@
-/** Every label, annotation, finalizer, field manager and user agent that Tidegate reads or writes. */
+/**
+ * Every label, annotation, finalizer, field manager and user agent that Tidegate reads or writes. name-reference.ts
+ * describes the labels and annotations for users.
+ */
 
-/** On a node: the NodePool it is in. Written by people, or by us for `desired-nodepool` and selectors. */
+/** On a node: the NodePool of the node. Set by users, or by Tidegate for `desired-nodepool` and selectors. */
 export const NODE_POOL_LABEL = 'apps.openyurt.io/nodepool';
-/** On a node: the NodePool it shall be in. Written by people only. */
+/** On a node: the NodePool that the node should join. Set by users only. */
 export const DESIRED_NODE_POOL_LABEL = 'apps.openyurt.io/desired-nodepool';
-/** On a node of a NodePool with `hostNetwork`. */
+/** On a node: the NodePool of the node has `hostNetwork`. */
 export const HOST_NETWORK_LABEL = 'nodepool.openyurt.io/hostnetwork';
-/** On a node: the NodeGroup it is in. Written by us only. */
+/** On a node: the NodeGroup of the node. Set by Tidegate only. */
 export const NODE_GROUP_LABEL = 'apps.kubeedge.io/belonging-to';
-/** On a node of a NodeGroup with `topologyEnabled`: native topology routing then follows the group. */
+/** On a node: the zone. Set for NodeGroups with `topologyEnabled`, so that topology-aware routing follows the group. */
 export const ZONE_LABEL = 'topology.kubernetes.io/zone';
 
-/** On a node: all that the pools have put there, so that exactly that can be taken back. */
+/** On a node: the labels, annotations and taints that pools set, so that exactly these can be removed later. */
 export const WRITTEN_ANNOTATION = 'pools.tidegate.io/written';
-/** On a node: what OpenYurt's controller had put there. Read once, when a cluster moves over from it. */
+/** On a node: what the controller of OpenYurt set. Read and removed when a cluster migrates from OpenYurt. */
 export const OPENYURT_WRITTEN_ANNOTATION = 'nodepool.openyurt.io/previous-attributes';
-/** On a NodePool: the fields that the version it was converted to has no place for. */
+/** On a NodePool: fields that do not exist in the version that it was converted to. */
 export const CONVERTED_FIELDS_ANNOTATION = 'nodepool.tidegate.io/other-version-fields';
 
-/** On all that the EdgeApplication of this name made, its pods too. On a Service: only endpoints in the client's pool. */
+/** On objects of an EdgeApplication and their pods: the application. On a Service: limits clients to their pool. */
 export const EDGE_APPLICATION_LABEL = 'groupmanagement.kubeedge.io/edgeapplication-name';
-/** On everything that an EdgeApplication made: where the application is. With the label above it says whose it is. */
+/** On objects of an EdgeApplication: the namespace of the application. */
 export const EDGE_APPLICATION_NAMESPACE_LABEL = 'apps.tidegate.io/edgeapplication-namespace';
-/** On a workload that an EdgeApplication made, its pods, and in its selector: the pool that it was made for. */
+/** On workloads of an EdgeApplication, their selectors and their pods: the pool of the edition. */
 export const EDITION_LABEL = 'apps.tidegate.io/edition';
-/** On a Service: KubeEdge's way to ask for the same. */
+/** On a Service: `range-nodegroup` limits clients to endpoints in their pool. */
 export const SERVICE_TOPOLOGY_ANNOTATION = 'apps.kubeedge.io/service-topology';
+/** The only supported value of `SERVICE_TOPOLOGY_ANNOTATION`. */
 export const SERVICE_TOPOLOGY_NODE_GROUP = 'range-nodegroup';
-/** On a Service: OpenYurt's way. */
+/** On a Service: the topology keys that limit clients to endpoints on their node or in their pool. */
 export const TOPOLOGY_KEYS_ANNOTATION = 'openyurt.io/topologyKeys';
+/** Values of `TOPOLOGY_KEYS_ANNOTATION`. OpenYurt treats the zone as the pool. */
 export const TOPOLOGY_KEY_NODE = 'kubernetes.io/hostname';
 export const TOPOLOGY_KEY_POOL = 'openyurt.io/nodepool';
 export const TOPOLOGY_KEY_ZONE = 'kubernetes.io/zone';
-/** On a Service of type LoadBalancer: `true` keeps it in the cloud, kube-proxy at the edge does not see it. */
+/** On a Service of type LoadBalancer: `true` hides the Service from kube-proxy at the edge. */
 export const DISCARD_SERVICE_ANNOTATION = 'svc.openyurt.io/discard';
-/** On a Service with node ports: the pools that listen on them, such as `shop-1,shop-2` or `*,-depot`. */
+/** On a Service with node ports: the pools in which nodes listen on them, for example `shop-1,shop-2` or `*,-depot`. */
 export const NODE_PORT_LISTEN_ANNOTATION = 'nodeport.openyurt.io/listen';
-/** On an EndpointSlice: the Service whose endpoints it lists. */
 
-/** On an Ingress: its class, from before there was a field for it. */
+/** On an Ingress: the class, from before the field `spec.ingressClassName` existed. */
 export const INGRESS_CLASS_ANNOTATION = 'kubernetes.io/ingress.class';
-/** On an Ingress: how it is served. Nothing else that begins so is known. */
+/** Prefix of all Tidegate annotations on Ingresses. Unknown annotations with this prefix are rejected. */
 export const INGRESS_ANNOTATION_PREFIX = 'tidegate.io/';
+/** On an Ingress: the protocol of the backends. */
 export const BACKEND_PROTOCOL_ANNOTATION = 'tidegate.io/backend-protocol';
+/** On an Ingress: how requests are distributed over endpoints. */
 export const BALANCE_ANNOTATION = 'tidegate.io/balance';
+/** On an Ingress: the timeout for a connection to an endpoint. */
 export const CONNECT_TIMEOUT_ANNOTATION = 'tidegate.io/proxy-connect-timeout';
+/** On an Ingress: the timeout between two reads from an endpoint. */
 export const READ_TIMEOUT_ANNOTATION = 'tidegate.io/proxy-read-timeout';
+/** On an Ingress: the maximum size of a request body. */
 export const MAX_BODY_SIZE_ANNOTATION = 'tidegate.io/max-body-size';
+/** On an Ingress: redirect HTTP requests to HTTPS. */
 export const SSL_REDIRECT_ANNOTATION = 'tidegate.io/ssl-redirect';
-/** Begins the `spec.controller` of every IngressClass that is ours. */
+/** Prefix of `spec.controller` of every IngressClass that Tidegate serves. */
 export const INGRESS_CONTROLLER_PREFIX = 'tidegate.io/';
-/** On an IngressClass: `true` makes it the class of Ingresses that name none. */
+/** On an IngressClass: `true` makes it the default for Ingresses without a class. */
 export const DEFAULT_CLASS_ANNOTATION = 'ingressclass.kubernetes.io/is-default-class';
-/** On all that was made for an L7Router, its pods too: the name of the router. */
+/** On objects of an L7Router and their pods: the name of the L7Router. */
 export const ROUTER_LABEL = 'networking.tidegate.io/router';
-/** On an L7Router: the address that several classes share. */
+/** On an L7Router: the name of the address that several classes share. */
 export const SHARED_ADDRESS_LABEL = 'networking.tidegate.io/shared-address';
-/** On all that was made for an L7Router: what it was made from, so that it is made again when that changes. */
+/** On objects of an L7Router: a hash of their source, so that they are updated when it changes. */
 export const MADE_FROM_ANNOTATION = 'networking.tidegate.io/made-from';
-/** On a node, when a class asks for it: where its routers are reached, as Kuryr tells it. */
+/** On a node: the addresses of routers in the format of Kuryr, if a parameter of the class enables it. */
 export const ROUTER_STATE_ANNOTATION = 'openstack.org/kuryr-l7-router-state';
-/** On the IngressClass and the L7Router of a front door: the YurtIngress that it is for. */
+/** On the IngressClass and the L7Router of a front door: the name of the YurtIngress. */
 export const YURT_INGRESS_LABEL = 'apps.openyurt.io/yurtingress';
-/** Begins the `spec.controller` of classes that an ingress-nginx of a pool serves: each its own, as it serves all that have it. */
+/**
+ * Prefix of `spec.controller` of classes that an ingress-nginx in a pool serves. Each class has its own value, because
+ * ingress-nginx serves all classes with its value.
+ */
 export const INGRESS_NGINX_CONTROLLER_PREFIX = 'ingress-nginx.tidegate.io/';
 
+/** On a NodePool: removed when no node is left in the pool. */
 export const NODE_POOL_FINALIZER = 'apps.openyurt.io/nodepool-controller';
+/** On a NodeGroup: removed when all nodes are released. */
 export const NODE_GROUP_FINALIZER = 'apps.kubeedge.io/nodegroup-controller';
 
+/** On an EdgeApplication: removed when its objects are deleted. */
 export const EDGE_APPLICATION_FINALIZER = 'apps.kubeedge.io/edgeapplication-controller';
 
+/** On an L7Router: removed when the data plane is deleted. */
 export const ROUTER_FINALIZER = 'networking.tidegate.io/l7router-controller';
 
+/** On a YurtIngress: removed when its front doors are deleted. */
 export const YURT_INGRESS_FINALIZER = 'apps.openyurt.io/yurtingress-controller';
 
+/** The pool controllers, for nodes and the status of pools. */
 export const POOLS_FIELD_MANAGER = 'tidegate-pools';
+/** The controller of EdgeApplications. */
 export const APPS_FIELD_MANAGER = 'tidegate-apps';
+/** The controllers of Ingresses and L7Routers. */
 export const INGRESS_FIELD_MANAGER = 'tidegate-ingress';
+/** The controllers of YurtIngresses. */
 export const YURT_INGRESS_FIELD_MANAGER = 'tidegate-yurtingress';
 
-/** Programs, by the part of their user agent before the slash. */
+// User agents: the part before the slash identifies a program.
+
+/** The kubelet. */
 export const KUBELET_USER_AGENT = 'kubelet';
+/** kube-proxy, and the NodePort proxy of the embedded node. */
 export const KUBE_PROXY_USER_AGENT = 'kube-proxy';
+/** The router of Tidegate. */
 export const ROUTER_USER_AGENT = 'tidegate-router';
-/** Ingress controllers: whoever says to be one of these sees only the endpoints of its pool. */
+/** Ingress controllers. Clients with one of these user agents see only the endpoints of their pool. */
 export const INGRESS_CONTROLLER_USER_AGENTS: readonly string[] = [
   ROUTER_USER_AGENT,
   'nginx-ingress-controller',
 ];
-/** All who carry traffic to the endpoints of Services, or tell others where they are. EdgeMesh is KubeEdge's. */
+/** Clients that forward traffic to endpoints of Services, or resolve them. EdgeMesh belongs to KubeEdge. */
 export const SERVICE_CLIENT_USER_AGENTS: readonly string[] = [
   KUBE_PROXY_USER_AGENT,
   'coredns',
@@ -97,9 +123,9 @@ export const SERVICE_CLIENT_USER_AGENTS: readonly string[] = [
   ...INGRESS_CONTROLLER_USER_AGENTS,
 ];
 
-/** What Tidegate has for itself in a cluster is here; only who governs the cluster writes to it. */
+/** Namespace of Tidegate's own objects. Only cluster administrators should have write access. */
 export const SYSTEM_NAMESPACE = 'tidegate-system';
-/** The routers of front doors are here: OpenYurt's name for it. */
+/** Namespace of the routers of front doors, as in OpenYurt. */
 export const FRONT_DOOR_NAMESPACE = 'ingress-nginx';
-/** What the hubs of the cluster are told: OpenYurt's name for it, so that what is there goes on working. */
+/** ConfigMap with the settings of all hubs, as in OpenYurt, so that existing settings keep working. */
 export const HUB_CONFIG_MAP = { namespace: 'kube-system', name: 'yurt-hub-cfg' } as const;

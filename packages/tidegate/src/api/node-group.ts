@@ -1,4 +1,4 @@
-/** NodeGroup, as KubeEdge has it: the fields of its proposal and those that shipped later. */
+/** NodeGroup of KubeEdge: the fields of the proposal, and those of the released versions. */
 import { readyColumns, reasonColumn } from './node-pool.ts';
 import type { Condition, KindResource, Metadata } from './object.ts';
 import {
@@ -56,22 +56,26 @@ export const NODE_GROUPS: KindResource<NodeGroup> = {
 };
 
 const spec = object(
-  'Which nodes the group has: those named, and those with the labels.',
+  'Selects the nodes of the group: by name, by label, or both.',
   {
     nodes: list(
-      'Names of nodes.',
+      'Names of nodes in the group.',
       { type: 'string', minLength: 1, maxLength: 253 },
       { 'x-kubernetes-list-type': 'atomic' },
     ),
-    matchLabels: textMap('Labels that a node must all have. Empty: no node is chosen by labels.'),
-    topologyEnabled: flag('Nodes without a zone get the name of the group as theirs.'),
+    matchLabels: textMap(
+      'Labels that a node must have to be in the group. If empty, no node is selected by labels.',
+    ),
+    topologyEnabled: flag(
+      'Set the label topology.kubernetes.io/zone to the name of the group on nodes that do not have it.',
+    ),
   },
   {
     'x-kubernetes-validations': [
       {
         rule: "!has(self.matchLabels) || !('apps.kubeedge.io/belonging-to' in self.matchLabels)",
         message:
-          'belonging-to is written by the group itself: choose the nodes by another label, or name them in nodes',
+          'the label apps.kubeedge.io/belonging-to is set by the group itself: use another label, or list the nodes in spec.nodes',
         fieldPath: '.matchLabels',
       },
     ],
@@ -79,29 +83,33 @@ const spec = object(
 );
 
 const nodeStatus = object(
-  'One node that the group chooses.',
+  'State of a node that the group selects.',
   {
-    nodeName: text('Its name.'),
-    readyStatus: text('Whether it is ready.', { enum: ['Ready', 'NotReady', 'Unknown'] }),
-    selectionStatus: text('Whether it is in the group.', { enum: ['Succeeded', 'Failed'] }),
-    selectionStatusReason: text('Why it is not.'),
+    nodeName: text('Name of the node.'),
+    readyStatus: text('Whether the node is ready.', { enum: ['Ready', 'NotReady', 'Unknown'] }),
+    selectionStatus: text('Succeeded if the node is in the group, Failed if not.', {
+      enum: ['Succeeded', 'Failed'],
+    }),
+    selectionStatusReason: text('Why the node is not in the group.'),
   },
   { required: ['nodeName', 'readyStatus', 'selectionStatus'] },
 );
 
-const status = object('What is known of the group.', {
-  containedNodes: list('The names of all nodes of the group.', { type: 'string' }),
+const status = object('Most recently observed state of the group.', {
+  containedNodes: list('Names of the nodes in the group.', { type: 'string' }),
   nodeStatuses: listMap(
-    'All nodes that the group chooses, also those it can not have.',
+    'State of each node that the group selects, including nodes of other groups and nodes that do not exist.',
     'nodeName',
     nodeStatus,
   ),
-  readyNodeNum: integer('How many nodes of the group are ready.'),
-  unreadyNodeNum: integer('How many are not.'),
-  conditions: conditions('Ready: whether the group has all nodes that it chooses, and they are ready.'),
+  readyNodeNum: integer('Number of nodes in the group that are ready.'),
+  unreadyNodeNum: integer('Number of nodes in the group that are not ready.'),
+  conditions: conditions(
+    'Conditions of the group. Ready is True if all selected nodes are in the group and ready.',
+  ),
 });
 
-const schema = wholeObject('A named set of nodes at one site.', spec, status, {
+const schema = wholeObject('NodeGroup is a named set of nodes at one site.', spec, status, {
   'x-kubernetes-validations': [nameFitsLabel],
 });
 

@@ -73,7 +73,7 @@ const anyPool = fc
   .chain((version) => poolAt(version).map((pool) => ({ version, pool })));
 
 describe('convertNodePool', () => {
-  it('loses nothing, by whatever way a pool goes through the versions', () => {
+  it('keeps all fields through any sequence of versions', () => {
     fc.assert(
       fc.property(
         anyPool,
@@ -86,7 +86,7 @@ describe('convertNodePool', () => {
     );
   });
 
-  it('gives only fields that the version has', () => {
+  it('returns only fields of the version', () => {
     fc.assert(
       fc.property(anyPool, fc.constantFrom(...VERSIONS), ({ pool }, version) => {
         const converted = convertNodePool(pool, version);
@@ -101,7 +101,7 @@ describe('convertNodePool', () => {
     );
   });
 
-  it('keeps hostNetwork and the leader fields when a client of v1beta1 writes the pool', () => {
+  it('keeps hostNetwork and the leader fields when a v1beta1 client updates the pool', () => {
     const stored: NodePool = {
       apiVersion: 'apps.openyurt.io/v1beta2',
       kind: 'NodePool',

@@ -8,7 +8,7 @@ type StatusField = keyof NodePoolStatus;
 const PUSHED: readonly SpecField[] = ['type', 'labels', 'annotations', 'taints'];
 const COUNTED: readonly StatusField[] = ['readyNodeNum', 'unreadyNodeNum', 'nodes'];
 
-/** The fields that each version has. */
+/** The spec fields of each version. */
 const FIELDS: Record<NodePoolVersion, { spec: readonly SpecField[]; status: readonly StatusField[] }> = {
   v1alpha1: { spec: [...PUSHED, 'selector'], status: COUNTED },
   v1beta1: { spec: [...PUSHED, 'hostNetwork'], status: COUNTED },
@@ -28,8 +28,8 @@ const FIELDS: Record<NodePoolVersion, { spec: readonly SpecField[]; status: read
 };
 
 /**
- * The pool in exactly the shape that clients of `version` know. What has no place there travels in an annotation
- * and comes back when the pool is converted to a version that has one, also after such a client has written it.
+ * Converts a pool to exactly the fields that clients of `version` know. Other fields are kept in an annotation, and are
+ * restored by a conversion to a version that has them, even if a client of `version` updated the pool in between.
  */
 export function convertNodePool(pool: NodePool, version: NodePoolVersion): NodePool {
   const whole = withStashedFields(pool);
@@ -52,7 +52,7 @@ const withStash = (metadata: Metadata, stash: string): Metadata => ({
   annotations: { ...metadata.annotations, [CONVERTED_FIELDS_ANNOTATION]: stash },
 });
 
-/** What stands in the fields themselves was written last, and counts. */
+/** Fields of the object take precedence over the annotation, because they were written later. */
 function withStashedFields(pool: NodePool): NodePool {
   const { [CONVERTED_FIELDS_ANNOTATION]: stash, ...annotations } = pool.metadata.annotations ?? {};
   if (stash === undefined) return pool;
@@ -66,7 +66,7 @@ function withStashedFields(pool: NodePool): NodePool {
   };
 }
 
-/** `kept` is as absent or present as `value`; `rest` only when there is any. */
+/** Splits the value by field. `kept` is absent if `value` is; `rest` is absent if it would be empty. */
 function split<T extends object>(
   value: T | undefined,
   names: readonly (keyof T)[],

@@ -1,7 +1,7 @@
 /**
- * NodePool, as OpenYurt has it. Its three versions differ only in which fields they have; no field means two things.
- * So every version is served with the schema of all of them together: with the conversion strategy None, which only
- * changes `apiVersion`, nothing is ever pruned, whichever version an object is written and read at.
+ * NodePool of OpenYurt. Its three versions have different fields, but no field has two meanings. Therefore every version
+ * is served with the union of all schemas and the conversion strategy None, which only changes `apiVersion`. No field is
+ * ever pruned, at whichever version an object is written and read.
  */
 import type { Condition, KindResource, LabelSelector, Metadata } from './object.ts';
 import {
@@ -27,14 +27,14 @@ export type Taint = { key: string; value?: string; effect: string; timeAdded?: s
 
 export type NodePoolSpec = {
   type?: 'Edge' | 'Cloud';
-  /** v1alpha1. */
+  /** v1alpha1 only. */
   selector?: LabelSelector;
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
   taints?: Taint[];
   /** Since v1beta1. */
   hostNetwork?: boolean;
-  /** Since v1beta2, as all that follow. */
+  /** This and all following fields: since v1beta2. */
   interConnectivity?: boolean;
   leaderElectionStrategy?: 'random' | 'mark';
   leaderNodeLabelSelector?: Record<string, string>;
@@ -47,7 +47,7 @@ export type NodePoolStatus = {
   readyNodeNum?: number;
   unreadyNodeNum?: number;
   nodes?: string[];
-  /** Since v1beta2, as all that follow. */
+  /** This and all following fields: since v1beta2. */
   leaderEndpoints?: { nodeName: string; address: string }[];
   leaderNum?: number;
   leaderLastElectedTime?: string;
@@ -70,110 +70,118 @@ export const NODE_POOLS: KindResource<NodePool> = {
 };
 
 const taint = object(
-  'One taint.',
+  'A taint.',
   {
-    key: text('The key of the taint.', { minLength: 1 }),
-    value: text('The value of the taint.'),
-    effect: text('What happens to pods that do not tolerate it.', {
+    key: text('Key of the taint.', { minLength: 1 }),
+    value: text('Value of the taint.'),
+    effect: text('Effect on pods that do not tolerate the taint.', {
       enum: ['NoSchedule', 'PreferNoSchedule', 'NoExecute'],
     }),
-    timeAdded: text('When it was added.', { format: 'date-time' }),
+    timeAdded: text('Time at which the taint was added.', { format: 'date-time' }),
   },
   { required: ['key', 'effect'] },
 );
 
 const spec = object(
-  'How the nodes of the pool shall be.',
+  'Desired state of the pool and its nodes.',
   {
-    type: text('Whether the nodes stand at the edge or in the cloud.', {
+    type: text('Location of the nodes: Edge or Cloud. Immutable.', {
       enum: ['Edge', 'Cloud'],
       default: 'Edge',
     }),
-    selector: labelSelector('Nodes that join the pool by their labels. Empty: none.'),
-    labels: textMap('Labels that every node of the pool gets.'),
-    annotations: textMap('Annotations that every node of the pool gets.'),
-    taints: list('Taints that every node of the pool gets.', taint),
-    hostNetwork: flag('No pod network on the nodes of the pool: all pods use the network of their host.'),
-    interConnectivity: flag('The nodes of the pool can reach each other.'),
-    leaderElectionStrategy: text('How the hub that leads the pool is chosen.', { enum: ['random', 'mark'] }),
-    leaderNodeLabelSelector: textMap('For the strategy mark: the nodes that may lead.'),
-    enableLeaderElection: flag('Whether a hub leads the pool.'),
+    selector: labelSelector('Selects nodes that join the pool. If empty, no node is selected by labels.'),
+    labels: textMap('Labels to set on every node of the pool.'),
+    annotations: textMap('Annotations to set on every node of the pool.'),
+    taints: list('Taints to set on every node of the pool.', taint),
+    hostNetwork: flag('The nodes have no pod network; all pods use the host network. Immutable.'),
+    interConnectivity: flag('Whether the nodes of the pool can reach each other. Immutable.'),
+    leaderElectionStrategy: text(
+      'How the leader hubs of the pool are chosen: randomly, or among marked nodes.',
+      { enum: ['random', 'mark'] },
+    ),
+    leaderNodeLabelSelector: textMap(
+      'Labels of the nodes that can be leaders. Required for the strategy mark.',
+    ),
+    enableLeaderElection: flag('Whether the pool has leader hubs.'),
     poolScopeMetadata: list(
-      'Resources that are fetched once for the whole pool.',
-      object('One resource.', {
-        group: text('Its API group.'),
-        version: text('Its version.'),
-        resource: text('Its plural name.'),
+      'Resources that the leader hubs fetch once for the whole pool.',
+      object('A resource.', {
+        group: text('API group of the resource.'),
+        version: text('API version of the resource.'),
+        resource: text('Plural name of the resource.'),
       }),
     ),
-    leaderReplicas: integer('How many hubs lead.', { minimum: 0 }),
+    leaderReplicas: integer('Number of leader hubs.', { minimum: 0 }),
   },
   {
-    // In full: the rules below are run on it as it stands, before the defaults within.
+    // The default has all fields that the rules below read, because rules run before nested defaults are set.
     default: { type: 'Edge' },
     'x-kubernetes-validations': [
       {
         rule: "!(self.type == 'Cloud' && has(self.hostNetwork) && self.hostNetwork)",
-        message: 'a Cloud pool has a pod network: remove hostNetwork, or make the type Edge',
+        message: 'hostNetwork is not allowed for the type Cloud: remove hostNetwork, or set type to Edge',
       },
       {
         rule: 'self.type == oldSelf.type',
-        message: 'the type of a pool can not change: make another pool and move the nodes there',
+        message: 'type is immutable: create another pool and move the nodes to it',
       },
       {
         rule: '(has(self.hostNetwork) && self.hostNetwork) == (has(oldSelf.hostNetwork) && oldSelf.hostNetwork)',
-        message: 'hostNetwork can not change: make another pool and move the nodes there',
+        message: 'hostNetwork is immutable: create another pool and move the nodes to it',
       },
       {
         rule: '(has(self.interConnectivity) && self.interConnectivity) == (has(oldSelf.interConnectivity) && oldSelf.interConnectivity)',
-        message: 'interConnectivity can not change: make another pool and move the nodes there',
+        message: 'interConnectivity is immutable: create another pool and move the nodes to it',
       },
       {
         rule: "!(has(self.leaderElectionStrategy) && self.leaderElectionStrategy == 'mark') || (has(self.leaderNodeLabelSelector) && size(self.leaderNodeLabelSelector) > 0)",
-        message: 'the strategy mark needs leaderNodeLabelSelector: say by labels which nodes may lead',
+        message:
+          'leaderNodeLabelSelector is required for the strategy mark: set the labels of the nodes that can be leaders',
       },
       {
         rule: "!has(self.labels) || !('apps.openyurt.io/nodepool' in self.labels || 'apps.openyurt.io/desired-nodepool' in self.labels)",
-        message: 'labels can not decide which pool a node is in: label the node itself',
+        message: 'labels must not contain the labels that assign nodes to pools: set them on the node itself',
       },
     ],
   },
 );
 
-const status = object('What is known of the pool.', {
-  readyNodeNum: integer('How many nodes of the pool are ready.'),
-  unreadyNodeNum: integer('How many are not.'),
-  nodes: list('The names of all nodes of the pool.', { type: 'string' }),
+const status = object('Most recently observed state of the pool.', {
+  readyNodeNum: integer('Number of nodes in the pool that are ready.'),
+  unreadyNodeNum: integer('Number of nodes in the pool that are not ready.'),
+  nodes: list('Names of the nodes in the pool.', { type: 'string' }),
   leaderEndpoints: list(
-    'The hubs that lead.',
+    'Leader hubs of the pool.',
     object(
-      'One hub.',
-      { nodeName: text('The node it is on.'), address: text('Its address.') },
+      'A leader hub.',
+      { nodeName: text('Node of the hub.'), address: text('Address of the hub.') },
       { required: ['nodeName', 'address'] },
     ),
   ),
-  leaderNum: integer('How many hubs lead.'),
-  leaderLastElectedTime: text('When they were chosen.', { format: 'date-time' }),
-  conditions: conditions('Ready: whether all nodes of the pool are.'),
+  leaderNum: integer('Number of leader hubs.'),
+  leaderLastElectedTime: text('Time of the last leader election.', { format: 'date-time' }),
+  conditions: conditions(
+    'Conditions of the pool. Ready is True if all selected nodes are in the pool and ready.',
+  ),
 });
 
-const schema = wholeObject('A named set of nodes at one site.', spec, status, {
+const schema = wholeObject('NodePool is a named set of nodes at one site.', spec, status, {
   'x-kubernetes-validations': [nameFitsLabel],
 });
 
-/** What `kubectl get np,ng` shows of how the nodes are. */
+/** Columns about the nodes in `kubectl get np,ng`. */
 export const readyColumns: readonly PrinterColumn[] = [
   {
     name: 'Ready',
     type: 'integer',
     jsonPath: '.status.readyNodeNum',
-    description: 'How many nodes are ready',
+    description: 'Number of nodes that are ready',
   },
   {
     name: 'NotReady',
     type: 'integer',
     jsonPath: '.status.unreadyNodeNum',
-    description: 'How many nodes are not',
+    description: 'Number of nodes that are not ready',
   },
 ];
 
@@ -181,7 +189,7 @@ export const reasonColumn: PrinterColumn = {
   name: 'Reason',
   type: 'string',
   jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
-  description: 'Why the pool is ready, or not',
+  description: 'Reason of the Ready condition',
   priority: 1,
 };
 
@@ -195,7 +203,12 @@ export const nodePoolDefinition = (): CustomResourceDefinition =>
     versions: ['v1alpha1', 'v1beta1', 'v1beta2'],
     schema,
     columns: [
-      { name: 'Type', type: 'string', jsonPath: '.spec.type', description: 'Edge or Cloud' },
+      {
+        name: 'Type',
+        type: 'string',
+        jsonPath: '.spec.type',
+        description: 'Location of the nodes: Edge or Cloud',
+      },
       ...readyColumns,
       reasonColumn,
       ageColumn,

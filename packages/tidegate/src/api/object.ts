@@ -1,7 +1,7 @@
-/** What all kinds have in common. Structurally these are the kit's own types, which this folder does not import. */
+/** Types that all kinds share. They match the types of @tidegate/kube, which this folder does not import. */
 import type { ObjectMeta } from 'kubernetes-types/meta/v1.d.ts';
 
-/** Field managers are the server's business: nobody writes them, and caches drop them. */
+/** Without managed fields, which only the API server writes and informer caches drop. */
 export type Metadata = Omit<ObjectMeta, 'managedFields'>;
 
 export type Condition = {
@@ -18,7 +18,7 @@ export type LabelSelector = {
   matchExpressions?: { key: string; operator: string; values?: string[] }[];
 };
 
-/** Where the API server keeps a kind. `T` is the type of its objects; nothing at runtime depends on it. */
+/** The REST resource of a kind. `T` is the type of its objects, for the compiler only. */
 export interface KindResource<T> {
   readonly group: string;
   readonly version: string;
@@ -27,5 +27,5 @@ export interface KindResource<T> {
   readonly objectType?: T;
 }
 
-/** The two kinds that people write for one concept: a named set of nodes at one site. */
+/** The two kinds of pool: OpenYurt's and KubeEdge's. */
 export type PoolKind = 'NodePool' | 'NodeGroup';

@@ -1,9 +1,9 @@
-/** What an EdgeApplication changes for one pool. The first six are KubeEdge's, the others ours. */
+/** Overriders: the changes of an EdgeApplication for one pool. The first six are from KubeEdge, the others from Tidegate. */
 import { anything, integer, list, object, type Schema, text, textMap } from './schema.ts';
 
 export type ImageOverrider = {
   predicate?: { path: string };
-  /** KubeEdge's proposal writes them in lower case, what it shipped does not: both are read. */
+  /** Lower case in the proposal of KubeEdge, capitalized in its releases. Both are accepted. */
   component: 'Registry' | 'Repository' | 'Tag' | 'registry' | 'repository' | 'tag';
   operator: 'add' | 'remove' | 'replace';
   value?: string;
@@ -22,12 +22,12 @@ export type ResourcesOverrider = {
   value: { requests?: Record<string, string | number>; limits?: Record<string, string | number> };
 };
 
-/** For labels and annotations. To remove, only the keys of `value` count. */
+/** For labels and annotations. `remove` uses the keys of `value` only. */
 export type MapOverrider = { operator: 'add' | 'remove' | 'replace'; value?: Record<string, string> };
 
 export type TolerationsOverrider = { operator: 'add' | 'remove'; value?: Record<string, unknown>[] };
 
-/** A JSON patch on the objects that `target` fits; on all when there is none. */
+/** A JSON Patch for the objects that match `target`, or for all objects without one. */
 export type PatchOverrider = {
   target?: { kind?: string; name?: string };
   patch: { op: string; path: string; from?: string; value?: unknown }[];
@@ -46,13 +46,13 @@ export type Overriders = {
   patchOverriders?: PatchOverrider[];
 };
 
-/** The API server wants to know how often a rule runs at most before it accepts it. */
+/** The API server limits the cost of CEL rules, so lists with rules must have a maximum length. */
 const MOST_RULES = 64;
 
 const rules = (description: string, rule: Schema): Schema =>
   list(description, rule, { maxItems: MOST_RULES });
-const operator = (...operators: string[]): Schema => text('What to do.', { enum: operators });
-const containerName = text('The container.', { minLength: 1 });
+const operator = (...operators: string[]): Schema => text('Operation to apply.', { enum: operators });
+const containerName = text('Name of the container.', { minLength: 1 });
 const quantities = (description: string): Schema => ({
   type: 'object',
   description,
@@ -60,33 +60,37 @@ const quantities = (description: string): Schema => ({
 });
 
 const imageOverrider = object(
-  'One change of image names.',
+  'A change of image names.',
   {
     predicate: object(
-      'Only the image at this path; without it, those of all containers.',
-      { path: text('Such as /spec/template/spec/containers/0/image.', { maxLength: 512 }) },
+      'Limits the change to one image. Default: the images of all containers.',
+      {
+        path: text('JSON Pointer to the image, for example /spec/template/spec/containers/0/image.', {
+          maxLength: 512,
+        }),
+      },
       {
         required: ['path'],
         'x-kubernetes-validations': [
           {
             rule: "self.path.startsWith('/')",
-            message: 'a path begins with a slash, such as /spec/template/spec/containers/0/image',
+            message: 'path must start with a slash, for example /spec/template/spec/containers/0/image',
           },
         ],
       },
     ),
-    component: text('Which part of the name.', {
+    component: text('Part of the image name to change.', {
       enum: ['Registry', 'Repository', 'Tag', 'registry', 'repository', 'tag'],
     }),
     operator: operator('add', 'remove', 'replace'),
-    value: text('What to add, or to put in its place.', { maxLength: 512 }),
+    value: text('New value of the component. Required to add or replace.', { maxLength: 512 }),
   },
   {
     required: ['component', 'operator'],
     'x-kubernetes-validations': [
       {
         rule: "self.operator == 'remove' || (has(self.value) && self.value != '')",
-        message: 'to add or replace, say in value what comes there',
+        message: 'value is required for the operators add and replace',
       },
     ],
   },
@@ -94,75 +98,81 @@ const imageOverrider = object(
 
 const mapOverrider = (what: string): Schema =>
   object(
-    `One change of ${what}.`,
-    { operator: operator('add', 'remove', 'replace'), value: textMap('Keys and values.') },
+    `A change of ${what}.`,
+    {
+      operator: operator('add', 'remove', 'replace'),
+      value: textMap('Entries to add or replace. To remove entries, only the keys are used.'),
+    },
     { required: ['operator'] },
   );
 
 const commandArgsOverrider = object(
-  'One change.',
+  'A change of the command or the arguments of a container.',
   {
     containerName,
     operator: operator('add', 'remove'),
-    value: list('What to append, or which words to remove.', { type: 'string' }),
+    value: list('Values to append, or values to remove.', { type: 'string' }),
   },
   { required: ['containerName', 'operator'] },
 );
 
 const patchOverrider = object(
-  'A JSON patch.',
+  'A JSON Patch (RFC 6902).',
   {
-    target: object('The objects to patch; without it, all.', {
-      kind: text('Their kind.'),
-      name: text('Their name in the template.'),
+    target: object('Objects to patch. Default: all objects.', {
+      kind: text('Kind of the objects.'),
+      name: text('Name of the object in the template.'),
     }),
-    patch: list('Operations, in order.', anything('One operation: op, path, from, value.')),
+    patch: list('Operations, applied in order.', anything('An operation with op, path, from and value.')),
   },
   { required: ['patch'] },
 );
 
-/** A new schema each time: `targetNodeGroups` and `targetNodeLabels` both have one. */
+/** Creates a new schema for each of its two uses, `targetNodeGroups` and `targetNodeLabels`. */
 export const overriders = (): Schema =>
-  object('What is different there.', {
-    replicas: integer('How many; 0 is a number too.', { minimum: 0 }),
-    imageOverriders: rules('Changes of image names, in order.', imageOverrider),
+  object('Changes to the template for this target.', {
+    replicas: integer('Number of replicas of each workload. 0 is valid.', { minimum: 0 }),
+    imageOverriders: rules('Changes of image names, applied in order.', imageOverrider),
     envOverriders: rules(
-      'Changes of environment variables.',
+      'Changes of environment variables, applied in order.',
       object(
-        'One change.',
+        'A change of environment variables.',
         {
           containerName,
           operator: operator('add', 'remove', 'replace'),
-          value: list('Variables; to remove, the name is enough.', anything('One variable.')),
+          value: list(
+            'Variables to add or replace. To remove variables, only the names are used.',
+            anything('An environment variable.'),
+          ),
         },
         { required: ['containerName', 'operator'] },
       ),
     ),
-    commandOverriders: rules('Changes of commands.', commandArgsOverrider),
-    argsOverriders: rules('Changes of arguments.', commandArgsOverrider),
+    commandOverriders: rules('Changes of container commands, applied in order.', commandArgsOverrider),
+    argsOverriders: rules('Changes of container arguments, applied in order.', commandArgsOverrider),
     resourcesOverriders: rules(
-      'Changes of resources.',
+      'Changes of container resources, applied in order.',
       object(
-        'One change.',
+        'A change of the resources of a container.',
         {
           containerName,
-          value: object('What is given here replaces what the template says.', {
-            requests: quantities('What the container is sure to get.'),
-            limits: quantities('What it can not exceed.'),
+          value: object('Requests and limits that replace those of the template.', {
+            requests: quantities('Minimum resources of the container.'),
+            limits: quantities('Maximum resources of the container.'),
           }),
         },
         { required: ['containerName', 'value'] },
       ),
     ),
-    labelsOverriders: rules('Changes of labels.', mapOverrider('labels')),
-    annotationsOverriders: rules('Changes of annotations.', mapOverrider('annotations')),
+    labelsOverriders: rules('Changes of labels, applied in order.', mapOverrider('labels')),
+    annotationsOverriders: rules('Changes of annotations, applied in order.', mapOverrider('annotations')),
     tolerationsOverriders: rules(
-      'Changes of tolerations.',
+      'Changes of tolerations, applied in order.',
       object(
-        'One change.',
-        { operator: operator('add', 'remove'), value: list('Tolerations.', anything('One toleration.')) },
+        'A change of tolerations.',
+        { operator: operator('add', 'remove'), value: list('Tolerations.', anything('A toleration.')) },
         { required: ['operator'] },
       ),
     ),
-    patchOverriders: rules('For everything else: JSON patches.', patchOverrider),
+    patchOverriders: rules('JSON Patches for all other changes, applied in order.', patchOverrider),
   });

@@ -1,4 +1,4 @@
-/** Words to write structural schemas with, and the CustomResourceDefinition around them. */
+/** Builders for structural schemas and CustomResourceDefinitions. */
 import type { Metadata } from './object.ts';
 
 export interface ValidationRule {
@@ -56,20 +56,20 @@ export const list = (description: string, items: Schema, more: More = {}): Schem
   items,
   ...more,
 });
-/** An object as it is written as a whole: what every kind has, and around its own spec and status. */
+/** The schema of a whole object with spec and status. */
 export const wholeObject = (description: string, spec: Schema, status: Schema, more: More = {}): Schema =>
   object(
     description,
     {
-      apiVersion: { type: 'string' },
-      kind: { type: 'string' },
+      apiVersion: text('API group and version of the object.'),
+      kind: text('Kind of the object.'),
       metadata: { type: 'object' },
       spec,
       status,
     },
     more,
   );
-/** A list in which `key` tells the entries apart, so that several writers can share it. */
+/** A list of the type `map`: entries are identified by `key`, so that several writers can own entries. */
 export const listMap = (description: string, key: string, items: Schema): Schema =>
   list(description, items, { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': [key] });
 export const textMap = (description: string, more: More = {}): Schema => ({
@@ -78,7 +78,7 @@ export const textMap = (description: string, more: More = {}): Schema => ({
   additionalProperties: { type: 'string' },
   ...more,
 });
-/** Whatever stands there, kept as it is: the kind that it belongs to has its own schema elsewhere. */
+/** An arbitrary object, of which all fields are kept. */
 export const anything = (description: string): Schema => ({
   type: 'object',
   description,
@@ -87,17 +87,17 @@ export const anything = (description: string): Schema => ({
 
 export const labelSelector = (description: string): Schema =>
   object(description, {
-    matchLabels: textMap('Labels that must all be there.'),
+    matchLabels: textMap('Labels that must all be present.'),
     matchExpressions: list(
-      'Requirements that must all hold.',
+      'Requirements that must all be met.',
       object(
-        'One requirement.',
+        'A requirement for one label.',
         {
-          key: text('The label.'),
-          operator: text('How the label relates to the values.', {
+          key: text('Label key.'),
+          operator: text('Relation of the label to the values.', {
             enum: ['In', 'NotIn', 'Exists', 'DoesNotExist'],
           }),
-          values: list('For In and NotIn.', { type: 'string' }),
+          values: list('Values for the operators In and NotIn.', { type: 'string' }),
         },
         { required: ['key', 'operator'] },
       ),
@@ -109,14 +109,20 @@ export const conditions = (description: string): Schema =>
     description,
     'type',
     object(
-      'One condition.',
+      'A condition.',
       {
-        type: text('What it is about.'),
-        status: text('Whether it holds.', { enum: ['True', 'False', 'Unknown'] }),
-        reason: text('Why, in one CamelCase word.'),
-        message: text('Why, in a sentence.'),
-        lastTransitionTime: text('When the status changed last.', { format: 'date-time' }),
-        observedGeneration: { type: 'integer', format: 'int64', description: 'The generation it speaks of.' },
+        type: text('Type of the condition.'),
+        status: text('Status of the condition: True, False or Unknown.', {
+          enum: ['True', 'False', 'Unknown'],
+        }),
+        reason: text('Machine-readable reason in CamelCase.'),
+        message: text('Human-readable explanation.'),
+        lastTransitionTime: text('Time at which the status last changed.', { format: 'date-time' }),
+        observedGeneration: {
+          type: 'integer',
+          format: 'int64',
+          description: 'Generation of the spec that the condition was computed from.',
+        },
       },
       { required: ['type', 'status'] },
     ),
@@ -142,7 +148,7 @@ export interface DefinitionOptions {
   plural: string;
   shortNames: string[];
   scope: 'Cluster' | 'Namespaced';
-  /** The last one is the version that is stored. */
+  /** The last version is the storage version. */
   versions: readonly string[];
   schema: Schema;
   columns: readonly PrinterColumn[];
@@ -177,8 +183,8 @@ export function definition(options: DefinitionOptions): CustomResourceDefinition
   };
 }
 
-/** The name of a pool becomes the value of a label on its nodes. */
+/** The name of a pool is used as a label value on its nodes. */
 export const nameFitsLabel: ValidationRule = {
   rule: 'size(self.metadata.name) <= 63',
-  message: 'the name is written to nodes as the value of a label: choose one of at most 63 characters',
+  message: 'metadata.name is used as a label value on nodes: use at most 63 characters',
 };

@@ -1,6 +1,6 @@
 /**
- * YurtIngress, as OpenYurt's proposal has it: a front door for each of some pools. OpenYurt shipped the fields of the
- * spec in another spelling than it had proposed. Both are read; which counts is said by `readSpec` of src/yurtingress.
+ * YurtIngress of the OpenYurt proposal: a front door for each of its pools. The releases of OpenYurt spell some fields of
+ * the spec differently. Both spellings are accepted; `readSpec` in `yurtingress/` defines which one takes precedence.
  */
 import type { Condition, KindResource, Metadata } from './object.ts';
 import {
@@ -21,7 +21,7 @@ import {
 export type IngressPool = {
   name: string;
   ingress_ips?: string[];
-  /** As shipped. */
+  /** Spelling of the released versions. */
   ingressIPs?: string[];
 };
 
@@ -30,7 +30,7 @@ export type YurtIngressSpec = {
   ingress_controller_image?: string;
   ingress_webhook_certgen_image?: string;
   pools?: IngressPool[];
-  /** As shipped, as all that follow. */
+  /** This and all following fields: spelling of the released versions. */
   ingressControllerReplicasPerPool?: number;
   ingressControllerImage?: string;
   ingressWebhookCertGenImage?: string;
@@ -40,7 +40,7 @@ export type UnreadyType = 'Pending' | 'Failure';
 
 export type UnreadyInfo = {
   type: UnreadyType;
-  /** When the type changed last. */
+  /** Time at which the type last changed. */
   lastTransitionTime: string;
   reason: string;
   message: string;
@@ -53,7 +53,7 @@ export type YurtIngressStatus = {
   ingress_controller_replicas_per_pool?: number;
   ingress_controller_image?: string;
   ingress_webhook_certgen_image?: string;
-  /** By this name the proposal has the pools; what other kinds have by it is `readiness` here. */
+  /** In the proposal, `conditions` holds the pools. The usual conditions of other kinds are in `readiness`. */
   conditions?: { readypools?: string[]; unreadypools?: UnreadyPool[] };
   readyNum?: number;
   unreadyNum?: number;
@@ -75,12 +75,12 @@ export const YURT_INGRESSES: KindResource<YurtIngress> = {
   namespaced: false,
 };
 
-/** A rule that compares lists needs to know how long they can be. */
+/** The API server limits the cost of CEL rules, so lists with rules must have a maximum length. */
 const MOST_POOLS = 1_000;
 const MOST_ADDRESSES = 64;
 
 const replicas = (): Schema =>
-  integer('How many routers each pool gets. Without it, 1.', { minimum: 0, maximum: 1_000 });
+  integer('Number of router pods in each pool. Default: 1.', { minimum: 0, maximum: 1_000 });
 const image = (description: string): Schema => text(description, { minLength: 1, maxLength: 1_024 });
 const addresses = (description: string): Schema =>
   list(
@@ -88,33 +88,33 @@ const addresses = (description: string): Schema =>
     { type: 'string', minLength: 1, maxLength: 45 },
     { maxItems: MOST_ADDRESSES, 'x-kubernetes-list-type': 'atomic' },
   );
-const asShipped = (field: string): string => `The same as ${field}, in OpenYurt's other spelling.`;
+const asShipped = (field: string): string => `Alias of ${field}, as spelled in OpenYurt releases.`;
 
 const saidOnce = (field: string, shipped: string): ValidationRule => ({
   rule: `!has(self.${field}) || !has(self.${shipped}) || self.${field} == self.${shipped}`,
-  message: `${shipped} says something else than ${field}: they mean the same, so write ${field} only`,
+  message: `${shipped} and ${field} have the same meaning but different values: set ${field} only`,
 });
 
 const pool = object(
-  'One pool with a front door.',
+  'A pool with a front door.',
   {
-    name: text('The NodePool. The IngressClass of its front door has the same name.', {
+    name: text('Name of the NodePool or NodeGroup. The IngressClass of its front door has the same name.', {
       minLength: 1,
       maxLength: 63,
     }),
-    ingress_ips: addresses('Addresses from outside that lead to nodes of the pool.'),
+    ingress_ips: addresses('External addresses that lead to nodes of the pool.'),
     ingressIPs: addresses(asShipped('ingress_ips')),
   },
   { required: ['name'], 'x-kubernetes-validations': [saidOnce('ingress_ips', 'ingressIPs')] },
 );
 
 const spec = object(
-  'Which pools get a front door, and of what kind.',
+  'Desired front doors.',
   {
     ingress_controller_replicas_per_pool: replicas(),
-    ingress_controller_image: image("The image of the routers. Without it, Tidegate's own."),
+    ingress_controller_image: image('Container image of the routers. Default: the image of Tidegate.'),
     ingress_webhook_certgen_image: image(
-      'Accepted, and not needed: the manager makes the certificates of the webhook itself.',
+      'Ignored. The manager creates the certificates of its webhook itself.',
     ),
     ingressControllerReplicasPerPool: {
       ...replicas(),
@@ -122,7 +122,10 @@ const spec = object(
     },
     ingressControllerImage: image(asShipped('ingress_controller_image')),
     ingressWebhookCertGenImage: image(asShipped('ingress_webhook_certgen_image')),
-    pools: { ...listMap('The pools, each once.', 'name', pool), maxItems: MOST_POOLS },
+    pools: {
+      ...listMap('Pools that get a front door. Each name must be unique.', 'name', pool),
+      maxItems: MOST_POOLS,
+    },
   },
   {
     'x-kubernetes-validations': [
@@ -133,41 +136,44 @@ const spec = object(
   },
 );
 
-const unreadyPool = object('One pool whose front door is not ready.', {
-  pool: object('The pool.', {
-    name: text('Its name.'),
-    ingress_ips: list('Its addresses.', { type: 'string' }),
+const unreadyPool = object('A pool whose front door is not ready.', {
+  pool: object('The pool as in the spec.', {
+    name: text('Name of the pool.'),
+    ingress_ips: list('External addresses of the pool.', { type: 'string' }),
   }),
-  unreadyinfo: object('Why it is not ready.', {
-    type: text('Pending: it takes a while. Failure: somebody must do something.', {
+  unreadyinfo: object('Why the front door is not ready.', {
+    type: text('Pending if the front door is being provisioned, Failure if a user has to act.', {
       enum: ['Pending', 'Failure'],
     }),
-    lastTransitionTime: text('When the type changed last.', { format: 'date-time' }),
-    reason: text('In one CamelCase word.'),
-    message: text('In a sentence.'),
+    lastTransitionTime: text('Time at which the type last changed.', { format: 'date-time' }),
+    reason: text('Machine-readable reason in CamelCase.'),
+    message: text('Human-readable explanation.'),
   }),
 });
 
-const status = object('What became of the front doors.', {
-  observedGeneration: { type: 'integer', format: 'int64', description: 'The generation this speaks of.' },
-  ingress_controller_replicas_per_pool: integer('How many routers each pool gets.'),
-  ingress_controller_image: text('The image of the routers.'),
-  ingress_webhook_certgen_image: text('What the spec says.'),
-  conditions: object('Which front doors are ready.', {
+const status = object('Most recently observed state of the front doors.', {
+  observedGeneration: {
+    type: 'integer',
+    format: 'int64',
+    description: 'Generation of the spec that the status was computed from.',
+  },
+  ingress_controller_replicas_per_pool: integer('Number of router pods in each pool.'),
+  ingress_controller_image: text('Container image of the routers.'),
+  ingress_webhook_certgen_image: text('Value of the same field in the spec.'),
+  conditions: object('State of the front doors by pool.', {
     readypools: list('Pools whose front door is ready.', { type: 'string' }),
-    unreadypools: list('Pools whose front door is not.', unreadyPool),
+    unreadypools: list('Pools whose front door is not ready.', unreadyPool),
   }),
-  readyNum: integer('How many pools are ready.'),
-  unreadyNum: integer('How many are not.'),
-  readiness: conditions('Ready: whether all front doors are.'),
+  readyNum: integer('Number of pools whose front door is ready.'),
+  unreadyNum: integer('Number of pools whose front door is not ready.'),
+  readiness: conditions('Conditions of the YurtIngress. Ready is True if all front doors are ready.'),
 });
 
-const schema = wholeObject('A front door for each of some pools.', spec, status, {
+const schema = wholeObject('YurtIngress provisions a front door in each of its pools.', spec, status, {
   'x-kubernetes-validations': [
     {
       rule: 'size(self.metadata.name) <= 63',
-      message:
-        'the name is written to front doors as the value of a label: choose one of at most 63 characters',
+      message: 'metadata.name is used as a label value on front doors: use at most 63 characters',
     },
   ],
 });
@@ -186,31 +192,31 @@ export const yurtIngressDefinition = (): CustomResourceDefinition =>
         name: 'Replicas-Per-Pool',
         type: 'integer',
         jsonPath: '.status.ingress_controller_replicas_per_pool',
-        description: 'How many routers each pool gets',
+        description: 'Number of router pods in each pool',
       },
       {
         name: 'ReadyNum',
         type: 'integer',
         jsonPath: '.status.readyNum',
-        description: 'How many pools have a front door that is ready',
+        description: 'Number of pools whose front door is ready',
       },
       {
         name: 'UnreadyNum',
         type: 'integer',
         jsonPath: '.status.unreadyNum',
-        description: 'How many pools have one that is not',
+        description: 'Number of pools whose front door is not ready',
       },
       {
         name: 'Ready',
         type: 'string',
         jsonPath: '.status.readiness[?(@.type=="Ready")].status',
-        description: 'Whether all front doors are ready',
+        description: 'True if all front doors are ready',
       },
       {
         name: 'Reason',
         type: 'string',
         jsonPath: '.status.readiness[?(@.type=="Ready")].reason',
-        description: 'Why, or why not',
+        description: 'Reason of the Ready condition',
         priority: 1,
       },
       ageColumn,

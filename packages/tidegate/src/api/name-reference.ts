@@ -1,0 +1,289 @@
+/** Describes every label and annotation that Tidegate reads or writes. The reference page in docs/ is generated from it. */
+import {
+  BACKEND_PROTOCOL_ANNOTATION,
+  BALANCE_ANNOTATION,
+  CONNECT_TIMEOUT_ANNOTATION,
+  CONVERTED_FIELDS_ANNOTATION,
+  DEFAULT_CLASS_ANNOTATION,
+  DESIRED_NODE_POOL_LABEL,
+  DISCARD_SERVICE_ANNOTATION,
+  EDGE_APPLICATION_LABEL,
+  EDGE_APPLICATION_NAMESPACE_LABEL,
+  EDITION_LABEL,
+  HOST_NETWORK_LABEL,
+  INGRESS_CLASS_ANNOTATION,
+  MADE_FROM_ANNOTATION,
+  MAX_BODY_SIZE_ANNOTATION,
+  NODE_GROUP_LABEL,
+  NODE_POOL_LABEL,
+  NODE_PORT_LISTEN_ANNOTATION,
+  OPENYURT_WRITTEN_ANNOTATION,
+  READ_TIMEOUT_ANNOTATION,
+  ROUTER_LABEL,
+  ROUTER_STATE_ANNOTATION,
+  SERVICE_TOPOLOGY_ANNOTATION,
+  SHARED_ADDRESS_LABEL,
+  SSL_REDIRECT_ANNOTATION,
+  TOPOLOGY_KEYS_ANNOTATION,
+  WRITTEN_ANNOTATION,
+  YURT_INGRESS_LABEL,
+  ZONE_LABEL,
+} from './names.ts';
+
+/** The project that defined a name. Names of other projects keep their meaning, so that manifests work unchanged. */
+export type NameDialect = 'tidegate' | 'openyurt' | 'kubeedge' | 'kubernetes' | 'kuryr';
+
+export interface NameReference {
+  readonly name: string;
+  readonly type: 'label' | 'annotation';
+  /** Kinds of the objects that have it. */
+  readonly kinds: readonly string[];
+  /** Valid values, with the default if there is one. */
+  readonly values: string;
+  readonly meaning: string;
+  readonly setBy: 'user' | 'tidegate' | 'user or tidegate';
+  readonly dialect: NameDialect;
+}
+
+/** Objects that are created from the manifests of an application. */
+const APPLICATION_OBJECTS = ['objects of EdgeApplications'];
+const ROUTER_OBJECTS = ['objects of L7Routers'];
+
+const LABELS: readonly Omit<NameReference, 'type'>[] = [
+  {
+    name: NODE_POOL_LABEL,
+    kinds: ['Node'],
+    values: 'name of a NodePool',
+    meaning: 'The NodePool of the node. Set it to add a node to a pool; remove it to take the node out.',
+    setBy: 'user or tidegate',
+    dialect: 'openyurt',
+  },
+  {
+    name: DESIRED_NODE_POOL_LABEL,
+    kinds: ['Node'],
+    values: 'name of a NodePool',
+    meaning:
+      'The NodePool that the node should join. It takes precedence over selectors and the current pool.',
+    setBy: 'user',
+    dialect: 'openyurt',
+  },
+  {
+    name: HOST_NETWORK_LABEL,
+    kinds: ['Node'],
+    values: '`true`',
+    meaning: 'The NodePool of the node has `spec.hostNetwork`.',
+    setBy: 'tidegate',
+    dialect: 'openyurt',
+  },
+  {
+    name: NODE_GROUP_LABEL,
+    kinds: ['Node'],
+    values: 'name of a NodeGroup',
+    meaning: 'The NodeGroup of the node.',
+    setBy: 'tidegate',
+    dialect: 'kubeedge',
+  },
+  {
+    name: ZONE_LABEL,
+    kinds: ['Node'],
+    values: 'name of a zone',
+    meaning: 'Set to the name of the NodeGroup if it has `spec.topologyEnabled` and the node has no zone.',
+    setBy: 'user or tidegate',
+    dialect: 'kubernetes',
+  },
+  {
+    name: EDGE_APPLICATION_LABEL,
+    kinds: ['Service', 'Pod', ...APPLICATION_OBJECTS],
+    values: 'name of an EdgeApplication',
+    meaning:
+      'The application of the object. Clients of a Service with this label see only endpoints in their pool.',
+    setBy: 'user or tidegate',
+    dialect: 'kubeedge',
+  },
+  {
+    name: EDGE_APPLICATION_NAMESPACE_LABEL,
+    kinds: APPLICATION_OBJECTS,
+    values: 'name of a Namespace',
+    meaning: 'The namespace of the EdgeApplication of the object.',
+    setBy: 'tidegate',
+    dialect: 'tidegate',
+  },
+  {
+    name: EDITION_LABEL,
+    kinds: ['Pod', 'workloads of EdgeApplications'],
+    values: 'name of a pool, or of a set of nodes',
+    meaning: 'The target of the EdgeApplication that the workload was rendered for. Also in its selector.',
+    setBy: 'tidegate',
+    dialect: 'tidegate',
+  },
+  {
+    name: ROUTER_LABEL,
+    kinds: ['Pod', ...ROUTER_OBJECTS],
+    values: 'name of an L7Router',
+    meaning: 'The L7Router of the object.',
+    setBy: 'tidegate',
+    dialect: 'tidegate',
+  },
+  {
+    name: SHARED_ADDRESS_LABEL,
+    kinds: ['L7Router'],
+    values: 'name of a shared address',
+    meaning: 'The address that several IngressClasses share, from the parameters of the classes.',
+    setBy: 'tidegate',
+    dialect: 'tidegate',
+  },
+  {
+    name: YURT_INGRESS_LABEL,
+    kinds: ['IngressClass', 'L7Router'],
+    values: 'name of a YurtIngress',
+    meaning: 'The YurtIngress of the front door.',
+    setBy: 'tidegate',
+    dialect: 'openyurt',
+  },
+];
+
+const ANNOTATIONS: readonly Omit<NameReference, 'type'>[] = [
+  {
+    name: BACKEND_PROTOCOL_ANNOTATION,
+    kinds: ['Ingress'],
+    values: '`http` (default), `https`, `grpc`',
+    meaning: 'Protocol of the connections to endpoints.',
+    setBy: 'user',
+    dialect: 'tidegate',
+  },
+  {
+    name: BALANCE_ANNOTATION,
+    kinds: ['Ingress'],
+    values: '`roundRobin` (default), `leastConnections`',
+    meaning: 'How requests are distributed over endpoints.',
+    setBy: 'user',
+    dialect: 'tidegate',
+  },
+  {
+    name: CONNECT_TIMEOUT_ANNOTATION,
+    kinds: ['Ingress'],
+    values: 'duration up to 75s, for example `500ms` or `5s`; a plain number is in seconds (default: `5s`)',
+    meaning: 'Timeout for a connection to an endpoint.',
+    setBy: 'user',
+    dialect: 'tidegate',
+  },
+  {
+    name: READ_TIMEOUT_ANNOTATION,
+    kinds: ['Ingress'],
+    values: 'duration up to 24h, for example `30s` or `5m`; a plain number is in seconds (default: `60s`)',
+    meaning: 'Timeout between two reads from an endpoint.',
+    setBy: 'user',
+    dialect: 'tidegate',
+  },
+  {
+    name: MAX_BODY_SIZE_ANNOTATION,
+    kinds: ['Ingress'],
+    values: 'bytes, for example `4096`, `512k` or `8m`; `0` is unlimited (default: `1m`)',
+    meaning: 'Maximum size of a request body. Larger requests get the status 413.',
+    setBy: 'user',
+    dialect: 'tidegate',
+  },
+  {
+    name: SSL_REDIRECT_ANNOTATION,
+    kinds: ['Ingress'],
+    values: '`true`, `false` (default)',
+    meaning: 'Redirect HTTP requests to HTTPS with the status 308.',
+    setBy: 'user',
+    dialect: 'tidegate',
+  },
+  {
+    name: INGRESS_CLASS_ANNOTATION,
+    kinds: ['Ingress'],
+    values: 'name of an IngressClass',
+    meaning: 'The class of the Ingress. Used only if `spec.ingressClassName` is not set.',
+    setBy: 'user',
+    dialect: 'kubernetes',
+  },
+  {
+    name: DEFAULT_CLASS_ANNOTATION,
+    kinds: ['IngressClass'],
+    values: '`true`',
+    meaning:
+      'The default class for Ingresses without a class. If several classes have it, the newest is used.',
+    setBy: 'user',
+    dialect: 'kubernetes',
+  },
+  {
+    name: SERVICE_TOPOLOGY_ANNOTATION,
+    kinds: ['Service'],
+    values: '`range-nodegroup`',
+    meaning: 'Clients of the Service see only endpoints in their pool.',
+    setBy: 'user',
+    dialect: 'kubeedge',
+  },
+  {
+    name: TOPOLOGY_KEYS_ANNOTATION,
+    kinds: ['Service'],
+    values: '`kubernetes.io/hostname`, `openyurt.io/nodepool`, `kubernetes.io/zone` (same as the pool)',
+    meaning:
+      'Clients of the Service see only endpoints on their node or in their pool. In a list, the widest is used.',
+    setBy: 'user',
+    dialect: 'openyurt',
+  },
+  {
+    name: DISCARD_SERVICE_ANNOTATION,
+    kinds: ['Service'],
+    values: '`true`',
+    meaning: 'Hides a Service of type LoadBalancer from kube-proxy at the edge.',
+    setBy: 'user',
+    dialect: 'openyurt',
+  },
+  {
+    name: NODE_PORT_LISTEN_ANNOTATION,
+    kinds: ['Service'],
+    values: 'comma-separated pools, for example `shop-1,shop-2`, or `*,-depot` for all except one',
+    meaning: 'The pools in which nodes listen on the node ports of the Service.',
+    setBy: 'user',
+    dialect: 'openyurt',
+  },
+  {
+    name: WRITTEN_ANNOTATION,
+    kinds: ['Node'],
+    values: 'JSON',
+    meaning: 'Labels, annotations and taints that pools set on the node, so that they can be removed later.',
+    setBy: 'tidegate',
+    dialect: 'tidegate',
+  },
+  {
+    name: OPENYURT_WRITTEN_ANNOTATION,
+    kinds: ['Node'],
+    values: 'JSON',
+    meaning: 'What OpenYurt set on the node. Tidegate takes it over and removes the annotation.',
+    setBy: 'user',
+    dialect: 'openyurt',
+  },
+  {
+    name: CONVERTED_FIELDS_ANNOTATION,
+    kinds: ['NodePool'],
+    values: 'JSON',
+    meaning: 'Fields that do not exist in the version that the NodePool was converted to.',
+    setBy: 'tidegate',
+    dialect: 'tidegate',
+  },
+  {
+    name: MADE_FROM_ANNOTATION,
+    kinds: ROUTER_OBJECTS,
+    values: 'hash',
+    meaning: 'The source of the object, so that it is updated when the source changes.',
+    setBy: 'tidegate',
+    dialect: 'tidegate',
+  },
+  {
+    name: ROUTER_STATE_ANNOTATION,
+    kinds: ['Node'],
+    values: 'JSON',
+    meaning: 'Addresses of routers in the format of Kuryr, if a parameter of the IngressClass enables it.',
+    setBy: 'tidegate',
+    dialect: 'kuryr',
+  },
+];
+
+export const NAME_REFERENCE: readonly NameReference[] = [
+  ...LABELS.map((each) => ({ ...each, type: 'label' as const })),
+  ...ANNOTATIONS.map((each) => ({ ...each, type: 'annotation' as const })),
+];
