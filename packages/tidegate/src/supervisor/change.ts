@@ -25,6 +25,7 @@ export function changeOf(before: readonly NodeLayout[], after: readonly NodeLayo
   };
 }
 
+/** The merge patch from one set of labels to another. */
 function labelChange(
   before: Record<string, string>,
   after: Record<string, string>,

@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '@tidegate/kube';
 import { SupervisorError } from './error.ts';
 import { lastLine } from './last-line.ts';
 
+/** How to run a supervised process. */
 export interface ChildSpec {
   name: string;
   command: readonly string[];
@@ -23,6 +24,7 @@ export interface ChildHooks {
   onReadyAgain?(child: Child): void;
 }
 
+/** `waiting` means that the process has exited and its restart is scheduled. */
 export interface ChildStatus {
   name: string;
   state: 'starting' | 'running' | 'waiting' | 'stopped';
@@ -136,6 +138,7 @@ export class Child {
     this.#hooks.onStart?.(this);
   }
 
+  /** The child may send `ready` more than once; only the first message of each run counts. */
   #onReady(): void {
     if (this.#state === 'running') return;
     this.#state = 'running';
@@ -144,6 +147,7 @@ export class Child {
     this.#settle?.resolve();
   }
 
+  /** Decides after an exit: stopped on purpose, given up, or restarted with a delay that doubles with each failure. */
   #onEnd(why: string, ranMs: number): void {
     this.#process = undefined;
     if (this.#stopping) {

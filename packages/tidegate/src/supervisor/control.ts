@@ -11,6 +11,7 @@ import { lockOwner } from '@tidegate/disk';
 import { codeOf, SupervisorError } from './error.ts';
 import type { StateDirectory } from './state.ts';
 
+/** A request of another command. `all` selects every node and replaces `targets`. */
 export type ControlRequest =
   | { command: 'status' }
   | { command: 'stop' }
@@ -23,6 +24,7 @@ type Reply = { progress: string } | { result: unknown } | { error: string };
 /** The longest path of a unix socket that both Linux (107) and macOS (103) accept. */
 const MAX_SOCKET_PATH = 103;
 
+/** The supervisor's end of the control socket. */
 export class ControlServer {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -73,6 +75,7 @@ export class ControlServer {
   }
 }
 
+/** Handles one request and closes the connection after the reply has been flushed. */
 async function answer(socket: Socket, line: string, handle: ControlHandler): Promise<void> {
   const reply = (message: Reply): void => {
     if (socket.writable) socket.write(`${JSON.stringify(message)}\n`);
@@ -119,6 +122,7 @@ export async function callSupervisor(
   throw new SupervisorError('the supervisor exited before it replied');
 }
 
+/** The process that holds the lock of the state directory, which is the running supervisor. */
 async function ownerOf({ path }: StateDirectory): Promise<{ pid: number } | undefined> {
   try {
     return await lockOwner(path);

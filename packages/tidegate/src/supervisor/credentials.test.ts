@@ -39,7 +39,7 @@ const credentialsFor = (url: string) =>
     signal: new AbortController().signal,
   });
 
-it('a node is known to the API server as itself, by its hub', async () => {
+it('the API server identifies a node by the certificate of its hub', async () => {
   const { hub, kubelet } = await credentialsFor(server.url);
   expect((await stat(hub)).mode & 0o777).toBe(0o600);
   const config = await loadConfig({ path: hub, env: {} });
@@ -59,7 +59,7 @@ it('a node is known to the API server as itself, by its hub', async () => {
   expect(await near.credentials.current()).toEqual(await config.credentials.current());
 });
 
-it('what forwards NodePorts has a token with the rights of kube-proxy, replaced at half its life', async () => {
+it('the NodePort proxy has a token with the permissions of kube-proxy, renewed at half of its lifetime', async () => {
   const file = join(directory, 'token');
   const clock = new VirtualClock(Date.now());
   await installRbac(admin, HUB_MANIFESTS, new AbortController().signal);
@@ -85,7 +85,7 @@ it('what forwards NodePorts has a token with the rights of kube-proxy, replaced 
   }
 });
 
-it('a certificate is kept while it is good, and made anew when it is damaged', async () => {
+it('a certificate is reused while it is valid, and replaced when it is damaged', async () => {
   const certificateOf = async (file: string): Promise<string | undefined> =>
     (await (await loadConfig({ path: file, env: {} })).credentials.current()).cert;
   const { hub } = await credentialsFor(server.url);

@@ -69,6 +69,7 @@ async function newCertificate({ client, node, signal }: CredentialOptions): Prom
   return { cert, key };
 }
 
+/** The certificate in an existing kubeconfig, if it is from this CA and not past half of its lifetime. */
 async function storedCertificate(file: string, ca: string): Promise<Credential | undefined> {
   try {
     const { credentials } = await loadConfig({ path: file, env: {} });

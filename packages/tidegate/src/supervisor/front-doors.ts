@@ -48,6 +48,7 @@ export const frontDoors = (routers: readonly L7Router[], routes: readonly RouteR
     };
   });
 
+/** The URL of an address; none until its host and port are known. */
 function urlOf({ ip, hostname, ports }: RouterAddress): string[] {
   const host = ip !== undefined && isIPv6(ip) ? `[${ip}]` : (ip ?? hostname);
   // The first port is HTTP, the second is HTTPS.
@@ -87,6 +88,7 @@ export async function untilOpen(
   }
 }
 
+/** A front door is open when its sample request gets a response other than a server error. */
 async function isOpen(door: FrontDoor): Promise<boolean> {
   const target = sampleRequest(door);
   if (target === undefined) return false;

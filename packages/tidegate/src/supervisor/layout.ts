@@ -77,6 +77,7 @@ function labelsOf(value: unknown, file: string, path: string): Record<string, st
   return labels;
 }
 
+/** Rejects invalid, reserved and duplicate names, and too many nodes. */
 function checkNodes(nodes: NodeLayout[], where: string): NodeLayout[] {
   if (nodes.length > MAX_NODES) {
     throw new SupervisorError(`${where}: a cluster has at most ${MAX_NODES} nodes`);

@@ -83,6 +83,7 @@ async function recorded(file: string): Promise<ProcessIdentity[]> {
   }
 }
 
+/** The processes that are still running. A process with the same pid but another start time is not one of them. */
 async function alive(processes: ProcessIdentity[]): Promise<ProcessIdentity[]> {
   const living = await Promise.all(processes.map(isAlive));
   return processes.filter((_, i) => living[i]);

@@ -23,6 +23,7 @@ interface Link {
   toNode: Relay;
 }
 
+/** The links of all nodes. Whether a link is cut is stored in the cluster state, so it stays cut across restarts. */
 export class Links {
   readonly #cluster: ClusterState;
   readonly #links = new Map<string, Link>();
@@ -51,6 +52,7 @@ export class Links {
     await Promise.all([link?.toApi.cut(), link?.toNode.cut()]);
   }
 
+  /** The state changes only after both relays are open, so a failed attempt leaves the link cut. */
   async mend(node: NodeState): Promise<void> {
     const link = this.#links.get(node.name);
     if (link !== undefined) await openLink(link);
@@ -83,6 +85,7 @@ async function openLink({ toApi, toNode }: Link): Promise<void> {
   }
 }
 
+/** Turns "address in use" into an error that the user can act on. */
 function explain({ host, port }: Endpoint, cause: unknown): unknown {
   if (codeOf(cause) !== 'EADDRINUSE') return cause;
   return new SupervisorError(

@@ -29,6 +29,7 @@ export function nodeReports(
   }));
 }
 
+/** A missing Ready condition counts as Unknown. */
 export function readinessOf(node: Node | undefined): NodeReport['ready'] {
   const status = node?.status?.conditions?.find(({ type }) => type === 'Ready')?.status;
   return status === 'True' || status === 'False' ? status : 'Unknown';

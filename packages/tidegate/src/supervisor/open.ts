@@ -24,6 +24,7 @@ export interface ClusterOptions {
   story?: boolean;
 }
 
+/** A cluster that is ready to be started. Call `unlock` when it has stopped. */
 export interface OpenCluster {
   cluster: ClusterState;
   /** Undefined for a new cluster. */
@@ -31,6 +32,7 @@ export interface OpenCluster {
   unlock(): Promise<void>;
 }
 
+/** The lock is taken first: everything after it may assume that no other supervisor uses the directory. */
 export async function openCluster(
   state: StateDirectory,
   options: ClusterOptions,
@@ -77,6 +79,7 @@ async function lock(state: StateDirectory): Promise<() => Promise<void>> {
   }
 }
 
+/** The layout that the options ask for; without options, that of the existing cluster or the example. */
 async function wantedLayout(
   { empty, nodes, file }: ClusterOptions,
   existing: readonly NodeLayout[] | undefined,

@@ -45,6 +45,7 @@ export class ProxyToken {
     await this.#running;
   }
 
+  /** Renews the token when it is due. A failed renewal is reported and retried at the next interval. */
   async #keep(): Promise<void> {
     const { signal } = this.#ended;
     while (!signal.aborted) {

@@ -52,6 +52,7 @@ export class Relay {
     await closed;
   }
 
+  /** Connects to the target and copies both directions. The client socket is paused until the target accepts. */
   #forward(client: Socket): void {
     // The operating system accepted the connection just before the cut.
     if (this.#server === undefined) {

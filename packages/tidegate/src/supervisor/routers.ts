@@ -19,6 +19,7 @@ export interface RouterReport {
 export const queryRouters = (name: string, pods: readonly Pod[]): Promise<RouterReport[]> =>
   Promise.all(pods.filter(({ metadata }) => metadata.labels?.[ROUTER_LABEL] === name).map(queryRouter));
 
+/** Queries the HTTP port and the metrics of one pod; either may fail without affecting the other. */
 async function queryRouter(pod: Pod): Promise<RouterReport> {
   const at = (port: string): string | undefined => urlOf(pod, port);
   const [http, metrics] = await Promise.all(

@@ -28,6 +28,7 @@ export interface NodeState extends NodeLayout {
   cut: boolean;
 }
 
+/** The content of cluster.json. */
 export interface ClusterState {
   /** X in the addresses 127.X.0.n of nodes and 127.X.m.* of pods; 0 until a free range is chosen. */
   range: number;
@@ -167,6 +168,7 @@ export async function hasCluster(state: StateDirectory): Promise<boolean> {
   );
 }
 
+/** Validates cluster.json, which users may edit. */
 function checkCluster(value: unknown): ClusterState {
   const cluster = object(value, 'the file');
   if (!Array.isArray(cluster.nodes)) throw new Error('nodes is not a list');

@@ -15,6 +15,7 @@ export async function stopCluster(state: StateDirectory, report: (line: string) 
   return answer !== undefined;
 }
 
+/** Stops what a killed supervisor left. The lock prevents that a new `up` starts at the same time. */
 async function endLeftovers(state: StateDirectory, report: (line: string) => void): Promise<void> {
   if (!(await hasCluster(state))) return;
   const unlock = await lockDirectory(state.path);

@@ -94,6 +94,7 @@ export class Supervisor {
     }
   }
 
+  /** Each step waits for the one before, except where `Promise.all` runs independent parts in parallel. */
   async #startAll(): Promise<string[]> {
     await rotateLogs(this.#options.state.logs);
     await this.#checkPort();
@@ -156,6 +157,7 @@ export class Supervisor {
     this.#children.kill();
   }
 
+  /** Assembles the report. Without the API server, it contains only what the supervisor itself knows. */
   async status(): Promise<ClusterReport> {
     const { state, cluster } = this.#options;
     const seen = this.#client === undefined ? undefined : await readObjects(this.#client);
@@ -207,6 +209,7 @@ export class Supervisor {
     return change;
   }
 
+  /** Labels from the API take precedence over those of the layout, because users may have changed them. */
   #nodesFor(targets: readonly string[] | 'all'): NodeState[] {
     const { nodes } = this.#options.cluster;
     if (targets === 'all') return nodes;
@@ -244,6 +247,7 @@ export class Supervisor {
     return client;
   }
 
+  /** Credentials come first, because a hub and an agent cannot start without them. */
   async #startNodes(client: KubeClient): Promise<void> {
     const { state, cluster, hubManifests } = this.#options;
     await installRbac(client, hubManifests, this.stopping);
@@ -329,6 +333,7 @@ export class Supervisor {
     return this.#children.start(spec, this.stopping);
   }
 
+  /** Nodes stop first, so that their pods end while hubs and the API server can still record it. */
   async #stopAll(): Promise<void> {
     this.#phase = 'stopping';
     this.#stopping.abort(new SupervisorError('stopped'));

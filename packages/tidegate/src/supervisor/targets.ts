@@ -39,6 +39,7 @@ const inPool =
   (labels: Record<string, string>): boolean =>
     POOL_LABELS.some((label) => labels[label] === pool);
 
+/** What the user could have meant, for the error message. Standard Kubernetes labels are left out. */
 function knownTargets(nodes: readonly NodeLayout[]): string {
   if (nodes.length === 0) return 'the cluster has no nodes';
   const labels = nodes.flatMap((node) => Object.entries(node.labels));

@@ -52,6 +52,10 @@ export class PodEnvironment implements Environment {
     }
   }
 
+  /**
+   * Variables that every container has, before any from its spec. CONTAINER_ROOT replaces the container's root
+   * directory.
+   */
   async #given(pod: Pod, container: Container, place: ContainerPlace): Promise<Variables> {
     const { nodeName, apiService, path = '' } = this.#options;
     const kubeconfig = await writeKubeconfig(pod, container, place, apiEndpoint(apiService()));
@@ -129,6 +133,7 @@ const containersOf = ({ spec }: Pod): Container[] => [
   ...(spec?.containers ?? []),
 ];
 
+/** The value, or an error that names the unknown field. */
 function known(value: string | undefined, path: string): string {
   if (value === undefined)
     throw new EnvError(`the field ${path} does not exist or cannot be referenced by a pod`);

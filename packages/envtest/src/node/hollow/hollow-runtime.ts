@@ -62,6 +62,7 @@ export class HollowRuntime implements Runtime {
   async close(): Promise<void> {}
 }
 
+/** A process that runs until it is signalled, without existing. */
 function endless(): Process {
   let end: (exit: Exit) => void = () => {};
   const exited = new Promise<Exit>((resolve) => {

@@ -90,6 +90,7 @@ export class OpenLog {
     if (size >= this.#options.maxBytes) this.#rotate();
   }
 
+  /** Records the rest of the output and wakes all followers a last time. */
   end(): void {
     if (this.#ended) return;
     this.#unwatch();
@@ -106,6 +107,7 @@ export class OpenLog {
     for (const done of [...this.#waiting]) done();
   }
 
+  /** Coalesces change events: at most one look every LOOK_EVERY_MS. */
   #lookSoon(): void {
     if (this.#ended || this.#cancelLook !== undefined) return;
     const wait = this.#lookedAt + LOOK_EVERY_MS - this.#options.clock.monotonic();

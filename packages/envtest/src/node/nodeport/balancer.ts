@@ -1,6 +1,7 @@
 import type { Clock } from '@tidegate/kube';
 import type { Endpoint } from './targets.ts';
 
+/** The endpoint that a client used last, and when. */
 interface Affinity {
   endpoint: string;
   usedAt: number;
@@ -22,6 +23,7 @@ export class Balancer {
     this.#clock = clock;
   }
 
+  /** Called when the endpoints change. Affinities to endpoints that are gone are ignored in `candidates`. */
   update(endpoints: Endpoint[], affinityMs: number | undefined): void {
     this.#endpoints = endpoints;
     this.#affinityMs = affinityMs;

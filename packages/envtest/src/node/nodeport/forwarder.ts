@@ -56,6 +56,7 @@ export class Forwarder {
     this.#connectFirst(client, name, this.#choice.candidates(name));
   }
 
+  /** Tries the endpoints in order. When none accepts, the client gets a reset, as from a closed port. */
   #connectFirst(client: Socket, name: string, [endpoint, ...others]: Endpoint[]): void {
     if (client.destroyed) return;
     if (endpoint === undefined) {

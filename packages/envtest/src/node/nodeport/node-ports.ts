@@ -67,6 +67,7 @@ export class NodePorts {
     this.#listeners.clear();
   }
 
+  /** Opens, updates and retires the listeners of one Service. */
   async #reconcile(key: string): Promise<ReconcileResult | undefined> {
     const { services, slices, nodeName } = this.#options;
     const service = services.cache.get(key);
@@ -78,6 +79,7 @@ export class NodePorts {
     return complete ? undefined : { requeueAfter: RETRY_MS };
   }
 
+  /** Stops listening on ports that the Service no longer has. Their open connections continue until they end. */
   #retireOthers(key: string, wanted: ReadonlySet<number>): void {
     for (const port of this.#portsOf.get(key) ?? []) {
       if (wanted.has(port)) continue;

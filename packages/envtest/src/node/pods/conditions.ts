@@ -45,6 +45,7 @@ function initializedOf({ phase, initialized, incomplete }: Facts): ConditionStat
   };
 }
 
+/** All main containers and sidecars must be ready; a finished pod is never ready. */
 function containersReadyOf({ phase, statuses, sidecars }: Facts): ConditionState {
   if (phase === 'Succeeded') return { status: 'False', reason: 'PodCompleted' };
   if (phase === 'Failed') return { status: 'False', reason: 'PodFailed' };
@@ -57,6 +58,7 @@ function containersReadyOf({ phase, statuses, sidecars }: Facts): ConditionState
   };
 }
 
+/** A pod is ready when its containers are, and every readiness gate is True. */
 function readyOf(pod: Pod, containersReady: ConditionState): ConditionState {
   if (containersReady.status !== 'True') return containersReady;
   const problems: string[] = [];
@@ -72,6 +74,7 @@ function readyOf(pod: Pod, containersReady: ConditionState): ConditionState {
   return { status: 'False', reason: 'ReadinessGatesNotReady', message: problems.join(', ') };
 }
 
+/** The transition time changes only when the status changes. */
 function withTimes(pod: Pod, type: string, state: ConditionState, now: number): PodCondition {
   const before = pod.status?.conditions?.find((condition) => condition.type === type);
   const since = before?.status === state.status ? before.lastTransitionTime : undefined;

@@ -53,6 +53,10 @@ function isReady(container: core.Container, { state }: ContainerRecord, at: Circ
 
 type States = Pick<core.ContainerStatus, 'state' | 'lastState'>;
 
+/**
+ * The current and the previous state. A terminated container that waits for its restart is shown as waiting
+ * (CrashLoopBackOff), and its end moves to `lastState`, as in the kubelet.
+ */
 function statesOf(
   pod: Pod,
   container: core.Container,
@@ -89,6 +93,7 @@ const lastOf = (terminated: Terminated | undefined): core.ContainerState =>
 /** How long ErrImagePull is shown before it becomes ImagePullBackOff. */
 export const PULL_ERROR_SHOWN_MS = 2_000;
 
+/** The waiting reason: the last start failure, or the phase of the pod's start. */
 function waitingFor(
   pod: Pod,
   container: core.Container,

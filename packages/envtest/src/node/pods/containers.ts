@@ -47,6 +47,7 @@ export class RunningContainers {
     return this.#running.get(name)?.running.ready ?? false;
   }
 
+  /** Supervises a container that was just started or adopted. */
   attend(subject: Subject): void {
     const { clock, warn } = this.#options;
     const { container, podIP, process } = subject;

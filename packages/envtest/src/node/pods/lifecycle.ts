@@ -21,6 +21,7 @@ export const allContainers = (spec: PodSpec): Container[] => [
   ...spec.containers,
 ];
 
+/** The containers that are due now, and when the next one will be. Containers in backoff are due later. */
 export function nextSteps(spec: PodSpec, record: PodRecord, isStarted: IsStarted, now: number): NextSteps {
   const due = [...dueSidecars(spec, record, isStarted), ...dueInTurn(spec, record, isStarted)];
   const start: Container[] = [];
@@ -41,6 +42,7 @@ function dueSidecars(spec: PodSpec, record: PodRecord, isStarted: IsStarted): Co
   return passed.filter((container) => isSidecar(container) && !isRunning(record, container));
 }
 
+/** The init container whose turn it is, or all main containers after the last init container. */
 function dueInTurn(spec: PodSpec, record: PodRecord, isStarted: IsStarted): Container[] {
   const turn = currentInit(spec, record, isStarted);
   const candidates = turn === undefined ? spec.containers : [turn];
@@ -57,6 +59,7 @@ export function currentInit(spec: PodSpec, record: PodRecord, isStarted: IsStart
 export const hasRun = (container: ContainerRecord | undefined): boolean =>
   container !== undefined && container.containerID !== '';
 
+/** A sidecar is done with its turn when it has started; a plain init container when it has succeeded. */
 function isInitDone(record: PodRecord, container: Container, isStarted: IsStarted): boolean {
   const state = record.containers[container.name]?.state;
   if (isSidecar(container)) return state?.type === 'running' && isStarted(container.name);
@@ -85,6 +88,7 @@ export function restarts(spec: PodSpec, container: Container, exitCode: number):
   }
 }
 
+/** When the container may be started, in milliseconds since the epoch; 0 means immediately. */
 function startableAt(container: ContainerRecord | undefined): number {
   if (container === undefined) return 0;
   if (container.state.type === 'waiting') return container.state.failure?.retryAt ?? 0;

@@ -66,6 +66,7 @@ export class PodManager implements NodePods {
     await Promise.all([...this.#workers.values()].map((worker) => worker.interrupt(graceMs)));
   }
 
+  /** Starts a worker for a pod, with the record of an earlier agent if there is one. */
   #engage({ uid, pod }: { uid: string; pod?: Pod }): void {
     if (this.#closing) return;
     const record = this.#records.get(uid);

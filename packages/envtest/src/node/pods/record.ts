@@ -26,6 +26,7 @@ export type ContainerState =
   | { type: 'running'; startedAt: string; process: ProcessHandle }
   | { type: 'terminated'; terminated: Terminated };
 
+/** The state of one container across restarts of the container and of the agent. */
 export interface ContainerRecord {
   restartCount: number;
   state: ContainerState;
@@ -93,6 +94,7 @@ export interface Launch {
   imageID: string;
 }
 
+/** The record after a successful start. The previous end becomes `last`. */
 export function started(record: ContainerRecord, launch: Launch, now: number): ContainerRecord {
   const { process, ...what } = launch;
   const { interrupted: _, ...kept } = record;
@@ -109,6 +111,7 @@ export function started(record: ContainerRecord, launch: Launch, now: number): C
 export const nextRestartCount = (record: ContainerRecord): number =>
   record.containerID === '' ? 0 : record.restartCount + 1;
 
+/** The record after a failed start. Repeated failures for the same reason back off. */
 export function startFailed(
   record: ContainerRecord,
   failure: Pick<StartFailure, 'reason' | 'message'>,
@@ -145,6 +148,7 @@ export function restartAt(record: ContainerRecord): number {
   return Date.parse(record.state.terminated.finishedAt ?? '') + crashDelay(record.crashes);
 }
 
+/** The record after an end. `interrupted` means that the agent stopped the container, which is not a crash. */
 export function exited(
   record: ContainerRecord,
   exit: Exit,

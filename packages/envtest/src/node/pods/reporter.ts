@@ -56,6 +56,7 @@ export class PodReporter {
     return pod;
   }
 
+  /** Replaces a pending report, so that only the latest one is written. */
   report(report: Report): void {
     this.#pending = report;
     if (this.#reporting !== undefined || this.#stop.signal.aborted) return;
@@ -74,6 +75,7 @@ export class PodReporter {
     return statusPatch(this.newest(pod), status) !== undefined || (remove && !this.#removed);
   }
 
+  /** Writes until no report is pending. A failed report is retried unless a newer one has replaced it. */
   async #reportAll(): Promise<void> {
     for (let failures = 0; this.#pending !== undefined; ) {
       const report = this.#pending;
@@ -104,6 +106,7 @@ export class PodReporter {
     }
   }
 
+  /** Writes the status and then, if the pod has ended, deletes the object, as the kubelet does. */
   async #write({ pod, status, remove }: Report): Promise<void> {
     const { namespace, name = '', uid } = pod.metadata;
     const { signal } = this.#stop;

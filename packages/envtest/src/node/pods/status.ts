@@ -19,6 +19,7 @@ export interface Observed {
   now: number;
 }
 
+/** The complete status of the pod. */
 export function podStatus(pod: Pod, observed: Observed): PodStatus {
   const spec = pod.spec!;
   const { record, hostIP } = observed;
@@ -84,6 +85,7 @@ const allSucceeded = (spec: core.PodSpec, record: PodRecord): boolean =>
     return state?.type === 'terminated' && state.terminated.exitCode === 0;
   });
 
+/** The current init container and those after it. */
 function incompleteInits(spec: core.PodSpec, { record, isStarted }: Observed): string[] {
   const turn = currentInit(spec, record, isStarted);
   if (turn === undefined) return [];

@@ -132,6 +132,7 @@ export class PodWorker {
     await this.#reporter.close();
   }
 
+  /** Starts a pass, or requests another one after the current pass. Passes of one pod never overlap. */
   wake(): void {
     if (this.#closed) return;
     if (this.#working !== undefined) {
@@ -171,6 +172,7 @@ export class PodWorker {
     }
   }
 
+  /** A pod whose containers have all ended for good is treated like a deleted one: its resources are released. */
   #goal(): Goal {
     if (this.#interrupted !== undefined) return 'interrupt';
     const pod = this.#pod;
@@ -202,6 +204,7 @@ export class PodWorker {
     this.#adopted = true;
   }
 
+  /** Moves ended containers to `terminated` in the record, before anything is decided from it. */
   async #takeExits(): Promise<void> {
     const exits = this.#containers.takeExits();
     if (exits.length === 0) return;
@@ -269,6 +272,7 @@ export class PodWorker {
     }
   }
 
+  /** Starts one container. The record is saved before the events, so that a restarted agent finds the process. */
   async #start(pod: Pod, container: Container, podIP: string): Promise<void> {
     const { runtime, clock } = this.#context;
     const { name, image = '' } = container;
@@ -303,6 +307,7 @@ export class PodWorker {
     } else this.#event('warning', 'Failed', `Error: ${message}`);
   }
 
+  /** Stops all containers, then releases address and volumes, and finally lets the reporter delete the pod object. */
   async #end(pod: Pod): Promise<void> {
     const ended = this.#containers.stopAll(this.#graceMs());
     if (ended && !this.#released) {
@@ -312,6 +317,7 @@ export class PodWorker {
     this.#report({ ended, remove: ended && pod.metadata.deletionTimestamp !== undefined });
   }
 
+  /** The pod no longer exists in the API: stops its containers and removes every trace of it. */
   async #vanish(): Promise<void> {
     if (!this.#containers.stopAll(this.#graceMs())) return;
     await this.#reporter.close();
@@ -331,6 +337,7 @@ export class PodWorker {
     this.#interrupted?.ended();
   }
 
+  /** The grace period of the deletion, or otherwise that of the pod. */
   #graceMs(): number {
     const metadata = this.#pod?.metadata;
     const deleting = metadata?.deletionTimestamp !== undefined;

@@ -16,6 +16,7 @@ type Handler = Pick<core.Probe, 'httpGet' | 'tcpSocket' | 'grpc' | 'exec'>;
 /** Commands would have to run inside the container, which is not supported. */
 export const isRunInside = (handler: Handler): boolean => handler.exec !== undefined;
 
+/** Runs one check. Every problem becomes a failed outcome; the promise never rejects. */
 export async function check(
   handler: Handler,
   container: Container,
@@ -80,6 +81,7 @@ function get(action: core.HTTPGetAction, { host, port, timeoutMs }: Where): Prom
   });
 }
 
+/** Repeated headers are sent as several values, except Host, where the last one wins. */
 function headersOf({ httpHeaders = [] }: core.HTTPGetAction): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = { 'user-agent': 'kube-probe/1.36', accept: '*/*' };
   for (const { name, value } of httpHeaders) {

@@ -75,6 +75,7 @@ export class ContainerProbes {
     this.#readiness = this.#probe('Readiness', readinessProbe);
   }
 
+  /** A substitute for a startup probe that never fails: it only waits until the port accepts connections. */
   #listening(): Probe | undefined {
     const { listensOn, podIP, container, clock } = this.#options;
     if (listensOn === undefined) return undefined;
@@ -106,6 +107,7 @@ export class ContainerProbes {
     });
   }
 
+  /** Success starts the other probes. Failure is reported through `failed`, and the worker restarts the container. */
   #onStartup(): void {
     if (this.#closed) return;
     if (this.#startup?.result === 'success') {

@@ -55,6 +55,7 @@ const MAX_MESSAGE_BYTES = 4096;
 
 type Runnable = Exclude<ImageRule, { kind: 'absent' }>;
 
+/** The runtime that runs containers as processes; see `index.ts` for identity and adoption. */
 export class ProcessRuntime implements Runtime {
   readonly probes = true;
   readonly #options: ProcessRuntimeOptions;

@@ -5,6 +5,7 @@ import type { Logger } from '@tidegate/kube';
 import type { ContainerPlace, PodPlace } from '../contracts.ts';
 import type { PodRecord } from '../pods/record.ts';
 
+/** Stores one JSON file per pod. */
 export class Records {
   readonly #directory: string;
   readonly #log: Logger;

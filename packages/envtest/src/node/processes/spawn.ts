@@ -58,6 +58,7 @@ export function follow(handle: ProcessHandle, clock: Clock): (Process & { leave(
   return { handle, exited, signal: (signal) => signalProcess(handle, signal), leave: () => leave() };
 }
 
+/** The start time guards against a reused pid. */
 const isAlive = ({ pid, startTicks }: ProcessHandle): boolean => startTicksOf(pid) === startTicks;
 
 /**

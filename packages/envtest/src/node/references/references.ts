@@ -87,6 +87,7 @@ export class References {
     }
   }
 
+  /** The shared watch of one object; started when the first pod needs it. */
   #watch(reference: Reference): Watched {
     const key = keyOfReference(reference);
     const existing = this.#watched.get(key);
@@ -109,6 +110,7 @@ export class References {
     return watched;
   }
 
+  /** Stops the watch when the last pod has released it. */
   #release(key: string, { holders, stop }: Watched, uid: string): void {
     if (!holders.delete(uid) || holders.size > 0) return;
     stop.abort();

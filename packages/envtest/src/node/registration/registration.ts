@@ -60,6 +60,7 @@ export class Registration {
     await Promise.all([this.#renewLease(signal), this.#reportStatus(signal)]);
   }
 
+  /** An existing Node keeps what users have set; only the labels that describe the node itself are corrected. */
   async #createOrReconcile(signal: AbortSignal): Promise<Node> {
     const { client, description, clock } = this.#options;
     try {

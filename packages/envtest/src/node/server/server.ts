@@ -101,6 +101,7 @@ function answer(options: KubeletServerOptions, request: IncomingMessage, respons
   }
 }
 
+/** Only the API server's client certificate is accepted. It has already authorized the user. */
 function authenticate(socket: TLSSocket): void {
   if (!socket.authorized) throw new RequestError(401, 'Unauthorized');
   const name = socket.getPeerCertificate().subject?.CN;

@@ -98,6 +98,7 @@ export class StandInProcesses implements StandIns {
     });
   }
 
+  /** The ports come from the container and from the Services that select the pod at this moment. */
   #configOf({ pod, container, address }: StandIn): StandInConfig {
     const { nodeName, nodes, services, images } = this.#options;
     const { name: podName = '', namespace = '', ownerReferences = [] } = pod.metadata;

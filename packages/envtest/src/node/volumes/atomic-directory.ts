@@ -40,6 +40,7 @@ async function writeAll(directory: string, payload: Payload): Promise<void> {
   }
 }
 
+/** Creates and removes the visible links. Links of files that stay are not touched, so open paths keep working. */
 async function linkVisible(directory: string, wanted: ReadonlySet<string>): Promise<void> {
   const present = new Set<string>();
   for (const name of await readdir(directory)) {
