@@ -95,7 +95,7 @@ describe('what can not be started is refused with one sentence', () => {
     ['--socket', '/proc/hub/hub.sock'],
   ])('a directory that can not be made: %s', async (option, path) => {
     expect(await refusal(hub('--kubeconfig', server.kubeconfig, option, path))).toBe(
-      `tidegate: can not make the directory /proc/hub: ENOENT: no such file or directory, mkdir '/proc/hub'; choose another with ${option}\n`,
+      `tidegate: cannot create the directory /proc/hub: ENOENT: no such file or directory, mkdir '/proc/hub'; choose another with ${option}\n`,
     );
   });
 

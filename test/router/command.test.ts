@@ -157,7 +157,7 @@ describe('tidegate router', () => {
       'tidegate: 192.0.2.1 is not an address of this host; choose another with --bind-address\n',
     );
     expect(await refusal(router('--class', 'gold', '--state', '/proc/x'))).toMatch(
-      /^tidegate: can not make the directory \/proc\/x: .* choose another with --state\n$/,
+      /^tidegate: cannot create the directory \/proc\/x: .* choose another with --state\n$/,
     );
   });
 });

@@ -1,4 +1,4 @@
-/** Random changes, syncs, refusals of the disk and crashes, against a plain Map. */
+/** Random changes, syncs, disk errors and crashes, compared with a plain Map. */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -34,10 +34,10 @@ class Run {
   readonly #disk = failingDisk();
   #map!: DurableMap;
   #model = new Map<string, string>();
-  /** What a crash may leave: the last durable state, or one whose commit was tried since. */
+  /** The states that a crash may leave: the last durable one, or one whose commit was attempted since. */
   #possible: Model[] = [new Map()];
   #puts = 0;
-  /** The file's size when the last durable state was written. */
+  /** The size of the file when the last durable state was written. */
   #durableSize = 0;
 
   constructor(path: string) {
@@ -100,12 +100,13 @@ class Run {
     this.#durableSize = (await readFile(this.#path)).length;
   }
 
-  /** The process is gone, and of what was not durable any number of bytes is there. */
+  /** The process crashes, and any number of the bytes that were not durable reach the disk. */
   async #crash(cut: number): Promise<void> {
     const before = await readFile(this.#path);
     const durable = Math.min(this.#durableSize, before.length);
     const left = before.subarray(0, durable + Math.round(cut * (before.length - durable)));
-    // The old process must not write any more: here it ends well, and the file is put back as the crash left it.
+    // The old process must not write any more: it is closed cleanly here, and the file is restored to what the crash
+    // left.
     await this.close();
     await rm(this.#path);
     await writeFile(this.#path, left);
@@ -128,7 +129,7 @@ async function contentOf(map: DurableMap): Promise<Model> {
   return content;
 }
 
-it('a durable map and a plain one agree, whatever happens', async () => {
+it('a durable map and a plain map agree after any sequence of operations', async () => {
   let run = 0;
   const directory = await temporaryDirectory();
   await fc.assert(

@@ -27,7 +27,7 @@ async function contentOf(map: DurableMap, prefix?: string): Promise<Record<strin
 const bytes = (text: string): Buffer => Buffer.from(text);
 
 describe('a durable map', () => {
-  it('shows changes at once and has them back after a restart', async () => {
+  it('shows changes immediately and has them after a restart', async () => {
     const { path, map } = await newMap();
     map.put('a/1', bytes('one'));
     map.put('a/2', bytes('two'));
@@ -48,12 +48,12 @@ describe('a durable map', () => {
     expect(await contentOf(again)).toEqual({ 'a/3': 'three', 'b/ü': '' });
   });
 
-  it('is readable by its owner alone', async () => {
+  it('is readable only by its owner', async () => {
     const { path } = await newMap();
     expect((await stat(path)).mode & 0o777).toBe(0o600);
   });
 
-  it('writes by itself after a while, all changes of the time together', async () => {
+  it('writes after a delay, with all changes in one frame', async () => {
     const fires: (() => void)[] = [];
     const clock = {
       after: (_ms: number, fire: () => void) => {
@@ -72,7 +72,7 @@ describe('a durable map', () => {
     expect(await contentOf(await copyOf(path))).toEqual({ a: '1', b: '2' });
   });
 
-  it('counts a change as durable only when the disk says so', async () => {
+  it('considers a change durable only after a sync', async () => {
     const disk = failingDisk();
     const { map } = await newMap({ openOutput: disk.openOutput });
     let release = (): void => {};
@@ -93,19 +93,19 @@ describe('a durable map', () => {
     expect(String(await map.get('a'))).toBe('2');
   });
 
-  it('refuses changes after it was closed', async () => {
+  it('rejects changes after it was closed', async () => {
     const { map } = await newMap();
     await map.close();
     expect(() => map.put('a', bytes('1'))).toThrow(expect.objectContaining({ code: 'closed' }));
   });
 
-  it('refuses a key that is too long to be stored', async () => {
+  it('rejects a key that is too long', async () => {
     const { map } = await newMap();
     expect(() => map.put('k'.repeat(70_000), bytes(''))).toThrow('at most 65535 bytes');
   });
 });
 
-/** What a process that was killed now would find. */
+/** The state that a new process finds if this one is killed now. */
 async function copyOf(path: string, length?: number): Promise<DurableMap> {
   const copy = join(await temporaryDirectory(), 'map');
   const content = await readFile(path);
@@ -114,7 +114,7 @@ async function copyOf(path: string, length?: number): Promise<DurableMap> {
 }
 
 describe('a damaged file', () => {
-  it('whose last frame is torn loses that frame only', async () => {
+  it('whose last frame is torn loses only that frame', async () => {
     const { path, map } = await newMap();
     map.put('a', bytes('1'));
     await map.flush();
@@ -127,7 +127,7 @@ describe('a damaged file', () => {
       expect(await contentOf(await copyOf(path, length))).toEqual({ a: '1' });
   });
 
-  it('is refused with file and offset when sound frames stand behind the damage', async () => {
+  it('is rejected, with file and offset, when intact frames follow the damage', async () => {
     const { path, map } = await newMap();
     map.put('a', bytes('first'));
     await map.flush();
@@ -145,7 +145,7 @@ describe('a damaged file', () => {
     });
   });
 
-  it('that is none of ours is refused', async () => {
+  it('of another format is rejected', async () => {
     const path = join(await temporaryDirectory(), 'map');
     await writeFile(path, 'something else entirely');
     await expect(openMap(path)).rejects.toMatchObject({ code: 'corrupt' });
@@ -153,8 +153,8 @@ describe('a damaged file', () => {
   });
 });
 
-describe('a disk that refuses', () => {
-  it('is told, and the changes are written when it works again', async () => {
+describe('a failing disk', () => {
+  it('is reported, and the changes are written when it works again', async () => {
     const disk = failingDisk();
     const log = recordingLogger();
     const failures: string[] = [];
@@ -174,17 +174,17 @@ describe('a disk that refuses', () => {
     disk.refused.set('truncate', 'EIO');
     await expect(map.flush()).rejects.toMatchObject({ code: 'io' });
     expect(failures).toEqual(['full', 'io']);
-    expect(log.messages).toEqual(['cannot write; it is tried again']);
+    expect(log.messages).toEqual(['cannot write to the file; retrying']);
     expect(await contentOf(map)).toEqual({ a: '2', b: '3' });
     expect(await contentOf(await copyOf(path))).toEqual({ a: '1' });
 
     disk.refused.clear();
     await map.flush();
-    expect(log.messages).toContain('writing works again');
+    expect(log.messages).toContain('writing to the file works again');
     expect(await contentOf(await copyOf(path))).toEqual({ a: '2', b: '3' });
   });
 
-  it('is tried again without being asked', async () => {
+  it('is retried automatically', async () => {
     const disk = failingDisk();
     const waits: [number, () => void][] = [];
     const clock = {
@@ -204,7 +204,7 @@ describe('a disk that refuses', () => {
     expect(await contentOf(await copyOf(path))).toEqual({ a: '1' });
   });
 
-  it('lets close fail when the last changes are lost', async () => {
+  it('makes close fail if the last changes are lost', async () => {
     const disk = failingDisk();
     const { map } = await newMap({ openOutput: disk.openOutput });
     map.put('a', bytes('1'));
@@ -223,7 +223,7 @@ describe('rewriting', () => {
     }
   }
 
-  it('keeps the file in proportion to what is in it', async () => {
+  it('keeps the file in proportion to its content', async () => {
     const { path, map } = await newMap({ leastGarbage: 4096 });
     map.put('kept', bytes('for ever'));
     await overwrite(map, 200);
@@ -233,7 +233,7 @@ describe('rewriting', () => {
     expect(await readdir(join(path, '..'))).toEqual(['map']);
   });
 
-  it('lets reads that have begun end well', async () => {
+  it('does not disturb running reads', async () => {
     const { map } = await newMap({ leastGarbage: 4096 });
     map.put('kept', bytes('for ever'));
     const reads: Promise<Buffer | undefined>[] = [];
@@ -244,7 +244,7 @@ describe('rewriting', () => {
     for (const value of await Promise.all(reads)) expect(String(value)).toBe('for ever');
   });
 
-  it('that fails leaves the old file in use', async () => {
+  it('keeps the old file if it fails', async () => {
     const log = recordingLogger();
     let refuse = false;
     const openOutput = async (path: string) => {
@@ -254,7 +254,7 @@ describe('rewriting', () => {
     const { path, map } = await newMap({ leastGarbage: 4096, log, openOutput });
     refuse = true;
     await overwrite(map, 60);
-    await expect.poll(() => log.messages).toContain('cannot rewrite the file; it goes on growing');
+    await expect.poll(() => log.messages).toContain('cannot rewrite the file; it keeps growing');
     expect(String(await map.get('k2'))).toBe(`59 ${filler}`);
     refuse = false;
     await overwrite(map, 60);
@@ -263,7 +263,7 @@ describe('rewriting', () => {
     expect((await stat(path)).size).toBeLessThan(20_000);
   });
 
-  it('that a crash cut short counts for nothing', async () => {
+  it('that a crash interrupted is ignored', async () => {
     const { path, map } = await newMap();
     map.put('a', bytes('1'));
     await map.close();

@@ -5,21 +5,21 @@ import { assertKey } from './map-frame.ts';
 import { MapStorage } from './map-storage.ts';
 import { type OpenOutput, openFile } from './output-file.ts';
 
-/** The part of a clock that is needed: runs `fire` once after `ms`; what it returns calls that off. */
+/** The part of a clock that is needed: runs `fire` once after `ms`; the returned function cancels it. */
 interface Timers {
   after(ms: number, fire: () => void): () => void;
 }
 
 export interface DurableMapOptions {
   log?: DiskLogger;
-  /** How long a change may wait for others to become durable with; 100 unless told. */
+  /** How long a change may wait, so that others can become durable with the same sync. Default: 100. */
   flushMs?: number;
   clock?: Timers;
-  /** Told of every write that the disk refused. Nothing is lost by it: the write is tried again. */
+  /** Called for every failed write. Nothing is lost: the write is retried. */
   onFailure?: (error: DiskError) => void;
-  /** Less garbage than this is not worth rewriting the file; 1 MiB unless told. */
+  /** Do not rewrite the file for less garbage than this. Default: 1 MiB. */
   leastGarbage?: number;
-  /** How files are opened for writing: tests put a full disk here. */
+  /** How files are opened for writing; tests inject disk errors here. */
   openOutput?: OpenOutput;
 }
 
@@ -34,25 +34,33 @@ const nodeTimers: Timers = {
   },
 };
 
-/** Undefined: the key goes. */
+/** Undefined: the key is deleted. */
 type Changes = Map<string, Buffer | undefined>;
 
 /**
- * Keys and values in one file that survives a crash. Only the keys are in memory.
+ * Keys and values in one file that survives a crash. Only the keys are in memory; a read costs one access to the
+ * file, usually in the page cache.
  *
- * A change shows at once and is durable after `flush`, or a moment later by itself. What is changed without an `await`
- * in between becomes durable together: after a crash all of it is there, or nothing. The directory of the file should
- * be locked (`lockDirectory`): two maps on one file would destroy it.
+ * A change is visible immediately, and durable after `flush`, or shortly after without it. Changes without an `await`
+ * between them become durable together: after a crash, all of them are there or none. That is because all pending
+ * changes are written as one frame, and a torn frame is discarded as a whole.
+ *
+ * The directory of the file should be locked (`lockDirectory`): two maps on one file would destroy it.
+ *
+ * @example
+ * const map = await DurableMap.open('/var/lib/shop/state');
+ * map.put('order/1', Buffer.from('paid'));
+ * await map.flush();
  */
 export class DurableMap {
   readonly #path: string;
   readonly #options: DurableMapOptions;
   readonly #storage: MapStorage;
-  /** Waits for the next commit. */
+  /** Changes that wait for the next commit. */
   #pending: Changes = new Map();
-  /** On its way to the disk. */
+  /** Changes that are being written. */
   #inFlight: Changes = new Map();
-  /** The commit that will take what is pending, and the one that is on its way. */
+  /** The commit that will include the pending changes, and the one that is running. */
   #next: Promise<void> | undefined;
   #current: Promise<void> | undefined;
   #cancelTimer: (() => void) | undefined;
@@ -65,7 +73,7 @@ export class DurableMap {
     this.#storage = storage;
   }
 
-  /** Opens the file, and makes it when it is not there. Rejects with a DiskError that says what to do. */
+  /** Opens the file, and creates it if it does not exist. Rejects with a DiskError that says what to do. */
   static async open(path: string, options: DurableMapOptions = {}): Promise<DurableMap> {
     const { openOutput = openFile, log = processLogger, leastGarbage = LEAST_GARBAGE } = options;
     try {
@@ -91,7 +99,7 @@ export class DurableMap {
     return this.#storage.has(key);
   }
 
-  /** The keys that begin with `prefix`, in no particular order. */
+  /** The keys that start with `prefix`, in no particular order. */
   keys(prefix = ''): string[] {
     const found = new Set<string>();
     for (const keys of [this.#storage.keys(), this.#inFlight.keys(), this.#pending.keys()])
@@ -99,7 +107,7 @@ export class DurableMap {
     return [...found];
   }
 
-  /** What is deleted while this goes on is left out. */
+  /** Entries that are deleted during the iteration are skipped. */
   async *entries(prefix = ''): AsyncGenerator<[string, Buffer]> {
     for (const key of this.keys(prefix)) {
       const value = await this.get(key);
@@ -107,7 +115,7 @@ export class DurableMap {
     }
   }
 
-  /** The value must not be changed afterwards. */
+  /** Do not change the value afterwards. */
   put(key: string, value: Buffer): void {
     assertKey(key);
     this.#change(key, value);
@@ -122,8 +130,8 @@ export class DurableMap {
   }
 
   /**
-   * Resolves once every change made so far is durable. Rejects with a DiskError when the disk refuses; the changes stay,
-   * and are tried again.
+   * Resolves once all changes made so far are durable. Rejects with a DiskError if the disk fails; the changes stay
+   * pending and are retried.
    */
   flush(): Promise<void> {
     if (this.#pending.size > 0) {
@@ -133,7 +141,7 @@ export class DurableMap {
     return this.#next ?? this.#current ?? Promise.resolve();
   }
 
-  /** Rejects when the last changes could not be made durable; the file is closed in any case. */
+  /** Rejects if the last changes could not be made durable. The file is closed in any case. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -158,7 +166,7 @@ export class DurableMap {
     const { clock = nodeTimers } = this.#options;
     this.#cancelTimer ??= clock.after(ms, () => {
       this.#cancelTimer = undefined;
-      // A refusal is told to the log and to `onFailure`, and sets the timer again.
+      // A failure is logged, reported to `onFailure`, and restarts the timer.
       this.flush().catch(() => {});
     });
   }
@@ -174,7 +182,7 @@ export class DurableMap {
       await this.#storage.commit([...this.#inFlight]);
       this.#succeeded();
     } catch (error) {
-      // What came meanwhile is newer.
+      // Changes that were made meanwhile are newer.
       this.#pending = new Map([...this.#inFlight, ...this.#pending]);
       throw this.#failed(error);
     } finally {
@@ -186,7 +194,7 @@ export class DurableMap {
   #failed(cause: unknown): DiskError {
     const { log = processLogger, onFailure } = this.#options;
     const error = asDiskError(this.#path, cause);
-    if (!this.#failing) log.error({ err: error, file: this.#path }, 'cannot write; it is tried again');
+    if (!this.#failing) log.error({ err: error, file: this.#path }, 'cannot write to the file; retrying');
     this.#failing = true;
     if (this.#closing === undefined) this.#flushAfter(RETRY_MS);
     onFailure?.(error);
@@ -195,7 +203,7 @@ export class DurableMap {
 
   #succeeded(): void {
     const { log = processLogger } = this.#options;
-    if (this.#failing) log.warn({ file: this.#path }, 'writing works again');
+    if (this.#failing) log.warn({ file: this.#path }, 'writing to the file works again');
     this.#failing = false;
   }
 }

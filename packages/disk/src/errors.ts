@@ -1,10 +1,10 @@
-/** Everything that can go wrong with files, as one class with a stable code. */
+/** All errors of this package, as one class with a stable code. */
 
 /**
  * - `locked`: another process uses the directory.
- * - `corrupt`: a file is damaged or missing, and reading on could lose acknowledged writes.
+ * - `corrupt`: a file is damaged or missing, and continuing could lose acknowledged writes.
  * - `version`: a file was written by a newer program.
- * - `full`, `io`: the disk refused a write; what is stored stays readable.
+ * - `full`, `io`: a write failed; the stored data remains readable.
  * - `closed`: the store was closed.
  */
 export type DiskErrorCode = 'locked' | 'corrupt' | 'full' | 'io' | 'closed' | 'version';
@@ -27,13 +27,13 @@ export function corruptFile(path: string, offset: number, what: string, cause?: 
   );
 }
 
-/** The error that a refusal of the disk is reported with. */
+/** The error for a failed file operation. */
 export function diskFailure(directory: string, cause: unknown): DiskError {
   const full = isErrno(cause, 'ENOSPC') || isErrno(cause, 'EDQUOT');
   if (full) {
     return new DiskError(
       'full',
-      `no space left for the data directory ${directory}: free some and try again`,
+      `no space left for the data directory ${directory}: free some space and try again`,
       {
         cause,
       },

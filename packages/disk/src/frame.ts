@@ -1,10 +1,14 @@
 /**
- * Frames: how log and snapshot files are cut into checked pieces.
+ * Frames divide an append-only file into checked pieces:
  *
  *   marker 4 | crc32 4 | length 4 | payload          (the checksum covers length and payload)
  *
- * One group commit is one frame, so a write torn by a crash is recognised as a whole. The marker is not valid UTF-8:
- * it never occurs inside stored JSON, and a search for it tells a torn end from damage in the middle.
+ * One group commit is one frame, so a write that a crash interrupted is detected and discarded as a whole.
+ *
+ * A bad frame has two possible causes. At the end of the file it is a torn write, which was never acknowledged and
+ * can be cut off. In the middle it is damage, and cutting there would lose acknowledged writes, so the file is
+ * rejected. To tell them apart, a reader searches for an intact frame after the bad one. The marker is not valid
+ * UTF-8, so it never occurs inside stored JSON.
  */
 import type { FileHandle } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
@@ -20,7 +24,7 @@ export function sealFrame(frame: Buffer): void {
   frame.writeUInt32LE(crc32(frame.subarray(8)), 4);
 }
 
-/** The whole size of the frame that starts at `offset`, or undefined when its header is not there or wrong. */
+/** The size of the frame at `offset`, header included; undefined if its header is incomplete or invalid. */
 function frameSize(bytes: Buffer, offset: number): number | undefined {
   if (bytes.length - offset < FRAME_HEADER_SIZE) return undefined;
   if (MARKER.compare(bytes, offset, offset + MARKER.length) !== 0) return undefined;
@@ -31,13 +35,13 @@ function isSound(frame: Buffer): boolean {
   return crc32(frame.subarray(8)) === frame.readUInt32LE(4);
 }
 
-/** Where reading frames stopped; `sound` when that is the end of the file. */
+/** Where reading stopped; `sound` if that is the end of the file. */
 export interface FramesEnd {
   offset: number;
   sound: boolean;
 }
 
-/** Calls `onPayload` with each frame's payload, in order. The payload is valid during the call only. */
+/** Calls `onPayload` with the payload of each frame, in order. The payload is valid only during the call. */
 export async function readFrames(
   file: FileHandle,
   start: number,
@@ -71,14 +75,14 @@ export async function readFrames(
   return { offset, sound: offset === size };
 }
 
-/** Moves the unread part to the front, of a bigger buffer when the next frame needs one. */
+/** Moves the unread part to the front of the buffer, which grows if the next frame needs more space. */
 function withRoomFor(buffer: Buffer, used: number, filled: number, needed: number): Buffer {
   const target = needed > buffer.length ? Buffer.allocUnsafeSlow(needed) : buffer;
   buffer.copy(target, 0, used, filled);
   return target;
 }
 
-/** Whether any whole frame stands behind `offset`: then what is wrong at `offset` is damage, not a torn end. */
+/** Whether an intact frame follows `offset`: then the problem at `offset` is damage, not a torn end. */
 export async function hasFrameBehind(file: FileHandle, offset: number): Promise<boolean> {
   const { size } = await file.stat();
   const rest = Buffer.allocUnsafeSlow(size - offset);

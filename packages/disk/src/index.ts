@@ -1,12 +1,15 @@
 /**
- * Files that survive a crash. This folder owns: cutting a file into pieces that are whole or recognised as torn
- * (`frame.ts`), writing so that it is known what a power cut leaves (`output-file.ts`, `atomic-file.ts`), one process a
- * directory (`lock.ts`), and a map of keys and values on top (`durable-map.ts`).
+ * `@tidegate/disk`: files that survive a crash. `frame` divides a file into checked pieces, so that a torn write is
+ * detected; `output-file` and `atomic-file` write with known results after a power failure; `lock` limits a directory
+ * to one process; `durable-map` is a map of keys and values on top.
  *
- * One change of a DurableMap: `put` keeps it in memory, where reads find it -> `flush`, or 100 ms -> all changes of that
- * time become one frame (`map-frame.ts`) behind the last one in the file (`map-file.ts`) -> one sync -> `map-storage.ts`
- * remembers where each value stands, and the memory is free again. When most of the file is garbage, `map-rewrite.ts`
- * makes a new one beside it.
+ * One change of a DurableMap: `put` keeps it in memory, where reads find it -> `flush` is called, or 100 ms pass ->
+ * all pending changes become one frame (`map-frame`), which is appended to the file (`map-file`) and synced once ->
+ * `map-storage` records the position of each value, and the value is released from memory. When most of the file is
+ * garbage, `map-rewrite` writes a new one next to it.
+ *
+ * This is our own code instead of a database: it has to be small, must not bring a native addon, and needs nothing
+ * more than a map.
  */
 
 export { writeFileAtomically } from './atomic-file.ts';

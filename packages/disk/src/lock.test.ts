@@ -16,7 +16,7 @@ async function deadPid(): Promise<number> {
 }
 
 describe('the lock of a data directory', () => {
-  it('is held by one, and free again when given back', async () => {
+  it('is held by one process, and free after its release', async () => {
     const directory = await temporaryDirectory();
     const unlock = await lockDirectory(directory);
     await expect(lockDirectory(directory)).rejects.toMatchObject({
@@ -35,19 +35,19 @@ describe('the lock of a data directory', () => {
     expect(await readdir(directory)).toEqual(['lock-8']);
   });
 
-  it('that a power cut left without content is taken over', async () => {
+  it('that a power failure left empty is taken over', async () => {
     const directory = await temporaryDirectory();
     await writeFile(join(directory, 'lock-1'), Buffer.alloc(60));
     await (await lockDirectory(directory))();
   });
 
-  it('of a living process is respected, also of another user', async () => {
+  it('of a running process is respected, also that of another user', async () => {
     const directory = await temporaryDirectory();
     await writeFile(join(directory, 'lock-1'), JSON.stringify({ pid: 1, started: '' }));
     await expect(lockDirectory(directory)).rejects.toThrow(inUse(directory, 1));
   });
 
-  it('of a process whose pid went to another is taken over', async () => {
+  it('of a process whose pid was reused is taken over', async () => {
     const directory = await temporaryDirectory();
     const unlock = await lockDirectory(directory);
     const lock = join(directory, 'lock-1');
@@ -58,7 +58,7 @@ describe('the lock of a data directory', () => {
     await (await lockDirectory(directory))();
   });
 
-  it('has one winner when many come at once', async () => {
+  it('has one winner among many concurrent attempts', async () => {
     const directory = await temporaryDirectory();
     await writeFile(join(directory, 'lock-3'), JSON.stringify({ pid: await deadPid(), started: '' }));
     for (let round = 0; round < 20; round += 1) {

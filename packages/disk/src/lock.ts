@@ -1,23 +1,24 @@
 /**
- * One process a directory. Node has no flock, so the lock is a file `lock-<n>` that names its owner.
+ * Limits a directory to one process. Node has no flock, so the lock is a file `lock-<n>` that names its owner.
  *
- * To take the lock is to make the file with the next number, which only one can (a hard link fails when the name is
- * taken). A lower file is removed only while a higher one exists, so the highest number never falls, and whoever finds
- * nothing above its own number is the one owner. A dead owner's file, or one emptied by its owner, counts as free.
+ * Acquiring the lock means creating the file with the next number, which only one process can do: a hard link fails
+ * if the name exists. A lower file is removed only while a higher one exists, so the highest number never decreases,
+ * and a process that finds no number above its own is the only owner. A file of a dead process, or one that its owner
+ * emptied, counts as free.
  */
 import { randomUUID } from 'node:crypto';
 import { link, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DiskError, isErrno } from './errors.ts';
 
-/** One process, and no other that gets its pid later. */
+/** Identifies one process, even if its pid is reused later. */
 export interface ProcessIdentity {
   pid: number;
-  /** Boot and start time of the process: a pid alone may have been given to another one since. */
+  /** Boot ID and start time of the process: the pid alone may have been reused. */
   started: string;
 }
 
-/** Takes the lock of a directory; returns the function that gives it back. */
+/** Acquires the lock of a directory, and returns a function that releases it. */
 export async function lockDirectory(directory: string): Promise<() => Promise<void>> {
   const highest = (await lockNumbers(directory)).at(-1) ?? 0;
   const owner = await readOwner(lockPath(directory, highest));
@@ -35,7 +36,7 @@ export async function lockDirectory(directory: string): Promise<() => Promise<vo
   return () => truncate(mine);
 }
 
-/** The living process that holds the lock, if any. */
+/** The running process that holds the lock, if any. */
 export async function lockOwner(directory: string): Promise<ProcessIdentity | undefined> {
   const owner = await readOwner(lockPath(directory, (await lockNumbers(directory)).at(-1) ?? 0));
   return owner !== undefined && (await isAlive(owner)) ? owner : undefined;
@@ -51,7 +52,7 @@ async function lockNumbers(directory: string): Promise<number[]> {
   return numbers.sort((a, b) => a - b);
 }
 
-/** Makes the lock file with its content in it, at once; false when somebody else made it. */
+/** Creates the lock file together with its content; false if another process created it first. */
 async function createLock(path: string): Promise<boolean> {
   const draft = `${path}.${randomUUID()}.tmp`;
   await writeFile(draft, JSON.stringify(await identify(process.pid)), { mode: 0o600 });
@@ -66,7 +67,7 @@ async function createLock(path: string): Promise<boolean> {
   }
 }
 
-/** Undefined when nobody holds the lock, which is also what a file means whose content a power cut took. */
+/** Undefined if the lock is free. An empty file counts as free too: a power failure may have destroyed its content. */
 async function readOwner(path: string): Promise<ProcessIdentity | undefined> {
   try {
     return JSON.parse(await readFile(path, 'utf8')) as ProcessIdentity;
@@ -84,21 +85,22 @@ export async function isAlive({ pid, started }: ProcessIdentity): Promise<boolea
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // EPERM: it lives, as another user.
+    // EPERM: the process exists, and belongs to another user.
     if (!isErrno(error, 'EPERM')) return false;
   }
   const now = await startOf(pid);
   return now === undefined || started === '' || now === started;
 }
 
-/** When a process began, in words that no other process shares; undefined where there is no /proc. */
+/** A value that is unique to this start of the process; undefined on systems without /proc. */
 async function startOf(pid: number): Promise<string | undefined> {
   try {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
     const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8');
-    // The second field is the program's name in parentheses and may hold anything; the start time is the 22nd.
+    // The second field is the name of the program in parentheses, which may contain anything; the start time is the
+    // 22nd.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    // It is over; only nobody has asked yet how it ended.
+    // A zombie: the process has ended, and its parent has not collected the exit status yet.
     if (fields[0] === 'Z') return 'never';
     return `${boot.trim()}/${fields[19]}`;
   } catch {
@@ -107,9 +109,9 @@ async function startOf(pid: number): Promise<string | undefined> {
 }
 
 function locked(directory: string, owner: ProcessIdentity | undefined): DiskError {
-  const who = owner === undefined ? 'another process' : `process ${owner.pid}`;
+  const holder = owner === undefined ? 'another process' : `process ${owner.pid}`;
   return new DiskError(
     'locked',
-    `the data directory ${directory} is in use by ${who}; stop it, or use another directory`,
+    `the data directory ${directory} is in use by ${holder}; stop it, or use another directory`,
   );
 }

@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
-it('makes what is missing, for us alone, and leaves what is there', () => {
+it('creates missing directories for the owner only, and keeps existing ones', () => {
   const path = join(root, 'a/b/c');
   makeDirectory(path);
   makeDirectory(path);
@@ -18,12 +18,12 @@ it('makes what is missing, for us alone, and leaves what is there', () => {
   expect(statSync(join(root, 'a')).mode & 0o777).toBe(0o700);
 });
 
-it('refuses a file, and what lies below one', () => {
+it('rejects a file, and a path below a file', () => {
   writeFileSync(join(root, 'file'), '');
   expect(() => makeDirectory(join(root, 'file'))).toThrow('EEXIST');
   expect(() => makeDirectory(join(root, 'file/a/b'))).toThrow('ENOTDIR');
 });
 
-it('ends where a directory takes no others', () => {
+it('fails where no directory can be created', () => {
   expect(() => makeDirectory('/proc/hub/state')).toThrow('ENOENT');
 });

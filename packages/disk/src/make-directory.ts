@@ -2,7 +2,7 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DiskError, isErrno } from './errors.ts';
 
-/** Makes the directory that the user chose with an option. */
+/** Creates the directory that the user chose with an option. */
 export function makeChosenDirectory(path: string, option: string): void {
   try {
     makeDirectory(path);
@@ -10,7 +10,7 @@ export function makeChosenDirectory(path: string, option: string): void {
     const reason = (cause as Error).message;
     throw new DiskError(
       'io',
-      `can not make the directory ${path}: ${reason}; choose another with ${option}`,
+      `cannot create the directory ${path}: ${reason}; choose another with ${option}`,
       {
         cause,
       },
@@ -19,8 +19,8 @@ export function makeChosenDirectory(path: string, option: string): void {
 }
 
 /**
- * Makes a directory that only we may enter, and those above it. Node's own way of doing so never ends where a parent is
- * there but takes no children, as /proc.
+ * Creates a directory that only the owner can enter, and its parents. The recursive mkdir of Node never returns if a
+ * parent exists but does not accept children, for example /proc.
  */
 export function makeDirectory(path: string): void {
   try {

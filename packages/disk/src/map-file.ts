@@ -1,4 +1,4 @@
-/** The file of a DurableMap: a header and frames behind it, appended one by one and read at random. */
+/** The file of a DurableMap: a header, followed by frames that are appended one by one and read at random positions. */
 import { readSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -13,10 +13,10 @@ const MAGIC = 'tidemap\n';
 const FORMAT_VERSION = 1;
 /** magic 8 | version 4 | crc32 of both 4 */
 const HEADER_SIZE = 16;
-/** Copying this much out of the page cache takes less time than handing the job to another thread and back. */
+/** Up to this size, a synchronous read from the page cache is faster than a round trip to the thread pool. */
 const READ_AT_ONCE = 64 << 10;
 
-/** A file under this name is not finished, and counts for nothing. */
+/** A file with this suffix is unfinished and ignored. */
 export const draftOf = (path: string): string => `${path}.tmp`;
 
 export class MapFile {
@@ -24,9 +24,12 @@ export class MapFile {
   readonly #input: FileHandle;
   #path: string;
   #end: number;
-  /** A write failed: behind `#end` there may be part of it, which must go before the next one. */
+  /** After a failed write, part of it may follow `#end`, and must be cut off before the next write. */
   #torn = false;
-  /** The name is new: until the directory is synced, a power cut may bring back what had it before. */
+  /**
+   * The file was renamed: until the directory is synced, a power failure may bring back the previous file of that
+   * name.
+   */
   #nameUnsynced = false;
   #reads = 0;
   #retired = false;
@@ -38,7 +41,7 @@ export class MapFile {
     this.#end = end;
   }
 
-  /** Begins a draft, empty but for its header; `publish` gives it the name that counts. */
+  /** Creates a draft that has only a header; `publish` gives it its final name. */
   static async draft(path: string, openOutput: OpenOutput): Promise<MapFile> {
     const draft = draftOf(path);
     const output = await openOutput(draft);
@@ -52,7 +55,7 @@ export class MapFile {
     }
   }
 
-  /** Opens what is there, tells every change in it, and cuts off a frame that a crash left unfinished. */
+  /** Opens an existing file, calls back for every change in it, and cuts off a frame that a crash left incomplete. */
   static async recover(
     path: string,
     openOutput: OpenOutput,
@@ -75,12 +78,12 @@ export class MapFile {
     }
   }
 
-  /** Where the next frame goes. */
+  /** The position of the next frame. */
   get end(): number {
     return this.#end;
   }
 
-  /** Writes frames, or a run of them in pieces. They are durable only after `sync`. */
+  /** Writes frames, or parts of frames. They are durable only after `sync`. */
   async write(frames: Buffer): Promise<void> {
     if (this.#torn) await this.#cut();
     this.#torn = true;
@@ -97,7 +100,7 @@ export class MapFile {
     await this.#output.datasync();
   }
 
-  /** Writes a frame so that it is durable, or not there. */
+  /** Appends a frame durably, or not at all. */
   async append(frame: Buffer): Promise<void> {
     const before = this.#end;
     await this.write(frame);
@@ -131,7 +134,7 @@ export class MapFile {
     }
   }
 
-  /** The draft takes the name, and the place of the file that had it. */
+  /** Renames the draft to the final name, replacing the previous file. */
   async publish(path: string): Promise<void> {
     await this.#output.datasync();
     await rename(this.#path, path);
@@ -139,7 +142,7 @@ export class MapFile {
     this.#nameUnsynced = true;
   }
 
-  /** Nothing is written any more; reads that have begun end well. */
+  /** Closes the file after running reads have finished; no more writes are accepted. */
   async close(): Promise<void> {
     this.#retired = true;
     await this.#output.close();
@@ -171,17 +174,17 @@ async function checkHeader(input: FileHandle, path: string): Promise<void> {
   const { bytesRead } = await input.read(bytes, 0, HEADER_SIZE, 0);
   const sound = bytesRead === HEADER_SIZE && crc32(bytes.subarray(0, 12)) === bytes.readUInt32LE(12);
   if (!sound || bytes.toString('latin1', 0, 8) !== MAGIC) {
-    throw corruptFile(path, 0, 'it does not begin like a file of this program');
+    throw corruptFile(path, 0, 'it does not start with the header of this file format');
   }
   const version = bytes.readUInt32LE(8);
   if (version === FORMAT_VERSION) return;
   throw new DiskError(
     'version',
-    `${path} has format ${version}, this program reads ${FORMAT_VERSION}: use the program that wrote it, or a newer one.`,
+    `${path} has format ${version}, this program supports format ${FORMAT_VERSION}: use the version of the program that wrote the file, or a newer one.`,
   );
 }
 
-/** Returns where the sound part ends. */
+/** Returns where the intact part ends. */
 async function replay(
   input: FileHandle,
   path: string,
@@ -197,7 +200,7 @@ async function replay(
   });
   if (end.sound) return end.offset;
   if (await hasFrameBehind(input, end.offset)) {
-    throw corruptFile(path, end.offset, 'a checksum is wrong, and more stands behind it');
+    throw corruptFile(path, end.offset, 'a checksum is wrong, and intact frames follow');
   }
   const { size } = await input.stat();
   log.warn({ file: path, bytes: size - end.offset }, 'cut off a write that a crash left unfinished');

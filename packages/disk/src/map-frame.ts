@@ -1,5 +1,5 @@
 /**
- * What a DurableMap writes: frames of records, one frame for all that becomes durable together.
+ * The format of a DurableMap: frames of records, with one frame for all changes that become durable together.
  *
  *   type 1 | key length 2 | value length 4 | key | value
  */
@@ -10,19 +10,19 @@ const DELETE = 2;
 const RECORD_HEADER_SIZE = 7;
 const LONGEST_KEY = 0xffff;
 
-/** A value to be written; undefined: the key goes. */
+/** A value to be written; undefined deletes the key. */
 export type MapChange = readonly [key: string, value: Buffer | undefined];
 
-/** Where a value stands in the file. */
+/** The position of a value in the file. */
 export interface Place {
   offset: number;
   length: number;
 }
 
-/** A change as it stands in a file: where its value is, or undefined when the key goes. */
+/** A change that was read from the file: the position of its value, or undefined if the key was deleted. */
 export type PlacedChange = readonly [key: string, place: Place | undefined];
 
-/** What a key and its value take in the file, but for their share of the frame's header. */
+/** The size of a record in the file, without the header of the frame. */
 export const recordSize = (key: string, valueLength: number): number =>
   RECORD_HEADER_SIZE + Buffer.byteLength(key) + valueLength;
 
@@ -31,7 +31,7 @@ export function assertKey(key: string): void {
   throw new RangeError(`a key of a DurableMap has at most ${LONGEST_KEY} bytes: ${key.slice(0, 100)}...`);
 }
 
-/** The frame of these changes, and where each stands when the frame is written at `offset`. */
+/** The frame for these changes, and the position of each value if the frame is written at `offset`. */
 export function encodeMapFrame(
   changes: readonly MapChange[],
   offset: number,
@@ -55,7 +55,7 @@ export function encodeMapFrame(
   return { frame, placed };
 }
 
-/** Reads the records of a frame that stands at `offset`; throws a RangeError when they do not fill it exactly. */
+/** Reads the records of the frame at `offset`. Throws a RangeError if they do not fill the frame exactly. */
 export function decodeMapFrame(
   payload: Buffer,
   offset: number,

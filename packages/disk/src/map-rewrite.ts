@@ -1,27 +1,28 @@
 /**
- * Rewriting the file of a DurableMap without what was overwritten or deleted.
+ * Rewrites the file of a DurableMap without overwritten and deleted records.
  *
- * The living records are copied while writers go on appending to the old file. What they appended meanwhile is then
- * copied as it stands, in the writers' turn, and the new file takes the old one's name.
+ * The live records are copied while writers keep appending to the old file. Then, while the writers wait, the frames
+ * that they appended meanwhile are copied unchanged, and the new file takes the name of the old one. So writers wait
+ * only for the last part, and a crash at any moment leaves one complete file.
  */
 import { MapFile } from './map-file.ts';
 import { encodeMapFrame, type MapChange, type Place } from './map-frame.ts';
 import type { OpenOutput } from './output-file.ts';
 
 const FRAME_BYTES = 256 << 10;
-/** Syncing along the way keeps the writers' own syncs from waiting behind one huge one. */
+/** Syncing in between prevents one huge sync at the end, which the syncs of the writers would wait for. */
 const SYNC_BYTES = 4 << 20;
 
 export class MapRewrite {
   readonly #path: string;
   readonly #source: MapFile;
-  /** From here on the source is younger than the copy. */
+  /** From this position on, the source has changes that the copy lacks. */
   readonly #from: number;
   readonly #living: readonly (readonly [string, Place])[];
   readonly #places = new Map<string, Place>();
   #draft: MapFile | undefined;
 
-  /** To be made between two appends, when `index` shows what the file holds. */
+  /** Create it between two appends, when `index` matches the content of the file. */
   constructor(path: string, source: MapFile, index: ReadonlyMap<string, Place>) {
     this.#path = path;
     this.#source = source;
@@ -29,7 +30,7 @@ export class MapRewrite {
     this.#living = [...index];
   }
 
-  /** Copies what was living when the rewrite was made. */
+  /** Copies the records that were live when the rewrite was created. */
   async copy(openOutput: OpenOutput, signal: AbortSignal): Promise<void> {
     const draft = await MapFile.draft(this.#path, openOutput);
     this.#draft = draft;
@@ -46,14 +47,16 @@ export class MapRewrite {
     await draft.sync();
   }
 
-  /** In the writers' turn: brings the copy up to date and gives it the name. `index` then shows the new file. */
+  /**
+   * Call it while writers wait: brings the copy up to date and renames it. Afterwards `index` refers to the new file.
+   */
   async finish(index: Map<string, Place>): Promise<MapFile> {
     const draft = this.#draft;
     if (draft === undefined) throw new Error('nothing was copied yet');
     const moved = draft.end - this.#from;
     await draft.write(await this.#source.read(this.#from, this.#source.end - this.#from));
     await draft.publish(this.#path);
-    // From now on it is the file itself: nothing to discard.
+    // From here on the draft is the file itself and must not be discarded.
     this.#draft = undefined;
     for (const [key, { offset, length }] of index) {
       const copied = this.#places.get(key);

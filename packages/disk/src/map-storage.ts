@@ -12,19 +12,22 @@ interface MapStorageOptions {
   path: string;
   log: DiskLogger;
   openOutput: OpenOutput;
-  /** Less garbage than this is not worth rewriting the file. */
+  /** Do not rewrite the file for less garbage than this. */
   leastGarbage: number;
 }
 
-/** What of a DurableMap is on disk: the file, where each value stands in it, and when it is rewritten. */
+/**
+ * The part of a DurableMap that is on disk: the file, the position of each value, and the decision when to rewrite
+ * the file.
+ */
 export class MapStorage {
   readonly #options: MapStorageOptions;
   readonly #stop = new AbortController();
   readonly #index = new Map<string, Place>();
   #file: MapFile;
-  /** Bytes of the file that the index points to. */
+  /** The number of bytes of the file that the index refers to. */
   #living = 0;
-  /** More garbage than this makes a rewrite worth it; grows when one failed. */
+  /** A rewrite starts when there is more garbage than this; increased after a failure. */
   #garbageLimit: number;
   #rewriting: Promise<void> | undefined;
   #turn: Promise<unknown> = Promise.resolve();
@@ -36,7 +39,7 @@ export class MapStorage {
     for (const change of content) this.#apply(change);
   }
 
-  /** Opens the file, and makes it when it is not there. */
+  /** Opens the file, and creates it if it does not exist. */
   static async open(options: MapStorageOptions): Promise<MapStorage> {
     const { path, openOutput, log } = options;
     makeDirectory(dirname(path));
@@ -97,7 +100,7 @@ export class MapStorage {
     });
   }
 
-  /** A failure costs nothing but space: the old file is complete, and it is tried again when there is more to win. */
+  /** A failure costs only space: the old file is complete, and the rewrite is retried when there is more to gain. */
   async #rewrite(rewrite: MapRewrite): Promise<void> {
     const { log, openOutput, leastGarbage, path } = this.#options;
     try {
@@ -110,14 +113,14 @@ export class MapStorage {
       });
     } catch (error) {
       if (!this.#stop.signal.aborted) {
-        log.warn({ err: error, file: path }, 'cannot rewrite the file; it goes on growing');
+        log.warn({ err: error, file: path }, 'cannot rewrite the file; it keeps growing');
         this.#garbageLimit = this.#file.end - this.#living + leastGarbage;
       }
       await rewrite.discard().catch((err) => log.warn({ err }, 'cannot remove an unfinished file'));
     }
   }
 
-  /** Runs what writes to the file one after the other. */
+  /** Runs the operations that write to the file one after the other. */
   #inTurn<T>(task: () => Promise<T>): Promise<T> {
     const done = this.#turn.then(task);
     this.#turn = done.catch(() => {});

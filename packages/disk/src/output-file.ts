@@ -1,11 +1,11 @@
-/** Writing files so that it is known what a crash leaves of them. */
+/** Writes files with known results after a crash. */
 import { constants, fdatasync, writeSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
 const datasync = promisify(fdatasync);
 
-/** A file being written. Tests put a full or failing disk behind it. */
+/** A file that is being written. Tests inject a full or failing disk here. */
 export interface OutputFile {
   /** Writes all of `data`. */
   write(data: Buffer, position: number): Promise<void>;
@@ -14,7 +14,7 @@ export interface OutputFile {
   close(): Promise<void>;
 }
 
-/** Opens a file for writing, and makes it when it is not there; never cuts what is in it. */
+/** Opens a file for writing, and creates it if it does not exist. Never truncates it. */
 export type OpenOutput = (path: string) => Promise<OutputFile>;
 
 export const openFile: OpenOutput = async (path) => {
@@ -27,7 +27,7 @@ export const openFile: OpenOutput = async (path) => {
   };
 };
 
-/** Copying this much into the page cache takes less time than handing the job to another thread and back. */
+/** Up to this size, a synchronous write to the page cache is faster than a round trip to the thread pool. */
 const WRITE_AT_ONCE = 64 << 10;
 
 async function writeAll(file: FileHandle, data: Buffer, position: number): Promise<void> {
@@ -41,7 +41,7 @@ async function writeAll(file: FileHandle, data: Buffer, position: number): Promi
   }
 }
 
-/** Makes names that were created, renamed or removed in a directory durable. */
+/** Makes created, renamed and removed names in a directory durable. */
 export async function syncDirectory(directory: string): Promise<void> {
   const handle = await open(directory, 'r');
   try {

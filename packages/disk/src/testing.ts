@@ -1,4 +1,7 @@
-/** What tests of anything on disk share: a directory that goes away, a logger that remembers, a disk that refuses. */
+/**
+ * Helpers for tests with files: a temporary directory, a logger that records its messages, a disk that fails on
+ * demand.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +14,7 @@ export async function temporaryDirectory(): Promise<string> {
   return directory;
 }
 
-/** A logger that keeps what it is told. */
+/** A logger that records its messages. */
 export function recordingLogger() {
   const messages: string[] = [];
   const record = (_details: object, message: string) => void messages.push(message);
@@ -20,7 +23,7 @@ export function recordingLogger() {
 
 type Operation = 'open' | 'write' | 'datasync' | 'truncate';
 
-/** A real disk that refuses what it is told to refuse; a refused write leaves its first half behind. */
+/** A real disk that fails on demand; a failed write leaves its first half on disk. */
 export function failingDisk() {
   const refused = new Map<Operation, string>();
   const disk = { refused, openOutput, busy: Promise.resolve() };

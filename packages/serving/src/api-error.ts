@@ -1,7 +1,7 @@
 import type { Status, StatusDetails } from '@tidegate/kube';
 import { type FieldError, fieldErrorMessage } from './field-error.ts';
 
-/** Anything that is answered with a failure Status. Whatever else is thrown becomes a 500. */
+/** An error that is answered with a Status. Every other exception becomes a 500. */
 export class ApiError extends Error {
   readonly status: Status;
 
@@ -21,7 +21,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The resource an error speaks of. `resource` is the plural, qualified where the real server qualifies it. */
+/** The resource of an error. `resource` is the plural, qualified where kube-apiserver qualifies it. */
 export interface ResourceRef {
   group: string;
   resource: string;
@@ -75,21 +75,24 @@ export const methodNotAllowed = (): ApiError =>
     {},
   );
 
-/** A path that names nothing, such as a subresource that the kind does not have. */
+/** A path that does not exist, for example a subresource that the kind does not have. */
 export const noSuchPath = (): ApiError =>
   new ApiError(404, 'NotFound', 'the server could not find the requested resource', {});
 
-/** The list or watch starts at a revision that is no longer kept. */
+/** The resource version of a list or watch is no longer available. */
 export const expired = (message: string): ApiError => new ApiError(410, 'Expired', message);
 
-/** A watch from a version whose changes are forgotten; `oldest` is the first that is still known. */
+/** A watch from a version that was compacted; `oldest` is the first version that is still available. */
 export const tooOldResourceVersion = (requested: string | number, oldest: string | number): ApiError =>
   expired(`too old resource version: ${requested} (${oldest})`);
 
-/** A list at exactly a version that is not kept. */
+/** A list at an exact version that is no longer available. */
 export const listTooOld = (): ApiError => expired('The resourceVersion for the provided list is too old.');
 
-/** The next page of a list whose version is no longer kept. A client that reads on with `continue` gets the newest. */
+/**
+ * The next page of a list whose version was compacted. A client that continues with the new token gets current
+ * objects.
+ */
 export function continueTooOld(continueToken?: string): ApiError {
   const failure = expired(
     'The provided continue parameter is too old to display a consistent list result. You can start a new list without ' +
@@ -101,14 +104,17 @@ export function continueTooOld(continueToken?: string): ApiError {
   return failure;
 }
 
-/** The client has seen a version that did not get here yet. */
+/** The client knows a newer version than this server, for example because the server lags behind. */
 export const tooLargeResourceVersion = (requested: string | number, current: string | number): ApiError =>
   new ApiError(504, 'Timeout', `Timeout: Too large resource version: ${requested}, current: ${current}`, {
     causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
     retryAfterSeconds: 1,
   });
 
-/** 422 with one cause a field. `kind` is the Kind, not the resource: `Ingress.networking.k8s.io "x" is invalid: ...`. */
+/**
+ * 422 with one cause per field. `kind` is the Kind, not the resource: `Ingress.networking.k8s.io "x" is invalid:
+ * ...`.
+ */
 export function invalid(kind: { group: string; kind: string }, name: string, errors: FieldError[]): ApiError {
   const qualifiedKind = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
   const messages = [...new Set(errors.map(fieldErrorMessage))];

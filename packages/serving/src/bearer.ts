@@ -1,12 +1,12 @@
 import { isJsonMap, type JsonMap } from '@tidegate/kube';
-/** Bearer tokens as they arrive: the header, and the parts of a token that is a JWT. */
+/** Bearer tokens: reads the header, and the parts of a JWT. */
 
 export function bearerToken(authorization: string | undefined): string | undefined {
   const [scheme = '', token = ''] = (authorization ?? '').trim().split(' ');
   return scheme.toLowerCase() === 'bearer' && token !== '' ? token : undefined;
 }
 
-/** Header (0) or claims (1) of a compact JWT, unverified; undefined when the text is not one. */
+/** The header (0) or the claims (1) of a compact JWT, not verified; undefined if the text is not a JWT. */
 export function jwtPart(token: string, part: 0 | 1): JsonMap | undefined {
   const parts = token.split('.');
   if (parts.length !== 3) return undefined;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
 import { type Subject, subjectOf } from '@tidegate/kube/certificates';
 
-/** Whom a verified certificate names. */
+/** The identity in a verified certificate. */
 export interface ShownCertificate {
   subject: Subject;
   /** SHA-256 of the whole certificate, in hex. */
@@ -14,12 +14,13 @@ interface Shown extends ShownCertificate {
 }
 
 /**
- * Reads who it is out of the certificate that a connection was opened with. The server must be made with the clients'
- * CA as its `ca` and `requestCert: true`; with `rejectUnauthorized: false` strangers connect too, so that everything
- * rests on `socket.authorized`: the chain ends at that CA and the certificate is meant for clients.
+ * Reads the identity from the client certificate of a connection. Create the server with the CA of the clients as
+ * `ca`, and with `requestCert: true`. With `rejectUnauthorized: false`, clients without a valid certificate can
+ * connect too; then only `socket.authorized` proves that the chain ends at that CA and that the certificate is meant
+ * for clients.
  */
 export class ClientCertificates {
-  /** A connection carries many requests; the certificate is read once. */
+  /** One connection carries many requests; its certificate is parsed once. */
   readonly #shown = new WeakMap<TLSSocket, Shown | 'none' | 'invalid'>();
   readonly #now: () => number;
 
@@ -27,7 +28,7 @@ export class ClientCertificates {
     this.#now = now;
   }
 
-  /** `none`: no certificate was shown. `invalid`: one was shown that proves nothing. */
+  /** `none`: the client presented no certificate. `invalid`: it presented one that cannot be trusted. */
   identify(socket: TLSSocket): ShownCertificate | 'none' | 'invalid' {
     let shown = this.#shown.get(socket);
     if (shown === undefined) {
@@ -35,7 +36,7 @@ export class ClientCertificates {
       this.#shown.set(socket, shown);
     }
     if (typeof shown === 'string') return shown;
-    // The handshake checked the dates; the connection may have outlived the certificate since.
+    // The handshake checked the dates, but the certificate may have expired since the connection was opened.
     return shown.notAfter > this.#now() ? shown : 'invalid';
   }
 }
@@ -45,7 +46,7 @@ function read(socket: TLSSocket): Shown | 'none' | 'invalid' {
   if (certificate === undefined) return 'none';
   if (!socket.authorized) return 'invalid';
   const subject = subjectOf(certificate);
-  // A certificate without a common name is nobody in particular.
+  // A certificate without a common name does not identify a user.
   if (subject.commonName === '') return 'none';
   const fingerprint = createHash('sha256').update(certificate.raw).digest('hex');
   return { subject, fingerprint, notAfter: Date.parse(certificate.validTo) };

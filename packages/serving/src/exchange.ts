@@ -4,15 +4,15 @@ import { gzip } from 'node:zlib';
 import type { Status } from '@tidegate/kube';
 import { stringify } from 'yaml';
 
-/** Below this size zipping costs more than it saves; the real server draws the line at the same place. */
+/** Below this size, compression costs more than it saves. kube-apiserver uses the same threshold. */
 const COMPRESS_FROM = 128 * 1024;
 
-/** Lists are handed to the socket in pieces of about this size, so that a huge one does not hold up everybody else. */
+/** Lists are written in chunks of about this size, so that a huge list does not block other requests. */
 const WRITE_SIZE = 256 * 1024;
 
 const zip = promisify(gzip);
 
-/** Answers one request: the pair that node hands out, and what has to go along with the answer. */
+/** One request and its response, with the headers that accompany the answer. */
 export class Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -24,7 +24,7 @@ export class Exchange {
   }
 
   warn(message: string): void {
-    // One header line each: nothing that a tenant wrote may break out of it.
+    // One header line per warning. Text from tenants must not be able to add further header lines.
     const text = message.replace(/[\r\n\0]+/g, ' ').replace(/(["\\])/g, '\\$1');
     const line = `299 - "${text.slice(0, 1024)}"`;
     if (!this.#warnings.includes(line)) this.#warnings.push(line);
@@ -33,7 +33,7 @@ export class Exchange {
   head(code: number, type: string, headers: Record<string, string | number> = {}): void {
     this.response.writeHead(code, {
       'Content-Type': type,
-      // Unless whoever answers has said otherwise.
+      // Unless the handler has set it.
       'Cache-Control': this.response.getHeader('Cache-Control') ?? 'no-cache, private',
       ...(this.#warnings.length > 0 && { Warning: this.#warnings }),
       ...headers,
@@ -55,7 +55,7 @@ export class Exchange {
     await this.bytes(code, 'text/plain; charset=utf-8', [Buffer.from(text)]);
   }
 
-  /** Sends buffers as one body, zipped where the client takes that and it is worth it. */
+  /** Sends buffers as one body, compressed if the client accepts that and it saves enough. */
   async bytes(code: number, type: string, parts: Buffer[]): Promise<void> {
     let size = 0;
     for (const part of parts) size += part.length;

@@ -1,5 +1,5 @@
 /**
- * What is wrong with one field, worded as kube-apiserver words it: `spec.replicas: Invalid value: -1: must be ...`.
+ * A problem with one field, in the words of kube-apiserver: `spec.replicas: Invalid value: -1: must be ...`.
  * Validators return lists of these; `invalid()` in api-error.ts turns a list into one 422 Status.
  */
 import { quoteText } from './go-quote.ts';
@@ -18,22 +18,22 @@ export type FieldErrorReason =
 
 export interface FieldError {
   reason: FieldErrorReason;
-  /** The path as users write it: `spec.rules[0].host`, `metadata.labels`, `spec.template.spec.containers[0].image`. */
+  /** The path in the notation that users write: `spec.rules[0].host`, `metadata.labels`. */
   field: string;
-  /** Everything after the path: `Invalid value: "x": must be ...`. */
+  /** The text after the path: `Invalid value: "x": must be ...`. */
   body: string;
 }
 
 export const fieldErrorMessage = (e: FieldError): string =>
   e.field === '' ? e.body : `${e.field}: ${e.body}`;
 
-/** A bad value as the real server prints it: strings quoted, numbers and booleans bare, the rest as Go's JSON. */
+/** Formats a value like kube-apiserver: strings quoted, numbers and booleans bare, everything else as JSON of Go. */
 export function printValue(value: unknown): string {
   if (value === null || value === undefined) return 'null';
   return typeof value === 'string' ? quoteText(value) : printJson(value);
 }
 
-/** JSON as Go writes it: safe to be put into HTML. */
+/** JSON in the form that Go writes, which escapes characters that are special in HTML. */
 export const printJson = (value: unknown): string =>
   JSON.stringify(value).replace(
     /[<>&\u2028\u2029]/g,
@@ -76,7 +76,7 @@ export const fieldError = {
     field,
     body: `Not found: ${printValue(value)}`,
   }),
-  /** The value itself may be huge, so it is not repeated. */
+  /** The value is not repeated, because it may be huge. */
   tooLong: (field: string, maxBytes: number): FieldError => ({
     reason: 'FieldValueTooLong',
     field,

@@ -1,4 +1,4 @@
-/** Text in quotes as Go's `%q` writes it: the real server's messages are full of it. */
+/** Quotes text like `%q` in Go, which many messages of kube-apiserver use. */
 
 const SHORT: Readonly<Record<string, string>> = {
   '\x07': '\\a',
@@ -11,7 +11,7 @@ const SHORT: Readonly<Record<string, string>> = {
   '\\': '\\\\',
 };
 
-/** Whatever is not a letter, mark, number, sign or the plain space. */
+/** Everything except letters, marks, numbers, punctuation, symbols and the plain space. */
 const UNPRINTABLE = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]|\\/gu;
 
 const escaped = (text: string): string =>

@@ -4,16 +4,19 @@ import type { Logger } from '@tidegate/kube';
 
 interface HealthOptions {
   host: string;
-  /** 0 takes any free one. */
+  /** 0: any free port. */
   port: number;
-  /** Ready without reasons. */
+  /** Reasons why the program is not ready; empty if it is ready. */
   reasons(): readonly string[];
   /** In the text format of Prometheus. */
   metrics(): Promise<string>;
   log: Logger;
 }
 
-/** Tells a kubelet whether we live (`/healthz`) and do our work, or why not (`/readyz`), and Prometheus how (`/metrics`). */
+/**
+ * Serves `/healthz` (the process is alive) and `/readyz` (it does its work; otherwise why not) for kubelets, and
+ * `/metrics` for Prometheus.
+ */
 export class HealthServer {
   readonly #server: Server;
   readonly #options: HealthOptions;
@@ -22,9 +25,9 @@ export class HealthServer {
     this.#options = options;
     this.#server = createServer((request, response) => {
       this.#answer(request.url ?? '', response).catch((err: unknown) => {
-        options.log.error({ err, path: request.url }, 'a request about health failed');
+        options.log.error({ err, path: request.url }, 'a health or metrics request failed');
         if (response.headersSent) response.destroy();
-        else end(response, 500, 'failed; the log says why');
+        else end(response, 500, 'the request failed; see the log');
       });
     });
   }
@@ -63,7 +66,7 @@ export class HealthServer {
       case '/metrics':
         return end(response, 200, await this.#options.metrics(), 'text/plain; version=0.0.4; charset=utf-8');
       default:
-        return end(response, 404, 'there is /healthz, /readyz and /metrics');
+        return end(response, 404, 'not found; the paths are /healthz, /readyz and /metrics');
     }
   }
 }

@@ -1,15 +1,45 @@
 /**
- * The server side of the Kubernetes API conventions, for a program that answers API requests itself: the embedded API
- * server and the hub. It owns: which resource and verb a request asks for (`request-info.ts`, `read-options.ts`), in
- * which representation the client wants the answer (`negotiate.ts`, `partial-metadata.ts`), errors as a `Status`
- * (`api-error.ts`, `field-error.ts`), the credentials a request shows (`bearer.ts`, `client-certificate.ts`), and one
- * request with its response (`exchange.ts`).
+ * `@tidegate/serving`: the server side of the Kubernetes API conventions, for programs that answer API requests: the
+ * embedded API server and the hub.
+ *
+ * One request: `requestInfo` reads verb and resource from method and path -> `bearerToken` and `ClientCertificates`
+ * read the credentials -> `listOptions` and `watchOptions` validate the query -> `negotiate` chooses the
+ * representation -> the program computes the answer -> `Exchange` sends it, compressed if the client accepts that.
+ * Errors are ApiErrors, which become a Status; problems of fields are FieldErrors. All messages are those of
+ * kube-apiserver, because clients and users search for them.
  */
-export * from './api-error.ts';
+export {
+  ApiError,
+  alreadyExists,
+  badRequest,
+  conflict,
+  continueTooOld,
+  expired,
+  forbidden,
+  internalError,
+  invalid,
+  listTooOld,
+  methodNotAllowed,
+  noSuchPath,
+  notFound,
+  OBJECT_MODIFIED,
+  type ResourceRef,
+  tooLargeResourceVersion,
+  tooOldResourceVersion,
+  unauthorized,
+  unsupportedMediaType,
+} from './api-error.ts';
 export { bearerToken, jwtPart } from './bearer.ts';
 export { ClientCertificates, type ShownCertificate } from './client-certificate.ts';
 export { Exchange } from './exchange.ts';
-export * from './field-error.ts';
+export {
+  type FieldError,
+  type FieldErrorReason,
+  fieldError,
+  fieldErrorMessage,
+  printJson,
+  printValue,
+} from './field-error.ts';
 export { quoteCharacter } from './go-quote.ts';
 export { HealthServer } from './health-server.ts';
 export { mediaRanges, negotiate, negotiateAmong, type Representation } from './negotiate.ts';

@@ -2,11 +2,13 @@ import { ApiError } from './api-error.ts';
 
 export type Format = 'json' | 'yaml' | 'protobuf';
 
-/** How an answer is to be written. `as` is set for the generic forms that clients may ask for instead of the object. */
+/**
+ * The representation of an answer. `as` is set for the generic forms that clients may request instead of the object.
+ */
 export interface Representation<F extends Format = 'json' | 'yaml'> {
   format: F;
   as?: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | 'APIGroupDiscoveryList';
-  /** Version of the generic form: `v1`, `v2` ... */
+  /** The version of the generic form, for example `v1`. */
   version?: string;
 }
 
@@ -16,7 +18,7 @@ interface MediaRange {
   quality: number;
 }
 
-/** What each is called in headers. */
+/** The media types. */
 export const MEDIA_TYPES: Readonly<Record<Format, string>> = {
   json: 'application/json',
   yaml: 'application/yaml',
@@ -38,11 +40,14 @@ const FORMS = new Map([
   ['APIGroupDiscoveryList', { group: 'apidiscovery.k8s.io', versions: ['v2', 'v2beta1'] }],
 ]);
 
-/** For a server that writes no protobuf: every client that asks for it also takes JSON, and one that does not is told. */
+/**
+ * For a server that does not write protobuf. Clients that request protobuf usually accept JSON as well; one that does
+ * not gets an error.
+ */
 export const negotiate = (accept: string | undefined): Representation =>
   negotiateAmong(accept, ['json', 'yaml']);
 
-/** The first form in `Accept` that the server can write. It can always write JSON. */
+/** The first representation in `Accept` that the server supports. JSON is always supported. */
 export function negotiateAmong<F extends Format>(
   accept: string | undefined,
   formats: readonly F[],
@@ -65,7 +70,7 @@ export function negotiateAmong<F extends Format>(
   throw new ApiError(406, 'NotAcceptable', `only the following media types are accepted: ${types}`);
 }
 
-/** What a client takes, best first. */
+/** The media types that a client accepts, best first. */
 export function mediaRanges(accept: string): MediaRange[] {
   const ranges = accept.split(',').map((part): MediaRange => {
     const [type = '', ...parameters] = part.split(';').map((s) => s.trim());
@@ -76,6 +81,6 @@ export function mediaRanges(accept: string): MediaRange[] {
     const map = new Map(pairs);
     return { type: type.toLowerCase(), parameters: map, quality: Number(map.get('q') ?? 1) };
   });
-  // Array.sort is stable: equal qualities keep the client's order.
+  // Array.sort is stable: types of equal quality keep the order of the client.
   return ranges.filter((r) => r.quality > 0).sort((a, b) => b.quality - a.quality);
 }

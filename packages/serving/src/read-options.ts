@@ -1,24 +1,24 @@
 import { ApiError, badRequest, invalid } from './api-error.ts';
 import { type FieldError, fieldError, fieldErrorMessage } from './field-error.ts';
 
-/** What a list asks for besides selectors. */
+/** The options of a list, without selectors. */
 export interface ListOptions {
-  /** A number as text; empty: the newest; `0`: whatever is at hand. */
+  /** A number as text. Empty: the newest version; `0`: any version that the server has. */
   resourceVersion: string;
-  /** That very version, not one that is at least as new. */
+  /** Exactly that version, not a newer one. */
   exact: boolean;
-  /** Zero: everything. */
+  /** Zero: no limit. */
   limit: number;
   continue: string;
 }
 
-/** What a watch asks for besides selectors. */
+/** The options of a watch, without selectors. */
 export interface WatchOptions {
-  /** A number as text; empty: the newest; `0`: whatever is at hand. */
+  /** A number as text. Empty: the newest version; `0`: any version that the server has. */
   resourceVersion: string;
-  /** The objects that are there come first, as if they had just been added. */
+  /** Send the existing objects first, as ADDED events. */
   initialEvents: boolean;
-  /** And a bookmark says where they end. */
+  /** Mark the end of the existing objects with a bookmark. */
   initialEventsEnd: boolean;
   allowWatchBookmarks: boolean;
   /** Zero: the server decides. */
@@ -39,7 +39,7 @@ export function listOptions(query: URLSearchParams): ListOptions {
   if (token !== '' && version !== '' && version !== '0') {
     throw badRequest('specifying resource version is not allowed when using continue');
   }
-  // A page of a version has always meant that version, long before there was a way to say so.
+  // A limit with a version has always meant exactly that version, since before resourceVersionMatch existed.
   const exact = match === 'Exact' || (match === '' && versioned && (query.get('limit') ?? '') !== '');
   return { resourceVersion: version, exact, limit, continue: token };
 }
@@ -48,7 +48,7 @@ export function watchOptions(query: URLSearchParams): WatchOptions {
   const sendInitialEvents = query.get('sendInitialEvents');
   checkWatch(query.get('resourceVersionMatch') ?? '', sendInitialEvents);
   const version = query.get('resourceVersion') ?? '';
-  // Only a list wraps the complaint into a BadRequest.
+  // Only a list wraps this error into a BadRequest.
   if (!isVersion(version)) throw new ApiError(500, '', notANumber(version));
   const asked = isTrue(sendInitialEvents);
   return {
@@ -62,7 +62,10 @@ export function watchOptions(query: URLSearchParams): WatchOptions {
 
 const MIN_TIMEOUT_MS = 1800_000;
 
-/** How long a watch lasts. Spread out, so that watchers that came together do not all come back together. */
+/**
+ * How long a watch lasts. A random part spreads out watches that were opened together, so that they do not reconnect
+ * together.
+ */
 export const watchTimeoutMs = ({ timeoutSeconds }: WatchOptions, random = Math.random): number =>
   timeoutSeconds > 0 ? timeoutSeconds * 1000 : MIN_TIMEOUT_MS * (1 + random());
 

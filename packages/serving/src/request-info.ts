@@ -2,7 +2,7 @@ import { parseFieldSelector, SelectorError } from '@tidegate/kube';
 
 export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
 
-/** What a request is about, read off its method, path and query alone. */
+/** What a request is about, derived from its method, path and query. */
 export interface ResourceRequest {
   type: 'resource';
   verb: Verb;
@@ -10,11 +10,14 @@ export interface ResourceRequest {
   version: string;
   resource: string;
   subresource: string;
-  /** What stands behind the subresource, percent-encoded: only proxies have a use for it. */
+  /** The path after the subresource, percent-encoded; only proxies use it. */
   subpath: string;
   namespace: string;
   name: string;
-  /** What the field selector pins down, for whoever decides by it: a node may list the pods bound to it, no others. */
+  /**
+   * The equality requirements of the field selector, for authorization: a node may list only the pods that are bound
+   * to it.
+   */
   fields: Record<string, string>;
 }
 
@@ -26,13 +29,13 @@ export interface PathRequest {
 
 export type RequestInfo = ResourceRequest | PathRequest;
 
-/** Words that stand behind a namespace's name and are subresources of it, not resources inside it. */
+/** Path segments after the name of a namespace that are subresources of the namespace, not resources inside it. */
 const NAMESPACE_SUBRESOURCES = new Set(['status', 'finalize']);
 
 /**
- * `/api/v1/namespaces/a/pods/b/log` and `/apis/apps/v1/deployments` become a ResourceRequest; everything else, the
- * discovery paths among it, a PathRequest. Path segments are percent-decoded after splitting, so that an encoded slash
- * in a name can not reach into another path.
+ * `/api/v1/namespaces/a/pods/b/log` and `/apis/apps/v1/deployments` become a ResourceRequest; all other paths,
+ * including discovery, become a PathRequest. Path segments are decoded after splitting, so that an encoded slash in a
+ * name cannot change the path.
  */
 export function requestInfo(method: string, url: URL): RequestInfo {
   const segments = url.pathname.split('/').filter((s) => s !== '');
@@ -46,7 +49,7 @@ export function requestInfo(method: string, url: URL): RequestInfo {
     if (parts.length > 2 && !NAMESPACE_SUBRESOURCES.has(parts[2] ?? '')) parts = parts.slice(2);
   }
   const [resource = '', name = '', subresource = '', ...subpath] = parts;
-  // A list narrowed to one name counts as a request for that name: RBAC's resourceNames apply to it.
+  // A list that is restricted to one name counts as a request for that name: resourceNames in RBAC apply to it.
   const fields = pinnedFields(url.searchParams.get('fieldSelector'));
   const selectedName = name === '' ? (fields['metadata.name'] ?? '') : name;
   return {
@@ -77,7 +80,7 @@ function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
-    // A stray percent sign is no encoding: taken as it stands, it will not match any name.
+    // An invalid percent encoding is kept as it is; it will not match any name.
     return segment;
   }
 }
@@ -103,7 +106,7 @@ function verbOf(method: string, named: boolean, watch: boolean): Verb {
   }
 }
 
-/** The equality requirements of a field selector; one that can not be read pins nothing, and is refused later. */
+/** The equality requirements of a field selector. An invalid selector has none; it is rejected later. */
 function pinnedFields(selector: string | null): Record<string, string> {
   if (selector === null || selector === '') return {};
   try {

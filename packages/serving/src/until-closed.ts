@@ -1,6 +1,9 @@
 import type { Duplex } from 'node:stream';
 
-/** One side of a tunnel. A side that breaks, breaks the other one too: a half-dead connection would hang its client. */
+/**
+ * Resolves when this side of a tunnel has closed. If it broke instead of ending normally, the other side is destroyed too:
+ * a tunnel with one dead side would leave a client hanging.
+ */
 export function untilClosed(socket: Duplex, other: Duplex): Promise<void> {
   return new Promise((resolve) => {
     const onClose = (): void => {

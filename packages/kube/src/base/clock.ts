@@ -1,17 +1,17 @@
-/** Time and chance as parameters, so that everything built on them can be tested on virtual time. */
+/** Time and randomness are parameters, so that everything built on them can be tested in virtual time. */
 export interface Clock {
-  /** Milliseconds since the epoch: for timestamps that others read. */
+  /** Milliseconds since the epoch, for timestamps that other programs read. */
   now(): number;
-  /** Milliseconds that never jump: for measuring how long something took or may still take. */
+  /** Milliseconds that never jump, for durations and deadlines. */
   monotonic(): number;
-  /** Runs `fire` once after `ms`; the returned function calls it off. */
+  /** Runs `fire` once after `ms`; the returned function cancels it. */
   after(ms: number, fire: () => void): () => void;
 }
 
-/** A number in [0, 1), as Math.random gives. */
+/** A number in [0, 1), like Math.random. */
 export type Random = () => number;
 
-/** Longer delays make Node's timers fire at once. */
+/** Node fires timers with a longer delay immediately. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -56,7 +56,10 @@ export function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** What `promise` gives, or the signal's reason if that comes first. The work behind the promise goes on. */
+/**
+ * Settles like `promise`, or rejects with the signal's reason if that comes first. The work behind the promise
+ * continues.
+ */
 export function orAborted<V>(promise: Promise<V>, signal?: AbortSignal): Promise<V> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {

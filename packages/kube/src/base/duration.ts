@@ -1,4 +1,4 @@
-/** Ages as kubectl shows them: two or three significant figures, `2m30s`, `26h`, `5d3h`. */
+/** Ages in the format of kubectl: two or three significant figures, `2m30s`, `26h`, `5d3h`. */
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
@@ -9,7 +9,7 @@ const two = (big: number, bigUnit: string, small: number, smallUnit: string): st
 
 export function humanDuration(milliseconds: number): string {
   const seconds = Math.trunc(milliseconds / 1000);
-  // Clocks of two machines may differ a little: up to two seconds in the future is still "now".
+  // The clocks of two machines may differ slightly: up to two seconds in the future still counts as now.
   if (seconds < -1) return '<invalid>';
   if (seconds < 0) return '0s';
   if (seconds < 2 * MINUTE) return `${seconds}s`;

@@ -18,8 +18,8 @@ interface MetricOptions {
 }
 
 /**
- * The only module that knows the Prometheus library. A metric is made once and found again by its name, so that
- * every queue and controller of a program can share one set.
+ * A registry of Prometheus metrics, and the only module that uses the Prometheus library. Creating a metric that
+ * already exists returns the existing one, so that all queues and controllers of a program share one set.
  */
 export class Metrics {
   readonly #registry = new Registry();
@@ -49,7 +49,10 @@ export class Metrics {
     );
   }
 
-  /** Runs `collect` before every scrape, for values that are known only by looking. Returns how to stop that. */
+  /**
+   * Runs `collect` before every scrape, for values that must be computed on demand. Returns a function that removes
+   * it.
+   */
   onScrape(collect: () => void): () => void {
     this.#collectors.add(collect);
     return () => this.#collectors.delete(collect);

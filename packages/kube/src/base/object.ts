@@ -1,4 +1,4 @@
-/** The shapes that every Kubernetes object shares. Times are the strings that stand in the JSON. */
+/** The types that all Kubernetes objects share. Times are strings, as in JSON. */
 
 export interface OwnerReference {
   apiVersion: string;
@@ -36,7 +36,7 @@ export interface ObjectMeta {
   managedFields?: ManagedFieldsEntry[];
 }
 
-/** Any object, its own fields unknown until somebody narrows them. */
+/** Any object. Its own fields are unknown until a caller narrows the type. */
 export interface KubeObject {
   apiVersion: string;
   kind: string;
@@ -81,7 +81,7 @@ export interface StatusDetails {
   retryAfterSeconds?: number;
 }
 
-/** The answer of an API server to anything that did not work, and to some things that did. */
+/** The API server's answer to a request that failed, and to some that succeeded, for example a delete. */
 export interface Status {
   kind: 'Status';
   apiVersion: 'v1';
@@ -99,7 +99,7 @@ export interface GroupVersionKind {
   kind: string;
 }
 
-/** `apps/v1` -> group `apps`, version `v1`; `v1` -> the core group, which has no name. */
+/** `apps/v1` has the group `apps` and the version `v1`; `v1` has the core group, which is the empty string. */
 export function parseApiVersion(apiVersion: string): { group: string; version: string } {
   const slash = apiVersion.indexOf('/');
   if (slash < 0) return { group: '', version: apiVersion };

@@ -35,12 +35,12 @@ describe('the canonical form', () => {
     expect(canonicalQuantity(text)).toBe(canonical);
   });
 
-  it.each(['', '.', 'x', '1 ', '1KI', '1ki', '--1', '1e', '1mi'])('does not exist of %j', (text) => {
+  it.each(['', '.', 'x', '1 ', '1KI', '1ki', '--1', '1e', '1mi'])('does not exist for %j', (text) => {
     expect(parseQuantity(text)).toBeUndefined();
     expect(canonicalQuantity(text)).toBe(text);
   });
 
-  it('says the same as what it was made of', () => {
+  it('has the same value as the original', () => {
     const suffix = fc.constantFrom('', 'n', 'u', 'm', 'k', 'M', 'Ki', 'Mi', 'Gi', 'e2', 'e-3');
     fc.assert(
       fc.property(fc.integer({ min: -1e9, max: 1e9 }), suffix, (number, unit) => {
@@ -55,7 +55,7 @@ describe('the canonical form', () => {
   });
 });
 
-it('rounds what is finer than thousandths up', () => {
+it('rounds up to thousandths', () => {
   const rounded = parseQuantity('1u');
   if (rounded === undefined) throw new Error('no quantity');
   expect(formatQuantity(roundUpToMilli(rounded))).toBe('1m');

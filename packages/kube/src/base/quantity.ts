@@ -1,6 +1,6 @@
 /**
- * Resource quantities: `500m`, `1.5Gi`, `2e3`. Exact: a value is a whole number of billionths in a BigInt. Every
- * server writes them in one canonical form, with the largest suffix that needs no fraction.
+ * Resource quantities: `500m`, `1.5Gi`, `2e3`. They are exact: a value is a whole number of billionths in a BigInt.
+ * API servers write them in one canonical form, with the largest suffix that needs no fraction.
  */
 type Format = 'decimal' | 'binary' | 'exponent';
 
@@ -17,7 +17,7 @@ const DECIMAL_SUFFIX = new Map(Object.entries(DECIMAL).map(([suffix, power]) => 
 const BINARY = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 const SYNTAX = /^([+-]?)(\d*)(?:\.(\d*))?([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+)?$/;
 
-/** Undefined when the text is no quantity. */
+/** Undefined when the text is not a quantity. */
 export function parseQuantity(text: string): Quantity | undefined {
   const match = SYNTAX.exec(text);
   if (match === null) return undefined;
@@ -44,7 +44,7 @@ export function compareQuantities(a: Quantity, b: Quantity): number {
   return a.nanos < b.nanos ? -1 : a.nanos > b.nanos ? 1 : 0;
 }
 
-/** Resources are counted in thousandths at the finest; what is finer is rounded up. */
+/** Kubernetes counts resources in thousandths at the finest, and rounds up. */
 export function roundUpToMilli(quantity: Quantity): Quantity {
   const { nanos, format } = quantity;
   const magnitude = divideUp(nanos < 0n ? -nanos : nanos, MILLI_IN_NANOS) * MILLI_IN_NANOS;
@@ -55,7 +55,7 @@ export function formatQuantity({ nanos, format }: Quantity): string {
   if (nanos === 0n) return '0';
   const sign = nanos < 0n ? '-' : '';
   const magnitude = nanos < 0n ? -nanos : nanos;
-  // Small and fractional numbers have no binary suffix that fits, so they are written decimally.
+  // No binary suffix fits small and fractional numbers, so they are written in decimal form.
   const text =
     format === 'binary' && magnitude >= 1024n * NANO && magnitude % NANO === 0n
       ? formatBinary(magnitude / NANO)
@@ -84,7 +84,7 @@ function formatDecimal(nanos: bigint, exponent: boolean): string {
   return `${value}e${power}`;
 }
 
-/** The one form that a server writes; text that is no quantity stays as it is. */
+/** The canonical form. Text that is not a quantity is returned unchanged. */
 export function canonicalQuantity(text: string): string {
   const quantity = parseQuantity(text);
   return quantity === undefined ? text : formatQuantity(quantity);

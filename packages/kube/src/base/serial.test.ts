@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Serial } from './serial.ts';
 
-it('runs one task after the other, also after one that failed, and tells each its own outcome', async () => {
+it('runs one task after the other, also after a failure, and reports each outcome to its caller', async () => {
   const serial = new Serial();
   const order: string[] = [];
   const slow = serial.run(async () => {

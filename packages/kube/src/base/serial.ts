@@ -1,16 +1,16 @@
-/** Tasks one after the other, in the order in which they were asked for. */
+/** Runs tasks one after the other, in the order in which they were requested. */
 export class Serial {
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Resolves or rejects with this task; one that fails does not keep the next from running. */
+  /** Settles like this task. A failed task does not prevent the next one from running. */
   run<T>(task: () => Promise<T>): Promise<T> {
     const done = this.#last.then(task);
-    // Whoever asked for the task hears of its failure.
+    // The caller of `run` receives the error; here it only must not block the next task.
     this.#last = done.catch(() => {});
     return done;
   }
 
-  /** Resolves when all that was asked for so far has ended, well or not. */
+  /** Resolves when every task requested so far has settled. */
   async idle(): Promise<void> {
     await this.#last;
   }

@@ -1,4 +1,4 @@
-/** Sets by key, where an empty set takes no room. */
+/** A set of strings for each key. An empty set uses no memory. */
 export class SetsByKey {
   readonly #sets = new Map<string, Set<string>>();
 

@@ -1,4 +1,4 @@
-/** Columns as wide as what is in them; the last one ends where it ends. */
+/** Formats rows as columns that are as wide as their widest cell. Lines have no trailing spaces. */
 export function textTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
   const line = (row: readonly string[]): string =>

@@ -2,7 +2,7 @@ import type { KubeClient } from '../client/client.ts';
 import { isConflict, isNotFound } from '../client/errors.ts';
 import { CERTIFICATE_SIGNING_REQUESTS, type CertificateSigningRequest } from '../kinds/kinds.ts';
 
-/** Approves a request. False when somebody was quicker: it was changed or deleted meanwhile. */
+/** Approves a request. Returns false if it was changed or deleted meanwhile. */
 export async function approveRequest(
   client: KubeClient,
   csr: CertificateSigningRequest,

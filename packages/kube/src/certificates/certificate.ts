@@ -1,4 +1,4 @@
-/** Making X.509 certificates. */
+/** Creates X.509 certificates. */
 import { createHash, createPublicKey, type KeyObject, randomBytes, sign, X509Certificate } from 'node:crypto';
 import * as der from './der.ts';
 import {
@@ -22,7 +22,7 @@ const OID = {
   clientAuth: '1.3.6.1.5.5.7.3.2',
 } as const;
 
-/** A certificate and the private key that belongs to it, both PEM. */
+/** A certificate and its private key, both as PEM. */
 export interface KeyPair {
   certificate: string;
   key: string;
@@ -31,7 +31,7 @@ export interface KeyPair {
 export type ExtendedUsage = 'serverAuth' | 'clientAuth';
 
 export interface CertificateRequestInfo {
-  /** Raw when it comes from a signing request and is not ours to reword. */
+  /** Raw bytes if it comes from a signing request, to be copied unchanged. */
   subject: Subject | Buffer;
   publicKey: KeyObject;
   notBefore: Date;
@@ -39,17 +39,17 @@ export interface CertificateRequestInfo {
   usages: ExtendedUsage[];
   /** Default: digitalSignature. */
   keyUsages?: { digitalSignature: boolean; keyEncipherment: boolean };
-  /** DNS names and IP addresses; or the whole subjectAltName, raw. */
+  /** DNS names and IP addresses; or a complete subjectAltName as raw bytes. */
   altNames?: string[] | Buffer;
 }
 
-/** Who signs: the subject's name and the key. `certificate` is PEM. */
+/** The signer: its name and key. `certificate` is PEM. */
 export interface Issuer {
   certificate: string;
   privateKey: KeyObject;
 }
 
-/** RFC 5280, 4.2.1.2: the SHA-1 of the key's bits, without the algorithm around them. */
+/** RFC 5280, 4.2.1.2: the SHA-1 of the bits of the key, without the algorithm. */
 const keyIdentifier = (key: KeyObject): Buffer =>
   createHash('sha1')
     .update(der.readDer(encodePublicKey(key)).child(1).content.subarray(1))
@@ -72,7 +72,7 @@ interface ToBeSigned {
 
 function toBeSigned(parts: ToBeSigned): Buffer {
   const serial = randomBytes(16);
-  // Positive, and never with a leading zero byte, which DER forbids.
+  // Positive, and without a leading zero byte, which DER forbids.
   serial[0] = (serial[0]! & 0x7f) | 0x40;
   return der.sequence(
     der.explicit(0, der.integer(2)),
@@ -128,7 +128,7 @@ export function issueCertificate(request: CertificateRequestInfo, issuer: Issuer
   return signed(tbs, issuer.privateKey);
 }
 
-/** digitalSignature is bit 0, keyEncipherment bit 2, counted from the left. */
+/** Bits are counted from the left: digitalSignature is bit 0, keyEncipherment is bit 2. */
 function keyUsage({
   digitalSignature,
   keyEncipherment,

@@ -1,6 +1,7 @@
 /**
- * The small part of ASN.1 DER that X.509 certificates and signing requests are made of. A general X.509 library
- * costs a quarter of a second to import, which would be most of the server's cold start.
+ * The small part of ASN.1 DER that X.509 certificates and signing requests consist of. This is our own code because a
+ * general X.509 library takes a quarter of a second to import, which would be most of the cold start of the API
+ * server.
  */
 
 const TAG = {
@@ -68,7 +69,7 @@ export function time(date: Date): Buffer {
     : tlv(TAG.generalizedTime, Buffer.from(`${digits}Z`));
 }
 
-/** One element that was read: its tag, its content, and the bytes it stood in. */
+/** One decoded element: its tag, its content, and its complete bytes. */
 export class DerElement {
   readonly tag: number;
   readonly content: Buffer;
@@ -107,7 +108,7 @@ export class DerElement {
   }
 }
 
-/** Reads the first element; whatever follows it is the caller's. */
+/** Reads the first element and ignores what follows it. */
 export function readDer(bytes: Buffer): DerElement {
   const tag = bytes[0];
   let length = bytes[1];

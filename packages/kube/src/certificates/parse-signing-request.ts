@@ -1,30 +1,30 @@
-/** Reading PKCS #10 certificate signing requests. */
+/** Parses PKCS #10 certificate signing requests. */
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { isIP, SocketAddress } from 'node:net';
 import * as der from './der.ts';
 import { EXTENSION_REQUEST, parseName, SUBJECT_ALT_NAME, type Subject } from './x509.ts';
 
-/** What a signing request asks for. */
+/** The content of a signing request. */
 export interface ParsedSigningRequest {
   subject: Subject;
-  /** As they stand in the request, to be put into the certificate unchanged. */
+  /** Raw bytes, to be copied into the certificate unchanged. */
   rawSubject: Buffer;
   rawAltNames: Buffer | undefined;
   publicKey: KeyObject;
   altNames: AltNames;
 }
 
-/** The names that are asked for, by their kind. IPv6 addresses are in their shortest form. */
+/** The requested names, by type. IPv6 addresses are in their shortest form. */
 export interface AltNames {
   dns: string[];
   ip: string[];
   email: string[];
   uri: string[];
-  /** How many there are of kinds that have no place here. */
+  /** The number of names of other types. */
   others: number;
 }
 
-/** Signature algorithms, and the hash each of them uses; an Ed25519 signature has its own. */
+/** Signature algorithms and their hashes; Ed25519 has no separate hash. */
 const HASHES = new Map<string, string | null>(
   (
     [
@@ -40,8 +40,8 @@ const HASHES = new Map<string, string | null>(
 );
 
 /**
- * Reads `spec.request` (base64 of PEM) and checks that whoever made it has the key. Throws with what is wrong, in the
- * words that stand behind `spec.request: Invalid value` on the real server.
+ * Parses `spec.request` (base64-encoded PEM), and checks the signature, which proves that the requester has the
+ * private key. Throws an error with the message that kube-apiserver shows after `spec.request: Invalid value`.
  */
 export function parseSigningRequest(base64: string): ParsedSigningRequest {
   const pem = Buffer.from(base64, 'base64').toString('latin1');
@@ -75,7 +75,7 @@ function checkSignature(
 ): void {
   const hash = HASHES.get(algorithm.child(0).raw.toString('hex'));
   if (hash === undefined) throw new Error('x509: cannot verify signature: algorithm unimplemented');
-  // The first byte of a bit string says how many bits of the last one do not count: none.
+  // The first byte of a bit string is the number of unused bits in the last byte: none.
   if (verify(hash, signed, publicKey, signature.content.subarray(1))) return;
   throw new Error(
     publicKey.asymmetricKeyType === 'rsa'
@@ -95,7 +95,7 @@ function findAltNames(attributes: der.DerElement): der.DerElement | undefined {
       if (parts[0]?.is(der.oid(SUBJECT_ALT_NAME))) found.push(der.readDer(parts.at(-1)!.content));
     }
   }
-  // Whoever judges a request and whoever signs it might look at different ones.
+  // If an extension appears twice, the approver and the signer might not look at the same one.
   if (found.length > 1) throw new Error('x509: certificate request contains duplicate requested extensions');
   return found[0];
 }

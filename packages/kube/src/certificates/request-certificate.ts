@@ -5,22 +5,22 @@ import { CERTIFICATE_SIGNING_REQUESTS, type CertificateSigningRequest } from '..
 import { approveRequest } from './approve-request.ts';
 
 export interface CertificateRequest {
-  /** The object's name begins with it; the server adds the rest. */
+  /** Prefix of the object's name; the server adds a suffix. */
   namePrefix: string;
-  /** PEM, as `newSigningRequest` makes it. */
+  /** PEM, from `newSigningRequest`. */
   request: string;
   signerName: string;
-  /** Such as `digital signature`, `client auth`. */
+  /** For example `digital signature` and `client auth`. */
   usages: string[];
   expirationSeconds?: number;
-  /** Give the approval too, for callers who may. */
+  /** Also approve the request, if the caller has the permission. */
   approve?: boolean;
   signal: AbortSignal;
 }
 
 /**
- * Has a certificate signed by the cluster; returns its PEM. Waits for as long as nobody approves, denies or signs the
- * request, which is what `signal` is for.
+ * Requests a certificate from the cluster and returns it as PEM. Waits until the request is approved and signed, or
+ * denied; abort `signal` to stop waiting.
  */
 export async function requestCertificate(client: KubeClient, options: CertificateRequest): Promise<string> {
   const csr = await createRequest(client, options);
@@ -59,7 +59,7 @@ function createRequest(client: KubeClient, options: CertificateRequest): Promise
   return client.create(CERTIFICATE_SIGNING_REQUESTS, object, { signal });
 }
 
-/** The certificate once it is there; throws when it will never be. */
+/** The certificate, if it has been issued. Throws if it never will be. */
 async function settle(
   client: KubeClient,
   csr: CertificateSigningRequest,
@@ -74,7 +74,8 @@ async function settle(
     throw new Error(`${describe(csr)} was ${bad.type === 'Denied' ? 'denied' : 'not signed'}: ${why}`);
   }
   if (approve === true && !conditions.some(({ type }) => type === 'Approved')) {
-    // Whoever was quicker, perhaps the cluster's own approver: what they did arrives as the next event.
+    // On a conflict, another client, perhaps the approver of the cluster, was faster; its change arrives as the next
+    // event.
     await approveRequest(client, csr, BY_REQUESTER, signal);
   }
   return undefined;
@@ -82,7 +83,7 @@ async function settle(
 
 const BY_REQUESTER = {
   reason: 'ApprovedByRequester',
-  message: 'Approved by the administrator who asked for it.',
+  message: 'Approved by the requester, which has the permission to approve.',
 };
 
 const describe = ({ metadata, spec }: CertificateSigningRequest): string =>

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { newSigningRequest } from './signing-request.ts';
 
 describe('newSigningRequest', () => {
-  it('is a request that others can read and verify', async () => {
+  it('creates a request that another library can parse and verify', async () => {
     const { key, request } = newSigningRequest({
       commonName: 'system:node:n1',
       organizations: ['system:nodes', 'Zürich'],
@@ -28,7 +28,7 @@ describe('newSigningRequest', () => {
     expect(Buffer.from(read.publicKey.rawData)).toEqual(publicKey);
   });
 
-  it('asks for no extension when it has no names', async () => {
+  it('requests no extension if there are no names', async () => {
     const read = new x509.Pkcs10CertificateRequest(newSigningRequest({ commonName: 'jane' }).request);
     expect(await read.verify()).toBe(true);
     expect(read.extensions).toEqual([]);

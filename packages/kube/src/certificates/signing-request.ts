@@ -1,4 +1,4 @@
-/** Making PKCS #10 certificate signing requests. */
+/** Creates PKCS #10 certificate signing requests. */
 import { generateKeyPairSync, sign } from 'node:crypto';
 import * as der from './der.ts';
 import {
@@ -19,7 +19,7 @@ export interface SigningRequestOptions {
   ipAddresses?: string[];
 }
 
-/** A new private key, and the request for a certificate of it; both PEM. */
+/** A new private key, and a certificate signing request for it, both as PEM. */
 export interface SigningRequest {
   key: string;
   request: string;

@@ -3,8 +3,8 @@ import { subjectElement } from './certificate.ts';
 import { parseName, type Subject } from './x509.ts';
 
 /**
- * The subject out of the DER itself: the printed form that node:crypto offers separates attributes by line breaks,
- * which a name may contain.
+ * Reads the subject from the DER. node:crypto only offers a printed form in which line breaks separate the
+ * attributes, and a name may contain line breaks.
  */
 export const subjectOf = (certificate: X509Certificate): Subject =>
   parseName(subjectElement(certificate.raw));

@@ -1,4 +1,4 @@
-/** What certificates and signing requests have in common: names, alternative names, extensions, PEM. */
+/** The common parts of certificates and signing requests: names, alternative names, extensions, PEM. */
 import type { KeyObject } from 'node:crypto';
 import { isIP, SocketAddress } from 'node:net';
 import * as der from './der.ts';
@@ -7,7 +7,7 @@ const COMMON_NAME = '2.5.4.3';
 const ORGANIZATION = '2.5.4.10';
 export const SUBJECT_ALT_NAME = '2.5.29.17';
 export const ECDSA_WITH_SHA256 = '1.2.840.10045.4.3.2';
-/** PKCS #9: the attribute of a signing request that holds the extensions it asks for. */
+/** PKCS #9: the attribute of a signing request that contains the requested extensions. */
 export const EXTENSION_REQUEST = '1.2.840.113549.1.9.14';
 
 export interface Subject {

@@ -46,7 +46,7 @@ describe('client', () => {
       (error: unknown) => error,
     );
 
-  it('introduces itself, and whom it speaks for', async () => {
+  it('sends its user agent and the impersonated user', async () => {
     const client = connect(
       { impersonate: { user: 'jane', uid: '7', groups: ['a', 'b'], extra: { 'acme/x': ['1'] } } },
       { userAgent: 'kit/1.0' },
@@ -99,7 +99,7 @@ describe('client', () => {
     );
   });
 
-  it('lists page by page, and names the kind of every item', async () => {
+  it('lists page by page, and sets the kind of every item', async () => {
     for (let i = 0; i < 7; i++) server.put(`w${i}`);
     const client = connect();
     const list = await client.list(WIDGETS, { limit: 3, labelSelector: 'a=b' });
@@ -113,7 +113,7 @@ describe('client', () => {
     expect(sizes).toEqual([5, 2]);
   });
 
-  it('lists in one piece when the snapshot expires between two pages', async () => {
+  it('lists in one piece when the continue token expires', async () => {
     for (let i = 0; i < 4; i++) server.put(`w${i}`);
     const pages = connect().pages(WIDGETS, { limit: 2 });
     await pages.next();
@@ -136,12 +136,12 @@ describe('client', () => {
     expect(server.requests).toEqual([]);
   });
 
-  it('builds paths, and refuses names that would mean something else', () => {
+  it('builds paths, and rejects names that would change their meaning', () => {
     expect(pathOf(NODES, { name: 'a b', subresource: 'status' })).toBe('/api/v1/nodes/a%20b/status');
     expect(pathOf(WIDGETS, {})).toBe('/apis/example.com/v1/widgets');
-    expect(() => pathOf(NODES, { name: '' })).toThrow('can not be the name');
-    expect(() => pathOf(NODES, { name: '..' })).toThrow('can not be the name');
-    expect(() => pathOf(WIDGETS, { name: 'w' })).toThrow('a namespace is needed');
+    expect(() => pathOf(NODES, { name: '' })).toThrow('cannot be the name');
+    expect(() => pathOf(NODES, { name: '..' })).toThrow('cannot be the name');
+    expect(() => pathOf(WIDGETS, { name: 'w' })).toThrow('a namespace is required');
   });
 
   it('reads compressed answers', async () => {
@@ -154,7 +154,7 @@ describe('client', () => {
     expect(await connect().get(NODES, { name: 'n' })).toEqual({ kind: 'Widget', x: 'ü' });
   });
 
-  it('waits as long as an overloaded server asks, and tries again', async () => {
+  it('waits as long as an overloaded server asks, and retries', async () => {
     const clock = new VirtualClock();
     server.failNext({ code: 429, headers: { 'retry-after': '5' } });
     server.failNext({ code: 503, headers: { 'retry-after': '1' } });
@@ -164,7 +164,7 @@ describe('client', () => {
     expect(clock.now() - Date.UTC(2026, 0, 1)).toBeGreaterThanOrEqual(6_000);
   });
 
-  it('gives up after a few times, with what the server said', async () => {
+  it('gives up after a few attempts, with the error of the server', async () => {
     const clock = new VirtualClock();
     for (let i = 0; i < 3; i++) server.failNext({ code: 429, headers: { 'retry-after': '1' } });
     const failed = failure(connect({}, { clock, maxRetries: 2 }).list(WIDGETS));
@@ -172,7 +172,7 @@ describe('client', () => {
     expect(isTooManyRequests(await failed)).toBe(true);
   });
 
-  it('does not repeat what failed for good, nor a write that may have been carried out', async () => {
+  it('does not retry final errors, or a write that may have been carried out', async () => {
     const client = connect();
     server.failNext({ code: 500, body: 'boom' });
     expect(await failure(client.list(WIDGETS))).toMatchObject({ code: 500, message: 'boom' });
@@ -185,7 +185,7 @@ describe('client', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it('repeats a read when the connection broke under it, before its answer or in the middle', async () => {
+  it('retries a read when the connection breaks, before or during the answer', async () => {
     let attempts = 0;
     server.intercept = (_, response) => {
       attempts++;
@@ -198,7 +198,7 @@ describe('client', () => {
     expect(attempts).toBe(3);
   });
 
-  it('ends at the deadline, and leaves no timer behind', async () => {
+  it('ends at the deadline, and leaves no timers', async () => {
     const clock = new VirtualClock();
     server.intercept = () => true;
     const failed = failure(connect({}, { clock }).get(NODES, { name: 'n' }, { deadlineMs: 5_000 }));
@@ -210,7 +210,7 @@ describe('client', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('does not wait longer for a credential than for an answer', async () => {
+  it('applies the deadline to credentials as well', async () => {
     const clock = new VirtualClock();
     const never = (): Promise<Credential> => new Promise(() => {});
     const client = connect({ credentials: { current: never, refresh: never } }, { clock });
@@ -219,7 +219,7 @@ describe('client', () => {
     expect(await failed).toBeInstanceOf(DeadlineError);
   });
 
-  it('hands the reason back to whoever aborted', async () => {
+  it('rejects with the reason of the abort', async () => {
     const stop = new AbortController();
     server.intercept = () => {
       stop.abort(new Error('enough'));
@@ -228,13 +228,13 @@ describe('client', () => {
     await expect(connect().get(NODES, { name: 'n' }, { signal: stop.signal })).rejects.toThrow('enough');
   });
 
-  it('says where it could not connect to', async () => {
+  it('reports the address that it could not connect to', async () => {
     const client = connect({ server: 'http://127.0.0.1:1' });
     const error = await failure(client.get(NODES, { name: 'n' }));
     expect((error as Error).message).toContain('GET http://127.0.0.1:1/api/v1/nodes/n: connect ECONNREFUSED');
   });
 
-  it('asks for another credential when one is refused, once', async () => {
+  it('requests another credential once when one is rejected', async () => {
     const first: Credential = { authorization: 'Bearer old' };
     const second: Credential = { authorization: 'Bearer new' };
     let current = first;
@@ -253,14 +253,14 @@ describe('client', () => {
     expect(await failure(client.list(WIDGETS))).toMatchObject({ code: 401 });
   });
 
-  it('makes a Status out of whatever a proxy answers', async () => {
+  it('creates a Status from any answer of a proxy', async () => {
     server.failNext({ code: 403, body: '<html>no</html>' });
     const error = await failure(connect().list(WIDGETS));
     expect(isForbidden(error)).toBe(true);
     expect(error).toMatchObject({ message: '<html>no</html>', status: { kind: 'Status', code: 403 } });
   });
 
-  it('watches until the server ends it, and throws failures that arrive as events', async () => {
+  it('watches until the server ends the watch, and throws errors that arrive as events', async () => {
     const client = connect();
     const events = await client.watch(WIDGETS, { resourceVersion: '100' });
     server.put('a', { text: 'x'.repeat(200_000) });
@@ -274,7 +274,7 @@ describe('client', () => {
     expect(isExpired(await failure(next.next()))).toBe(true);
   });
 
-  it('closes the connection of a watch that nobody reads any more', async () => {
+  it('closes the connection of a watch when its reader stops', async () => {
     const client = connect();
     const events = await client.watch(WIDGETS, { resourceVersion: '100' });
     server.put('a');
@@ -298,7 +298,7 @@ describe('discovery', () => {
 
   const widget = { group: 'example.com', version: 'v1', kind: 'Widget' };
 
-  it('reads the aggregated form, once, and again when a kind is missing', async () => {
+  it('reads aggregated discovery once, and again when a kind is missing', async () => {
     let installed = false;
     const item = (resource: string, kind: string): object => ({
       resource,
@@ -322,7 +322,7 @@ describe('discovery', () => {
     expect(server.requests).toHaveLength(4);
   });
 
-  it('reads the plain form, and does without a group that is down', async () => {
+  it('reads unaggregated discovery, and skips a group that is down', async () => {
     server.intercept = ({ url }, response) => {
       switch (url.pathname) {
         case '/api':
@@ -358,7 +358,7 @@ describe('discovery', () => {
     });
   });
 
-  it('does not remember a failure', async () => {
+  it('does not cache a failure', async () => {
     server.failNext({ code: 500 });
     await expect(client.discovery.resources()).rejects.toBeInstanceOf(ApiStatusError);
     server.intercept = (_, response) => answerJson(response, { kind: 'APIGroupDiscoveryList', items: [] });

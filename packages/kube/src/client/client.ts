@@ -28,13 +28,24 @@ import { type WatchEvent, watchEvents } from './watch.ts';
 import { framedEvents } from './watch-frames.ts';
 
 export interface ClientOptions extends TransportOptions {
-  /** Ask for lists and watches in protobuf where it can be read. The objects are the same, in half the bytes of a watch. */
+  /**
+   * Ask for lists and watches in protobuf where this package can read it. The objects are the same; a watch takes
+   * half the bytes.
+   */
   protobuf?: boolean;
 }
 
 const PAGE_SIZE = 500;
 
-/** The verbs of the Kubernetes API, for any resource. Every method throws ApiStatusError, ConnectionError or DeadlineError. */
+/**
+ * The verbs of the Kubernetes API, for any resource. Every method throws ApiStatusError, ConnectionError or
+ * DeadlineError.
+ *
+ * @example
+ * const client = new KubeClient(await loadConfig({ env: process.env }), { userAgent: 'shop/1.0' });
+ * const { items } = await client.list(PODS, { namespace: 'default', labelSelector: 'app=web' });
+ * await client.patch(DEPLOYMENTS, { namespace: 'default', name: 'web' }, 'merge', { spec: { replicas: 3 } });
+ */
 export class KubeClient {
   readonly config: ClusterConfig;
   readonly discovery: Discovery;
@@ -56,7 +67,7 @@ export class KubeClient {
     return this.#json<T>({ method: 'GET', path: pathOf(resource, target) }, options);
   }
 
-  /** The complete list, fetched page by page at one resourceVersion. */
+  /** The complete list, fetched page by page; all pages show the same resource version. */
   async list<T extends KubeObject>(resource: Resource<T>, options: ListOptions = {}): Promise<KubeList<T>> {
     const { limit = PAGE_SIZE, ...rest } = options;
     const items: T[] = [];
@@ -68,7 +79,7 @@ export class KubeClient {
       }
       return { ...last!, items };
     } catch (error) {
-      // The list was longer than the server keeps its snapshot. In one piece it can not expire.
+      // The server compacted its history before the last page was read. A list in one piece cannot expire.
       if (items.length === 0 || !isExpired(error)) throw error;
       return this.listPage(resource, { ...rest, limit: undefined });
     }
@@ -83,7 +94,8 @@ export class KubeClient {
       const page = await this.listPage(resource, request);
       yield page;
       if (page.metadata.continue === undefined || page.metadata.continue === '') return;
-      // The token stands for the revision of the first page; the server refuses both at once.
+      // The continue token includes the resource version of the first page; the server rejects requests that have
+      // both.
       request = {
         ...request,
         continue: page.metadata.continue,
@@ -93,7 +105,7 @@ export class KubeClient {
     }
   }
 
-  /** One list request, exactly as the options say. */
+  /** One list request with exactly these options. */
   async listPage<T extends KubeObject>(
     resource: Resource<T>,
     options: ListOptions = {},
@@ -109,13 +121,13 @@ export class KubeClient {
     } catch (error) {
       if (!(error instanceof WireError)) throw error;
       this.#protobuf.giveUp(resource, error);
-      // A server that sends it unasked would send it again.
+      // A server that sends protobuf although the request did not allow it would do so again.
       if (headers.accept === undefined) throw new ConnectionError(describe(request), error);
       return this.listPage(resource, options);
     }
   }
 
-  /** Resolves once the server has accepted the watch; the events follow until it ends or `signal` is aborted. */
+  /** Resolves once the server has accepted the watch. The events follow until the watch ends or `signal` is aborted. */
   async watch<T extends KubeObject>(
     resource: Resource<T>,
     options: WatchOptions = {},
@@ -128,7 +140,7 @@ export class KubeClient {
     return isProtobuf(contentType) ? this.#framedEvents(resource, request, chunks) : watchEvents<T>(chunks);
   }
 
-  /** With a `subresource` (binding, token, eviction), the object's name is that of the one it hangs on. */
+  /** With a `subresource` (binding, token, eviction), the name of the object is that of its parent. */
   async create<T extends KubeObject>(
     resource: Resource,
     object: T,
@@ -142,7 +154,7 @@ export class KubeClient {
     return this.#write('POST', pathOf(resource, target), object, options);
   }
 
-  /** Fails with a conflict unless `metadata.resourceVersion` is current; without one it overwrites. */
+  /** Fails with a conflict unless `metadata.resourceVersion` is current. Without a resourceVersion it overwrites. */
   async update<T extends KubeObject>(
     resource: Resource<T>,
     object: T,
@@ -170,7 +182,7 @@ export class KubeClient {
     );
   }
 
-  /** Returns the object while finalizers or grace keep it, a Status once it is gone. */
+  /** Returns the object if finalizers or a grace period keep it, otherwise a Status. */
   async delete<T extends KubeObject>(
     resource: Resource<T>,
     target: Target,
@@ -186,18 +198,18 @@ export class KubeClient {
     return this.#delete(pathOf(resource, { namespace: options.namespace }), selectQuery(options), options);
   }
 
-  /** Any request that the verbs above do not cover. Returns the parsed JSON, narrowed by the caller. */
+  /** For requests that the verbs above do not cover. Returns the parsed JSON. */
   async raw(request: HttpRequest, options: CallOptions = {}): Promise<unknown> {
     return this.#json<unknown>(request, options);
   }
 
-  /** The body as text: logs, metrics, `/healthz`. */
+  /** Returns the body as text: logs, metrics, `/healthz`. */
   async text(path: string, options: CallOptions = {}): Promise<string> {
     const request: HttpRequest = { method: 'GET', path, headers: { accept: '*/*' }, signal: options.signal };
     return (await this.#transport.call(request, options.deadlineMs)).body.toString('utf8');
   }
 
-  /** Ends every request and watch that is still open. */
+  /** Aborts all open requests and watches. */
   async close(): Promise<void> {
     await this.#transport.close();
   }

@@ -8,7 +8,7 @@ export interface DiscoveredResource extends Resource {
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly verbs: readonly string[];
-  /** `status`, `scale`, ... */
+  /** For example `status` and `scale`. */
   readonly subresources: readonly string[];
 }
 
@@ -27,8 +27,9 @@ const AGGREGATED =
   'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json';
 
 /**
- * What the server serves. Read when first needed, in two requests where the server aggregates; read again when a
- * kind is missing, since it may have been installed meanwhile.
+ * The resources that the server serves. They are read when first needed, in two requests if the server supports
+ * aggregated discovery, and read again when a kind is missing, because its CustomResourceDefinition may have been
+ * installed meanwhile.
  */
 export class Discovery {
   readonly #fetch: Fetch;
@@ -38,12 +39,12 @@ export class Discovery {
     this.#fetch = fetch;
   }
 
-  /** Every resource, in the server's order of preference. */
+  /** All resources, in the server's order of preference. */
   resources(): Promise<readonly DiscoveredResource[]> {
     if (this.#resources === undefined) {
       const reading = this.#read();
       this.#resources = reading;
-      // A failure must not be remembered.
+      // Do not cache a failure.
       reading.catch(() => {
         if (this.#resources === reading) this.#resources = undefined;
       });
@@ -55,7 +56,7 @@ export class Discovery {
     this.#resources = undefined;
   }
 
-  /** The resource that holds objects of this kind. Throws UnknownKindError. */
+  /** The resource of a kind. Throws UnknownKindError. */
   async forKind<T extends KubeObject = KubeObject>(
     gvk: GroupVersionKind,
   ): Promise<DiscoveredResource & Resource<T>> {
@@ -68,7 +69,7 @@ export class Discovery {
     return this.forKind<T>({ ...parseApiVersion(object.apiVersion), kind: object.kind });
   }
 
-  /** Whether the resource is served, such as `endpointslices` of `discovery.k8s.io/v1`. */
+  /** Whether the server serves this resource, for example `endpointslices` of `discovery.k8s.io/v1`. */
   async serves({
     group,
     version,
@@ -112,7 +113,7 @@ export class Discovery {
     return (await Promise.all(lists)).flat();
   }
 
-  /** One group that does not answer, such as an aggregated API that is down, must not hide all others. */
+  /** A group that does not answer, for example an aggregated API that is down, must not hide the others. */
   async #plain(path: string, groupVersion: string): Promise<readonly DiscoveredResource[]> {
     try {
       const list = (await this.#fetch(path, 'application/json')) as { resources?: PlainResource[] };

@@ -2,20 +2,23 @@ import type { Dispatcher } from 'undici';
 import type { ClusterConfig, Credential } from '../config/cluster.ts';
 import { Pool, ProxyAgent } from './undici.ts';
 
-/** What requests go over. */
+/** Connections for requests. */
 export interface Connections {
   for(credential: Credential): Dispatcher;
-  /** Ends what goes over them on behalf of their user. */
+  /** Aborts what these connections carry for their user. */
   close(): Promise<void>;
 }
 
-/** How to reach one server, whoever one is. */
+/** How to reach one server, independent of the credential. */
 export type Peer = Pick<
   ClusterConfig,
   'server' | 'ca' | 'tlsServerName' | 'insecureSkipTlsVerify' | 'proxyUrl'
 >;
 
-/** A client certificate belongs to the connection, so a new certificate needs new connections. */
+/**
+ * Connections to one server, one set for each client certificate: TLS presents the certificate when a connection is
+ * opened, so a new certificate needs new connections.
+ */
 export class Dispatchers implements Connections {
   readonly #peer: Peer;
   readonly #all = new Set<Dispatcher>();
@@ -33,7 +36,7 @@ export class Dispatchers implements Connections {
     return this.#current.dispatcher;
   }
 
-  /** Breaks every connection, for what goes over it with this error. Whoever asks for one afterwards gets a new one. */
+  /** Destroys all connections; requests on them fail with this error. Later requests open new connections. */
   async close(why: Error | null = null): Promise<void> {
     const all = [...this.#all];
     this.#all.clear();
@@ -41,7 +44,7 @@ export class Dispatchers implements Connections {
     await Promise.all(all.map((dispatcher) => dispatcher.destroy(why)));
   }
 
-  /** What still runs over the old certificate may end in its own time. */
+  /** Requests on connections with the old certificate may finish. */
   #retire(dispatcher: Dispatcher): void {
     const forget = (): boolean => this.#all.delete(dispatcher);
     dispatcher.close().then(forget, forget);
@@ -55,11 +58,12 @@ export class Dispatchers implements Connections {
       key,
       servername: tlsServerName,
       rejectUnauthorized: insecureSkipTlsVerify !== true,
-      // Finds out about a peer that vanished without a word, where no request would.
+      // Keepalive probes detect a peer that vanished while no request is pending.
       keepAlive: true,
       keepAliveInitialDelay: 30_000,
     };
-    // A new request may meet a connection that the server is just closing; Go's server keeps idle ones far longer.
+    // Close idle connections well before the server does (Go's keeps them far longer): otherwise a request may be
+    // sent on a connection that the server is just closing.
     const options = { connect, keepAliveTimeout: 30_000, allowH2: false };
     const dispatcher =
       proxyUrl === undefined

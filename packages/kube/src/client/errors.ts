@@ -1,12 +1,12 @@
 import type { Status, StatusDetails } from '../base/object.ts';
 
-/** The API server answered, and the answer is a failure. */
+/** The API server answered with an error. */
 export class ApiStatusError extends Error {
   readonly status: Status;
   readonly code: number;
   readonly reason: string;
   readonly details: StatusDetails | undefined;
-  /** What was asked: `GET https://host/api/v1/pods`. Absent for failures that arrive within a watch. */
+  /** The request: `GET https://host/api/v1/pods`. Undefined for errors that arrive inside a watch. */
   readonly request: string | undefined;
 
   constructor(status: Status, request?: string) {
@@ -20,7 +20,10 @@ export class ApiStatusError extends Error {
   }
 }
 
-/** No usable answer came: refused, reset, cut off, not TLS, not JSON. `cause` has the details. */
+/**
+ * There was no usable answer: the connection was refused, reset or closed, or the answer was not TLS or JSON. `cause`
+ * has the details.
+ */
 export class ConnectionError extends Error {
   readonly code: string;
 
@@ -31,7 +34,7 @@ export class ConnectionError extends Error {
   }
 }
 
-/** The deadline of the request passed. */
+/** The deadline of the request has passed. */
 export class DeadlineError extends Error {
   constructor(request: string, ms: number) {
     super(`${request}: no answer within ${ms} ms`);
@@ -43,7 +46,7 @@ function codeOf(cause: unknown): string {
   return cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
 }
 
-/** Failing to connect to every address of a host gives an AggregateError with an empty message. */
+/** If connecting to all addresses of a host fails, Node throws an AggregateError with an empty message. */
 function describeCause(cause: unknown): string {
   if (cause instanceof AggregateError && cause.message === '') {
     return cause.errors.map(describeCause).join('; ');
@@ -65,24 +68,26 @@ export const isBadRequest = (error: unknown): boolean =>
 export const isForbidden = (error: unknown): boolean => hasReason(error, 'Forbidden') || hasCode(error, 403);
 export const isUnauthorized = (error: unknown): boolean => hasCode(error, 401);
 export const isTooManyRequests = (error: unknown): boolean => hasCode(error, 429);
-/** The revision asked for is no longer kept: list again. */
+/** The requested resource version is too old; list again. */
 export const isExpired = (error: unknown): boolean =>
   hasReason(error, 'Expired', 'Gone') || hasCode(error, 410);
-/** The revision asked for is not known yet, or not any more after the server's data were restored. */
+/**
+ * The requested resource version is in the server's future, for example because its data was restored from a backup.
+ */
 export const isTooLargeResourceVersion = (error: unknown): boolean =>
   error instanceof ApiStatusError &&
   (error.details?.causes ?? []).some(
     (cause) => cause.reason === 'ResourceVersionTooLarge' || cause.message === 'Too large resource version',
   );
-/** Nothing new can be made in a namespace that is being deleted. */
+/** A namespace that is being deleted accepts no new objects. */
 export const isNamespaceTerminating = (error: unknown): boolean =>
   error instanceof ApiStatusError &&
   (error.details?.causes ?? []).some((cause) => cause.reason === 'NamespaceTerminating');
-/** The server is there but can not answer now; the same request may work later. */
+/** The server is reachable but cannot answer now; the same request may work later. */
 export const isServerUnavailable = (error: unknown): boolean =>
   error instanceof ApiStatusError && error.code >= 500;
 
-/** Whatever the body of a failure was, a Status comes out. */
+/** Returns a Status for any body of a failed request. */
 export function statusOf(code: number, body: string): Status {
   const parsed = parseStatus(body);
   if (parsed !== undefined) return { ...parsed, code: parsed.code === 0 ? code : parsed.code };
@@ -97,7 +102,7 @@ export function statusOf(code: number, body: string): Status {
   };
 }
 
-/** For answers of proxies and of handlers that do not speak Status. */
+/** For answers of proxies and of handlers that do not use Status. */
 const REASONS: Readonly<Record<number, string | undefined>> = {
   400: 'BadRequest',
   401: 'Unauthorized',

@@ -1,11 +1,11 @@
 import type { FieldMatcher, LabelMatcher } from '../selectors/index.ts';
 
-/** Query parameters carry Kubernetes' own names; what is undefined is not sent. */
+/** Query parameters, under the names that Kubernetes uses. Undefined values are not sent. */
 export type Query = Record<string, string | number | boolean | undefined>;
 
 export interface CallOptions {
   signal?: AbortSignal;
-  /** How long to wait for the whole answer; the client's default when absent. */
+  /** How long to wait for the complete answer. Default: the default of the client. */
   deadlineMs?: number;
 }
 
@@ -39,7 +39,7 @@ export interface WriteOptions extends CallOptions {
 }
 
 export interface PatchOptions extends WriteOptions {
-  /** Take fields over from other managers; only for apply. */
+  /** Take over fields that other managers own; only for apply. */
   force?: boolean;
 }
 
@@ -87,7 +87,7 @@ export const writeQuery = (options: WriteOptions): Query => ({
   fieldValidation: options.fieldValidation,
 });
 
-/** The body of a delete; undefined when the server's defaults are wanted. */
+/** The body of a delete request; undefined for the server's defaults. */
 export function deleteBody(options: DeleteOptions): Record<string, unknown> | undefined {
   const { gracePeriodSeconds, propagationPolicy, preconditions, dryRun } = options;
   const fields = {
@@ -109,10 +109,10 @@ export function queryString(query: Query): string {
   return text === '' ? '' : `?${text}`;
 }
 
-/** "Nothing" has no text form: sent as text it would select everything. */
+/** A selector that matches nothing has no text form; an empty text would select everything. */
 function textOf(selector: string | LabelMatcher | FieldMatcher | undefined): string | undefined {
   if (selector === undefined || typeof selector === 'string') return selector;
   const text = selector.toString();
-  if (text === '' && !selector.empty) throw new TypeError('a selector that matches nothing can not be sent');
+  if (text === '' && !selector.empty) throw new TypeError('a selector that matches nothing cannot be sent');
   return text;
 }

@@ -13,7 +13,7 @@ const SERVICES = { group: '', version: 'v1', resource: 'services', namespaced: t
 const SLICES = { ...SERVICES, group: 'discovery.k8s.io', resource: 'endpointslices' };
 const FROM_THE_FUTURE = field(99, 'new');
 
-describe('a client that understands protobuf', () => {
+describe('a client with protobuf', () => {
   let server: FakeServer;
   let client: KubeClient;
   let warnings: string[];
@@ -33,13 +33,13 @@ describe('a client that understands protobuf', () => {
   const asksForProtobuf = ({ headers }: ReceivedRequest): boolean =>
     headers.accept?.startsWith(PROTOBUF) === true;
 
-  /** Protobuf for whoever asks for it, as a real API server does. */
+  /** Answers in protobuf if the client accepts it, like a real API server. */
   function answer(protobuf: Buffer, json: unknown): void {
     server.intercept = (request, response) =>
       asksForProtobuf(request) ? answerProtobuf(response, protobuf) : answerJson(response, json);
   }
 
-  /** What a watch says, in pieces of this size. */
+  /** A watch that arrives in chunks of this size. */
   function stream(bytes: Buffer, piece = bytes.length): void {
     server.intercept = (_, response) => {
       response.setHeader('content-type', `${PROTOBUF};stream=watch`);
@@ -55,7 +55,7 @@ describe('a client that understands protobuf', () => {
     return events;
   }
 
-  it('reads the same list as one that does not', async () => {
+  it('reads the same list as without', async () => {
     const json = JSON.parse(recordedText('v1.36.4/services.json'));
     answer(recordedProtobuf('v1.36.4/services'), json);
     const plain = new KubeClient(client.config);
@@ -64,7 +64,7 @@ describe('a client that understands protobuf', () => {
     expect(accepts()).toEqual([`${PROTOBUF}, application/json`, 'application/json']);
   });
 
-  it('reads what is compressed', async () => {
+  it('reads compressed answers', async () => {
     const body = gzipSync(recordedProtobuf('v1.36.4/services'));
     server.intercept = (_, response) => {
       response.setHeader('content-encoding', 'gzip');
@@ -74,21 +74,21 @@ describe('a client that understands protobuf', () => {
     expect((await client.list(SERVICES)).items).toHaveLength(items.length);
   });
 
-  it.each([1, 7, 4096])('reads the same events, in whatever pieces they come: %i bytes', async (piece) => {
+  it.each([1, 7, 4096])('reads the same events in chunks of %i bytes', async (piece) => {
     stream(recordedProtobuf('v1.36.4/watch'), piece);
     const lines = recordedText('v1.36.4/watch.jsonl').trim().split('\n');
     expect(await watched()).toStrictEqual(lines.map((line) => JSON.parse(line)));
     expect(accepts()).toEqual([`${PROTOBUF};stream=watch, application/json`]);
   });
 
-  it('takes JSON from servers that know nothing else, and asks for nothing else of other resources', async () => {
+  it('accepts JSON from servers without protobuf, and requests JSON for other resources', async () => {
     server.put('a');
     expect((await client.list(SERVICES)).items).toHaveLength(1);
     await client.list(WIDGETS);
     expect(accepts()).toEqual([`${PROTOBUF}, application/json`, 'application/json']);
   });
 
-  it('hears refusals, before a watch and within it', async () => {
+  it('reports errors before a watch and inside it', async () => {
     server.intercept = (_, response) => {
       response.statusCode = 404;
       return answerProtobuf(response, recordedProtobuf('v1.36.4/status'));
@@ -102,7 +102,7 @@ describe('a client that understands protobuf', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('reads JSON from then on when the server says more than it understands', async () => {
+  it('switches to JSON when the server sends unknown fields', async () => {
     const item = field(2, field(1, field(1, 'web')), FROM_THE_FUTURE);
     const metadata = { name: 'web' };
     answer(envelope('v1', 'ServiceList', item), {
@@ -126,7 +126,7 @@ describe('a client that understands protobuf', () => {
     ['more than it understands', frame('ADDED', envelope('v1', 'Service', FROM_THE_FUTURE))],
     ['no protobuf', frame('ADDED', Buffer.from('{}'))],
     ['endless', Buffer.from([0x7b, 0x22, 0x74, 0x79])],
-  ])('gives a watch up that is %s, and opens the next in JSON', async (_, bytes) => {
+  ])('abandons a watch that is %s, and opens the next in JSON', async (_, bytes) => {
     stream(bytes);
     await expect(watched(SERVICES)).rejects.toBeInstanceOf(ConnectionError);
     const event = { type: 'ADDED', object: { metadata: { name: 'web' } } };
@@ -139,7 +139,7 @@ describe('a client that understands protobuf', () => {
     expect(warnings).toHaveLength(1);
   });
 
-  it('fails when a server sends protobuf to whoever wants none of it', async () => {
+  it('fails when a server sends protobuf that was not requested', async () => {
     server.intercept = (_, response) => answerProtobuf(response, Buffer.from('k8s\0'));
     await expect(client.list(SERVICES)).rejects.toBeInstanceOf(ConnectionError);
     expect(accepts()).toEqual([`${PROTOBUF}, application/json`, 'application/json']);

@@ -7,7 +7,7 @@ import { qualifiedName, type Resource } from './resource.ts';
 export const isProtobuf = (contentType: string): boolean =>
   contentType.split(';')[0]!.trim().toLowerCase() === PROTOBUF;
 
-/** The Status that a failure has for a body, in either encoding. */
+/** The Status in the body of a failed request, in either encoding. */
 export function statusIn(code: number, contentType: string, body: Buffer): Status {
   return statusOf(code, isProtobuf(contentType) ? protobufAsText(body) : body.toString('utf8'));
 }
@@ -16,13 +16,14 @@ function protobufAsText(body: Buffer): string {
   try {
     return JSON.stringify(decodeObject(body));
   } catch (error) {
-    return `the server's answer can not be read: ${error instanceof Error ? error.message : error}`;
+    return `the answer of the server cannot be read: ${error instanceof Error ? error.message : error}`;
   }
 }
 
 /**
- * Which resources a client asks for in protobuf: those that are readable, until an answer was not, be it that the
- * server is newer and says more than is known here. JSON is always welcome, for servers that know nothing else.
+ * Decides which resources to request in protobuf: those that this package can read, until an answer cannot be read,
+ * for example because a newer server sends fields that are unknown here. The client always accepts JSON as well, for
+ * servers that do not support protobuf.
  */
 export class ProtobufWishes {
   readonly #enabled: boolean;
@@ -34,7 +35,7 @@ export class ProtobufWishes {
     this.#log = log;
   }
 
-  /** What to add to a request. */
+  /** The headers to add to a request. */
   headers(resource: Resource, verb: 'list' | 'watch'): { accept?: string } {
     const { group, version, resource: plural } = resource;
     if (!this.#enabled || !readableInProtobuf(group, version, plural)) return {};
@@ -48,7 +49,7 @@ export class ProtobufWishes {
     this.#givenUp.add(name);
     this.#log.warn(
       { err: error, resource: name },
-      'the protobuf of the API server is not understood; asking for JSON from now on',
+      'the protobuf of the API server cannot be read; requesting JSON from now on',
     );
   }
 }

@@ -1,17 +1,18 @@
 import type { KubeObject } from '../base/object.ts';
 
 /**
- * A resource as the API server's paths name it. `T` is the type of its objects; nothing at runtime depends on it.
+ * A resource, as in the paths of the API server. `T` is the type of its objects and has no effect at run time.
  *
- *   const pods: Resource<Pod> = { group: '', version: 'v1', resource: 'pods', namespaced: true };
+ * @example
+ * const widgets: Resource<Widget> = { group: 'example.com', version: 'v1', resource: 'widgets', namespaced: true };
  */
 export interface Resource<T extends KubeObject = KubeObject> {
   readonly group: string;
   readonly version: string;
-  /** The plural, lower case. */
+  /** Plural and lower case. */
   readonly resource: string;
   readonly namespaced: boolean;
-  /** Never set: it only ties `T` to the resource. */
+  /** Never set; it only connects `T` to the resource. */
   readonly objectType?: T;
 }
 
@@ -21,14 +22,14 @@ export interface Target {
   subresource?: string;
 }
 
-/** `/apis/apps/v1/namespaces/x/deployments/y/scale` and all shorter forms of it. */
+/** `/apis/apps/v1/namespaces/x/deployments/y/scale`, and all shorter forms of it. */
 export function pathOf(resource: Resource, target: Partial<Target> = {}): string {
   const { group, version, resource: plural, namespaced } = resource;
   const segments = group === '' ? ['api', version] : ['apis', group, version];
   if (namespaced && target.namespace !== undefined && target.namespace !== '') {
     segments.push('namespaces', target.namespace);
   } else if (namespaced && target.name !== undefined) {
-    throw new TypeError(`${qualifiedName(resource)} ${JSON.stringify(target.name)}: a namespace is needed`);
+    throw new TypeError(`${qualifiedName(resource)} ${JSON.stringify(target.name)}: a namespace is required`);
   }
   segments.push(plural);
   if (target.name !== undefined) segments.push(checkedName(resource, target.name));
@@ -40,17 +41,17 @@ export function pathOf(resource: Resource, target: Partial<Target> = {}): string
 function checkedName(resource: Resource, name: string): string {
   if (name === '' || name === '.' || name === '..' || name.includes('/')) {
     throw new TypeError(
-      `${qualifiedName(resource)}: ${JSON.stringify(name)} can not be the name of an object`,
+      `${qualifiedName(resource)}: ${JSON.stringify(name)} cannot be the name of an object`,
     );
   }
   return name;
 }
 
-/** `deployments.apps`, `pods`: how kubectl and error messages name it. */
+/** `deployments.apps`, `pods`: the form that kubectl and error messages use. */
 export const qualifiedName = ({ group, resource }: { group: string; resource: string }): string =>
   group === '' ? resource : `${resource}.${group}`;
 
-/** `namespace/name`, or just `name`: the key of caches and work queues. */
+/** `namespace/name`, or `name` for a cluster-scoped object: the key of caches and work queues. */
 export function keyOf(object: KubeObject): string {
   const { namespace, name } = object.metadata;
   return namespace === undefined || namespace === '' ? `${name}` : `${namespace}/${name}`;

@@ -5,7 +5,7 @@ import { ConnectionError } from './errors.ts';
 const LONGEST_WAIT_MS = 30_000;
 const RESET_CODES = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
-/** How long an overloaded server asks us to stay away; undefined if the answer is final. */
+/** How long an overloaded server asks the client to wait; undefined if the answer is final. */
 export function retryAfterMs(code: number, header: string | undefined, now: number): number | undefined {
   if (code !== 429 && code < 500) return undefined;
   if (header === undefined) return undefined;
@@ -14,7 +14,7 @@ export function retryAfterMs(code: number, header: string | undefined, now: numb
   return Math.min(Math.max(0, seconds * 1000), LONGEST_WAIT_MS);
 }
 
-/** A read may be repeated when the connection broke under it. A write may not: it can have been carried out. */
+/** A read can be retried after the connection broke. A write cannot: the server may have carried it out. */
 export function resetRetryMs(
   method: string,
   error: unknown,

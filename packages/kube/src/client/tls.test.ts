@@ -74,7 +74,7 @@ describe('TLS', () => {
     const options = { ...(await authority.issue('api')), ca, requestCert: true, rejectUnauthorized: false };
     server = createServer(options, (request, response) => {
       const socket = request.socket as TLSSocket;
-      response.end(JSON.stringify({ client: socket.getPeerCertificate().subject?.CN ?? 'nobody' }));
+      response.end(JSON.stringify({ client: socket.getPeerCertificate().subject?.CN ?? 'anonymous' }));
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
@@ -99,7 +99,7 @@ describe('TLS', () => {
     }
   }
 
-  it('shows its certificate, and a new one as soon as there is one', async () => {
+  it('presents its certificate, and a new one as soon as it is available', async () => {
     let credential: Credential = await authority.issue('jane');
     const credentials = { current: async () => credential, refresh: async () => credential };
     const client = new KubeClient({ ...config, credentials });
@@ -109,14 +109,14 @@ describe('TLS', () => {
     await client.close();
   });
 
-  it('trusts only the authority it was given, unless told not to look', async () => {
+  it('trusts only the configured authority, unless verification is disabled', async () => {
     const stranger = (await Authority.create()).certificate.toString('pem');
     await expect(askedBy({ ca: stranger })).rejects.toThrow(/certificate signature failure|unable to verify/);
-    expect(await askedBy({ ca: undefined, insecureSkipTlsVerify: true })).toEqual({ client: 'nobody' });
+    expect(await askedBy({ ca: undefined, insecureSkipTlsVerify: true })).toEqual({ client: 'anonymous' });
   });
 
-  it('expects the name of the host, or the one it was given', async () => {
-    expect(await askedBy({ tlsServerName: 'api.internal' })).toEqual({ client: 'nobody' });
+  it('expects the host name, or the configured server name', async () => {
+    expect(await askedBy({ tlsServerName: 'api.internal' })).toEqual({ client: 'anonymous' });
     await expect(askedBy({ tlsServerName: 'other.internal' })).rejects.toThrow(/other\.internal/);
   });
 });

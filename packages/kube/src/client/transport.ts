@@ -22,7 +22,7 @@ export interface HttpRequest {
 
 export interface HttpResponse {
   code: number;
-  /** Empty when the server did not say. */
+  /** Empty when the server did not send one. */
   contentType: string;
   body: Buffer;
 }
@@ -34,21 +34,21 @@ export interface HttpStream {
 }
 
 export interface TransportOptions {
-  /** `program/version`: how the server's logs and its priority levels know this client. */
+  /** `program/version`: identifies this client in the logs and priority levels of the server. */
   userAgent?: string;
   deadlineMs?: number;
   maxRetries?: number;
   clock?: Clock;
   random?: Random;
   log?: Logger;
-  /** Connections that others use too. Without them the client opens its own, to the server of its configuration. */
+  /** Connections to share with others. Default: the client opens its own, to the server of its configuration. */
   connections?: Connections;
 }
 
 type Answer = Dispatcher.ResponseData;
 const inflate = promisify(gunzip);
 
-/** HTTP to one API server: credentials, deadlines, retries. Failures come out typed; bodies are not looked into. */
+/** HTTP to one API server: credentials, deadlines, retries. Errors are typed; bodies are passed through. */
 export class Transport {
   readonly #config: ClusterConfig;
   readonly #connections: Connections;
@@ -72,7 +72,7 @@ export class Transport {
     this.#log = options.log ?? silentLogger;
   }
 
-  /** Sends, waits for the whole answer, and throws ApiStatusError if it is a failure. */
+  /** Sends a request, waits for the complete answer, and throws ApiStatusError if it is an error. */
   async call(request: HttpRequest, deadlineMs = this.#deadlineMs): Promise<HttpResponse> {
     const { controller, release } = childController(request.signal);
     const expire = (): void => controller.abort(new DeadlineError(this.#describe(request), deadlineMs));
@@ -85,7 +85,7 @@ export class Transport {
     }
   }
 
-  /** Sends and hands the body over as it arrives. It lives until it ends or `signal` is aborted. */
+  /** Sends a request and returns the body as it arrives, until it ends or `signal` is aborted. */
   async open(request: HttpRequest): Promise<HttpStream> {
     const answer = await this.#send(request, { stream: true });
     return { contentType: contentTypeOf(answer), chunks: this.#chunks(request, answer) };
@@ -140,12 +140,12 @@ export class Transport {
       const waitMs = retryAfterMs(outcome.statusCode, single(retryAfter), this.#clock.now());
       if (waitMs === undefined || attempt >= this.#maxRetries) return await this.#refused(request, outcome);
       await outcome.body.dump();
-      this.#log.debug({ code: outcome.statusCode, waitMs }, 'the API server asks to retry later');
+      this.#log.debug({ code: outcome.statusCode, waitMs }, 'the API server asked to retry later');
       await sleep(this.#clock, waitMs, request.signal);
     }
   }
 
-  /** Throws the error when the request must not be repeated. */
+  /** Throws the error if the request must not be retried. */
   #repeatAfterMs({ method }: HttpRequest, error: unknown, attempt: number): number {
     const waitMs = resetRetryMs(method, error, attempt, this.#random);
     if (waitMs === undefined || attempt >= this.#maxRetries) throw error;
@@ -168,7 +168,7 @@ export class Transport {
         },
         body: request.body,
         signal: request.signal,
-        // Deadlines are ours; a quiet watch is not a broken one.
+        // No timeouts in undici: deadlines are handled here, and a quiet watch is not a broken one.
         headersTimeout: 0,
         bodyTimeout: 0,
       });
@@ -198,12 +198,12 @@ export class Transport {
   #accepted(answer: Answer): Answer {
     const warnings = answer.headers.warning;
     for (const warning of warnings === undefined ? [] : [warnings].flat()) {
-      this.#log.warn({ warning }, 'the API server warns');
+      this.#log.warn({ warning }, 'the API server sent a warning');
     }
     return answer;
   }
 
-  /** Whoever aborted gets their own reason back; anything else is the connection's fault. */
+  /** If the caller aborted the request, it gets its own reason back; any other error is a connection error. */
   #failure(request: HttpRequest, error: unknown): unknown {
     if (request.signal?.aborted === true) return request.signal.reason;
     return new ConnectionError(this.#describe(request), error);

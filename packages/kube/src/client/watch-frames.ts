@@ -2,18 +2,18 @@ import type { KubeObject } from '../base/object.ts';
 import { decodeWatchEvent, WireError } from '../protobuf/index.ts';
 import { eventOf, type WatchEvent } from './watch.ts';
 
-/** Far more than any object may have: whatever is longer is no frame. */
+/** Far more than any object may have: a larger length means that the stream is corrupt. */
 const LONGEST_FRAME = 64 * 1024 * 1024;
 const HEAD = 4;
 
-/** One event a frame, in protobuf; a failure that arrives as an event is thrown as ApiStatusError. */
+/** Reads one event per frame, in protobuf. An ERROR event is thrown as an ApiStatusError. */
 export async function* framedEvents<T extends KubeObject>(
   chunks: AsyncIterable<Buffer>,
 ): AsyncGenerator<WatchEvent<T>> {
   for await (const frame of frames(chunks)) yield eventOf<T>(decodeWatchEvent(frame));
 }
 
-/** Pieces are joined only when a frame is complete: large objects arrive in many chunks. */
+/** Joins chunks only when a frame is complete: large objects arrive in many chunks. */
 async function* frames(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let pieces: Buffer[] = [];
   let size = 0;
@@ -33,7 +33,7 @@ async function* frames(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   // A last frame that is not complete was cut off; the event will come again after reconnecting.
 }
 
-/** Where the frame ends that the bytes begin with, or the length before it. */
+/** Where the first frame ends; or, if its length has not arrived, where the length ends. */
 function frameEnd(bytes: Buffer): number {
   if (bytes.length < HEAD) return HEAD;
   const length = bytes.readUInt32BE(0);

@@ -1,13 +1,13 @@
 import type { KubeObject } from '../base/object.ts';
 import { ApiStatusError, ConnectionError, isStatus, statusOf } from './errors.ts';
 
-/** A bookmark carries nothing but the resourceVersion up to which everything was sent. */
+/** A BOOKMARK contains only the resource version up to which all events have been sent. */
 export interface WatchEvent<T extends KubeObject = KubeObject> {
   type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
   object: T;
 }
 
-/** One event a line; a failure that arrives as an event is thrown as ApiStatusError. */
+/** Reads one event per line. An ERROR event is thrown as an ApiStatusError. */
 export async function* watchEvents<T extends KubeObject>(
   chunks: AsyncIterable<Buffer>,
 ): AsyncGenerator<WatchEvent<T>> {
@@ -16,7 +16,7 @@ export async function* watchEvents<T extends KubeObject>(
 
 const NEWLINE = 0x0a;
 
-/** Pieces of a line are joined only once, when it is complete: large objects arrive in many chunks. */
+/** Joins the chunks of a line only once, when it is complete: large objects arrive in many chunks. */
 async function* lines(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
   let pieces: Buffer[] = [];
   for await (const chunk of chunks) {
@@ -41,7 +41,7 @@ function parseEvent<T extends KubeObject>(line: string): WatchEvent<T> {
   }
 }
 
-/** What arrived, if it is an event. */
+/** Validates one event. */
 export function eventOf<T extends KubeObject>(event: { type?: unknown; object?: unknown }): WatchEvent<T> {
   switch (event.type) {
     case 'ADDED':

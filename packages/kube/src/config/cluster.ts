@@ -1,12 +1,12 @@
-/** How to reach one API server, and as whom. Made by the loaders next to this file, or by hand. */
+/** How to reach one API server, and with which identity. Usually created by loadConfig. */
 export interface ClusterConfig {
-  /** `https://host:port`, perhaps with a path in front of `/api`. */
+  /** `https://host:port`, optionally followed by a path prefix that comes before `/api`. */
   server: string;
-  /** The namespace of the context, for whoever wants a default. */
+  /** The namespace of the context, for callers that need a default. */
   namespace: string;
-  /** PEM; the system's roots when absent. */
+  /** PEM. Default: the root certificates of the system. */
   ca?: string;
-  /** The name to expect in the server's certificate, if not that of the host. */
+  /** The name to expect in the server's certificate, if it is not the host name. */
   tlsServerName?: string;
   insecureSkipTlsVerify?: boolean;
   proxyUrl?: string;
@@ -23,17 +23,17 @@ export interface Impersonation {
 }
 
 export interface Credential {
-  /** The whole header: `Bearer ...` or `Basic ...`. */
+  /** The complete header: `Bearer ...` or `Basic ...`. */
   readonly authorization?: string;
-  /** PEM of the client certificate and its key. */
+  /** The client certificate and its key, as PEM. */
   readonly cert?: string;
   readonly key?: string;
 }
 
-/** Where credentials come from. The same object is returned for as long as nothing changed. */
+/** A source of credentials. It returns the same object for as long as the credential does not change. */
 export interface CredentialSource {
   current(): Promise<Credential>;
-  /** The server did not accept `used`: returns another credential if there is one, else `used` again. */
+  /** Called when the server has rejected `used`. Returns another credential if there is one, otherwise `used` again. */
   refresh(used: Credential): Promise<Credential>;
 }
 
@@ -41,7 +41,7 @@ export function fixedCredential(credential: Credential): CredentialSource {
   return { current: async () => credential, refresh: async () => credential };
 }
 
-/** Something in the configuration is wrong. The message names the file, the entry and the field. */
+/** The configuration is invalid. The message names the file, the entry and the field. */
 export class ConfigError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

@@ -46,7 +46,7 @@ describe('configuration', () => {
     expect(await config.credentials.current()).toMatchObject({ authorization: 'Bearer secret' });
   });
 
-  it('merges the files of KUBECONFIG: the first to say something is right, and missing ones do not matter', async () => {
+  it('merges the files of KUBECONFIG: the first one wins, and missing files are ignored', async () => {
     const one = await file('one', kubeconfig('token: first'));
     const two = await file(
       'two',
@@ -69,7 +69,7 @@ describe('configuration', () => {
     expect(await other.credentials.current()).toMatchObject({ authorization: 'Bearer first' });
   });
 
-  it('reads certificates from data or from files beside the kubeconfig', async () => {
+  it('reads certificates from data or from files relative to the kubeconfig', async () => {
     const inline = await loadText(
       kubeconfig(
         `client-certificate-data: ${base64('CERT')}, client-key-data: ${base64('KEY')}`,
@@ -91,7 +91,7 @@ describe('configuration', () => {
     expect(await files.credentials.current()).toEqual({ cert: 'CERT2', key: 'KEY2' });
   });
 
-  it('notices that a token file has changed: after a while, or at once when the old token is refused', async () => {
+  it('rereads a token file after a minute, or immediately when the old token is rejected', async () => {
     const token = await file('token', 'one\n');
     const { credentials } = await loadText(kubeconfig('tokenFile: token'));
     const first = await credentials.current();
@@ -108,7 +108,7 @@ describe('configuration', () => {
     expect((await credentials.refresh(second)).authorization).toBe('Bearer three');
   });
 
-  it('understands user name and password, and impersonation', async () => {
+  it('supports user name and password, and impersonation', async () => {
     const config = await loadText(
       kubeconfig('username: u, password: p, as: jane, as-groups: [g], as-user-extra: { k: [v] }'),
     );
@@ -140,8 +140,8 @@ describe('configuration', () => {
     [kubeconfig('exec: { command: x }'), /user "me": exec: apiVersion is missing/],
     [kubeconfig('exec: { command: x, apiVersion: v9 }'), /user "me": exec plugin: invalid apiVersion "v9"/],
     [kubeconfig('as-groups: [a]'), /user "me": as-uid, as-groups and as-user-extra need "as"/],
-    ['clusters: [{ name: a, cluster: {} }, { name: a, cluster: {} }]', /cluster "a": the name stands twice/],
-  ])('says what is wrong with %j, and where', async (text, message) => {
+    ['clusters: [{ name: a, cluster: {} }, { name: a, cluster: {} }]', /cluster "a": the name appears twice/],
+  ])('reports what is wrong with %j, and where', async (text, message) => {
     const error = await loadText(text).then(
       () => expect.unreachable(),
       (e: unknown) => e,
@@ -151,8 +151,8 @@ describe('configuration', () => {
     expect((error as Error).message.startsWith(join(dir, 'config'))).toBe(true);
   });
 
-  it('says so when there is nothing, or not the file that was asked for', async () => {
-    await expect(load({ env: { HOME: dir } })).rejects.toThrow('no cluster to talk to: set KUBECONFIG');
+  it('rejects a missing configuration, and a missing file', async () => {
+    await expect(load({ env: { HOME: dir } })).rejects.toThrow('no cluster is configured: set KUBECONFIG');
     await expect(load({ path: join(dir, 'missing') })).rejects.toThrow('missing: no such file');
   });
 
@@ -173,7 +173,7 @@ describe('configuration', () => {
        writeFileSync(counter, String(n));
        console.log(JSON.stringify({ apiVersion: info.apiVersion, kind: 'ExecCredential', status: ${status} }));`;
 
-    it('are told what they need, and asked again when their token expires or is refused', async () => {
+    it('receive the cluster information, and run again when their token expires or is rejected', async () => {
       const status =
         '{ token: [n, process.argv[2], process.env.FROM_CONFIG, info.spec.interactive, info.spec.cluster.server].join("|"), expirationTimestamp: "2026-01-01T00:10:00Z" }';
       const { credentials } = await plugin(answer(status));
@@ -197,7 +197,7 @@ describe('configuration', () => {
         'exec plugin is configured to use API version client.authentication.k8s.io/v1, plugin returned version client.authentication.k8s.io/v1beta1',
       ],
       ['process.exit(3)', 'failed with exit code 3'],
-    ])('that misbehave are named (%#)', async (body, message) => {
+    ])('that fail are named in the error (%#)', async (body, message) => {
       const { credentials } = await plugin(body);
       const error = await credentials.current().then(
         () => expect.unreachable(),
@@ -208,7 +208,7 @@ describe('configuration', () => {
       expect(`${error.message}${error.stack}`).not.toContain('my-secret-token');
     });
 
-    it('that are not installed come with the hint how to', async () => {
+    it('that are not installed are reported with the install hint', async () => {
       const { credentials } = await loadText(
         kubeconfig(
           'exec: { apiVersion: client.authentication.k8s.io/v1, command: ./not-there, installHint: get it here }',
@@ -223,7 +223,7 @@ describe('configuration', () => {
   describe('in a pod', () => {
     const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' };
 
-    it('uses the service account, whose token is replaced on disk', async () => {
+    it('uses the service account, and rereads its token', async () => {
       const token = await file('token', 'one');
       await file('ca.crt', 'CA');
       await file('namespace', 'team-a\n');
@@ -234,7 +234,7 @@ describe('configuration', () => {
       expect(await config.credentials.current()).toEqual({ authorization: 'Bearer two' });
     });
 
-    it('says what is missing', async () => {
+    it('reports what is missing', async () => {
       await expect(inClusterConfig({ env, directory: dir })).rejects.toThrow(/token: ENOENT/);
       await file('token', 'one');
       await expect(inClusterConfig({ env, directory: dir })).rejects.toThrow('automountServiceAccountToken');

@@ -11,16 +11,19 @@ export interface ExecPlugin {
   apiVersion: string;
   installHint?: string;
   interactiveMode: string;
-  /** Told to the plugin when it asks for it; keys as in ExecCredential `spec.cluster`. */
+  /** Passed to the plugin if it asks for it; the keys are those of `spec.cluster` in an ExecCredential. */
   cluster?: Record<string, unknown>;
-  /** Names the file and user in errors. */
+  /** Names the file and the user in error messages. */
   where: string;
   cwd?: string;
 }
 
 export const EXEC_API_VERSIONS = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'];
 
-/** Runs a plugin such as `aws eks get-token`, and runs it again when its credential expires or is refused. */
+/**
+ * Runs a credential plugin, for example `aws eks get-token`, and runs it again when its credential expires or is
+ * rejected.
+ */
 export class ExecCredentials implements CredentialSource {
   readonly #plugin: ExecPlugin;
   readonly #env: NodeJS.ProcessEnv;
@@ -45,7 +48,7 @@ export class ExecCredentials implements CredentialSource {
     return this.#cached?.credential === used ? this.#run() : this.current();
   }
 
-  /** A plugin may ask the user something, so it never runs twice at once. */
+  /** A plugin may prompt the user, so it never runs twice at the same time. */
   #run(): Promise<Credential> {
     this.#running ??= this.#runOnce().finally(() => {
       this.#running = undefined;
@@ -60,7 +63,7 @@ export class ExecCredentials implements CredentialSource {
     try {
       parsed = JSON.parse(output);
     } catch {
-      // The cause would quote the output, which may hold a token.
+      // No cause: it would quote the output, which may contain a token.
       throw new ConfigError(`${where}: exec plugin ${command} did not print an ExecCredential as JSON`);
     }
     const answer = new Fields(parsed, `${where}: output of exec plugin ${command}`);
@@ -124,7 +127,10 @@ function credentialOf(status: Fields, where: string): Credential {
   return { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), cert, key };
 }
 
-/** What the plugin says, else the end of its certificate, else never: then a 401 is the sign to ask again. */
+/**
+ * The time that the plugin states; otherwise the end of its certificate; otherwise never, and a 401 triggers the next
+ * run.
+ */
 function expiryOf(status: Fields, { cert }: Credential): number {
   const stated = status.string('expirationTimestamp');
   if (stated !== undefined) return Date.parse(stated);

@@ -1,11 +1,11 @@
 import { ConfigError } from './cluster.ts';
 
-/** Reads fields of parsed YAML or JSON, and says where when one is not what it should be. */
+/** Reads fields of parsed YAML or JSON. Errors name the place and the expected type. */
 export class Fields {
   readonly #value: Record<string, unknown>;
   readonly #where: string;
 
-  /** `where` names the file and the entry, such as `/home/a/.kube/config: user "admin"`. */
+  /** `where` names the file and the entry, for example `/home/a/.kube/config: user "admin"`. */
   constructor(value: unknown, where: string) {
     if (value !== null && value !== undefined && (typeof value !== 'object' || Array.isArray(value))) {
       throw new ConfigError(
@@ -35,7 +35,7 @@ export class Fields {
     throw this.#wrong(name, 'true or false', value);
   }
 
-  /** base64 of PEM. */
+  /** Base64-encoded PEM. */
   data(name: string): string | undefined {
     const text = this.string(name);
     if (text === undefined) return undefined;
@@ -78,7 +78,7 @@ export class Fields {
     throw this.#wrong(name, 'a list', value);
   }
 
-  /** Says the type, never the value: it may be a secret. */
+  /** Reports the type, never the value, which may be a secret. */
   #wrong(name: string, expected: string, value: unknown): ConfigError {
     return new ConfigError(`${this.#where}: ${name} must be ${expected}, but is a ${typeof value}`);
   }

@@ -8,10 +8,13 @@ export interface CredentialFiles {
   keyFile?: string;
 }
 
-/** Bound tokens and kubelet certificates are replaced on disk while we run; this is how old ours may get. */
+/**
+ * Bound tokens and kubelet certificates are replaced on disk while the program runs. This is the maximum age of our
+ * copy.
+ */
 const REREAD_AFTER_MS = 60_000;
 
-/** Credentials that somebody else keeps fresh in files. `fixed` are the parts that do not stand in files. */
+/** Credentials in files that another program keeps up to date. `fixed` holds the parts that are not in files. */
 export class FileCredentials implements CredentialSource {
   readonly #files: CredentialFiles;
   readonly #fixed: Credential;
@@ -58,7 +61,7 @@ async function readIfNamed(path: string | undefined): Promise<string | undefined
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    throw new ConfigError(`credentials can not be read from ${path}: ${(error as Error).message}`, {
+    throw new ConfigError(`credentials cannot be read from ${path}: ${(error as Error).message}`, {
       cause: error,
     });
   }

@@ -14,13 +14,13 @@ import { FileCredentials } from './file-credentials.ts';
 import { type Entry, type Kubeconfig, pathFrom } from './kubeconfig.ts';
 
 export interface ContextOptions {
-  /** Another context than `current-context`. */
+  /** Default: `current-context`. */
   context?: string;
   env: NodeJS.ProcessEnv;
   clock?: Clock;
 }
 
-/** Follows a context to its cluster and user. */
+/** Resolves a context to its cluster and user. */
 export async function configFromContext(
   kubeconfig: Kubeconfig,
   { context: wanted, env, clock = systemClock }: ContextOptions,
@@ -134,7 +134,7 @@ function execPluginOf(user: Entry, endpoint: Endpoint): ConstructorParameters<ty
     .list('env')
     .map((e) => [e.requiredString('name', 'name the variable'), e.string('value') ?? '']);
   return {
-    // A bare word is looked up in PATH, anything with a slash is a path seen from the kubeconfig.
+    // A bare word is looked up in PATH; a command with a slash is relative to the kubeconfig.
     command: command.includes('/') ? pathFrom(user, command) : command,
     args: exec.strings('args'),
     env: Object.fromEntries(env),

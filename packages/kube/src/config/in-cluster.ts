@@ -16,7 +16,10 @@ export interface InClusterOptions {
 export const isInCluster = (env: NodeJS.ProcessEnv): boolean =>
   (env.KUBERNETES_SERVICE_HOST ?? '') !== '' && (env.KUBERNETES_SERVICE_PORT ?? '') !== '';
 
-/** The configuration of a pod: its service account, whose token the kubelet replaces before it expires. */
+/**
+ * The configuration of a program that runs in a pod: its service account, whose token the kubelet replaces before it
+ * expires.
+ */
 export async function inClusterConfig({
   env,
   directory = SERVICE_ACCOUNT_DIR,

@@ -4,14 +4,17 @@ import { parse } from 'yaml';
 import { ConfigError } from './cluster.ts';
 import { Fields } from './fields.ts';
 
-/** One entry of a kubeconfig, and the file it stands in: relative paths are relative to that file. */
+/** One entry of a kubeconfig, and the file it comes from: relative paths are relative to that file. */
 export interface Entry {
   fields: Fields;
   file: string;
   where: string;
 }
 
-/** Several files merged as kubectl merges them: whoever says something first is right, entry by entry. */
+/**
+ * One or more kubeconfig files, merged like kubectl does: for each entry, and for current-context, the first file
+ * wins.
+ */
 export interface Kubeconfig {
   files: string[];
   currentContext: string | undefined;
@@ -21,12 +24,12 @@ export interface Kubeconfig {
 }
 
 export interface KubeconfigSource {
-  /** One file that must exist, as with `--kubeconfig`. Otherwise KUBECONFIG or the file in the home directory. */
+  /** A file that must exist, like `--kubeconfig`. Default: the files in KUBECONFIG, or `~/.kube/config`. */
   path?: string;
   env: NodeJS.ProcessEnv;
 }
 
-/** Undefined when there is no kubeconfig at all. */
+/** Undefined when there is no kubeconfig. */
 export async function readKubeconfig({ path, env }: KubeconfigSource): Promise<Kubeconfig | undefined> {
   const files: { file: string; text: string }[] = [];
   for (const file of kubeconfigFiles(path, env)) {
@@ -60,13 +63,13 @@ export function mergeKubeconfigs(files: { file: string; text: string }[]): Kubec
   return { files: files.map((f) => f.file), currentContext, clusters, users, contexts };
 }
 
-/** Between files the first entry of a name counts; within one file a name may stand only once. */
+/** If several files have an entry of the same name, the first one wins. Within one file, a name must be unique. */
 function addEntries(into: Map<string, Entry>, root: Fields, file: string, list: string, kind: string): void {
   const seen = new Set<string>();
   for (const item of root.list(list)) {
     const name = item.requiredString('name', `every ${kind} needs a name`);
     const where = `${file}: ${kind} ${JSON.stringify(name)}`;
-    if (seen.has(name)) throw new ConfigError(`${where}: the name stands twice in ${list}; remove one`);
+    if (seen.has(name)) throw new ConfigError(`${where}: the name appears twice in ${list}; remove one`);
     seen.add(name);
     const entry = { fields: new Fields(itemBody(item, kind, where), where), file, where };
     if (!into.has(name)) into.set(name, entry);
@@ -95,5 +98,5 @@ async function readOptional(file: string): Promise<string | undefined> {
   }
 }
 
-/** The path as seen from the kubeconfig that names it. */
+/** Resolves a path relative to the kubeconfig that contains it. */
 export const pathFrom = (entry: Entry, path: string): string => resolve(dirname(entry.file), path);

@@ -4,14 +4,20 @@ import { inClusterConfig, isInCluster } from './in-cluster.ts';
 import { readKubeconfig } from './kubeconfig.ts';
 
 export interface LoadOptions extends ContextOptions {
-  /** One file that must exist, as with `--kubeconfig`. */
+  /** A file that must exist, like `--kubeconfig`. */
   path?: string;
 }
 
-/** Where kubectl would go: the kubeconfig if there is one, else the service account of this pod. */
+/**
+ * Finds the cluster in the same places as kubectl: the kubeconfig if there is one, otherwise the service account of
+ * this pod.
+ *
+ * @example
+ * const client = new KubeClient(await loadConfig({ env: process.env }), { userAgent: 'shop-controller/1.0' });
+ */
 export async function loadConfig(options: LoadOptions): Promise<ClusterConfig> {
   const kubeconfig = await readKubeconfig(options);
   if (kubeconfig !== undefined) return configFromContext(kubeconfig, options);
   if (isInCluster(options.env)) return inClusterConfig(options);
-  throw new ConfigError('no cluster to talk to: set KUBECONFIG, or create ~/.kube/config');
+  throw new ConfigError('no cluster is configured: set KUBECONFIG, or create ~/.kube/config');
 }

@@ -5,7 +5,7 @@ import type { KubeClient } from '../client/client.ts';
 import type { EventRecorder } from '../events/recorder.ts';
 import type { Informers } from '../informer/informers.ts';
 
-/** What controllers of one process share. */
+/** What all controllers of a program share. */
 export interface ControllerContext {
   client: KubeClient;
   informers: Informers;

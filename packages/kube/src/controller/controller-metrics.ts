@@ -2,7 +2,7 @@ import type { CounterMetric, GaugeMetric, HistogramMetric, Metrics } from '../ba
 
 export type ResultLabel = 'success' | 'requeue_after' | 'error';
 
-/** The list of controller-runtime. */
+/** The buckets of controller-runtime. */
 const TIME_BUCKETS = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.25, 1.5,
   1.75, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60,
@@ -10,7 +10,7 @@ const TIME_BUCKETS = [
 
 const RESULTS: ResultLabel[] = ['success', 'requeue_after', 'error'];
 
-/** The metrics of controller-runtime under their own names, so that existing dashboards work. */
+/** The metrics of controller-runtime, under the same names, so that existing dashboards work. */
 export class ControllerMetrics {
   readonly #controller: string;
   readonly #total: CounterMetric;
@@ -50,7 +50,7 @@ export class ControllerMetrics {
         labels,
       })
       .set({ controller }, concurrency);
-    // A rate needs a zero to start from.
+    // Prometheus can only compute a rate from zero if the zero was exported.
     this.#active.set({ controller }, 0);
     this.#errors.inc({ controller }, 0);
     for (const result of RESULTS) this.#total.inc({ controller, result }, 0);

@@ -24,7 +24,7 @@ describe('controller', () => {
     await running;
   };
 
-  it('treats the four outcomes each in its own way', async () => {
+  it('handles each of the four outcomes', async () => {
     const time = clock();
     const calls: string[] = [];
     const controller = make({
@@ -56,7 +56,7 @@ describe('controller', () => {
     expect(time.pending).toBe(0);
   });
 
-  it('works on several keys at once, but never on one key twice', async () => {
+  it('reconciles several keys at once, but never one key twice', async () => {
     const active = new Map<string, number>();
     let most = 0;
     const controller = make({
@@ -81,7 +81,7 @@ describe('controller', () => {
     expect(most).toBe(3);
   });
 
-  it('lets what was begun end before it stops, and begins nothing more', async () => {
+  it('finishes running reconciles before it stops, and starts no more', async () => {
     const calls: string[] = [];
     let finish = (): void => {};
     let aborted = false;
@@ -109,7 +109,7 @@ describe('controller', () => {
     expect(aborted).toBe(false);
   });
 
-  it('begins nothing when it is stopped before the caches are there', async () => {
+  it('reconciles nothing when it is stopped before the caches have synced', async () => {
     const calls: string[] = [];
     const controller = make({
       async reconcile(key) {
@@ -122,7 +122,7 @@ describe('controller', () => {
     expect(calls).toEqual([]);
   });
 
-  it('aborts what outlives the grace period', async () => {
+  it('aborts reconciles that exceed the grace period', async () => {
     const time = clock();
     const controller = make({
       clock: time,
@@ -149,7 +149,7 @@ describe('controller', () => {
       await server.stop();
     });
 
-    it('waits for the caches, then reconciles what changes, on both sides of a move', async () => {
+    it('waits for the caches, then reconciles changes, including both sides of a move', async () => {
       server.put('a', { owner: 'x' });
       const informer = new Informer(client, WIDGETS);
       const seen: string[] = [];
@@ -167,7 +167,7 @@ describe('controller', () => {
       await until(() => seen.length === 4);
       server.remove('a');
       await until(() => seen.length === 5);
-      // An update that moves nothing is one reconcile, though a worker was waiting for it.
+      // An update that does not change the key is one reconcile, even though a worker was idle.
       expect(seen).toEqual(['owner-x', 'owner-x', 'owner-y', 'owner-y', 'owner-y']);
       stop.abort();
       await running;

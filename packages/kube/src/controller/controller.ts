@@ -9,17 +9,20 @@ import { type QueueOptions, WorkQueue } from '../queue/queue.ts';
 import { ControllerMetrics } from './controller-metrics.ts';
 
 export interface ReconcileResult {
-  /** Milliseconds until the key is looked at again, if nothing happens before. */
+  /** Milliseconds until the key is reconciled again if nothing changes before. */
   requeueAfter?: number;
 }
 
-/** Brings one thing to the state it should be in. Knows only the key: what happened to it does not matter. */
+/**
+ * Brings the object with this key to its desired state. It receives only the key, not the event: it must work from
+ * the current state, so that a missed or repeated event makes no difference (level-triggered).
+ */
 export type Reconcile = (
   key: string,
   signal: AbortSignal,
 ) => Promise<ReconcileResult | undefined> | Promise<void>;
 
-/** Trying again would not help until something changes. */
+/** Thrown by a reconcile function to say that a retry is pointless until something changes. */
 export class TerminalError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -28,12 +31,15 @@ export class TerminalError extends Error {
 }
 
 export interface ControllerOptions {
-  /** For metrics and logs. */
+  /** Identifies the controller in metrics and logs. */
   name: string;
   reconcile: Reconcile;
-  /** How many different keys are worked on at once. */
+  /**
+   * How many keys are reconciled at the same time. Default: 1. A single key is never reconciled twice at the same
+   * time.
+   */
   concurrency?: number;
-  /** How long reconciles may go on after `run` was told to stop. */
+  /** How long running reconciles may take to finish after `run` was aborted. Default: 10 seconds. */
   graceMs?: number;
   queue?: Omit<QueueOptions, 'name' | 'clock' | 'metrics'>;
   clock?: Clock;
@@ -47,7 +53,19 @@ type Outcome =
   | { type: 'error'; error: unknown }
   | { type: 'terminal'; error: TerminalError };
 
-/** Connects informers to a reconcile function through a work queue. */
+/**
+ * Connects informers to a reconcile function through a work queue.
+ *
+ * @example
+ * const controller = new Controller({
+ *   name: 'labels',
+ *   reconcile: async (key) => {
+ *     const node = nodes.cache.get(key);
+ *     if (node !== undefined) await applyLabels(node);
+ *   },
+ * }).watch(nodes);
+ * await controller.run(signal);
+ */
 export class Controller {
   readonly #reconcile: Reconcile;
   readonly #concurrency: number;
@@ -71,15 +89,17 @@ export class Controller {
   }
 
   /**
-   * Reconcile the keys that an object concerns, whenever it changes; by default its own. Of an update both sides
-   * count: an object that moved away concerns the place it left. Updates that do not matter are passed over.
+   * Reconciles the keys that `keysOf` returns for an object, by default its own key, whenever the object changes.
+   * After an update, the keys of the old and the new state are reconciled: an object that moved still concerns the
+   * place it left. Updates for which `matters` returns false are ignored.
    */
   watch<T extends KubeObject>(
     informer: Informer<T>,
     keysOf: (object: T) => Iterable<string> = (object) => [keyOf(object)],
     matters: (old: T, object: T) => boolean = () => true,
   ): this {
-    // Each key once: a worker that waits takes the first at once, and would take an equal one after it again.
+    // Deduplicated here: an idle worker takes the first key immediately, so an equal second key would be processed
+    // again.
     const enqueue = (...objects: T[]): void => {
       const keys = new Set(objects.flatMap((object) => [...keysOf(object)]));
       for (const key of keys) this.#queue.add(key);
@@ -96,12 +116,15 @@ export class Controller {
     return this;
   }
 
-  /** Reconcile a key for a reason that no informer knows of. */
+  /** Reconciles a key for a reason that no informer sees. */
   enqueue(key: string): void {
     this.#queue.add(key);
   }
 
-  /** Waits for the caches, then works until the signal is aborted and what was begun has ended. Run it once. */
+  /**
+   * Waits until all caches have synced, then reconciles until the signal is aborted and running reconciles have
+   * finished. Call it once.
+   */
   async run(signal: AbortSignal): Promise<void> {
     const stopped = aborted(signal);
     await Promise.race([stopped, Promise.all(this.#synced.map((synced) => synced()))]);
@@ -153,7 +176,7 @@ export class Controller {
         this.#queue.forget(key);
         this.#queue.addAfter(key, outcome.ms);
         this.#metrics.result('requeue_after');
-        this.#log.debug({ key, requeueAfterMs: outcome.ms }, 'reconciled, to be looked at again');
+        this.#log.debug({ key, requeueAfterMs: outcome.ms }, 'reconciled; requeued');
         break;
       case 'error':
         this.#queue.addRateLimited(key);
@@ -163,7 +186,7 @@ export class Controller {
       case 'terminal':
         this.#queue.forget(key);
         this.#metrics.error({ terminal: true });
-        this.#log.error({ key, err: outcome.error }, 'reconcile failed for good');
+        this.#log.error({ key, err: outcome.error }, 'reconcile failed; not retried until something changes');
         break;
     }
   }

@@ -2,28 +2,31 @@ import type { Clock } from '../base/clock.ts';
 import { TokenBucket } from '../queue/token-bucket.ts';
 
 export interface EventFacts {
-  /** Identifies the object the event is about. */
+  /** Identifies the object of the event. */
   subject: string;
   type: string;
   reason: string;
   message: string;
 }
 
-/** What to do with one event: write a new object, or count up the one written before under the same key. */
+/** Create a new Event, or increase the count of the one that was created under the same key. */
 export interface Correlated {
   key: string;
   message: string;
   count: number;
 }
 
-/** More than ten that differ only in their message within ten minutes become one. */
+/** More than ten events within ten minutes that differ only in their message are combined into one. */
 const SIMILAR_MOST = 10;
 const SIMILAR_WITHIN_MS = 600_000;
-/** About one object: 25 at once, then one every five minutes. */
+/** For each object: 25 events at once, then one every five minutes. */
 const SPAM_LIMIT = { burst: 25, perSecond: 1 / 300 };
 const MOST_REMEMBERED = 4096;
 
-/** Keeps an object that fails over and over from flooding the cluster. The rules and figures are client-go's. */
+/**
+ * Prevents an object that fails repeatedly from flooding the cluster with events. Rules and limits are those of
+ * client-go.
+ */
 export class Correlator {
   readonly #clock: Clock;
   readonly #buckets = new Recent<TokenBucket>();
@@ -34,7 +37,7 @@ export class Correlator {
     this.#clock = clock;
   }
 
-  /** Undefined: drop it. */
+  /** Undefined: drop the event. */
   correlate(facts: EventFacts): Correlated | undefined {
     const bucket = this.#buckets.getOrAdd(
       `${facts.subject}\n${facts.type}`,
@@ -50,7 +53,7 @@ export class Correlator {
     return { key, message, count };
   }
 
-  /** The event object under this key is gone; the next one starts anew. */
+  /** The Event under this key no longer exists; the next one starts from 1. */
   forget(key: string): void {
     this.#counts.delete(key);
   }
@@ -69,7 +72,7 @@ export class Correlator {
   }
 }
 
-/** A map that forgets what was not used for the longest time. */
+/** A map that evicts the least recently used entry. */
 export class Recent<V> {
   readonly #entries = new Map<string, V>();
 

@@ -64,7 +64,7 @@ describe('event recorder', () => {
     expect(events()[0]!.metadata.name).toMatch(/^p\.[0-9a-f]+$/);
   });
 
-  it('counts the same event up instead of writing it again', async () => {
+  it('increases the count of a repeated event instead of creating a new one', async () => {
     for (let i = 0; i < 3; i++) recorder.normal(pod, 'Pulled', 'image pulled');
     await recorder.flush();
     await clock.advance(60_000);
@@ -78,7 +78,7 @@ describe('event recorder', () => {
     });
   });
 
-  it('begins a new event when the old one has expired', async () => {
+  it('creates a new event when the old one has expired', async () => {
     recorder.normal(pod, 'Pulled', 'x');
     await recorder.flush();
     store.byPath.clear();
@@ -97,7 +97,7 @@ describe('event recorder', () => {
     });
   });
 
-  it('lets one object write only so much, and others as they please', async () => {
+  it('limits the events of one object without affecting others', async () => {
     const other = { ...pod, metadata: { ...pod.metadata, name: 'q', uid: 'u2' } };
     for (let i = 0; i < 40; i++) recorder.warning(pod, `Reason${i}`, 'x');
     recorder.warning(other, 'Failed', 'x');
@@ -109,7 +109,7 @@ describe('event recorder', () => {
     expect(events()).toHaveLength(27);
   });
 
-  it('never throws into its caller, whatever the server answers', async () => {
+  it('never throws, whatever the server answers', async () => {
     server.failNext({ code: 403 });
     recorder.normal(pod, 'A', 'x');
     recorder.normal({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } }, 'B', 'x');
@@ -121,7 +121,7 @@ describe('event recorder', () => {
     expect(events()).toHaveLength(1);
   });
 
-  it('complains of events that are refused, but not of those of a namespace that goes', async () => {
+  it('logs rejected events, except those of a namespace that is being deleted', async () => {
     const complaints: string[] = [];
     const log = { ...silentLogger, warn: (_: object, message: string) => complaints.push(message) };
     const own = new EventRecorder(client, { component: 'test', clock, log });
@@ -142,7 +142,7 @@ describe('event recorder', () => {
     server.intercept = refuse([]);
     own.normal(pod, 'Killing', 'Stopping container d');
     await own.flush();
-    expect(complaints).toEqual(['event could not be written']);
+    expect(complaints).toEqual(['the event could not be written']);
     await own.close();
   });
 });

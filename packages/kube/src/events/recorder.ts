@@ -15,9 +15,9 @@ import { type Correlated, Correlator, Recent } from './correlator.ts';
 const EVENTS: Resource = { group: '', version: 'v1', resource: 'events', namespaced: true };
 
 export interface RecorderOptions {
-  /** Who reports: `reportingComponent`, and the FROM column of kubectl describe. */
+  /** The reporting component: `reportingComponent`, and the FROM column of kubectl describe. */
   component: string;
-  /** The instance of it, such as the pod's name. */
+  /** The instance of the component, for example the name of its pod. */
   instance?: string;
   clock?: Clock;
   random?: Random;
@@ -35,12 +35,16 @@ interface Pending {
 const MOST_PENDING = 1_000;
 const ATTEMPTS = 5;
 const RETRY_MS = 10_000;
-/** Events of objects without a namespace, such as nodes, are kept here. */
+/** The namespace for events about cluster-scoped objects, for example nodes. */
 const CLUSTER_NAMESPACE = 'default';
 
 /**
- * Tells users what happened to their objects, in `kubectl describe` and `kubectl events`. Recording never throws and
- * never waits: when the server can not keep up, events are dropped and counted in the log.
+ * Records Events, which users see in `kubectl describe` and `kubectl events`. Recording never throws and never waits:
+ * if the server cannot keep up, events are dropped and counted in the log.
+ *
+ * @example
+ * const recorder = new EventRecorder(client, { component: 'shop-controller' });
+ * recorder.warning(ingress, 'NoBackend', 'Service "web" does not exist');
  */
 export class EventRecorder {
   readonly #client: KubeClient;
@@ -51,7 +55,7 @@ export class EventRecorder {
   readonly #correlator: Correlator;
   readonly #stop = new AbortController();
   readonly #pending: Pending[] = [];
-  /** Key of the correlator to the name of the event object that counts up. */
+  /** The name of the Event object that counts repetitions, by correlator key. */
   readonly #written = new Recent<string>();
   #writing: Promise<void> | undefined;
 
@@ -72,12 +76,12 @@ export class EventRecorder {
     this.#record(subject, 'Warning', reason, message);
   }
 
-  /** Resolves when everything recorded so far is written or given up. */
+  /** Resolves when all events recorded so far have been written or dropped. */
   async flush(): Promise<void> {
     await this.#writing;
   }
 
-  /** Gives up what is not written yet. */
+  /** Drops the events that have not been written yet. */
   async close(): Promise<void> {
     this.#pending.length = 0;
     this.#stop.abort();
@@ -90,7 +94,10 @@ export class EventRecorder {
     const correlated = this.#correlator.correlate(facts);
     if (correlated === undefined) return;
     if (this.#pending.length >= MOST_PENDING) {
-      this.#log.warn({ reason, subject: facts.subject }, 'event dropped: too many are waiting to be written');
+      this.#log.warn(
+        { reason, subject: facts.subject },
+        'event dropped: too many events are waiting to be written',
+      );
       return;
     }
     const at = new Date(this.#clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
@@ -106,9 +113,9 @@ export class EventRecorder {
         await this.#writeWithRetries(event);
       } catch (error) {
         if (this.#stop.signal.aborted) return;
-        // Whoever deletes a namespace deletes its events as well, and wants no others.
+        // Deleting a namespace deletes its events, so new ones are of no use.
         if (isNamespaceTerminating(error)) continue;
-        this.#log.warn({ err: error, reason: event.reason }, 'event could not be written');
+        this.#log.warn({ err: error, reason: event.reason }, 'the event could not be written');
       }
     }
   }
@@ -134,7 +141,7 @@ export class EventRecorder {
         await this.#client.patch(EVENTS, { namespace, name: written }, 'strategic', patch, this.#callOptions);
         return;
       } catch (error) {
-        // Events live for an hour only: begin a new one.
+        // Events expire after an hour: create a new one.
         if (!isNotFound(error)) throw error;
         this.#correlator.forget(key);
       }
@@ -153,7 +160,7 @@ export class EventRecorder {
     return {
       apiVersion: 'v1',
       kind: 'Event',
-      // Unique enough, and with the subject's name in front, as everybody else names events.
+      // The name of the object and a timestamp, the convention of client-go.
       metadata: { name: `${name}.${this.#suffix()}`, namespace },
       involvedObject: {
         apiVersion: subject.apiVersion,

@@ -49,7 +49,7 @@ class Rig {
     await this.server.stop();
   }
 
-  /** Virtual time flies while the sockets do their work. */
+  /** Advances virtual time while the sockets do their work. */
   readonly until = async (condition: () => boolean, stepMs = 1_000): Promise<void> => {
     for (let i = 0; !condition(); i++) {
       if (i === 2_000) throw new Error('it never happened');
@@ -58,7 +58,7 @@ class Rig {
     }
   };
 
-  /** Without any virtual time passing. */
+  /** Does not advance virtual time. */
   soon(condition: () => boolean): Promise<void> {
     return this.until(condition, 0);
   }
@@ -97,7 +97,7 @@ describe('informer', () => {
     expect([...rig.informer.cache.keys()]).toEqual(['default/b']);
   });
 
-  it('lists where the server does not stream the initial state, and says so only once', async () => {
+  it('falls back to a list if the server has no watch-list, and tries watch-list only once', async () => {
     rig.server.put('a');
     await rig.start({ watchList: false });
     await rig.informer.synced;
@@ -110,7 +110,7 @@ describe('informer', () => {
     expect(rig.server.requests.filter((r) => r.url.searchParams.has('sendInitialEvents'))).toHaveLength(1);
   });
 
-  it('resumes where a dropped watch broke off', async () => {
+  it('resumes a dropped watch from the last version', async () => {
     await rig.start();
     await rig.soon(() => rig.server.watchers === 1);
     rig.server.put('a', { value: 1 });
@@ -126,7 +126,7 @@ describe('informer', () => {
     expect(Number(last.get('timeoutSeconds'))).toBe(450);
   });
 
-  it('resumes from a bookmark, so that a compaction behind it does no harm', async () => {
+  it('resumes from a bookmark, and is not affected by an earlier compaction', async () => {
     rig.server.put('a');
     await rig.start();
     await rig.informer.synced;
@@ -145,7 +145,7 @@ describe('informer', () => {
   it.each([
     ['answered to the watch', false],
     ['sent as an event', true],
-  ])('makes up for what it missed after 410 %s', async (_, asEvent) => {
+  ])('catches up after 410 %s', async (_, asEvent) => {
     for (const name of ['kept', 'changed', 'gone', 'replaced']) rig.server.put(name, { value: 1 });
     await rig.start();
     await rig.informer.synced;
@@ -164,7 +164,7 @@ describe('informer', () => {
     expect(contents(rig.informer.cache.list())).toEqual(contents(rig.server.objects.values()));
   });
 
-  it('gives up on a watch that went half-open', async () => {
+  it('abandons a half-open watch', async () => {
     await rig.start();
     await rig.informer.synced;
     await rig.soon(() => rig.server.watchers === 1);
@@ -176,7 +176,7 @@ describe('informer', () => {
     expect(rig.server.requests).toHaveLength(2);
   });
 
-  it('gives a quiet server without bookmarks the whole timeout', async () => {
+  it('waits for the whole timeout of a quiet server without bookmarks', async () => {
     await rig.start({ watchList: false });
     await rig.soon(() => rig.server.watchers === 1);
     const before = rig.server.requests.length;
@@ -186,7 +186,7 @@ describe('informer', () => {
     await rig.until(() => rig.server.requests.length > before);
   });
 
-  it('backs off from a server that fails, and comes back', async () => {
+  it('backs off from a failing server, and recovers', async () => {
     for (let i = 0; i < 5; i++) rig.server.failNext({ code: 500, body: 'boom' });
     rig.server.put('a');
     await rig.start();
@@ -198,7 +198,7 @@ describe('informer', () => {
     expect(rig.takeEvents()).toEqual(['+a']);
   });
 
-  it('survives handlers, index functions and transforms that throw', async () => {
+  it('tolerates exceptions of handlers, index functions and transforms', async () => {
     await rig.start();
     rig.informer.addHandler({
       onAdd() {
@@ -215,7 +215,7 @@ describe('informer', () => {
     expect(rig.informer.cache.byIndex('broken', 'x')).toEqual([]);
   });
 
-  it('tells late handlers what is there, and files it in late indexes', async () => {
+  it('replays the cache to late handlers and late indexes', async () => {
     rig.server.put('a', { color: 'red' });
     rig.server.put('b', { color: 'blue' });
     await rig.start();
@@ -232,10 +232,10 @@ describe('informer', () => {
     expect(late).toHaveLength(2);
     expect(rig.informer.cache.byIndex('color', 'red')).toEqual([]);
     expect(rig.informer.cache.byIndex('color', 'blue').map((o) => o.metadata.name)).toEqual(['a']);
-    expect(() => rig.informer.cache.byIndex('size', '1')).toThrow('there is no index "size"');
+    expect(() => rig.informer.cache.byIndex('size', '1')).toThrow('index "size" does not exist');
   });
 
-  it('is not led astray by events that come twice or in the wrong order', async () => {
+  it('tolerates events that arrive twice or in the wrong order', async () => {
     await rig.start();
     await rig.soon(() => rig.server.watchers === 1);
     rig.server.copies = 2;
@@ -251,7 +251,7 @@ describe('informer', () => {
     expect(rig.takeEvents()).toEqual(['+a', '+b']);
   });
 
-  it('leaves no timer behind', async () => {
+  it('leaves no timers', async () => {
     await rig.start();
     await rig.informer.synced;
     rig.stop.abort();
@@ -259,7 +259,7 @@ describe('informer', () => {
     expect(rig.clock.pending).toBe(0);
   });
 
-  it('is shared by all who ask for the same resource and selection', async () => {
+  it('is shared by all users of the same resource and selection', async () => {
     await rig.start();
     const informers = new Informers(rig.client, { clock: rig.clock });
     const one = informers.for(WIDGETS);
@@ -328,7 +328,7 @@ describe('informer against a hostile server', () => {
     }
   }
 
-  /** What was done last arrives last: once it is there, nothing else is on its way. */
+  /** The last change arrives last: once it has arrived, nothing else is pending. */
   async function catchUp({ server, informer, until }: Rig): Promise<void> {
     server.flush();
     const { swapping } = server;

@@ -9,23 +9,37 @@ import { type Mirror, Reflector } from './reflector.ts';
 import { isOlderVersion, Tombstones } from './resource-version.ts';
 import { type Cache, type IndexFunction, Store } from './store.ts';
 
-/** Told after the cache has changed. Whoever throws is reported and otherwise ignored. */
+/** Called after the cache has changed. An exception is logged and does not affect other handlers. */
 export interface Handler<T extends KubeObject> {
   onAdd?(object: T): void;
   onUpdate?(old: T, object: T): void;
-  /** `object` is the last state known; when the deletion itself was missed, it may be an older one. */
+  /**
+   * `object` is the last known state. If the deletion itself was missed, for example during a disconnect, it may be
+   * older.
+   */
   onDelete?(object: T): void;
 }
 
 export interface InformerOptions<T extends KubeObject> extends SelectOptions {
-  /** Shrinks what is kept, such as dropping `metadata.managedFields`. Returns the object to cache. */
+  /** Reduces what is kept in memory, for example by dropping `metadata.managedFields`. Returns the object to cache. */
   transform?: (object: T) => T;
   clock?: Clock;
   random?: Random;
   log?: Logger;
 }
 
-/** A local, always current copy of one resource, or of the part of it that the selectors choose. */
+/**
+ * A local copy of one resource, or of the part that the selectors choose, which is kept current with a watch. Reading
+ * from it costs no request.
+ *
+ * @example
+ * const pods = new Informer(client, PODS, { fieldSelector: 'spec.nodeName=node-1' });
+ * pods.addIndex('ip', (pod) => (pod.status?.podIP ? [pod.status.podIP] : []));
+ * pods.addHandler({ onAdd: (pod) => console.log('new pod', keyOf(pod)) });
+ * void pods.run(signal);
+ * await pods.synced;
+ * pods.cache.byIndex('ip', '10.0.0.7');
+ */
 export class Informer<T extends KubeObject = KubeObject> {
   readonly resource: Resource<T>;
   readonly #store = new Store<T>((error) => this.#log.error({ err: error }, 'an index function threw'));
@@ -63,24 +77,30 @@ export class Informer<T extends KubeObject = KubeObject> {
     return this.#hasSynced;
   }
 
-  /** Can be added at any time; what is there already is filed at once. */
+  /** An index can be added at any time; it includes the objects that are already in the cache. */
   addIndex(name: string, valuesOf: IndexFunction<T>): void {
     this.#store.addIndex(name, valuesOf);
   }
 
-  /** What is in the cache already arrives as adds, at once. Returns how to remove the handler. */
+  /**
+   * Calls `onAdd` immediately for every object that is already in the cache. Returns a function that removes the
+   * handler.
+   */
   addHandler(handler: Handler<T>): () => void {
     this.#handlers.add(handler);
     for (const object of this.#store.list()) this.#tell(handler, () => handler.onAdd?.(object));
     return () => this.#handlers.delete(handler);
   }
 
-  /** Works until the signal is aborted. Start it once. */
+  /** Keeps the cache current until the signal is aborted. Call it once. */
   async run(signal: AbortSignal): Promise<void> {
     await this.#reflector.run(signal);
   }
 
-  /** Everything that happened while we were not looking comes out as the same events, as far as it can be known. */
+  /**
+   * Replaces the cache with a complete list. Handlers receive the difference as ordinary events, so they need not
+   * know that the watch was interrupted.
+   */
   #replace(objects: T[]): void {
     this.#tombstones.clear();
     const gone = new Set(this.#store.keys());
@@ -96,7 +116,7 @@ export class Informer<T extends KubeObject = KubeObject> {
   #apply(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void {
     const key = keyOf(object);
     const { resourceVersion } = object.metadata;
-    // After reconnecting to a server that lags behind, the past may come again.
+    // API servers lag behind each other. After a reconnect, a lagging server may repeat events from the past.
     if (isOlderVersion(resourceVersion, this.#store.get(key)?.metadata.resourceVersion)) return;
     if (this.#tombstones.isBuried(key, resourceVersion)) return;
     if (type === 'DELETED') {
@@ -109,7 +129,7 @@ export class Informer<T extends KubeObject = KubeObject> {
     const old = this.#store.get(keyOf(object));
     if (old !== undefined && isSame(old, object)) return;
     if (old !== undefined && old.metadata.uid !== object.metadata.uid) {
-      // Deleted and made again while we were not looking: two objects that share a name.
+      // Same name, different UID: the object was deleted and recreated while the watch was interrupted.
       this.#delete(keyOf(object));
       this.#set(object);
       return;
@@ -131,7 +151,7 @@ export class Informer<T extends KubeObject = KubeObject> {
     try {
       return this.#transform === undefined ? object : this.#transform(object);
     } catch (error) {
-      this.#log.error({ err: error }, 'the transform threw; keeping the object as it is');
+      this.#log.error({ err: error }, 'the transform function threw; the object is kept unchanged');
       return object;
     }
   }
@@ -149,6 +169,9 @@ export class Informer<T extends KubeObject = KubeObject> {
   }
 }
 
-/** A proxy may filter an object anew without a new resourceVersion, so an equal one is not proof enough. */
+/**
+ * Compares content as well, because a filtering proxy may send the object again, changed, with the same
+ * resourceVersion.
+ */
 const isSame = (old: KubeObject, object: KubeObject): boolean =>
   old.metadata.resourceVersion === object.metadata.resourceVersion && isDeepStrictEqual(old, object);

@@ -7,7 +7,15 @@ import { Informer, type InformerOptions } from './informer.ts';
 
 type Shared = Pick<InformerOptions<KubeObject>, 'transform' | 'clock' | 'random' | 'log'>;
 
-/** Hands out one informer for each resource and selection, however many ask. */
+/**
+ * A factory that shares one informer per resource and selection, however many controllers ask for it.
+ *
+ * @example
+ * const informers = new Informers(client);
+ * const pods = informers.for(PODS);
+ * void informers.run(signal);
+ * await informers.synced();
+ */
 export class Informers {
   readonly #client: KubeClient;
   readonly #options: Shared;
@@ -27,13 +35,13 @@ export class Informers {
       this.#informers.set(id, informer);
       this.#start?.(informer);
     }
-    // The resource in the key names T's one and only type.
+    // Safe: the key contains the resource, which determines T.
     return informer as unknown as Informer<T>;
   }
 
-  /** Runs all informers, also those asked for later, until the signal is aborted. */
+  /** Runs all informers, including those that are requested later, until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    if (this.#start !== undefined) throw new Error('the informers run already');
+    if (this.#start !== undefined) throw new Error('the informers are already running');
     const running = new Set<Promise<void>>();
     this.#start = (informer) => running.add(informer.run(signal));
     for (const informer of this.#informers.values()) this.#start(informer);
@@ -42,7 +50,7 @@ export class Informers {
     this.#start = undefined;
   }
 
-  /** Resolves when every informer asked for so far has synced. */
+  /** Resolves when every informer requested so far has synced. */
   async synced(): Promise<void> {
     await Promise.all([...this.#informers.values()].map((informer) => informer.synced));
   }

@@ -1,18 +1,18 @@
 import type { Clock } from '../base/clock.ts';
 
-/** Whether the server can be reached at all, for whoever has somebody who knows. */
+/** The state of the connection to the server, for programs that monitor it anyway, for example with health probes. */
 export interface Link {
   readonly online: boolean;
-  /** Returns how to stop listening. */
+  /** Returns a function that removes the listener. */
   onChange(listener: () => void): () => void;
 }
 
-/** For those who find out by trying. */
+/** The default: nothing monitors the connection, so every attempt is worth trying. */
 export const alwaysOnline: Link = { online: true, onChange: () => () => {} };
 
 /**
- * Waits until `ms` have passed or the link has come back, whichever is first; while the link is away only its return
- * counts. Resolves with whether it was that; rejects when aborted.
+ * Waits until `ms` have passed or the link has come back online, whichever is first. While the link is offline, only
+ * its return counts. Resolves with true if the link came back; rejects when aborted.
  */
 export function pause(clock: Clock, ms: number, link: Link, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve, reject) => {

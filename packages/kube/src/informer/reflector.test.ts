@@ -54,7 +54,7 @@ describe('a reflector', () => {
     }
   }
 
-  it('goes on from a stored version without fetching the state', async () => {
+  it('resumes from a stored version without fetching the state', async () => {
     server.current.put('a');
     server.current.put('b');
     start({ resumeFrom: '101' });
@@ -65,7 +65,7 @@ describe('a reflector', () => {
     expect(server.current.requests).toHaveLength(1);
   });
 
-  it('lists where it is told to, and says what the list is called', async () => {
+  it('lists if configured to, and reports the kind of the list', async () => {
     server.current.put('a');
     start({ initialState: 'list' });
     await until(() => server.current.watchers === 1);
@@ -82,7 +82,7 @@ describe('a reflector', () => {
     expect(story).toEqual(['WidgetList 101: a']);
   });
 
-  it('tries nothing while the link is away, and everything at once when it is back', async () => {
+  it('tries nothing while the link is offline, and everything when it is back', async () => {
     const link = new SwitchedLink();
     link.online = false;
     server.current.put('a');
@@ -105,7 +105,7 @@ describe('a reflector', () => {
     expect(link.listeners).toBe(0);
   });
 
-  it('does not wait out its backoff when the link comes back', async () => {
+  it('cancels its backoff when the link comes back', async () => {
     const link = new SwitchedLink();
     for (let i = 0; i < 3; i++) server.current.failNext({ code: 500 });
     server.current.put('a');
@@ -117,7 +117,7 @@ describe('a reflector', () => {
     await until(() => story.length === 1);
   });
 
-  it('comes back within five seconds to a server that could not be reached', async () => {
+  it('retries an unreachable server within five seconds', async () => {
     const phases: string[] = [];
     server.current.intercept = (_, response) => {
       if (!down) return false;
@@ -140,7 +140,7 @@ describe('a reflector', () => {
     expect(phases.slice(0, 3)).toEqual(['listing', 'waiting', 'listing']);
   });
 
-  it('fetches the state at once when it hears after a long absence that its place is forgotten', async () => {
+  it('fetches the state immediately when its version has expired after a long disconnect', async () => {
     server.current.put('a');
     start({ initialState: 'list' });
     await until(() => server.current.watchers === 1);
@@ -152,7 +152,7 @@ describe('a reflector', () => {
     await until(() => story.at(-1) === 'WidgetList 102: a,b');
   });
 
-  it('notices that the server was restored from a backup', async () => {
+  it('detects that the server was restored from a backup', async () => {
     for (const name of ['a', 'b', 'c']) server.current.put(name);
     start({ initialState: 'list' });
     await until(() => server.current.watchers === 1);
@@ -162,7 +162,7 @@ describe('a reflector', () => {
     expect(story).toEqual(['WidgetList 103: a,b,c', 'WidgetList 101: a']);
   });
 
-  it('leaves a quiet server that was not restored alone', async () => {
+  it('keeps watching a quiet server that was not restored', async () => {
     server.current.put('a');
     start({ resumeFrom: '101' });
     await until(() => server.current.watchers === 1);
@@ -173,7 +173,7 @@ describe('a reflector', () => {
     expect(server.current.requests).toHaveLength(2);
   });
 
-  it('ends with a failure that is final', async () => {
+  it('rejects with a final error', async () => {
     server.current.failNext({ code: 403 });
     const outcome = await start({ isFinal: isForbidden });
     expect(isForbidden(outcome)).toBe(true);

@@ -22,18 +22,24 @@ import { isOlderVersion } from './resource-version.ts';
 import { RolledBackError, whenSilent } from './rollback.ts';
 import { endsInitialEvents, HalfOpenError, watchStream } from './watch-stream.ts';
 
-/** Where the reflector puts what it learns, in the form in which it is kept there. */
+/** Receives what the reflector learns. `Kept` is the form in which the mirror stores an object. */
 export interface Mirror<T extends KubeObject, Kept = T> {
-  /** Called for every object as soon as it is read, so that a large state is never in memory as it came. */
+  /**
+   * Called for every object as soon as it is decoded, so that the full objects of a large list are never in memory
+   * together.
+   */
   keep(object: T): Kept;
-  /** The complete state at one moment; whatever is not in it is gone. */
+  /** The complete state at one moment. Every object that is not in it no longer exists. */
   replace(state: Kept[], resourceVersion: string, listKind: string): void;
   apply(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: Kept): void;
-  /** Nothing else has happened up to here. */
+  /** Every change up to this resource version has been applied. */
   bookmark?(resourceVersion: string): void;
 }
 
-/** `listing`: the state is being fetched. `watching`: the mirror is current. `waiting`: something failed, or it is over. */
+/**
+ * `listing`: fetching the state. `watching`: the mirror is current. `waiting`: backing off after a failure, or
+ * stopped.
+ */
 export type ReflectorPhase = 'listing' | 'watching' | 'waiting';
 
 export interface ReflectorOptions<Kept> {
@@ -41,29 +47,39 @@ export interface ReflectorOptions<Kept> {
   clock: Clock;
   random: Random;
   log: Logger;
-  /** The mirror holds the state of this version: go on from there. */
+  /** The mirror already holds the state of this version: resume from there. */
   resumeFrom?: string;
-  /** A stream is cheaper for both sides; a list travels compressed, which counts more on a thin link. */
+  /** A stream is cheaper for both sides; a list is compressed, which matters more on a slow link. */
   initialState?: 'stream' | 'list';
-  /** While it is away nothing is tried; when it comes back, everything at once. */
+  /** While the link is offline, nothing is tried; when it comes back, everything is tried at once. */
   link?: Link;
-  /** Whether a state may replace what is there. If not, it is fetched again after a while. */
+  /** Decides whether a fetched state may replace the current one. If not, it is fetched again after a delay. */
   confirm?(state: Kept[], signal: AbortSignal): Promise<boolean>;
-  /** Failures after which there is no use in trying again. */
+  /** Errors after which retrying is pointless. */
   isFinal?(error: unknown): boolean;
   onPhase?(phase: ReflectorPhase): void;
 }
 
 const BASE_MS = 500;
-/** A server that answers with failures is left alone for longer than one that could not be reached. */
+/** A server that answers with errors is left alone for longer than one that could not be reached. */
 const LONGEST_MS = 30_000;
 const LONGEST_UNREACHED_MS = 5_000;
-/** A watch that ends sooner, and without an event, did not work. */
+/** A watch that ends sooner than this, without an event, counts as a failure. */
 const SHORT_WATCH_MS = 1_000;
 
 /**
- * Keeps a mirror equal to the server, forever: the state once, then events, resumed where they broke off. The state
- * is fetched again only when the server no longer knows the place to resume from.
+ * Keeps a mirror equal to the server: fetches the state once, then follows a watch, and resumes where it broke off.
+ * It corresponds to the Reflector of client-go.
+ *
+ *   no resource version -> watch-list, or a paged list where the server has no watch-list -> `mirror.replace`
+ *   -> watch from that version -> `mirror.apply` for every event; bookmarks advance the version without an event
+ *   -> the watch ends, normally every 5 to 10 minutes -> watch again from the last version seen
+ *   -> a failure -> back off, then resume; or forget the version, and start again with the state
+ *
+ * Resuming is what keeps a disconnect cheap: nothing is fetched again. It is impossible in three cases, which all
+ * lead back to the state: the version is too old (410 Expired: the server has compacted its history), the version is
+ * too large (the server was restored from an older backup), or the server was restored and says nothing (see
+ * rollback.ts).
  */
 export class Reflector<T extends KubeObject, Kept = T> {
   readonly #client: KubeClient;
@@ -71,13 +87,13 @@ export class Reflector<T extends KubeObject, Kept = T> {
   readonly #mirror: Mirror<T, Kept>;
   readonly #options: ReflectorOptions<Kept>;
   readonly #link: Link;
-  /** Undefined: the state must be fetched. */
+  /** The version to resume from. Undefined: the state must be fetched. */
   #resourceVersion: string | undefined;
-  /** Until the server has refused it: the state arrives as a stream. */
+  /** Whether to fetch the state as a stream (watch-list). False after the server has rejected it once. */
   #watchList: boolean;
-  /** In a row, without an event in between. */
+  /** Consecutive failures, without an event in between. */
   #failures = 0;
-  /** One of them was that the server had forgotten our place. */
+  /** Whether one of these failures was that the server no longer knew our version. */
   #lostPlace = false;
 
   constructor(
@@ -95,7 +111,7 @@ export class Reflector<T extends KubeObject, Kept = T> {
     this.#watchList = options.initialState !== 'list';
   }
 
-  /** Returns when the signal is aborted, and only then; rejects with a failure that is final. */
+  /** Returns only when the signal is aborted. Rejects with an error that `isFinal` accepts. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -105,7 +121,7 @@ export class Reflector<T extends KubeObject, Kept = T> {
         this.#options.onPhase?.('waiting');
         if (signal.aborted) return;
         if (this.#options.isFinal?.(error) === true) throw error;
-        await this.#recover(error, signal).catch(() => {}); // Rejects only when aborted: the loop ends.
+        await this.#recover(error, signal).catch(() => {}); // Rejects only when aborted; then the loop ends.
       }
     }
     this.#options.onPhase?.('waiting');
@@ -124,7 +140,7 @@ export class Reflector<T extends KubeObject, Kept = T> {
     await this.#stream(signal, false);
   }
 
-  /** Page by page at one resourceVersion. */
+  /** Fetches the state page by page; all pages show the same resource version. */
   async #list(signal: AbortSignal): Promise<void> {
     const options = { ...this.#options.select, signal };
     const state: Kept[] = [];
@@ -136,7 +152,7 @@ export class Reflector<T extends KubeObject, Kept = T> {
     try {
       for await (const page of this.#client.pages(this.#resource, options)) take(page);
     } catch (error) {
-      // The list was longer than the server keeps its snapshot. In one piece it can not expire.
+      // The server compacted its history before the last page was read. A list in one piece cannot expire.
       if (last === undefined || !isExpired(error)) throw error;
       state.length = 0;
       take(await this.#client.listPage(this.#resource, options));
@@ -164,7 +180,10 @@ export class Reflector<T extends KubeObject, Kept = T> {
         .metadata;
       if (isOlderVersion(latest, place)) watch.abort(new RolledBackError(place, latest));
     } catch (error) {
-      this.#options.log.debug({ err: error }, 'can not find out whether the server was restored');
+      this.#options.log.debug(
+        { err: error },
+        'cannot determine whether the server was restored from a backup',
+      );
     }
   }
 
@@ -192,13 +211,14 @@ export class Reflector<T extends KubeObject, Kept = T> {
     }
     if (initial !== undefined) throw new Error('the watch ended before the initial state was complete');
     if (events === 0 && clock.monotonic() - startedAt < SHORT_WATCH_MS) {
-      throw new Error('the watch ended at once and without an event');
+      throw new Error('the watch ended immediately, without an event');
     }
   }
 
   async #replace(state: Kept[], resourceVersion: string, listKind: string, signal: AbortSignal) {
     const believed = (await this.#options.confirm?.(state, signal)) ?? true;
-    if (!believed) throw new Error('the state that the server sent is not to be believed; asking again');
+    if (!believed)
+      throw new Error('the state from the server looks wrong and was not confirmed; fetching it again');
     this.#mirror.replace(state, resourceVersion, listKind);
     this.#resourceVersion = resourceVersion;
   }
@@ -211,14 +231,14 @@ export class Reflector<T extends KubeObject, Kept = T> {
     if (newer) this.#resourceVersion = resourceVersion;
   }
 
-  /** Changes may be mixed into the initial events; only the last word on each object counts. */
+  /** Changes may be mixed into the initial events. Only the last state of each object counts. */
   #collect(initial: Map<string, Kept>, { type, object }: WatchEvent<T>): void {
     const key = keyOf(object);
     if (type === 'DELETED') initial.delete(key);
     else if (type !== 'BOOKMARK') initial.set(key, this.#mirror.keep(object));
   }
 
-  /** Decides where to go on, then waits so long that a broken server is not hammered. */
+  /** Decides whether to resume or to fetch the state, then backs off. */
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     const { clock, random, log } = this.#options;
     const streaming = this.#resourceVersion === undefined && this.#watchList;
@@ -232,16 +252,16 @@ export class Reflector<T extends KubeObject, Kept = T> {
     const lostPlace =
       isExpired(error) || isTooLargeResourceVersion(error) || error instanceof RolledBackError;
     if (lostPlace || !resumable) this.#resourceVersion = undefined;
-    // A server that says so is there, and can tell us the state at once, however long it could not be reached before.
+    // The server answered, so it is reachable and can send the state at once, however long it was unreachable before.
     const firstExpiry = lostPlace && !this.#lostPlace;
     if (firstExpiry) this.#failures = 0;
     this.#lostPlace ||= lostPlace;
-    // Whoever watches the link says once that it is gone, and need not hear it of every watch that went with it.
+    // The monitor of the link has already logged that the server is unreachable; not every watch needs to repeat it.
     const isKnown = isUnreached(error) && this.#link !== alwaysOnline;
     if (!lostPlace)
       log[isKnown ? 'debug' : 'warn'](
         { err: error, failures: this.#failures + 1 },
-        'list and watch failed; trying again',
+        'list and watch failed; retrying',
       );
     const backoff = { baseMs: BASE_MS, maxMs: isUnreached(error) ? LONGEST_UNREACHED_MS : LONGEST_MS };
     const delayMs = firstExpiry ? 0 : backoffDelay(this.#failures, backoff, random);

@@ -1,6 +1,7 @@
 /**
- * Which of two resourceVersions is newer. Servers promise an order only if both are decimal numbers; undefined
- * otherwise. They may exceed 2^53, so they are compared as text.
+ * Compares two resource versions. Kubernetes long called them opaque, and only guarantees that two versions of the
+ * same resource can be ordered if both are decimal numbers; otherwise the result is undefined. They may
+ * exceed 2^53, so they are compared as text.
  */
 export function compareResourceVersions(a: string | undefined, b: string | undefined): number | undefined {
   if (!isOrdered(a) || !isOrdered(b)) return undefined;
@@ -16,7 +17,10 @@ const isOrdered = (version: string | undefined): version is string =>
 
 const MOST_TOMBSTONES = 1024;
 
-/** Remembers the latest deletions, so that an event from before one does not bring the object back. */
+/**
+ * Remembers recent deletions. Without it, an event from before the deletion, repeated by a lagging server, would
+ * bring the object back: the cache has no version of a deleted object to compare with.
+ */
 export class Tombstones {
   readonly #versions = new Map<string, string>();
 

@@ -1,10 +1,10 @@
 import type { KubeObject } from '../base/object.ts';
 import { keyOf } from '../client/resource.ts';
 
-/** Under which values an object is found again: `(pod) => [pod.spec.nodeName]`. */
+/** Returns the values under which an object can be found, for example `(pod) => [pod.spec.nodeName]`. */
 export type IndexFunction<T extends KubeObject> = (object: T) => readonly string[];
 
-/** What readers see of a cache. The objects are shared by everybody: never change one. */
+/** The read side of a cache. Readers share the objects with the cache: never change one. */
 export interface Cache<T extends KubeObject> {
   readonly size: number;
   get(key: string): T | undefined;
@@ -13,13 +13,13 @@ export interface Cache<T extends KubeObject> {
   byIndex(index: string, value: string): T[];
 }
 
-/** Objects by key, with indexes that cost only as much as what changes. */
+/** Objects by key, with secondary indexes. The cost of a change depends on the object, not on the size of the store. */
 export class Store<T extends KubeObject> implements Cache<T> {
   readonly #objects = new Map<string, T>();
   readonly #indexes = new Map<string, Index<T>>();
   readonly #report: (error: unknown) => void;
 
-  /** An index function that throws is reported; the object is then not in that index. */
+  /** An exception of an index function goes to `report`; the object is then missing from that index. */
   constructor(report: (error: unknown) => void) {
     this.#report = report;
   }
@@ -42,14 +42,16 @@ export class Store<T extends KubeObject> implements Cache<T> {
 
   byIndex(name: string, value: string): T[] {
     const index = this.#indexes.get(name);
-    if (index === undefined) throw new Error(`there is no index ${JSON.stringify(name)}; add it first`);
+    if (index === undefined)
+      throw new Error(`index ${JSON.stringify(name)} does not exist; call addIndex first`);
     return index.keys(value).map((key) => this.#objects.get(key)!);
   }
 
   addIndex(name: string, valuesOf: IndexFunction<T>): void {
     const existing = this.#indexes.get(name);
     if (existing?.valuesOf === valuesOf) return;
-    if (existing !== undefined) throw new Error(`there is already another index ${JSON.stringify(name)}`);
+    if (existing !== undefined)
+      throw new Error(`index ${JSON.stringify(name)} already exists with another function`);
     const index = new Index(valuesOf, this.#report);
     for (const [key, object] of this.#objects) index.set(key, object);
     this.#indexes.set(name, index);
@@ -71,7 +73,7 @@ class Index<T extends KubeObject> {
   readonly valuesOf: IndexFunction<T>;
   readonly #report: (error: unknown) => void;
   readonly #keysByValue = new Map<string, Set<string>>();
-  /** What each key is filed under now: the index function is never asked about an object of the past. */
+  /** The current values of each key, so that the index function is never called for an old state of an object. */
   readonly #valuesByKey = new Map<string, readonly string[]>();
 
   constructor(valuesOf: IndexFunction<T>, report: (error: unknown) => void) {

@@ -6,7 +6,7 @@ import type { Resource } from '../client/resource.ts';
 import type { WatchEvent } from '../client/watch.ts';
 import { Watchdog } from './watchdog.ts';
 
-/** The line is dead although nobody said so. */
+/** The connection is half-open: the peer is gone, and TCP has not noticed. */
 export class HalfOpenError extends Error {
   constructor(why: string) {
     super(`the watch went silent: ${why}`);
@@ -17,17 +17,19 @@ export class HalfOpenError extends Error {
 export interface StreamOptions {
   select: SelectOptions;
   resourceVersion: string;
-  /** Begin with the present state as ADDED events, ended by a marked bookmark. */
+  /** Start with the current state as ADDED events, terminated by an annotated bookmark (the watch-list of KEP-3157). */
   initialEvents: boolean;
   clock: Clock;
   random: Random;
-  /** The server has accepted the watch. */
+  /** Called when the server has accepted the watch. */
   onOpen?: () => void;
 }
 
 const SHORTEST_SECONDS = 300;
 
-/** One watch, guarded: it ends by itself after 5 to 10 minutes, and throws if the peer is gone. */
+/**
+ * One watch with a watchdog. It ends normally after 5 to 10 minutes, and throws a HalfOpenError if the peer is gone.
+ */
 export async function* watchStream<T extends KubeObject>(
   client: KubeClient,
   resource: Resource<T>,
@@ -35,7 +37,8 @@ export async function* watchStream<T extends KubeObject>(
   signal: AbortSignal,
 ): AsyncGenerator<WatchEvent<T>> {
   const { clock, random, initialEvents, resourceVersion, select } = options;
-  // Spread, or all watches that a restarting server lost would come back to it again and again together.
+  // A random timeout spreads the reconnects. Otherwise all watches that a restarting server lost would return
+  // together, again and again.
   const timeoutSeconds = Math.floor(SHORTEST_SECONDS * (1 + random()));
   const { controller, release } = childController(signal);
   const watchdog = new Watchdog(clock, { timeoutSeconds, initialEvents }, (why) =>

@@ -1,15 +1,18 @@
 import type { Clock } from '../base/clock.ts';
 
-/** Servers end a watch on time; one that is still open this much later is talking to nobody. */
+/** Servers end a watch when its timeout expires. If it is still open this much later, the connection is dead. */
 const OVERTIME_MS = 30_000;
 
-/** Bookmarks come about once a minute. Where they do come, three missing in a row mean that the line is dead. */
+/**
+ * API servers send a bookmark about once a minute, but not all do. Once a watch has seen one, three missing bookmarks
+ * in a row mean that the connection is dead.
+ */
 const SILENCE_AFTER_BOOKMARK_MS = 180_000;
 
-/** While the first state streams in there is always something to send. */
+/** While the initial state is streamed, the server always has something to send. */
 const SILENCE_AT_START_MS = 30_000;
 
-/** Notices that a watch is half-open: the peer is gone and TCP has not said so. Calls `onDead` at most once. */
+/** Detects a half-open watch: the peer is gone, and TCP has not noticed. Calls `onDead` at most once. */
 export class Watchdog {
   readonly #clock: Clock;
   readonly #onDead: (why: string) => void;

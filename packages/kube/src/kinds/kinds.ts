@@ -1,4 +1,4 @@
-/** The built-in kinds that this program reads and writes: their types, and where the API server keeps them. */
+/** Built-in kinds: a type for the objects of each, and a Resource that says where the API server keeps them. */
 import type * as apps from 'kubernetes-types/apps/v1.d.ts';
 import type * as batch from 'kubernetes-types/batch/v1.d.ts';
 import type * as certificates from 'kubernetes-types/certificates/v1.d.ts';
@@ -11,7 +11,7 @@ import type * as rbac from 'kubernetes-types/rbac/v1.d.ts';
 import type { KubeObject } from '../base/object.ts';
 import type { Resource } from '../client/resource.ts';
 
-/** What the server returns of a kind has at least what every object has. */
+/** An object from the server, which has at least the fields that all objects have. */
 type Served<K> = Omit<K, 'apiVersion' | 'kind' | 'metadata'> & KubeObject;
 
 export type Namespace = Served<core.Namespace>;

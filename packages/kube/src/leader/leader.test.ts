@@ -7,7 +7,7 @@ import { answerJson, RestObjects } from '../testing/rest.ts';
 import { settle, VirtualClock } from '../testing/virtual-clock.ts';
 import { LeaderElector, LeadershipLostError } from './leader.ts';
 
-/** Knows when nothing is under way, so that virtual time does not run ahead of the sockets. */
+/** Knows when no request is pending, so that virtual time does not run ahead of the sockets. */
 class CountingClient extends KubeClient {
   inFlight = 0;
 
@@ -95,7 +95,7 @@ describe('leader election', () => {
   const spec = (): Record<string, unknown> =>
     (leases.byPath.get(PATH) as KubeObject).spec as Record<string, unknown>;
 
-  it('takes the lease, keeps it, and releases it in the end', async () => {
+  it('acquires the lease, renews it, and releases it at the end', async () => {
     const metrics = new Metrics();
     start('a', stop.signal, { metrics });
     await pass(1_000);
@@ -114,7 +114,7 @@ describe('leader election', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('has one leader, and hands over as soon as it stops', async () => {
+  it('has one leader, and the next takes over as soon as it stops', async () => {
     const stopA = new AbortController();
     start('a', stopA.signal);
     await pass(500);
@@ -127,7 +127,7 @@ describe('leader election', () => {
     expect(spec()).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 });
   });
 
-  it('takes over from a leader that died, by its own clock only', async () => {
+  it('takes over from a dead leader, using only its own clock', async () => {
     const ahead = new VirtualClock(clock.now() + 3_600_000);
     const dead = {
       apiVersion: 'coordination.k8s.io/v1',
@@ -149,7 +149,7 @@ describe('leader election', () => {
     expect(leading).toEqual(['b']);
   });
 
-  it('stops leading when it can not renew, well before others may take over', async () => {
+  it('stops leading when it cannot renew, before others may take over', async () => {
     const run = start('a', stop.signal);
     await pass(1_000);
     const fail: FakeServer['intercept'] = (_, response) => {
@@ -162,7 +162,7 @@ describe('leader election', () => {
     await expect(run).rejects.toBeInstanceOf(LeadershipLostError);
   });
 
-  it('makes the lease anew when somebody deleted it, however the server says that it is gone', async () => {
+  it('creates the lease again when it was deleted, whichever error the server answers', async () => {
     start('a', stop.signal);
     await pass(1_000);
     leases.byPath.delete(PATH);
@@ -177,7 +177,7 @@ describe('leader election', () => {
     expect(spec()).toMatchObject({ holderIdentity: 'a' });
   });
 
-  it('gives up at once when somebody else took the lease', async () => {
+  it('stops leading immediately when another candidate has taken the lease', async () => {
     const run = start('a', stop.signal);
     await pass(1_000);
     const lease = leases.byPath.get(PATH)!;
@@ -192,7 +192,7 @@ describe('leader election', () => {
     expect(spec()).toMatchObject({ holderIdentity: 'thief' });
   });
 
-  it('passes on what the leading function throws, and releases the lease', async () => {
+  it('rethrows the error of the leading function, and releases the lease', async () => {
     const run = elector('a').run(stop.signal, async () => {
       throw new Error('broken');
     });
@@ -200,7 +200,7 @@ describe('leader election', () => {
     expect(spec()).toMatchObject({ holderIdentity: '' });
   });
 
-  it('refuses times that could make two leaders', () => {
+  it('rejects durations that would allow two leaders', () => {
     const options = { namespace: 'ns', name: 'lock', identity: 'a', leaseDurationMs: 10_000 };
     expect(() => new LeaderElector(client, options)).toThrow(RangeError);
   });

@@ -8,11 +8,14 @@ export interface LeaderOptions {
   namespace: string;
   /** The name of the Lease. */
   name: string;
-  /** Different for every candidate, such as the name of its pod. */
+  /** Unique for every candidate, for example the name of its pod. */
   identity: string;
-  /** How long others wait after the last sign of life before they take over. */
+  /** How long the other candidates wait after the last renewal before they take over. Default: 15 seconds. */
   leaseDurationMs?: number;
-  /** How long a leader tries to renew before it gives up; shorter, so that there are never two. */
+  /**
+   * How long a leader tries to renew before it stops leading. Shorter than the lease duration, so that it has stopped
+   * before another candidate takes over. Default: 10 seconds.
+   */
   renewDeadlineMs?: number;
   retryPeriodMs?: number;
   clock?: Clock;
@@ -21,7 +24,7 @@ export interface LeaderOptions {
   log?: Logger;
 }
 
-/** The lease could not be renewed in time: somebody else may lead now. Most programs should exit. */
+/** The lease could not be renewed in time: another candidate may lead now. Most programs should exit. */
 export class LeadershipLostError extends Error {
   constructor(lease: string, options?: ErrorOptions) {
     super(`lost the lease ${lease}`, options);
@@ -31,7 +34,19 @@ export class LeadershipLostError extends Error {
 
 const JITTER = 1.2;
 
-/** Of all candidates with the same Lease, at most one leads at a time. */
+/**
+ * Leader election with a Lease: of all candidates that use the same Lease, at most one leads at a time.
+ *
+ * The holder writes its name and a renew time into the Lease every retry period. A candidate takes over when it has
+ * not seen the Lease change for the lease duration; two candidates that try at once are separated by the
+ * resourceVersion of their update. A leader that cannot renew stops after the renew deadline, which is shorter than
+ * the lease duration, and so has stopped before any candidate takes over. The same rules, names and defaults as in
+ * client-go, so both can compete for one Lease.
+ *
+ * @example
+ * const elector = new LeaderElector(client, { namespace: 'default', name: 'shop-controller', identity: hostname() });
+ * await elector.run(signal, (leading) => controller.run(leading));
+ */
 export class LeaderElector {
   readonly #lock: LeaseLock;
   readonly #lease: string;
@@ -64,14 +79,15 @@ export class LeaderElector {
     this.#status.set({ name: this.#name }, 0);
   }
 
-  /** Who leads, as far as is known here. */
+  /** The identity of the current leader, as last observed. */
   get leader(): string | undefined {
     return this.#lock.holder;
   }
 
   /**
-   * Waits to become the leader, then runs `lead`. Its signal is aborted when leadership is lost or `signal` is
-   * aborted; the lease is released after it has returned. Throws LeadershipLostError, or what `lead` throws.
+   * Waits to become the leader, then runs `lead`. The signal of `lead` is aborted when leadership is lost or `signal`
+   * is aborted. The lease is released after `lead` has returned, not before. Throws LeadershipLostError, or the error
+   * of `lead`.
    */
   async run(signal: AbortSignal, lead: (signal: AbortSignal) => Promise<void>): Promise<void> {
     if (!(await this.#acquire(signal))) return;
@@ -79,7 +95,7 @@ export class LeaderElector {
     this.#status.set({ name: this.#name }, 1);
     const { controller, release } = childController(signal);
     const leading = lead(controller.signal).finally(() => controller.abort());
-    // It is awaited below, but may fail long before renewing ends.
+    // `leading` is awaited below, but may reject long before: without a handler Node would exit.
     leading.catch(() => {});
     try {
       await this.#renewUntilAborted(controller);
@@ -99,10 +115,10 @@ export class LeaderElector {
         if (await this.#tryLock(signal)) return true;
       } catch (error) {
         if (signal.aborted) break;
-        this.#log.warn({ err: error }, 'the lease can not be acquired; trying again');
+        this.#log.warn({ err: error }, 'the lease cannot be acquired; retrying');
       }
       const waitMs = this.#retryPeriodMs * (1 + this.#random() * JITTER);
-      await sleep(this.#clock, waitMs, signal).catch(() => {}); // Rejects only when aborted: the loop ends.
+      await sleep(this.#clock, waitMs, signal).catch(() => {}); // Rejects only when aborted; then the loop ends.
     }
     return false;
   }
@@ -119,7 +135,7 @@ export class LeaderElector {
     }
   }
 
-  /** True: renewed. False: somebody else has it. Otherwise the error that came in between. */
+  /** True: renewed. False: another candidate holds it. Otherwise the error. */
   async #renew(signal: AbortSignal): Promise<unknown> {
     const { controller, release } = childController(signal);
     const expire = (): void => controller.abort(new Error('the renew deadline passed'));
@@ -135,7 +151,7 @@ export class LeaderElector {
     }
   }
 
-  /** The time counts from when the request was sent: others may have seen it that early. */
+  /** Counted from when the request was sent, because another candidate may have observed the renewal that early. */
   async #tryLock(signal: AbortSignal): Promise<boolean> {
     const sentAt = this.#clock.monotonic();
     const locked = await this.#lock.tryAcquire(signal);
@@ -151,7 +167,10 @@ export class LeaderElector {
     try {
       await this.#lock.release({ deadlineMs: this.#renewDeadlineMs });
     } catch (error) {
-      this.#log.warn({ err: error }, 'the lease could not be released; others must wait until it expires');
+      this.#log.warn(
+        { err: error },
+        'the lease could not be released; other candidates must wait until it expires',
+      );
     }
   }
 }

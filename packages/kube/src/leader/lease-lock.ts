@@ -36,7 +36,10 @@ export interface LeaseLockOptions {
   clock: Clock;
 }
 
-/** A Lease as a lock. Its times are never compared with our clock: what counts is when we saw it change. */
+/**
+ * A Lease as a lock. The times in a Lease come from other machines, whose clocks may be wrong, so they are never
+ * compared with our clock. What counts is how long we have not seen the Lease change.
+ */
 export class LeaseLock {
   readonly #client: KubeClient;
   readonly #options: LeaseLockOptions;
@@ -52,13 +55,13 @@ export class LeaseLock {
     return this.#observed?.spec?.holderIdentity ?? undefined;
   }
 
-  /** True when the lock is ours now, taken or renewed; false when somebody else has it. */
+  /** True when we hold the lock now, newly acquired or renewed; false when another candidate holds it. */
   async tryAcquire(signal: AbortSignal): Promise<boolean> {
     const { identity } = this.#options;
     try {
       if (this.holder === identity && !this.#expired()) return await this.#write(this.#observed!, signal);
     } catch (error) {
-      // Our copy is not current any more, or what it shows is gone: look before deciding.
+      // Our copy is stale, or the Lease was deleted: read it before deciding.
       if (!(error instanceof ApiStatusError) || isServerUnavailable(error)) throw error;
     }
     const lease = await this.#read(signal);
@@ -67,7 +70,7 @@ export class LeaseLock {
     return this.#write(lease, signal).catch(falseIf(isConflict));
   }
 
-  /** Makes the lock free at once, if it is ours. */
+  /** Frees the lock immediately, if we hold it. */
   async release(options: CallOptions): Promise<void> {
     const lease = this.#observed;
     if (lease === undefined || this.holder !== this.#options.identity) return;
@@ -144,7 +147,7 @@ export class LeaseLock {
     this.#observedAt = this.#options.clock.monotonic();
   }
 
-  /** MicroTime: six digits, or API servers refuse it. */
+  /** A MicroTime must have six fractional digits; API servers reject anything else. */
   #now(): string {
     return new Date(this.#options.clock.now()).toISOString().replace('Z', '000Z');
   }

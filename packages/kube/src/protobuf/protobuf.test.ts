@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { envelope, field, frame, recordedProtobuf, recordedText } from '../testing/protobuf.ts';
 import { decodeList, decodeObject, decodeWatchEvent, readableInProtobuf, WireError } from './index.ts';
 
-/** What real API servers said of the same objects in both encodings. */
+/** Recorded answers of real API servers, with the same objects in both encodings. */
 describe.each([
   ['v1.36.4', ['services', 'endpoints', 'endpointslices', 'leases', 'events']],
   ['v1.20.2', ['services', 'endpoints', 'endpointslices']],
@@ -42,17 +42,17 @@ describe.each([
   );
 });
 
-describe('a field that is not known', () => {
+describe('an unknown field', () => {
   const service = [field(1, field(1, 'web')), field(2, field(4, 'ClusterIP'), field(99, 'new'))];
 
-  it('makes answers unreadable: what is made of them would lack it', () => {
+  it('makes an answer unreadable, because decoding it would lose data', () => {
     const complaint = 'ServiceSpec has the unknown field number 99';
     expect(() => decodeList(envelope('v1', 'ServiceList', field(2, ...service)))).toThrow(complaint);
     const event = frame('ADDED', envelope('v1', 'Service', ...service)).subarray(4);
     expect(() => decodeWatchEvent(event)).toThrow(complaint);
   });
 
-  it('is dropped from what is sent to a server', () => {
+  it('is dropped from a request to a server', () => {
     expect(decodeObject(envelope('v1', 'Service', ...service))).toMatchObject({
       metadata: { name: 'web' },
       spec: { type: 'ClusterIP' },
@@ -60,8 +60,8 @@ describe('a field that is not known', () => {
   });
 });
 
-describe('what is no protobuf', () => {
-  it('fails with a WireError wherever the body is cut or changed, and never otherwise', () => {
+describe('invalid protobuf', () => {
+  it('throws a WireError, and nothing else, wherever the body is truncated or changed', () => {
     const whole = recordedProtobuf('v1.36.4/endpointslices');
     fc.assert(
       fc.property(fc.nat(whole.length - 1), fc.nat(255), fc.boolean(), (at, byte, cut) => {
@@ -77,11 +77,11 @@ describe('what is no protobuf', () => {
     );
   });
 
-  it('says of a kind that is not read that it is not', () => {
+  it('rejects unknown kinds', () => {
     expect(() => decodeObject(envelope('v1', 'Pod'))).toThrow('Pod in v1 is not supported in protobuf');
   });
 
-  it('knows which resources are worth asking for', () => {
+  it('knows which resources to request in protobuf', () => {
     expect(readableInProtobuf('discovery.k8s.io', 'v1', 'endpointslices')).toBe(true);
     expect(readableInProtobuf('', 'v1', 'services')).toBe(true);
     expect(readableInProtobuf('apps.openyurt.io', 'v1beta2', 'nodepools')).toBe(false);

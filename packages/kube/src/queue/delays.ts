@@ -3,16 +3,19 @@ import type { Clock } from '../base/clock.ts';
 interface Entry {
   readonly key: string;
   readonly at: number;
-  /** Who came first goes first when two are due at once. */
+  /** Preserves the order of insertion for entries that are due at the same time. */
   readonly order: number;
 }
 
-/** Keys that become due later. One timer for all; each key has one due time, the earliest it was given. */
+/** Keys that become due later. All share one timer. Each key has one due time, the earliest that was requested. */
 export class Delays {
   readonly #clock: Clock;
   readonly #onDue: (key: string) => void;
   readonly #entries = new Map<string, Entry>();
-  /** A binary heap by due time. Entries that are no longer in the map are skipped when they surface. */
+  /**
+   * A binary heap ordered by due time. Removing from its middle would be expensive, so entries that are no longer in
+   * the map stay in it, and are skipped when they reach the top.
+   */
   readonly #heap: Entry[] = [];
   #order = 0;
   #timer: { at: number; cancel: () => void } | undefined;

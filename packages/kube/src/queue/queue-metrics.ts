@@ -3,7 +3,7 @@ import type { Metrics } from '../base/metrics.ts';
 
 const BUCKETS = Array.from({ length: 10 }, (_, i) => 1e-8 * 10 ** i);
 
-/** The metrics of client-go's queues under their own names, so that existing dashboards work. */
+/** The metrics of the client-go work queue, under the same names, so that existing dashboards work. */
 export class QueueMetrics {
   readonly #clock: Clock;
   readonly #labels: { name: string };

@@ -10,20 +10,20 @@ function makeQueue(options: Partial<QueueOptions> = {}): { queue: WorkQueue; clo
   return { clock, queue: new WorkQueue({ name: 'q', clock, random: () => 1, ...options }) };
 }
 
-/** A key if one is ready now. */
+/** A key, if one is ready now. */
 async function takeNow(queue: WorkQueue): Promise<string | undefined> {
   return queue.depth === 0 ? undefined : queue.next();
 }
 
 describe('work queue', () => {
-  it('hands out each key once, in the order of arrival', async () => {
+  it('returns each key once, in the order of insertion', async () => {
     const { queue } = makeQueue();
     for (const key of ['a', 'b', 'a', 'c', 'b']) queue.add(key);
     expect([await queue.next(), await queue.next(), await queue.next()]).toEqual(['a', 'b', 'c']);
     expect(queue.depth).toBe(0);
   });
 
-  it('does not hand out a key that is worked on; it comes once more afterwards', async () => {
+  it('does not return a key that is being processed; it follows once more afterwards', async () => {
     const { queue } = makeQueue();
     queue.add('a');
     await queue.next();
@@ -36,7 +36,7 @@ describe('work queue', () => {
     expect(queue.depth).toBe(0);
   });
 
-  it('lets nobody starve beside a key that is always busy', async () => {
+  it('does not starve other keys next to a key that is always busy', async () => {
     const { queue } = makeQueue();
     queue.add('hot');
     for (let i = 0; i < 5; i++) queue.add(`k${i}`);
@@ -50,7 +50,7 @@ describe('work queue', () => {
     expect(order.slice(0, 7)).toEqual(['hot', 'k0', 'k1', 'k2', 'k3', 'k4', 'hot']);
   });
 
-  it('of several delays the earliest counts', async () => {
+  it('uses the earliest of several delays', async () => {
     const { queue, clock } = makeQueue();
     queue.addAfter('a', 500);
     queue.addAfter('a', 100);
@@ -64,7 +64,7 @@ describe('work queue', () => {
     expect(queue.depth).toBe(0);
   });
 
-  it('backs off by key, until forgotten', async () => {
+  it('backs off per key, until forgotten', async () => {
     const { queue, clock } = makeQueue({ backoff: { baseMs: 10, maxMs: 50 } });
     const waits: number[] = [];
     for (let i = 0; i < 5; i++) {
@@ -94,7 +94,7 @@ describe('work queue', () => {
     expect(queue.depth).toBe(5);
   });
 
-  it('wakes everybody who waits when it is shut down, and takes nothing more', async () => {
+  it('wakes all waiting workers on shutdown, and accepts no more keys', async () => {
     const { queue, clock } = makeQueue();
     const waiting = [queue.next(), queue.next()];
     queue.addAfter('later', 100);
@@ -106,7 +106,7 @@ describe('work queue', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('reports under the names of client-go', async () => {
+  it('exports metrics under the names of client-go', async () => {
     const metrics = new Metrics();
     const { queue, clock } = makeQueue({ metrics });
     queue.add('a');
@@ -129,7 +129,7 @@ describe('work queue', () => {
   });
 });
 
-/** What the queue should do, written as plainly as possible: linear scans, no timers. */
+/** The expected behaviour, implemented as simply as possible: linear scans, no timers. */
 class Model {
   ready: string[] = [];
   working = new Set<string>();
@@ -186,7 +186,7 @@ describe('work queue against a naive model', () => {
     fc.record({ do: fc.constant('advance' as const), ms: fc.integer({ min: 1, max: 15 }) }),
   );
 
-  it('does the same', async () => {
+  it('behaves the same', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
         const { queue, clock } = makeQueue();

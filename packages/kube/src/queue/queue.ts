@@ -10,7 +10,7 @@ export interface QueueOptions {
   name: string;
   /** Between retries of one key. */
   backoff?: BackoffOptions;
-  /** Over the retries of all keys together. */
+  /** Limits the retries of all keys together. */
   retryRate?: RateLimit;
   clock?: Clock;
   random?: Random;
@@ -18,9 +18,22 @@ export interface QueueOptions {
 }
 
 /**
- * Keys that want to be worked on. A key stands in the queue once, however often it is added; it is never handed out
- * twice at once; added while it is worked on, it comes once more afterwards, at the end of the line, so that a busy
- * key can not hold up the others.
+ * A queue of keys to reconcile, with the semantics of the client-go work queue:
+ *
+ * - A key is in the queue at most once, however often it is added: reconciling looks at the current state, so one run
+ *   covers all changes before it.
+ * - A key is never processed by two workers at once. If it is added while it is processed, it is processed once more
+ *   afterwards, because the running worker may have read the state before the change.
+ * - Then it goes to the end of the queue, so that a key that changes all the time does not starve the others.
+ *
+ * @example
+ * const queue = new WorkQueue({ name: 'pods' });
+ * queue.add('default/web');
+ * const key = await queue.next();
+ * if (key !== undefined) {
+ *   await work(key).then(() => queue.forget(key), () => queue.addRateLimited(key));
+ *   queue.done(key);
+ * }
  */
 export class WorkQueue {
   readonly #clock: Clock;
@@ -29,10 +42,10 @@ export class WorkQueue {
   readonly #bucket: TokenBucket;
   readonly #delays: Delays;
   readonly #metrics: QueueMetrics;
-  /** First in, first out: a Set keeps the order of insertion. */
+  /** First in, first out: a Set preserves the order of insertion. */
   readonly #ready = new Set<string>();
   readonly #working = new Set<string>();
-  /** Added while being worked on. */
+  /** Added while being processed. */
   readonly #again = new Set<string>();
   readonly #failures = new Map<string, number>();
   readonly #waiting: ((key: string | undefined) => void)[] = [];
@@ -47,7 +60,7 @@ export class WorkQueue {
     this.#delays = new Delays(this.#clock, (key) => this.add(key));
   }
 
-  /** How many keys wait to be handed out now. */
+  /** The number of keys that are ready to be processed. */
   get depth(): number {
     return this.#ready.size;
   }
@@ -61,14 +74,14 @@ export class WorkQueue {
     else this.#enqueue(key);
   }
 
-  /** Of several times given for one key the earliest counts; `add` is the earliest of all. */
+  /** If a key is added with several delays, the earliest time counts; `add` counts as no delay. */
   addAfter(key: string, delayMs: number): void {
     if (delayMs <= 0) this.add(key);
     else if (!this.#shutDown && !this.#ready.has(key) && !this.#again.has(key))
       this.#delays.add(key, delayMs);
   }
 
-  /** After a failure: later each time, until `forget`. */
+  /** Adds a key after a failure, with a delay that grows each time, until `forget` is called. */
   addRateLimited(key: string): void {
     if (this.#shutDown) return;
     const failures = this.#failures.get(key) ?? 0;
@@ -78,7 +91,7 @@ export class WorkQueue {
     this.addAfter(key, Math.max(delayMs, this.#bucket.reserve()));
   }
 
-  /** The key is well again: its next failure counts as the first. */
+  /** Resets the backoff: the next failure of the key counts as the first. */
   forget(key: string): void {
     this.#failures.delete(key);
   }
@@ -87,7 +100,7 @@ export class WorkQueue {
     return this.#failures.get(key) ?? 0;
   }
 
-  /** The next key; it must be given back with `done`. Undefined when the queue is shut down. */
+  /** The next key. Call `done` when it has been processed. Undefined when the queue is shut down. */
   next(): Promise<string | undefined> {
     if (this.#shutDown) return Promise.resolve(undefined);
     const [key] = this.#ready;
@@ -102,7 +115,7 @@ export class WorkQueue {
     if (this.#again.delete(key) && !this.#shutDown) this.#enqueue(key);
   }
 
-  /** Hands out nothing more. Keys being worked on can still be given back. */
+  /** Stops the queue. Keys that are being processed can still be marked `done`. */
   shutDown(): void {
     this.#shutDown = true;
     this.#delays.stop();

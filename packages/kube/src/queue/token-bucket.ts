@@ -5,7 +5,7 @@ export interface RateLimit {
   burst: number;
 }
 
-/** Allows `burst` at once and `perSecond` in the long run. */
+/** Allows `burst` operations at once, and `perSecond` on average. */
 export class TokenBucket {
   readonly #clock: Clock;
   readonly #limit: RateLimit;
@@ -19,14 +19,14 @@ export class TokenBucket {
     this.#filledAt = clock.monotonic();
   }
 
-  /** Takes a token in any case, and says how long to wait until it is really there. */
+  /** Always takes a token, and returns the milliseconds to wait until it is available. */
   reserve(): number {
     this.#fill();
     this.#tokens -= 1;
     return this.#tokens >= 0 ? 0 : (-this.#tokens / this.#limit.perSecond) * 1000;
   }
 
-  /** Takes a token if there is one. */
+  /** Takes a token if one is available. */
   tryTake(): boolean {
     this.#fill();
     if (this.#tokens < 1) return false;

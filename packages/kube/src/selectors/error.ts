@@ -1,4 +1,4 @@
-/** The text or object is not a selector. The message is the one that an API server would answer. */
+/** The text or object is not a valid selector. The message is that of an API server. */
 export class SelectorError extends Error {
   constructor(message: string) {
     super(message);

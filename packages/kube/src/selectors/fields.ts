@@ -7,7 +7,7 @@ export interface FieldRequirement {
   readonly value: string;
 }
 
-/** A field selector ready to be asked. A field that an object does not have counts as the empty string. */
+/** A parsed field selector. A field that an object does not have counts as the empty string. */
 export class FieldMatcher {
   readonly requirements: readonly FieldRequirement[];
 
@@ -15,7 +15,7 @@ export class FieldMatcher {
     this.requirements = requirements;
   }
 
-  /** True when the selector does not restrict anything. */
+  /** True if the selector selects everything. */
   get empty(): boolean {
     return this.requirements.length === 0;
   }
@@ -27,7 +27,7 @@ export class FieldMatcher {
     return true;
   }
 
-  /** The value that the field must have, for answering from an index; undefined when it may have several. */
+  /** The only value that the field may have, so that a caller can use an index; undefined if it may have several. */
   exactValueOf(field: string): string | undefined {
     return this.requirements.find((r) => r.field === field && r.operator === '=')?.value;
   }
@@ -37,7 +37,9 @@ export class FieldMatcher {
   }
 }
 
-/** Reads `metadata.name=a,status.phase!=Running`. A backslash escapes comma, equals sign and backslash in values. */
+/**
+ * Parses `metadata.name=a,status.phase!=Running`. A backslash escapes commas, equals signs and backslashes in values.
+ */
 export function parseFieldSelector(text: string): FieldMatcher {
   const requirements: FieldRequirement[] = [];
   for (const term of splitTerms(text).sort(compare)) {
@@ -56,7 +58,7 @@ export function parseFieldSelector(text: string): FieldMatcher {
 
 export const escapeFieldValue = (value: string): string => value.replace(/[\\,=]/g, '\\$&');
 
-/** Splits at commas that no backslash protects; the backslashes stay. */
+/** Splits at commas that are not escaped. The backslashes stay. */
 const splitTerms = (text: string): string[] => text.match(/(?:\\[\s\S]|[^\\,]|\\$)+/g) ?? [];
 
 function unescapeFieldValue(escaped: string): string {

@@ -1,5 +1,5 @@
 /**
- * Label and field selectors: text or object in, a matcher out.
+ * Label and field selectors: text or an object in, a matcher out.
  *
  *   parseLabelSelector('tier in (web, api), !legacy').matches(pod.metadata.labels)
  *   parseFieldSelector('spec.nodeName=n1').matches((field) => fields[field])

@@ -1,4 +1,4 @@
-/** What a label key and a label value may look like. The sentences are those of apimachinery: users search for them. */
+/** The format of label keys and label values. The messages are those of apimachinery, because users search for them. */
 
 const DNS_LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
 const DNS_SUBDOMAIN = `${DNS_LABEL}(\\.${DNS_LABEL})*`;
@@ -43,7 +43,7 @@ function nameProblems(name: string): string[] {
   return problems;
 }
 
-/** Everything wrong with a label key; an empty list means it is valid. */
+/** All problems of a label key; an empty list means that it is valid. */
 export function labelKeyProblems(key: string): string[] {
   const parts = key.split('/');
   if (parts.length === 1) return nameProblems(key);
@@ -53,7 +53,7 @@ export function labelKeyProblems(key: string): string[] {
   ];
 }
 
-/** Everything wrong with a label value; an empty list means it is valid. */
+/** All problems of a label value; an empty list means that it is valid. */
 export function labelValueProblems(value: string): string[] {
   const problems: string[] = [];
   if (isLongerThan(value, 63)) problems.push(tooLong(63));

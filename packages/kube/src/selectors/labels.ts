@@ -11,13 +11,13 @@ export interface LabelRequirement {
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** A label selector as it stands in objects such as Deployments, perhaps not validated yet. */
+/** A label selector in an object, for example in a Deployment. It may be invalid. */
 export interface LabelSelector {
   matchLabels?: Record<string, string>;
   matchExpressions?: { key?: string; operator?: string; values?: string[] }[];
 }
 
-/** A selector ready to be asked. No requirements: everything matches. */
+/** A parsed selector. Without requirements, it matches everything. */
 export class LabelMatcher {
   readonly requirements: readonly LabelRequirement[];
   readonly #nothing: boolean;
@@ -27,7 +27,7 @@ export class LabelMatcher {
     this.#nothing = options.nothing ?? false;
   }
 
-  /** True when the selector does not restrict anything. */
+  /** True if the selector selects everything. */
   get empty(): boolean {
     return !this.#nothing && this.requirements.length === 0;
   }
@@ -40,7 +40,7 @@ export class LabelMatcher {
     return true;
   }
 
-  /** The text form, in the order and spelling that apimachinery prints. */
+  /** The text form, with the order and spelling of apimachinery. */
   toString(): string {
     return this.requirements.map(formatRequirement).join(',');
   }
@@ -49,7 +49,10 @@ export class LabelMatcher {
 export const everyLabel = (): LabelMatcher => new LabelMatcher([]);
 export const noLabel = (): LabelMatcher => new LabelMatcher([], { nothing: true });
 
-/** Labels that must all be there, such as a Service's `spec.selector`; an empty set matches everything. */
+/**
+ * Matches objects that have all these labels, for example `spec.selector` of a Service; an empty set matches
+ * everything.
+ */
 export const matcherFromLabels = (labels: Labels): LabelMatcher =>
   new LabelMatcher(Object.entries(labels).map(([key, value]) => ({ key, operator: '=', values: [value] })));
 
@@ -60,7 +63,10 @@ const OBJECT_OPERATORS: Readonly<Record<string, LabelOperator | undefined>> = {
   DoesNotExist: '!',
 };
 
-/** Absent selects nothing, empty selects everything: the rule of Kubernetes, and a frequent source of surprises. */
+/**
+ * No selector selects nothing, and an empty selector selects everything. This is the rule of Kubernetes, and a
+ * frequent source of surprises.
+ */
 export function matcherFromSelector(selector: LabelSelector | null | undefined): LabelMatcher {
   if (selector === null || selector === undefined) return noLabel();
   const requirements = Object.entries(selector.matchLabels ?? {}).map(([key, value]) =>
@@ -76,7 +82,7 @@ export function matcherFromSelector(selector: LabelSelector | null | undefined):
   return new LabelMatcher(requirements);
 }
 
-/** Checked as apimachinery checks it; all problems of one requirement are reported together. */
+/** Validates like apimachinery; all problems of one requirement are reported together. */
 export function newRequirement(
   key: string,
   operator: LabelOperator,

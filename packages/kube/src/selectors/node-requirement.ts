@@ -1,6 +1,6 @@
 import { LabelMatcher, type LabelOperator, type Labels } from './labels.ts';
 
-/** One line of a node affinity. */
+/** One requirement of a node affinity. */
 export interface NodeRequirement {
   key: string;
   operator: string;
@@ -16,7 +16,10 @@ const OPERATORS: Readonly<Record<string, LabelOperator | undefined>> = {
   Lt: 'lt',
 };
 
-/** Undefined when a newer API server knows the operator and we do not: the caller decides on which side to err. */
+/**
+ * Undefined if the operator is unknown, for example that of a newer API server: the caller decides which result is
+ * safer.
+ */
 export function meetsNodeRequirement(
   { key, operator, values = [] }: NodeRequirement,
   labels: Labels,

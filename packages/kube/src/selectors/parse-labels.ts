@@ -10,8 +10,8 @@ import {
 } from './labels.ts';
 
 /**
- * Reads the text form: `tier in (web, api), env != test, !legacy`.
- * The grammar is lenient where apimachinery is (`x in (a,,b)` has an empty value) and just as strict elsewhere.
+ * Parses the text form: `tier in (web, api), env != test, !legacy`. The grammar is lenient where apimachinery is
+ * lenient (`x in (a,,b)` has an empty value) and equally strict elsewhere.
  */
 export function parseLabelSelector(text: string): LabelMatcher {
   return new LabelMatcher(new Parser(scan(text)).parse());
@@ -124,7 +124,7 @@ class Parser {
     return this.#listUntilClosed();
   }
 
-  /** Between two commas, or a comma and a parenthesis, stands the empty value. */
+  /** An empty value is between two commas, or between a comma and a parenthesis. */
   #listUntilClosed(): string[] {
     const values = new Set<string>();
     for (;;) {

@@ -35,7 +35,7 @@ describe('label selector text', () => {
     ['a>1,b<-5', undefined],
     ['a>1,b<5', 'a>1,b<5'],
     ['k8s.io/a in (,)', 'k8s.io/a in ()'],
-  ])('%j reads as %j', (text, formatted) => {
+  ])('%j is parsed as %j', (text, formatted) => {
     if (formatted === undefined)
       expect(() => parseLabelSelector(text)).toThrow(/unable to parse requirement/);
     else expect(parseLabelSelector(text).toString()).toBe(formatted);
@@ -69,7 +69,7 @@ describe('label selector text', () => {
       `${'a'.repeat(64)}`,
       `unable to parse requirement: <nil>: Invalid value: "${'a'.repeat(64)}": name part must be no more than 63 bytes`,
     ],
-  ])('%j is refused in the words of apimachinery', (text, message) => {
+  ])('%j is rejected with the message of apimachinery', (text, message) => {
     expect(() => parseLabelSelector(text)).toThrow(expect.objectContaining({ message }));
   });
 
@@ -102,7 +102,7 @@ const requirement: fc.Arbitrary<LabelRequirement> = fc.oneof(
   fc.record({ key, operator: fc.constantFrom('gt', 'lt'), values: fc.tuple(number) }),
 );
 
-/** The meaning, written as naively as it can be. */
+/** The meaning, implemented as simply as possible. */
 function oracle(requirements: readonly LabelRequirement[], subject: Record<string, string>): boolean {
   const has = (r: LabelRequirement): boolean => Object.keys(subject).includes(r.key);
   const one = (r: LabelRequirement): boolean => r.values.some((v) => has(r) && subject[r.key] === v);
@@ -118,7 +118,7 @@ function oracle(requirements: readonly LabelRequirement[], subject: Record<strin
 }
 
 describe('label matching', () => {
-  it('agrees with a naive oracle, and so does the selector read back from its text', () => {
+  it('agrees with a naive implementation, also after formatting and parsing', () => {
     fc.assert(
       fc.property(fc.array(requirement, { maxLength: 4 }), labels, (requirements, subject) => {
         const matcher = new LabelMatcher(requirements);
@@ -131,19 +131,19 @@ describe('label matching', () => {
     );
   });
 
-  it('does not take inherited properties for labels', () => {
+  it('does not mistake inherited properties for labels', () => {
     expect(parseLabelSelector('constructor').matches({})).toBe(false);
     expect(parseLabelSelector('toString in (x)').matches(undefined)).toBe(false);
   });
 
-  it('compares numbers beyond 2^53 exactly and ignores what int64 can not hold', () => {
+  it('compares numbers beyond 2^53 exactly, and ignores numbers outside int64', () => {
     expect(parseLabelSelector('v>9007199254740992').matches({ v: '9007199254740993' })).toBe(true);
     expect(parseLabelSelector('v>1').matches({ v: '9223372036854775808' })).toBe(false);
   });
 });
 
 describe('LabelSelector objects', () => {
-  it('absent selects nothing, empty selects everything', () => {
+  it('no selector selects nothing, an empty selector selects everything', () => {
     expect(matcherFromSelector(undefined).matches({ a: '1' })).toBe(false);
     expect(matcherFromSelector(null).empty).toBe(false);
     expect(matcherFromSelector({}).matches({})).toBe(true);
@@ -152,7 +152,7 @@ describe('LabelSelector objects', () => {
     expect(everyLabel().matches(undefined)).toBe(true);
   });
 
-  it('joins matchLabels and matchExpressions', () => {
+  it('combines matchLabels and matchExpressions', () => {
     const matcher = matcherFromSelector({
       matchLabels: { app: 'web' },
       matchExpressions: [
@@ -177,7 +177,7 @@ describe('LabelSelector objects', () => {
       { key: '', operator: 'Exists', values: ['x'] },
       `[key: Invalid value: "": name part must be non-empty; ${NAME}, values: Invalid value: ["x"]: values set must be empty for exists and does not exist]`,
     ],
-  ])('%j is refused', (expression, message) => {
+  ])('%j is rejected', (expression, message) => {
     expect(() => matcherFromSelector({ matchExpressions: [expression] })).toThrow(
       expect.objectContaining({ message }),
     );
@@ -192,7 +192,7 @@ describe('field selectors', () => {
     ['b==2,a!=1', 'a!=1,b=2'],
     ['a=x\\,y\\=z\\\\', 'a=x\\,y\\=z\\\\'],
     ['metadata.name=', 'metadata.name='],
-  ])('%j reads as %j', (text, formatted) => {
+  ])('%j is parsed as %j', (text, formatted) => {
     expect(parseFieldSelector(text).toString()).toBe(formatted);
   });
 
@@ -202,11 +202,11 @@ describe('field selectors', () => {
     ['a===b', 'invalid field selector: unescaped character in value: 61'],
     ['a=\\x', 'invalid field selector: invalid escape sequence: \\x'],
     ['a=b\\', 'invalid field selector: invalid escape sequence: \\'],
-  ])('%j is refused in the words of apimachinery', (text, message) => {
+  ])('%j is rejected with the message of apimachinery', (text, message) => {
     expect(() => parseFieldSelector(text)).toThrow(expect.objectContaining({ message }));
   });
 
-  it('survives any value, and matches it', () => {
+  it('accepts and matches any value', () => {
     const field = fc.constantFrom('metadata.name', 'status.phase');
     const term = fc.record({
       field,
@@ -227,7 +227,7 @@ describe('field selectors', () => {
     );
   });
 
-  it('tells the one value a field must have', () => {
+  it('returns the only value that a field may have', () => {
     expect(parseFieldSelector('metadata.name=a,x!=y').exactValueOf('metadata.name')).toBe('a');
     expect(parseFieldSelector('x!=y').exactValueOf('x')).toBeUndefined();
   });

@@ -37,17 +37,17 @@ export interface ReceivedRequest {
 }
 
 /**
- * A list and watch endpoint of one resource on a real socket, whose weaknesses can be called up one by one: it drops
- * connections, forgets its history, goes silent, repeats itself, answers errors.
+ * A list and watch endpoint of one resource, on a real socket, that can misbehave on demand: drop connections,
+ * compact its history, go silent, repeat events, answer with errors.
  */
 export class FakeServer {
   readonly requests: ReceivedRequest[] = [];
-  /** Answers in front of everything else, such as other paths; return false to go on. */
+  /** Handles a request before everything else, for example for other paths; return false to continue. */
   intercept: (request: ReceivedRequest, response: ServerResponse) => boolean = () => false;
   supportsWatchList = true;
   /** Send every event this many times. */
   copies = 1;
-  /** Hold one event back and send it after its successor. */
+  /** Hold one event back and send it after the next one. */
   swapping = false;
   readonly #server: Server;
   readonly #objects = new Map<string, KubeObject>();
@@ -107,7 +107,7 @@ export class FakeServer {
     for (const watch of this.#watches) this.#bookmarkTo(watch);
   }
 
-  /** Cuts every watch; half of them in the middle of a line. */
+  /** Breaks all watches; half of them in the middle of a line. */
   drop(): void {
     this.flush();
     for (const { response } of this.#watches) {
@@ -117,26 +117,29 @@ export class FakeServer {
     this.#watches.clear();
   }
 
-  /** Ends every watch as a server does whose timeout has passed. */
+  /** Ends all watches, like a server when their timeout expires. */
   end(): void {
     this.flush();
     for (const { response } of this.#watches) response.end();
     this.#watches.clear();
   }
 
-  /** The open watches stay open and never say anything again. */
+  /** The open watches stay open and send nothing any more. */
   freeze(): void {
     this.flush();
     for (const watch of this.#watches) watch.frozen = true;
   }
 
-  /** Forgets all history: whoever wants to resume is told 410. */
+  /** Compacts the history: attempts to resume a watch get a 410. */
   compact(): void {
     this.#history = [];
     this.#oldest = this.#revision;
   }
 
-  /** The data become those of a backup. Whoever comes from a later time hears nothing until that is reached again. */
+  /**
+   * Restores a backup. A watch that resumes from a later version receives nothing until the server reaches that
+   * version.
+   */
   restore(revision: number): void {
     for (const [key, object] of this.#objects) {
       if (Number(object.metadata.resourceVersion) > revision) this.#objects.delete(key);
@@ -145,12 +148,12 @@ export class FakeServer {
     this.#revision = revision;
   }
 
-  /** The next request gets this instead of an answer. */
+  /** Answers the next request with this error. */
   failNext(failure: Failure): void {
     this.#failures.push(failure);
   }
 
-  /** An ERROR event on every open watch, which then ends. */
+  /** Sends an ERROR event on all open watches and ends them. */
   sendError(code: number, reason: string): void {
     for (const { response } of this.#watches) {
       response.end(`${JSON.stringify({ type: 'ERROR', object: status(code, reason) })}\n`);
@@ -158,7 +161,7 @@ export class FakeServer {
     this.#watches.clear();
   }
 
-  /** Sends what is held back for swapping. */
+  /** Sends the event that was held back. */
   flush(): void {
     const held = this.#held;
     this.#held = undefined;
@@ -259,7 +262,7 @@ const status = (code: number, reason: string): Record<string, unknown> => ({
   apiVersion: 'v1',
   metadata: {},
   status: 'Failure',
-  message: `made up: ${code}`,
+  message: `injected error ${code}`,
   reason,
   code,
 });

@@ -3,7 +3,7 @@ import type { KubeObject } from '../base/object.ts';
 import type { FakeServer, ReceivedRequest } from './fake-server.ts';
 
 /**
- * Objects at their paths with optimistic concurrency, for what needs no list and no watch. Give `answer` to
+ * Objects at their paths with optimistic concurrency, for tests that need no list or watch. Pass `answer` to
  * `FakeServer.intercept`.
  */
 export class RestObjects {

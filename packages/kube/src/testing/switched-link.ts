@@ -1,6 +1,6 @@
 import type { Link } from '../informer/link.ts';
 
-/** A link that a test cuts and mends. */
+/** A link that a test switches off and on. */
 export class SwitchedLink implements Link {
   online = true;
   readonly #listeners = new Set<() => void>();

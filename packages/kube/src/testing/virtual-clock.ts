@@ -6,7 +6,7 @@ interface Timer {
   fire: () => void;
 }
 
-/** Time that passes only when a test says so. */
+/** A clock whose time passes only when a test advances it. */
 export class VirtualClock implements Clock {
   #now: number;
   #order = 0;
@@ -30,12 +30,12 @@ export class VirtualClock implements Clock {
     return () => this.#timers.delete(timer);
   }
 
-  /** How many timers are still set: a test can see that nothing was left behind. */
+  /** The number of pending timers, so that a test can check for leaks. */
   get pending(): number {
     return this.#timers.size;
   }
 
-  /** Lets time pass; timers fire in order, and what they resolve runs before the next one. */
+  /** Advances the time. Timers fire in order; what they resolve runs before the next one fires. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     await settle();
@@ -64,5 +64,5 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** Lets promises that are already resolved run their course. */
+/** Lets resolved promises run their continuations. */
 export const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

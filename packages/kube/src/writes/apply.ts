@@ -4,13 +4,22 @@ import type { PatchOptions } from '../client/options.ts';
 import type { Resource } from '../client/resource.ts';
 
 type ApplyOptions = Omit<PatchOptions, 'fieldManager'> & {
-  /** Asked of discovery when absent. */
+  /** Default: looked up with discovery. */
   resource?: Resource;
 };
 
 /**
- * Server-side apply under one field manager: the server merges what we want into what others want, and removes what
- * we wanted last time and want no more. Send only the fields that this program decides on.
+ * Server-side apply with one field manager: the server merges our fields with those of other managers, and removes
+ * the fields that we applied before and no longer apply. Send only the fields that this program decides on.
+ *
+ * @example
+ * const applier = new Applier(client, 'shop-controller');
+ * await applier.apply({
+ *   apiVersion: 'v1',
+ *   kind: 'ConfigMap',
+ *   metadata: { namespace: 'default', name: 'settings' },
+ *   data: { theme: 'dark' },
+ * });
  */
 export class Applier {
   readonly #client: KubeClient;
@@ -21,10 +30,10 @@ export class Applier {
     this.#fieldManager = fieldManager;
   }
 
-  /** Controllers take conflicting fields over, since there is nobody to ask. */
+  /** Takes over conflicting fields: a controller has no user to ask. */
   async apply<T extends KubeObject>(object: T, options: ApplyOptions = {}): Promise<T> {
     const { resource = await this.#client.discovery.forObject(object), subresource, ...rest } = options;
-    // The server refuses to apply what it has managed itself.
+    // The server rejects an applied object with managedFields.
     const { managedFields: _, resourceVersion: __, ...metadata } = object.metadata;
     const target = { name: metadata.name ?? '', namespace: metadata.namespace, subresource };
     return this.#client.patch(

@@ -18,7 +18,7 @@ describe('conditions', () => {
     expect(isConditionTrue(broken, 'Ready')).toBe(false);
   });
 
-  it('returns the same list when nothing changed, and keeps the order of others', () => {
+  it('returns the same list when nothing changed, and keeps the order', () => {
     const list = setCondition(setCondition([], { ...ready, type: 'A' }, 0), ready, 0);
     expect(setCondition(list, ready, 99_999)).toBe(list);
     expect(setCondition(list, { ...ready, observedGeneration: 2 }, 0).map((c) => c.type)).toEqual([

@@ -11,8 +11,8 @@ export const isConditionTrue = (conditions: readonly Condition[] | undefined, ty
   getCondition(conditions, type)?.status === 'True';
 
 /**
- * The list with the condition set. `lastTransitionTime` moves only when the status does, and the same list comes
- * back when nothing changed, so that `!==` tells whether there is anything to write.
+ * Returns the list with the condition set. `lastTransitionTime` changes only if the status does. Returns the same
+ * list if nothing changed, so that `!==` tells whether there is anything to write.
  */
 export function setCondition(
   conditions: readonly Condition[],

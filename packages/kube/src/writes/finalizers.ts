@@ -6,11 +6,11 @@ import type { Resource } from '../client/resource.ts';
 export const hasFinalizer = (object: KubeObject, finalizer: string): boolean =>
   object.metadata.finalizers?.includes(finalizer) ?? false;
 
-/** An object on its way out takes no new finalizers. */
+/** An object that is being deleted accepts no new finalizers. */
 export const isBeingDeleted = (object: KubeObject): boolean =>
   object.metadata.deletionTimestamp !== undefined;
 
-/** Adds the finalizer and returns the object with it. Conflicts if the object has changed since it was read. */
+/** Adds the finalizer and returns the updated object. Throws a conflict if the object has changed since it was read. */
 export async function addFinalizer<T extends KubeObject>(
   client: KubeClient,
   resource: Resource<T>,
@@ -22,7 +22,10 @@ export async function addFinalizer<T extends KubeObject>(
   return setFinalizers(client, resource, object, [...(object.metadata.finalizers ?? []), finalizer], options);
 }
 
-/** Removes the finalizer: call it only after the clean-up was seen to be done. The object may be gone after that. */
+/**
+ * Removes the finalizer. Call it only after the clean-up is known to be complete: the object may disappear
+ * immediately.
+ */
 export async function removeFinalizer<T extends KubeObject>(
   client: KubeClient,
   resource: Resource<T>,
@@ -35,7 +38,10 @@ export async function removeFinalizer<T extends KubeObject>(
   return setFinalizers(client, resource, object, rest, options);
 }
 
-/** A list is patched as a whole, so the resourceVersion must guard what others put into it meanwhile. */
+/**
+ * A merge patch replaces the whole list, so the resourceVersion guards against losing finalizers of other
+ * controllers.
+ */
 function setFinalizers<T extends KubeObject>(
   client: KubeClient,
   resource: Resource<T>,

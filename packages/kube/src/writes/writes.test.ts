@@ -30,7 +30,7 @@ describe('writing helpers', () => {
     await server.stop();
   });
 
-  it('adds and removes a finalizer without touching those of others', async () => {
+  it('adds and removes a finalizer without touching other finalizers', async () => {
     const one = await addFinalizer(client, WIDGETS, widget, 'example.com/a');
     const two = await addFinalizer(client, WIDGETS, one, 'example.com/b');
     expect(two.metadata.finalizers).toEqual(['example.com/a', 'example.com/b']);
@@ -41,7 +41,7 @@ describe('writing helpers', () => {
     expect(isBeingDeleted(three)).toBe(false);
   });
 
-  it('does not overwrite finalizers that others set meanwhile', async () => {
+  it('does not overwrite finalizers that were added meanwhile', async () => {
     await addFinalizer(client, WIDGETS, widget, 'example.com/a');
     await addFinalizer(client, WIDGETS, widget, 'example.com/b').then(
       () => expect.unreachable(),
@@ -49,7 +49,7 @@ describe('writing helpers', () => {
     );
   });
 
-  it('applies as one field manager, and sends nothing that the server manages', async () => {
+  it('applies with one field manager, without the fields that the server manages', async () => {
     const applier = new Applier(client, 'tester');
     await applier.apply({ ...widget, spec: { size: 1 } }, { resource: WIDGETS });
     const request = server.requests.at(-1)!;

@@ -162,7 +162,7 @@ describe('views', () => {
     rig.server.end();
     await rig.until(() => refused.length === 1, 1_000);
     expect(view).toMatchObject({ state: 'empty', size: 0 });
-    await expect(view.ready(soon())).rejects.toThrow('made up: 403');
+    await expect(view.ready(soon())).rejects.toThrow('injected error 403');
     const again = rig.views.private(keyOfView(app), bearer('one'));
     await rig.until(() => again.view.state === 'following');
     expect(names(again.view)).toEqual(['a']);
@@ -178,7 +178,7 @@ describe('views', () => {
   it('ask again for what the node needs, and keep it meanwhile', async () => {
     rig.server.failNext({ code: 404 });
     const { view } = rig.views.shared(WIDGETS);
-    await expect(view.ready(soon())).rejects.toThrow('made up: 404');
+    await expect(view.ready(soon())).rejects.toThrow('injected error 404');
     rig.server.put('a');
     await rig.until(() => view.state === 'following', 10_000);
     rig.server.failNext({ code: 403 });
