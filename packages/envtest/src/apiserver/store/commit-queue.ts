@@ -1,6 +1,11 @@
 /**
- * Group commit: writers are decided one by one, at once, against what is stored and what is queued; all that is queued
- * while the disk is busy then becomes durable with one sync. Published is only what is durable.
+ * Group commit. The queue calls each writer immediately and synchronously, against the stored state plus all queued
+ * changes. While the disk is busy, further writes join the queue; the next sync makes all of them durable at once.
+ *
+ * Invariants:
+ * - Revisions are assigned in queue order, so the log, the history and the watches have the same order.
+ * - Readers and watchers see a change only after it is durable. A crash can never take back what a client has seen.
+ * - When a sync fails, every queued write fails with it, because it may have been decided on the failed state.
  */
 import { DiskError, diskFailure } from '@tidegate/disk';
 import { ownBytes } from './record.ts';
@@ -10,13 +15,13 @@ import type { Change, Entry, Key, WriteResult, Writer } from './types.ts';
 interface CommitQueueOptions {
   directory: string;
   state: State;
-  /** Makes changes durable, all or none. */
+  /** Makes the changes durable, all or none. */
   append: (changes: readonly Change[]) => Promise<void>;
-  /** Shows durable changes to everybody. */
+  /** Makes durable changes visible to readers and watchers. */
   publish: (changes: readonly Change[]) => void;
 }
 
-/** A write that waits for the disk. Without a change it only waits for the writes queued before it. */
+/** A write that waits for the disk. Without a change, it only waits for the writes before it. */
 interface QueuedWrite {
   change: Change | undefined;
   entry: Entry | undefined;
@@ -26,13 +31,13 @@ interface QueuedWrite {
 
 export class CommitQueue {
   readonly #options: CommitQueueOptions;
-  /** The newest change of each object that is queued or on its way to the disk. */
+  /** The newest change of each object that is queued or being synced. */
   readonly #pending = new Map<string, Change>();
   #queue: QueuedWrite[] = [];
   #revision: number;
   #flushing: Promise<void> | undefined;
   #closed = false;
-  /** The last sync was shared. */
+  /** The last sync served several writers, so the next one probably will too. */
   #crowded = false;
 
   constructor(options: CommitQueueOptions) {
@@ -64,7 +69,7 @@ export class CommitQueue {
     });
   }
 
-  /** Resolves once all that is queued now is durable or has failed. */
+  /** Resolves once everything that is queued now is durable or has failed. */
   async flushed(): Promise<void> {
     if (this.#flushing === undefined) return;
     await new Promise<void>((resolve) => {
@@ -73,15 +78,15 @@ export class CommitQueue {
     });
   }
 
-  /** Refuses new writes and waits for the queued ones. */
+  /** Rejects new writes and waits for the queued ones. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#flushing;
   }
 
   async #flush(): Promise<void> {
-    // Where many write at once, those that arrived together are heard before the disk is asked, to share the sync. A
-    // lone writer has nobody to wait for.
+    // Under load, wait for one turn of the event loop, so that requests that arrived together share a sync. A single
+    // writer would only lose time.
     await (this.#crowded ? new Promise(setImmediate) : Promise.resolve());
     while (this.#queue.length > 0) {
       const batch = this.#queue;
@@ -102,13 +107,14 @@ export class CommitQueue {
 
   #publish(changes: readonly Change[]): void {
     for (const change of changes) {
+      // A newer change of the same object may be queued already; it stays pending.
       const id = pendingKey(change.resource, change.entry.namespace, change.entry.name);
       if (this.#pending.get(id) === change) this.#pending.delete(id);
     }
     if (changes.length > 0) this.#options.publish(changes);
   }
 
-  /** Writes queued behind a failed one were decided on what is now not going to be: they fail with it. */
+  /** Writes queued behind a failed write were decided on a state that will never exist, so they fail as well. */
   #failAll(batch: readonly QueuedWrite[], cause: unknown): void {
     const error = diskFailure(this.#options.directory, cause);
     const failed = [...batch, ...this.#queue];
@@ -138,7 +144,7 @@ function stateAfter(change: Change): Entry | undefined {
   return change.type === 'put' ? change.entry : undefined;
 }
 
-/** `/` is in no namespace or name, so no two objects share a key. */
+/** Namespaces and names cannot contain `/`, so each object has a unique key. */
 function pendingKey(resource: string, namespace: string, name: string): string {
   return `${namespace}/${name}/${resource}`;
 }

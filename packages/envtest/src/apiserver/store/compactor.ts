@@ -1,6 +1,7 @@
 /**
- * Decides when a snapshot is due and writes it in the background: once the log has outgrown the state, so that writing
- * snapshots never costs more than writing the log, and a start never reads more than twice the state.
+ * Decides when to write a snapshot, and writes it in the background. A snapshot is due once the log is larger than
+ * the state. Writing snapshots therefore costs at most as much as writing the log, and a start reads at most about
+ * twice the size of the state.
  */
 import { readdir, rm } from 'node:fs/promises';
 import type { DiskLogger, OpenOutput } from '@tidegate/disk';
@@ -14,9 +15,9 @@ interface CompactorOptions {
   openOutput: OpenOutput;
   state: State;
   wal: Log;
-  /** Bytes of log behind the newest snapshot. */
+  /** Bytes of log after the newest snapshot. */
   logBytes: number;
-  /** A log of fewer bytes is not worth a snapshot. */
+  /** Logs smaller than this do not justify a snapshot. */
   leastBytes: number;
   log: DiskLogger;
 }
@@ -33,8 +34,8 @@ export class Compactor {
   }
 
   /**
-   * To be called between two appends, when memory and log show the same revision. Waits for the new segment only; the
-   * snapshot is written while writes go on.
+   * Must be called between two appends, when memory and log are at the same revision: the new segment then begins
+   * exactly where the snapshot ends. Waits only for the new segment; writes continue while the snapshot is written.
    */
   async appended(bytes: number): Promise<void> {
     const { leastBytes, state, wal, log } = this.#options;
@@ -44,7 +45,7 @@ export class Compactor {
     try {
       await wal.rotate(state.revision + 1);
     } catch (error) {
-      log.warn({ err: error }, 'cannot begin a log segment; the log goes on growing');
+      log.warn({ err: error }, 'cannot start a new log segment; the log keeps growing');
       return;
     }
     const content = { revision: state.revision, entries: state.capture() };
@@ -58,7 +59,7 @@ export class Compactor {
     await this.#running;
   }
 
-  /** A failure costs nothing but disk: the log is complete without the snapshot, and the next one is tried later. */
+  /** A failure costs only disk space: the log is complete without the snapshot, and the next attempt comes later. */
   async #write(content: SnapshotContent): Promise<void> {
     const { directory, openOutput, wal, log } = this.#options;
     try {
@@ -67,7 +68,7 @@ export class Compactor {
       await this.#removeOlderThan(content.revision);
     } catch (error) {
       if (!this.#stop.signal.aborted)
-        log.warn({ err: error }, 'cannot write a snapshot; the log goes on growing');
+        log.warn({ err: error }, 'cannot write a snapshot; the log keeps growing');
     }
   }
 

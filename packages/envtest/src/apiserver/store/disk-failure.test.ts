@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { failingDisk, recordingLogger, temporaryDirectory } from '@tidegate/disk/testing';
 import { describe, expect, it } from 'vitest';
-import { openTestStore, pod, put, told } from './testing.ts';
+import { line, openTestStore, pod, put } from './testing.ts';
 
 async function storeOnFailingDisk(snapshotBytes?: number) {
   const directory = await temporaryDirectory();
@@ -11,12 +11,12 @@ async function storeOnFailingDisk(snapshotBytes?: number) {
   return { directory, log, disk, store };
 }
 
-describe('a disk that refuses', () => {
-  it('rejects every queued write, shows nothing of it, and serves again when there is space', async () => {
+describe('a disk that fails', () => {
+  it('rejects every queued write, publishes none of them, and recovers when there is space', async () => {
     const { directory, disk, store } = await storeOnFailingDisk();
     await put(store, pod('a'), 'old');
     const lines: string[] = [];
-    store.watch('pods', { fromRevision: 2 }, (changes) => lines.push(...changes.map(told)));
+    store.watch('pods', { fromRevision: 2 }, (changes) => lines.push(...changes.map(line)));
 
     disk.refused.set('write', 'ENOSPC');
     const writes = await Promise.allSettled([put(store, pod('a'), 'lost'), put(store, pod('b'), 'lost')]);
@@ -49,7 +49,7 @@ describe('a disk that refuses', () => {
     expect(again.list('pods').entries.map((entry) => String(entry.value))).toEqual(['new']);
   });
 
-  it('fails writes queued behind the failed one, which they were decided on', async () => {
+  it('fails writes that are queued behind a failed write', async () => {
     const { disk, store } = await storeOnFailingDisk();
     disk.refused.set('datasync', 'EIO');
     let free = (): void => undefined;
@@ -57,7 +57,7 @@ describe('a disk that refuses', () => {
       free = resolve;
     });
     const first = put(store, pod('a'), 'lost');
-    // By now the first is on its way to the disk, and this one waits.
+    // By now the first write is being synced, and this one is queued.
     await new Promise(setImmediate);
     const second = store.write(pod('a'), (current) => ({
       type: 'put',
@@ -72,7 +72,7 @@ describe('a disk that refuses', () => {
     expect(await store.write(pod('a'), () => ({ type: 'keep' }))).toBeUndefined();
   });
 
-  it('does not write behind a torn record that can not be cut off yet', async () => {
+  it('does not append after a torn record that cannot be cut off yet', async () => {
     const { directory, disk, store } = await storeOnFailingDisk();
     await put(store, pod('a'), '1');
     disk.refused.set('datasync', 'EIO');
@@ -86,7 +86,7 @@ describe('a disk that refuses', () => {
     expect(again.list('pods').entries.map((entry) => entry.name)).toEqual(['a', 'd']);
   });
 
-  it('does not let a write that was reported as failed come back', async () => {
+  it('does not recover a write that was reported as failed', async () => {
     const { directory, disk, store } = await storeOnFailingDisk();
     disk.refused.set('datasync', 'EIO');
     await expect(put(store, pod('a'), 'lost')).rejects.toMatchObject({ code: 'io' });
@@ -96,11 +96,11 @@ describe('a disk that refuses', () => {
     expect(again.get(pod('a'))).toBeUndefined();
   });
 
-  it('that has no room for a snapshot costs nothing but the snapshot', async () => {
+  it('keeps accepting writes when the disk has no space for a snapshot', async () => {
     const { directory, disk, log, store } = await storeOnFailingDisk(500);
     disk.refused.set('open', 'ENOSPC');
     for (let index = 0; index < 20; index += 1) await put(store, pod('a'), `value ${index} of some length`);
-    expect(log.messages).toContain('cannot begin a log segment; the log goes on growing');
+    expect(log.messages).toContain('cannot start a new log segment; the log keeps growing');
     disk.refused.clear();
     for (let index = 20; index < 60; index += 1) await put(store, pod('a'), `value ${index} of some length`);
     await store.close();

@@ -1,4 +1,4 @@
-/** Names and headers of the files in a data directory. */
+/** Names and headers of the files in the data directory. */
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -6,12 +6,12 @@ import { corruptFile, DiskError } from '@tidegate/disk';
 
 export type FileKind = 'log' | 'snapshot';
 
-/** `log-<first revision it may hold>`, `snapshot-<revision it shows>`; padded, so that `ls` shows their order. */
+/** `log-<first revision>` and `snapshot-<revision>`. The number is padded so that `ls` lists the files in order. */
 export function filePath(directory: string, kind: FileKind, revision: number): string {
   return join(directory, `${kind}-${String(revision).padStart(16, '0')}`);
 }
 
-/** The revisions in the names of the files of one kind, ascending. */
+/** The revisions in the names of all files of one kind, ascending. */
 export function revisionsOf(kind: FileKind, names: readonly string[]): number[] {
   const pattern = new RegExp(`^${kind}-(\\d{16})$`);
   const revisions = names.flatMap((name) => pattern.exec(name)?.[1] ?? []).map(Number);
@@ -19,13 +19,13 @@ export function revisionsOf(kind: FileKind, names: readonly string[]): number[] 
 }
 
 const FORMAT_VERSION = 1;
-/** magic 8 | version 4 | revision 6 | count 4 | crc32 of all before 4 */
+/** Layout: magic 8 bytes, version 4, revision 6, count 4, CRC-32 of the preceding bytes 4. */
 export const HEADER_SIZE = 26;
 const MAGIC = { log: 'tidelog\n', snapshot: 'tidesnap' } as const;
 
 interface FileHeader {
   revision: number;
-  /** Number of entries of a snapshot; 0 for a log, whose number is not known when it is begun. */
+  /** Number of entries in a snapshot. Always 0 in a log, whose length is not known when its header is written. */
   count: number;
 }
 
@@ -43,20 +43,20 @@ export async function readHeader(file: FileHandle, kind: FileKind, path: string)
   const header = Buffer.alloc(HEADER_SIZE);
   const { bytesRead } = await file.read(header, 0, HEADER_SIZE, 0);
   if (bytesRead < 12 || header.toString('latin1', 0, 8) !== MAGIC[kind]) {
-    throw corruptFile(path, 0, `it does not begin like a ${kind} file`);
+    throw corruptFile(path, 0, `it does not start with the header of a ${kind} file`);
   }
   const version = header.readUInt32LE(8);
   if (version > FORMAT_VERSION) {
     throw new DiskError(
       'version',
-      `${path} has format ${version}, newer than the ${FORMAT_VERSION} that this program reads: use the program that wrote it, or a newer one.`,
+      `${path} has format ${version}, but this program reads formats up to ${FORMAT_VERSION}: use a newer version of the program.`,
     );
   }
   const sound = bytesRead === HEADER_SIZE && crc32(header.subarray(0, 22)) === header.readUInt32LE(22);
   if (!sound) throw corruptFile(path, 0, 'the checksum of its header is wrong');
   const revision = header.readUIntLE(12, 6);
   if (path !== filePath(dirname(path), kind, revision)) {
-    throw corruptFile(path, 12, `it was written for revision ${revision}, and renamed`);
+    throw corruptFile(path, 12, `its header is for revision ${revision}, so the file was renamed`);
   }
   return { revision, count: header.readUInt32LE(18) };
 }

@@ -1,6 +1,7 @@
 /**
- * The last changes: what watches resume from and what lists of an older revision are undone with. Bounded by number
- * and by the bytes that nothing but the history keeps alive.
+ * The most recent changes. Watches resume from them, and lists at an older revision are computed by undoing them, which
+ * is what etcd offers through its revisions. Like etcd's compaction, the limits bound how far back clients can go; here
+ * they are a number of changes and the bytes that only the history keeps alive.
  */
 import type { Change } from './types.ts';
 
@@ -9,14 +10,14 @@ export interface HistoryLimits {
   bytes: number;
 }
 
-/** What a change costs in memory beside its values. */
+/** Approximate memory of a change, without its values. */
 const CHANGE_OVERHEAD = 200;
 
 export class History {
   readonly #limits: HistoryLimits;
-  /** All changes, for the order in which they are let go. */
+  /** All changes in order, to drop the oldest first. */
   readonly #changes = new ChangeQueue();
-  /** The same by resource, so that a reader pays for the changes of its resource only. */
+  /** The same changes by resource, so that a reader pays only for the changes of its resource. */
   readonly #byResource = new Map<string, ChangeQueue>();
   #bytes = 0;
   #compactedRevision: number;
@@ -26,7 +27,7 @@ export class History {
     this.#compactedRevision = compactedRevision;
   }
 
-  /** The oldest revision whose state can still be told: every change behind it is kept. */
+  /** The oldest revision whose state can be reconstructed: every later change is kept. */
   get compactedRevision(): number {
     return this.#compactedRevision;
   }
@@ -44,7 +45,7 @@ export class History {
       this.#dropOldest();
   }
 
-  /** The kept changes of a resource behind `revision`, oldest first. */
+  /** The kept changes of a resource after `revision`, oldest first. */
   after(resource: string, revision: number): Change[] {
     return this.#byResource.get(resource)?.after(revision) ?? [];
   }
@@ -60,12 +61,12 @@ export class History {
   }
 }
 
-/** A put's new value is the live one, or the `previous` of a later change: it is not counted twice. */
+/** The new value of a put is either live or the `previous` value of a later change, so it is not counted here. */
 function bytesHeldBy({ type, entry, previous }: Change): number {
   return CHANGE_OVERHEAD + (previous?.value.length ?? 0) + (type === 'delete' ? entry.value.length : 0);
 }
 
-/** First in, first out, with binary search by revision. */
+/** A first-in, first-out queue with binary search by revision. */
 class ChangeQueue {
   #items: (Change | undefined)[] = [];
   #head = 0;
@@ -83,7 +84,7 @@ class ChangeQueue {
     if (change === undefined) return undefined;
     this.#items[this.#head] = undefined;
     this.#head += 1;
-    // Moving the rest only when half is gone keeps the cost of a shift constant on average.
+    // Compacting the array only when half of it is empty keeps the amortized cost of a shift constant.
     if (this.#head * 2 > this.#items.length) {
       this.#items = this.#items.slice(this.#head);
       this.#head = 0;

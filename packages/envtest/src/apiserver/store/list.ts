@@ -1,4 +1,4 @@
-/** Lists of a table: as it is now, or as it was, by undoing the kept changes. */
+/** Lists of a table: at the newest revision, or at an older one by undoing the changes since then. */
 import { compareKeys, type ObjectKey, type Run } from './table.ts';
 import type { Change, Entry, ListOptions } from './types.ts';
 
@@ -7,7 +7,7 @@ export interface Page {
   remaining: number;
 }
 
-/** The first `limit` entries of the runs. Costs what it returns, not what the table holds. */
+/** The first `limit` entries of the runs. The cost depends on the result, not on the size of the table. */
 export function pageOf(runs: readonly Run[], limit: number): Page {
   const slices: Entry[][] = [];
   let wanted = limit;
@@ -19,17 +19,17 @@ export function pageOf(runs: readonly Run[], limit: number): Page {
     remaining += entries.length - start - slice.length;
   }
   const [first = [], ...rest] = slices;
-  // `concat` copies whole arrays; `flat` goes element by element and takes ten times as long.
+  // `concat` copies whole arrays; `flat` copies element by element and takes ten times as long.
   return { entries: rest.length === 0 ? first : first.concat(...rest), remaining };
 }
 
-/** An object that has changed since, and what it was; undefined when it did not exist. */
+/** An object that has changed since the requested revision, and its state then; undefined if it did not exist. */
 interface Past extends ObjectKey {
   entry: Entry | undefined;
   existsNow: boolean;
 }
 
-/** The same page before `changes` (oldest first) were made: costs the page and the changes. */
+/** The page before `changes` (oldest first) were made. The cost depends on the page and on the number of changes. */
 export function pastPageOf(
   runs: readonly Run[],
   changes: readonly Change[],
@@ -48,7 +48,10 @@ export function pastPageOf(
   return { entries, remaining: total - entries.length };
 }
 
-/** The entries of the runs in order, with what changed put back to what it was. */
+/**
+ * The entries of the runs in order, with every changed object replaced by its past state. Both inputs are sorted, so
+ * this is one merge: deleted objects reappear between their neighbors, and created ones are left out.
+ */
 function* undone(runs: readonly Run[], pasts: readonly Past[]): Generator<Entry> {
   let next = 0;
   for (const { entries, start } of runs) {
@@ -68,7 +71,7 @@ function* undone(runs: readonly Run[], pasts: readonly Past[]): Generator<Entry>
   for (const { entry } of pasts.slice(next)) if (entry) yield entry;
 }
 
-/** The first change of an object tells what it was, the last one whether it exists now. */
+/** The first change of an object holds its past state; the last change shows whether it exists now. */
 function pastsOf(changes: readonly Change[], { namespace, after }: ListOptions): Past[] {
   const pasts = new Map<string, Past>();
   for (const { type, entry, previous } of changes) {

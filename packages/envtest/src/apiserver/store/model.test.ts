@@ -2,10 +2,10 @@ import { temporaryDirectory } from '@tidegate/disk/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compareKeys } from './table.ts';
-import { openTestStore, told } from './testing.ts';
+import { line, openTestStore } from './testing.ts';
 import type { Entry, Store } from './types.ts';
 
-/** The store as simply as it can be said: every state that ever was, and every change. */
+/** A simple model of the store: every past state and every change. */
 class Model {
   readonly states: Map<string, string>[] = [new Map(), new Map()];
   readonly changes: { revision: number; line: string; namespace: string; name: string }[] = [];
@@ -57,7 +57,7 @@ const write = fc.record({
 const filter = {
   namespace: fc.option(namespaces, { nil: undefined }),
   name: fc.option(objectNames, { nil: undefined }),
-  /** How far back, as a share of what is kept. */
+  /** How far back, as a fraction of what is kept. */
   age: fc.integer({ min: 0, max: 100 }).map((percent) => percent / 100),
 };
 const step = fc.oneof(
@@ -91,7 +91,7 @@ function apply(store: Store, { namespace, name, text }: { namespace: string; nam
   );
 }
 
-/** Lists page by page; checks `remaining` against what follows. */
+/** Lists page by page and checks `remaining` against the entries that follow. */
 function listByPages(
   store: Store,
   options: { namespace?: string; revision: number; limit: number },
@@ -111,7 +111,7 @@ function listByPages(
 }
 
 describe('the store and its model', () => {
-  it('agree on every list, watch and restart', async () => {
+  it('agree on every list and watch, also after restarts', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40, size: 'max' }), async (steps) => {
         const options = { directory: await temporaryDirectory(), historySize: 40, snapshotBytes: 200 };
@@ -135,7 +135,7 @@ describe('the store and its model', () => {
             const fromRevision = kept(current.age);
             const actual: string[] = [];
             store.watch('pods', { namespace, name, fromRevision }, (changes) =>
-              actual.push(...changes.map(told)),
+              actual.push(...changes.map(line)),
             );
             watches.push({ actual, expected: () => model.changesAfter(fromRevision, namespace, name) });
           } else {
@@ -154,7 +154,7 @@ describe('the store and its model', () => {
     );
   });
 
-  it('order keys as the bytes of namespace/name', () => {
+  it('order keys by the bytes of namespace/name', () => {
     const part = fc.stringMatching(/^[a-c0.-]{1,4}$/);
     const key = fc.record({ namespace: part, name: part });
     fc.assert(

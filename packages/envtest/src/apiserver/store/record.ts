@@ -1,7 +1,7 @@
 /**
- * Records: the changes inside a frame's payload.
+ * Records: the changes in the payload of a frame. Integers are little-endian.
  *
- *   type 1 | revision 6 | lengths of resource 2, namespace 2, name 2, value 4 | the four, one after the other
+ *   type 1 | revision 6 | lengths: resource 2, namespace 2, name 2, value 4 | the four values in this order
  */
 import { FRAME_HEADER_SIZE, sealFrame } from '@tidegate/disk';
 import type { Change, Entry } from './types.ts';
@@ -16,27 +16,27 @@ const PUT = 0;
 const DELETE = 1;
 const RECORD_HEADER_SIZE = 17;
 const INITIAL_CAPACITY = 64 << 10;
-/** A buffer grown beyond this for one huge commit is given back. */
+/** A buffer that grew beyond this size for one large commit is released afterwards. */
 const KEPT_CAPACITY = 4 << 20;
 
-/** Builds frames in one buffer that is used again and again. */
+/** Builds frames in a buffer that is reused. */
 export class FrameEncoder {
   #buffer = Buffer.allocUnsafeSlow(INITIAL_CAPACITY);
   #length = FRAME_HEADER_SIZE;
 
-  /** Size of the frame as it stands. */
+  /** Size of the frame so far. */
   get length(): number {
     return this.#length;
   }
 
-  /** Forgets a frame that was not finished. */
+  /** Discards a frame that was not finished. */
   clear(): void {
     this.#length = FRAME_HEADER_SIZE;
   }
 
   add({ type, resource, entry }: LogRecord): void {
     const { namespace, name, value } = entry;
-    // UTF-8 takes at most three bytes for a UTF-16 unit.
+    // UTF-8 needs at most three bytes for each UTF-16 code unit.
     const most = RECORD_HEADER_SIZE + 3 * (resource.length + namespace.length + name.length) + value.length;
     this.#reserve(most);
     const buffer = this.#buffer;
@@ -58,7 +58,7 @@ export class FrameEncoder {
     this.#length = at;
   }
 
-  /** Seals the frame and starts the next one; the result is valid until the next `add`. */
+  /** Seals the frame and starts the next one. The result is valid until the next `add`. */
   finish(): Buffer {
     const frame = this.#buffer.subarray(0, this.#length);
     sealFrame(frame);
@@ -76,7 +76,7 @@ export class FrameEncoder {
   }
 }
 
-/** Reads records; equal resource and namespace names become one string, whatever the number of objects. */
+/** Reads records. Equal resource and namespace names share one string, no matter how many objects there are. */
 export class RecordDecoder {
   readonly #names = new Map<string, string>();
 
@@ -109,8 +109,8 @@ export class RecordDecoder {
 }
 
 /**
- * The value in memory of exactly its size. A small Buffer is mostly a piece of a bigger one (Node's pool, a read
- * chunk), and one kept object would keep all of that alive.
+ * Copies the value into memory of exactly its size. A small Buffer is usually a slice of a larger one (Node's pool, or
+ * a chunk that was read), and keeping one object would keep the whole chunk in memory.
  */
 export function ownBytes(value: Buffer): Buffer {
   if (value.buffer.byteLength === value.length) return value;

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { recordingLogger, temporaryDirectory } from '@tidegate/disk/testing';
 import { describe, expect, it } from 'vitest';
 import { openStore } from './store.ts';
-import { openTestStore, pod, put, remove, told } from './testing.ts';
+import { line, openTestStore, pod, put, remove } from './testing.ts';
 
-/** A directory whose log holds the given number of commits; one object each. */
+/** A directory whose log has the given number of commits, each of one object. */
 async function writtenDirectory(commits: number): Promise<{ directory: string; logFile: string }> {
   const directory = await temporaryDirectory();
   const store = await openTestStore({ directory });
@@ -17,8 +17,8 @@ async function writtenDirectory(commits: number): Promise<{ directory: string; l
 const filesOf = async (directory: string, kind: string) =>
   (await readdir(directory)).filter((name) => name.startsWith(kind)).sort();
 
-describe('starting again', () => {
-  it('has every object, the revision and the history back', async () => {
+describe('restart', () => {
+  it('restores every object, the revision and the history', async () => {
     const directory = await temporaryDirectory();
     const first = await openTestStore({ directory });
     await put(first, pod('a'), '1');
@@ -31,12 +31,12 @@ describe('starting again', () => {
     expect(second.get(pod('a'))).toBeUndefined();
     expect(String(second.get(pod('ü', 'x'))?.value)).toBe('2');
     const lines: string[] = [];
-    second.watch('pods', { fromRevision: 2 }, (changes) => lines.push(...changes.map(told)));
+    second.watch('pods', { fromRevision: 2 }, (changes) => lines.push(...changes.map(line)));
     expect(lines).toEqual(['3 put x/ü=2', '4 delete default/a=1']);
     expect((await put(second, pod('b'), '')).revision).toBe(5);
   });
 
-  it('never goes back in revision, also when a snapshot comes after deletes', async () => {
+  it('never reuses a revision, even if a snapshot follows deletes', async () => {
     const directory = await temporaryDirectory();
     const first = await openTestStore({ directory, snapshotBytes: 1 });
     await put(first, pod('a'), '1');
@@ -49,7 +49,7 @@ describe('starting again', () => {
     expect(second.resources()).toEqual([]);
   });
 
-  it('goes on from a snapshot, without the log before it', async () => {
+  it('continues from a snapshot without the log before it', async () => {
     const directory = await temporaryDirectory();
     const first = await openTestStore({ directory, snapshotBytes: 2000 });
     for (let index = 0; index < 300; index += 1) await put(first, pod(`pod-${index % 20}`), `value ${index}`);
@@ -68,7 +68,7 @@ describe('starting again', () => {
     ).toEqual(Array.from({ length: 20 }, (_, index) => `value ${280 + index}`));
   });
 
-  it('removes what a crash left of a snapshot and of a new segment', async () => {
+  it('removes an incomplete snapshot and an incomplete segment that a crash left behind', async () => {
     const { directory } = await writtenDirectory(2);
     await writeFile(join(directory, 'snapshot-0000000000000003.tmp'), 'half');
     await writeFile(join(directory, 'log-0000000000000004'), 'tide');
@@ -80,7 +80,7 @@ describe('starting again', () => {
 });
 
 describe('a torn end', () => {
-  it('is cut off wherever the crash came, and nothing before it is lost', async () => {
+  it('is cut off at any offset without losing earlier commits', async () => {
     const { directory, logFile } = await writtenDirectory(2);
     const bytes = await readFile(logFile);
     const ends = commitEnds(bytes);
@@ -100,18 +100,18 @@ describe('a torn end', () => {
     }
   });
 
-  it('may also be blocks that never reached the disk', async () => {
+  it('can consist of blocks that never reached the disk', async () => {
     const { directory, logFile } = await writtenDirectory(2);
     const bytes = await readFile(logFile);
     await writeFile(logFile, Buffer.concat([bytes, Buffer.alloc(5000)]));
     const log = recordingLogger();
     const store = await openTestStore({ directory, log });
     expect(store.revision).toBe(3);
-    expect(log.messages).toEqual(['cut off a write that a crash left unfinished']);
+    expect(log.messages).toEqual(['cut off an incomplete write at the end of the log']);
   });
 });
 
-/** Offsets at which the frames of a log end. */
+/** Offsets of the ends of all frames in a log. */
 function commitEnds(bytes: Buffer): number[] {
   const ends: number[] = [];
   for (let at = 26; at < bytes.length; at = ends.at(-1)!) ends.push(at + 12 + bytes.readUInt32LE(at + 8));
@@ -119,7 +119,7 @@ function commitEnds(bytes: Buffer): number[] {
 }
 
 describe('damage', () => {
-  it('of any byte before the last commit is refused, with file and offset', async () => {
+  it('of any byte before the last commit aborts the start and names file and offset', async () => {
     const { directory, logFile } = await writtenDirectory(3);
     const bytes = await readFile(logFile);
     const ends = commitEnds(bytes);
@@ -135,7 +135,7 @@ describe('damage', () => {
     }
   });
 
-  it('of a header, a missing and a renamed segment are refused', async () => {
+  it('of a header, a missing segment and a renamed segment abort the start', async () => {
     const { directory, logFile } = await writtenDirectory(1);
     const bytes = await readFile(logFile);
     await writeFile(logFile, Buffer.concat([Buffer.from('x'), bytes.subarray(1)]));
@@ -147,7 +147,7 @@ describe('damage', () => {
     await expect(openStore({ directory })).rejects.toThrow(/written for revision 2, and renamed/);
   });
 
-  it('of a snapshot is refused when the log before it is gone', async () => {
+  it('of a snapshot aborts the start if the log before it was removed', async () => {
     const directory = await temporaryDirectory();
     const store = await openTestStore({ directory, snapshotBytes: 2000 });
     for (let index = 0; index < 100; index += 1) await put(store, pod(`pod-${index % 20}`), `value ${index}`);
@@ -159,7 +159,7 @@ describe('damage', () => {
     await expect(openStore({ directory, log: recordingLogger() })).rejects.toThrow(`${snapshot} is damaged`);
   });
 
-  it('of a snapshot costs nothing while the whole log is there', async () => {
+  it('of a snapshot is harmless while the log is complete', async () => {
     const { directory } = await writtenDirectory(2);
     await writeFile(
       join(directory, 'snapshot-0000000000000003'),
@@ -168,17 +168,17 @@ describe('damage', () => {
     const log = recordingLogger();
     const store = await openTestStore({ directory, log });
     expect(store.revision).toBe(3);
-    expect(log.messages).toEqual(['a snapshot of the store is damaged; trying an older one']);
+    expect(log.messages).toEqual(['a store snapshot is damaged; trying an older one']);
   });
 
-  it('a newer format is refused with a sentence', async () => {
+  it('of a newer format is reported as such', async () => {
     const { directory, logFile } = await writtenDirectory(1);
     const bytes = await readFile(logFile);
     bytes.writeUInt32LE(2, 8);
     await writeFile(logFile, bytes);
     await expect(openStore({ directory })).rejects.toMatchObject({
       code: 'version',
-      message: expect.stringContaining('has format 2, newer than the 1 that this program reads'),
+      message: expect.stringContaining('has format 2, but this program reads formats up to 1'),
     });
   });
 });

@@ -1,8 +1,9 @@
 /**
- * From files to memory: the newest sound snapshot, then every log segment behind it, in order.
+ * From files to memory: the newest intact snapshot, then every log segment after it, in order.
  *
- * A torn record at the very end of the last segment was never acknowledged and is cut off. Anything else that is wrong
- * stops the start: going on could lose acknowledged writes without a word.
+ * An incomplete record at the very end of the last segment comes from a crash during a write that was never
+ * acknowledged, so it is cut off. Any other damage aborts the start, because continuing could silently lose writes that
+ * clients rely on.
  */
 import { open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,7 +25,7 @@ import { INITIAL_REVISION, State } from './state.ts';
 export interface Recovered {
   state: State;
   wal: Log;
-  /** Bytes of log behind the snapshot. */
+  /** Bytes of log after the snapshot. */
   logBytes: number;
 }
 
@@ -44,12 +45,13 @@ export async function recover(options: RecoveryOptions): Promise<Recovered> {
   if (segments.length === 0 && state.revision === INITIAL_REVISION && damaged === undefined) {
     return { state, wal: await Log.create(directory, openOutput, INITIAL_REVISION + 1), logBytes: 0 };
   }
-  // What stands in older segments is in the snapshot already.
+  // The records of older segments are part of the snapshot.
   const begin = segments.findLastIndex((first) => first <= state.revision + 1);
   if (begin === -1) throw damaged ?? missingSegment(directory, state.revision + 1);
   let logBytes = 0;
   let end = HEADER_SIZE;
   for (const first of segments.slice(begin)) {
+    // A gap between two segments. If a damaged snapshot is the cause, that error helps more.
     if (first > state.revision + 1) throw damaged ?? missingSegment(directory, state.revision + 1);
     end = await replaySegment(options, state, first, first === segments.at(-1));
     logBytes += end - HEADER_SIZE;
@@ -57,7 +59,7 @@ export async function recover(options: RecoveryOptions): Promise<Recovered> {
   return { state, wal: await Log.continue(directory, openOutput, segments, end), logBytes };
 }
 
-/** A crash while a segment was begun leaves it without a header: nothing was ever written behind it. */
+/** A crash while a segment was created leaves it without a valid header. Such a segment has no records. */
 async function withoutUnbegun(directory: string, segments: number[]): Promise<number[]> {
   const last = segments.at(-1);
   if (last === undefined) return segments;
@@ -79,7 +81,7 @@ async function withoutUnbegun(directory: string, segments: number[]): Promise<nu
   }
 }
 
-/** An older snapshot serves as well, as long as the log from there on is complete. */
+/** Falls back to an older snapshot, which is as good as the newest one if the log after it is complete. */
 async function loadSnapshot(
   { directory, limits, log }: RecoveryOptions,
   revisions: readonly number[],
@@ -92,14 +94,14 @@ async function loadSnapshot(
       return { state, damaged };
     } catch (error) {
       if (!(error instanceof DiskError) || error.code !== 'corrupt') throw error;
-      log.error({ err: error }, 'a snapshot of the store is damaged; trying an older one');
+      log.error({ err: error }, 'a store snapshot is damaged; trying an older one');
       damaged ??= error;
     }
   }
   return { state: new State(limits), damaged };
 }
 
-/** Applies what the state has not seen yet; returns where the segment's sound part ends. */
+/** Applies the records that the state does not contain yet. Returns the offset at which the intact part ends. */
 async function replaySegment(
   { directory, log }: RecoveryOptions,
   state: State,
@@ -116,10 +118,10 @@ async function replaySegment(
     );
     if (end.sound) return end.offset;
     if (!isLast || (await hasFrameBehind(file, end.offset))) {
-      throw corruptFile(path, end.offset, 'a checksum is wrong, and more of the log stands behind it');
+      throw corruptFile(path, end.offset, 'a checksum does not match, and intact records follow it');
     }
     const { size } = await file.stat();
-    log.warn({ file: path, bytes: size - end.offset }, 'cut off a write that a crash left unfinished');
+    log.warn({ file: path, bytes: size - end.offset }, 'cut off an incomplete write at the end of the log');
     return end.offset;
   } finally {
     await file.close();
@@ -135,6 +137,6 @@ function replay(state: State, { type, resource, entry }: LogRecord): void {
 function missingSegment(directory: string, revision: number): DiskError {
   return new DiskError(
     'corrupt',
-    `the log of ${directory} from revision ${revision} on is missing. Restore the data directory from a backup, or move it away to start empty.`,
+    `the log of ${directory} is missing from revision ${revision} on. Restore the data directory from a backup, or move it away to start with an empty store.`,
   );
 }

@@ -1,4 +1,4 @@
-/** Snapshots: the whole state at one revision, so that older log segments can go. */
+/** Snapshots: the whole state at one revision. They make older log segments unnecessary. */
 import { open, rename, rm } from 'node:fs/promises';
 import { corruptFile, type OpenOutput, type OutputFile, readFrames, syncDirectory } from '@tidegate/disk';
 import { encodeHeader, filePath, HEADER_SIZE, readHeader } from './files.ts';
@@ -6,12 +6,12 @@ import { FrameEncoder, type LogRecord, RecordDecoder } from './record.ts';
 import type { Entry } from './types.ts';
 
 const FRAME_BYTES = 256 << 10;
-/** Syncing along the way keeps the log's own syncs from waiting behind one huge one. */
+/** Syncing in portions keeps the syncs of the log from waiting behind one very large sync. */
 const SYNC_BYTES = 4 << 20;
 
 const UNFINISHED_SUFFIX = '.tmp';
 
-/** Whether a file is what a crash left of a snapshot. */
+/** Whether the file is an incomplete snapshot that a crash left behind. */
 export function isUnfinishedSnapshot(name: string): boolean {
   return name.startsWith('snapshot-') && name.endsWith(UNFINISHED_SUFFIX);
 }
@@ -21,7 +21,10 @@ export interface SnapshotContent {
   entries: ReadonlyMap<string, readonly Entry[]>;
 }
 
-/** Writes a snapshot piece by piece, so that the process keeps serving; it counts once it has its name. */
+/**
+ * Writes a snapshot in pieces, so that the process keeps serving requests. The snapshot is valid only once the file is
+ * complete and synced, so it gets its final name last; a rename is atomic.
+ */
 export async function writeSnapshot(
   directory: string,
   openOutput: OpenOutput,
@@ -79,7 +82,7 @@ function* framesOf(entries: SnapshotContent['entries']): Generator<Buffer> {
   yield encoder.finish();
 }
 
-/** Reads a snapshot; throws a `corrupt` error when anything of it is damaged or missing. */
+/** Reads a snapshot. Throws a `corrupt` error if any part of it is damaged or missing. */
 export async function readSnapshot(
   directory: string,
   revision: number,
@@ -97,8 +100,8 @@ export async function readSnapshot(
         onRecord(record);
       }),
     );
-    if (!end.sound) throw corruptFile(path, end.offset, 'a checksum is wrong');
-    if (read !== count) throw corruptFile(path, end.offset, `it has ${read} of ${count} objects`);
+    if (!end.sound) throw corruptFile(path, end.offset, 'a checksum does not match');
+    if (read !== count) throw corruptFile(path, end.offset, `it contains ${read} of ${count} objects`);
   } finally {
     await file.close();
   }

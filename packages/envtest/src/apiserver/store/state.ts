@@ -1,4 +1,4 @@
-/** What the store holds in memory: a table for each resource, the newest revision, and the history behind it. */
+/** The state in memory: a table for each resource, the newest revision, and the history before it. */
 import { History, type HistoryLimits } from './history.ts';
 import { pageOf, pastPageOf } from './list.ts';
 import type { LogRecord } from './record.ts';
@@ -13,7 +13,7 @@ import {
   type ListResult,
 } from './types.ts';
 
-/** The revision of an empty store: clients read resourceVersion 0 as "any", so it must not be 0. */
+/** The revision of an empty store. It must not be 0, because clients read resourceVersion 0 as "any version". */
 export const INITIAL_REVISION = 1;
 
 export class State {
@@ -23,7 +23,7 @@ export class State {
   #bytes = 0;
 
   constructor(limits: HistoryLimits, revision = INITIAL_REVISION) {
-    // Before the first change nothing was there: every older revision can be told.
+    // A new store was empty at every earlier revision, so all of them can be listed.
     this.#history = new History(limits, revision === INITIAL_REVISION ? 0 : revision);
     this.#revision = revision;
   }
@@ -36,7 +36,7 @@ export class State {
     return this.#history.compactedRevision;
   }
 
-  /** Bytes of all values. */
+  /** Total size of all values. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -53,12 +53,12 @@ export class State {
     return [...this.#tables.keys()];
   }
 
-  /** Puts an entry that was there before the history begins. */
+  /** Adds an entry from a snapshot, which is older than the history. */
   load({ resource, entry }: LogRecord): void {
     this.#put(resource, entry);
   }
 
-  /** Makes a change, as the newest one. */
+  /** Applies the newest change. */
   apply(change: Change): void {
     const { type, resource, entry, previous } = change;
     if (type === 'put') this.#put(resource, entry);
@@ -84,7 +84,7 @@ export class State {
     return this.#history.after(resource, revision);
   }
 
-  /** The entries of every resource as they are now; later changes do not touch the arrays. */
+  /** The entries of every resource as of now. Later changes do not modify the arrays. */
   capture(): Map<string, Entry[]> {
     return new Map([...this.#tables].map(([resource, table]) => [resource, table.all()]));
   }

@@ -8,15 +8,15 @@ import { CompactedError, FutureRevisionError } from './types.ts';
 const newStore = async (historySize?: number) =>
   openTestStore({ directory: await temporaryDirectory(), historySize });
 
-describe('writing', () => {
-  it('starts at revision 1, because clients read 0 as any', async () => {
+describe('write', () => {
+  it('starts at revision 1, because clients read 0 as any version', async () => {
     const store = await newStore();
     expect(store.revision).toBe(1);
     expect((await put(store, pod('a'), 'one')).revision).toBe(2);
     expect(store.revision).toBe(2);
   });
 
-  it('shows a write once it is durable, and not before', async () => {
+  it('publishes a write only once it is durable', async () => {
     const store = await newStore();
     const written = put(store, pod('a'), 'one');
     expect(store.get(pod('a'))).toBeUndefined();
@@ -26,7 +26,7 @@ describe('writing', () => {
     expect(String(entry.value)).toBe('one');
   });
 
-  it('lets a writer see what is queued', async () => {
+  it('passes queued changes to the writer', async () => {
     const store = await newStore();
     const add = () =>
       store.write(pod('a'), (current, revision) => ({
@@ -37,7 +37,7 @@ describe('writing', () => {
     expect(String(store.get(pod('a'))?.value)).toBe('2;3;4;');
   });
 
-  it('writes nothing when the writer throws, and gives the revision to the next', async () => {
+  it('writes nothing when the writer throws, and uses the revision for the next write', async () => {
     const store = await newStore();
     const failing = store.write(pod('a'), () => {
       throw new Error('already exists');
@@ -46,7 +46,7 @@ describe('writing', () => {
     expect((await put(store, pod('b'), 'one')).revision).toBe(2);
   });
 
-  it('keeps an object without a new revision, and waits when it is not durable yet', async () => {
+  it('keeps an object without a new revision, and waits until it is durable', async () => {
     const store = await newStore();
     const first = put(store, pod('a'), 'one');
     let seen: number | undefined;
@@ -62,7 +62,7 @@ describe('writing', () => {
     expect(store.revision).toBe(2);
   });
 
-  it('deletes with the last state and a revision of its own; a delete of nothing changes nothing', async () => {
+  it('deletes with the last state and a new revision; deleting a missing object changes nothing', async () => {
     const store = await newStore();
     await put(store, pod('a'), 'one');
     const deleted = await store.write(pod('a'), () => ({ type: 'delete', value: Buffer.from('last') }));
@@ -73,7 +73,7 @@ describe('writing', () => {
     expect(store.revision).toBe(3);
   });
 
-  it('refuses a write from inside a writer', async () => {
+  it('rejects a write from within a writer', async () => {
     const store = await newStore();
     let inner: Promise<unknown> | undefined;
     const outer = store.write(pod('a'), () => {
@@ -85,13 +85,13 @@ describe('writing', () => {
     expect(store.get(pod('a'))).toBeUndefined();
   });
 
-  it('holds memory of exactly the size of a value', async () => {
+  it('keeps each value in memory of exactly its size', async () => {
     const store = await newStore();
     const { value } = await put(store, pod('a'), 'small');
     expect(value.buffer.byteLength).toBe(5);
   });
 
-  it('can not be opened where no directory can be', async () => {
+  it('fails to open where no directory can be created', async () => {
     const file = join(await temporaryDirectory(), 'file');
     await writeFile(file, '');
     await expect(openTestStore({ directory: file })).rejects.toMatchObject({
@@ -100,7 +100,7 @@ describe('writing', () => {
     });
   });
 
-  it('says when what was queued is done', async () => {
+  it('reports when all queued writes are durable', async () => {
     const store = await newStore();
     await store.flushed();
     void put(store, pod('a'), 'one');
@@ -108,7 +108,7 @@ describe('writing', () => {
     expect(store.get(pod('a'))).toBeDefined();
   });
 
-  it('finishes queued writes when it closes, and refuses later ones', async () => {
+  it('finishes queued writes on close and rejects later ones', async () => {
     const store = await newStore();
     const queued = put(store, pod('a'), 'one');
     await Promise.all([store.close(), store.close()]);
@@ -117,8 +117,8 @@ describe('writing', () => {
   });
 });
 
-describe('listing', () => {
-  it("goes in etcd's order, by the bytes of namespace/name", async () => {
+describe('list', () => {
+  it('returns objects in the order of etcd: by the bytes of namespace/name', async () => {
     const store = await newStore();
     for (const [namespace, name] of [
       ['b', 'x'],
@@ -138,7 +138,7 @@ describe('listing', () => {
     expect(store.count('pods')).toBe(6);
   });
 
-  it('pages through one revision while objects come, change and go', async () => {
+  it('pages through one revision while objects are created, changed and deleted', async () => {
     const store = await newStore();
     for (const name of ['a', 'c', 'e', 'g']) await put(store, pod(name), 'old');
     const first = store.list('pods', { limit: 2 });
@@ -157,7 +157,7 @@ describe('listing', () => {
     expect(third).toMatchObject({ entries: [{ name: 'g' }], remaining: 0 });
   });
 
-  it('refuses revisions that are gone or still to come', async () => {
+  it('rejects revisions that are compacted or in the future', async () => {
     const store = await newStore(2);
     for (const text of ['1', '2', '3']) await put(store, pod('a'), text);
     expect(store.compactedRevision).toBe(2);

@@ -1,4 +1,4 @@
-/** Opens a data directory as a Store: wires memory, log, snapshots and watchers together. */
+/** Opens a data directory as a Store: connects memory, log, snapshots and watchers. */
 import {
   DiskError,
   type DiskLogger,
@@ -17,12 +17,12 @@ import { Watchers } from './watchers.ts';
 
 export interface StoreOptions {
   directory: string;
-  /** How many changes watches can resume over and lists can go back; 20,000 unless told. */
+  /** How many changes watches can resume from and lists can go back. Default: 20,000. */
   historySize?: number;
   log?: DiskLogger;
-  /** A log of this many bytes is worth a snapshot; 16 MiB unless told. */
+  /** Log size that triggers a snapshot. Default: 16 MiB. */
   snapshotBytes?: number;
-  /** How files are opened for writing: tests put a full disk here. */
+  /** Opens files for writing. Tests use it to simulate a full disk. */
   openOutput?: OpenOutput;
 }
 
@@ -30,12 +30,12 @@ const HISTORY_SIZE = 20_000;
 const HISTORY_BYTES = 32 << 20;
 const SNAPSHOT_BYTES = 16 << 20;
 
-/** Opens the directory, and makes it when it is not there. Rejects with a DiskError that says what to do. */
+/** Opens the directory and creates it if necessary. Rejects with a DiskError that says what to do. */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { directory } = options;
   let unlock = async () => {};
   try {
-    // What is stored holds Secrets: nobody else on the machine may read it.
+    // The data includes Secrets, so makeDirectory denies other users of the machine any access.
     makeDirectory(directory);
     unlock = await lockDirectory(directory);
     return await assemble(options, unlock);
@@ -55,7 +55,7 @@ async function assemble(options: StoreOptions, unlock: () => Promise<void>): Pro
   let appendedBytes = 0;
 
   async function append(changes: readonly Change[]): Promise<void> {
-    // What was appended before is published by now: memory and log agree, as the compactor needs it.
+    // The previous changes are published by now, so memory and log are at the same revision, as the compactor requires.
     await compactor.appended(appendedBytes);
     appendedBytes = 0;
     appendedBytes = await wal.append(changes);

@@ -1,20 +1,20 @@
 /**
- * The objects of one resource, in etcd's order: by the bytes of `namespace/name`. (Names are ASCII, for which
- * JavaScript's string order is the byte order.)
+ * The objects of one resource in the order of etcd: by the bytes of `namespace/name`. (Names are ASCII, for which the
+ * string order of JavaScript is the byte order.)
  *
- * Objects stand in one bucket a namespace. A bucket sorts when it is first listed and keeps its order from then on, so
- * loading many objects sorts once, and what is never listed is never sorted.
+ * Each namespace has a bucket. A bucket is sorted when it is first listed and stays sorted from then on. Loading many
+ * objects therefore sorts once, and resources that are never listed are never sorted.
  */
 import type { Entry } from './types.ts';
 
-/** Order of two objects. */
+/** Compares two objects. */
 export function compareKeys(a: ObjectKey, b: ObjectKey): number {
   if (a.namespace !== b.namespace) return compareNamespaces(a.namespace, b.namespace);
   if (a.name === b.name) return 0;
   return a.name < b.name ? -1 : 1;
 }
 
-/** Order of two different namespaces as their keys have it, with the `/` behind: `a-b/x` stands before `a/x`. */
+/** Compares two different namespaces with the `/` that follows them in the key: `a-b/x` sorts before `a/x`. */
 function compareNamespaces(a: string, b: string): number {
   if (b.startsWith(a)) return '/' < b.charAt(a.length) ? -1 : 1;
   if (a.startsWith(b)) return a.charAt(b.length) < '/' ? -1 : 1;
@@ -26,7 +26,7 @@ export interface ObjectKey {
   name: string;
 }
 
-/** A sorted run of entries, from `start` to the end of the array. */
+/** A sorted run of entries: from index `start` to the end of the array. */
 export interface Run {
   readonly entries: readonly Entry[];
   readonly start: number;
@@ -34,7 +34,7 @@ export interface Run {
 
 export class Table {
   readonly #buckets = new Map<string, Bucket>();
-  /** Buckets in order; undefined after a namespace came or went. */
+  /** The buckets in order; undefined after a namespace was added or removed. */
   #ordered: Bucket[] | undefined;
   #size = 0;
 
@@ -66,7 +66,7 @@ export class Table {
     }
   }
 
-  /** The sorted runs that hold the objects (of one namespace) behind `after`. */
+  /** The sorted runs of the objects after `after`, in one namespace or in all. */
   runs(namespace?: string, after?: ObjectKey): Run[] {
     const runs: Run[] = [];
     for (const bucket of this.#selected(namespace)) {
@@ -77,7 +77,7 @@ export class Table {
     return runs;
   }
 
-  /** Every entry, in order, as an array of its own. */
+  /** Every entry in order, in a new array. */
   all(): Entry[] {
     return this.runs().flatMap((run) => run.entries);
   }
@@ -116,7 +116,7 @@ class Bucket {
     return this.#sorted;
   }
 
-  /** True when the object is new. */
+  /** Returns true if the object is new. */
   put(entry: Entry): boolean {
     const added = !this.#byName.has(entry.name);
     this.#byName.set(entry.name, entry);
@@ -141,7 +141,7 @@ function firstBehind(namespace: string, entries: readonly Entry[], after: Object
   return entries[index]?.name === after.name ? index + 1 : index;
 }
 
-/** Index of the first entry whose name is not before `name`. */
+/** Index of the first entry whose name is equal to `name` or sorts after it. */
 function lowerBound(entries: readonly Entry[], name: string): number {
   let low = 0;
   let high = entries.length;

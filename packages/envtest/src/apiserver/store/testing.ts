@@ -1,11 +1,11 @@
-/** What the tests of the store share: short words for writing. */
+/** Helpers for the tests of the store. */
 
 import { recordingLogger } from '@tidegate/disk/testing';
 import { onTestFinished } from 'vitest';
 import { openStore, type StoreOptions } from './store.ts';
 import type { Change, Entry, Key, Store } from './types.ts';
 
-/** Opens a store that the end of the test closes. */
+/** Opens a store that is closed at the end of the test. */
 export async function openTestStore(options: StoreOptions): Promise<Store> {
   const store = await openStore({ log: recordingLogger(), ...options });
   onTestFinished(() => store.close());
@@ -33,6 +33,6 @@ export function names(entries: readonly Entry[]): string[] {
 }
 
 /** A change in one line: `3 put default/a=text`. */
-export function told({ type, entry }: Change): string {
+export function line({ type, entry }: Change): string {
   return `${entry.revision} ${type} ${entry.namespace}/${entry.name}=${entry.value}`;
 }

@@ -1,16 +1,17 @@
 /**
  * The contract of the store: a multi-version map from (resource, namespace, name) to JSON bytes.
  *
- * - One counter, `revision`, grows with every change; it is the objects' resourceVersion. An empty store stands at 1,
- *   because clients read resourceVersion 0 as "any". Writes that failed leave gaps: their numbers are not used again.
- * - What a reader or watcher sees is durable: a change is published after it was synced to disk, never before.
- *   Writers are checked against what is queued but not yet durable, so two writers can not both win.
- * - Values are immutable Buffers. A list is answered by writing stored bytes out, not by encoding again.
+ * - One counter, `revision`, increases with every change and becomes the resourceVersion of the object. An empty store
+ *   is at revision 1, because clients read resourceVersion 0 as "any version". Revisions of failed writes are not
+ *   reused, so there can be gaps.
+ * - Readers and watchers see only durable changes: a change is published after it is synced to disk.
+ *   Writers are also checked against changes that are queued but not yet durable, so two writers cannot both win.
+ * - Values are immutable Buffers. A list copies stored bytes to the client and does not encode them again.
  */
 
-/** Where an object lives. `namespace` is '' for cluster-scoped objects. */
+/** Identifies an object. `namespace` is '' for cluster-scoped objects. */
 export interface Key {
-  /** Storage name of the resource, unique over all groups: `pods`, `apps/deployments`. */
+  /** Storage name of the resource, unique across all groups, for example `pods` or `apps/deployments`. */
   resource: string;
   namespace: string;
   name: string;
@@ -19,54 +20,54 @@ export interface Key {
 export interface Entry {
   readonly namespace: string;
   readonly name: string;
-  /** Revision of the last change: the object's resourceVersion. */
+  /** Revision of the last change, which is the resourceVersion of the object. */
   readonly revision: number;
-  /** The object as JSON, in its storage version, resourceVersion already in it. */
+  /** The object as JSON in its storage version. It includes the resourceVersion. */
   readonly value: Buffer;
 }
 
-/** A change, once durable. `entry` of a delete holds the last state, with the revision of the deletion. */
+/** A durable change. The `entry` of a delete holds the last state, with the revision of the deletion. */
 export interface Change {
   readonly type: 'put' | 'delete';
   readonly resource: string;
   readonly entry: Entry;
-  /** The state before; undefined when the object was created. */
+  /** The state before the change; undefined if the change created the object. */
   readonly previous: Entry | undefined;
 }
 
 export interface ListOptions {
-  /** Only this namespace; '' and undefined mean all. */
+  /** Restricts the list to a namespace; '' and undefined mean all namespaces. */
   namespace?: string;
-  /** Read the state as of this revision; default: the newest. Throws CompactedError when it is no longer kept. */
+  /** Lists the state at this revision. Default: the newest. Throws CompactedError if it is no longer kept. */
   revision?: number;
   /** 0 and undefined mean no limit. */
   limit?: number;
-  /** Start after this object (continue token). */
+  /** Starts after this object; used for continue tokens. */
   after?: { namespace: string; name: string };
 }
 
 export interface ListResult {
   entries: Entry[];
-  /** The revision that the list shows. */
+  /** The revision of the list. */
   revision: number;
-  /** How many entries stand behind the last one returned. */
+  /** Number of entries after the last one returned. */
   remaining: number;
 }
 
 export interface WatchOptions {
-  /** Only this namespace; '' and undefined mean all. */
+  /** Restricts the watch to a namespace; '' and undefined mean all namespaces. */
   namespace?: string;
   name?: string;
   /**
-   * Deliver every change after this revision: first the kept ones, at once, then new ones as they come. Throws
-   * CompactedError when it is no longer kept; one that is still to come is waited for.
+   * Deliver every change after this revision: first the kept changes, immediately, then new ones as they happen. Throws
+   * CompactedError if the revision is no longer kept. If the revision is in the future, the watch starts there.
    */
   fromRevision: number;
 }
 
 /**
- * What a writer wants done. `keep`: leave the object as it is (no new revision); so does a delete of what is not
- * there. The value of a delete is the object's last state, with the revision of the deletion in it.
+ * The decision of a writer. `keep` leaves the object unchanged and assigns no revision, as does a delete of an object
+ * that does not exist. The value of a delete is the last state of the object, with the revision of the deletion in it.
  */
 export type WriteResult =
   | { type: 'put'; value: Buffer }
@@ -74,56 +75,56 @@ export type WriteResult =
   | { type: 'keep' };
 
 /**
- * Decides on a change, synchronously, seeing the object's newest state (queued writes included) and the revision
- * that the change will get. It may throw: then nothing is written and `write` rejects with what it threw.
+ * Decides on a change synchronously. It receives the newest state of the object, including queued writes, and the
+ * revision that the change will have. If it throws, nothing is written and `write` rejects with the same error.
  */
 export type Writer = (current: Entry | undefined, revision: number) => WriteResult;
 
 export interface Store {
-  /** Newest published revision. */
+  /** The newest published revision. */
   readonly revision: number;
-  /** Oldest revision that list and watch can still start from. */
+  /** The oldest revision from which list and watch can start. */
   readonly compactedRevision: number;
   get(key: Key): Entry | undefined;
   list(resource: string, options?: ListOptions): ListResult;
   count(resource: string): number;
-  /** Calls `listener` with changes in order, in batches; returns the function that ends the watch. */
+  /** Calls `listener` with the changes in order and in batches. Returns a function that ends the watch. */
   watch(resource: string, options: WatchOptions, listener: (changes: readonly Change[]) => void): () => void;
-  /** Every change of every resource: for collectors and caches inside the server. */
+  /** Watches all resources. Used by the collectors and caches of the server. */
   watchAll(listener: (changes: readonly Change[]) => void): () => void;
   /** All resources that have objects. */
   resources(): string[];
   /**
-   * Resolves when the change is durable, with the entry written (for `keep` the unchanged one, once that is durable).
-   * Rejects with a StoreError when it could not be made durable; then nothing of it is ever seen.
+   * Resolves with the written entry when the change is durable; for `keep`, with the unchanged entry once it is
+   * durable. Rejects with a DiskError if the change cannot be made durable. Such a change never becomes visible.
    */
   write(key: Key, writer: Writer): Promise<Entry | undefined>;
-  /** Resolves once everything queued before the call is durable or has failed: what `get` then shows is up to date. */
+  /** Resolves once everything queued before the call is durable or has failed, so that `get` is up to date. */
   flushed(): Promise<void>;
-  /** Finishes the queued writes, then gives the directory back. */
+  /** Finishes the queued writes, then releases the directory. */
   close(): Promise<void>;
 }
 
-/** A list or watch asked for a revision older than the kept window. */
+/** A list or watch requested a revision that is no longer kept. */
 export class CompactedError extends Error {
   readonly requested: number;
   readonly oldest: number;
 
   constructor(requested: number, oldest: number) {
-    super(`revision ${requested} is no longer kept; the oldest kept is ${oldest}`);
+    super(`revision ${requested} is no longer kept; the oldest kept revision is ${oldest}`);
     this.name = 'CompactedError';
     this.requested = requested;
     this.oldest = oldest;
   }
 }
 
-/** A list asked for a revision that does not exist yet. */
+/** A list requested a revision that does not exist yet. */
 export class FutureRevisionError extends Error {
   readonly requested: number;
   readonly current: number;
 
   constructor(requested: number, current: number) {
-    super(`revision ${requested} is in the future; the current one is ${current}`);
+    super(`revision ${requested} is in the future; the current revision is ${current}`);
     this.name = 'FutureRevisionError';
     this.requested = requested;
     this.current = current;

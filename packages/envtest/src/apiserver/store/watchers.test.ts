@@ -1,18 +1,18 @@
 import { recordingLogger, temporaryDirectory } from '@tidegate/disk/testing';
 import { describe, expect, it } from 'vitest';
-import { openTestStore, pod, put, remove, told } from './testing.ts';
+import { line, openTestStore, pod, put, remove } from './testing.ts';
 import type { Change, Store, WatchOptions } from './types.ts';
 
 const newStore = async () => openTestStore({ directory: await temporaryDirectory() });
 
 function record(store: Store, resource: string, options: WatchOptions) {
   const lines: string[] = [];
-  const stop = store.watch(resource, options, (changes) => lines.push(...changes.map(told)));
+  const stop = store.watch(resource, options, (changes) => lines.push(...changes.map(line)));
   return { lines, stop };
 }
 
-describe('watching', () => {
-  it('replays what is kept at once, then goes on live', async () => {
+describe('watch', () => {
+  it('replays kept changes immediately, then continues with new ones', async () => {
     const store = await newStore();
     await put(store, pod('a'), '1');
     await put(store, pod('a'), '2');
@@ -24,7 +24,7 @@ describe('watching', () => {
     expect(lines).toEqual(['3 put default/a=2', '4 delete default/a=2']);
   });
 
-  it('tells the state before a change', async () => {
+  it('delivers the state before each change', async () => {
     const store = await newStore();
     const changes: Change[] = [];
     store.watch('pods', { fromRevision: 1 }, (batch) => changes.push(...batch));
@@ -34,7 +34,7 @@ describe('watching', () => {
     expect(changes.map((change) => change.previous)).toEqual([undefined, first, second]);
   });
 
-  it('tells each watcher what it asked for, replayed and live alike', async () => {
+  it('delivers to each watcher what it asked for, both replayed and new', async () => {
     const store = await newStore();
     const filters = [
       {},
@@ -65,7 +65,7 @@ describe('watching', () => {
     expect(record(store, 'nodes', { name: 'a', fromRevision: 0 }).lines).toEqual(['5 put /a=']);
   });
 
-  it('hands over a group commit as one batch', async () => {
+  it('delivers a group commit as one batch', async () => {
     const store = await newStore();
     const batches: number[] = [];
     const all: number[] = [];
@@ -76,7 +76,7 @@ describe('watching', () => {
     expect(all).toEqual([3]);
   });
 
-  it('waits for a revision that is still to come', async () => {
+  it('waits for a revision in the future', async () => {
     const store = await newStore();
     const { lines } = record(store, 'pods', { fromRevision: 3 });
     await put(store, pod('a'), '1');
@@ -85,7 +85,7 @@ describe('watching', () => {
     expect(lines).toEqual(['4 put default/a=3', '5 put default/a=4']);
   });
 
-  it('reports a listener that throws, and tells the others', async () => {
+  it('logs a listener that throws and notifies the others', async () => {
     const log = recordingLogger();
     const store = await openTestStore({ directory: await temporaryDirectory(), log });
     store.watch('pods', { fromRevision: 1 }, () => {
@@ -94,10 +94,10 @@ describe('watching', () => {
     const { lines } = record(store, 'pods', { fromRevision: 1 });
     await put(store, pod('a'), '');
     expect(lines).toHaveLength(1);
-    expect(log.messages).toEqual(['a watch listener of the store failed']);
+    expect(log.messages).toEqual(['a watch listener failed']);
   });
 
-  it('bears watches that begin, end and write inside a listener', async () => {
+  it('allows listeners to start and stop watches and to write', async () => {
     const store = await newStore();
     const begun: string[] = [];
     const second = { lines: [] as string[], stop: () => {} };
@@ -106,7 +106,7 @@ describe('watching', () => {
       if (!once) return;
       once = false;
       second.stop();
-      store.watch('pods', { fromRevision: 1 }, (changes) => begun.push(...changes.map(told)));
+      store.watch('pods', { fromRevision: 1 }, (changes) => begun.push(...changes.map(line)));
       void put(store, pod('b'), '');
     });
     Object.assign(second, record(store, 'pods', { fromRevision: 1 }));

@@ -1,7 +1,7 @@
 /**
- * Who is told of which change. A watcher stands under one topic of its resource: `namespace/name`, where an empty half
- * means any. A change belongs to four topics at most, so a thousand watchers of one object each cost a change of
- * another object nothing.
+ * Fan-out of changes to watchers. Each watcher is registered under one topic of its resource, `namespace/name`, in
+ * which an empty part matches everything. A change belongs to at most four topics, so a change of one object costs
+ * nothing for a thousand watchers of other objects.
  */
 import type { DiskLogger } from '@tidegate/disk';
 import type { Change, WatchOptions } from './types.ts';
@@ -10,7 +10,9 @@ export type ChangeListener = (changes: readonly Change[]) => void;
 
 interface Watcher {
   readonly listener: ChangeListener;
-  /** Changes up to this revision are not for it: it got them when it began, or did not ask for them. */
+  /**
+   * The watcher does not receive changes up to this revision: it received them at the start or did not ask for them.
+   */
   readonly after: number;
 }
 
@@ -26,8 +28,9 @@ export class Watchers {
   }
 
   /**
-   * Hands `kept`, the resource's changes behind `fromRevision` up to the newest `revision`, to the listener; from then
-   * on it gets what is dispatched.
+   * Passes `kept`, the changes of the resource after `fromRevision` and up to the current `revision`, to the
+   * listener. All later changes come from `dispatch`. Nothing can be lost in between, because both happen in one
+   * synchronous step.
    */
   add(
     resource: string,
@@ -44,7 +47,7 @@ export class Watchers {
     topics.set(topic, watchers);
     watchers.add(watcher);
     const missed = topic === EVERYTHING ? kept : kept.filter((change) => topicsOf(change).includes(topic));
-    this.#tell(watcher, missed);
+    this.#notify(watcher, missed);
     return () => {
       watchers.delete(watcher);
       if (watchers.size === 0 && topics.get(topic) === watchers) topics.delete(topic);
@@ -59,17 +62,17 @@ export class Watchers {
   }
 
   /**
-   * Tells everybody about new changes: each watcher once, with all that concerns it. Listeners may end and begin
-   * watches: an ended one is not visited any more, a begun one has seen these changes.
+   * Notifies all watchers of new changes: each watcher once, with every change that concerns it. Listeners may start
+   * and stop watches: a stopped watch receives nothing more, and a new one has received these changes at its start.
    */
   dispatch(changes: readonly Change[]): void {
-    for (const watcher of this.#ofAll) this.#tellNew(watcher, changes);
+    for (const watcher of this.#ofAll) this.#notifyNew(watcher, changes);
     for (const [watchers, batch] of this.#batches(changes)) {
-      for (const watcher of watchers) this.#tellNew(watcher, batch);
+      for (const watcher of watchers) this.#notifyNew(watcher, batch);
     }
   }
 
-  /** The changes that each topic's watchers get; all watchers of a topic share one array. */
+  /** The changes for the watchers of each topic. All watchers of a topic share one array. */
   #batches(changes: readonly Change[]): Map<Set<Watcher>, Change[]> {
     const batches = new Map<Set<Watcher>, Change[]>();
     for (const change of changes) {
@@ -86,18 +89,18 @@ export class Watchers {
     return batches;
   }
 
-  #tellNew(watcher: Watcher, batch: readonly Change[]): void {
+  #notifyNew(watcher: Watcher, batch: readonly Change[]): void {
     const allNew = batch[0]!.entry.revision > watcher.after;
-    this.#tell(watcher, allNew ? batch : batch.filter((change) => change.entry.revision > watcher.after));
+    this.#notify(watcher, allNew ? batch : batch.filter((change) => change.entry.revision > watcher.after));
   }
 
-  /** One listener's failure is its own: the others are told, and the write was made. */
-  #tell(watcher: Watcher, changes: readonly Change[]): void {
+  /** A listener that throws affects neither the other listeners nor the write, which is already durable. */
+  #notify(watcher: Watcher, changes: readonly Change[]): void {
     if (changes.length === 0) return;
     try {
       watcher.listener(changes);
     } catch (error) {
-      this.#log.error({ err: error }, 'a watch listener of the store failed');
+      this.#log.error({ err: error }, 'a watch listener failed');
     }
   }
 }
