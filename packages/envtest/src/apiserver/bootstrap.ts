@@ -1,4 +1,4 @@
-/** What a fresh API server holds before anybody has written anything. */
+/** The objects of a new API server. */
 import type { KubeObject } from '@tidegate/kube';
 import { ApiError } from '@tidegate/serving';
 import { type Core, keyOf, type WriteOptions } from './operations/core.ts';
@@ -8,21 +8,21 @@ const NAMESPACES = ['default', 'kube-node-lease', 'kube-public', 'kube-system'];
 
 const namespace = (name: string): KubeObject => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
 
-/** A cluster's controllers make one in every namespace; without them there are still these to run pods as. */
+/** Controllers create a default account in every namespace. These make pods possible without them. */
 const account = (namespace: string): KubeObject => ({
   apiVersion: 'v1',
   kind: 'ServiceAccount',
   metadata: { name: 'default', namespace },
 });
 
-/** Creates what is missing; what somebody has changed or added is left alone. */
+/** Creates missing objects. Objects that exist are left unchanged. */
 export async function bootstrap(core: Core, options: WriteOptions, policy: KubeObject[]): Promise<void> {
   await Promise.all(NAMESPACES.map((name) => ensureObject(core, options, namespace(name))));
   await Promise.all(NAMESPACES.map((name) => ensureObject(core, options, account(name))));
   await Promise.all(policy.map((object) => ensureObject(core, options, object)));
 }
 
-/** Creates the object unless there is one of its name. */
+/** Creates the object unless an object with the same name exists. */
 export async function ensureObject(core: Core, options: WriteOptions, object: KubeObject): Promise<void> {
   const [first = '', second] = object.apiVersion.split('/');
   const definition = core.registry.byKind(second === undefined ? '' : first, object.kind);

@@ -1,4 +1,4 @@
-/** The built-in resources, tied to the parts of the server that they need. */
+/** Connects the built-in resources to the parts of the server that they need. */
 import type { Authenticator } from './auth/authenticate.ts';
 import type { Authorizer } from './auth/authorization.ts';
 import type { Pki } from './auth/pki.ts';

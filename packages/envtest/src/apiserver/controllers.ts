@@ -1,4 +1,4 @@
-/** The controllers that live in the API server, because without them its own verbs do not work: DELETE above all. */
+/** The controllers that run in the API server, because its own verbs depend on them; above all DELETE. */
 import type { Logger, Metrics } from '@tidegate/kube';
 import type { Authorizer } from './auth/authorization.ts';
 import { CsrController } from './auth/csr/controller.ts';
@@ -33,7 +33,7 @@ export function startControllers(options: ControllersOptions): { close(): Promis
   return startWorkers(workers, { store: core.store, log, metrics });
 }
 
-/** A queue's keys are strings; the collector's are places in the store. */
+/** The keys of a queue are strings; those of the collector are store keys. */
 function garbageWorker(core: Core, write: WriteOptions, enqueue: (key: string) => void): Worker {
   const collector = new GarbageCollector(core, write, (key) => enqueue(JSON.stringify(key)));
   return {

@@ -1,4 +1,4 @@
-/** Everything served besides the resources: discovery, OpenAPI, health, version, metrics, keys. */
+/** The documents that are not resources: discovery, OpenAPI, health, version, metrics, keys. */
 import type { Metrics } from '@tidegate/kube';
 import { JWKS_PATH, OPENID_CONFIGURATION_PATH, openIdDocuments } from './auth/openid.ts';
 import type { ServiceAccountKey } from './auth/service-account-key.ts';

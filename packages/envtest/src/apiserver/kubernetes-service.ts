@@ -1,6 +1,6 @@
 /**
- * The Service `default/kubernetes`, with endpoints that name the address this server listens on: how programs inside
- * the cluster find it. Made at the start, and made again when somebody changes or deletes it.
+ * The Service `default/kubernetes` with endpoints for the address of this server, through which programs in the cluster
+ * find it. Created at the start, and restored when a client changes or deletes it.
  */
 import { isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -16,7 +16,7 @@ const NAME = 'kubernetes';
 /** The first address of the service range. */
 const CLUSTER_IP = '10.96.0.1';
 
-/** By where they are stored. */
+/** By storage name. */
 type Wanted = ReadonlyMap<string, KubeObject>;
 
 export class KubernetesService {
@@ -34,7 +34,7 @@ export class KubernetesService {
     await Promise.all([...this.#wanted.keys()].map((storage) => this.reconcile(storage)));
   }
 
-  /** Looks after it from now on; what `publish` could not do is tried again. */
+  /** Keeps the objects up to date from now on, and retries what `publish` could not do. */
   worker(enqueue: (storage: string) => void): Worker {
     for (const storage of this.#wanted.keys()) enqueue(storage);
     return {
@@ -51,7 +51,7 @@ export class KubernetesService {
     const wanted = this.#wanted.get(storage);
     if (served === undefined || wanted === undefined) throw new Error(`${storage} is not served`);
     await ensureObject(this.#core, this.#options, structuredClone(wanted));
-    // What is right already is not written again.
+    // Nothing is written if the object is already correct.
     await editIfPresent(
       this.#core,
       { served, namespace: NAMESPACE, name: NAME },
@@ -66,7 +66,7 @@ export class KubernetesService {
   }
 }
 
-/** A server that listens everywhere is reached by an address of the machine. */
+/** If the server listens on all addresses, returns an address of the machine. */
 function reachable(address: string): string {
   if (address !== '0.0.0.0' && address !== '::') return address;
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);

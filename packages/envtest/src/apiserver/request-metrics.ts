@@ -4,7 +4,7 @@ import type { RequestRecord } from './http/handler.ts';
 const BUCKETS = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 5, 10, 30, 60];
 const READS = new Set(['get', 'list', 'watch']);
 
-/** Counts requests under the real server's names, and writes an audit line for every write. */
+/** Records requests under the metric names of kube-apiserver, and logs every write. */
 export function requestMetrics(metrics: Metrics, log: Logger): (record: RequestRecord) => void {
   const labels = ['verb', 'group', 'version', 'resource', 'subresource'];
   const total = metrics.counter('apiserver_request_total', {

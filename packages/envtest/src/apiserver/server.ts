@@ -26,16 +26,16 @@ import { openStore } from './store/index.ts';
 import { startWorkers } from './workers.ts';
 
 export interface ApiServerOptions {
-  /** Everything that is kept: objects below `store/`, keys and certificates below `pki/`. */
+  /** Data directory: objects are in `store/`, keys and certificates in `pki/`. */
   directory: string;
-  /** Loopback unless told otherwise: whoever can reach it can try to log in. */
+  /** Default: 127.0.0.1, because every client that can connect can try to authenticate. */
   host?: string;
-  /** 0 takes any free port. */
+  /** 0 selects a free port. */
   port?: number;
   log: Logger;
-  /** Tidegate's own version, shown in `/version`. */
+  /** The version of Tidegate, shown in `/version`. */
   version: string;
-  /** Further names and addresses for the serving certificate. */
+  /** Additional names and addresses for the serving certificate. */
   hosts?: string[];
   now?: () => Date;
 }
@@ -44,13 +44,13 @@ export interface ApiServer {
   readonly url: string;
   readonly port: number;
   readonly pki: Pki;
-  /** For what lives in the same process; everybody else uses the API. */
+  /** Direct access for code in the same process. Everything else uses the API. */
   readonly core: Core;
   writeAdminKubeconfig(path: string, context?: string): void;
   close(): Promise<void>;
 }
 
-/** Who the server itself is, when it writes. */
+/** The user of the server's own writes. */
 const SYSTEM: WriteOptions = {
   user: { username: 'system:apiserver', groups: ['system:masters'] },
   dryRun: false,
@@ -59,9 +59,9 @@ const SYSTEM: WriteOptions = {
 };
 
 /**
- * Start: store, identities, resources, admission, bootstrap objects, controllers, listener, the Service that names
- * the listener: each needs those before it. Stop: the same backwards, so that nothing runs into something that is
- * closed already.
+ * Starts the parts in the order of their dependencies: store, keys and certificates, resources, admission, bootstrap
+ * objects, controllers, listener, and the Service that names the listener. Stops them in reverse order, so that no part
+ * uses another one that is already closed.
  */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { log, host = '127.0.0.1' } = options;
@@ -80,7 +80,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     });
     const metrics = new Metrics();
     const stopping = new AbortController();
-    // Every open watch listens for the end.
+    // Every open watch adds a listener.
     setMaxListeners(0, stopping.signal);
 
     const rbac = new Rbac(store);
@@ -137,11 +137,11 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
         key: pki.serving.key,
         ca: pki.ca,
         requestCert: true,
-        // Whoever shows no certificate may still have a token; `authenticate` decides.
+        // A client without a certificate may have a token; the authenticator decides.
         rejectUnauthorized: false,
         minVersion: 'TLSv1.2',
         keepAliveTimeout: 90_000,
-        // A watch lasts as long as it lasts; only reading the head of a request has a limit.
+        // Watches are open for any time. Only the headers of a request have a timeout.
         requestTimeout: 0,
       },
       handler,
@@ -178,7 +178,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   }
 }
 
-/** Starts to listen; resolves to the function that stops it and ends every connection. */
+/** Starts to listen. Resolves with a function that stops listening and closes all connections. */
 async function listen(
   server: Server,
   port: number,

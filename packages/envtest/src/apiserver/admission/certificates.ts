@@ -1,4 +1,4 @@
-/** Who may approve and sign which certificates, and which may not be asked for at all. */
+/** The certificate admission plugins: CertificateApproval, CertificateSigning and CertificateSubjectRestriction. */
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '@tidegate/kube';
 import { parseSigningRequest, type Subject } from '@tidegate/kube/certificates';
@@ -22,7 +22,7 @@ export function certificates(authorizer: Authorizer): Plugin {
     const object = attributes.object as SigningRequest | undefined;
     const old = attributes.oldObject as SigningRequest | undefined;
     if (operation === 'CREATE' && object?.spec.signerName === CLIENT_SIGNER) {
-      // Whoever approves a certificate must not thereby make somebody a superuser.
+      // An approver of client certificates must not be able to create a superuser.
       if (requestedSubject(attributes).organizations.includes(MASTERS)) {
         throw refusal(attributes, `use of ${CLIENT_SIGNER} signer with system:masters group is not allowed`);
       }
@@ -45,7 +45,7 @@ export function certificates(authorizer: Authorizer): Plugin {
   };
 }
 
-/** Whose certificate is asked for. */
+/** The subject of the requested certificate. */
 export function requestedSubject(attributes: AdmissionAttributes): Subject {
   try {
     return parseSigningRequest((attributes.object as SigningRequest).spec.request).subject;
@@ -58,7 +58,7 @@ const signs = (object: SigningRequest, old: SigningRequest): boolean =>
   object.status?.certificate !== old.status?.certificate ||
   !isDeepStrictEqual(object.status?.conditions ?? [], old.status?.conditions ?? []);
 
-/** A right to one signer, or to all signers of a domain. */
+/** Checks the permission for one signer or for all signers of a domain. */
 function mayUse(authorizer: Authorizer, user: UserInfo, verb: string, signer: string): boolean {
   const domain = `${signer.slice(0, signer.indexOf('/'))}/*`;
   return [signer, domain].some(

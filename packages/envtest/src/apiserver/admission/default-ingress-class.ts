@@ -1,4 +1,6 @@
-/** An Ingress that names no class, neither by field nor by annotation, gets the default one: of several the newest. */
+/**
+ * Sets the default class of an Ingress that has neither the field nor the annotation. The newest default class wins.
+ */
 import type { KubeObject } from '@tidegate/kube';
 import type { Store } from '../store/types.ts';
 import type { Plugin } from './plugin.ts';
@@ -25,7 +27,7 @@ function newestDefault(store: Store): string | undefined {
     .entries.map((entry) => JSON.parse(entry.value.toString()) as KubeObject)
     .filter((ingressClass) => ingressClass.metadata.annotations?.[IS_DEFAULT] === 'true')
     .map(({ metadata }) => ({ name: metadata.name!, created: metadata.creationTimestamp ?? '' }));
-  // Names and times are ASCII, and times have one length: comparing texts is enough.
+  // Names and times are ASCII and all times have the same length, so they can be compared as text.
   defaults.sort((a, b) =>
     a.created === b.created ? (a.name < b.name ? -1 : 1) : a.created > b.created ? -1 : 1,
   );

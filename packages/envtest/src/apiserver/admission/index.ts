@@ -1,8 +1,13 @@
 /**
- * Everything that may change or refuse a write before it is stored, in the order in which it is asked:
+ * Admission: everything that can change or reject a write before it is stored. One write passes, in this order:
  *
- *   mutate:   namespace lifecycle, node restriction, service account, default IngressClass, mutating webhooks, defaults once more
- *   validate: RBAC escalation, certificate signers, validating webhooks; deletions: lifecycle, node restriction too
+ *   mutate:   namespace lifecycle, node restriction, service account, default IngressClass, mutating webhooks, and then
+ *             the defaults again, for fields that webhooks added
+ *   validate: RBAC escalation, certificate signers, validating webhooks. For deletes: namespace lifecycle, node
+ *             restriction and validating webhooks
+ *
+ * The order is that of kube-apiserver: built-in mutating plugins, mutating webhooks, then validation, so that
+ * validation sees the final object. Each plugin is a function (plugin.ts); webhooks/ calls external servers.
  */
 import type { KubeObject } from '@tidegate/kube';
 import type { Authorizer } from '../auth/authorization.ts';

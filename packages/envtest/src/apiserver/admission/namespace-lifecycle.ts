@@ -1,4 +1,4 @@
-/** Nothing is created in a namespace that is not there, or that is going; and some namespaces stay for ever. */
+/** Rejects creates in namespaces that do not exist or are terminating, and deletes of the system namespaces. */
 import { notFound } from '@tidegate/serving';
 import type { Store } from '../store/types.ts';
 import { type Plugin, refusal } from './plugin.ts';
@@ -16,7 +16,7 @@ export function namespaceLifecycle(store: Store): Plugin {
       return;
     }
     if (namespace === '' || operation === 'DELETE') return;
-    // Whether a namespace exists is nothing that a question about rights should give away.
+    // An access review must not reveal whether a namespace exists.
     if (kind === 'LocalSubjectAccessReview') return;
     const entry = store.get({ resource: 'namespaces', namespace: '', name: namespace });
     if (entry === undefined) throw notFound({ group: '', resource: 'namespaces' }, namespace);

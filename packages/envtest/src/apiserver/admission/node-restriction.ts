@@ -1,4 +1,7 @@
-/** A node writes its own Node, lease and pods, and nobody else's: what the node authorizer can not see from outside. */
+/**
+ * NodeRestriction: a node may write only its own Node, Lease and pods. It checks objects, which the node authorizer
+ * cannot see.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '@tidegate/kube';
 import { type ApiError, notFound } from '@tidegate/serving';
@@ -143,7 +146,7 @@ const OWN_LABELS = new Set([
   'beta.kubernetes.io/arch',
 ]);
 
-/** By its labels a node could draw workloads to itself that are not meant for it. */
+/** With these labels, a node could attract workloads that are not meant for it. */
 function isReserved(key: string): boolean {
   const slash = key.indexOf('/');
   const domain = slash < 0 ? '' : key.slice(0, slash);

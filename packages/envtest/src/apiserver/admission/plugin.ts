@@ -1,18 +1,18 @@
-/** What every admission plugin is made of. */
+/** The interface of admission plugins. */
 import type { KubeObject } from '@tidegate/kube';
 import { type ApiError, forbidden } from '@tidegate/serving';
 import type { AdmissionAttributes } from '../operations/core.ts';
 
-/** A check; it throws to refuse, and may change `attributes.object` where it is called for mutation. */
+/** Throws to reject a write. In the mutating phase it may change `attributes.object`. */
 export type Plugin = (attributes: AdmissionAttributes) => void;
 
-/** `networking.k8s.io/ingresses`, `pods` */
+/** For example `networking.k8s.io/ingresses` or `pods`. */
 export const resourceOf = ({ served }: AdmissionAttributes): string => {
   const { group, plural } = served.definition;
   return group === '' ? plural : `${group}/${plural}`;
 };
 
-/** 403 with the words that admission uses: the object by its name, or by what its name will begin with. */
+/** A 403 error in the words of kube-apiserver. It names the object, or the prefix of its generated name. */
 export function refusal(attributes: AdmissionAttributes, why: string): ApiError {
   const { group, plural } = attributes.served.definition;
   return forbidden({ group, resource: plural }, nameOf(attributes), why);

@@ -21,7 +21,7 @@ beforeEach(async () => {
 const jane: UserInfo = { username: 'jane', groups: [] };
 const node1: UserInfo = { username: 'system:node:n1', groups: ['system:nodes'] };
 
-/** Only what the plugins look at. */
+/** Only the attributes that the plugins read. */
 function attributesOf(
   resource: string,
   kind: string,
@@ -69,7 +69,7 @@ describe('namespace lifecycle', () => {
   const create = (): string =>
     outcome(namespaceLifecycle(store), attributesOf('configmaps', 'ConfigMap', 'CREATE', { object: inShop }));
 
-  it('creates only in namespaces that are there to stay', async () => {
+  it('allows creates only in namespaces that exist and are not terminating', async () => {
     expect(create()).toBe('namespaces "shop" not found');
     await store.put('namespaces', object('Namespace', { name: 'shop' }, { status: { phase: 'Active' } }));
     expect(create()).toBe('admitted');
@@ -100,7 +100,7 @@ describe('namespace lifecycle', () => {
     ).toBe('admitted');
   });
 
-  it('keeps some namespaces for ever', () => {
+  it('rejects deletes of system namespaces', () => {
     const remove = (name: string): string => {
       const oldObject = object('Namespace', { name });
       return outcome(
@@ -134,7 +134,7 @@ describe('default IngressClass', () => {
   const ingress = (metadata: object = {}, spec: object = {}): KubeObject =>
     object('Ingress', { name: 'i', namespace: 'shop', ...metadata }, { spec });
 
-  it('is the newest of several, then the first by name', async () => {
+  it('is the newest one, then the first by name', async () => {
     expect(classOf(ingress())).toBeUndefined();
     await ingressClass('old', '2026-01-01T00:00:00Z');
     await ingressClass('not-default', '2026-03-01T00:00:00Z', 'false');
@@ -144,7 +144,7 @@ describe('default IngressClass', () => {
     expect(classOf(ingress())).toBe('new-a');
   });
 
-  it('leaves what is said alone', async () => {
+  it('does not change an Ingress that has a class', async () => {
     await ingressClass('a', '2026-01-01T00:00:00Z');
     expect(classOf(ingress({}, { ingressClassName: '' }))).toBe('');
     expect(classOf(ingress({ annotations: { 'kubernetes.io/ingress.class': 'x' } }))).toBeUndefined();
@@ -162,7 +162,7 @@ describe('node restriction', () => {
   const pod = (nodeName: string, labels: object = {}): KubeObject =>
     object('Pod', { name: 'p', namespace: 'shop', labels }, { spec: { nodeName } });
 
-  it('pods of its own only', () => {
+  it('allows only pods of the node', () => {
     const status = { subresource: 'status' };
     expect(as1('pods', 'Pod', 'UPDATE', { ...status, object: pod('n1'), oldObject: pod('n1') })).toBe(
       'admitted',
@@ -183,7 +183,7 @@ describe('node restriction', () => {
     );
   });
 
-  it('mirror pods that say whose they are', async () => {
+  it('allows only mirror pods that name their node as owner', async () => {
     await store.put('nodes', object('Node', { name: 'n1', uid: 'u1' }));
     const mirror = (owner: object): KubeObject => ({
       ...pod('n1'),
@@ -205,7 +205,7 @@ describe('node restriction', () => {
     );
   });
 
-  it('its own Node, without the labels that workloads are steered by', () => {
+  it('allows only its own Node, without labels that select workloads', () => {
     const node = (name: string, labels: object, spec: object = {}): KubeObject =>
       object('Node', { name, labels }, { spec });
     const update = (labels: object, spec?: object): string =>
@@ -224,7 +224,7 @@ describe('node restriction', () => {
     );
   });
 
-  it('its own lease', () => {
+  it('allows only its own Lease', () => {
     const lease = (name: string, namespace = 'kube-node-lease'): Partial<AdmissionAttributes> => ({
       object: object('Lease', { name, namespace }),
     });
@@ -234,7 +234,7 @@ describe('node restriction', () => {
     );
   });
 
-  it('is for nodes only', () => {
+  it('ignores other users', () => {
     const attributes = attributesOf('pods', 'Pod', 'DELETE', { oldObject: pod('n2') });
     expect(outcome(nodeRestriction(store), attributes)).toBe('admitted');
   });
@@ -268,7 +268,7 @@ describe('certificate signers', () => {
       ),
     );
 
-  it('nobody becomes a superuser by a client certificate', () => {
+  it('rejects client certificates for system:masters', () => {
     const signer = 'kubernetes.io/kube-apiserver-client';
     expect(check('CREATE', { object: csr('/O=dev/CN=jane', signer) })).toBe('admitted');
     expect(check('CREATE', { object: csr('/O=system:masters/CN=jane', signer) })).toBe(
@@ -276,7 +276,7 @@ describe('certificate signers', () => {
     );
   });
 
-  it('approval and signature need a right to the signer', () => {
+  it('require a permission for the signer to approve and to sign', () => {
     const oldObject = csr('/CN=jane', 'example.com/mine');
     const signed = { ...oldObject, status: { certificate: 'x' } };
     const approval = { object: oldObject, oldObject, subresource: 'approval' };
@@ -313,19 +313,19 @@ describe('service account', () => {
   const mounts = (created: KubeObject): unknown =>
     (created.spec as { containers: { volumeMounts?: unknown }[] }).containers[0]?.volumeMounts;
 
-  it('refuses an account that is not there', async () => {
+  it('rejects a service account that does not exist', async () => {
     expect(await create(pod('p', { serviceAccountName: 'builder' }))).toBe(
       'pods "p" is forbidden: error looking up service account shop/builder: serviceaccount "builder" not found',
     );
   });
 
-  it('waits for the default account, which a controller is about to make', async () => {
+  it('waits until a controller has created the default account', async () => {
     const created = create(pod('p'));
     await store.put('serviceaccounts', object('ServiceAccount', { name: 'default', namespace: 'shop' }));
     expect(await created).toBe('admitted');
   });
 
-  it('mounts a token into every container that has nothing at that place', async () => {
+  it('mounts a token into every container that has no volume at that path', async () => {
     await account();
     const created = pod('p', { serviceAccountName: 'builder' });
     expect(await create(created)).toBe('admitted');
@@ -341,7 +341,7 @@ describe('service account', () => {
   it.each([
     ['the pod', {}, { automountServiceAccountToken: false }],
     ['its account', { automountServiceAccountToken: false }, {}],
-  ])('mounts nothing when %s does not want it', async (_, ofAccount, ofPod) => {
+  ])('mounts no token when %s disables it', async (_, ofAccount, ofPod) => {
     await account(ofAccount);
     const created = pod('p', { serviceAccountName: 'builder', ...ofPod });
     expect(await create(created)).toBe('admitted');

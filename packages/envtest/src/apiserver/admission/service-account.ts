@@ -1,4 +1,4 @@
-/** Every pod runs as a service account that exists, and finds its token where every client library looks for it. */
+/** ServiceAccount: every pod runs as an existing service account and gets its token mounted at the standard path. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '@tidegate/kube';
 import type { AdmissionAttributes } from '../operations/core.ts';
@@ -10,10 +10,10 @@ import { refusal } from './plugin.ts';
 const MIRROR_POD = 'kubernetes.io/config.mirror';
 const TOKEN_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
 const VOLUME_PREFIX = 'kube-api-access-';
-/** An hour, and the seven seconds by which a kubelet's own requests are told from others. */
+/** One hour plus seven seconds: the lifetime by which kube-apiserver recognizes token requests of kubelets. */
 const TOKEN_SECONDS = 3607;
 const DEFAULT_ACCOUNT = 'default';
-/** A controller makes the default account of a new namespace: whoever is quicker than it waits. */
+/** A controller creates the default account of a new namespace; pods that are created before that wait for it. */
 const PATIENCE = { looks: 20, everyMs: 75 };
 
 interface ServiceAccount extends KubeObject {
@@ -48,7 +48,7 @@ export function serviceAccounts(
   };
 }
 
-/** A node makes these for what runs on it anyway; they may not get at anybody's secrets. */
+/** Mirror pods represent static pods of a node. They must not give the node access to secrets. */
 function checkMirrorPod(attributes: AdmissionAttributes, pod: Pod): void {
   if (pod.spec.serviceAccountName) {
     throw refusal(attributes, 'a mirror pod may not reference service accounts');

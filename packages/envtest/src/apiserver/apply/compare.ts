@@ -1,4 +1,4 @@
-/** What differs between two states of an object, as sets of field paths. */
+/** The differences between two states of an object, as sets of field paths. */
 import { isJsonMap, type JsonMap, jsonEqual } from '@tidegate/kube';
 import { everyPath } from './field-paths.ts';
 import { DEDUCED, type FieldType, type ListType, type MapType, type Shape, shapeOf } from './field-type.ts';
@@ -7,12 +7,12 @@ import { indexItems } from './list-item.ts';
 import { fieldElement } from './path-element.ts';
 
 export interface Comparison {
-  /** Paths that were added, or have another value now. */
+  /** Paths that were added or have a different value. */
   changed: FieldSet;
   removed: FieldSet;
 }
 
-/** Two nodes that are being filled: what changed, and what is gone. */
+/** Two nodes under construction: changed paths and removed paths. */
 interface Difference {
   changed: FieldNode;
   removed: FieldNode;
@@ -47,7 +47,7 @@ function compareField(
   compareValues(a ?? absent(a, field?.zero), b ?? absent(b, field?.zero), fieldType, element, difference);
 }
 
-/** Only what is not there has a zero value; an explicit null is a value. */
+/** Only a missing field has a zero value; an explicit null is a value. */
 const absent = (value: unknown, zero: unknown): unknown => (value === null ? null : zero);
 
 function compareValues(
@@ -60,7 +60,7 @@ function compareValues(
   if (before === undefined) put(difference.changed, element, everyPath(after, type));
   else if (after === undefined) put(difference.removed, element, everyPath(before, type));
   else {
-    // A value of unknown type may turn from one shape into another; then it counts as both.
+    // A value of unknown type can change its shape, for example from map to list. Then it is compared as both.
     const shapeBefore = shapeOf(type, before);
     const shapeAfter = shapeOf(type, after);
     if (shapeBefore !== shapeAfter) compareAs(shapeBefore, before, after, type, element, difference);
@@ -91,7 +91,7 @@ function compareAs(
     const list = type.list as ListType;
     const asLeaf = list.relation === 'atomic' || (a.length === 0 && b.length === 0);
     if (!asLeaf) {
-      // Most lists of most writes are as they were; finding that out costs less than the keys of their items.
+      // Most lists do not change in a write, and a plain comparison is cheaper than computing the keys of all items.
       if (!jsonEqual(a, b)) descend(element, difference, (below) => compareItems(a, b, list, below));
       return;
     }
@@ -108,7 +108,10 @@ function compareItems(before: unknown[], after: unknown[], type: ListType, diffe
   }
 }
 
-/** Items with one key in common are one indivisible value; an item that becomes one of them leaves all its paths. */
+/**
+ * Several items with the same key are one indivisible value. An item that becomes part of such a group loses its own
+ * paths.
+ */
 function compareSameKey(
   before: unknown[],
   after: unknown[],

@@ -1,4 +1,4 @@
-/** The 409 that an apply gets when it would change fields that others own. */
+/** The 409 response to an apply that would change fields of other managers. */
 import { ApiError } from '@tidegate/serving';
 import { type FieldSet, pathsOf, printPath } from './fieldset.ts';
 import type { Manager } from './managers.ts';
@@ -10,17 +10,17 @@ export interface Conflict {
 
 export function conflictError(conflicts: readonly Conflict[]): ApiError {
   const found = conflicts.map(({ manager, fields }) => ({
-    who: printManager(manager),
+    owner: printManager(manager),
     paths: [...pathsOf(fields)].map(printPath),
   }));
-  const causes = found.flatMap(({ who, paths }) =>
-    paths.map((field) => ({ reason: 'FieldManagerConflict', message: `conflict with ${who}`, field })),
+  const causes = found.flatMap(({ owner, paths }) =>
+    paths.map((field) => ({ reason: 'FieldManagerConflict', message: `conflict with ${owner}`, field })),
   );
   const text =
     causes.length === 1
       ? `1 conflict: ${causes[0]?.message}: ${causes[0]?.field}`
       : `${causes.length} conflicts: ${found
-          .flatMap(({ who, paths }) => [`conflicts with ${who}:`, ...paths.map((path) => `- ${path}`)])
+          .flatMap(({ owner, paths }) => [`conflicts with ${owner}:`, ...paths.map((path) => `- ${path}`)])
           .join('\n')}`;
   return new ApiError(409, 'Conflict', `Apply failed with ${text}`, { causes });
 }

@@ -1,11 +1,11 @@
-/** From a value to the set of its field paths. */
+/** Computes the field paths of a value. */
 import { isJsonMap, type JsonMap } from '@tidegate/kube';
 import { DEDUCED, type FieldType, type ListType, type MapType, shapeOf } from './field-type.ts';
 import { EMPTY, type FieldNode, type FieldSet, LEAF, sealed, withSelf } from './fieldset.ts';
 import { indexItems, itemElement } from './list-item.ts';
 import { fieldElement, SELF } from './path-element.ts';
 
-/** Every path at and below a value that somebody adds or removes as a whole: the path itself is always a member. */
+/** Every path at and below a value that is added or removed as a whole. The path of the value itself is a member. */
 export function everyPath(value: unknown, type: FieldType): FieldSet {
   switch (shapeOf(type, value)) {
     case 'list':
@@ -31,7 +31,7 @@ function everyField(value: JsonMap, type: MapType): FieldSet {
   return node;
 }
 
-/** Most objects come with their keys sorted; finding that out costs less than sorting. */
+/** The keys of most objects are sorted already, and checking that is cheaper than sorting. */
 function sortedKeys(value: JsonMap): string[] {
   const keys = Object.keys(value);
   for (let i = 1; i < keys.length; i++) {
@@ -46,21 +46,21 @@ function everyItem(value: unknown[], type: ListType): FieldSet {
   for (const item of value) {
     const found = itemElement(type, item);
     if ('problem' in found) continue;
-    // Of items with one key in common nobody can own a part, only all of them.
+    // Several items with the same key can only be owned together, not in parts.
     node[found.element] = found.element in node ? LEAF : everyPath(item, type.items);
   }
   return sealed(node);
 }
 
 /**
- * The paths that an applied configuration claims: leaves, list items and map entries. A named field with something in
- * it is not claimed for itself, since applying `spec.replicas` says nothing about whether there should be a `spec`.
+ * The paths that an applied configuration claims: leaves, list items and map entries. A named field that has content is
+ * not claimed itself: applying `spec.replicas` does not express whether `spec` should exist.
  */
 export function claimedPaths(object: JsonMap, type: FieldType): FieldSet {
   return claimedBelow(object, type) ?? EMPTY;
 }
 
-/** undefined: nothing at or below the value is claimed. LEAF: the value itself is. */
+/** Returns undefined if nothing at or below the value is claimed, and LEAF if the value itself is. */
 function claimedBelow(value: unknown, type: FieldType): FieldSet | undefined {
   switch (shapeOf(type, value)) {
     case 'list':

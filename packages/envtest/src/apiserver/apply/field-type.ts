@@ -1,6 +1,7 @@
 /**
- * What structured merging needs to know of a schema, compiled once: is a value a scalar, a list (atomic, set, or map
- * by keys) or a map (atomic or granular)? A value of unknown type is deduced from what it is: maps granular, lists atomic.
+ * The part of a schema that structured merging needs, compiled once: whether a value is a scalar, a list (atomic, a
+ * set, or a map by keys) or a map (atomic or granular). Values of unknown type are treated by their shape: maps are
+ * granular and lists are atomic. The terms are those of sigs.k8s.io/structured-merge-diff.
  */
 import { resolveDefinition, structOf } from '../schema/builtin.ts';
 import type { Schema } from '../schema/types.ts';
@@ -8,7 +9,7 @@ import { fieldElement } from './path-element.ts';
 
 export type ScalarType = 'numeric' | 'string' | 'boolean' | 'untyped';
 
-/** At least one of the three; a value of unknown type may be any. */
+/** At least one of the three is set. A value of unknown type may be any of them. */
 export interface FieldType {
   scalar?: ScalarType;
   list?: ListType;
@@ -25,16 +26,16 @@ export interface ListType {
 export interface MapType {
   atomic: boolean;
   fields: ReadonlyMap<string, Field>;
-  /** The type of keys that are not fields; undefined if there may be none. */
+  /** Type of the keys that are not in `fields`; undefined if such keys are not allowed. */
   values: FieldType | undefined;
 }
 
 export interface Field {
   element: string;
   type: FieldType;
-  /** Stands for the field in the key of a list item that lacks it. */
+  /** Replaces the field in the key of a list item that does not have it. */
   keyDefault: unknown;
-  /** What the field is when it is not written; undefined for fields that may be absent. See `zeroOf`. */
+  /** Value of the field when it is not written; undefined for fields that may be absent. See `zeroOf`. */
   zero: unknown;
 }
 
@@ -53,7 +54,10 @@ const RAW_EXTENSION = 'io.k8s.apimachinery.pkg.runtime.RawExtension';
 
 const objectTypes = new WeakMap<Schema, FieldType>();
 
-/** The type of a whole object. Schemas of custom resources say nothing about metadata; every object has the same. */
+/**
+ * The type of a whole object. Schemas of custom resources do not describe metadata, which is the same for all
+ * objects.
+ */
 export function objectType(schema: Schema): FieldType {
   const known = objectTypes.get(schema);
   if (known !== undefined) return known;
@@ -78,13 +82,13 @@ function withObjectMeta(schema: Schema): Schema {
 const strictTypes = new WeakMap<Schema, FieldType>();
 const preservingTypes = new WeakMap<Schema, FieldType>();
 
-/** `preserving`: a schema above keeps unknown fields, and what it says holds for everything below it. */
+/** `preserving`: a schema above keeps unknown fields, which applies to everything below it. */
 function compile(schema: Schema, preserving: boolean): FieldType {
   const preserves = preserving || schema['x-kubernetes-preserve-unknown-fields'] === true;
   const memo = preserves ? preservingTypes : strictTypes;
   const known = memo.get(schema);
   if (known !== undefined) return known;
-  // Registered before it is filled: schemas may contain themselves.
+  // Stored before it is filled, because schemas can be recursive.
   const type: FieldType = {};
   memo.set(schema, type);
   return Object.assign(type, typeOf(schema, preserves));
@@ -126,7 +130,7 @@ function listType(schema: Schema, preserves: boolean): ListType {
   }
 }
 
-/** Built-in lists from before list types say by their patch strategy how they merge. */
+/** Built-in lists that are older than list types declare their merge behavior as a patch strategy. */
 function relationByPatchStrategy(schema: Schema): Pick<ListType, 'relation' | 'keys'> {
   const merges = schema['x-kubernetes-patch-strategy']?.split(',').includes('merge') ?? false;
   const key = schema['x-kubernetes-patch-merge-key'];
@@ -154,9 +158,10 @@ function mapType(schema: Schema, preserves: boolean): MapType {
 const ZERO_SCALARS: Record<ScalarType, unknown> = { string: '', numeric: 0, boolean: false, untyped: null };
 
 /**
- * An object of a built-in kind is never without its `spec`, only with an empty one, because Go structs always have it.
- * Nobody can add or remove such a field, so nobody becomes its owner: fieldsV1 has `f:spec` without `.`. What a struct
- * requires but holds by pointer is null at first, which has the same effect. Custom resources have no such fields.
+ * In Go, a struct always has its struct fields, so an object of a built-in kind always has a `spec`, even if it is
+ * empty. Clients cannot add or remove such a field and therefore never own it: fieldsV1 has `f:spec` without `.`. A
+ * required field that Go holds as a pointer is null at first, which has the same effect. Custom resources have no
+ * such fields.
  */
 function zeroOf(owner: Schema, name: string, type: FieldType): unknown {
   const struct = structOf(owner);
@@ -176,7 +181,7 @@ function valuesType(schema: Schema, fieldCount: number, preserves: boolean): Fie
 
 export type Shape = 'scalar' | 'list' | 'map';
 
-/** As which of the possible shapes of its type a value is to be treated. */
+/** Selects the shape of the type as which the value is treated. */
 export function shapeOf(type: FieldType, value: unknown): Shape {
   if (Array.isArray(value)) {
     if (type.list !== undefined) return 'list';

@@ -24,7 +24,7 @@ const element = fc.oneof(
 );
 const paths = fc.array(fc.array(element, { minLength: 1, maxLength: 4 }), { maxLength: 12 });
 
-/** The oracle: a set of paths as a set of texts. */
+/** The reference: a set of paths as a set of texts. */
 const textOf = (path: readonly string[]): string => JSON.stringify(path);
 const membersOf = (set: FieldSet): Set<string> => new Set([...pathsOf(set)].map(textOf));
 
@@ -34,7 +34,7 @@ function deepFreeze(set: FieldSet): FieldSet {
 }
 
 const frozenSet = (some: string[][]): FieldSet => deepFreeze(setOf(some));
-/** Every operation must leave a set that decoding finds nothing to correct in. */
+/** Every operation must return a canonical set. */
 const expectCanonical = (set: FieldSet): void => {
   const copy: unknown = JSON.parse(JSON.stringify(set));
   expect(decodeFieldSet(copy)).toBe(copy);
@@ -77,7 +77,7 @@ describe('sets of paths behave like sets of texts', () => {
 });
 
 describe('fieldsV1', () => {
-  it('survives a round trip in any order of keys', () => {
+  it('survives a round trip with keys in any order', () => {
     const reversed = (set: unknown): unknown =>
       Object.fromEntries(
         Object.entries(set as object)
@@ -110,14 +110,14 @@ describe('fieldsV1', () => {
     );
   });
 
-  it('has its keys sorted and escaped as Go writes them', () => {
+  it('has sorted keys with the escapes of Go', () => {
     expect(decodeFieldSet({ 'k:{"protocol":"TCP","containerPort":80}': {} })).toEqual({
       'k:{"containerPort":80,"protocol":"TCP"}': {},
     });
     expect(decodeFieldSet({ 'v:"a<b"': {} })).toEqual({ 'v:"a\\u003cb"': {} });
   });
 
-  it('drops elements of unknown kinds and refuses what is none', () => {
+  it('drops elements of unknown kinds and rejects malformed ones', () => {
     expect(decodeFieldSet({ 'q:later': {}, 'f:a': {} })).toEqual({ 'f:a': {} });
     expect(decodeFieldSet(undefined)).toBe(EMPTY);
     for (const nonsense of [
@@ -133,7 +133,7 @@ describe('fieldsV1', () => {
     }
   });
 
-  it('prints paths as messages show them', () => {
+  it('prints paths as in error messages', () => {
     const path = ['f:spec', 'k:{"containerPort":80,"protocol":"TCP"}', 'v:"x"', 'i:3'];
     expect(printPath(path)).toBe('.spec[containerPort=80,protocol="TCP"][="x"][3]');
   });

@@ -1,8 +1,8 @@
 /**
- * Sets of field paths. A set is kept in the very form that `fieldsV1` has on the wire, so reading and writing it costs
- * nothing: nested objects whose keys are path elements. `{}` below a key means: this path is a member. A path with
- * children is a member only if they include `.`. Keys are sorted. Sets are never changed; operations share what they
- * leave as it was. At the root, `{}` is the empty set: the whole object is nobody's field.
+ * Sets of field paths. A set has the form of `fieldsV1` on the wire, so decoding and encoding cost nothing: nested
+ * objects whose keys are path elements. `{}` below a key means that the path is a member. A path with children is a
+ * member only if its children include `.`. Keys are sorted. Sets are immutable; operations share unchanged parts. At
+ * the root, `{}` is the empty set, because the object as a whole is not a field.
  */
 import { canonicalElement, compareElements, printElement, SELF } from './path-element.ts';
 
@@ -24,10 +24,10 @@ const isLeaf = isEmpty;
 
 export const isMember = (node: FieldSet): boolean => node[SELF] !== undefined || isLeaf(node);
 
-/** A node while it is being built; `sealed` turns it into a set. */
+/** A node under construction; `sealed` turns it into a set. */
 export type FieldNode = Record<string, FieldSet>;
 
-/** The node with sorted keys. Callers add in any order and seal once. */
+/** The node with sorted keys. Callers add elements in any order and seal once. */
 export function sealed(node: FieldSet): FieldSet {
   const keys = Object.keys(node);
   let sorted = true;
@@ -40,7 +40,7 @@ export function sealed(node: FieldSet): FieldSet {
   return result;
 }
 
-/** What is left of a node after children were taken away; undefined if nothing is. */
+/** The rest of a node after children were removed; undefined if it is empty. */
 function remains(node: FieldNode): FieldSet | undefined {
   let children = 0;
   for (const key in node) if (key !== SELF) children++;
@@ -73,7 +73,7 @@ export function unionOfNodes(a: FieldSet, b: FieldSet): FieldSet {
   return result === undefined ? a : sealed(result);
 }
 
-/** Paths of `a` that are not in `b`. Only equal paths cancel out: `spec` in `b` does not remove `spec.replicas`. */
+/** Paths of `a` that are not in `b`. Only equal paths are removed: `spec` in `b` does not remove `spec.replicas`. */
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmpty(a) || isEmpty(b)) return a;
   return differenceOfNodes(a, b) ?? EMPTY;
@@ -149,7 +149,7 @@ export function setOf(paths: Iterable<readonly string[]>): FieldSet {
   return set;
 }
 
-/** Every member, as the real server lists them: the members of a level before anything below it. */
+/** Every member in the order of kube-apiserver: all members of a level come before the paths below it. */
 export function* pathsOf(set: FieldSet, prefix: readonly string[] = []): Generator<readonly string[]> {
   const keys = Object.keys(set).filter((key) => key !== SELF);
   for (const key of keys) if (isMember(set[key] as FieldSet)) yield [...prefix, key];
@@ -158,7 +158,7 @@ export function* pathsOf(set: FieldSet, prefix: readonly string[] = []): Generat
 
 export const printPath = (path: readonly string[]): string => path.map(printElement).join('');
 
-/** A set from the fieldsV1 somebody sent. Returns its argument if that is canonical already; throws on nonsense. */
+/** Decodes fieldsV1 from a client. Returns the argument if it is already canonical; throws if it is malformed. */
 export function decodeFieldSet(fieldsV1: unknown): FieldSet {
   if (fieldsV1 === undefined || fieldsV1 === null) return EMPTY;
   if (isCanonical(fieldsV1)) return fieldsV1[SELF] === undefined ? fieldsV1 : withoutSelf(fieldsV1);
@@ -177,7 +177,7 @@ function isCanonical(raw: unknown): raw is FieldSet {
     if (previous !== undefined && compareElements(previous, element) >= 0) return false;
     previous = element;
   }
-  // A node with nothing but a mark for itself is written as an empty one.
+  // A node with only `.` is written as an empty node.
   return previous !== SELF;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Sequences of writes and what a real kube-apiserver 1.36 made of each: the object, its managedFields, or the failure.
+ * Sequences of writes with the recorded results of kube-apiserver 1.36: the object, its managedFields, or the error.
  * Times are the number of the step that set them.
  */
 import { readdirSync, readFileSync } from 'node:fs';
@@ -34,12 +34,12 @@ interface Step {
 interface Scenario {
   apiVersion: string;
   kind: string;
-  /** Of a custom resource. */
+  /** Schema of a custom resource. */
   schema?: Schema;
   steps: Step[];
 }
 
-/** The few things around patch and apply that the rest of an API server does. */
+/** The steps of the API server around patch and apply, as far as these cases need them. */
 class Server {
   readonly #scenario: Scenario;
   readonly #schema: Schema;
@@ -91,7 +91,7 @@ class Server {
     return applyStrategicMergePatch(live, step.strategicPatch, this.#schema);
   }
 
-  /** As Go writes a built-in kind; but that a client sent an empty list of managers must not get lost. */
+  /** Decodes as Go decodes a built-in kind, but keeps an empty list of managers from the client. */
   #decoded(object: KubeObject): KubeObject {
     if (this.#scenario.schema !== undefined) return object;
     const { managedFields } = object.metadata;
@@ -112,7 +112,7 @@ class Server {
   }
 }
 
-/** Go leaves empty things out where a field says so; here they never matter. */
+/** Go omits empty values of some fields; the difference does not matter here. */
 function compact(value: unknown): unknown {
   if (Array.isArray(value)) return value.length === 0 ? undefined : value.map((item) => compact(item) ?? {});
   if (!isJsonMap(value)) return value ?? undefined;
@@ -161,8 +161,8 @@ describe.each(readdirSync(DIRECTORY).filter((name) => name.endsWith('.in.yaml'))
     (i, _operation, _manager, step) => {
       const outcome = outcomeOf(server, step, i, scenario) as Outcome;
       expect(outcome).toEqual(expected[i]);
-      // toEqual does not see the order of keys, but fieldsV1 is written in a fixed one. (Custom resources are written
-      // with all their keys sorted as text, which says nothing about fieldsV1.)
+      // toEqual ignores the order of keys, but fieldsV1 has a fixed order. (Custom resources are stored with all keys
+      // sorted as text, which does not test the order of fieldsV1.)
       if (scenario.schema !== undefined) return;
       const texts = (o: Outcome | undefined): string[] | undefined =>
         o?.managedFields?.map((entry) => JSON.stringify(entry.fieldsV1));

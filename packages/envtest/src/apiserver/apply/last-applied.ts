@@ -1,6 +1,7 @@
 /**
- * `kubectl apply` keeps what it applied in an annotation; `kubectl apply --server-side` (manager `kubectl`) does not
- * need it. Objects move from the first to the second without conflicts, and back, because the server keeps both in step.
+ * `kubectl apply` stores the applied configuration in an annotation; `kubectl apply --server-side` (manager `kubectl`)
+ * does not need it. Objects can move between the two without conflicts, because the server keeps the annotation and the
+ * managed fields consistent.
  */
 import { isJsonMap, type KubeObject } from '@tidegate/kube';
 import { compare } from './compare.ts';
@@ -14,7 +15,7 @@ export const KUBECTL = 'kubectl';
 const ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
 const MAX_ANNOTATIONS_BYTES = 256 * 1024;
 
-/** The fields that client-side apply has set and that still have that value: kubectl may take them over. */
+/** The fields that client-side apply set and that still have the applied value. kubectl may take them over. */
 export function fieldsOfClientSideApply(live: KubeObject, apiVersion: string, type: FieldType): FieldSet {
   const text = live.metadata.annotations?.[ANNOTATION] ?? '';
   const lastApplied = text === '' ? undefined : parseObject(text);
@@ -29,12 +30,12 @@ function parseObject(text: string): Record<string, unknown> | undefined {
     const value: unknown = JSON.parse(text);
     return isJsonMap(value) ? value : undefined;
   } catch {
-    // Anybody may write the annotation; what cannot be read allows nothing.
+    // Any client can write the annotation. If it cannot be parsed, it allows nothing.
     return undefined;
   }
 }
 
-/** Brings the annotation up to date, if the object has one. */
+/** Updates the annotation if the object has one. */
 export function updateLastApplied(object: KubeObject, applied: KubeObject): KubeObject {
   const annotations = object.metadata.annotations;
   if ((annotations?.[ANNOTATION] ?? '') === '') return object;

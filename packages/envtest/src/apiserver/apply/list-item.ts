@@ -1,9 +1,9 @@
-/** By which path element an item of a set or of a map-like list is known. */
+/** Identifies the items of sets and of lists of type map by a path element. */
 import { isJsonMap, type JsonMap } from '@tidegate/kube';
 import type { ListType } from './field-type.ts';
 import { keyElement, valueElement } from './path-element.ts';
 
-/** The item's element, or why it has none. */
+/** The element of the item, or the reason why it has none. */
 export function itemElement(list: ListType, item: unknown): { element: string } | { problem: string } {
   return list.relation === 'set' ? setItem(item) : mapItem(list, item);
 }
@@ -36,7 +36,9 @@ function keyValue(list: ListType, item: JsonMap, name: string): unknown {
   return list.items.map?.fields.get(name)?.keyDefault ?? undefined;
 }
 
-/** Items by element, in order. More than one item below an element: the list has duplicates. Items without are left out. */
+/**
+ * Items by element, in order. Several items below one element are duplicates. Items without an element are left out.
+ */
 export function indexItems(list: ListType, items: readonly unknown[]): Map<string, unknown[]> {
   const index = new Map<string, unknown[]>();
   for (const item of items) {

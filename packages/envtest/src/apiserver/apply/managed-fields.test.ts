@@ -20,7 +20,7 @@ const ownedPaths = (entries: ManagedFieldsEntry[] | undefined): Set<string> => {
 };
 
 describe('trackUpdate', () => {
-  it('gives the creator every field, except those that are nobody’s', () => {
+  it('makes the creator the owner of every field that can have one', () => {
     const object = widget(
       { size: 1, ports: [{ port: 80 }] },
       {
@@ -52,7 +52,7 @@ describe('trackUpdate', () => {
     ]);
   });
 
-  it('leaves the owners as they are when nothing changes, times included', () => {
+  it('leaves managers and their times unchanged if nothing changes', () => {
     fc.assert(
       fc.property(spec, (content) => {
         const object = widget(content);
@@ -70,7 +70,7 @@ describe('trackUpdate', () => {
     );
   });
 
-  it('after any update the same paths are owned as if the object had been created so', () => {
+  it('owns the same paths after an update as after a create of the result', () => {
     fc.assert(
       fc.property(spec, spec, (before, after) => {
         const created = trackUpdate({ ...context, live: undefined, updated: widget(before) });
@@ -82,7 +82,7 @@ describe('trackUpdate', () => {
     );
   });
 
-  it('treats items with the same key as one value that nobody owns a part of', () => {
+  it('treats items with the same key as one value that cannot be owned in parts', () => {
     const twins = widget({
       ports: [
         { port: 80, note: 'a' },
@@ -95,7 +95,7 @@ describe('trackUpdate', () => {
     });
   });
 
-  it('replaces paths inside what has become atomic since', () => {
+  it('replaces paths inside a field that has become atomic', () => {
     const fieldsV1 = { 'f:spec': { 'f:whole': { 'f:a': {} }, 'f:size': {} } };
     const managedFields: ManagedFieldsEntry[] = [
       { manager: 'old', operation: 'Update', apiVersion: 'example.com/v1', fieldsType: 'FieldsV1', fieldsV1 },
@@ -107,7 +107,7 @@ describe('trackUpdate', () => {
     });
   });
 
-  it('orders the keys of fieldsV1 of a built-in kind as the real server does', () => {
+  it('sorts the keys of fieldsV1 of a built-in kind as kube-apiserver does', () => {
     const pod: KubeObject = {
       apiVersion: 'v1',
       kind: 'Pod',
@@ -133,14 +133,14 @@ describe('withoutChangeOfTimesOnly', () => {
     return withOwners(object, trackUpdate({ ...context, now: time, live: undefined, updated: object }));
   };
 
-  it('takes another time for no change, and another value for one', () => {
+  it('ignores a different time but not a different value', () => {
     const live = owned(1, at(0));
     expect(withoutChangeOfTimesOnly(live, owned(1, at(9)))).toBe(live);
     const changed = owned(2, at(9));
     expect(withoutChangeOfTimesOnly(live, changed)).toBe(changed);
   });
 
-  it('keeps a change of owners', () => {
+  it('keeps a change of managers', () => {
     const live = owned(1, at(0));
     const cleared = withOwners(live, undefined);
     expect(withoutChangeOfTimesOnly(live, cleared)).toBe(cleared);

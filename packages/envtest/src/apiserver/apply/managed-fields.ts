@@ -1,4 +1,4 @@
-/** Keeps `metadata.managedFields` true to what create, update and patch do. It runs on every write. */
+/** Keeps `metadata.managedFields` consistent with create, update and patch. Runs on every write. */
 import { type JsonMap, jsonEqual, type KubeObject, type ManagedFieldsEntry } from '@tidegate/kube';
 import type { Schema } from '../schema/types.ts';
 import { type Comparison, compare } from './compare.ts';
@@ -17,40 +17,43 @@ import {
 import { fieldElement } from './path-element.ts';
 
 export interface WriteContext {
-  /** Who writes: the `fieldManager` of the request, or what `managerName` makes of the user agent. */
+  /** The `fieldManager` of the request, or a name that `managerName` derives from the user agent. */
   manager: string;
-  /** The version the request speaks. */
+  /** The API version of the request. */
   apiVersion: string;
   /** '' for the resource itself. */
   subresource?: string;
   now: Date;
   schema: Schema;
-  /** Paths such as `status` or `metadata.ownerReferences` that this endpoint never changes, whatever it is sent. */
+  /**
+   * Paths that this endpoint never changes, whatever the client sends, for example `status` or
+   * `metadata.ownerReferences`.
+   */
   resetFields?: readonly string[];
 }
 
 export interface UpdateRequest extends WriteContext {
-  /** The stored object; undefined when the write creates one. */
+  /** The stored object; undefined if the write creates it. */
   live: KubeObject | undefined;
   /**
-   * The object as it is about to be stored, before admission, with the managedFields that the client sent: an empty list
-   * of them is an order to clear the owners, so decoding must not have dropped it.
+   * The object that is about to be stored, before admission, with the managedFields from the client. An empty list is a
+   * request to clear all managers, so decoding must not have dropped it.
    */
   updated: KubeObject;
 }
 
-/** The managedFields that the updated object is to have; undefined for none. */
+/** The managedFields for the updated object; undefined for none. */
 export function trackUpdate(request: UpdateRequest): ManagedFieldsEntry[] | undefined {
   const { live, updated } = request;
   const type = objectType(request.schema);
   const managers = managersToStartFrom(live, updated, request.subresource ?? '', type);
-  // An object whose owners were cleared is tracked again only after somebody applies to it.
+  // If all managers were cleared, the object is tracked again only after the next apply.
   if (managers.size === 0 && live !== undefined) return undefined;
   recordUpdate(managers, live, updated, request);
   return encodeManagers(managers);
 }
 
-/** Clients may write managedFields, or not know it; garbage is treated as if they did not. */
+/** Clients may send managedFields or omit them. Malformed managedFields count as omitted. */
 function managersToStartFrom(
   live: KubeObject | undefined,
   updated: KubeObject,
@@ -70,19 +73,19 @@ function decodeOrNone(entries: ManagedFieldsEntry[] | undefined, type: FieldType
   try {
     return decodeManagers(entries, type);
   } catch {
-    // By contract: who cannot be understood owns nothing.
+    // The API defines that malformed managedFields are ignored, so these managers own nothing.
     return new Map();
   }
 }
 
-/** An empty list, or one empty entry. */
+/** True for an empty list and for a list with one empty entry. */
 function asksForReset(entries: ManagedFieldsEntry[] | undefined | null): boolean {
   if (entries === undefined || entries === null) return false;
   const [first] = entries;
   return first === undefined || (entries.length === 1 && Object.keys(first).length === 0);
 }
 
-/** Gives the writer what changed, and takes it from everybody else. Changes `managers`. */
+/** Makes the writer the owner of all changed fields and removes them from all other managers. Modifies `managers`. */
 export function recordUpdate(
   managers: Managers,
   live: KubeObject | undefined,
@@ -116,7 +119,7 @@ export function disown(managers: Managers, paths: FieldSet, except?: string): vo
   dropOwnersOfNothing(managers);
 }
 
-/** What a write changes, apart from managedFields and from what this endpoint resets anyway. */
+/** The differences of a write, without managedFields and without the fields that the endpoint resets. */
 export function compareObjects(
   before: KubeObject | undefined,
   after: KubeObject,
@@ -138,7 +141,7 @@ function trackedPart(object: KubeObject | undefined): JsonMap {
   return { ...object, metadata };
 }
 
-/** Set by the server or fixed for the life of the object, so nobody's. */
+/** Fields that the server sets or that never change. They have no owner. */
 const NEVER_OWNED: FieldSet = {
   'f:apiVersion': {},
   'f:kind': {},
@@ -159,8 +162,8 @@ const NEVER_OWNED: FieldSet = {
 export const withoutNeverOwned = (set: FieldSet): FieldSet => difference(set, NEVER_OWNED);
 
 /**
- * The live object if the updated one differs in nothing but the times of its owners, so that the store sees that there is
- * nothing to write: applying `cpu: 0.1` over the stored `100m` is a change only until the value is decoded.
+ * Returns the live object if the updated one differs only in the times of its managers, so that the store skips the
+ * write. For example, applying `cpu: 0.1` over a stored `100m` looks like a change until the value is decoded.
  */
 export function withoutChangeOfTimesOnly(live: KubeObject, updated: KubeObject): KubeObject {
   const before = live.metadata.managedFields ?? [];
@@ -173,7 +176,7 @@ export function withoutChangeOfTimesOnly(live: KubeObject, updated: KubeObject):
 
 const MAX_MANAGER_BYTES = 128;
 
-/** Who writes, when the request does not say: the program in its user agent. */
+/** Name of the manager if the request does not set one: the program in the user agent. */
 export function managerName(fieldManager: string, userAgent: string): string {
   if (fieldManager !== '') return fieldManager;
   const program = userAgent.split('/', 1)[0] ?? '';

@@ -1,4 +1,4 @@
-/** Who owns which fields of an object: `metadata.managedFields`, read, ordered, bounded and written. */
+/** The managers of an object: `metadata.managedFields` decoded, sorted, limited and encoded. */
 import type { ManagedFieldsEntry } from '@tidegate/kube';
 import type { FieldType } from './field-type.ts';
 import { decodeFieldSet, type FieldSet, isEmpty, union } from './fieldset.ts';
@@ -13,15 +13,15 @@ export interface Manager {
   fields: FieldSet;
 }
 
-/** By identity: who, how, in which version, through which subresource. */
+/** Managers by identity: name, operation, API version and subresource. */
 export type Managers = Map<string, Manager>;
 
-/** One who applies stays the same manager in every version of the API. */
+/** A manager that applies keeps its identity across API versions. */
 export function identityOf(m: Pick<Manager, 'manager' | 'operation' | 'apiVersion' | 'subresource'>): string {
   return [m.manager, m.operation, m.operation === 'Apply' ? '' : m.apiVersion, m.subresource].join('\n');
 }
 
-/** Throws if an entry makes no sense; whether that matters is the caller's affair. */
+/** Throws if an entry is malformed. The caller decides whether that is an error. */
 export function decodeManagers(
   entries: readonly ManagedFieldsEntry[] | undefined,
   type: FieldType,
@@ -44,7 +44,7 @@ export function decodeManagers(
   return managers;
 }
 
-/** undefined if there are none: an object without managers has no managedFields. */
+/** Returns undefined if there are none: an object without managers has no managedFields. */
 export function encodeManagers(managers: Managers): ManagedFieldsEntry[] | undefined {
   if (managers.size === 0) return undefined;
   const sorted = [...managers.values()];
@@ -89,7 +89,7 @@ const compareTexts = (a: string, b: string): number => (a === b ? 0 : a < b ? -1
 const secondsOf = (time: string | undefined): number =>
   time === undefined ? 0 : Math.floor(Date.parse(time) / 1000);
 
-/** As the real server writes times: whole seconds. */
+/** Times are in whole seconds, as in kube-apiserver. */
 export const timestamp = (now: Date): string => `${now.toISOString().slice(0, 19)}Z`;
 
 export function dropOwnersOfNothing(managers: Managers): void {
@@ -99,7 +99,7 @@ export function dropOwnersOfNothing(managers: Managers): void {
 const MAX_UPDATERS = 10;
 const OLD_UPDATERS = 'ancient-changes';
 
-/** Merges the oldest updaters of a version into one, until there are few enough. */
+/** Merges the oldest updaters of an API version into one entry until at most MAX_UPDATERS are left. */
 export function capUpdaters(managers: Managers): void {
   const updaters = [...managers].filter(([, { operation }]) => operation === 'Update');
   let count = updaters.length;

@@ -1,4 +1,4 @@
-/** Lays an applied configuration over a live object. Nothing is removed here; `prune.ts` does that. */
+/** Merges an applied configuration into a live object. Nothing is removed here; see `prune.ts`. */
 import { isJsonMap, type JsonMap, setField } from '@tidegate/kube';
 import { DEDUCED, type FieldType, type ListType, type MapType, shapeOf } from './field-type.ts';
 import { indexItems, itemElement } from './list-item.ts';
@@ -22,7 +22,7 @@ function mergeValues(live: unknown, applied: unknown, type: FieldType): unknown 
 function mergeMaps(live: unknown, applied: unknown, type: MapType): unknown {
   const below = isJsonMap(live) ? live : {};
   const above = isJsonMap(applied) ? applied : {};
-  // Both empty: keep the difference between null and {}.
+  // If both are empty, the difference between null and {} is kept.
   if (type.atomic || (isEmpty(below) && isEmpty(above))) return applied;
   let merged: JsonMap | undefined;
   for (const [name, value] of Object.entries(above)) {
@@ -45,8 +45,8 @@ function mergeLists(live: unknown, applied: unknown, type: ListType): unknown {
 }
 
 /**
- * Items that both have follow the applied order; live items in between stay where they are as far as that allows, and
- * new items come where the configuration has them.
+ * Merges two lists of type map or set. Items of both lists follow the applied order. Live items between them keep their
+ * position as far as that order allows, and new items are inserted where the configuration has them.
  */
 function mergeItems(live: unknown[], applied: unknown[], type: ListType): unknown[] {
   const liveIndex = indexItems(type, live);
@@ -58,7 +58,7 @@ function mergeItems(live: unknown[], applied: unknown[], type: ListType): unknow
   const merged: unknown[] = [];
   const takeApplied = (element: string): void => {
     const current = liveIndex.get(element) ?? [];
-    // Live twins cannot be told apart, so the applied item takes the place of all of them.
+    // Live items with the same key cannot be distinguished, so the applied item replaces all of them.
     const partner = current.length === 1 ? current[0] : undefined;
     merged.push(mergeValues(partner, appliedIndex.get(element)?.[0], type.items));
     done.add(element);

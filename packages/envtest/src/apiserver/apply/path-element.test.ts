@@ -9,14 +9,14 @@ const scalar = fc.oneof(
   fc.constantFrom('a', 'a-b', 'a b', 'a"b', 'a\\'),
 );
 
-/** Numbers before strings before booleans; each by value. */
+/** Numbers sort before strings, strings before booleans, and each type by value. */
 function naiveOrder(a: unknown, b: unknown): number {
   const rank = ['number', 'string', 'boolean'];
   if (typeof a !== typeof b) return rank.indexOf(typeof a) - rank.indexOf(typeof b);
   return a === b ? 0 : (a as number) < (b as number) ? -1 : 1;
 }
 
-it('orders values by value, not by text', () => {
+it('sorts values by value, not by text', () => {
   fc.assert(
     fc.property(scalar, scalar, (a, b) => {
       expect(Math.sign(compareElements(valueElement(a), valueElement(b)))).toBe(Math.sign(naiveOrder(a, b)));
@@ -24,7 +24,7 @@ it('orders values by value, not by text', () => {
   );
 });
 
-it('orders keys by their first, then by their second value', () => {
+it('sorts keys by the first value, then by the second', () => {
   const keys = fc.record({ name: scalar, port: scalar });
   fc.assert(
     fc.property(keys, keys, (a, b) => {
@@ -37,6 +37,6 @@ it('orders keys by their first, then by their second value', () => {
   );
 });
 
-it('puts an item that lacks a key before those that have it', () => {
+it('sorts an item without a key before items with it', () => {
   expect(compareElements('k:{"a":1}', 'k:{"a":1,"b":2}')).toBeLessThan(0);
 });

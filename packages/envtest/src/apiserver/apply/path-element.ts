@@ -1,17 +1,17 @@
 /**
- * One step of a field path, in the form fieldsV1 writes it: `f:spec` a field, `k:{"name":"web"}` the list item with
- * these keys, `v:"blue"` the item of a set, `i:3` an index. The text is the identity: equal steps have equal texts.
+ * One step of a field path as in fieldsV1: `f:spec` is a field, `k:{"name":"web"}` the list item with these keys,
+ * `v:"blue"` an item of a set, `i:3` an index. The text is the identity: equal steps have equal texts.
  */
 import { isJsonMap, jsonEqual } from '@tidegate/kube';
 
-/** Marks, in fieldsV1, that a path with children is itself a member of the set. */
+/** In fieldsV1, marks that a path with children is itself a member of the set. */
 export const SELF = '.';
 
 export const fieldElement = (name: string): string => `f:${name}`;
 
 export const valueElement = (value: unknown): string => `v:${scalarText(value)}`;
 
-/** `names` must be sorted, as the real server sorts them. */
+/** `names` must be sorted, as in kube-apiserver. */
 export function keyElement(names: readonly string[], keyValue: (name: string) => unknown): string {
   const parts: string[] = [];
   for (const name of names) {
@@ -24,14 +24,14 @@ export function keyElement(names: readonly string[], keyValue: (name: string) =>
 const HTML = /[<>&\u2028\u2029]/g;
 const PLAIN = /^[\w .:/@-]*$/;
 
-/** Go's encoder also escapes what is dangerous inside HTML, and that becomes part of the element's name. */
+/** Go's JSON encoder also escapes HTML characters, and the escapes become part of the element. */
 function scalarText(value: unknown): string {
   if (typeof value === 'number') return String(value);
   if (typeof value === 'string' && PLAIN.test(value)) return `"${value}"`;
   return JSON.stringify(value).replace(HTML, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** Elements in the order of the real server: self, fields, keys, values, indexes. */
+/** Compares elements in the order of kube-apiserver: self, fields, keys, values, indexes. */
 export function compareElements(a: string, b: string): number {
   if (a === b) return 0;
   const kind = RANK.indexOf(a[0] ?? '') - RANK.indexOf(b[0] ?? '');
@@ -46,8 +46,8 @@ const COLON = 58;
 const BACKSLASH = 92;
 
 /**
- * The order of two key or value elements by the first place where they differ, without parsing them: sets are sorted on
- * every write. undefined where that place does not tell, as with escapes or values of different types.
+ * Compares two key or value elements at the first character that differs, without parsing them, because sets are sorted
+ * on every write. Returns undefined if that is not conclusive, for example for escapes or values of different types.
  */
 function compareTexts(a: string, b: string): number | undefined {
   let inString = false;
@@ -95,8 +95,8 @@ function compareScalars(a: unknown, b: unknown): number {
 }
 
 /**
- * The canonical text of an element somebody else wrote; undefined for kinds of elements that this version does not
- * know, which are dropped as the real server drops them. Throws on what is no element at all.
+ * The canonical text of an element from a client. Returns undefined for unknown kinds of elements, which kube-apiserver
+ * drops as well. Throws if the text is not an element.
  */
 export function canonicalElement(text: string): string | undefined {
   if (text.length < 2) throw new Error('key must be 2 characters long:');
@@ -123,13 +123,15 @@ export function canonicalElement(text: string): string | undefined {
 const PLAIN_KEY =
   /^k:\{"([\w-]+)":(?:"[\w .:/@-]*"|0|[1-9]\d{0,14})(?:,"([\w-]+)":(?:"[\w .:/@-]*"|0|[1-9]\d{0,14}))?\}$/;
 
-/** One or two keys, sorted, with nothing to escape: as nearly all are, and canonical as they stand. */
+/**
+ * True for one or two sorted keys without characters to escape. Nearly all keys are like this, and already canonical.
+ */
 function isPlainKey(text: string): boolean {
   const match = PLAIN_KEY.exec(text);
   return match !== null && (match[2] === undefined || (match[1] ?? '') < match[2]);
 }
 
-/** The element as users read it in messages: `.spec`, `[name="web"]`, `[="blue"]`, `[3]`. */
+/** The element as shown in messages: `.spec`, `[name="web"]`, `[="blue"]`, `[3]`. */
 export function printElement(element: string): string {
   const content = element.slice(2);
   if (element[0] === 'f') return `.${content}`;

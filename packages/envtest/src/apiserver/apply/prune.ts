@@ -1,4 +1,9 @@
-/** Takes back what a manager applied last time and does not apply any more, unless somebody else owns it too. */
+/**
+ * Removes the fields that a manager applied last time and does not apply any more, unless another manager owns them.
+ *
+ * Removing a field can also remove the maps around it, so the set of removed paths is computed in three steps: remove
+ * everything that was applied last time; restore what any manager owns; restore what had no owner at all.
+ */
 import { isJsonMap, type JsonMap } from '@tidegate/kube';
 import { claimedPaths } from './field-paths.ts';
 import { DEDUCED, type FieldType, type ListType, type MapType } from './field-type.ts';
@@ -16,7 +21,7 @@ import {
 import { itemElement } from './list-item.ts';
 import { fieldElement, SELF } from './path-element.ts';
 
-/** `owned`: everything that any manager owns, the applying one with its new configuration included. */
+/** `owned`: the paths of all managers, including the applying manager with its new configuration. */
 export function prune(merged: JsonMap, last: FieldSet, owned: FieldSet, type: FieldType): JsonMap {
   if (isEmpty(difference(last, owned))) return merged;
   const named = (set: FieldSet): FieldSet => withNamedFields(set, type);
@@ -24,28 +29,28 @@ export function prune(merged: JsonMap, last: FieldSet, owned: FieldSet, type: Fi
   const mergedPaths = claimed(merged);
   const lastPaths = named(last);
   const withoutLast = removePaths(merged, lastPaths, type, leaveNull);
-  // Back comes what somebody owns ...
+  // Restore what any manager owns ...
   const kept = union(claimed(withoutLast), named(owned));
   const withOwned = removePaths(merged, difference(mergedPaths, kept), type, leaveNull);
-  // ... and what nobody owns but the applying manager never owned either.
+  // ... and what the applying manager did not own, even if it has no owner.
   const gone = difference(mergedPaths, claimed(withOwned));
   return removePaths(merged, intersection(gone, lastPaths), type, leaveToOwner, owned);
 }
 
-/** What becomes of a map or list that has lost everything in it. `owned`: the owned paths at and below it. */
+/** Decides what remains of a map or list that has lost all its content. `owned`: the owned paths at and below it. */
 type Remainder = (owned: FieldSet | undefined, shape: 'map' | 'list') => unknown;
 
-/** It still counts as a field. */
+/** The field remains, with the value null. */
 const leaveNull: Remainder = () => null;
 
 /**
- * It disappears, unless somebody owns the map itself: who applied `emptyDir: {}` keeps it when another owner takes back
- * what was in it. (The real server loses it there.)
+ * The field is removed, unless a manager owns the map itself: a manager that applied `emptyDir: {}` keeps it when
+ * another manager removes its content. (kube-apiserver removes it in this case.)
  */
 const leaveToOwner: Remainder = (owned, shape) =>
   shape === 'map' && owned !== undefined && isMember(owned) ? {} : undefined;
 
-/** The set with every named field above a member as a member too: `spec.replicas` brings `spec`. */
+/** Adds every named field above a member to the set: `spec.replicas` adds `spec`. */
 function withNamedFields(set: FieldSet, type: FieldType | undefined): FieldSet {
   const node: FieldNode = {};
   for (const element in set) {
@@ -62,7 +67,7 @@ function withNamedFields(set: FieldSet, type: FieldType | undefined): FieldSet {
   return sealed(node);
 }
 
-/** The object without the members of a set. */
+/** The object without the members of the set. */
 function removePaths(
   object: JsonMap,
   paths: FieldSet,

@@ -1,4 +1,4 @@
-/** Adapts an owner's paths to a schema that has changed since: what is atomic now is owned as a whole. */
+/** Adapts the paths of a manager to a schema that has changed: a field that is atomic now is owned as a whole. */
 import { type FieldType, type MapType, shapeOf } from './field-type.ts';
 import { type FieldNode, type FieldSet, isEmpty, LEAF } from './fieldset.ts';
 import { SELF } from './path-element.ts';
@@ -8,7 +8,7 @@ export function reconcileWithSchema(set: FieldSet, type: FieldType): FieldSet {
 }
 
 function reconcileNode(node: FieldSet, type: FieldType): FieldSet {
-  // Without a value at hand the type decides alone; null has every shape the type allows.
+  // Only the type decides, because the value is not known. null has every shape that the type allows.
   const shape = shapeOf(type, null);
   if (shape === 'map') {
     const map = type.map as MapType;

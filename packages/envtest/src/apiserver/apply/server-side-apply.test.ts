@@ -23,13 +23,13 @@ const apply = (request: Partial<ApplyRequest> & Pick<ApplyRequest, 'live' | 'app
     ...request,
   });
 
-/** Every path of the configuration is in the object, with the configured value. The order of items is nobody's field. */
+/** Every path of the configuration is in the object with the configured value. The order of items has no owner. */
 function expectContains(object: KubeObject, configuration: KubeObject): void {
   const merged = mergeApplied(object, configuration, TYPE);
   expect(compare(object, merged, TYPE)).toEqual({ changed: {}, removed: {} });
 }
 
-/** These lists are owned item by item: an empty one is nobody's. */
+/** These lists are owned item by item, so an empty list has no owner. */
 const LISTS_OF_ITEMS = ['tags', 'ports'];
 
 const withoutEmptyLists = (fields: object): object =>
@@ -38,7 +38,7 @@ const withoutEmptyLists = (fields: object): object =>
   );
 
 describe('applyConfiguration', () => {
-  it('a second time changes nothing', () => {
+  it('changes nothing when it is repeated', () => {
     fc.assert(
       fc.property(spec, spec, (live, content) => {
         const applied = widget(content);
@@ -51,7 +51,7 @@ describe('applyConfiguration', () => {
     );
   });
 
-  it('with force always leaves what was applied in the object', () => {
+  it('always stores the applied values with force', () => {
     fc.assert(
       fc.property(spec, spec, (live, content) => {
         const applied = widget(content);
@@ -60,7 +60,7 @@ describe('applyConfiguration', () => {
     );
   });
 
-  it('never takes a field from another applier without force', () => {
+  it('never takes a field from another manager without force', () => {
     fc.assert(
       fc.property(spec, spec, spec, (mine, theirs, thenTheirs) => {
         let object = apply({ live: undefined, applied: widget(mine) });
@@ -77,7 +77,7 @@ describe('applyConfiguration', () => {
     );
   });
 
-  it('removes what is applied no longer, if nobody else owns it', () => {
+  it('removes fields that are no longer applied and have no other owner', () => {
     fc.assert(
       fc.property(spec, (content) => {
         const object = apply({ live: undefined, applied: widget(content) });
@@ -90,7 +90,7 @@ describe('applyConfiguration', () => {
     );
   });
 
-  it('counts the fields of every owner in the message, as the real server words it', () => {
+  it('lists the conflicting fields of every manager in the words of kube-apiserver', () => {
     const live = apply({ live: undefined, applied: widget({ size: 1, labels: { a: 'b' } }) });
     const conflict = (): KubeObject =>
       apply({ live, applied: widget({ size: 2, labels: { a: 'c' } }), manager: 'second' });
@@ -99,7 +99,7 @@ describe('applyConfiguration', () => {
     );
   });
 
-  it('refuses to guess at owners that it cannot read', () => {
+  it('rejects an apply to an object with malformed managedFields', () => {
     const managedFields = [{ manager: 'x', operation: 'Update' as const, apiVersion: 'v1' }];
     const live = widget({ size: 1 }, { name: 'w', managedFields });
     expect(() => apply({ live, applied: widget({}) })).toThrow(

@@ -1,4 +1,4 @@
-/** Server-side apply: merges a configuration into the live object, and knows whose fields are whose. */
+/** Server-side apply (KEP-555): merges a configuration into the live object and tracks the owner of each field. */
 import { type JsonMap, jsonEqual, type KubeObject, parseApiVersion } from '@tidegate/kube';
 import { ApiError, badRequest } from '@tidegate/serving';
 import { type Conflict, conflictError } from './conflict.ts';
@@ -27,17 +27,17 @@ import { prune } from './prune.ts';
 import { problemsOf } from './validate.ts';
 
 export interface ApplyRequest extends WriteContext {
-  /** The stored object; undefined when the apply creates one. */
+  /** The stored object; undefined if the apply creates it. */
   live: KubeObject | undefined;
-  /** What the client sent: only the fields it has an opinion about. */
+  /** The configuration from the client: only the fields that it manages. */
   applied: KubeObject;
   /** The kind that the endpoint serves. */
   kind: string;
-  /** Take fields from others instead of failing with a conflict. */
+  /** Take fields from other managers instead of failing with a conflict. */
   force: boolean;
 }
 
-/** The object to store, managedFields included; defaults are still to be set. Throws the 409 if fields are others'. */
+/** Returns the object to store, with managedFields and without defaults. Throws a 409 error on conflicts. */
 export function applyConfiguration(request: ApplyRequest): KubeObject {
   const type = objectType(request.schema);
   requireApplicable(request, type);
@@ -66,7 +66,7 @@ function requireApplicable({ applied, apiVersion, kind }: ApplyRequest, type: Fi
   }
 }
 
-/** The real server has no reason and no better code for these. */
+/** kube-apiserver answers these errors with status 500 and without a reason. */
 const applyError = (message: string, cause?: unknown): ApiError =>
   new ApiError(500, '', message, undefined, cause);
 
@@ -75,7 +75,7 @@ function printGroupVersionKind(apiVersion: string, kind: string): string {
   return `${group}/${version}, Kind=${kind}`;
 }
 
-/** On the first apply, whatever the object has so far gets an owner, so that it cannot be overwritten unnoticed. */
+/** On the first apply, a manager is created for all existing fields, so that they are not overwritten silently. */
 function managersOf(live: KubeObject, request: ApplyRequest, type: FieldType): Managers {
   let managers: Managers;
   try {
@@ -138,7 +138,7 @@ function conflictsWith(managers: Managers, changed: FieldSet, applier: string): 
   return conflicts;
 }
 
-/** kubectl may change what it applied itself, before it applied on the server's side. */
+/** kubectl may change fields that it set with client-side apply before. */
 function withoutClientSideApply(
   conflicts: Conflict[],
   live: KubeObject,

@@ -1,4 +1,4 @@
-/** A small schema with every kind of list and map, and values that fit it, for property tests. */
+/** A small schema with every kind of list and map, and matching random values for property tests. */
 
 import type { KubeObject } from '@tidegate/kube';
 import fc from 'fast-check';

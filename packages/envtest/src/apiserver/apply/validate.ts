@@ -1,4 +1,7 @@
-/** Does an applied configuration fit the schema, as far as merging must know? The texts are those of the real server. */
+/**
+ * Checks that an applied configuration fits the schema, as far as merging depends on it. Messages are those of
+ * kube-apiserver.
+ */
 
 import { isJsonMap } from '@tidegate/kube';
 import { formatGoSyntax, formatGoValue, goTypeName } from '../patch/go-format.ts';
@@ -6,7 +9,7 @@ import { type FieldType, type ListType, type MapType, type ScalarType, shapeOf }
 import { itemElement } from './list-item.ts';
 import { fieldElement, printElement } from './path-element.ts';
 
-/** One text that says everything that is wrong with the object; undefined if nothing is. */
+/** One text with all problems of the object; undefined if there are none. */
 export function problemsOf(object: unknown, type: FieldType): string | undefined {
   const problems: string[] = [];
   check(object, type, '', problems);

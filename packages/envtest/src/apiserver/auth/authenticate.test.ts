@@ -53,8 +53,8 @@ afterAll(async () => {
   await store.dispose();
 });
 
-/** The user that the server takes us for, or the status code it refuses us with. */
-function whoAmI(client: {
+/** The user that the server authenticates, or the status code of the rejection. */
+function authenticatedUser(client: {
   pair?: { certificate: string; key: string };
   authorization?: string;
 }): Promise<UserInfo | number> {
@@ -86,8 +86,8 @@ function whoAmI(client: {
 }
 
 describe('client certificates', () => {
-  it('common name and organizations are user and groups', async () => {
-    expect(await whoAmI({ pair: pki.admin })).toEqual({
+  it('map the common name to the user and the organizations to groups', async () => {
+    expect(await authenticatedUser({ pair: pki.admin })).toEqual({
       username: 'kubernetes-admin',
       groups: ['system:masters', 'system:authenticated'],
       extra: {
@@ -95,25 +95,25 @@ describe('client certificates', () => {
       },
     });
     const jane = pki.issueClientCertificate({ commonName: 'jane', organizations: ['dev', 'ops'], days: 1 });
-    expect(await whoAmI({ pair: jane })).toMatchObject({
+    expect(await authenticatedUser({ pair: jane })).toMatchObject({
       username: 'jane',
       groups: ['dev', 'ops', 'system:authenticated'],
     });
   });
 
-  it('one that our authority did not sign is refused, also when it claims to be system:masters', async () => {
+  it('of another authority are rejected, even for system:masters', async () => {
     const stranger = openPki({ directory: join(directory, 'stranger') });
-    expect(await whoAmI({ pair: stranger.admin })).toBe(401);
+    expect(await authenticatedUser({ pair: stranger.admin })).toBe(401);
   });
 
-  it('the serving certificate can not be used as a client', async () => {
-    expect(await whoAmI({ pair: pki.serving })).toBe(401);
+  it('reject the serving certificate', async () => {
+    expect(await authenticatedUser({ pair: pki.serving })).toBe(401);
   });
 
-  it('an expired one is refused', async () => {
+  it('reject an expired certificate', async () => {
     const brief = pki.issueClientCertificate({ commonName: 'brief', organizations: [], days: 1 });
     clock = 2 * 24 * 3600 * 1000;
-    expect(await whoAmI({ pair: brief })).toBe(401);
+    expect(await authenticatedUser({ pair: brief })).toBe(401);
     clock = 0;
   });
 });
@@ -131,34 +131,36 @@ describe('bearer tokens', () => {
       expirationSeconds: 3600,
     });
 
-  it('of a service account work until it is deleted', async () => {
+  it('of a service account are valid until it is deleted', async () => {
     await store.put('serviceaccounts', account);
     const authorization = `Bearer ${issue()}`;
-    expect(await whoAmI({ authorization })).toMatchObject({ username: 'system:serviceaccount:shop:robot' });
+    expect(await authenticatedUser({ authorization })).toMatchObject({
+      username: 'system:serviceaccount:shop:robot',
+    });
     await store.remove('serviceaccounts', account);
-    expect(await whoAmI({ authorization })).toBe(401);
+    expect(await authenticatedUser({ authorization })).toBe(401);
   });
 
-  it('can be fixed', async () => {
-    expect(await whoAmI({ authorization: 'bearer s3cret' })).toEqual({
+  it('can be static', async () => {
+    expect(await authenticatedUser({ authorization: 'bearer s3cret' })).toEqual({
       username: 'bootstrap',
       groups: ['boot', 'system:authenticated'],
     });
   });
 
-  it('that are wrong are not anonymous', async () => {
-    expect(await whoAmI({ authorization: 'Bearer nonsense' })).toBe(401);
+  it('that are invalid are rejected, not treated as anonymous', async () => {
+    expect(await authenticatedUser({ authorization: 'Bearer nonsense' })).toBe(401);
   });
 
-  it('yield to a certificate', async () => {
-    expect(await whoAmI({ pair: pki.admin, authorization: 'Bearer s3cret' })).toMatchObject({
+  it('are ignored if the client has a certificate', async () => {
+    expect(await authenticatedUser({ pair: pki.admin, authorization: 'Bearer s3cret' })).toMatchObject({
       username: 'kubernetes-admin',
     });
   });
 });
 
-it('whoever shows nothing is anonymous', async () => {
+it('treats a request without credentials as anonymous', async () => {
   const anonymous = { username: 'system:anonymous', groups: ['system:unauthenticated'] };
-  expect(await whoAmI({})).toEqual(anonymous);
-  expect(await whoAmI({ authorization: 'Basic abc' })).toEqual(anonymous);
+  expect(await authenticatedUser({})).toEqual(anonymous);
+  expect(await authenticatedUser({ authorization: 'Basic abc' })).toEqual(anonymous);
 });

@@ -1,4 +1,4 @@
-/** Who is asking? Client certificate, then bearer token, then nobody in particular. */
+/** Authenticates a request: by client certificate, then by bearer token, otherwise as anonymous. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { bearerToken, ClientCertificates, type ShownCertificate, unauthorized } from '@tidegate/serving';
@@ -8,7 +8,7 @@ import type { ServiceAccountTokens, TokenVerdict } from './tokens.ts';
 
 export interface AuthenticatorOptions {
   tokens: ServiceAccountTokens;
-  /** Fixed bearer tokens and whom they stand for. */
+  /** Static bearer tokens and their users. */
   staticTokens?: ReadonlyMap<string, UserInfo>;
   now: () => Date;
 }
@@ -25,8 +25,8 @@ export class Authenticator {
   }
 
   /**
-   * Throws 401 when something was shown that proves nothing: a caller who meant to be somebody must not go on as
-   * anonymous.
+   * Throws a 401 error if the request has invalid credentials. Treating such a client as anonymous would hide the
+   * problem behind 403 errors.
    */
   authenticate(socket: TLSSocket, headers: IncomingHttpHeaders): UserInfo {
     const certificate = this.#certificates.identify(socket);
@@ -41,7 +41,7 @@ export class Authenticator {
     return ANONYMOUS_USER;
   }
 
-  /** As a TokenReview sees it. */
+  /** Verifies a token for a TokenReview. */
   verifyToken(token: string, audiences?: string[]): TokenVerdict {
     const fixed = this.#staticTokens.get(token);
     if (fixed !== undefined) {

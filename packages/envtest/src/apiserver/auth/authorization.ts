@@ -1,4 +1,4 @@
-/** The question every request is put: may this user do that? */
+/** Authorization of requests: whether a user may perform an action. */
 import { ApiError, forbidden } from '@tidegate/serving';
 import type { UserInfo } from '../resources/types.ts';
 import { MASTERS } from './identity.ts';
@@ -10,13 +10,13 @@ export interface ResourceAttributes {
   subresource: string;
   /** '' for cluster-scoped requests and for requests over all namespaces. */
   namespace: string;
-  /** '' when the request is not for one object. A list or watch of `metadata.name=x` is for one. */
+  /** '' if the request is not for a single object. A list or watch with `metadata.name=x` is for a single object. */
   name: string;
-  /** What the request's field selector says must be equal. */
+  /** The exact matches in the field selector of the request. */
   fields?: Readonly<Record<string, string>>;
 }
 
-/** A request outside the resources: `/metrics`, `/healthz`. */
+/** A request that is not for a resource, for example `/metrics` or `/healthz`. */
 export interface PathAttributes {
   verb: string;
   path: string;
@@ -26,7 +26,7 @@ export type Attributes = ResourceAttributes | PathAttributes;
 
 export interface Decision {
   allowed: boolean;
-  /** Why it is allowed; or, in the case of a refusal, whatever there is to add to it. */
+  /** Why the request is allowed, or details of the denial. */
   reason: string;
 }
 
@@ -36,7 +36,7 @@ export interface Authorizer {
 
 export const isPath = (attributes: Attributes): attributes is PathAttributes => 'path' in attributes;
 
-/** The first that allows decides; when none does, their remarks are put together. */
+/** Allows a request if any of the authorizers allows it. Otherwise the reasons of all are combined. */
 export function anyOf(...authorizers: Authorizer[]): Authorizer {
   return {
     authorize(user, attributes) {
@@ -57,26 +57,26 @@ export function forbiddenError(user: UserInfo, attributes: Attributes, reason: s
   return forbidden({ group: attributes.group, resource: attributes.resource }, attributes.name, text);
 }
 
-/** Throws the 403 that the real server would answer with. */
+/** Throws the same 403 error as kube-apiserver. */
 export function requireAllowed(authorizer: Authorizer, user: UserInfo, attributes: Attributes): void {
   const decision = authorizer.authorize(user, attributes);
   if (!decision.allowed) throw forbiddenError(user, attributes, decision.reason);
 }
 
 function describe(user: UserInfo, attributes: Attributes): string {
-  const who = `User ${JSON.stringify(user.username)} cannot ${attributes.verb}`;
-  if (isPath(attributes)) return `${who} path ${JSON.stringify(attributes.path)}`;
+  const action = `User ${JSON.stringify(user.username)} cannot ${attributes.verb}`;
+  if (isPath(attributes)) return `${action} path ${JSON.stringify(attributes.path)}`;
   const { group, resource, subresource, namespace } = attributes;
   const what = JSON.stringify(subresource === '' ? resource : `${resource}/${subresource}`);
   const where = namespace === '' ? 'at the cluster scope' : `in the namespace ${JSON.stringify(namespace)}`;
-  return `${who} resource ${what} in API group ${JSON.stringify(group)} ${where}`;
+  return `${action} resource ${what} in API group ${JSON.stringify(group)} ${where}`;
 }
 
-/** Paths and names come from the caller; the answer must not be taken for markup. */
+/** Paths and names come from the client and must not be interpreted as HTML. */
 const escapeHtml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-/** The group that can always do everything, so that nobody can lock themselves out with RBAC. */
+/** The group system:masters may do everything, so that a wrong RBAC rule cannot lock out the administrator. */
 export const masters: Authorizer = {
   authorize: (user) => ({ allowed: user.groups.includes(MASTERS), reason: '' }),
 };

@@ -1,4 +1,4 @@
-/** The names that identities are made of. */
+/** Names of users and groups. */
 import type { UserInfo } from '../resources/types.ts';
 
 export const ANONYMOUS = 'system:anonymous';
@@ -8,7 +8,7 @@ export const MASTERS = 'system:masters';
 export const NODES = 'system:nodes';
 export const SERVICE_ACCOUNTS = 'system:serviceaccounts';
 
-/** Keys of `extra` that the server itself writes. */
+/** Keys of `extra` that the server sets. */
 export const EXTRA = {
   credentialId: 'authentication.kubernetes.io/credential-id',
   podName: 'authentication.kubernetes.io/pod-name',
@@ -41,13 +41,13 @@ export function parseNodeUsername(username: string): string | undefined {
   return name === '' ? undefined : name;
 }
 
-/** The node that a user is: name and group must both say so. */
+/** The node of a user. Both the name and the group must identify it as a node. */
 export const nodeOf = (user: UserInfo): string | undefined =>
   user.groups.includes(NODES) ? parseNodeUsername(user.username) : undefined;
 
 export const ANONYMOUS_USER: UserInfo = { username: ANONYMOUS, groups: [UNAUTHENTICATED] };
 
-/** Whoever has proved an identity is also in `system:authenticated`. */
+/** Every user with valid credentials is also a member of `system:authenticated`. */
 export function authenticated(user: UserInfo): UserInfo {
   return user.groups.includes(AUTHENTICATED) || user.groups.includes(UNAUTHENTICATED)
     ? user

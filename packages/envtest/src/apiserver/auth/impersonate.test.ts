@@ -13,7 +13,7 @@ const attributes: Attributes = {
 };
 const robot: UserInfo = { username: 'system:serviceaccount:shop:robot', groups: [] };
 
-/** Allows what is listed, as `verb group/resource/subresource ns/name`. */
+/** Allows the listed actions, written as `verb group/resource/subresource ns/name`. */
 const allowing = (...allowed: string[]): Authorizer => ({
   authorize: (_user, a) => {
     const text =
@@ -35,11 +35,11 @@ function actAs(
 }
 
 describe('impersonate', () => {
-  it('leaves a request without the headers alone', () => {
+  it('ignores requests without impersonation headers', () => {
     expect(actAs({ accept: 'x' }, allowing())).toBe(robot);
   });
 
-  it('takes user, groups, uid and extra', () => {
+  it('reads user, groups, uid and extra', () => {
     const headers = {
       'impersonate-user': 'jane',
       'impersonate-group': ['dev', 'a, b'],
@@ -66,7 +66,7 @@ describe('impersonate', () => {
     }
   });
 
-  it('knows the groups of service accounts and of nobody', () => {
+  it('adds the groups of service accounts and of the anonymous user', () => {
     const groups = (username: string): string[] =>
       actAs({ 'impersonate-user': username }, allowing('*')).groups;
     expect(groups('system:serviceaccount:a:b')).toEqual([
@@ -78,7 +78,7 @@ describe('impersonate', () => {
     expect(groups('system:node:n1')).toEqual(['system:nodes', 'system:authenticated']);
   });
 
-  it('lets system:masters be impersonated only with the plain verb', () => {
+  it('allows to impersonate system:masters only with the verb impersonate', () => {
     const headers = { 'impersonate-user': 'jane', 'impersonate-group': 'system:masters' };
     const constrained = allowing(
       'impersonate-on:user-info:list /pods/ /',
@@ -91,7 +91,7 @@ describe('impersonate', () => {
     expect(actAs(headers, allowing('*')).groups).toContain('system:masters');
   });
 
-  it('lets a service account act as the node it runs on', () => {
+  it('allows a service account to impersonate its node', () => {
     const onNode = { ...robot, extra: { 'authentication.kubernetes.io/node-name': ['n1'] } };
     const may = allowing(
       'impersonate-on:associated-node:list /pods/ /',
@@ -101,7 +101,7 @@ describe('impersonate', () => {
     expect(() => actAs({ 'impersonate-user': 'system:node:n2' }, may, onNode)).toThrow(/forbidden/);
   });
 
-  it('refuses in the words of the real server', () => {
+  it('rejects with the messages of kube-apiserver', () => {
     expect(() => actAs({ 'impersonate-user': 'system:serviceaccount:x:y' }, allowing())).toThrow(
       'pods is forbidden: User "system:serviceaccount:shop:robot" cannot impersonate-on:serviceaccount:list resource "pods" in API group "" at the cluster scope',
     );

@@ -1,7 +1,7 @@
 /**
- * `kubectl --as`: acting as somebody else, when allowed to. Since 1.36 there are several modes. The constrained ones
- * ask two questions: may the requestor do *this* (`impersonate-on:<mode>:<verb>`) while acting as somebody, and may it
- * act as *them* (`impersonate:<mode>`)? The oldest mode asks the second only, with the plain verb `impersonate`.
+ * Impersonation (`kubectl --as`). Since Kubernetes 1.36 there are several modes (KEP-5284). The constrained modes check
+ * two permissions: to perform *this action* while impersonating (`impersonate-on:<mode>:<verb>`), and to impersonate
+ * *this user* (`impersonate:<mode>`). The legacy mode checks only the second, with the verb `impersonate`.
  */
 import type { IncomingMessage } from 'node:http';
 import { type ApiError, badRequest } from '@tidegate/serving';
@@ -29,7 +29,7 @@ const EXTRA_PREFIX = 'impersonate-extra-';
 
 type Request = Pick<IncomingMessage, 'headers' | 'headersDistinct'>;
 
-/** The user that the request is to be carried out as. Throws 403 or 400 with the real server's words. */
+/** Returns the user that the request runs as. Throws a 403 or 400 error in the words of kube-apiserver. */
 export function impersonate(
   request: Request,
   requestor: UserInfo,
@@ -49,7 +49,7 @@ export function impersonate(
 }
 
 interface Mode {
-  /** '' is the oldest, unconstrained one. */
+  /** '' is the legacy, unconstrained mode. */
   name: string;
   suits(wanted: UserInfo, requestor: UserInfo): boolean;
 }
@@ -99,7 +99,7 @@ function checkMode(
   const questions: Attributes[] = constrained
     ? [{ ...attributes, verb: `impersonate-on:${mode.name}:${attributes.verb}` }]
     : [];
-  questions.push(...whomQuestions(mode, wanted));
+  questions.push(...identityQuestions(mode, wanted));
   for (const question of questions) {
     const decision = authorizer.authorize(requestor, question);
     if (!decision.allowed) return forbiddenError(requestor, question, decision.reason);
@@ -115,8 +115,8 @@ function checkMode(
   return undefined;
 }
 
-/** One question for each thing that the requestor wants to be. */
-function whomQuestions(mode: Mode, wanted: UserInfo): ResourceAttributes[] {
+/** One permission check for each property of the impersonated user. */
+function identityQuestions(mode: Mode, wanted: UserInfo): ResourceAttributes[] {
   const constrained = mode.name !== '';
   const verb = constrained ? `impersonate:${mode.name}` : 'impersonate';
   const ask = (
@@ -141,7 +141,7 @@ function whomQuestions(mode: Mode, wanted: UserInfo): ResourceAttributes[] {
     const { namespace, name } = serviceAccount;
     questions.push(ask('serviceaccounts', name, { group, namespace }));
   } else if (node !== undefined) {
-    // A service account on some node may act as "the node I am on": whichever that is.
+    // A service account may impersonate the node that it runs on; the permission does not name the node.
     questions.push(ask('nodes', mode.name === 'associated-node' ? '*' : node));
   } else {
     questions.push(ask('users', wanted.username, { group }));
@@ -170,7 +170,7 @@ function impersonated(mode: Mode, wanted: UserInfo): UserInfo {
 function readHeaders(request: Request): UserInfo | undefined {
   const names = Object.keys(request.headers).filter((header) => header.startsWith(PREFIX));
   if (names.length === 0) return undefined;
-  // A group or an extra value may hold a comma: only the distinct values are safe to use.
+  // A group or an extra value can contain a comma, so the headers must not be joined.
   const distinct = request.headersDistinct;
   const uid = distinct['impersonate-uid']?.[0];
   const extra: Record<string, string[]> = {};
@@ -189,7 +189,7 @@ function readHeaders(request: Request): UserInfo | undefined {
   throw badRequest(`requested ${printUser(wanted)} without impersonating a user name`);
 }
 
-/** Malformed escapes are taken as they stand. */
+/** Malformed escapes are kept unchanged. */
 function unescapeKey(key: string): string {
   try {
     return decodeURIComponent(key);
@@ -198,7 +198,7 @@ function unescapeKey(key: string): string {
   }
 }
 
-/** The real server prints its Go value here. */
+/** kube-apiserver prints its Go value here. */
 function printUser(user: UserInfo): string {
   const list = (values: string[]): string => `[]string{${values.map((v) => JSON.stringify(v)).join(', ')}}`;
   const groups = user.groups.length === 0 ? '[]string(nil)' : list(user.groups);

@@ -2,21 +2,21 @@ import { writeFileAtomically } from '@tidegate/disk';
 
 export interface KubeconfigOptions {
   path: string;
-  /** `https://127.0.0.1:6443` */
+  /** For example `https://127.0.0.1:6443`. */
   server: string;
-  /** PEM texts; they are embedded. */
+  /** PEM texts that are embedded in the file. */
   ca: string;
   certificate: string;
   key: string;
-  /** Name of the context, the cluster and, with `-admin` behind it, the user. */
+  /** Name of the context and the cluster; the user is called `<context>-admin`. */
   context: string;
 }
 
-/** Writes a kubeconfig with one context: the file's own, never merged into somebody's ~/.kube/config. */
+/** Writes a kubeconfig with one context. It is a separate file and is never merged into ~/.kube/config. */
 export function writeKubeconfig(options: KubeconfigOptions): void {
   const { context, server } = options;
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
-  // JSON strings are YAML strings, whatever characters are in them.
+  // Every JSON string is a valid YAML string.
   const quote = (text: string): string => JSON.stringify(text);
   const text = `apiVersion: v1
 kind: Config

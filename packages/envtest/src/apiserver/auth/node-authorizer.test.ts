@@ -46,7 +46,7 @@ function ask(text: string, fields?: Record<string, string>, node = 'n1'): string
   return decision.allowed || decision.reason;
 }
 
-it('a node reads what its pods refer to, and nothing else', () => {
+it('allows a node to read only the objects that its pods reference', () => {
   for (const allowed of [
     'get secrets shop/mine',
     'watch secrets shop/registry',
@@ -73,14 +73,14 @@ it('a node reads what its pods refer to, and nothing else', () => {
   );
 });
 
-it('a node lists its own pods only', () => {
+it('allows a node to list only its own pods', () => {
   expect(ask('list pods ', { 'spec.nodeName': 'n1' })).toBe(true);
   expect(ask('list pods ', { 'spec.nodeName': 'n2' })).toBe(
     'can only list/watch pods with spec.nodeName field selector',
   );
 });
 
-it('a node has its own Node and lease', () => {
+it('allows a node to access only its own Node and Lease', () => {
   expect(ask('get nodes n1')).toBe(true);
   expect(ask('get nodes n2')).toBe("node 'n1' cannot read 'n2', only its own Node object");
   expect(ask('list nodes ')).toBe("node 'n1' cannot read all nodes, only its own Node object");
@@ -91,7 +91,7 @@ it('a node has its own Node and lease', () => {
   expect(ask('get leases shop/n1')).toBe('can only access leases in the "kube-node-lease" system namespace');
 });
 
-it('relations end with the last pod that made them', async () => {
+it('revokes access with the last pod that references an object', async () => {
   await store.put('pods', pod('p2', 'n1', 'mine'));
   await store.remove('pods', pod('p1', 'n1', 'mine'));
   expect(ask('get secrets shop/mine')).toBe(true);
@@ -100,7 +100,7 @@ it('relations end with the last pod that made them', async () => {
   expect(ask('get secrets shop/mine', undefined, 'n2')).toBe(true);
 });
 
-it('only nodes are nodes', () => {
+it('ignores users that are not nodes', () => {
   const attributes = {
     verb: 'get',
     group: '',

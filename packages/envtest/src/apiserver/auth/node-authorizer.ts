@@ -1,6 +1,6 @@
 /**
- * What a node may do: read what its own pods refer to, and write its own Node, lease and pods. That a write concerns
- * the node's own object is checked by NodeRestriction, which sees the object.
+ * The node authorizer: a node may read the objects that its own pods reference and write its own Node, Lease and pods.
+ * The admission plugin NodeRestriction checks the objects that it writes, because authorization does not see them.
  */
 import type { UserInfo } from '../resources/types.ts';
 import type { Change, Store } from '../store/types.ts';
@@ -20,9 +20,9 @@ const ALLOW: Decision = { allowed: true, reason: '' };
 const deny = (reason = ''): Decision => ({ allowed: false, reason });
 
 export class NodeAuthorizer implements Authorizer {
-  /** For each object, how many pods of each node refer to it. */
+  /** For each object, the number of referencing pods by node. */
   readonly #relations = new Map<string, Map<string, number>>();
-  /** What each pod has put into `#relations`. */
+  /** The references of each pod in `#relations`. */
   readonly #pods = new Map<string, { node: string; references: string[] }>();
   readonly #stop: () => void;
 
@@ -46,7 +46,7 @@ export class NodeAuthorizer implements Authorizer {
     return NODE_RULES.some((rule) => ruleAllows(rule, attributes)) ? ALLOW : deny();
   }
 
-  /** Undefined: all nodes are treated alike. */
+  /** Returns undefined for resources to which all nodes have the same access. */
   #special(node: string, attributes: ResourceAttributes): Decision | undefined {
     switch (attributes.group === '' ? attributes.resource : `${attributes.group}/${attributes.resource}`) {
       case 'secrets':
@@ -176,7 +176,7 @@ function ownLease(node: string, { verb, namespace, name }: ResourceAttributes): 
   if (namespace !== 'kube-node-lease') {
     return deny('can only access leases in the "kube-node-lease" system namespace');
   }
-  // The name is in the body of a create; NodeRestriction looks there.
+  // The path of a create has no name. NodeRestriction checks the name in the body.
   if (verb !== 'create' && name !== node) {
     return deny('can only access node lease with the same name as the requesting node');
   }

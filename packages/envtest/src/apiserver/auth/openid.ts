@@ -1,4 +1,4 @@
-/** What others need to verify our tokens: the documents of OpenID Connect discovery. */
+/** The OpenID Connect discovery documents, with which other programs can verify service account tokens. */
 import type { JsonWebKeySet, ServiceAccountKey } from './service-account-key.ts';
 
 export const JWKS_PATH = '/openid/v1/jwks';
@@ -9,7 +9,7 @@ export interface OpenIdDocuments {
   jwks: JsonWebKeySet;
 }
 
-/** `server` is the address that clients reach this server by: `https://127.0.0.1:6443`. */
+/** `server` is the URL under which clients reach this server, for example `https://127.0.0.1:6443`. */
 export function openIdDocuments(key: ServiceAccountKey, issuer: string, server: string): OpenIdDocuments {
   return {
     configuration: {

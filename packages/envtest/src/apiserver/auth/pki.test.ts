@@ -16,7 +16,7 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 describe('openPki', () => {
-  it('makes everything at the first start, with keys only the owner can read', () => {
+  it('creates all files at the first start, with keys that only the owner can read', () => {
     openPki({ directory });
     expect(readdirSync(directory).sort()).toEqual([
       'admin.crt',
@@ -34,7 +34,7 @@ describe('openPki', () => {
     }
   });
 
-  it('keeps what it made', () => {
+  it('keeps existing files', () => {
     const first = openPki({ directory });
     const second = openPki({ directory });
     expect(second.ca).toBe(first.ca);
@@ -42,7 +42,7 @@ describe('openPki', () => {
     expect(second.serviceAccountKey.keyId).toBe(first.serviceAccountKey.keyId);
   });
 
-  it('serves the names that clients use, and those it is told', () => {
+  it('includes the default names and the configured names in the serving certificate', () => {
     const certificate = new X509Certificate(
       openPki({ directory, hosts: ['edge.example.com', 'fd00::17', '10.1.2.3'] }).serving.certificate,
     );
@@ -55,14 +55,14 @@ describe('openPki', () => {
     expect(certificate.checkHost('elsewhere')).toBeUndefined();
   });
 
-  it('renews the serving certificate when a name is new, with the same key', () => {
+  it('renews the serving certificate for a new name and keeps its key', () => {
     const before = openPki({ directory }).serving;
     const after = openPki({ directory, hosts: ['edge.example.com'] }).serving;
     expect(after.certificate).not.toBe(before.certificate);
     expect(after.key).toBe(before.key);
   });
 
-  it('renews what nears its end', () => {
+  it('renews certificates that are about to expire', () => {
     const before = openPki({ directory });
     const later = openPki({ directory, now: () => new Date(Date.now() + 200 * 24 * 3600 * 1000) });
     expect(later.ca).toBe(before.ca);
@@ -70,7 +70,7 @@ describe('openPki', () => {
     expect(later.admin.certificate).not.toBe(before.admin.certificate);
   });
 
-  it('completes a start that was cut off after a key was written', () => {
+  it('completes a start that was interrupted after writing a key', () => {
     openPki({ directory });
     rmSync(join(directory, 'ca.crt'));
     const pki = openPki({ directory });
@@ -78,28 +78,30 @@ describe('openPki', () => {
     expect(new X509Certificate(pki.serving.certificate).verify(ca.publicKey)).toBe(true);
   });
 
-  it('says in one sentence which file is unusable', () => {
+  it('names the file that is unusable', () => {
     openPki({ directory });
     const other = mkdtempSync(join(directory, 'other-'));
     openPki({ directory: other });
 
     writeFileSync(join(directory, 'ca.key'), readFileSync(join(other, 'ca.key')));
     expect(() => openPki({ directory })).toThrow(
-      `${directory}/ca.crt does not belong to ${directory}/ca.key: put the right file back, or remove both to have them made anew`,
+      `${directory}/ca.crt does not belong to ${directory}/ca.key: restore the correct file, or remove both files to create new ones`,
     );
     writeFileSync(join(directory, 'ca.key'), 'nonsense');
-    expect(() => openPki({ directory })).toThrow(`${directory}/ca.key does not hold a private key in PEM`);
+    expect(() => openPki({ directory })).toThrow(
+      `${directory}/ca.key does not contain a private key in PEM format`,
+    );
     rmSync(join(directory, 'ca.key'));
     expect(() => openPki({ directory })).toThrow(`its key ${directory}/ca.key is missing`);
   });
 
-  it('says when the authority has expired', () => {
+  it('reports an expired CA', () => {
     openPki({ directory });
     const now = (): Date => new Date(Date.now() + 3651 * 24 * 3600 * 1000);
     expect(() => openPki({ directory, now })).toThrow(`${directory}/ca.crt expired on`);
   });
 
-  it('keeps subjects apart whatever characters are in them', () => {
+  it('escapes all characters in subjects', () => {
     const subject = { commonName: 'jane\nO=system:masters, Ω', organizations: ['a/b', 'dev\nCN=root'] };
     const { certificate } = openPki({ directory }).issueClientCertificate({ ...subject, days: 1 });
     expect(subjectOf(new X509Certificate(certificate))).toEqual(subject);
@@ -107,7 +109,7 @@ describe('openPki', () => {
 });
 
 describe('over TLS', () => {
-  /** What the server thinks of a client that shows this pair. */
+  /** The result of TLS verification on the server for a client with this key pair. */
   async function handshake(pair: {
     certificate: string;
     key: string;
@@ -133,22 +135,22 @@ describe('over TLS', () => {
     return result;
   }
 
-  it('the client trusts the server, and the server the admin', async () => {
+  it('the client verifies the server, and the server verifies the admin', async () => {
     expect((await handshake(openPki({ directory }).admin)).authorized).toBe(true);
   });
 
-  it('a certificate of another authority does not count', async () => {
+  it('a certificate of another CA is not authorized', async () => {
     const stranger = openPki({ directory: join(directory, 'other') });
     expect((await handshake(stranger.admin)).authorized).toBe(false);
   });
 
-  it('a serving certificate is nobody as a client', async () => {
+  it('a serving certificate is not authorized as a client certificate', async () => {
     const pki = openPki({ directory });
     expect(await handshake(pki.serving)).toEqual({ authorized: false, error: 'INVALID_PURPOSE' });
   });
 });
 
-it('writes a kubeconfig for one context that only its owner can read', () => {
+it('writes a kubeconfig that only its owner can read', () => {
   const path = join(directory, 'sub', 'kubeconfig');
   writeKubeconfig({
     path,

@@ -1,13 +1,14 @@
 /**
- * The server's keys and certificates, kept in one directory:
+ * The keys and certificates of the server, in one directory:
  *
- *   ca.crt, ca.key                 signs everything below; 10 years
- *   apiserver.crt, apiserver.key   what the server shows to clients
- *   admin.crt, admin.key           kubernetes-admin in system:masters: what the kubeconfig carries
- *   apiserver-kubelet-client.*     what the server shows to the kubelets of nodes
+ *   ca.crt, ca.key                 the cluster CA, which signs all certificates below; valid for 10 years
+ *   apiserver.crt, apiserver.key   serving certificate
+ *   admin.crt, admin.key           kubernetes-admin in system:masters, for the kubeconfig
+ *   apiserver-kubelet-client.*     client certificate of the server for connections to kubelets
  *   sa.key                         signs service account tokens
  *
- * What is missing is made, what is about to expire is renewed, what is broken is reported and never overwritten.
+ * Missing files are created and certificates that are about to expire are renewed. Unusable files are reported and
+ * never overwritten, because a new CA would invalidate the credentials of all clients.
  */
 import {
   createPrivateKey,
@@ -33,7 +34,7 @@ import { ServiceAccountKey } from './service-account-key.ts';
 const DAY = 24 * 3600 * 1000;
 const CA_DAYS = 3650;
 const LEAF_DAYS = 365;
-/** Certificates are valid a little before they are made, for clients whose clock is behind. */
+/** Certificates become valid a little before they are issued, for clients whose clock is behind. */
 const CLOCK_SKEW = 5 * 60 * 1000;
 
 const ALWAYS_SERVED_NAMES = [
@@ -44,13 +45,13 @@ const ALWAYS_SERVED_NAMES = [
   'kubernetes.default.svc.cluster.local',
   '127.0.0.1',
   '::1',
-  // The first address of the default service range is the `kubernetes` Service.
+  // The first address of the default service range belongs to the Service `kubernetes`.
   '10.96.0.1',
 ];
 
 export interface PkiOptions {
   directory: string;
-  /** Further host names and addresses that clients reach the server by. */
+  /** Additional host names and addresses of the server. */
   hosts?: string[];
   now?: () => Date;
 }
@@ -75,7 +76,7 @@ export class Pki {
     this.#now = now;
   }
 
-  /** A new identity: `commonName` becomes the user, `organizations` the groups. */
+  /** Issues a certificate for a new identity: `commonName` becomes the user, `organizations` the groups. */
   issueClientCertificate(request: Subject & { days: number }): KeyPair {
     const { privateKey, publicKey } = newKey();
     const subject = { commonName: request.commonName, organizations: request.organizations };
@@ -91,7 +92,7 @@ export class Pki {
   }
 }
 
-/** Opens the directory, making whatever is not there yet. Throws one sentence when a file is unusable. */
+/** Opens the directory and creates missing files. Throws an error that names the file if one is unusable. */
 export function openPki(options: PkiOptions): Pki {
   const now = options.now ?? (() => new Date());
   const { directory } = options;
@@ -155,7 +156,8 @@ const covers = (certificate: X509Certificate, host: string): boolean =>
 
 /**
  * Reads `name`.crt and `name`.key. The key is written first, so a crash between the two leaves a key without a
- * certificate: that is completed. A certificate without its key is not something that happens by itself.
+ * certificate, and the next start completes the pair. A certificate without a key is an error, because no crash can
+ * cause it.
  */
 function openPair(
   directory: string,
@@ -167,7 +169,7 @@ function openPair(
   const certificatePath = join(directory, `${name}.crt`);
   if (!existsSync(keyPath) && existsSync(certificatePath)) {
     throw new Error(
-      `${certificatePath} is there, but its key ${keyPath} is missing: put it back, or remove the certificate to have both made anew`,
+      `${certificatePath} exists, but its key ${keyPath} is missing: restore the key, or remove the certificate to create both again`,
     );
   }
   const privateKey = openKey(keyPath);
@@ -177,7 +179,7 @@ function openPair(
     const certificate = parseCertificate(certificatePath, text);
     if (!certificate.checkPrivateKey(privateKey)) {
       throw new Error(
-        `${certificatePath} does not belong to ${keyPath}: put the right file back, or remove both to have them made anew`,
+        `${certificatePath} does not belong to ${keyPath}: restore the correct file, or remove both files to create new ones`,
       );
     }
     if (isCurrent(certificate)) return { certificate: text, key };
@@ -193,7 +195,7 @@ function openKey(path: string): KeyObject {
       return createPrivateKey(readFileSync(path));
     } catch (cause) {
       throw new Error(
-        `${path} does not hold a private key in PEM: put the right file back, or remove it to have a new one made`,
+        `${path} does not contain a private key in PEM format: restore the correct file, or remove it to create a new one`,
         {
           cause,
         },
@@ -210,7 +212,7 @@ function parseCertificate(path: string, text: string): X509Certificate {
     return new X509Certificate(text);
   } catch (cause) {
     throw new Error(
-      `${path} does not hold a certificate in PEM: put the right file back, or remove it to have a new one made`,
+      `${path} does not contain a certificate in PEM format: restore the correct file, or remove it to create a new one`,
       {
         cause,
       },
@@ -222,6 +224,6 @@ function checkNotExpired(path: string, text: string, now: Date): void {
   const { validTo } = new X509Certificate(text);
   if (Date.parse(validTo) > now.getTime()) return;
   throw new Error(
-    `${path} expired on ${validTo}: remove the directory to have a new authority made; clients then need the new kubeconfig`,
+    `${path} expired on ${validTo}: remove the directory to create a new CA, then give the new kubeconfig to all clients`,
   );
 }

@@ -1,6 +1,6 @@
-/** What a pod refers to in its own namespace: a node that runs it may read that. */
+/** The objects that a pod references in its namespace. The node that runs the pod may read them. */
 export interface PodReference {
-  /** `secrets`, `configmaps`, `persistentvolumeclaims`, `serviceaccounts` */
+  /** One of `secrets`, `configmaps`, `persistentvolumeclaims`, `serviceaccounts`. */
   resource: string;
   name: string;
 }
@@ -36,7 +36,7 @@ interface PodSpec {
   volumes?: Volume[];
 }
 
-/** `node` is '' as long as the pod is not bound to one. */
+/** `node` is '' until the pod is bound to a node. */
 export function podReferences(pod: Buffer): { node: string; references: PodReference[] } {
   const spec = ((JSON.parse(pod.toString()) as { spec?: PodSpec }).spec ?? {}) as PodSpec;
   if (!spec.nodeName) return { node: '', references: [] };

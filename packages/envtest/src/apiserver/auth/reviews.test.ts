@@ -58,7 +58,7 @@ const review = (
   );
 };
 
-it('access reviews answer for somebody else and for oneself', async () => {
+it('access reviews answer for other users and for the caller', async () => {
   const resourceAttributes = { verb: 'list', resource: 'pods', namespace: 'default' };
   expect((await review('SubjectAccessReview', { user: 'joe', resourceAttributes })).status).toEqual({
     allowed: false,
@@ -102,11 +102,11 @@ it.each<[string, object, object, string]>([
   ],
   ['SelfSubjectRulesReview', {}, {}, 'no namespace on request'],
   ['TokenReview', {}, {}, 'token is required for TokenReview in authentication'],
-])('%s refuses %j', async (kind, spec, metadata, message) => {
+])('%s rejects %j', async (kind, spec, metadata, message) => {
   await expect(review(kind, spec, metadata)).rejects.toThrow(message);
 });
 
-it('lists the rules that hold in a namespace', async () => {
+it('lists the rules that apply in a namespace', async () => {
   const answer = await review('SelfSubjectRulesReview', { namespace: 'default' });
   expect(answer.spec).toEqual({});
   expect(answer.status).toEqual({
@@ -141,7 +141,7 @@ it('lists the rules that hold in a namespace', async () => {
   });
 });
 
-it('says who is asking', async () => {
+it('returns the user of the request', async () => {
   expect(await review('SelfSubjectReview', {})).toEqual({
     kind: 'SelfSubjectReview',
     apiVersion: 'authentication.k8s.io/v1',

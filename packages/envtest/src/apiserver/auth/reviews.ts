@@ -1,4 +1,4 @@
-/** The kinds that are questions: nothing is stored, the answer stands in `status`. */
+/** Review resources, such as SubjectAccessReview: nothing is stored, and the result is returned in `status`. */
 import type { KubeObject } from '@tidegate/kube';
 import { ApiError, badRequest, type FieldError, fieldError, fieldErrorMessage } from '@tidegate/serving';
 import type { Review, ReviewResource } from '../resources/hooks.ts';
@@ -11,7 +11,7 @@ const GROUP = 'authorization.k8s.io';
 
 export interface ReviewsOptions {
   authenticator: Authenticator;
-  /** Audiences that a token is checked for when the review names none. */
+  /** Audiences for token reviews that name none. */
   audiences: string[];
   authorizer: Authorizer;
   rbac: Rbac;
@@ -120,7 +120,7 @@ function attributeErrors({ resourceAttributes, nonResourceAttributes }: AccessSp
   return [];
 }
 
-/** The real server prints its own type here, whose fields are written large. */
+/** kube-apiserver prints its internal type here, whose field names are capitalized. */
 const printPath = ({ path = '', verb = '' }: { path?: string; verb?: string }): object => ({
   Path: path,
   Verb: verb,
@@ -161,7 +161,7 @@ function localErrors({ metadata }: KubeObject, spec: AccessSpec): FieldError[] {
   return errors;
 }
 
-/** The real server does not say which kind of review was wrong. */
+/** kube-apiserver does not name the kind of the review in these errors. */
 function throwInvalid(errors: FieldError[]): void {
   if (errors.length === 0) return;
   const messages = errors.map(fieldErrorMessage);

@@ -1,4 +1,4 @@
-/** The key that signs service account tokens: compact JWTs, RS256 for an RSA key and ES256 for a P-256 one. */
+/** The key that signs service account tokens: compact JWTs, with RS256 for an RSA key and ES256 for a P-256 key. */
 import { createHash, createPublicKey, type JsonWebKey, type KeyObject, sign, verify } from 'node:crypto';
 import { jwtPart } from '@tidegate/serving';
 
@@ -8,7 +8,7 @@ export interface JsonWebKeySet {
 
 export class ServiceAccountKey {
   readonly algorithm: 'RS256' | 'ES256';
-  /** Hash of the public key, as the real server derives it. */
+  /** Hash of the public key, computed as in kube-apiserver. */
   readonly keyId: string;
   readonly #privateKey: KeyObject;
   readonly #publicKey: KeyObject;
@@ -28,7 +28,10 @@ export class ServiceAccountKey {
     return `${text}.${signature.toString('base64url')}`;
   }
 
-  /** The algorithm is the key's, never the one the token names: a forged header can not choose a weaker one. */
+  /**
+   * The key determines the algorithm, never the header of the token, so that a forged header cannot select a weaker
+   * one.
+   */
   verifies(token: string): boolean {
     const dot = token.lastIndexOf('.');
     const header = jwtPart(token, 0);

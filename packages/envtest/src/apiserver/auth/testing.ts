@@ -1,4 +1,4 @@
-/** A store for tests, with short words for writing whole objects. */
+/** A store for tests, with helpers to write whole objects. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,6 @@
-/** `serviceaccounts/token`: a fresh token for a service account, bound to a pod, a secret or a node if wished. */
+/**
+ * The subresource `serviceaccounts/token` (TokenRequest): issues a token, optionally bound to a pod, secret or node.
+ */
 import { type KubeObject, parseApiVersion } from '@tidegate/kube';
 import {
   type ApiError,
@@ -19,8 +21,9 @@ const DEFAULT_EXPIRATION = 3600;
 const MIN_EXPIRATION = 600;
 const MAX_EXPIRATION = 2 ** 32;
 /**
- * kubelets ask for this odd number for the tokens they put into pods. Old programs that never read the file again
- * would fail after an hour: they get a year, and a remark.
+ * kubelets request this lifetime, in seconds, for the tokens of pods. Old programs that read the file only once would
+ * fail after an hour, so kube-apiserver extends these tokens to a year and records when a program uses one after it
+ * should have been refreshed.
  */
 const POD_TOKEN_EXPIRATION = 3607;
 const EXTENDED_EXPIRATION = 365 * 24 * 3600;
@@ -92,7 +95,7 @@ function createToken(
   };
 }
 
-/** A node gets tokens for the pods that it runs, and only bound to them. */
+/** A node may request tokens only for the service accounts of its own pods, and only tokens bound to these pods. */
 function restrictNode(
   user: UserInfo,
   serviceAccount: string,

@@ -61,7 +61,7 @@ const tokenIn = (answer: KubeObject): string => (answer.status as { token: strin
 const podRef = { kind: 'Pod', apiVersion: 'v1', name: 'p' };
 
 describe('TokenRequest', () => {
-  it('answers as the real server does', async () => {
+  it('returns the same response as kube-apiserver', async () => {
     const answer = await request({});
     const token = tokenIn(answer);
     expect(answer).toEqual({
@@ -104,24 +104,24 @@ describe('TokenRequest', () => {
       { boundObjectRef: { ...podRef, uid: 'other' } },
       'Operation cannot be fulfilled on Pod "p": the UID in the bound object reference (other) does not match the UID in record. The object might have been deleted and then recreated',
     ],
-  ])('refuses %j', async (spec, message) => {
+  ])('rejects %j', async (spec, message) => {
     await expect(request(spec)).rejects.toThrow(message);
   });
 
-  it('refuses to bind to a pod of another service account', async () => {
+  it('rejects a binding to a pod of another service account', async () => {
     await store.put('pods', { ...pod, spec: { serviceAccountName: 'other' } });
     await expect(request({ boundObjectRef: podRef })).rejects.toThrow(
       'cannot bind token for serviceaccount "robot" to pod running with different serviceaccount name.',
     );
   });
 
-  it('refuses a request that names another account', async () => {
+  it('rejects a request that names another service account', async () => {
     await expect(request({}, { name: 'other' })).rejects.toThrow(
       'TokenRequest.authentication.k8s.io "robot" is invalid: metadata.name: Invalid value: "other": must match the service account name if specified',
     );
   });
 
-  it("extends a kubelet's token by a year, and says when to remark on it", async () => {
+  it('extends the token of a kubelet to a year and sets the time after which to warn', async () => {
     const answer = await request({ boundObjectRef: podRef, expirationSeconds: 3607 });
     const claims = jwtPart(tokenIn(answer), 1) as {
       exp: number;
@@ -136,7 +136,7 @@ describe('TokenRequest', () => {
 describe('a node', () => {
   const as = (name: string): UserInfo => ({ username: `system:node:${name}`, groups: ['system:nodes'] });
 
-  it('gets tokens bound to its own pods only', async () => {
+  it('can request only tokens that are bound to its own pods', async () => {
     const bound = { ...podRef, uid: 'pod-uid' };
     expect(await request({ boundObjectRef: bound }, {}, as('n1'))).toHaveProperty('status.token');
     const head = 'serviceaccounts "robot" is forbidden: node requested token';
@@ -151,7 +151,7 @@ describe('a node', () => {
 });
 
 describe('verification', () => {
-  it('gives the user, with what is known of its pod', async () => {
+  it('returns the user with details of its pod', async () => {
     const token = tokenIn(await request({ boundObjectRef: podRef }));
     const { jti } = jwtPart(token, 1) as { jti: string };
     expect(tokens.verify(token)).toEqual({
@@ -171,7 +171,7 @@ describe('verification', () => {
     });
   });
 
-  it('ends with the token, the account and the bound object, though the signature was seen before', async () => {
+  it('fails after the token, the account or the bound object is gone, even if the signature is cached', async () => {
     const free = tokenIn(await request({}));
     const bound = tokenIn(await request({ boundObjectRef: podRef }));
     expect(tokens.verify(free)).toHaveProperty('user');
@@ -196,7 +196,7 @@ describe('verification', () => {
     expect(tokens.verify(free)).toEqual({ error: 'service account token has expired' });
   });
 
-  it('gives a deleted account a minute', async () => {
+  it('accepts the token of a deleted account for one minute', async () => {
     const token = tokenIn(await request({}));
     await store.put('serviceaccounts', {
       ...account,
@@ -207,7 +207,7 @@ describe('verification', () => {
     expect(tokens.verify(token)).toEqual({ error: 'service account shop/robot has been deleted' });
   });
 
-  it('minds the audience', async () => {
+  it('checks the audience', async () => {
     const token = tokenIn(await request({ audiences: ['foo'] }));
     expect(tokens.verify(token)).toEqual({
       error: `token audiences ["foo"] is invalid for the target audiences ["${ISSUER}"]`,
@@ -215,7 +215,7 @@ describe('verification', () => {
     expect(tokens.verify(token, ['foo', 'bar'])).toMatchObject({ audiences: ['foo'] });
   });
 
-  it('is not fooled by a changed payload, another key, or another algorithm', async () => {
+  it('rejects a changed payload, another key and another algorithm', async () => {
     const token = tokenIn(await request({}));
     const [head, payload, signature] = token.split('.') as [string, string, string];
     const claims = { ...jwtPart(token, 1), sub: 'system:serviceaccount:kube-system:admin' };
@@ -232,7 +232,7 @@ describe('verification', () => {
 });
 
 describe('discovery', () => {
-  it('lets anybody verify a token', async () => {
+  it('allows other programs to verify a token', async () => {
     const { configuration, jwks } = openIdDocuments(key, ISSUER, 'https://127.0.0.1:6443');
     expect(configuration).toEqual({
       issuer: ISSUER,
@@ -251,7 +251,7 @@ describe('discovery', () => {
     expect(verify('sha256', data, { key: publicKey, dsaEncoding: 'ieee-p1363' }, signature)).toBe(true);
   });
 
-  it('takes an RSA key too', () => {
+  it('supports RSA keys', () => {
     const rsa = new ServiceAccountKey(generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey);
     const token = rsa.sign({ a: 1 });
     expect(jwtPart(token, 0)).toEqual({ alg: 'RS256', kid: rsa.keyId });

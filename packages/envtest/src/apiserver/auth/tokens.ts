@@ -1,4 +1,4 @@
-/** Service account tokens: signing them, and proving that one is still good. */
+/** Service account tokens: signing and verification. */
 import { randomUUID } from 'node:crypto';
 import { jwtPart, notFound } from '@tidegate/serving';
 import type { UserInfo } from '../resources/types.ts';
@@ -6,7 +6,7 @@ import type { Entry, Key, Store } from '../store/types.ts';
 import { authenticated, EXTRA, serviceAccountGroups, serviceAccountUsername } from './identity.ts';
 import type { ServiceAccountKey } from './service-account-key.ts';
 
-/** Clocks of signer and verifier may be this far apart. */
+/** Maximum clock difference between signer and verifier. */
 const LEEWAY_SECONDS = 60;
 const CACHED_TOKENS = 1024;
 
@@ -20,7 +20,7 @@ export interface TokenSubject {
   serviceAccount: ObjectName;
   pod?: ObjectName;
   secret?: ObjectName;
-  /** The uid is missing when a pod names a node that does not exist. */
+  /** The uid is missing if a pod names a node that does not exist. */
   node?: { name: string; uid?: string };
 }
 
@@ -28,7 +28,7 @@ export interface IssueOptions {
   subject: TokenSubject;
   audiences: string[];
   expirationSeconds: number;
-  /** From when on the use of the token is remarked on. */
+  /** After this time, each use of the token is recorded. */
   warnAfterSeconds?: number;
 }
 
@@ -41,7 +41,7 @@ interface Claims {
   subject: TokenSubject;
 }
 
-/** `error` is what a TokenReview shows; it never says more about a token than its holder may know. */
+/** `error` is shown in a TokenReview. It never reveals more about a token than its holder may know. */
 export type TokenVerdict = { user: UserInfo; audiences: string[] } | { error: string };
 
 export interface ServiceAccountTokensOptions {
@@ -53,12 +53,12 @@ export interface ServiceAccountTokensOptions {
 
 export class ServiceAccountTokens {
   readonly issuer: string;
-  /** Audiences that mean this server. */
+  /** The audiences of this server. */
   readonly audiences: string[];
   readonly #key: ServiceAccountKey;
   readonly #store: Store;
   readonly #now: () => Date;
-  /** Claims of tokens whose signature was verified; the least recently used goes first. */
+  /** Claims of tokens whose signature was verified, as a cache with least-recently-used eviction. */
   readonly #verified = new Map<string, Claims>();
 
   constructor(options: ServiceAccountTokensOptions) {
@@ -92,7 +92,7 @@ export class ServiceAccountTokens {
     });
   }
 
-  /** Undefined: not a token of ours at all. */
+  /** Returns undefined if the token was not issued by this server. */
   verify(token: string, audiences: string[] = this.audiences): TokenVerdict | undefined {
     const claims = this.#verifiedClaims(token);
     if (claims === undefined || 'error' in claims) return claims;
@@ -131,7 +131,9 @@ export class ServiceAccountTokens {
     return undefined;
   }
 
-  /** A token dies with its service account and with the object it is bound to: asked afresh every time. */
+  /**
+   * A token is valid only while its service account and its bound object exist, so both are checked on every request.
+   */
   #subjectError(subject: TokenSubject): string | undefined {
     const { namespace, serviceAccount, pod, secret, node } = subject;
     const account = this.#lookUp({ resource: 'serviceaccounts', namespace, name: serviceAccount.name });
@@ -153,7 +155,7 @@ export class ServiceAccountTokens {
     if (pod !== undefined) {
       return this.#boundError('pod', { resource: 'pods', namespace, name: pod.name }, pod.uid);
     }
-    // The node of a pod-bound token is a remark, not a bond.
+    // For a pod-bound token, the node is informational and is not checked.
     if (node !== undefined) {
       return this.#boundError('node', { resource: 'nodes', namespace: '', name: node.name }, node.uid);
     }
@@ -184,7 +186,7 @@ interface Existence {
   deletedAt: number | undefined;
 }
 
-/** Stored bytes never change, so what was read from them is kept as long as they are. */
+/** Stored bytes are immutable, so the parsed result is cached for as long as the bytes exist. */
 const existences = new WeakMap<Buffer, Existence>();
 
 function existenceOf(entry: Entry): Existence {
@@ -201,7 +203,7 @@ function existenceOf(entry: Entry): Existence {
   return existence;
 }
 
-/** Only what we have signed comes here, so the shape is known. */
+/** Only verified claims of our own tokens get here, so the structure is known. */
 function parseClaims(payload: Record<string, unknown>): Claims {
   const claims = payload as unknown as {
     aud: string[];

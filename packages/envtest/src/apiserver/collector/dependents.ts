@@ -2,7 +2,7 @@ import type { OwnerReference } from '@tidegate/kube';
 import { decodeStored } from '../served/codec.ts';
 import type { Change, Entry, Key, Store } from '../store/types.ts';
 
-/** An object that names owners. */
+/** An object with owner references. */
 export interface Dependent {
   key: Key;
   owners: OwnerReference[];
@@ -10,7 +10,7 @@ export interface Dependent {
 
 const MARK = Buffer.from('"ownerReferences"');
 
-/** Who depends on whom, by the owner's uid. Upkeep costs one look at each changed object, not at the cluster. */
+/** Index of dependents by the uid of their owner. Each change costs one look at the changed object. */
 export class Dependents {
   readonly #byOwner = new Map<string, Map<string, Dependent>>();
   readonly #byObject = new Map<string, Dependent>();
@@ -42,7 +42,7 @@ export class Dependents {
     const key = keyOfEntry(resource, entry);
     const id = keyText(key);
     this.#remove(id);
-    // Most objects have no owner, and looking for the word is far cheaper than decoding.
+    // Most objects have no owner, and a search in the bytes is much cheaper than decoding.
     if (!entry.value.includes(MARK)) return;
     const owners = decodeStored(entry).metadata.ownerReferences ?? [];
     if (owners.length === 0) return;

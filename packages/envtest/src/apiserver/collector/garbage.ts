@@ -1,6 +1,6 @@
 /**
- * Garbage collection by ownerReferences. One key is one object; its turn comes when it was created or its owners
- * changed, when one of its owners went away, and, for an owner that waits for its dependents, when one of those went.
+ * Garbage collection by ownerReferences. Keys are objects. An object is reconciled when it is created, when its owners
+ * change, when one of its owners is deleted and, if it waits for its dependents, when one of them is deleted.
  */
 import { type KubeObject, type OwnerReference, parseApiVersion } from '@tidegate/kube';
 import type { Core, WriteOptions } from '../operations/core.ts';
@@ -30,7 +30,7 @@ export class GarbageCollector {
     for (const dependent of this.#dependents.all()) enqueue(dependent.key);
   }
 
-  /** Takes note of a change and asks for a turn of every object that it may have made garbage. */
+  /** Observes a change and enqueues every object that may have become garbage. */
   observe(change: Change): void {
     const key = keyOfEntry(change.resource, change.entry);
     const before = this.#dependents.get(key);
@@ -78,10 +78,10 @@ export class GarbageCollector {
     await this.#delete(served, object, waiting && hasDependents ? 'Foreground' : 'Background');
   }
 
-  /** `waiting`: the owner is being deleted in the foreground, and waits for its dependents to go first. */
+  /** `waiting`: the owner is deleted in the foreground and waits until its dependents are gone. */
   #stateOf(owner: OwnerReference, namespace: string): 'solid' | 'absent' | 'waiting' {
     const key = this.#keyOfOwner(owner, namespace);
-    // A kind that is not served (its CRD may come back) proves nothing: when in doubt, keep.
+    // If the kind of the owner is not served, the owner may still exist, so the dependent is kept.
     if (key === undefined) return 'solid';
     const entry = this.#core.store.get(key);
     if (entry === undefined) return 'absent';

@@ -1,4 +1,4 @@
-/** Empties namespaces that are being deleted, and lets them go when nothing is left in them. */
+/** Deletes the contents of terminating namespaces, then the namespaces. */
 import type { Condition, KubeObject } from '@tidegate/kube';
 import { type Core, timestamp, type WriteOptions } from '../operations/core.ts';
 import { deleteIfPresent, editIfPresent } from '../operations/if-present.ts';
@@ -107,7 +107,7 @@ export class NamespaceCollector {
 const finalizersOf = (namespace: KubeObject): string[] =>
   (namespace.spec as { finalizers?: string[] } | undefined)?.finalizers ?? [];
 
-/** Tells whoever waits what is still in the way. */
+/** Reports the remaining objects in the conditions of the namespace. */
 function setConditions(namespace: KubeObject, leftovers: Leftover[], now: Date): void {
   const status = (namespace.status ?? {}) as { phase?: string; conditions?: Condition[] };
   const time = timestamp(now);

@@ -1,4 +1,4 @@
-/** Groups of the Kubernetes community: who defines a kind in one of them must say where that was agreed on. */
+/** API groups of the Kubernetes community: a CRD in one of them must link to its API approval. */
 import { type FieldError, fieldError } from '@tidegate/serving';
 import type { CustomResourceDefinition } from './types.ts';
 
@@ -15,7 +15,7 @@ function approvalOf({ metadata }: CustomResourceDefinition): Approval {
   return text.startsWith('unapproved') || /^[a-z][a-z0-9+.-]*:\/\/[^/]/i.test(text) ? 'given' : 'unreadable';
 }
 
-/** What was accepted before stays accepted. */
+/** Definitions that were accepted earlier stay valid. */
 export function checkApproval(
   crd: CustomResourceDefinition,
   old: CustomResourceDefinition | undefined,

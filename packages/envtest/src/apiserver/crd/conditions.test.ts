@@ -16,7 +16,7 @@ const crd = (names: Names): CustomResourceDefinition => ({
 const foo = { plural: 'foos', singular: 'foo', kind: 'Foo', listKind: 'FooList', shortNames: ['f'] };
 
 describe('establish', () => {
-  it('accepts free names', () => {
+  it('accepts names that are not in use', () => {
     const status = establish(crd(foo), takenNames('example.com', []), now);
     expect(status).toEqual({
       conditions: [
@@ -43,7 +43,7 @@ describe('establish', () => {
     expect(establish(established, takenNames('example.com', []), later)).toBe(status);
   });
 
-  it('says which name is taken, and keeps the ones that are free', () => {
+  it('reports the name in conflict and accepts the others', () => {
     const first = crd(foo);
     first.status = establish(first, takenNames('example.com', []), now);
     const second = crd({ ...foo, plural: 'foo2s', shortNames: ['foos', 'x'] });

@@ -1,8 +1,8 @@
-/** The status of a CustomResourceDefinition: which names it got, and whether it is served. */
+/** The status of a CustomResourceDefinition: its accepted names and whether it is served. */
 import { type Condition, jsonEqual } from '@tidegate/kube';
 import type { CrdStatus, CustomResourceDefinition, Names } from './types.ts';
 
-/** Names that other definitions of the same group hold already. */
+/** Names that are in use by other definitions of the same group. */
 export interface TakenNames {
   resources: ReadonlySet<string>;
   kinds: ReadonlySet<string>;
@@ -29,7 +29,7 @@ export function takenNames(
   return { resources, kinds };
 }
 
-/** The new status; the old one itself when nothing changes. A definition once established stays so. */
+/** The new status; the old object if nothing changes. An established definition stays established. */
 export function establish(crd: CustomResourceDefinition, taken: TakenNames, now: Date): CrdStatus {
   const old: CrdStatus = crd.status ?? { conditions: null, acceptedNames: {}, storedVersions: [] };
   const requested = crd.spec.names ?? {};
@@ -64,7 +64,7 @@ export function establish(crd: CustomResourceDefinition, taken: TakenNames, now:
   return jsonEqual(status, old) ? old : status;
 }
 
-/** The last conflict found is the one that is told, as on a real server. */
+/** If there are several conflicts, the last one is reported, as in kube-apiserver. */
 function acceptNames(
   requested: Names,
   held: Names,

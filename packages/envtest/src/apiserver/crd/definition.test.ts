@@ -60,7 +60,7 @@ describe('definitionOf', () => {
   const definition = definitionOf(crd);
   const [preferred, old] = definition.versions;
 
-  it('serves what is served, the most stable version first', () => {
+  it('serves the versions that are marked as served, the most stable first', () => {
     expect(definition.versions.map((v) => v.name)).toEqual(['v1', 'v1alpha1']);
     expect(definition).toMatchObject({
       storage: 'example.com/pools',
@@ -73,7 +73,7 @@ describe('definitionOf', () => {
     expect(old?.deprecationWarning).toBe('example.com/v1alpha1 Pool is deprecated; use example.com/v1 Pool');
   });
 
-  it('prints the columns that it asks for', () => {
+  it('prints the declared columns', () => {
     expect(preferred?.printer.columns.map((c) => [c.name, c.type, c.priority])).toEqual([
       ['Name', 'string', 0],
       ['Type', 'string', 0],
@@ -87,12 +87,12 @@ describe('definitionOf', () => {
     expect(cells).toEqual(['a', 'Edge', 3, 'True', 'k1', 'z1', '5m']);
   });
 
-  it('prints the age when it asks for nothing', () => {
+  it('prints the age if no columns are declared', () => {
     expect(old?.printer.columns.map((c) => c.name)).toEqual(['Name', 'Age']);
     expect(old?.printer.cells({ ...object, metadata: { name: 'b' } }, new Date())).toEqual(['b', null]);
   });
 
-  it('shows and stores no more than the schema of a version knows', () => {
+  it('prunes fields that are not in the schema of a version', () => {
     const [v1 = {}, v1alpha1 = {}] = [...(crd.spec.versions ?? [])].reverse().slice(1);
     const knows = (field: string) => ({
       schema: {
@@ -118,7 +118,7 @@ describe('definitionOf', () => {
     expect(other?.strategy?.validate?.(both).map((e) => e.field)).toEqual(['spec.kind']);
   });
 
-  it('holds replicas to what a Scale can show', () => {
+  it('limits replicas to the range of a Scale', () => {
     const check = (fields: object) =>
       definition.strategy.validate?.({ ...object, ...fields }).map((e) => `${e.field}: ${e.body}`);
     expect(check({ spec: { replicas: 2 ** 31 } })).toEqual([
@@ -130,7 +130,7 @@ describe('definitionOf', () => {
     ]);
   });
 
-  it('selects by the fields that it names', () => {
+  it('supports selectors for the declared fields', () => {
     expect(definition.selectableFields?.(object)).toEqual({ 'spec.type': 'Edge' });
   });
 });

@@ -1,4 +1,4 @@
-/** From a CustomResourceDefinition to the ResourceDefinition that the server serves. */
+/** Converts a CustomResourceDefinition to the ResourceDefinition that the server serves. */
 import { jsonEqual, type KubeObject } from '@tidegate/kube';
 import type { FieldError, FieldErrorReason } from '@tidegate/serving';
 import type {
@@ -23,7 +23,7 @@ import { byPriority } from './version-priority.ts';
 
 const VERBS: Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
-/** Only for a definition that passed validation. */
+/** The definition must have passed validation. */
 export function definitionOf(crd: CustomResourceDefinition): ResourceDefinition {
   const { group = '', scope, versions } = crd.spec;
   const names = { ...crd.spec.names, ...crd.status?.acceptedNames };
@@ -68,7 +68,7 @@ export function definitionOf(crd: CustomResourceDefinition): ResourceDefinition 
 
 const nameOf = (version: CrdVersion): string => version.name ?? '';
 
-/** A version may lack a schema only if it came from an older server: then everything is kept. */
+/** Only versions from older servers lack a schema. All fields are kept in this case. */
 const schemaOf = (version: CrdVersion): Schema =>
   version.schema?.openAPIV3Schema ?? { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 
@@ -82,7 +82,7 @@ const servedVersion = (version: CrdVersion): ServedVersion => ({
 const differs = (version: CrdVersion, stored: CrdVersion): boolean =>
   !jsonEqual(schemaOf(version), schemaOf(stored));
 
-/** Versions are converted by name only, but each shows no more than its schema knows. */
+/** Conversion changes only the apiVersion, but each version is pruned by its own schema. */
 const pruneBy =
   (schema: Schema) =>
   (object: KubeObject): KubeObject => {
@@ -139,7 +139,7 @@ function selectableFieldsOf(
     Object.fromEntries(paths.map(({ name, read }) => [name, String(read?.(object)[0] ?? '')]));
 }
 
-/** Errors after which rules can not be trusted to find the types they expect. */
+/** After these errors, CEL rules are not evaluated, because values may not have the expected types. */
 const BLOCKING = new Set<FieldErrorReason>([
   'FieldValueNotSupported',
   'FieldValueRequired',
@@ -169,7 +169,7 @@ function strategyOf(version: CrdVersion): Required<Pick<Strategy, 'validate' | '
   };
 }
 
-/** By its own part of the schema, which knows nothing of the rest; so errors name fields as seen from the status. */
+/** The status is validated against its own part of the schema, so error paths start at the status. */
 function validateStatus({ status }: KubeObject, schema: Schema, old: KubeObject): FieldError[] {
   const own = schema.properties?.status;
   if (status === undefined || own === undefined) return [];

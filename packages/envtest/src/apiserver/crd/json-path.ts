@@ -1,5 +1,5 @@
 /**
- * The part of JSONPath that printer columns, selectable fields and scale use:
+ * The subset of JSONPath for printer columns, selectable fields and scale:
  * `.spec.replicas`, `.metadata.labels.a\.b`, `.items[0]`, `.items[*].name`, `.conditions[?(@.type=="Ready")].status`.
  */
 type Step =
@@ -10,7 +10,7 @@ type Step =
 
 export type JsonPath = (root: unknown) => unknown[];
 
-/** Undefined when the text is no path. */
+/** Returns undefined if the text is not a valid path. */
 export function compileJsonPath(text: string): JsonPath | undefined {
   const steps = parse(text);
   return steps === undefined ? undefined : (root) => evaluate([root], steps);

@@ -1,4 +1,4 @@
-/** Keywords of JSON Schema and of Kubernetes, node by node: what is not supported, and what contradicts itself. */
+/** Checks each node of a schema for unsupported and contradicting keywords. */
 import { type FieldError, fieldError } from '@tidegate/serving';
 import type { Schema } from '../schema/types.ts';
 
@@ -9,7 +9,7 @@ export function checkKeywords(schema: Schema, path: string): FieldError[] {
   return check(schema, path, undefined);
 }
 
-/** `noDefaults` says why a default is not allowed here. */
+/** `noDefaults` is the reason why a default is not allowed here. */
 function check(schema: Schema, path: string, noDefaults: string | undefined, isRoot = true): FieldError[] {
   const errors = [...checkSupported(schema, path, noDefaults)];
   const { properties = {}, additionalProperties, items } = schema;

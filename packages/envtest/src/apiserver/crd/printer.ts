@@ -1,4 +1,4 @@
-/** Tables of custom resources: the name, then the columns that the definition asks for, or the age. */
+/** Tables of custom resources: the name, then the columns of the definition, or the age. */
 
 import { humanDuration, type KubeObject } from '@tidegate/kube';
 import type { Column, TablePrinter } from '../resources/types.ts';

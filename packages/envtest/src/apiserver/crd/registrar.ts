@@ -1,4 +1,4 @@
-/** Keeps the registry in step with the CustomResourceDefinitions: what they define is served from then on, or no more. */
+/** Keeps the registry consistent with the CustomResourceDefinitions: adds, replaces and removes their resources. */
 import type { KubeObject } from '@tidegate/kube';
 import type { Core, WriteOptions } from '../operations/core.ts';
 import { deleteIfPresent, editIfPresent } from '../operations/if-present.ts';
@@ -15,16 +15,16 @@ export class CrdRegistrar {
   readonly #core: Core;
   readonly #options: WriteOptions;
   readonly #enqueue: (name: string) => void;
-  /** Group and plural of what a definition has registered, to take it back when the definition is gone. */
+  /** Group and plural that each definition has registered, to unregister them after its deletion. */
   readonly #registered = new Map<string, { group: string; plural: string }>();
-  /** Definitions that wait for the last of their objects, by the storage of those. */
+  /** Definitions that wait for the deletion of their objects, by storage name. */
   readonly #emptying = new Map<string, string>();
 
   constructor(core: Core, options: WriteOptions, enqueue: (name: string) => void) {
     this.#core = core;
     this.#options = options;
     this.#enqueue = enqueue;
-    // What was established before a restart is served from the first request on.
+    // Definitions that were established before a restart are served from the first request on.
     for (const crd of this.#all()) {
       if (isEstablished(crd)) this.#register(crd);
       enqueue(crd.metadata.name ?? '');
@@ -57,7 +57,7 @@ export class CrdRegistrar {
     if (isEstablished(accepted)) this.#register(accepted);
   }
 
-  /** Objects go before their definition does. */
+  /** Deletes all objects of a definition before the definition itself. */
   async #finalize(name: string, crd: CustomResourceDefinition): Promise<void> {
     const storage = `${crd.spec.group}/${crd.spec.names?.plural}`;
     const served = this.#core.registry.byStorage(storage);

@@ -6,7 +6,7 @@ import { definitionOf } from './definition.ts';
 
 type Cause = [reason: string, field: string, message: string];
 
-// Rules that use every library, and what a real kube-apiserver 1.36 answered.
+// Rules that use every CEL library, with the recorded answers of kube-apiserver 1.36.
 const golden = JSON.parse(
   readFileSync(new URL('../schema/testdata/rules.json', import.meta.url), 'utf8'),
 ) as {
@@ -49,11 +49,11 @@ describe('x-kubernetes-validations', () => {
     expect(causes(c.spec, golden.old)).toEqual(c.causes.sort());
   });
 
-  it('shows metadata.name at the root', () => {
+  it('provides metadata.name at the root', () => {
     expect(causes({}, undefined, 'nope')).toEqual(golden.root);
   });
 
-  it('does not mind a rule that was broken before', () => {
+  it('ignores a violation that existed before the update', () => {
     expect(causes({ lo: 13, bool: true }, { lo: 13 })).toEqual([
       ['FieldValueInvalid', 'spec', 'Invalid value: failed rule: !has(self.lo) || self.lo != 13'],
     ]);

@@ -1,4 +1,4 @@
-/** What the `scale` subresource reads from a custom resource must be what it can show: small numbers and a string. */
+/** Checks the values of a custom resource that its `scale` subresource exposes: 32-bit integers and a string. */
 import type { KubeObject } from '@tidegate/kube';
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { formatGoValue, goTypeName } from '../patch/go-format.ts';

@@ -1,4 +1,4 @@
-/** Whether the schema of a custom resource is structural, in itself consistent, and its defaults fit it. */
+/** Checks that the schema of a custom resource is structural and consistent, and that its defaults are valid. */
 import { jsonEqual } from '@tidegate/kube';
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { compileErrors } from '../schema/cel/compile-errors.ts';
@@ -19,7 +19,7 @@ export function checkSchema(schema: Schema, path: string, hasStatus: boolean): F
     errors.push(fieldError.forbidden(`${path}.nullable`, 'nullable cannot be true at the root'));
   }
   const unsupported = checkKeywords(schema, path);
-  // A reference can not be looked into, so nothing more can be said.
+  // A reference cannot be resolved, so further checks make no sense.
   if (unsupported.some((e) => /\.(\$ref|items)$/.test(e.field))) return [...errors, ...unsupported];
   const structural = [...checkStructural(schema, path, 'root'), ...checkCompleteness(schema, path)];
   structural.sort((a, b) => (a.field + a.body < b.field + b.body ? -1 : 1));
@@ -29,7 +29,7 @@ export function checkSchema(schema: Schema, path: string, hasStatus: boolean): F
   return errors.length > 0 ? errors : compileErrors(schema, path);
 }
 
-/** Status is validated by the schema's `status` part alone, so the root may say nothing that would get lost. */
+/** The status is validated by the `status` part of the schema alone, so the root must not have other constraints. */
 const ALLOWED_AT_ROOT = [
   'description',
   'type',
@@ -68,7 +68,7 @@ function checkRootOfStatus(schema: Schema, path: string): FieldError[] {
   ];
 }
 
-/** Every node says what it is; combinations only restrict. */
+/** Every node must declare its type. Combinations (allOf, anyOf, oneOf, not) may only restrict. */
 function checkStructural(schema: Schema, path: string, level: Level): FieldError[] {
   const errors: FieldError[] = [];
   const { type, items, properties = {}, additionalProperties } = schema;
@@ -171,7 +171,7 @@ function checkMetadata(properties: Record<string, Schema>, path: string, level: 
 
 const INT_OR_STRING = [{ type: 'integer' }, { type: 'string' }];
 
-/** Calls back for each schema inside anyOf, allOf, oneOf and not, except the pattern that int-or-string needs. */
+/** Visits each schema inside anyOf, allOf, oneOf and not, except the pattern for int-or-string. */
 function eachCombined(schema: Schema, path: string, visit: (nested: Schema, path: string) => void): void {
   const isPattern = (list: Schema[] | undefined): boolean => jsonEqual(list, INT_OR_STRING);
   if (!isPattern(schema.anyOf)) {
@@ -222,7 +222,7 @@ function checkNested(schema: Schema, path: string): FieldError[] {
   return errors;
 }
 
-/** Whatever a combination at the root restricts must be declared outside of it. */
+/** Fields inside a combination must also be declared outside of it. */
 function checkCompleteness(schema: Schema, path: string): FieldError[] {
   const errors: FieldError[] = [];
   const compare = (declared: Schema, nested: Schema, path: string, nestedPath: string): void => {
@@ -241,7 +241,7 @@ function checkCompleteness(schema: Schema, path: string): FieldError[] {
   return errors;
 }
 
-/** Every node that declares something, with its path. */
+/** Visits every node that declares a value, with its path. */
 function walk(schema: Schema, path: string, visit: (node: Schema, path: string) => void): void {
   visit(schema, path);
   if (schema.items !== undefined) walk(schema.items, `${path}.items`, visit);
@@ -270,7 +270,7 @@ function checkDefaults(schema: Schema, path: string): FieldError[] {
   return errors;
 }
 
-/** Formats that mean nothing to the server, which warns about them. */
+/** Formats that the server does not know. It returns a warning for them. */
 export function unknownFormats(crd: CustomResourceDefinition): string[] {
   const formats: string[] = [];
   for (const version of crd.spec.versions ?? []) {

@@ -1,4 +1,4 @@
-/** What is particular about the kind CustomResourceDefinition itself. */
+/** The strategy of the kind CustomResourceDefinition itself. */
 import type { KubeObject } from '@tidegate/kube';
 import type { Strategy } from '../resources/types.ts';
 import { unknownFormats } from './schema-checks.ts';
@@ -31,7 +31,7 @@ export const crdStrategy: Strategy = {
   },
 };
 
-/** Remembers every version that objects may be stored in. */
+/** Records every version in which objects may be stored. */
 function withStorageVersion(crd: CustomResourceDefinition, status: CrdStatus): CrdStatus {
   const storage = crd.spec.versions?.find((v) => v.storage === true)?.name;
   const stored = status.storedVersions ?? [];

@@ -1,4 +1,4 @@
-/** The CustomResourceDefinition as people write it, after decoding: types are right, everything may be missing. */
+/** The CustomResourceDefinition after decoding: types are checked, but every field may be missing. */
 import type { Condition, KubeObject } from '@tidegate/kube';
 import type { Schema } from '../schema/types.ts';
 

@@ -8,13 +8,13 @@ import type { CustomResourceDefinition } from './types.ts';
 type Cause = [reason: string, field: string, message: string];
 
 interface Case {
-  /** Paths and what to put there; null removes the field. */
+  /** Paths and the values to set; null removes the field. */
   set: Record<string, unknown>;
   causes: Cause[];
   warnings?: string[];
 }
 
-// One good definition, ways to spoil it, and what a real kube-apiserver 1.36 said to each.
+// A valid definition, invalid variants of it, and the recorded answers of kube-apiserver 1.36.
 const golden = JSON.parse(readFileSync(new URL('./testdata/validation.json', import.meta.url), 'utf8')) as {
   base: Record<string, unknown>;
   cases: Case[];
@@ -36,7 +36,7 @@ function spoiled(changes: Record<string, unknown>): CustomResourceDefinition {
   return object as CustomResourceDefinition;
 }
 
-/** What the resource's own defaulting does before validation. */
+/** The defaulting of the resource, which runs before validation. */
 function withDefaults(crd: CustomResourceDefinition): CustomResourceDefinition {
   const names = crd.spec.names ?? {};
   names.singular ||= names.kind?.toLowerCase() ?? '';
@@ -45,7 +45,7 @@ function withDefaults(crd: CustomResourceDefinition): CustomResourceDefinition {
   return crd;
 }
 
-// The server checks the form of every object's name apart from this.
+// The format of object names is checked elsewhere.
 const isAboutNameForm = ([, field, message]: Cause): boolean =>
   field === 'metadata.name' && message.includes('RFC 1123');
 
@@ -61,7 +61,7 @@ describe('validation of CustomResourceDefinitions', () => {
     },
   );
 
-  it('keeps every version that objects were stored in', () => {
+  it('keeps every version in which objects are stored', () => {
     const old = withDefaults(spoiled({}));
     crdStrategy.prepareForCreate?.(old, {} as never);
     const changed = structuredClone(old);

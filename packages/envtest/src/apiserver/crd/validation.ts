@@ -1,5 +1,7 @@
-/** Whether a CustomResourceDefinition can be served. Paths are those of the real server, which lifts what all versions
- * share to the top: `spec.validation.openAPIV3Schema` instead of `spec.versions[0].schema.openAPIV3Schema`. */
+/**
+ * Validates CustomResourceDefinitions. Paths are those of kube-apiserver, whose internal form moves fields that all
+ * versions share to the top: `spec.validation.openAPIV3Schema` instead of `spec.versions[0].schema.openAPIV3Schema`.
+ */
 import { jsonEqual } from '@tidegate/kube';
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { IMMUTABLE, isDNS1035Label, isDNS1123Subdomain } from '../resources/validation/names.ts';
@@ -27,7 +29,7 @@ export function validateCrd(crd: CustomResourceDefinition, old?: CustomResourceD
   ];
 }
 
-/** What can never change, and what can not change once objects may exist. */
+/** Fields that can never change, and fields that cannot change once the definition is established. */
 export function validateCrdUpdate(
   crd: CustomResourceDefinition,
   old: CustomResourceDefinition,
@@ -86,7 +88,7 @@ function checkScope(scope: string): FieldError[] {
   return SCOPES.includes(scope) ? [] : [fieldError.notSupported('spec.scope', scope, SCOPES)];
 }
 
-/** A field that all versions have, with the same value, is one field of the whole definition. */
+/** A field with the same value in all versions is a field of the whole definition. */
 function isShared(versions: CrdVersion[], field: keyof CrdVersion): boolean {
   const first = versions[0]?.[field];
   return first !== undefined && versions.every((v) => jsonEqual(v[field], first));
@@ -139,7 +141,7 @@ function checkVersions(versions: CrdVersion[], old: CrdVersion[]): FieldError[] 
   return errors;
 }
 
-/** Versions as the real server prints them in this error: its internal form, where shared fields are gone. */
+/** Versions as kube-apiserver prints them here: in the internal form, without the shared fields. */
 const printVersions = (versions: CrdVersion[] | null | undefined): unknown =>
   versions?.map((v) => ({
     Name: v.name ?? '',

@@ -1,4 +1,4 @@
-/** Columns, subresources, selectable fields and conversion of a CustomResourceDefinition. */
+/** Validates the columns, subresources, selectable fields and conversion of a CustomResourceDefinition. */
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { schemaAt } from '../schema/cel/field-path.ts';
 import type { Schema } from '../schema/types.ts';
@@ -31,7 +31,7 @@ function checkSimplePath(text: string, field: string): FieldError[] {
   return [fieldError.invalid(field, text, 'must be a simple json path starting with .')];
 }
 
-/** Scale's paths go along field names only, and must stay where spec and status are. */
+/** The paths of a scale may contain only field names and must be below spec or status. */
 function checkScalePath(
   text: string | undefined,
   field: string,

@@ -1,4 +1,4 @@
-/** Versions in order of preference: v2 before v1 before v1beta2 before v1beta1 before v1alpha1 before everything else. */
+/** The version priority of Kubernetes: v2, v1, v1beta2, v1beta1, v1alpha1, then all other names. */
 const STABILITY = { alpha: 1, beta: 2, '': 3 };
 const VERSION = /^v(\d+)(?:(alpha|beta)(\d+))?$/;
 

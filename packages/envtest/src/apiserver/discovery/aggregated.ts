@@ -2,7 +2,7 @@ import type { ResourceDefinition } from '../resources/types.ts';
 import type { Registry } from '../served/registry.ts';
 import { servedAt, subresourceNames } from './plain.ts';
 
-/** Discovery in one document: what kubectl and client-go ask for first. `core`: the legacy `/api` half of it. */
+/** Aggregated discovery: one document, which kubectl and client-go request first. `core` selects the legacy `/api` part. */
 export function groupDiscoveryList(registry: Registry, core: boolean, version: string): unknown {
   const groups = [...registry.groups()].filter(([group]) => (group === '') === core);
   return {

@@ -3,7 +3,7 @@ import { apiVersionOf } from '@tidegate/kube';
 import type { ResourceDefinition } from '../resources/types.ts';
 import type { Registry } from '../served/registry.ts';
 
-/** Discovery as it always was: one document for the groups, one for every group and version. */
+/** Unaggregated discovery: one document for all groups, and one for each group and version. */
 
 export const apiVersions = (address: string): unknown => ({
   kind: 'APIVersions',
@@ -40,7 +40,7 @@ export function apiResourceList(registry: Registry, group: string, version: stri
   };
 }
 
-/** The resources of one group and version, in order of their names. */
+/** The resources of a group and version, sorted by name. */
 export const servedAt = (registry: Registry, group: string, version: string): ResourceDefinition[] =>
   registry
     .all()
@@ -73,7 +73,7 @@ function resourceEntries(definition: ResourceDefinition): object[] {
   return [main, ...subresources];
 }
 
-/** Tells clients whether what is stored was written in another version before: a hash of group, version and kind. */
+/** A hash of group, version and kind of the storage version, with which clients detect a change of it. */
 function storageVersionHash(definition: ResourceDefinition): string {
   const { group, storageGroup = group, storageVersion, kind } = definition;
   const digest = createHash('sha256').update(`${storageGroup}/${storageVersion}/${kind}`).digest();

@@ -7,7 +7,7 @@ import type { Call } from './call.ts';
 
 const NEWLINE = Buffer.from('\n');
 
-/** Sends a stored object: its bytes where the client wants just that. */
+/** Sends a stored object, as stored bytes if the client accepts them. */
 export async function answerEntry(
   call: Call,
   code: number,
@@ -22,7 +22,7 @@ export async function answerEntry(
   await answerObject(call, code, object());
 }
 
-/** Sends an object in the storage version, in the form that the client asked for. */
+/** Sends an object that is in the storage version in the format that the client requested. */
 export async function answerObject(call: Call, code: number, stored: KubeObject): Promise<void> {
   const { served, representation, query } = call;
   const object = fromStorage(served, stored);

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { ApiError, badRequest, unsupportedMediaType } from '@tidegate/serving';
 
-/** As the real server: 3 MiB, whatever the kind. */
+/** The limit of kube-apiserver: 3 MiB for every kind. */
 const LIMIT = 3 * 1024 * 1024;
 
 const unzip = promisify(gunzip);
@@ -22,8 +22,8 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
 }
 
 /**
- * By events rather than by iteration: an iterator that is left early destroys the connection, and a client whose body is
- * too large would never read why.
+ * Uses events instead of async iteration: leaving an iterator early destroys the connection, and a client with a body that
+ * is too large would never read the error.
  */
 function collect(request: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -51,7 +51,7 @@ const FORMATS = new Map<string, BodyFormat>([
   ['application/vnd.kubernetes.protobuf', 'protobuf'],
 ]);
 
-/** The media type without parameters, lower case; JSON when the client says nothing. */
+/** The media type without parameters in lower case. Default: JSON. */
 export const mediaType = (request: IncomingMessage): string =>
   (request.headers['content-type'] ?? 'application/json').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 

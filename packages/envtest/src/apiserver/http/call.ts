@@ -3,7 +3,7 @@ import type { Core } from '../operations/core.ts';
 import type { UserInfo } from '../resources/types.ts';
 import type { Served } from '../served/registry.ts';
 
-/** One request for a resource, authenticated and authorized: what the verbs work on. */
+/** An authenticated and authorized request for a resource, as the verbs receive it. */
 export interface Call {
   core: Core;
   info: ResourceRequest;
@@ -12,11 +12,11 @@ export interface Call {
   representation: Representation;
   user: UserInfo;
   exchange: Exchange;
-  /** Ends watches when the server stops. */
+  /** Aborted when the server stops, to end watches. */
   signal: AbortSignal;
 }
 
-/** What the path of the call names, for an operation on it. */
+/** The object that the path of the request names. */
 export function targetOf(call: Call): {
   served: Served;
   namespace: string;

@@ -1,7 +1,7 @@
 import { badRequest } from '@tidegate/serving';
 import { parseJson } from '../schema/json.ts';
 
-/** Where a list stopped: the revision it shows and the last object sent. -1: go on at whatever revision is newest. */
+/** The position in a list: its revision and the last object that was sent. Revision -1 continues at the newest revision. */
 export interface ContinueToken {
   revision: number;
   after: { namespace: string; name: string };

@@ -36,7 +36,7 @@ describe('strict field validation', () => {
     );
   });
 
-  it('tells the lines of duplicate keys in YAML', () => {
+  it('reports the lines of duplicate keys in YAML', () => {
     expect(strict(YAML_BODY, 'yaml')).toThrow(
       `Pod in version "v1" cannot be handled as a Pod: strict decoding error: yaml: unmarshal errors:
   line 8: key "bar" already set in map
@@ -53,7 +53,7 @@ describe('the result of a patch', () => {
       strictly,
     );
 
-  it('shows the patch with what is wrong', () => {
+  it('is rejected with an error that shows the patch', () => {
     expect(() => patched({ spec: 'x' })).toThrow(
       ' "" is invalid: patch: Invalid value: "map[spec:x]": cannot restore struct from: string',
     );
@@ -62,7 +62,7 @@ describe('the result of a patch', () => {
     );
   });
 
-  it('may not be another kind, except for who does not look', () => {
+  it('cannot have another kind, except for patches that do not check it', () => {
     expect(patched({ kind: 'Foo' })).toMatchObject({ kind: 'Pod', apiVersion: 'v1' });
     expect(() => patched({ kind: 'Foo' }, { words: 'json' })).toThrow(
       'no kind "Foo" is registered for version "v1" in scheme "pkg/api/legacyscheme/scheme.go:30"',

@@ -15,10 +15,10 @@ export interface FieldChecks {
   warn(message: string): void;
 }
 
-/** Makes the answer out of the reason. */
+/** Creates the error response for a reason. */
 type Refuse = (why: string) => ApiError;
 
-/** The object in a request body, checked against the schema of its version: unknown fields are gone, types are right. */
+/** Decodes a request body against the schema of its version: unknown fields are removed and types are checked. */
 export function decodeObject(
   served: Served,
   bytes: Buffer,
@@ -32,18 +32,18 @@ export function decodeObject(
   const refuse: Refuse = (why) =>
     badRequest(`${kind} in version "${version.name}" cannot be handled as a ${kind}: ${why}`);
   const decoded = read(served, object, { duplicates: body.duplicates }, refuse);
-  // Protobuf has no names: what a field number means to nobody is no mistake of the client's.
+  // Protobuf has no field names, so unknown fields are not an error of the client.
   if (options.format !== 'protobuf') checkFields(options, body.yamlProblems, decoded.problems, refuse);
   return decoded.object;
 }
 
-/** What a patch made of an object. */
+/** The result of a patch. */
 export interface Patched {
   object: Record<string, unknown>;
-  /** What errors show as the bad value: the patch, or what came out of it. */
+  /** The invalid value in error messages: the patch or its result. */
   shown(): string;
   words: DecodeWords;
-  /** What was wrong with the patch as a text: `duplicate field "spec.replicas"`. */
+  /** Problems of the patch document itself, for example `duplicate field "spec.replicas"`. */
   problems: readonly string[];
 }
 
@@ -52,7 +52,7 @@ export function conformPatched(served: Served, patched: Patched, checks: FieldCh
     invalid({ group: '', kind: '' }, '', [fieldError.invalid('patch', patched.shown(), why)]);
   const object = withKind(served, patched.object);
   if (patched.words === 'converter') {
-    // The struct that is filled knows its kind, whatever the patch says; only the type must be right.
+    // The kind is given by the path, whatever the patch contains. Only the type of the field must be right.
     if (typeof object.apiVersion === 'string') object.apiVersion = servedApiVersion(served);
     if (typeof object.kind === 'string') object.kind = served.definition.kind;
   } else if (isOtherKind(served, object)) {
@@ -63,11 +63,11 @@ export function conformPatched(served: Served, patched: Patched, checks: FieldCh
   return decoded.object;
 }
 
-/** An object that was checked before, in parts or at another version. */
+/** Decodes an object that was checked before, in parts or in another version. */
 export const conform = (served: Served, object: Record<string, unknown>): KubeObject =>
   read(served, withKind(served, object), {}, badRequest).object;
 
-/** A body as a map, whatever it was written in. */
+/** Parses a body of any format into a map. */
 export function readBodyAs(
   kind: string,
   bytes: Buffer,

@@ -16,7 +16,7 @@ import { readBodyAs } from './decode.ts';
 import { readPage } from './list.ts';
 import { optionsOf } from './write.ts';
 
-/** How many objects of a collection are deleted at a time. */
+/** Number of objects of a collection that are deleted in parallel. */
 const PARALLEL = 16;
 
 export async function serveDelete(call: Call): Promise<void> {
@@ -75,7 +75,7 @@ export async function serveDeleteCollection(call: Call): Promise<void> {
         });
         deleted.push(fromStorage(served, result.object));
       } catch (error) {
-        // Somebody else deleted it meanwhile: that is what was wanted.
+        // Another client deleted the object in the meantime, so there is nothing left to do.
         if (!isNotFound(error)) throw error;
         deleted.push(fromStorage(served, decodeStored(entry)));
       }
@@ -90,7 +90,7 @@ export async function serveDeleteCollection(call: Call): Promise<void> {
   });
 }
 
-/** Options stand in the body, in the query, or in both; the body wins. */
+/** Reads the options from the body, the query, or both. The body wins. */
 async function readDeleteOptions(
   call: Call,
 ): Promise<{ delete: DeleteOptions; write: ReturnType<typeof optionsOf> }> {
@@ -123,7 +123,7 @@ function numberOf(value: unknown, field: string): number | undefined {
 function propagation(body: Record<string, unknown>, query: URLSearchParams): DeleteOptions {
   const policy = body.propagationPolicy ?? query.get('propagationPolicy') ?? undefined;
   if (policy !== undefined && policy !== '') return { propagationPolicy: policy as PropagationPolicy };
-  // The older way of saying it.
+  // The deprecated form of propagationPolicy.
   const orphan = body.orphanDependents ?? query.get('orphanDependents') ?? undefined;
   if (orphan === undefined) return {};
   return { propagationPolicy: orphan === true || orphan === 'true' ? 'Orphan' : 'Background' };

@@ -3,7 +3,7 @@ import { groupDiscoveryList } from '../discovery/aggregated.ts';
 import { apiGroup, apiGroupList, apiResourceList, apiVersions } from '../discovery/plain.ts';
 import type { Registry } from '../served/registry.ts';
 
-/** Something served at a path of its own, outside the resources. */
+/** A document at a fixed path that is not a resource. */
 export type Document = (request: DocumentRequest) => Promise<void>;
 
 export interface DocumentRequest {
@@ -13,7 +13,7 @@ export interface DocumentRequest {
   exchange: Exchange;
 }
 
-/** Everything that is served besides the resources, by exact path, or by prefix where the path ends with a slash. */
+/** All documents by exact path, or by prefix if the path ends with a slash. */
 export class Documents {
   readonly #exact = new Map<string, Document>();
   readonly #prefixes: [string, Document][] = [];
@@ -34,7 +34,7 @@ export class Documents {
   }
 }
 
-/** `/api`, `/apis` and what is below, as far as it is not a resource. */
+/** `/api`, `/apis` and the discovery documents below them. */
 export function addDiscovery(documents: Documents, registry: Registry, address: () => string): void {
   const root =
     (core: boolean, plain: () => unknown): Document =>
@@ -66,7 +66,7 @@ export function addDiscovery(documents: Documents, registry: Registry, address: 
   documents.set('/api/', below).set('/apis/', below);
 }
 
-/** `/healthz` and its sisters: all checks in one, each check by its own path, `?verbose` to see them one by one. */
+/** `/healthz`, `/livez` and `/readyz`: all checks together, each check at its own path, and details with `?verbose`. */
 export function addHealth(documents: Documents, checks: ReadonlyMap<string, () => boolean>): void {
   for (const path of ['/healthz', '/livez', '/readyz']) {
     documents.set(path, ({ query, exchange }) => {

@@ -23,7 +23,7 @@ import { serveSubresource } from './subresource.ts';
 import { serveWatch } from './watch.ts';
 import { serveCreate, serveGet, serveUpdate } from './write.ts';
 
-/** What is told about every request when it is over: for metrics and the audit line. */
+/** Describes a completed request, for metrics and for the audit log. */
 export interface RequestRecord {
   info: RequestInfo;
   user: UserInfo | undefined;
@@ -36,7 +36,7 @@ export interface HandlerOptions {
   authenticator: Authenticator;
   authorizer: Authorizer;
   documents: Documents;
-  /** Ends long-running requests when the server stops. */
+  /** Aborted when the server stops, to end long-running requests. */
   signal: AbortSignal;
   onRequest(record: RequestRecord): void;
   onError(error: unknown, info: RequestInfo): void;
@@ -44,7 +44,7 @@ export interface HandlerOptions {
 
 const NOT_FOUND = '404 page not found\n';
 
-/** identity -> authorization -> what is asked for -> verb. Every failure leaves as a Status. */
+/** Authenticates, authorizes, finds the resource and calls the verb. Every error is sent as a Status. */
 export function createHandler(
   options: HandlerOptions,
 ): (request: IncomingMessage, response: ServerResponse) => void {
@@ -68,7 +68,7 @@ export function createHandler(
   };
 }
 
-/** The path as the client sent it: a URL that starts with two slashes is still a path. */
+/** A URL that starts with two slashes is still a path, not a host. */
 function urlOf(request: IncomingMessage): URL {
   const [path = '/', query = ''] = splitOnce(request.url ?? '/', '?');
   const url = new URL('https://kubernetes');
@@ -115,13 +115,13 @@ async function dispatch(
   if (served === undefined) return exchange.text(404, NOT_FOUND);
   if (served.version.deprecationWarning !== undefined) exchange.warn(served.version.deprecationWarning);
   const { accept } = exchange.request.headers;
-  // What streams answers in a form of its own.
+  // Streaming subresources write the response themselves.
   const streams = served.definition.subresources[info.subresource]?.connect !== undefined;
   const representation = streams ? lenientNegotiate(accept) : negotiate(accept);
   await serve({ core, info, served, query, representation, user, exchange, signal: options.signal });
 }
 
-/** Health checks and metrics are plain text to whoever asks, whatever they say they accept. */
+/** Health checks and metrics are always plain text, whatever the client accepts. */
 function lenientNegotiate(accept: string | undefined): ReturnType<typeof negotiate> {
   try {
     return negotiate(accept);
@@ -165,11 +165,11 @@ async function fail(
   if (!(error instanceof ApiError)) options.onError(error, info);
   const { status } = error instanceof ApiError ? error : internalError(error);
   if (exchange.response.headersSent) {
-    // Half of an answer is out already: breaking the connection is the only honest way to say that it failed.
+    // Part of the response is sent already, so closing the connection is the only way to report the error.
     exchange.response.destroy();
     return;
   }
-  // What is left of the body must not be taken for the next request.
+  // The rest of the body must be read. Otherwise it would be taken for the next request.
   exchange.request.resume();
   await exchange.status(status);
 }

@@ -1,10 +1,10 @@
-/** Whether an object is of the kind that the path of the request names. */
+/** Checks that an object has the kind that the path of the request names. */
 import { apiVersionOf, type KubeObject, parseApiVersion } from '@tidegate/kube';
 import { type ApiError, badRequest, fieldError, invalid } from '@tidegate/serving';
 import { hasBuiltinSchema } from '../schema/builtin.ts';
 import { type Served, servedApiVersion } from '../served/registry.ts';
 
-/** An object may leave out what the path says already. */
+/** An object may omit its apiVersion and kind, because the path determines them ... */
 export const withKind = (served: Served, object: Record<string, unknown>): KubeObject =>
   ({
     ...object,
@@ -12,11 +12,11 @@ export const withKind = (served: Served, object: Record<string, unknown>): KubeO
     kind: object.kind || served.definition.kind,
   }) as KubeObject;
 
-/** But it must not contradict it. */
+/** ... but it must not contradict the path. */
 export const isOtherKind = (served: Served, { apiVersion, kind }: KubeObject): boolean =>
   apiVersion !== servedApiVersion(served) || kind !== served.definition.kind;
 
-/** The answer to a body of another kind. */
+/** The error for a body of another kind. */
 export function otherKind(served: Served, object: KubeObject): ApiError {
   const { apiVersion, kind } = object;
   const { definition } = served;
@@ -34,7 +34,7 @@ export function otherKind(served: Served, object: KubeObject): ApiError {
   );
 }
 
-/** Why an object of another kind can not be read as a built-in one. */
+/** The reason why an object of another kind cannot be decoded as a built-in kind. */
 export function cannotConvert({ definition }: Served, { apiVersion, kind }: KubeObject): string {
   const { version } = parseApiVersion(apiVersion);
   return hasBuiltinSchema(apiVersion, kind)
@@ -42,7 +42,7 @@ export function cannotConvert({ definition }: Served, { apiVersion, kind }: Kube
     : `no kind "${kind}" is registered for version "${apiVersion}" in scheme "pkg/api/legacyscheme/scheme.go:30"`;
 }
 
-/** The answer to a patch that makes a custom resource another kind. */
+/** The error for a patch that changes the kind of a custom resource. */
 export function kindChanged(served: Served, { apiVersion, kind, metadata }: KubeObject): ApiError {
   const { definition, version } = served;
   const expected = apiVersionOf(definition.group, version.name);
@@ -52,5 +52,5 @@ export function kindChanged(served: Served, { apiVersion, kind, metadata }: Kube
   ]);
 }
 
-/** How the real server calls the group in its own code: `core`, `apps`, `networking`. */
+/** The name of the group in the Go packages of kube-apiserver: `core`, `apps`, `networking`. */
 const internalPackage = (group: string): string => group.split('.', 1)[0] || 'core';

@@ -19,7 +19,7 @@ import { type ContinueToken, encodeContinue, parseContinue } from './continue-to
 
 export interface ListRequest {
   served: Served;
-  /** '' : all namespaces. */
+  /** '' for all namespaces. */
   namespace: string;
   query: URLSearchParams;
   representation: Representation;
@@ -46,7 +46,7 @@ export async function serveList(
   await exchange.object(200, listAs(request, objects, page.metadata, now), representation.format);
 }
 
-/** The objects that the query selects, at one revision, and the token for the rest. */
+/** The objects that the query selects, at one revision, and the continue token for the rest. */
 export function readPage(store: Store, request: ListRequest): Page {
   const { served, query } = request;
   const { definition } = served;
@@ -60,7 +60,7 @@ export function readPage(store: Store, request: ListRequest): Page {
       namespace,
       revision: start.revision,
       after: start.token?.after,
-      // With selectors nobody knows how many must be read to fill a page.
+      // With selectors, it is unknown how many objects must be read to fill a page.
       limit: selection.all && limit > 0 ? limit : undefined,
     }),
   );
@@ -82,19 +82,19 @@ export function readPage(store: Store, request: ListRequest): Page {
 }
 
 interface StartingPoint {
-  /** Show exactly this revision. */
+  /** List exactly this revision. */
   revision?: number;
-  /** Show the newest, which must be at least this one. */
+  /** List the newest revision, which must be at least this one. */
   minimum?: number;
   token?: ContinueToken;
 }
 
-/** What resourceVersion, resourceVersionMatch and continue together ask for. */
+/** Combines resourceVersion, resourceVersionMatch and continue. */
 function startingPoint(options: ListOptions): StartingPoint {
   const revision = Number(options.resourceVersion);
   if (options.continue !== '') {
     const parsed = parseContinue(options.continue);
-    // Revision -1 is a token that goes on with whatever is there now.
+    // A token with revision -1 continues at the newest revision.
     return { revision: parsed.revision > 0 ? parsed.revision : undefined, token: parsed };
   }
   return options.exact ? { revision } : { minimum: revision };
@@ -112,7 +112,7 @@ function atRevision<T>(store: Store, start: StartingPoint, read: () => T): T {
   }
 }
 
-/** The list made of stored bytes: nothing is decoded or encoded. */
+/** Builds the list from stored bytes, without decoding or encoding objects. */
 function listBytes(served: Served, page: Page): Buffer[] {
   const head = JSON.stringify({
     kind: served.definition.listKind,
@@ -120,7 +120,7 @@ function listBytes(served: Served, page: Page): Buffer[] {
     metadata: page.metadata,
     items: [],
   });
-  // Custom resources sort their keys; otherwise the two differ only in the order of fields.
+  // Custom resources have sorted keys, so the order of the fields of the list differs.
   const parts: Buffer[] = [Buffer.from(head.slice(0, -2))];
   const comma = Buffer.from(',');
   page.entries.forEach((entry, index) => {

@@ -69,11 +69,11 @@ describe('/openapi/v2', () => {
     expect(answer.body.toString('latin1').slice(0, opening.length)).toBe(opening);
   });
 
-  it('turns away who takes neither', async () => {
+  it('rejects clients that accept neither format', async () => {
     expect(await get('/openapi/v2', { accept: 'text/html' })).toMatchObject({ code: 406 });
   });
 
-  it('follows the custom resources', async () => {
+  it('includes custom resources', async () => {
     const names = { plural: 'gadgets', singular: 'gadget', kind: 'Gadget', listKind: 'GadgetList' };
     const version = { name: 'v1', served: true, storage: true };
     const schema = { openAPIV3Schema: { type: 'object' as const } };
@@ -96,14 +96,14 @@ describe('/openapi/v2', () => {
 });
 
 describe('ETag', () => {
-  it.each(['/openapi/v2', '/openapi/v3/apis/apps/v1'])('saves a client that has %s', async (path) => {
+  it.each(['/openapi/v2', '/openapi/v3/apis/apps/v1'])('answers 304 for %s if it has not changed', async (path) => {
     const { etag } = await get(path);
     const again = await get(path, { 'if-none-match': etag });
     expect(again).toMatchObject({ code: 304, etag });
     expect(again.body).toHaveLength(0);
   });
 
-  it('differs for each form of a document', async () => {
+  it('differs for each format of a document', async () => {
     const { etag } = await get('/openapi/v2');
     const other = await get('/openapi/v2', { accept: PROTOBUF, 'if-none-match': etag });
     expect(other.code).toBe(200);

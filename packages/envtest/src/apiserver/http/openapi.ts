@@ -8,7 +8,7 @@ import type { Registry, Served } from '../served/registry.ts';
 import { KUBERNETES_VERSION } from '../served/version.ts';
 import type { Documents } from './documents.ts';
 
-/** Documents are made when somebody asks, and kept until what they describe changes. */
+/** Documents are built on request and cached until their content changes. */
 export function addOpenApi(documents: Documents, registry: Registry, serverVersion: string): void {
   const kept = new KeptDocuments();
   const { major, minor } = KUBERNETES_VERSION;
@@ -16,7 +16,7 @@ export function addOpenApi(documents: Documents, registry: Registry, serverVersi
 
   documents.set('/openapi/v2', ({ exchange }) => {
     const type = acceptedV2Type(exchange.request.headers.accept);
-    // The real server has no words for this either.
+    // kube-apiserver sends an empty body here as well.
     if (type === undefined) return exchange.bytes(406, 'text/plain', []);
     const hash = sha256([type, ...groupVersions(registry).map(hashOf)].join());
     const make = (): Buffer => {
@@ -44,7 +44,7 @@ export function addOpenApi(documents: Documents, registry: Registry, serverVersi
       exchange.response.setHeader('Location', `${path}?hash=${hash}`);
       return exchange.text(301, '');
     }
-    // The hash is part of the address: whoever has the document of this hash need never ask again.
+    // The hash is part of the URL, so a client that has the document never needs to request it again.
     if (query.has('hash'))
       exchange.response.setHeader('Cache-Control', 'public, immutable, max-age=31536000');
     const make = (): Buffer =>
@@ -56,12 +56,12 @@ export function addOpenApi(documents: Documents, registry: Registry, serverVersi
 interface MadeWhenAsked {
   path: string;
   type: string;
-  /** Of all that the document depends on. */
+  /** Hash of everything that the document depends on. */
   hash: string;
   make(): Buffer;
 }
 
-/** The documents that somebody asked for. */
+/** A cache of the requested documents. */
 class KeptDocuments {
   readonly #documents = new Map<string, { hash: string; bytes: Buffer }>();
 
@@ -90,7 +90,7 @@ const V2_TYPES = new Map([
   ['application/*', 'application/json'],
   ['application/json', 'application/json'],
   [V2_PROTOBUF, V2_PROTOBUF],
-  // What clients really ask with, although it is no valid media type.
+  // Clients send this type, although it is not a valid media type.
   [V2_PROTOBUF.replace('.v1.0', '@v1.0'), V2_PROTOBUF],
 ]);
 
@@ -108,7 +108,7 @@ const definitionsAt = (registry: Registry, { group, version }: GroupVersion): Re
 const allServed = (registry: Registry): Served[] =>
   registry.all().flatMap((definition) => definition.versions.map((version) => ({ definition, version })));
 
-/** Clients keep documents by their hash over restarts, so it must follow from the content: for built-ins, from the version. */
+/** Clients cache documents by hash across restarts of the server, so the hash depends only on the content. For built-in kinds, that is the server version. */
 function contentHash(registry: Registry, at: GroupVersion, serverVersion: string): string {
   const content = definitionsAt(registry, at).map((definition) => {
     const { plural, kind, verbs, subresources, custom } = definition;

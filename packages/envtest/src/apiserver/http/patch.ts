@@ -31,7 +31,7 @@ const JSON_PATCH = 'application/json-patch+json';
 const MERGE_PATCH = 'application/merge-patch+json';
 const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
 const APPLY_PATCH = 'application/apply-patch+yaml';
-/** To apply what others make and delete in the same moment. */
+/** Limits retries when other clients create and delete the object at the same time. */
 const APPLY_ATTEMPTS = 6;
 
 export async function servePatch(call: Call): Promise<void> {
@@ -64,7 +64,7 @@ export async function servePatch(call: Call): Promise<void> {
   await answer(call, 200, updated);
 }
 
-/** Which kinds of patch a resource takes: strategic merge needs the merge keys that only built-in kinds declare. */
+/** The patch types of a resource. Strategic merge needs merge keys, which only built-in kinds declare. */
 export function checkPatchType(served: Served, type: string): void {
   const accepted = [JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH].filter(
     (t) => !(served.definition.custom && t === STRATEGIC_MERGE_PATCH),
@@ -78,7 +78,7 @@ export function checkPatchType(served: Served, type: string): void {
 export interface Patch {
   type: string;
   document: unknown;
-  /** `duplicate field "spec.replicas"`. */
+  /** For example `duplicate field "spec.replicas"`. */
   problems: string[];
 }
 
@@ -95,7 +95,7 @@ export function readPatch(type: string, text: string, { fieldValidation }: Field
   }
 }
 
-/** The object as the patch leaves it, checked like a body. */
+/** Applies the patch and checks the result like a request body. */
 export function applyPatch(
   served: Served,
   current: KubeObject,
@@ -128,7 +128,7 @@ function checkIdentity({ metadata }: KubeObject, { name, namespace }: ResourceRe
   }
 }
 
-/** Server-side apply: creates what is not there. */
+/** Server-side apply. Creates the object if it does not exist. */
 async function serveApply(call: Call, body: Buffer): Promise<void> {
   const { core, served, info, query } = call;
   const { definition } = served;
@@ -148,7 +148,7 @@ async function serveApply(call: Call, body: Buffer): Promise<void> {
       const request = { served, object, namespace: info.namespace, options, managed: true };
       return await answer(call, 201, await createObject(core, request));
     } catch (error) {
-      // Somebody else made or deleted it meanwhile: what that left is known when it is durable.
+      // Another client created or deleted the object in the meantime. Its write is visible once it is durable.
       const raced = isReason(error, exists ? 'NotFound' : 'AlreadyExists');
       if (!raced || !creates || attempt === APPLY_ATTEMPTS) throw error;
       await core.store.flushed();
@@ -168,7 +168,7 @@ const applyToExisting = (call: Call, applied: KubeObject, options: WriteOptions)
     change: (current) => applyTo(call, current, applied, options),
   });
 
-/** Only the fields that the client has an opinion about: nothing is filled in, and nothing unknown is taken out. */
+/** Reads only the fields that the client manages: defaults are not set and unknown fields are not removed. */
 function readApplied(call: Call, bytes: Buffer): KubeObject {
   const { served, query, info } = call;
   const { definition } = served;

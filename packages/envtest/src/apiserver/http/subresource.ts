@@ -15,7 +15,7 @@ import { applyPatch, checkPatchType, readPatch, servePatch } from './patch.ts';
 import { answer, optionsOf, serveGet, serveUpdate } from './write.ts';
 import { fieldValidation } from './write-options.ts';
 
-/** `status` is the object seen from another side; `scale` a small object of its own; the rest have handlers. */
+/** `status` is a view of the object, `scale` is a small object of its own, and all others have handlers. */
 export async function serveSubresource(call: Call): Promise<void> {
   const { info, served } = call;
   const subresource = served.definition.subresources[info.subresource];
@@ -31,7 +31,7 @@ export async function serveSubresource(call: Call): Promise<void> {
   return info.verb === 'patch' ? servePatch(call) : serveUpdate(call);
 }
 
-/** Only a proxy has paths of its own below it. */
+/** Only `proxy` accepts further path segments. */
 const isProxy = ({ info }: Call): boolean => info.subresource === 'proxy';
 
 async function serveConnected(call: Call, connect: Connect): Promise<void> {
@@ -104,7 +104,7 @@ async function serveHandled(call: Call, subresource: Subresource): Promise<void>
   let result = await act(parent);
   const code = result.code ?? (info.verb === 'create' ? 201 : 200);
   if (result.replace !== undefined) {
-    // The version that counts is the client's: what we have read ourselves is nobody's condition.
+    // Only a resourceVersion from the client is a precondition; the one that we read ourselves is not.
     const resourceVersion = own ? body.metadata.resourceVersion : undefined;
     let actedOn = parent.metadata.resourceVersion;
     const updated = await updateObject(core, {
@@ -129,7 +129,7 @@ function parentOf(call: Call): KubeObject {
   return decodeStored(entry);
 }
 
-/** The kind that a subresource speaks, as if it were a resource: enough to decode and patch it. */
+/** Treats the kind of a subresource as a resource, so that it can be decoded and patched. */
 function asServed(served: Served, subresource: Subresource): Served {
   const { group, version, kind } = subresource;
   if (kind === served.definition.kind) return served;

@@ -23,11 +23,11 @@ export interface WatchRequest {
 
 type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
-/** A client that reads slower than the cluster changes is cut off: it lists again, and the server keeps its memory. */
+/** A client that reads too slowly is disconnected and must list again. This limits the memory of the server. */
 const MAX_BUFFERED = 16 * 1024 * 1024;
 const BOOKMARK_INTERVAL = 60_000;
 
-/** Serves a watch until the client leaves, the time is over, or `signal` says that the server stops. */
+/** Serves a watch until the client disconnects, the timeout expires, or `signal` is aborted because the server stops. */
 export function serveWatch(
   store: Store,
   request: WatchRequest,
@@ -111,7 +111,7 @@ class WatchStream {
     });
   }
 
-  /** Whoever sees only part of the objects must see one come and go as its labels and fields change. */
+  /** For a watch with selectors, an object appears as ADDED or DELETED when a change makes it match or stop matching. */
   #frameOf(change: Change): Buffer | undefined {
     const { entry, previous } = change;
     const was = previous !== undefined && this.#selection.matches(previous);
@@ -192,7 +192,7 @@ class WatchStream {
   }
 }
 
-/** The bytes of a change are the same for every plain watcher of a version: made once, sent to all. */
+/** The bytes of an event are the same for every plain watcher of a version, so they are encoded once. */
 const frames = new WeakMap<Change, Map<Served['version'], Buffer>>();
 
 function sharedFrame(type: EventType, served: Served, entry: Entry, change: Change): Buffer {
@@ -210,7 +210,7 @@ const FRAME_END = Buffer.from('}\n');
 const encodeFrame = (type: EventType, served: Served, entry: Entry): Buffer =>
   Buffer.concat([Buffer.from(`{"type":"${type}","object":`), entryBytes(served, entry), FRAME_END]);
 
-/** The state before, dated with the change that took the object out of the watcher's sight. */
+/** The previous state of an object that stops matching, with the resourceVersion of the change. */
 function atRevision(served: Served, previous: Entry, revision: number): Entry {
   const value = encodeStored(served.definition, decodeStored(previous), revision);
   return { ...previous, revision, value };

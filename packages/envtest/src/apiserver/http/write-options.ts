@@ -8,7 +8,7 @@ export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
 const MAX_MANAGER = 128;
 
-/** What the query says about how to write: dryRun, fieldManager. Wrong values are refused before anything is read. */
+/** Reads dryRun, fieldManager and fieldValidation from the query. Invalid values are rejected before the body is read. */
 export function writeOptions(
   kind: string,
   query: URLSearchParams,

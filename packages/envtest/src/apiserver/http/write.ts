@@ -70,7 +70,7 @@ export async function serveUpdate(call: Call): Promise<void> {
 export const optionsOf = (call: Call, kind: string): ReturnType<typeof writeOptions> =>
   writeOptions(kind, call.query, call.exchange.request, call.user, (m) => call.exchange.warn(m));
 
-/** The object in the body, decoded against the kind's schema, in the version of the request. */
+/** Decodes the object in the body against the schema of the kind, in the version of the request. */
 async function readObject(call: Call, kind: string): Promise<KubeObject> {
   const { exchange, served, query } = call;
   const format = bodyFormat(mediaType(exchange.request));

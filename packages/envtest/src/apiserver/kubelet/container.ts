@@ -1,7 +1,7 @@
 import { badRequest } from '@tidegate/serving';
 import type { Pod } from '../resources/pod/types.ts';
 
-/** The container that a request is about: the one that it names, or the only one. */
+/** The container of a request: the requested one, or the only one of the pod. */
 export function chooseContainer({ metadata, spec }: Pod, asked: string): string {
   const containers = spec.containers ?? [];
   const all = [...(spec.initContainers ?? []), ...containers, ...(spec.ephemeralContainers ?? [])];

@@ -1,7 +1,7 @@
 /**
- * What the nodes answer for. A request such as `kubectl logs -f`: `Subresource.connect` -> the pod says which container
- * and which node -> `KubeletClient.open` asks the node, with the certificate that nodes trust -> `relayBody` passes the
- * bytes on until one side ends, which ends the other.
+ * Requests that the API server forwards to kubelets. For example `kubectl logs -f`: `Subresource.connect` finds the
+ * container and the node of the pod -> `KubeletClient.open` sends the request to the node with the kubelet client
+ * certificate -> `relayBody` forwards the bytes until one side closes, which closes the other side.
  */
 import type { Pki } from '../auth/pki.ts';
 import type { KubeletHooks } from '../resources/hooks.ts';

@@ -8,7 +8,7 @@ import { decodeStored } from '../served/codec.ts';
 import type { Store } from '../store/types.ts';
 
 const DEFAULT_PORT = 10250;
-/** Until the answer begins; how long it then takes is not ours to say. */
+/** Timeout for the response headers. The duration of the body is not limited. */
 const PATIENCE_MS = 30_000;
 
 export interface KubeletRequest {
@@ -19,12 +19,12 @@ export interface KubeletRequest {
 }
 
 /**
- * Requests to the kubelets of nodes, at the address and port that the Node object names. The kubelet must show a
- * certificate of the cluster's authority for that address, and is shown ours.
+ * Sends requests to kubelets at the address and port in the Node object. The kubelet must have a certificate of the
+ * cluster CA for that address, and receives the client certificate of the API server.
  */
 export class KubeletClient {
   readonly #store: Store;
-  /** A connection a request: a log that is followed would keep one busy for ever anyway. */
+  /** One connection for each request, because a followed log would occupy a shared connection. */
   readonly #agent: Agent;
 
   constructor(store: Store, pki: Pki) {
@@ -33,7 +33,7 @@ export class KubeletClient {
     this.#agent = new Agent({ ca: pki.ca, cert: certificate, key, minVersion: 'TLSv1.2', keepAlive: false });
   }
 
-  /** Resolves when the answer begins, whatever it says. */
+  /** Resolves with the response headers, whatever the status. */
   async open(nodeName: string, { method, path, query, signal }: KubeletRequest): Promise<IncomingMessage> {
     const { host, port } = this.#locate(nodeName);
     const search = query.size === 0 ? '' : `?${query}`;
@@ -67,7 +67,7 @@ export class KubeletClient {
   }
 }
 
-/** The real server's words for the most common reason. */
+/** The words of kube-apiserver for the most common error. */
 function describe(error: Error & { code?: string }, address: string): string {
   if (error.code === 'ECONNREFUSED') return `dial tcp ${address}: connect: connection refused`;
   return error.message;

@@ -4,7 +4,7 @@ import { kubeletLogQuery } from './log-options.ts';
 const read = (query: string): string => kubeletLogQuery('web', new URLSearchParams(query)).toString();
 
 describe('kubeletLogQuery', () => {
-  it('passes on what is asked', () => {
+  it('forwards the options', () => {
     expect(read('')).toBe('');
     expect(read('container=c&insecureSkipTLSVerifyBackend=true')).toBe('');
     expect(read('follow=true&previous=1&timestamps&tailLines=0&limitBytes=9&sinceSeconds=5')).toBe(
@@ -30,7 +30,7 @@ describe('kubeletLogQuery', () => {
   it.each([
     ['tailLines=x', 'strconv.ParseInt: parsing "x": invalid syntax'],
     ['sinceTime=abc', 'parsing time "abc" as "2006-01-02T15:04:05Z07:00": cannot parse "abc" as "2006"'],
-  ])('%s can not be read', (query, problem) => {
+  ])('%s cannot be parsed', (query, problem) => {
     expect(() => read(query)).toThrow(problem);
   });
 });

@@ -1,4 +1,4 @@
-/** The query of `pods/log`: read and checked as PodLogOptions, and written as a kubelet reads it. */
+/** Validates the query of `pods/log` as PodLogOptions and converts it to the query of the kubelet. */
 import { badRequest, type FieldError, fieldError, invalid } from '@tidegate/serving';
 
 const FLAGS = ['follow', 'previous', 'timestamps'] as const;
@@ -6,7 +6,7 @@ const NUMBERS = ['sinceSeconds', 'tailLines', 'limitBytes'] as const;
 
 type Numbers = Partial<Record<(typeof NUMBERS)[number], number>>;
 
-/** The kubelet's query; the container is not part of it. */
+/** The query for the kubelet. The container is part of the path instead. */
 export function kubeletLogQuery(pod: string, query: URLSearchParams): URLSearchParams {
   const flags = FLAGS.filter((name) => isSet(query.get(name)));
   const numbers: Numbers = {};
@@ -54,7 +54,7 @@ function check(numbers: Numbers, sinceTime: string | undefined, stream: string |
   } else if (sinceSeconds !== undefined && sinceSeconds < 1) {
     errors.push(fieldError.invalid('sinceSeconds', sinceSeconds, 'must be greater than 0'));
   }
-  // Output and errors of a container are one file here, as they are where the feature is off.
+  // stdout and stderr of a container are in one file, as in Kubernetes without the feature PodLogsQuerySplitStreams.
   if (stream !== null) errors.push(fieldError.forbidden('stream', 'may not be specified'));
   return errors;
 }

@@ -1,4 +1,4 @@
-/** `nodes/proxy`: a kubelet's own HTTP interface, such as its health or its metrics. */
+/** The subresource `nodes/proxy`: the HTTP API of the kubelet, for example its health checks and metrics. */
 import type { Connect } from '../resources/types.ts';
 import type { KubeletClient } from './kubelet-client.ts';
 import { relayBody } from './relay.ts';

@@ -1,4 +1,4 @@
-/** `pods/log`: the log of a container, streamed from its node. */
+/** The subresource `pods/log`: streams the log of a container from its node. */
 import type { Pod } from '../resources/pod/types.ts';
 import type { Connect } from '../resources/types.ts';
 import { chooseContainer } from './container.ts';
@@ -15,7 +15,7 @@ export const podLog =
     const container = chooseContainer(pod, query.get('container') ?? '');
     const nodeName = pod.spec.nodeName ?? '';
     if (nodeName === '') {
-      // Nothing has run yet, so there is nothing to read.
+      // No container has run yet, so there is nothing to read.
       exchange.response.writeHead(204).end();
       return;
     }

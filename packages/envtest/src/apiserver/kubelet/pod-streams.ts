@@ -1,6 +1,6 @@
 /**
- * `pods/exec`, `pods/attach` and `pods/portforward`. The node is asked without an upgrade of the protocol: the nodes of
- * the embedded cluster have nothing to upgrade to, and their answer says so.
+ * The subresources `pods/exec`, `pods/attach` and `pods/portforward`. The request to the node does not upgrade the
+ * protocol: the nodes of the embedded cluster do not support streams and answer with an error.
  */
 import { ApiError, badRequest } from '@tidegate/serving';
 import type { Pod } from '../resources/pod/types.ts';
@@ -9,7 +9,7 @@ import { chooseContainer } from './container.ts';
 import type { KubeletClient } from './kubelet-client.ts';
 import { failureText, isSuccess, relayBody } from './relay.ts';
 
-/** Parameters of the API, and what a kubelet calls them. */
+/** Parameters of the API and their names in the kubelet. */
 const FLAGS = [
   ['stdin', 'input'],
   ['stdout', 'output'],

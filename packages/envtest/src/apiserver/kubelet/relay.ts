@@ -1,24 +1,24 @@
-/** Passes what a kubelet answers on to whoever asked. */
+/** Forwards the response of a kubelet to the client. */
 import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { ApiError, badRequest, type Exchange, internalError } from '@tidegate/serving';
 
-/** Of a failure no more is read. */
+/** At most this much of an error message is read. */
 const LONGEST_MESSAGE = 50_000;
 
-/** Ends when either side does; a break in the middle breaks the other side too, so that nobody takes it for the end. */
+/** Ends when either side ends. If one side breaks off, the other is broken off as well, so that it does not look complete. */
 export async function relayBody(
   answer: IncomingMessage,
   exchange: Exchange,
   signal: AbortSignal,
 ): Promise<void> {
   const { response } = exchange;
-  // Whoever follows a log that is quiet wants to know that it has begun.
+  // A client that follows a silent log needs the headers to know that the stream has started.
   response.flushHeaders();
   try {
     await pipeline(answer, response, { signal });
   } catch {
-    // The head is out: all there is to say now was said by closing the connection.
+    // The headers are sent already, so the error can only be reported by closing the connection.
     response.destroy();
   }
 }
@@ -35,7 +35,7 @@ export async function failureText(answer: IncomingMessage): Promise<string> {
   return text.slice(0, LONGEST_MESSAGE).trim();
 }
 
-/** What a kubelet says about a log that it can not give. */
+/** The error of a kubelet that cannot provide a log. */
 export async function logFailure(answer: IncomingMessage, pod: string): Promise<ApiError> {
   const code = answer.statusCode ?? 500;
   const text = await failureText(answer);

@@ -1,4 +1,4 @@
-/** What built-in and custom kinds share in a document. */
+/** Helpers for the schemas of built-in and custom kinds. */
 import { loadDescriptions } from '../schema/generated.ts';
 
 export interface Gvk {
@@ -11,7 +11,7 @@ type Json = Record<string, unknown>;
 
 export const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 
-/** Descriptions that every kind shares; the generated ones leave them out. */
+/** Descriptions that all kinds share and the generated descriptions omit. */
 export const typeMetaDescription = (field: string): string =>
   loadDescriptions()[`${META}.DeleteOptions`]?.[field] ?? '';
 

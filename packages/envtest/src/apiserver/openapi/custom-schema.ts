@@ -1,4 +1,4 @@
-/** The schema of a custom resource as clients see it: with what every object has, and what extensions imply spelled out. */
+/** The published schema of a custom resource: with the standard fields, and with the implications of extensions written out. */
 import { loadDescriptions } from '../schema/generated.ts';
 import type { Schema } from '../schema/types.ts';
 import { type Gvk, gvkExtension, META, typeMetaDescription } from './common.ts';

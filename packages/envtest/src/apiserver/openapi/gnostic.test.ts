@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { gnosticDocument } from './gnostic.ts';
 import { readFields } from './testing.ts';
 
-/** Follows field numbers down to all the values at their end. */
+/** Follows field numbers to all values at the end of the path. */
 function at(message: Buffer, ...path: number[]): (string | number)[] {
   const [number, ...rest] = path;
   return readFields(message)
@@ -21,7 +21,7 @@ const schemaAt = (schema: object, ...path: number[]): (string | number)[] =>
   at(gnosticDocument({ definitions: { T: schema } }), ...SCHEMA, ...path);
 
 describe('gnosticDocument', () => {
-  it('writes what a document is', () => {
+  it('writes the version and the title', () => {
     const bytes = gnosticDocument({ swagger: '2.0', info: { title: 'Kubernetes', version: '1.36' } });
     expect(bytes.toString('latin1')).toBe('\n\x032.0\x12\x12\n\nKubernetes\x12\x041.36');
   });
@@ -36,7 +36,7 @@ describe('gnosticDocument', () => {
     expect(at(bytes, ...SCHEMA, 25, ENTRY, VALUE, 22, 1)).toEqual(['string', 'string']);
   });
 
-  it('writes schemas within schemas', () => {
+  it('writes nested schemas', () => {
     expect(schemaAt({ items: { $ref: '#/definitions/U' } }, 23, 1, 1)).toEqual(['#/definitions/U']);
     expect(schemaAt({ additionalProperties: { format: 'int32' } }, 21, 1, 2)).toEqual(['int32']);
     expect(schemaAt({ additionalProperties: true }, 21, 2)).toEqual([1]);
@@ -52,12 +52,12 @@ describe('gnosticDocument', () => {
     expect(schemaAt(schema, 31, VALUE, 2)).toEqual(['["name"]']);
   });
 
-  it('writes no character that YAML forbids', () => {
+  it('escapes characters that YAML forbids', () => {
     const rule = 'a\u007fb\u2028\ud800 \\ud800 😀"';
     expect(schemaAt({ 'x-rule': rule }, 31, VALUE, 2)).toEqual(['"a\\u007fb\\u2028\\ufffd \\\\ud800 😀\\""']);
   });
 
-  it('leaves out what has no value', () => {
+  it('omits fields without a value', () => {
     expect(schemaAt({ type: undefined, required: undefined, 'x-none': undefined })).toEqual(['']);
   });
 

@@ -1,14 +1,14 @@
 /**
- * A document of version 2 as protobuf, the only form in which kubectl asks for it. The messages are those of gnostic's
- * OpenAPIv2.proto: the JSON form with a number for each member, maps as lists of names and values, and what has no
- * schema of its own as YAML text.
+ * The OpenAPI v2 document in protobuf, the only format in which kubectl requests it. The messages are those of gnostic's
+ * OpenAPIv2.proto: the JSON structure with a number for each field, maps as lists of named values, and values without a
+ * schema as YAML text.
  */
 import { ProtobufWriter } from './protobuf-writer.ts';
 
 type Json = Record<string, unknown>;
 type Writer = (to: ProtobufWriter, value: unknown) => void;
 
-/** Members by their names in JSON. `x-` stands for all extensions. Members that gnostic does not know are left out. */
+/** Fields by their JSON name. `x-` matches all extensions. Fields that gnostic does not define are omitted. */
 type Message = Readonly<Record<string, Writer>>;
 
 export function gnosticDocument(document: Json): Buffer {
@@ -42,13 +42,13 @@ const double =
   (to, value) =>
     to.double(field, Number(value));
 
-/** gnostic's Any: YAML, of which JSON is a part. */
+/** gnostic's Any: YAML, of which JSON is a subset. */
 const any =
   (field: number): Writer =>
   (to, value) =>
     to.message(field, () => to.text(2, yamlOf(value)));
 
-/** YAML allows neither all characters that JSON does, nor half of a surrogate pair: one of them spoils the document. */
+/** YAML forbids some characters that JSON allows, and unpaired surrogates. A single one would invalidate the document. */
 const yamlOf = (value: unknown): string =>
   JSON.stringify(value).replace(
     /\\ud[89a-f]..|\\.|[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g,
@@ -71,13 +71,13 @@ const message =
   (to, value) =>
     to.message(field, () => writeMembers(members, to, value));
 
-/** A value in a message that is there for it only: protobuf's way to a choice, and to a list of lists. */
+/** Wraps a value in a message of its own, as gnostic does for alternatives and for lists of lists. */
 const within =
   (field: number, inner: Writer): Writer =>
   (to, value) =>
     to.message(field, () => inner(to, value));
 
-/** A pair of a name and a value, each with its number. */
+/** A message with a name and a value. */
 function named(field: number, valueAt: (field: number) => Writer): Writer {
   const writeValue = valueAt(2);
   return (to, pair) => {
@@ -89,13 +89,13 @@ function named(field: number, valueAt: (field: number) => Writer): Writer {
   };
 }
 
-/** A map, as the pairs in it. */
+/** A map as a repeated field of named values. */
 function map(field: number, valueAt: (field: number) => Writer): Writer {
   const pairs = repeated(named(field, valueAt));
   return (to, value) => pairs(to, Object.entries(value as Json));
 }
 
-/** Schemas contain schemas: the members are looked up when one is written. */
+/** Schemas are recursive, so the fields are looked up when a schema is written. */
 const schema =
   (field: number): Writer =>
   (to, value) =>

@@ -1,9 +1,10 @@
 /**
- * `/openapi/v3`: what kubectl reads to explain kinds, to validate and to merge on the client's side.
+ * `/openapi/v3`, which kubectl uses to explain kinds, to validate, and to merge on the client.
  *
- * The index lists one document for each group and version, with a hash, so that clients keep what they have. A document
- * is made of the definitions: schemas.ts writes the types, paths.ts the operations, which kubectl searches for the
- * kinds they take and the parameters they know.
+ * The index lists a document for each group and version with a hash, so that clients can cache them. A document is built
+ * from the resource definitions: schemas.ts writes the types, and paths.ts writes the operations, in which kubectl looks
+ * up the kinds and the supported parameters. v2.ts builds the older document for the whole API from the same parts, and
+ * gnostic.ts encodes it as protobuf.
  */
 import type { ResourceDefinition } from '../resources/types.ts';
 import { pathsOf } from './paths.ts';
@@ -14,7 +15,7 @@ export interface GroupVersion {
   version: string;
 }
 
-/** Below `/openapi/v3/`: `api/v1`, `apis/apps/v1`. */
+/** The path below `/openapi/v3/`: `api/v1`, `apis/apps/v1`. */
 export const documentPath = ({ group, version }: GroupVersion): string =>
   group === '' ? `api/${version}` : `apis/${group}/${version}`;
 
@@ -25,7 +26,7 @@ export function openApiIndex(groupVersions: GroupVersion[], hashOf: (path: strin
   return { paths: Object.fromEntries(paths) };
 }
 
-/** The document of one version of a group. Definitions of other groups or versions are left out. */
+/** The document for a version of a group. Definitions of other groups and versions are left out. */
 export function openApiDocument(
   { group, version }: GroupVersion,
   definitions: ResourceDefinition[],

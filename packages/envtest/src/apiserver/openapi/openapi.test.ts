@@ -60,7 +60,7 @@ const documentOf = (group: string, version: string): Document =>
   openApiDocument({ group, version }, [...definitions, pools], 'v1.36.4') as Document;
 
 describe('openApiIndex', () => {
-  it('names one document for each version of a group', () => {
+  it('lists a document for each version of a group', () => {
     const versions = [
       { group: '', version: 'v1' },
       { group: 'apps', version: 'v1' },
@@ -75,7 +75,7 @@ describe('openApiIndex', () => {
 });
 
 describe('openApiDocument', () => {
-  it('tells kubectl what a patch may be', () => {
+  it('lists the supported patch types', () => {
     const patch = documentOf('apps', 'v1').paths['/apis/apps/v1/namespaces/{namespace}/deployments/{name}']
       ?.patch;
     expect(patch?.parameters.map((p) => p.name)).toEqual([
@@ -107,7 +107,7 @@ describe('openApiDocument', () => {
     });
   });
 
-  it('describes custom kinds, with what every object has', () => {
+  it('describes custom kinds with the standard fields', () => {
     const document = documentOf('edge.example.com', 'v1');
     const patch = document.paths['/apis/edge.example.com/v1/pools/{name}']?.patch;
     expect(Object.keys(patch?.requestBody.content ?? {})).not.toContain(
@@ -130,7 +130,7 @@ describe('openApiDocument', () => {
     ['apps', 'v1'],
     ['apiextensions.k8s.io', 'v1'],
     ['edge.example.com', 'v1'],
-  ])('has every schema that %s/%s refers to', (group, version) => {
+  ])('includes every schema that %s/%s references', (group, version) => {
     const document = documentOf(group, version);
     const references = JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g);
     const missing = [...references]

@@ -1,4 +1,4 @@
-/** The operations of a resource: enough for clients to find the kind of a path, and to see which parameters it takes. */
+/** The operations of a resource, with which clients find the kind of a path and its parameters. */
 import type { ResourceDefinition, ServedVersion, Subresource, Verb } from '../resources/types.ts';
 import type { Gvk } from './common.ts';
 import type { SchemaWriter } from './schemas.ts';
@@ -81,7 +81,7 @@ function subresourcePath(
   };
 }
 
-/** The verbs as operation ids and descriptions say them. */
+/** The verbs in operation ids and descriptions. */
 const WORDS: Record<string, string> = {
   connect: 'connect',
   list: 'list',
@@ -119,7 +119,7 @@ class Operations {
 
   patch(schema: string | undefined): Json {
     const types = ['apply-patch+yaml', 'json-patch+json', 'merge-patch+json'];
-    // Custom resources have no merge keys to go by.
+    // Custom resources have no merge keys, so they do not support strategic merge patches.
     if (!this.#definition.custom) types.push('strategic-merge-patch+json');
     const content = Object.fromEntries(
       types.map((type) => [`application/${type}`, { schema: { type: 'object' } }]),
@@ -132,7 +132,7 @@ class Operations {
     };
   }
 
-  /** Whoever connects gets bytes, not an object. */
+  /** The response of a connect is a stream, not an object. */
   connect(method: 'get' | 'post', subresource: string): Json {
     const { operationId, ...common } = this.#common('connect');
     return {

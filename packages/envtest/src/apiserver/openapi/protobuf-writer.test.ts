@@ -10,14 +10,14 @@ const written = (write: (to: ProtobufWriter) => void): Buffer => {
 };
 
 describe('ProtobufWriter', () => {
-  it('writes what the specification of the encoding gives as examples', () => {
+  it('writes the examples of the protobuf specification', () => {
     expect(written((to) => to.integer(1, 150)).toString('hex')).toBe('089601');
     expect(written((to) => to.text(2, 'testing')).toString('hex')).toBe('120774657374696e67');
     expect(written((to) => to.message(3, () => to.integer(1, 150))).toString('hex')).toBe('1a03089601');
     expect(written((to) => to.integer(1, -2)).toString('hex')).toBe('08feffffffffffffffff01');
   });
 
-  it('writes texts of any length, also when its buffer has to grow', () => {
+  it('writes strings of any length and grows its buffer', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(200_000), { maxLength: 5 }), (lengths) => {
         const bytes = written((to) => {

@@ -3,8 +3,8 @@ const VARINT = 0;
 const FIXED64 = 1;
 
 /**
- * Writes a protobuf message from its end to its beginning: a message within it is complete, and its length known, when
- * the length has to be written. Callers give fields, and elements of repeated fields, last one first.
+ * Writes a protobuf message from the end to the beginning, so that the length of a nested message is known when it must
+ * be written. Callers therefore write fields, and the elements of repeated fields, in reverse order.
  */
 export class ProtobufWriter {
   #buffer = Buffer.allocUnsafe(64 * 1024);
@@ -24,7 +24,7 @@ export class ProtobufWriter {
     this.#tag(field, VARINT);
   }
 
-  /** An int64. */
+  /** Writes an int64. */
   integer(field: number, value: number): void {
     let rest = BigInt.asUintN(64, BigInt(Math.trunc(value)));
     const bytes: number[] = [];
@@ -48,7 +48,7 @@ export class ProtobufWriter {
     this.#tag(field, LENGTH_DELIMITED);
   }
 
-  /** A copy of what was written, without the room that was left. */
+  /** A copy of the message without the unused part of the buffer. */
   finish(): Buffer {
     return Buffer.from(this.#buffer.subarray(this.#start));
   }
@@ -61,7 +61,7 @@ export class ProtobufWriter {
     this.#varint((field << 3) | wireType);
   }
 
-  /** Lengths and tags stay far below 2^31. */
+  /** Lengths and tags are always below 2^31. */
   #varint(value: number): void {
     const bytes: number[] = [];
     for (; value > 0x7f; value >>>= 7) bytes.push((value & 0x7f) | 0x80);

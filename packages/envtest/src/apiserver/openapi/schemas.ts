@@ -1,4 +1,4 @@
-/** The types of a document: built-in ones by the names that the whole world knows, custom ones by group and kind. */
+/** The types of a document: built-in types with their well-known names, and custom kinds by group and kind. */
 import type { ResourceDefinition, ServedVersion } from '../resources/types.ts';
 import { structOf } from '../schema/builtin.ts';
 import { loadDefinitions, loadDescriptions, type RawSchema } from '../schema/generated.ts';
@@ -9,7 +9,7 @@ type Json = Record<string, unknown>;
 
 const LIST_META = `${META}.ListMeta`;
 
-/** How types look that have a JSON form of their own. */
+/** The schemas of types that have a special JSON form. */
 const WIRE_FORMS: Record<string, Json> = {
   'io.k8s.apimachinery.pkg.api.resource.Quantity': { oneOf: [{ type: 'string' }, { type: 'number' }] },
   'io.k8s.apimachinery.pkg.util.intstr.IntOrString': {
@@ -19,11 +19,11 @@ const WIRE_FORMS: Record<string, Json> = {
   [`${META}.MicroTime`]: { type: 'string', format: 'date-time' },
 };
 
-/** Collects the schemas that a document refers to. */
+/** Collects the schemas that a document references. */
 export class SchemaWriter {
   readonly schemas: Record<string, unknown> = {};
 
-  /** Adds the kind of a resource and its list; returns their names. */
+  /** Adds the kind of a resource and its list kind. Returns their names. */
   addKind(definition: ResourceDefinition, version: ServedVersion): { object: string; list: string } {
     const gvk = { group: definition.group, version: version.name, kind: definition.kind };
     const name = structOf(version.schema)?.definition ?? customName(gvk);
@@ -37,7 +37,7 @@ export class SchemaWriter {
     return { object: name, list };
   }
 
-  /** Adds a kind that a subresource speaks; undefined when nothing is known of it. */
+  /** Adds the kind of a subresource; undefined if it has no schema. */
   addOther(gvk: Gvk): string | undefined {
     const apiVersion = gvk.group === '' ? gvk.version : `${gvk.group}/${gvk.version}`;
     const name = loadDefinitions().kinds[`${apiVersion}/${gvk.kind}`];
@@ -45,11 +45,11 @@ export class SchemaWriter {
     return name;
   }
 
-  /** Adds a built-in type and all that it refers to. */
+  /** Adds a built-in type and all types that it references. */
   add(name: string, gvk?: Gvk): string {
     const raw = loadDefinitions().definitions[name];
     if (raw === undefined || (this.schemas[name] !== undefined && gvk === undefined)) return name;
-    // Registered first: a type may contain itself.
+    // Stored first, because types can be recursive.
     this.schemas[name] = {};
     this.schemas[name] = { ...this.#type(name, raw), ...(gvk === undefined ? {} : gvkExtension(gvk)) };
     return name;
@@ -96,7 +96,7 @@ export class SchemaWriter {
     };
   }
 
-  /** An item of a list or a value of a map is never absent, so it has its zero as default. */
+  /** An item of a list or a value of a map is never absent, so its default is the zero value. */
   #element(raw: RawSchema): Json {
     return this.#field(raw, undefined, raw.type !== 'array' && raw.format !== 'byte');
   }
@@ -106,7 +106,7 @@ export class SchemaWriter {
   }
 }
 
-/** apiVersion and kind are described once for all kinds. */
+/** apiVersion and kind have the same description in all kinds. */
 const inheritedDescription = (field: string): string | undefined =>
   field === 'apiVersion' || field === 'kind' ? typeMetaDescription(field) : undefined;
 
@@ -122,11 +122,11 @@ function zeroOf(raw: RawSchema): unknown {
   ];
 }
 
-/** Times and quantities are structs in Go, but not in JSON. */
+/** Times and quantities are structs in Go but strings in JSON. */
 const hasObjectForm = (name: string): boolean =>
   WIRE_FORMS[name] === undefined && loadDefinitions().definitions[name]?.type === 'object';
 
-/** `com.example.v1.Foo`, as the real server names custom kinds. */
+/** For example `com.example.v1.Foo`, as kube-apiserver names custom kinds. */
 const customName = ({ group, version, kind }: Gvk): string =>
   [...group.split('.').reverse(), version, kind].join('.');
 

@@ -37,13 +37,13 @@ describe('toV2Schema', () => {
       { type: 'object', additionalProperties: {} },
     ],
     ['a map of anything', { additionalProperties: true }, { additionalProperties: true }],
-  ])('says %s', (_, v3, v2) => {
+  ])('converts %s', (_, v3, v2) => {
     expect(JSON.parse(JSON.stringify(toV2Schema(v3)))).toEqual(v2);
   });
 });
 
 describe('toV2Definition', () => {
-  it('keeps only the kind of an open object', () => {
+  it('keeps only the kind of an object with unknown fields', () => {
     const gvk = { 'x-kubernetes-group-version-kind': [{ group: 'g', version: 'v1', kind: 'K' }] };
     const schema = { type: 'object', description: 'd', properties: { kind: { type: 'string' } } };
     expect(toV2Definition({ ...schema, ...OPEN, ...gvk })).toEqual({ type: 'object', ...gvk });

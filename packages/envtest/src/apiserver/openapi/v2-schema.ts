@@ -1,13 +1,13 @@
 /**
- * A schema of version 3 as version 2 says it. What it has no words for is said more loosely, never more strictly: kubectl
- * refuses what the schema does not allow, and the server has the last word anyway.
+ * Converts a schema from OpenAPI v3 to v2. Keywords that v2 lacks make the result less strict, never stricter, because
+ * kubectl rejects objects that the schema does not allow, while the server validates them in any case.
  */
 type Json = Record<string, unknown>;
 
 const V3_REFERENCE = '#/components/schemas/';
 
 export function toV2Definition(schema: Json): Json {
-  // To kubectl properties are all that there may be, so not even metadata can be named.
+  // kubectl treats the properties as complete, so not even metadata can be listed for an object with unknown fields.
   if (isOpen(schema)) return { type: 'object', ...pick(schema, 'x-kubernetes-group-version-kind') };
   return toV2Schema(schema);
 }
@@ -19,7 +19,7 @@ export function toV2Schema(schema: Json): Json {
     return { ...rest, $ref: `#/definitions/${target.slice(V3_REFERENCE.length)}` };
   }
   const { type, properties, items, additionalProperties, required, ...own } = rest;
-  // kubectl refuses null for every type, and what is within an object or a list unless it is described.
+  // kubectl rejects null for every type, and the content of objects and lists unless it is described.
   const isClosed = nullable !== true && !isOpen(schema);
   const isTyped = isClosed || (nullable !== true && type !== 'object' && type !== 'array');
   return {
@@ -36,15 +36,15 @@ const isOpen = (schema: Json): boolean => schema['x-kubernetes-preserve-unknown-
 
 const referenceOf = (schema: Json): string | undefined => schema.$ref as string | undefined;
 
-/** `additionalProperties` may be a mere boolean. */
+/** `additionalProperties` can be a boolean. */
 const toV2Value = (value: unknown): unknown =>
   typeof value === 'object' ? toV2Schema(value as Json) : value;
 
-/** Quantities and the like, which are a string or a number, count as strings. */
+/** Quantities and other unions of string and number are described as strings. */
 const unionType = (oneOf: unknown): string | undefined =>
   (oneOf as Json[] | undefined)?.some(({ type }) => type === 'string') ? 'string' : undefined;
 
-/** Null counts as absent here, so a field that may be null can not be demanded. */
+/** Null counts as absent, so a nullable field cannot be required. */
 function demanded(schema: Json): string[] | undefined {
   const { required, properties, additionalProperties } = schema as {
     required: string[];

@@ -44,7 +44,7 @@ describe('openApiV2', () => {
     document = openApiV2(served, '1.36') as unknown as Document;
   });
 
-  it('has every definition and parameter that it refers to, and nothing of version 3', () => {
+  it('includes every definition and parameter that it references, and no keywords of v3', () => {
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/(\w+)\/([^"]+)"/g)];
     expect(references.length).toBeGreaterThan(1000);
     const missing = references.filter(
@@ -54,7 +54,7 @@ describe('openApiV2', () => {
     expect(missing).toEqual([]);
   });
 
-  it('describes built-in kinds with what a strategic merge needs to know', () => {
+  it('describes built-in kinds with the keywords for strategic merge', () => {
     const { definitions } = document;
     expect(definitions['io.k8s.api.apps.v1.DeploymentSpec']?.properties.strategy).toEqual({
       description: 'The deployment strategy to use to replace existing pods with new ones.',
@@ -68,7 +68,7 @@ describe('openApiV2', () => {
     });
   });
 
-  it('describes custom kinds in each of their versions', () => {
+  it('describes every version of custom kinds', () => {
     for (const version of ['v1', 'v2']) {
       expect(document.definitions[`com.example.edge.${version}.Gadget`]).toMatchObject({
         properties: { size: { type: 'integer' } },
@@ -77,7 +77,7 @@ describe('openApiV2', () => {
     }
   });
 
-  it('tells kubectl that a patch of a namespace knows fieldValidation', () => {
+  it('lists fieldValidation as a parameter of namespace patches', () => {
     const patch = document.paths['/api/v1/namespaces/{name}']?.patch;
     expect(patch?.['x-kubernetes-group-version-kind']).toEqual({
       group: '',
@@ -89,7 +89,7 @@ describe('openApiV2', () => {
     expect(patch?.consumes).toContain('application/apply-patch+yaml');
   });
 
-  it('gives a write its body, and a read its answer', () => {
+  it('describes the body of a write and the response of a read', () => {
     const { get, post } = document.paths['/apis/edge.example.com/v1/gadgets'] ?? {};
     expect(post?.parameters[0]).toEqual({
       name: 'body',

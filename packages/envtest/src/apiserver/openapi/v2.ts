@@ -1,6 +1,6 @@
 /**
- * `/openapi/v2`: the whole API in one document of the older version, made of the same paths and schemas as version 3.
- * kubectl turns to it for what version 3 can not answer: a `kind: List`, and kinds that take no patch.
+ * `/openapi/v2`: the whole API in one document of the older version, built from the same paths and schemas as v3. kubectl
+ * uses it where v3 has no answer: for a `kind: List`, and for kinds that do not support patches.
  */
 import type { Served } from '../served/registry.ts';
 import { sortKeys } from './index.ts';
@@ -61,7 +61,7 @@ function toV2Response({ description, content }: Json): Json {
   return { description, ...(answer !== undefined && { schema: toV2Schema(answer.schema as Json) }) };
 }
 
-/** Nearly all operations take the same few parameters: they stand in the document once. */
+/** Nearly all operations share a few parameters, which are therefore defined once. */
 class SharedParameters {
   readonly definitions: Json = {};
   readonly #names = new Map<Json, string>();
@@ -78,7 +78,7 @@ class SharedParameters {
     const known = this.#names.get(parameter);
     if (known !== undefined) return known;
     let name = String(parameter.name);
-    // Another meaning of the same parameter.
+    // A different parameter with the same name.
     while (name in this.definitions) name += '_';
     this.#names.set(parameter, name);
     this.definitions[name] = toV2Parameter(parameter);

@@ -3,7 +3,7 @@ import type { RequestContext, ResourceDefinition, UserInfo } from '../resources/
 import type { Registry, Served } from '../served/registry.ts';
 import type { Entry, Key, Store } from '../store/types.ts';
 
-/** What an operation is about to do, as admission sees it. */
+/** A write as seen by admission. */
 export interface AdmissionAttributes {
   operation: 'CREATE' | 'UPDATE' | 'DELETE';
   served: Served;
@@ -18,29 +18,29 @@ export interface AdmissionAttributes {
   warn(message: string): void;
 }
 
-/** Everything that may change or refuse a write. Objects are in the storage version. */
+/** Can change or reject a write. Objects are in the storage version. */
 export interface Admission {
   mutate(attributes: AdmissionAttributes): Promise<KubeObject>;
   validate(attributes: AdmissionAttributes): Promise<void>;
 }
 
-/** What every operation needs; one for the whole server. */
+/** The dependencies of all operations; one instance for the whole server. */
 export interface Core {
   store: Store;
   registry: Registry;
   admission: Admission;
   now(): Date;
   uuid(): string;
-  /** Whole number below `limit`, for generated names. */
+  /** Returns an integer from 0 to `limit` - 1, for generated names. */
   random(limit: number): number;
 }
 
-/** Who writes, and how. */
+/** The user and the options of a write. */
 export interface WriteOptions {
   user: UserInfo;
   dryRun: boolean;
   fieldManager: string;
-  /** What the client asked for, as webhooks are shown it. */
+  /** The fieldValidation of the request, for webhooks. */
   fieldValidation?: string;
   warn(message: string): void;
 }
@@ -54,13 +54,13 @@ export const admissionOptions = (kind: string, options: WriteOptions): Record<st
   ...(options.fieldValidation !== undefined && { fieldValidation: options.fieldValidation }),
 });
 
-/** What a write left behind. `entry` is absent after a dry run: nothing was stored. */
+/** The result of a write. `entry` is undefined after a dry run. */
 export interface Written {
   object: KubeObject;
   entry: Entry | undefined;
 }
 
-/** The object as stored, without decoding what was just encoded. */
+/** The stored object, without decoding the bytes again. */
 export function writtenAs(object: KubeObject, entry: Entry): Written {
   object.metadata.resourceVersion = String(entry.revision);
   return { object, entry };
@@ -90,5 +90,5 @@ export const refOf = (definition: ResourceDefinition): { group: string; resource
 export const hasSubresource = (definition: ResourceDefinition, name: string): boolean =>
   definition.subresources[name] !== undefined;
 
-/** Times in objects have whole seconds. */
+/** Times in objects are in whole seconds. */
 export const timestamp = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;

@@ -21,18 +21,18 @@ import { recordManager } from './field-managers.ts';
 
 export interface CreateRequest {
   served: Served;
-  /** In the storage version, decoded and defaulted; it becomes the operation's own. */
+  /** In the storage version, decoded and defaulted. The operation may modify it. */
   object: KubeObject;
   namespace: string;
   options: WriteOptions;
-  /** A server-side apply has computed managedFields itself. */
+  /** A server-side apply has already set managedFields. */
   managed?: boolean;
 }
 
 const NAME_ATTEMPTS = 8;
 const MAX_GENERATED_PREFIX = 63 - SUFFIX_LENGTH;
 
-/** Creates an object and returns it as stored. A generated name that is taken already is drawn again. */
+/** Creates an object and returns it as stored. If a generated name is in use, another one is generated. */
 export async function createObject(core: Core, request: CreateRequest): Promise<Written> {
   const { generateName, name } = request.object.metadata;
   if ((name ?? '') !== '' || (generateName ?? '') === '') return createOnce(core, request);
@@ -92,7 +92,7 @@ function bindNamespace(definition: ResourceDefinition, object: KubeObject, names
   object.metadata.namespace = namespace;
 }
 
-/** Fills in what only the server decides. */
+/** Sets the fields that only the server decides. */
 function prepare(core: Core, request: CreateRequest, object: KubeObject): void {
   const { definition } = request.served;
   const { metadata } = object;

@@ -23,7 +23,7 @@ export interface DeleteRequest {
   options: WriteOptions;
 }
 
-/** `gone`: removed; otherwise the object stays, marked, until its finalizers or its grace period are over. */
+/** `gone` means removed. Otherwise the object is marked and waits for its finalizers or its grace period. */
 export interface Deleted extends Written {
   gone: boolean;
 }
@@ -63,7 +63,7 @@ export async function deleteObject(core: Core, request: DeleteRequest): Promise<
     const waited = object.metadata.deletionTimestamp !== undefined;
     const changed = markForDeletion(core, definition, object, request.delete);
     gone = isFullyReleased(object);
-    // What goes at once was never marked: watchers see its last state as it was.
+    // An object that is removed immediately was never marked, so watchers receive its last stored state.
     if (gone && !waited) object = decodeStored(current);
     if (gone) return { type: 'delete', value: encodeStored(definition, object, revision) };
     return changed ? { type: 'put', value: encodeStored(definition, object, revision) } : { type: 'keep' };
@@ -96,7 +96,7 @@ function checkPreconditions(
 ): void {
   const { uid, resourceVersion } = options.preconditions ?? {};
   const { metadata } = object;
-  // The real server names the kind here, not the resource.
+  // kube-apiserver names the kind here, not the resource.
   const ref = { group: definition.group, resource: definition.kind };
   if (uid !== undefined && uid !== metadata.uid) {
     throw conflict(
@@ -114,7 +114,7 @@ function checkPreconditions(
   }
 }
 
-/** Sets deletionTimestamp, grace period and finalizers; says whether anything is new. */
+/** Sets deletionTimestamp, grace period and finalizers. Returns whether anything changed. */
 function markForDeletion(
   core: Core,
   definition: ResourceDefinition,
@@ -130,7 +130,7 @@ function markForDeletion(
     if (metadata.generation !== undefined && definition.generation) metadata.generation++;
     changed = true;
   } else if (grace < (metadata.deletionGracePeriodSeconds ?? 0)) {
-    // A second delete may only shorten the grace period: 0 is how a kubelet reports that the pod has ended.
+    // A second delete can only shorten the grace period. A kubelet sends 0 when the pod has terminated.
     metadata.deletionTimestamp = timestamp(new Date(core.now().getTime() + grace * 1000));
     metadata.deletionGracePeriodSeconds = grace;
     changed = true;
@@ -139,7 +139,7 @@ function markForDeletion(
   return changed;
 }
 
-/** Only pods end slowly, and only those that run on a node. */
+/** Only pods that are bound to a node have a grace period. */
 function gracePeriod(definition: ResourceDefinition, object: KubeObject, options: DeleteOptions): number {
   if (definition.storage !== 'pods') return 0;
   const spec = object.spec as { nodeName?: string; terminationGracePeriodSeconds?: number };
@@ -155,14 +155,14 @@ function setPropagation(object: KubeObject, policy: PropagationPolicy | undefine
   const after = before.filter((f) => f !== ORPHAN && f !== FOREGROUND);
   if (policy === 'Orphan') after.push(ORPHAN);
   if (policy === 'Foreground') after.push(FOREGROUND);
-  // Nothing to add or take away: the object stays as it is.
+  // The finalizers are unchanged.
   if (after.length === before.length && after.every((f, i) => f === before[i])) return false;
   if (after.length === 0) delete object.metadata.finalizers;
   else object.metadata.finalizers = after;
   return true;
 }
 
-/** A namespace is gone only after its contents are: spec.finalizers holds it. */
+/** spec.finalizers keeps a namespace until its contents are deleted. */
 function terminateNamespace(object: KubeObject): boolean {
   const status = (object.status ?? {}) as { phase?: string };
   if (status.phase === 'Terminating') return false;

@@ -17,7 +17,7 @@ interface Budget extends KubeObject {
   };
 }
 
-/** `pods/eviction`: a delete that asks the pod's disruption budget first, and takes one disruption from it. */
+/** The subresource `pods/eviction`: checks the PodDisruptionBudget, consumes one disruption, and deletes the pod. */
 export function evictionHandler(core: Core): SubresourceHandler {
   return async ({ parent: pod, body, context }) => {
     const { namespace = '', name = '' } = pod.metadata;
@@ -62,7 +62,7 @@ export function evictionHandler(core: Core): SubresourceHandler {
   };
 }
 
-/** A pod that does not run disturbs nobody by going. */
+/** Evicting a pod that is not running does not disrupt the application. */
 function needsBudget(pod: KubeObject): boolean {
   const { phase } = (pod.status ?? {}) as { phase?: string };
   return phase === 'Running' && pod.metadata.deletionTimestamp === undefined;

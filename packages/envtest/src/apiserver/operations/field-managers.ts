@@ -6,7 +6,7 @@ import { fromStorage, storageApiVersion } from '../served/codec.ts';
 import { type Served, servedApiVersion } from '../served/registry.ts';
 import { type Core, hasSubresource, type WriteOptions } from './core.ts';
 
-/** Notes in metadata.managedFields who set what, for every write that is not a server-side apply. */
+/** Updates metadata.managedFields for every write except server-side apply. */
 export function recordManager(
   core: Core,
   served: Served,
@@ -30,7 +30,7 @@ export function recordManager(
     object.metadata.managedFields = subresource === 'scale' ? withoutScaleTime(managedFields) : managedFields;
 }
 
-/** Whoever scales is noted without a time, and what has no time comes first among the updates. */
+/** kube-apiserver records writes through `scale` without a time, and sorts them before other updates. */
 function withoutScaleTime(entries: ManagedFieldsEntry[]): ManagedFieldsEntry[] {
   const isScale = (e: ManagedFieldsEntry): boolean => e.subresource === 'scale' && e.operation === 'Update';
   const scale = entries.filter(isScale).map(({ time: _, ...entry }) => entry);
@@ -39,22 +39,22 @@ function withoutScaleTime(entries: ManagedFieldsEntry[]): ManagedFieldsEntry[] {
   return [...applied, ...scale, ...rest];
 }
 
-/** Fields are tracked in the version in which they are stored, unless only the version's name differs. */
+/** Fields are tracked in the storage version, unless versions differ only in their name. */
 export const managedApiVersion = (served: Served): string =>
   served.version.toStorage === undefined ? servedApiVersion(served) : storageApiVersion(served.definition);
 
-/** Versions of a custom resource share names but not fields, so each tracks its own. */
+/** Versions of a custom resource can have different fields, so each version tracks its own. */
 export function trackedSchema({ definition, version }: Served): Schema {
   if (definition.custom) return version.schema;
   const stored = definition.versions.find((v) => v.name === definition.storageVersion);
   return stored?.schema ?? definition.versions[0]?.schema ?? {};
 }
 
-/** A stored object in the form in which its fields are tracked. */
+/** A stored object in the version in which its fields are tracked. */
 export const trackedForm = (served: Served, stored: KubeObject): KubeObject =>
   served.definition.custom ? fromStorage(served, stored) : stored;
 
-/** What a write through this subresource can not change, and so can not own. */
+/** Fields that a write through this subresource cannot change and therefore cannot own. */
 export function resetFields(definition: ResourceDefinition, subresource: string): string[] {
   if (subresource === 'status') return ['spec', definition.custom ? 'metadata' : 'metadata.labels'];
   return hasSubresource(definition, 'status') ? ['status'] : [];

@@ -1,4 +1,4 @@
-/** What the server's own controllers do to objects. One that is gone meanwhile needs nothing done to it any more. */
+/** Writes of the server's own controllers. If the object no longer exists, they do nothing. */
 import type { KubeObject } from '@tidegate/kube';
 import type { Served } from '../served/registry.ts';
 import type { Core, WriteOptions } from './core.ts';
@@ -9,7 +9,7 @@ export interface Target {
   served: Served;
   namespace: string;
   name: string;
-  /** '' unless told. */
+  /** Default: ''. */
   subresource?: string;
 }
 

@@ -5,7 +5,7 @@ import type { ResourceDefinition, ScalePaths, TablePrinter } from '../resources/
 import { builtinSchema } from '../schema/builtin.ts';
 import { refOf } from './core.ts';
 
-/** The `scale` subresource: one way to read and set the number of replicas, whatever the kind. */
+/** The subresource `scale`: reads and sets the number of replicas of any kind. */
 
 export function scaleOf(definition: ResourceDefinition, object: KubeObject): KubeObject {
   const paths = pathsOf(definition, object);
@@ -29,7 +29,7 @@ export function scaleOf(definition: ResourceDefinition, object: KubeObject): Kub
   };
 }
 
-/** The object with the replicas that the Scale asks for; a resourceVersion in it must still be the current one. */
+/** The object with the replicas of the Scale. If the Scale has a resourceVersion, it must be current. */
 export function withScale(definition: ResourceDefinition, object: KubeObject, scale: KubeObject): KubeObject {
   const paths = pathsOf(definition, object);
   const replicas = (scale.spec as { replicas?: unknown } | undefined)?.replicas ?? 0;
@@ -55,7 +55,7 @@ function pathsOf(definition: ResourceDefinition, object: KubeObject): ScalePaths
 const replicasField = (value: unknown): object =>
   Number(value ?? 0) === 0 ? {} : { replicas: Number(value) };
 
-/** Built-in kinds hold a LabelSelector, custom ones its text. */
+/** Built-in kinds have a LabelSelector; custom resources have its text form. */
 function selectorText(paths: ScalePaths, object: KubeObject): string {
   if (paths.labelSelectorPath === undefined) return '';
   const value = read(object, paths.labelSelectorPath);

@@ -28,21 +28,21 @@ export interface UpdateRequest {
   subresource: string;
   options: WriteOptions;
   /**
-   * The wanted state, in the storage version, made from the current one. Its resourceVersion, when it has one, must be
-   * the current one. Called again when somebody else was faster and the change does not insist on a resourceVersion.
+   * Computes the new state from the current one, in the storage version. If the result has a resourceVersion, it must
+   * be current. Called again after a concurrent write, unless the change requires a particular resourceVersion.
    */
   change(current: KubeObject): KubeObject | Promise<KubeObject>;
-  /** The change is made anew from whatever is current, so a race is retried even though a resourceVersion is given. */
+  /** The change can be computed from any current state, so a conflict is retried even if a resourceVersion is given. */
   retries?: boolean;
-  /** A server-side apply has computed managedFields itself. */
+  /** A server-side apply has already set managedFields. */
   managed?: boolean;
 }
 
 const ATTEMPTS = 6;
-/** Subresources that stand for one act, which shows in the spec and in the status. */
+/** Subresources that change both spec and status. */
 const CHANGES_STATUS_TOO: ReadonlySet<string> = new Set(['approval', 'binding', 'finalize']);
 
-/** Changes an existing object and returns it as stored. Writing what is there already writes nothing. */
+/** Changes an existing object and returns it as stored. If nothing changes, nothing is written. */
 export async function updateObject(core: Core, request: UpdateRequest): Promise<Written> {
   for (let attempt = 1; ; attempt++) {
     const entry = core.store.get(keyOf(request.served.definition, request.namespace, request.name));
@@ -59,7 +59,7 @@ async function updateOnce(core: Core, request: UpdateRequest, entry: Entry): Pro
   const { definition } = served;
   const old = decodeStored(entry);
   const wanted = await request.change(decodeStored(entry));
-  // A patch goes on to the ordinary checks, where a changed uid is an immutable field.
+  // For a patch, a changed uid is reported later as an immutable field.
   if (request.retries !== true) checkUid(definition, wanted, old);
   const insists = checkResourceVersion(definition, request.name, wanted, old) && request.retries !== true;
 
@@ -81,7 +81,7 @@ async function updateOnce(core: Core, request: UpdateRequest, entry: Entry): Pro
   keepApart(definition, subresource, object, old);
   keepServerFields(object, old);
   if (subresource === '') definition.strategy.prepareForUpdate?.(object, old, contextOf(core, options));
-  // A binding is the server's doing: what the user wants has not changed.
+  // A binding is set by the scheduler and does not change the desired state.
   if (definition.generation && subresource !== 'binding' && desiredStateDiffers(definition, object, old)) {
     object.metadata.generation = (old.metadata.generation ?? 0) + 1;
   }
@@ -93,7 +93,7 @@ async function updateOnce(core: Core, request: UpdateRequest, entry: Entry): Pro
   return store(core, request, definition.pruneForStorage?.(object) ?? object, old, entry, insists);
 }
 
-/** The client means another object of the same name. The words are those of the real server's storage. */
+/** The client refers to another object with the same name. The words are those of kube-apiserver's storage. */
 function checkUid(definition: ResourceDefinition, wanted: KubeObject, old: KubeObject): void {
   const { uid = '', name = '', namespace } = wanted.metadata;
   if (uid === '' || uid === old.metadata.uid) return;
@@ -107,7 +107,7 @@ function checkUid(definition: ResourceDefinition, wanted: KubeObject, old: KubeO
   );
 }
 
-/** True when the client named the version that it changes, so that a race is its conflict and not ours to retry. */
+/** Returns true if the client named a resourceVersion. A concurrent write is then a conflict and is not retried. */
 function checkResourceVersion(
   definition: ResourceDefinition,
   name: string,
@@ -127,7 +127,7 @@ function checkResourceVersion(
   return true;
 }
 
-/** An update of the object leaves the status alone; an update of the status leaves all else alone. */
+/** An update of the object cannot change the status, and an update of the status cannot change anything else. */
 function keepApart(
   definition: ResourceDefinition,
   subresource: string,
@@ -154,10 +154,10 @@ function keepApart(
   }
 }
 
-/** What clients may send back but never change. */
+/** Fields that clients may send but cannot change. */
 function keepServerFields(object: KubeObject, old: KubeObject): void {
   const { metadata } = object;
-  // Whoever names no version means the current one; whoever named one was checked before.
+  // Without a resourceVersion, the client accepts any current version. A given one was checked before.
   metadata.resourceVersion = old.metadata.resourceVersion;
   metadata.uid = (metadata.uid ?? '') === '' ? old.metadata.uid : metadata.uid;
   metadata.creationTimestamp = old.metadata.creationTimestamp;
@@ -188,13 +188,13 @@ function check(
   old: KubeObject,
 ): void {
   const strategy: Strategy = version.strategy ?? definition.strategy;
-  // What a version has rules for, it has rules for in its own form.
+  // The rules of a version apply to the object in that version.
   const before = version.strategy === undefined ? old : (version.fromStorage?.(old) ?? old);
   const errors = validateObjectMetaUpdate(object.metadata, old.metadata);
   if (subresource === 'status') errors.push(...(strategy.validateStatusUpdate?.(object, before) ?? []));
   else {
     errors.push(...(strategy.validate?.(object, before) ?? []));
-    // Other subresources exist to change what the object itself may not: a binding sets the node of a pod.
+    // Other subresources can change fields that are otherwise immutable: a binding sets the node of a pod.
     if (subresource === '' || subresource === 'scale')
       errors.push(...(strategy.validateUpdate?.(object, old) ?? []));
   }
@@ -234,7 +234,7 @@ async function store(
 
 class Raced extends Error {}
 
-/** An object that waits for deletion goes with its last finalizer; a namespace has a second list of them in its spec. */
+/** A deleted object is removed with its last finalizer. A namespace has a second list of finalizers in its spec. */
 export function isFullyReleased(object: KubeObject): boolean {
   const { metadata } = object;
   const namespaceFinalizers =

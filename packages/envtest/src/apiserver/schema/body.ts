@@ -1,4 +1,4 @@
-/** From the text of a request body to an object, JSON or YAML, refusing in the server's words what is neither. */
+/** Parses a request body, JSON or YAML, into an object. Errors have the words of kube-apiserver. */
 
 import { type ApiError, badRequest } from '@tidegate/serving';
 import { isScalar, LineCounter, parseDocument, type Tags, visit, type YAMLMap } from 'yaml';
@@ -6,17 +6,17 @@ import { duplicateKeys, JsonSyntaxError, parseJson } from './json.ts';
 
 export interface ParseOptions {
   yaml: boolean;
-  /** The kind that the resource expects; only error messages show it. */
+  /** The kind of the resource, for error messages. */
   kind: string;
-  /** Looks for keys that stand twice: fieldValidation Warn and Strict. */
+  /** Search for duplicate keys, for fieldValidation Warn and Strict. */
   findDuplicates: boolean;
 }
 
 export interface Body {
   value: Record<string, unknown>;
-  /** Paths of keys that stand twice in a JSON body. */
+  /** Paths of duplicate keys in a JSON body. */
   duplicates: ReadonlySet<string>;
-  /** The same for YAML, where the line is known: `line 8: key "bar" already set in map`. */
+  /** The same for YAML, with line numbers: `line 8: key "bar" already set in map`. */
   yamlProblems: string[];
 }
 
@@ -40,7 +40,7 @@ const unrecognized = (kind: string, why: string, text: string): ApiError =>
 
 const SUMMARY_LENGTH = 30;
 
-/** The beginning of a bad body: as text when it looks like JSON, otherwise in hex. */
+/** The beginning of an invalid body: as text if it looks like JSON, otherwise in hexadecimal. */
 function summary(text: string): string {
   if (text === '') return '<empty>';
   const start = text.slice(0, SUMMARY_LENGTH);
@@ -68,14 +68,14 @@ function checkTypeMeta(value: unknown): Record<string, unknown> {
   return object;
 }
 
-/** A value's type in the words of Go's decoder. */
+/** The type of a value in the words of Go's JSON decoder. */
 export function jsonType(value: unknown): string {
   if (Array.isArray(value)) return 'array';
   if (typeof value === 'boolean') return 'bool';
   return typeof value;
 }
 
-/** YAML 1.1 as the server's library reads it: `yes` is true, `010` is 8, but dates and times of day stay strings. */
+/** YAML 1.1 as in kube-apiserver: `yes` is true and `010` is 8, but dates and times stay strings. */
 const tags = (all: Tags): Tags =>
   all.filter((tag) => {
     if (typeof tag === 'string') return true;

@@ -28,13 +28,13 @@ describe('builtinSchema', () => {
     expect(structOf(inJob ?? {})?.definition).toBe('io.k8s.api.core.v1.PodTemplateSpec');
   });
 
-  it('keeps what a field adds to its type', () => {
+  it('keeps keywords that a field adds to its type', () => {
     const strategy = builtinSchema('apps/v1', 'Deployment').properties?.spec?.properties?.strategy;
     expect(strategy?.['x-kubernetes-patch-strategy']).toBe('retainKeys');
     expect(structOf(strategy ?? {})?.name).toBe('DeploymentStrategy');
   });
 
-  it('knows recursive types', () => {
+  it('supports recursive types', () => {
     const version = builtinSchema('apiextensions.k8s.io/v1', 'CustomResourceDefinition').properties?.spec
       ?.properties?.versions?.items;
     const schema = version?.properties?.schema?.properties?.openAPIV3Schema;
@@ -42,7 +42,7 @@ describe('builtinSchema', () => {
     expect(schema?.properties?.maxLength).toEqual({ type: 'integer', format: 'int64' });
   });
 
-  it('says what to do about a kind it does not have', () => {
+  it('reports a kind that does not exist', () => {
     expect(() => builtinSchema('storage.k8s.io/v1', 'StorageClass')).toThrow(/schema-facts/);
   });
 });

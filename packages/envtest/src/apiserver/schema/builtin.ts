@@ -1,8 +1,8 @@
-/** Schemas of the built-in kinds: the generated definitions, resolved into one object graph as they are asked for. */
+/** Schemas of the built-in kinds: the generated definitions, resolved on demand into one object graph. */
 import { loadDefinitions, type RawSchema } from './generated.ts';
 import type { Schema } from './types.ts';
 
-/** The Go struct behind a schema: it decides which zero values are written, and error messages name it. */
+/** The Go struct behind a schema. It determines which zero values are written, and error messages name it. */
 export interface Struct {
   /** `io.k8s.api.apps.v1.DeploymentSpec`. */
   definition: string;
@@ -10,14 +10,17 @@ export interface Struct {
   name: string;
   keepZero: ReadonlySet<string>;
   write: readonly string[];
-  /** Go's names of string types, by field: `v1.Protocol`. */
+  /** Go's names of string types by field, for example `v1.Protocol`. */
   names: Readonly<Record<string, string>>;
 }
 
 const resolved = new Map<string, Schema>();
 const structs = new WeakMap<Schema, Struct>();
 
-/** The schema of a kind, e.g. `apps/v1`, `Deployment`. `meta/v1` stands for what has no group: DeleteOptions, Status. */
+/**
+ * The schema of a kind, for example `apps/v1`, `Deployment`. `meta/v1` is for kinds without a group, such as
+ * DeleteOptions.
+ */
 export function builtinSchema(apiVersion: string, kind: string): Schema {
   const name = loadDefinitions().kinds[`${apiVersion}/${kind}`];
   if (name === undefined)
@@ -28,14 +31,14 @@ export function builtinSchema(apiVersion: string, kind: string): Schema {
 export const hasBuiltinSchema = (apiVersion: string, kind: string): boolean =>
   loadDefinitions().kinds[`${apiVersion}/${kind}`] !== undefined;
 
-/** A type by its full name, e.g. `io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta`. */
+/** A type by its full name, for example `io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta`. */
 export function resolveDefinition(name: string): Schema {
   const known = resolved.get(name);
   if (known !== undefined) return known;
   const raw = loadDefinitions().definitions[name];
   if (raw === undefined)
     throw new Error(`no definition ${name}: add what refers to it to scripts/schema-facts.js`);
-  // Registered before it is filled: JSONSchemaProps contains itself.
+  // Stored before it is filled, because types can be recursive (JSONSchemaProps).
   const schema: Schema = {};
   resolved.set(name, schema);
   const facts = loadDefinitions().structs[name];
@@ -47,7 +50,7 @@ export function resolveDefinition(name: string): Schema {
   return Object.assign(schema, resolve(raw));
 }
 
-/** Undefined for plain values, lists, maps, and for every schema that is not of a built-in kind. */
+/** Returns undefined for scalars, lists and maps, and for every schema that is not of a built-in kind. */
 export const structOf = (schema: Schema): Struct | undefined => structs.get(schema);
 
 function resolve(raw: RawSchema): Schema {
@@ -64,7 +67,7 @@ function resolve(raw: RawSchema): Schema {
   return schema;
 }
 
-/** A field may add to its type, for example a patch strategy; then it gets a copy of its own. */
+/** A field can add keywords to its type, for example a patch strategy. It then gets its own copy of the type. */
 function resolveReference(name: string, own: Schema): Schema {
   const target = resolveDefinition(name);
   if (Object.keys(own).length === 0) return target;

@@ -1,6 +1,6 @@
 /**
- * Finds the old counterpart of a value in an update. Fields and map entries correspond by name, items of a `map` list by
- * their keys; items of other lists have no identity. Ratcheting and transition rules both stand on this.
+ * Finds the old counterpart of a value in an update. Fields and map entries correspond by name, and items of lists of
+ * type map by their keys. Items of other lists have no identity. Ratcheting and transition rules depend on this.
  */
 import type { Schema } from './types.ts';
 
@@ -9,7 +9,7 @@ export function oldField(old: unknown, key: string): unknown {
   return Object.hasOwn(old, key) ? (old as Record<string, unknown>)[key] : undefined;
 }
 
-/** A lookup for the items of one list. */
+/** A lookup of the old items of a list. */
 export function oldItems(old: unknown, schema: Schema): (item: unknown) => unknown {
   const keys = schema['x-kubernetes-list-map-keys'];
   if (!Array.isArray(old) || schema['x-kubernetes-list-type'] !== 'map' || keys === undefined) {
@@ -19,7 +19,7 @@ export function oldItems(old: unknown, schema: Schema): (item: unknown) => unkno
   return (item) => byKey.get(itemKey(item, keys, schema.items));
 }
 
-/** The identity of an item: the values of its keys, defaults included. */
+/** The identity of an item: the values of its keys, including defaults. */
 export function itemKey(item: unknown, keys: readonly string[], items: Schema | undefined): string {
   return JSON.stringify(itemKeyValues(item, keys, items));
 }

@@ -12,7 +12,7 @@ interface Case {
   causes?: [reason: string, field: string, message: string][];
 }
 
-// One schema with every keyword, and what a real kube-apiserver 1.36 answered to each spec.
+// A schema with every keyword, and the recorded answers of kube-apiserver 1.36 for each spec.
 const golden = JSON.parse(readFileSync(new URL('./testdata/custom.json', import.meta.url), 'utf8')) as {
   schema: Schema;
   cases: Case[];
@@ -32,14 +32,14 @@ describe('custom resources', () => {
     (_, { spec, result, warnings, causes }) => {
       const { object, problems } = read(spec);
       const errors = validate(object).map((e) => [e.reason, e.field, e.body]);
-      // The real server walks its maps in random order.
+      // kube-apiserver iterates over maps in random order.
       expect(errors.sort()).toEqual((causes ?? []).sort());
       if (result !== undefined) expect(object.spec).toEqual(result);
       if (result !== undefined) expect(problems.sort()).toEqual((warnings ?? []).sort());
     },
   );
 
-  it('does not check again what did not change', () => {
+  it('does not check unchanged values again', () => {
     const bad = read({ req: 'x', int: 99, str: 'ab', maps: [{ k: 'a', v: 'old' }] }).object;
     const changed = structuredClone(bad);
     (changed.spec as Record<string, unknown>).int = 100;
@@ -47,7 +47,7 @@ describe('custom resources', () => {
     expect(fields).toEqual(['spec.int']);
   });
 
-  it('holds metadata to the type that every object has', () => {
+  it('checks metadata against the type of all objects', () => {
     expect(() => read({ req: 'x' }, { name: 'a', labels: { a: 5 } })).toThrow(
       'json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string',
     );

@@ -1,4 +1,4 @@
-/** Reading custom resources: the counterpart of decode.ts for kinds that have no Go struct. */
+/** Decodes custom resources, which have no Go struct; the counterpart of decode.ts. */
 import type { KubeObject } from '@tidegate/kube';
 import { fieldError } from '@tidegate/serving';
 import { type Decoded, DecodeError, type DecodeOptions, decodeMetadata } from './decode.ts';
@@ -8,8 +8,7 @@ import type { Schema } from './types.ts';
 
 type Json = Record<string, unknown>;
 
-/** Drops what the schema does not know, puts defaults in, and makes metadata what it is for every kind. Throws a
- * DecodeError. */
+/** Removes unknown fields, sets defaults, and normalizes metadata. Throws a DecodeError. */
 export function decodeCustom(value: Json, { schema, duplicates }: DecodeOptions): Decoded {
   const problems = [...(duplicates ?? [])].map((path) => `duplicate field "${path}"`);
   const object = cloneJson(value) as Json;
@@ -26,7 +25,7 @@ export function decodeCustom(value: Json, { schema, duplicates }: DecodeOptions)
   return { object: object as KubeObject, problems };
 }
 
-/** Several times as fast as structuredClone for what JSON can hold. */
+/** Several times faster than structuredClone for JSON values. */
 function cloneJson(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(cloneJson);
   if (typeof value !== 'object' || value === null) return value;
@@ -44,7 +43,7 @@ function decodeEmbeddedMetadata(metadata: unknown, path: string, problems: strin
   }
 }
 
-/** Calls back for the metadata of every embedded object below the root. */
+/** Visits the metadata of every embedded object below the root. */
 function decodeEmbedded(
   value: unknown,
   schema: Schema,

@@ -1,6 +1,6 @@
 /**
- * What a wrong type is called. Bodies, JSON patches and merge patches are read by Go's JSON decoder; the result of a
- * strategic merge patch is no text any more, and the converter that restores structs from maps has words of its own.
+ * Descriptions of wrong types. Go's JSON decoder reads bodies, JSON patches and merge patches. The result of a
+ * strategic merge patch is not text but a map, and Go's converter from maps to structs has different messages.
  */
 import { jsonType } from './body.ts';
 import { structOf } from './builtin.ts';
@@ -11,9 +11,9 @@ export type DecodeWords = 'json' | 'converter';
 export interface WrongType {
   value: unknown;
   schema: Schema;
-  /** Go's name of the wanted type: `int32`, `v1.Protocol`, `[]v1.Container`. */
+  /** Go's name of the expected type, for example `int32`, `v1.Protocol` or `[]v1.Container`. */
   type: string;
-  /** `DeploymentSpec.spec.replicas`. */
+  /** For example `DeploymentSpec.spec.replicas`. */
   field: string;
 }
 
@@ -24,7 +24,7 @@ export function wrongType(words: DecodeWords, wrong: WrongType): string {
 const unmarshal = (value: unknown, into: string, { type, schema }: WrongType): string =>
   `json: cannot unmarshal ${whatItIs(value, schema)} into Go ${into} of type ${type}`;
 
-/** A number that does not fit is shown. */
+/** A number that is out of range is part of the message. */
 const whatItIs = (value: unknown, { format, type }: Schema): string =>
   typeof value === 'number' && (type === 'integer' || format === 'int-or-string')
     ? `number ${value}`
@@ -42,7 +42,7 @@ function convert(wrong: WrongType): string {
       ? `cannot restore map from ${kind}`
       : `cannot restore struct from: ${kind}`;
   }
-  // Go converts any number to any other, and whole ones even to strings; that it may is what it complains about.
+  // Go can convert between all number types, and even integers to strings, so the message names the conversion.
   if (schema.type === 'string') {
     return kind === 'int64' ? `cannot convert int64 to ${type}` : 'unrecognized type: string';
   }

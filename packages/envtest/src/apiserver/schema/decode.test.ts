@@ -15,7 +15,7 @@ const container = (fields: Record<string, unknown>) => pod({ containers: [{ name
 const service = (port: unknown) => decodeAs('v1', 'Service', { spec: { ports: [port] } });
 const secret = (fields: Record<string, unknown>) => decodeAs('v1', 'Secret', fields);
 
-// Every message as a real kube-apiserver 1.36 gave it.
+// All messages are recorded from kube-apiserver 1.36.
 describe('wrong types', () => {
   it.each<[string, () => unknown, string]>([
     [
@@ -104,12 +104,12 @@ describe('wrong types', () => {
       () => secret({ immutable: 'true' }),
       'json: cannot unmarshal string into Go struct field Secret.immutable of type bool',
     ],
-  ])('refuses %s', (_, run, message) => {
+  ])('rejects %s', (_, run, message) => {
     expect(run).toThrow(message);
   });
 });
 
-// What came out of a strategic merge patch, in the words of the same server.
+// The result of a strategic merge patch, with messages recorded from kube-apiserver 1.36.
 describe('wrong types in the words of the converter', () => {
   const restore = (fields: Record<string, unknown>) =>
     decode(
@@ -137,15 +137,15 @@ describe('wrong types in the words of the converter', () => {
     expect(() => restore(fields)).toThrow(new DecodeError(message));
   });
 
-  it('cuts off what does not fit', () => {
+  it('truncates numbers that are out of range', () => {
     expect(restore({ spec: { replicas: 3_000_000_000 } }).object.spec).toMatchObject({
       replicas: -1_294_967_296,
     });
   });
 });
 
-describe('what is written', () => {
-  it('leaves out nulls and empty optional fields, keeps zeros that mean something', () => {
+describe('output', () => {
+  it('omits nulls and empty optional fields and keeps significant zeros', () => {
     const { object } = deployment({
       replicas: 0,
       paused: false,
@@ -164,7 +164,7 @@ describe('what is written', () => {
     expect(object.status).toEqual({});
   });
 
-  it('gives quantities, times and base64 their canonical form', () => {
+  it('normalizes quantities, times and base64', () => {
     const { object } = container({ resources: { limits: { cpu: 0.5, memory: '1024Mi' } } });
     expect(object.spec).toMatchObject({
       containers: [{ resources: { limits: { cpu: '500m', memory: '1Gi' } } }],
@@ -178,12 +178,12 @@ describe('what is written', () => {
     expect(lease.spec).toEqual({ renewTime: '2026-01-02T03:04:05.000000Z' });
   });
 
-  it('does not invent a port', () => {
+  it('does not set a port that was not given', () => {
     expect(service({ port: 80 }).object.spec).toEqual({ ports: [{ port: 80 }] });
   });
 });
 
-describe('bodies that are no objects', () => {
+describe('bodies that are not objects', () => {
   const json = (text: string) => () =>
     parseBody(text, { yaml: false, kind: 'Deployment', findDuplicates: false });
   const head = 'the object provided is unrecognized (must be of type Deployment): ';
@@ -203,11 +203,11 @@ describe('bodies that are no objects', () => {
       '{"apiVersion":1,"kind":"Pod"}',
       `couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field .apiVersion of type string ({"apiVersion":1,"kind":"Pod"})`,
     ],
-  ])('refuses %s', (text, message) => {
+  ])('rejects %s', (text, message) => {
     expect(json(text)).toThrow(head + message);
   });
 
-  it('reads YAML as version 1.1, but leaves dates alone', () => {
+  it('reads YAML 1.1 but keeps dates as strings', () => {
     const text = 'a: yes\nb: 010\nc: 2026-01-01\nd: 12:30:00\ne: "1"';
     const body = parseBody(text, { yaml: true, kind: 'Pod', findDuplicates: false });
     expect(body.value).toEqual({ a: true, b: 8, c: '2026-01-01', d: '12:30:00', e: '1' });

@@ -1,7 +1,7 @@
 /**
- * Reads an object into a built-in kind and writes it out again, as a Go server does by unmarshalling into structs:
- * unknown fields and nulls vanish, wrong types are refused, empty optional fields are left out, struct fields appear,
- * and quantities, times and base64 take their canonical form.
+ * Decodes an object of a built-in kind and normalizes it, as kube-apiserver does by unmarshalling into Go structs and
+ * marshalling again: unknown fields and nulls disappear, wrong types are rejected, empty optional fields are omitted,
+ * struct fields appear, and quantities, times and base64 get their canonical form.
  */
 import { formatQuantity, type KubeObject, parseQuantity } from '@tidegate/kube';
 import { jsonType } from './body.ts';
@@ -14,22 +14,22 @@ import { isZero, setZero, zeroOf } from './zero.ts';
 
 export interface DecodeOptions {
   schema: Schema;
-  /** Paths of keys that stood twice in the body, see body.ts. */
+  /** Paths of duplicate keys in the body; see body.ts. */
   duplicates?: ReadonlySet<string>;
-  /** Whose words wrong types are told in; `json` unless said otherwise. */
+  /** The style of the messages for wrong types. Default: `json`. */
   words?: DecodeWords;
 }
 
 export interface Decoded {
   object: KubeObject;
-  /** `unknown field "spec.foo"`, `duplicate field "spec.bar"`: warnings, or errors of strict validation. */
+  /** `unknown field "spec.foo"`, `duplicate field "spec.bar"`: warnings, or errors in strict validation. */
   problems: string[];
 }
 
-/** The server stops counting there. */
+/** kube-apiserver reports at most this many. */
 const MAX_PROBLEMS = 100;
 
-/** The value can not be read as its kind. The message is the real server's reason, without whom it was about. */
+/** The value cannot be decoded as its kind. The message is that of kube-apiserver, without its prefix. */
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 }
@@ -41,7 +41,7 @@ export function decode(value: Record<string, unknown>, options: DecodeOptions): 
   return { object, problems: decoder.problems };
 }
 
-/** The metadata of an object that has no struct of its own. Unknown fields are reported below `path`. */
+/** Decodes the metadata of an object without a Go struct. Unknown fields are reported below `path`. */
 export function decodeMetadata(value: unknown, path: string, problems: string[]): Record<string, unknown> {
   if (value === undefined || value === null) return {};
   if (typeof value !== 'object' || Array.isArray(value)) {
@@ -55,7 +55,7 @@ export function decodeMetadata(value: unknown, path: string, problems: string[])
 
 const OBJECT_META = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
 
-/** Where a value goes: the struct and the Go type are only for the error message. */
+/** The location of a value. The struct and the Go type are only for error messages. */
 interface Target {
   struct: Struct | undefined;
   field: string;
@@ -95,7 +95,7 @@ class Decoder {
     return result;
   }
 
-  /** Undefined: leave the field out. */
+  /** Returns undefined if the field is omitted. */
   #value(value: unknown, schema: Schema, target: Target): unknown {
     if (value === null || value === undefined) return undefined;
     if (schema.format !== undefined) return this.#formatted(value, schema, target);
@@ -173,7 +173,7 @@ class Decoder {
   #integer(value: unknown, limit: number, schema: Schema, target: Target): number {
     if (typeof value !== 'number') throw this.#wrongType(value, schema, target);
     if (Number.isInteger(value) && value < limit && value >= -limit) return value;
-    // The converter cuts off what does not fit, and lets validation complain about the rest.
+    // The converter truncates numbers that are out of range and leaves the error to validation.
     if (this.#words === 'converter' && schema.format === 'int32' && Number.isInteger(value)) return value | 0;
     throw this.#wrongType(value, schema, target);
   }
@@ -193,7 +193,7 @@ class Decoder {
     return new DecodeError(wrongType(this.#words, { value, schema, type: goType(schema, target), field }));
   }
 
-  /** Go names the field that holds a map, not the key in it. */
+  /** Go names the field of a map in errors, not the key. */
   #isMapKey(index: number, target: Target): boolean {
     return index > this.#path.lastIndexOf(target.field);
   }
@@ -207,7 +207,7 @@ class Decoder {
   }
 }
 
-/** Runs a parser whose message is the answer. */
+/** Runs a parser and turns its error into a DecodeError. */
 function parsed<T>(parse: () => T): T {
   try {
     return parse();
@@ -240,7 +240,7 @@ function canonicalBase64(text: string): string {
   throw new DecodeError(`illegal base64 data at input byte ${compact.length - (compact.length % 4)}`);
 }
 
-/** Go's name for the type of a schema. */
+/** Go's name of the type of a schema. */
 function goType(schema: Schema, target: Target): string {
   const struct = structOf(schema);
   if (struct !== undefined) return struct.definition.split('.').slice(-2).join('.');

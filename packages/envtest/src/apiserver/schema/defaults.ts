@@ -1,10 +1,10 @@
-/** Defaults of structural schemas. A null where null is not allowed counts as absent: it is defaulted or dropped. */
+/** Defaults of structural schemas. A null that is not nullable counts as absent: it is defaulted or dropped. */
 import { childSchema } from './prune.ts';
 import type { Schema } from './types.ts';
 
 type Json = Record<string, unknown>;
 
-/** Changes the value in place. */
+/** Modifies the value in place. */
 export function applyDefaults(value: unknown, schema: Schema): void {
   if (Array.isArray(value)) applyToItems(value, schema.items);
   else if (typeof value === 'object' && value !== null) applyToFields(value as Json, schema);

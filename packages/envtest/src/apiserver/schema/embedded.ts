@@ -1,4 +1,4 @@
-/** What JSON Schema can not say of a structural schema: items of sets and maps are unique, embedded objects are objects. */
+/** Checks that JSON Schema cannot express: unique items of sets and maps, and valid embedded objects. */
 import { jsonEqual } from '@tidegate/kube';
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { isDNS1035Label } from '../resources/validation/names.ts';
@@ -8,7 +8,7 @@ import type { Schema } from './types.ts';
 
 type Json = Record<string, unknown>;
 
-/** An old state that has the same flaw is forgiven. */
+/** An error that the old object has as well is ignored. */
 export function validateListsAndResources(value: unknown, schema: Schema, old?: unknown): FieldError[] {
   return walk(value, schema, '', old);
 }

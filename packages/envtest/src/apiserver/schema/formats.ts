@@ -1,4 +1,4 @@
-/** The values of `format` that the server checks; every other one is accepted and means nothing. */
+/** The values of `format` that the server checks. All other formats are accepted and ignored. */
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 
 const UUID = (version: string, variant: string): RegExp =>
@@ -43,7 +43,7 @@ const formats: Record<string, (text: string) => boolean> = {
   'k8s-long-name': (text) => text.length <= 253 && LONG_NAME.test(text),
 };
 
-/** True as well for formats that are not checked. */
+/** Also true for formats that are not checked. */
 export const hasFormat = (format: string, text: string): boolean => formats[format]?.(text) ?? true;
 
 export const isKnownFormat = (format: string): boolean =>

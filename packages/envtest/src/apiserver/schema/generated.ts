@@ -1,13 +1,14 @@
 /**
- * Reads what scripts/generate-schemas.js wrote to dist/schemas: the schemas of the built-in kinds, with references by
- * name, and apart from them their descriptions, which are three times as large and wanted by `kubectl explain` only.
+ * Reads the output of scripts/generate-schemas.js in dist/schemas: the schemas of the built-in kinds, with references
+ * by name, and their descriptions. The descriptions are in a separate file because they are three times as large and
+ * only `kubectl explain` needs them.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Schema } from './types.ts';
 
-/** A schema as generated: wherever a Schema may stand, `$ref` may stand instead. */
+/** A generated schema, which can have a `$ref` in place of every nested schema. */
 export interface RawSchema extends Omit<Schema, 'properties' | 'items' | 'additionalProperties'> {
   $ref?: string;
   properties?: Record<string, RawSchema>;
@@ -15,11 +16,11 @@ export interface RawSchema extends Omit<Schema, 'properties' | 'items' | 'additi
   additionalProperties?: RawSchema;
 }
 
-/** How the Go struct behind a type writes its fields. */
+/** How the Go struct of a type writes its fields. */
 export interface StructFacts {
-  /** Fields whose zero value stays when it was given. */
+  /** Fields that keep an explicit zero value. */
   keepZero: string[];
-  /** Fields that are written even when nobody gave them. */
+  /** Fields that are always written, even if they are not set. */
   write: string[];
   /** Go's names of string types, by field. */
   names: Record<string, string>;
@@ -32,10 +33,10 @@ export interface Definitions {
   structs: Record<string, StructFacts>;
 }
 
-/** Definition name -> field -> text; the field '' stands for the type itself. */
+/** Definition name -> field -> text. The field '' is the type itself. */
 export type Descriptions = Record<string, Record<string, string>>;
 
-/** The same file is read from src/ in tests and from a bundle in dist/; both lie below the package's root. */
+/** This module runs from src/ in tests and from dist/ otherwise. Both are below the root of the package. */
 function packageRoot(): string {
   let directory = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(directory, 'package.json'))) {

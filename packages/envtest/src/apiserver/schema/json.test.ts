@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { duplicateKeys, parseJson } from './json.ts';
 
 describe('duplicateKeys', () => {
-  it('finds nothing in what JSON.stringify writes', () => {
+  it('finds nothing in the output of JSON.stringify', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 4 }), (text) => {
         expect(duplicateKeys(JSON.stringify(JSON.parse(text)))).toEqual([]);
@@ -22,7 +22,7 @@ describe('duplicateKeys', () => {
 });
 
 describe('parseJson', () => {
-  // Every message as Go's decoder words it.
+  // All messages are those of Go's JSON decoder.
   it.each([
     ['', 'unexpected end of JSON input'],
     ['{"a":1', 'unexpected end of JSON input'],
@@ -39,11 +39,11 @@ describe('parseJson', () => {
     ['-x', "invalid character 'x' in numeric literal"],
     ['1.x', "invalid character 'x' after decimal point in numeric literal"],
     ['1ex', "invalid character 'x' in exponent of numeric literal"],
-  ])('refuses %j', (text, message) => {
+  ])('rejects %j', (text, message) => {
     expect(() => parseJson(text)).toThrow(message);
   });
 
-  it('never accepts what JSON.parse refuses', () => {
+  it('never accepts what JSON.parse rejects', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         let valid = true;

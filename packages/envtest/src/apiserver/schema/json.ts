@@ -1,10 +1,10 @@
 /**
- * JSON with what JSON.parse does not tell: the words in which Go's decoder complains, and keys that stand twice.
- * The fast path is JSON.parse itself; the scanner below runs for broken documents, and for strict field validation.
+ * A JSON parser with the error messages of Go's decoder and with detection of duplicate keys. The fast path is
+ * JSON.parse; the scanner below runs only for invalid documents and for strict field validation.
  */
 import { quoteCharacter } from '@tidegate/serving';
 
-/** A document that is not JSON; the message is Go's. */
+/** The document is not valid JSON. The message is that of Go's decoder. */
 export class JsonSyntaxError extends Error {
   override readonly name = 'JsonSyntaxError';
 }
@@ -14,13 +14,15 @@ export function parseJson(text: string): unknown {
     return JSON.parse(text);
   } catch (cause) {
     new Scanner(text, false).document();
-    // The scanner accepts a bit more than JSON.parse would; then its own words must do.
+    // The scanner accepts slightly more than JSON.parse. In that case, the message of JSON.parse is used.
     throw new JsonSyntaxError(cause instanceof Error ? cause.message : String(cause));
   }
 }
 
-/** Paths (`spec.containers[0].image`) of keys that an object has more than once, each once, in document order. The text
- * must be JSON. */
+/**
+ * The paths of duplicate keys, for example `spec.containers[0].image`, in document order. The text must be valid
+ * JSON.
+ */
 export function duplicateKeys(text: string): string[] {
   const scanner = new Scanner(text, true);
   scanner.document();
@@ -33,7 +35,7 @@ const BACKSLASH = 0x5c;
 class Scanner {
   readonly duplicates = new Set<string>();
   readonly #text: string;
-  /** The text is known to be JSON, so strings can be skipped without looking at each character. */
+  /** The text is known to be valid JSON, so strings can be skipped without checking each character. */
   readonly #trusted: boolean;
   readonly #path: (string | number)[] = [];
   #at = 0;
@@ -182,7 +184,7 @@ class Scanner {
   }
 }
 
-/** `spec.containers[0].image`. */
+/** For example `spec.containers[0].image`. */
 export function pathText(path: readonly (string | number)[]): string {
   let text = '';
   for (const segment of path) {

@@ -1,11 +1,11 @@
-/** Removes from a custom resource what its schema does not mention. */
+/** Removes the fields of a custom resource that its schema does not declare. */
 import type { Schema } from './types.ts';
 
 type Json = Record<string, unknown>;
 
 const META_FIELDS = new Set(['apiVersion', 'kind', 'metadata']);
 
-/** Changes the object in place and returns the paths of what it removed, sorted. */
+/** Modifies the object in place and returns the sorted paths of the removed fields. */
 export function prune(object: Json, schema: Schema): string[] {
   const removed: string[] = [];
   pruneValue(object, { ...schema, 'x-kubernetes-embedded-resource': true }, '', removed);
@@ -38,7 +38,7 @@ function pruneObject(object: Json, schema: Schema | undefined, path: string, rem
   }
 }
 
-/** Undefined: there is no such field. True: there is, and nothing is known about it. */
+/** Returns undefined if the field does not exist, and true if it exists without a schema. */
 export function childSchema(schema: Schema | undefined, key: string): Schema | true | undefined {
   if (schema?.properties !== undefined && Object.hasOwn(schema.properties, key))
     return schema.properties[key];

@@ -1,9 +1,9 @@
-/** Regular expressions of users: RE2, as in Go, so that none of them can take the server down. */
+/** Regular expressions from users. RE2, as in Go, guarantees linear time, so that no pattern can block the server. */
 import { type RE2JS as Pattern, RE2JS } from 're2js';
 
 const compiled = new Map<string, Pattern>();
 
-/** Throws when the pattern is not RE2. */
+/** Throws if the pattern is not valid in RE2. */
 export function regexp(pattern: string): Pattern {
   const known = compiled.get(pattern);
   if (known !== undefined) return known;
@@ -12,5 +12,5 @@ export function regexp(pattern: string): Pattern {
   return fresh;
 }
 
-/** Unanchored, as Go's MatchString. */
+/** Unanchored, like Go's MatchString. */
 export const matches = (pattern: string, text: string): boolean => regexp(pattern).matcher(text).find();

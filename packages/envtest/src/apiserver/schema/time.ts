@@ -1,9 +1,9 @@
-/** Times as metav1.Time and metav1.MicroTime read and write them, with the errors of Go's time package. */
+/** Parses and formats metav1.Time and metav1.MicroTime, with the errors of Go's time package. */
 
 const LAYOUT = '2006-01-02T15:04:05Z07:00';
 const MICRO_LAYOUT = '2006-01-02T15:04:05.000000Z07:00';
 
-/** The element of the layout, and what text it takes. */
+/** The elements of the layout and the text that they accept. */
 const ELEMENTS: [name: string, pattern: RegExp][] = [
   ['2006', /^\d{4}/],
   ['-', /^-/],

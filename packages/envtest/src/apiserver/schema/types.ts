@@ -1,7 +1,7 @@
 /**
- * One schema language for built-in kinds and custom resources: OpenAPI v3 in the structural form of CRDs.
- * Pruning, defaulting, validation, strategic merge, server-side apply and `kubectl explain` all walk it.
- * There is no `$ref` in it: the loader resolves references into one shared object graph, which may have cycles.
+ * One schema language for built-in kinds and custom resources: OpenAPI v3 in the structural form of CRDs. Pruning,
+ * defaulting, validation, strategic merge, server-side apply and `kubectl explain` use it. It has no `$ref`: the loader
+ * resolves references into one shared object graph, which can have cycles.
  */
 export interface Schema {
   description?: string;

@@ -1,6 +1,7 @@
 /**
- * Checks a custom resource against its schema, in the words of the server. On an update, what did not change is not
- * checked again ("ratcheting"): a schema that became stricter must not block unrelated changes.
+ * Validates a custom resource against its schema, with the messages of kube-apiserver. In an update, unchanged values
+ * are not validated again (CRD validation ratcheting, KEP-4008), so that a stricter schema does not block other
+ * changes.
  */
 import { isJsonMap, jsonEqual } from '@tidegate/kube';
 import { type FieldError, fieldError } from '@tidegate/serving';
@@ -26,7 +27,7 @@ function check(value: unknown, schema: Schema, path: string, old: unknown): Fiel
 
 type Json = Record<string, unknown>;
 
-/** Combinations have no path of their own; the server shows that as `<nil>`. */
+/** Combinations have no path of their own, which kube-apiserver prints as `<nil>`. */
 const NO_PATH = '<nil>';
 
 const typesOf = (schema: Schema): string[] => {
@@ -43,7 +44,7 @@ function jsonTypeOf(value: unknown): string {
 
 const isInt64 = (value: number): boolean => Number.isInteger(value) && value >= -(2 ** 63) && value < 2 ** 63;
 
-/** The name of the Go type that a number has, which the server mixes up with the format. */
+/** The Go type of a number, which kube-apiserver shows in place of the format. */
 const numberFormatOf = (value: unknown): string =>
   typeof value === 'number' ? (isInt64(value) ? 'int64' : 'float64') : '';
 

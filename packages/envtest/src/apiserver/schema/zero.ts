@@ -1,8 +1,8 @@
-/** Zero values of Go: which of them are left out of an answer, and which appear though nobody gave them. */
+/** Zero values of Go: which of them are omitted from responses, and which appear although they were not set. */
 import { structOf } from './builtin.ts';
 import type { Schema } from './types.ts';
 
-/** What `omitempty` leaves out. */
+/** True for values that Go's `omitempty` omits. */
 export function isZero(value: unknown, schema: Schema): boolean {
   if (value === '' || value === 0 || value === false) return schema.format !== 'int-or-string';
   if (Array.isArray(value)) return value.length === 0;
@@ -15,7 +15,7 @@ const isEmpty = (value: object): boolean => {
   return true;
 };
 
-/** The zero value of an item or map value, which can not be left out. */
+/** The zero value of an item or a map value, which cannot be omitted. */
 export function zeroOf(schema: Schema): unknown {
   if (schema.format === 'quantity') return '0';
   if (schema.format === 'date-time' || schema.format === 'micro-time') return null;
@@ -43,7 +43,7 @@ function zeroStruct(schema: Schema): Record<string, unknown> {
 }
 
 export function setZero(object: Record<string, unknown>, field: string, schema: Schema | undefined): void {
-  // A port that was not given must stay recognizable for defaulting.
+  // Defaulting must be able to see that a port was not set.
   if (schema === undefined || schema.format === 'int-or-string') return;
   object[field] = zeroOf(schema);
 }

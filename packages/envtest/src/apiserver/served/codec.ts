@@ -1,16 +1,16 @@
 /**
- * Objects to bytes and back. Bytes are stored in the form in which they are sent, kind and apiVersion first for
- * built-in kinds, so that a get, a list and a watch event are answered by copying:
+ * Encodes and decodes stored objects. Objects are stored in the form in which they are sent, with kind and apiVersion
+ * first for built-in kinds. A get, a list and a watch event therefore only copy bytes:
  *
- *   stored:   {"kind":"Pod","apiVersion":"v1","metadata":{...},"spec":{...}}
- *   in a list: {"metadata":{...},"spec":{...}}      (items of built-in lists carry neither kind nor apiVersion)
+ *   stored:    {"kind":"Pod","apiVersion":"v1","metadata":{...},"spec":{...}}
+ *   in a list: {"metadata":{...},"spec":{...}}      (items of built-in lists have neither kind nor apiVersion)
  */
 import { apiVersionOf, type KubeObject, type ObjectMeta } from '@tidegate/kube';
 import type { ResourceDefinition, ServedVersion } from '../resources/types.ts';
 import type { Entry } from '../store/types.ts';
 import type { Served } from './registry.ts';
 
-/** Order of metadata's fields in the real server's answers; what is not listed follows. */
+/** The order of the fields of metadata in responses of kube-apiserver. Other fields follow. */
 const META_ORDER = [
   'name',
   'generateName',
@@ -28,7 +28,7 @@ const META_ORDER = [
   'managedFields',
 ];
 
-/** The object as it will be stored and sent, with the resourceVersion of the revision that it gets. */
+/** Encodes the object for storage and for clients, with the revision of the write as its resourceVersion. */
 export function encodeStored(definition: ResourceDefinition, object: KubeObject, revision: number): Buffer {
   const metadata = { ...object.metadata, resourceVersion: String(revision) };
   return Buffer.from(JSON.stringify(ordered(definition.custom, { ...object, metadata })), 'utf8');
@@ -48,7 +48,7 @@ function orderMeta(metadata: ObjectMeta): ObjectMeta {
   return out as ObjectMeta;
 }
 
-/** Custom resources have no declared order of fields: the real server sorts them. */
+/** Custom resources have no declared field order, so kube-apiserver sorts their fields. */
 function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (value === null || typeof value !== 'object') return value;
@@ -57,21 +57,21 @@ function sortKeys(value: unknown): unknown {
   return out;
 }
 
-/** A fresh object of the stored bytes, in the storage version. */
+/** Decodes the stored bytes into a new object in the storage version. */
 export const decodeStored = (entry: Entry): KubeObject =>
   JSON.parse(entry.value.toString('utf8')) as KubeObject;
 
 export const isStorageVersion = (definition: ResourceDefinition, version: ServedVersion): boolean =>
   version.name === definition.storageVersion && version.fromStorage === undefined;
 
-/** The storage version of an object that came in at a served version. */
+/** Converts an object from a served version to the storage version. */
 export function toStorage(served: Served, object: KubeObject): KubeObject {
   const { definition, version } = served;
   const converted = version.toStorage?.(object) ?? object;
   return { ...converted, apiVersion: storageApiVersion(definition), kind: definition.kind };
 }
 
-/** The object as a client of a served version sees it. */
+/** Converts a stored object to a served version. */
 export function fromStorage(served: Served, object: KubeObject): KubeObject {
   const { definition, version } = served;
   const converted = version.fromStorage?.(object) ?? object;
@@ -81,7 +81,7 @@ export function fromStorage(served: Served, object: KubeObject): KubeObject {
 export const storageApiVersion = (definition: ResourceDefinition): string =>
   apiVersionOf(definition.storageGroup ?? definition.group, definition.storageVersion);
 
-/** The bytes of an entry at a served version: the stored ones where no conversion is needed. */
+/** The bytes of an entry in a served version: the stored bytes if no conversion is needed. */
 export function entryBytes(served: Served, entry: Entry): Buffer {
   if (isStorageVersion(served.definition, served.version)) return entry.value;
   const object = fromStorage(served, decodeStored(entry));
@@ -90,7 +90,7 @@ export function entryBytes(served: Served, entry: Entry): Buffer {
 
 const BRACE = Buffer.from('{');
 
-/** The parts of an entry as an item of a list; for built-ins the leading kind and apiVersion are cut off. */
+/** The bytes of an entry as an item of a list. For built-in kinds, the leading kind and apiVersion are cut off. */
 export function listItem(served: Served, entry: Entry): Buffer[] {
   const bytes = entryBytes(served, entry);
   if (served.definition.custom) return [bytes];

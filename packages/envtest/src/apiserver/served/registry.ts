@@ -1,13 +1,13 @@
 import { apiVersionOf } from '@tidegate/kube';
 import type { ResourceDefinition, ServedVersion } from '../resources/types.ts';
 
-/** A resource at one of its versions: what a request path names. */
+/** A resource in one of its versions, as named by a request path. */
 export interface Served {
   definition: ResourceDefinition;
   version: ServedVersion;
 }
 
-/** All resources that are served right now. Custom ones come and go while the server runs. */
+/** All resources that are currently served. Custom resources are added and removed while the server runs. */
 export class Registry {
   readonly #byPath = new Map<string, Served>();
   readonly #definitions = new Map<string, ResourceDefinition>();
@@ -15,12 +15,12 @@ export class Registry {
   readonly #byStorage = new Map<string, Served>();
   #generation = 0;
 
-  /** Grows whenever the set of resources changes, so that derived documents know when they are stale. */
+  /** Increases whenever the set of resources changes, so that derived documents can detect that they are stale. */
   get generation(): number {
     return this.#generation;
   }
 
-  /** Adds a definition, or replaces the one of the same group and plural. */
+  /** Adds a definition, or replaces the definition with the same group and plural. */
   set(definition: ResourceDefinition): void {
     this.delete(definition.group, definition.plural);
     this.#definitions.set(`${definition.group}/${definition.plural}`, definition);
@@ -29,7 +29,7 @@ export class Registry {
     }
     this.#byKind.set(`${definition.group}/${definition.kind}`, definition);
     const stored = definition.versions.find((v) => v.name === definition.storageVersion);
-    // Of two faces of one storage, the one that owns it counts.
+    // Two definitions can share a storage, for example both kinds of events. The owner of the storage is registered.
     if (stored !== undefined && definition.storageGroup === undefined) {
       this.#byStorage.set(definition.storage, { definition, version: stored });
     }
@@ -56,12 +56,12 @@ export class Registry {
     return this.#definitions.get(`${group}/${plural}`);
   }
 
-  /** The resource of a storage name, at the version in which it is stored. */
+  /** The resource of a storage name, in its storage version. */
   byStorage(storage: string): Served | undefined {
     return this.#byStorage.get(storage);
   }
 
-  /** The resource of a kind, as ownerReferences name it; any served version will do. */
+  /** The resource of a kind, for ownerReferences. Any served version matches. */
   byKind(group: string, kind: string): ResourceDefinition | undefined {
     return this.#byKind.get(`${group}/${kind}`);
   }
@@ -74,7 +74,7 @@ export class Registry {
     return this.all().some((d) => d.group === group && d.versions.some((v) => v.name === version));
   }
 
-  /** Groups in the order they were registered, each with its versions, preferred first. */
+  /** Groups in registration order, each with its versions in order of preference. */
   groups(): Map<string, string[]> {
     const groups = new Map<string, string[]>();
     for (const definition of this.#definitions.values()) {
@@ -94,7 +94,10 @@ export const servedApiVersion = (served: Served): string =>
 
 const pathKey = (group: string, version: string, plural: string): string => `${group}/${version}/${plural}`;
 
-/** Kubernetes' order of versions: stable before beta before alpha, higher numbers first, then anything else by name. */
+/**
+ * The version priority of Kubernetes: stable, beta, alpha; within each, higher numbers first; then other names in
+ * order.
+ */
 export function byVersionPriority(a: string, b: string): number {
   const [x, y] = [rank(a), rank(b)];
   for (let i = 0; i < x.length; i++) {

@@ -12,11 +12,11 @@ import { decode } from '../schema/decode.ts';
 import type { Entry } from '../store/types.ts';
 import { decodeStored } from './codec.ts';
 
-/** Which objects of a resource a list or watch wants. */
+/** The objects of a resource that a list or watch selects. */
 export interface Selection {
-  /** True when every object matches: then nothing needs to be decoded. */
+  /** True if every object matches, so that none needs to be decoded. */
   all: boolean;
-  /** Set when only the object of this name can match: a watch then need not look at any other. */
+  /** Set if only the object with this name can match, so that a watch can ignore all others. */
   name: string | undefined;
   matches(entry: Entry): boolean;
 }
@@ -26,7 +26,7 @@ interface Facets {
   fields: Record<string, string>;
 }
 
-/** What selectors look at, worked out once an entry. Entries are immutable, so it never goes stale. */
+/** The selectable values of each entry, computed once. Entries are immutable, so the values never change. */
 const facetsOf = new WeakMap<ResourceDefinition, WeakMap<Entry, Facets>>();
 
 export function parseSelection(definition: ResourceDefinition, query: URLSearchParams): Selection {
@@ -71,7 +71,7 @@ const metadataField = (field: string, entry: Entry): string | undefined => {
 };
 
 function facets(definition: ResourceDefinition, entry: Entry): Facets {
-  // Two resources may be faces of one storage, with fields of their own.
+  // Two definitions can share a storage but have different fields.
   const facetsOfFace = facetsOf.get(definition) ?? new WeakMap<Entry, Facets>();
   const known = facetsOfFace.get(entry);
   if (known !== undefined) return known;
@@ -82,7 +82,7 @@ function facets(definition: ResourceDefinition, entry: Entry): Facets {
   return made;
 }
 
-/** An unknown field must be refused, not taken for one that is empty everywhere. */
+/** An unknown field must be rejected. Treating it as empty would select the wrong objects. */
 function checkFieldLabels(definition: ResourceDefinition, selector: FieldMatcher): void {
   if (selector.empty) return;
   const supported = supportedFields(definition);
@@ -98,7 +98,7 @@ function checkFieldLabels(definition: ResourceDefinition, selector: FieldMatcher
 
 const fieldsOf = new WeakMap<ResourceDefinition, Set<string>>();
 
-/** The fields by which a resource can be selected: those that even an empty object of the kind has values for. */
+/** The fields that a selector can use: those for which an empty object of the kind has values. */
 function supportedFields(definition: ResourceDefinition): Set<string> {
   const known = fieldsOf.get(definition);
   if (known !== undefined) return known;

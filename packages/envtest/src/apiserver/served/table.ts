@@ -10,7 +10,7 @@ export function includeObject(query: URLSearchParams): IncludeObject {
   throw badRequest(`unrecognized includeObject value: ${JSON.stringify(value)}`);
 }
 
-/** The form that `kubectl get` asks for: the server decides the columns, the client only prints. */
+/** The response format that `kubectl get` requests: the server computes the columns and the client prints them. */
 export function toTable(
   version: ServedVersion,
   objects: KubeObject[],

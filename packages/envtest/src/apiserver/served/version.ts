@@ -1,4 +1,4 @@
-/** The Kubernetes version whose API is served: what clients decide their behaviour by. */
+/** The Kubernetes version of the served API. Clients adapt their behavior to it. */
 export const KUBERNETES_VERSION = { major: '1', minor: '36', patch: '4' } as const;
 
 export const versionInfo = (tidegate: string): Record<string, string> => {

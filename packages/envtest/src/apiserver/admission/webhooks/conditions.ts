@@ -1,4 +1,4 @@
-/** `matchConditions`: expressions that must all hold for a webhook to be asked. */
+/** `matchConditions`: CEL expressions that must all be true for a webhook to be called. */
 
 import { forbidden } from '@tidegate/serving';
 import type { Attributes, Authorizer } from '../../auth/authorization.ts';
@@ -13,14 +13,14 @@ import { reviewRequest } from './review.ts';
 
 export class MatchConditions {
   readonly #authorizer: Authorizer;
-  /** Compiled once for as long as a configuration does not change. */
+  /** Compiled once for each version of a configuration. */
   readonly #compiled = new WeakMap<Webhook, MatchCondition[]>();
 
   constructor(authorizer: Authorizer) {
     this.#authorizer = authorizer;
   }
 
-  /** One that is false decides; an error counts only when none is, and then by the failurePolicy. */
+  /** A false condition decides. Errors matter only if no condition is false, and then the failurePolicy decides. */
   hold(webhook: Webhook, attributes: AdmissionAttributes, target: Served): boolean {
     if (!webhook.matchConditions?.length) return true;
     const { request } = reviewRequest('', 'v1', attributes, target) as { request: Record<string, unknown> };

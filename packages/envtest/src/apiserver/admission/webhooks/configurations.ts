@@ -1,4 +1,4 @@
-/** The webhooks of all configurations of one kind, in the order in which they are called; follows the store. */
+/** All webhooks of one kind of configuration, in call order. Follows the store. */
 
 import type { Webhook, WebhookConfiguration } from '../../resources/webhooks/types.ts';
 import type { Change, Store } from '../../store/types.ts';
@@ -18,7 +18,10 @@ export class WebhookConfigurations {
     });
   }
 
-  /** By the name of the configuration, then as they stand in it. The same objects until a configuration changes. */
+  /**
+   * Sorted by name of the configuration, then in the order of the configuration. The objects are stable until it
+   * changes.
+   */
   all(): readonly Webhook[] {
     this.#ordered ??= [...this.#byName]
       .sort(([a], [b]) => (a < b ? -1 : 1))

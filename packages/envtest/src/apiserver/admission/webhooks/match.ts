@@ -1,10 +1,10 @@
-/** Which requests a webhook wants to see. Pure. */
+/** Decides which requests a webhook receives. Pure. */
 import { type LabelSelector, matcherFromSelector } from '@tidegate/kube';
 import type { AdmissionAttributes } from '../../operations/core.ts';
 import type { Webhook, WebhookRule } from '../../resources/webhooks/types.ts';
 import type { Served } from '../../served/registry.ts';
 
-/** The request as a rule sees it, with the group, version and resource that the rule is to be tried on. */
+/** The request as seen by a rule, with the group, version and resource to match. */
 interface Tried {
   operation: string;
   group: string;
@@ -15,8 +15,8 @@ interface Tried {
 }
 
 /**
- * The resource at the version in which the webhook wants it: the requested one, or, with matchPolicy Equivalent,
- * another face of the same objects. Undefined: it does not want the request at all.
+ * The resource and version in which the webhook receives the request: the requested one or, with matchPolicy
+ * Equivalent, another one for the same stored objects. Returns undefined if the webhook does not receive the request.
  */
 export function wantedAs(
   webhook: Webhook,
@@ -59,7 +59,7 @@ export function ruleMatches(rule: WebhookRule, request: Tried): boolean {
 const hasOrAll = (list: string[] | undefined, wanted: string): boolean =>
   list !== undefined && (list.includes('*') || list.includes(wanted));
 
-/** `pods` and `*` are without subresources; `pods/*` and `*\/*` with them. */
+/** `pods` and `*` do not include subresources; `pods/*` and `*\/*` do. */
 function resourceMatches(pattern: string, request: Tried): boolean {
   const [resource, subresource = ''] = pattern.split('/');
   return (
@@ -68,20 +68,20 @@ function resourceMatches(pattern: string, request: Tried): boolean {
   );
 }
 
-/** Stored configurations were validated, so what is optional in writing is there. */
+/** Stored configurations are validated and defaulted, so optional fields are set. */
 type Selector = Webhook['objectSelector'];
 
 const isEmpty = (selector: Selector): boolean =>
   Object.keys(selector?.matchLabels ?? {}).length === 0 && (selector?.matchExpressions ?? []).length === 0;
 
-/** The selector holds for the object as it is or as it was: nobody leaves its reach by changing a label. */
+/** True if the selector matches the new or the old object, so that changing a label does not evade the webhook. */
 export function objectSelected(selector: Selector, { object, oldObject }: AdmissionAttributes): boolean {
   if (isEmpty(selector)) return true;
   const matcher = matcherFromSelector(selector as LabelSelector);
   return [object, oldObject].some((one) => one !== undefined && matcher.matches(one.metadata.labels ?? {}));
 }
 
-/** `labels` are asked for only when there is something to select by. */
+/** `labels` is called only if the selector is not empty. */
 export const namespaceSelected = (
   selector: Selector,
   labels: () => Readonly<Record<string, string>>,

@@ -1,4 +1,4 @@
-/** AdmissionReview: the question that a webhook is put, and its answer. */
+/** AdmissionReview: the request to a webhook and its response. */
 import { isJsonMap, type KubeObject, type Status } from '@tidegate/kube';
 import { ApiError } from '@tidegate/serving';
 import type { AdmissionAttributes } from '../../operations/core.ts';
@@ -16,7 +16,7 @@ export interface AdmissionResponse {
   warnings: string[];
 }
 
-/** The first version that the webhook offers and we speak. */
+/** The first version that both the webhook and this server support. */
 export const reviewVersion = (offered: string[] | undefined): ReviewVersion | undefined =>
   offered?.find((version): version is ReviewVersion => VERSIONS.some((known) => known === version));
 
@@ -54,7 +54,7 @@ export function reviewRequest(
   };
 }
 
-/** A namespace is in itself. */
+/** A Namespace object is in its own namespace. */
 export const namespaceOf = ({ served, namespace, name }: AdmissionAttributes): string =>
   served.definition.storage === 'namespaces' ? name : namespace;
 
@@ -79,7 +79,7 @@ interface RawResponse {
   warnings?: string[];
 }
 
-/** The answer is of no use; the message says why, and at what stage. */
+/** The response of a webhook is invalid. The message says why. */
 export class ResponseError extends Error {}
 
 const unreadable = (why: string): ResponseError => new ResponseError(`failed to call webhook: ${why}`);
@@ -96,7 +96,7 @@ export function readResponse(text: string, expected: Expected): AdmissionRespons
   const review = parseReview(text, expected.version);
   const { response } = review;
   if (response === undefined || response === null) throw invalid('webhook response was absent');
-  // The first version of the review never checked these.
+  // These checks do not exist for v1beta1.
   if (expected.version === 'v1') checkV1(review, response, expected);
   return {
     allowed: response.allowed === true,
@@ -168,7 +168,7 @@ function checkV1(review: Review, response: RawResponse, expected: Expected): voi
   if (patchType === '') throw invalid('webhook returned invalid response.patchType of ""');
 }
 
-/** The operations; undefined when there are none. */
+/** The patch operations; undefined if there are none. */
 function readPatch({ patch, patchType }: RawResponse): unknown[] | undefined {
   if (!patch) return undefined;
   let operations: unknown;
@@ -187,7 +187,7 @@ function readPatch({ patch, patchType }: RawResponse): unknown[] | undefined {
   return operations;
 }
 
-/** What the client is told when a webhook says no: the webhook's own Status, with its name in front. */
+/** The error for a client whose request a webhook rejected: the Status of the webhook with its name as a prefix. */
 export function denial(webhook: string, result: Partial<Status> | undefined): ApiError {
   const denied = `admission webhook ${JSON.stringify(webhook)} denied the request`;
   const why = result?.message || result?.reason;

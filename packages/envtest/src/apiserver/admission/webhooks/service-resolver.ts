@@ -1,7 +1,7 @@
 import { badRequest, notFound } from '@tidegate/serving';
 import type { Store } from '../../store/types.ts';
 
-/** Where a webhook's Service can be reached right now; throws with a sentence when it can not. */
+/** Returns a current address of the Service of a webhook. Throws an error with the reason if there is none. */
 export type ServiceResolver = (
   namespace: string,
   name: string,
@@ -20,8 +20,8 @@ interface EndpointSlice {
 }
 
 /**
- * Goes to a ready endpoint itself, since nothing needs to route cluster IPs where this server runs; a Service without
- * EndpointSlices is reached by its cluster IP.
+ * Connects to a ready endpoint, because the host of this server may not route cluster IPs. A Service without
+ * EndpointSlices is reached at its cluster IP.
  */
 export function storeServiceResolver(store: Store): ServiceResolver {
   return (namespace, name, port) => {

@@ -1,9 +1,9 @@
-/** Calling a webhook over HTTPS. Failures are told in the words of Go's HTTP client, which users know from there. */
+/** Calls webhooks over HTTPS. Errors have the words of Go's HTTP client, as users know them from kube-apiserver. */
 import { Agent, request } from 'node:https';
 import type { WebhookClientConfig } from '../../resources/webhooks/types.ts';
 import type { ServiceResolver } from './service-resolver.ts';
 
-/** Whom to call. `shown` is the address as errors show it: with the port, also where it is 443. */
+/** The address of a webhook. `shown` is the address in errors: always with the port, even if it is 443. */
 interface Callee {
   hostname: string;
   port: number;
@@ -16,14 +16,14 @@ interface Callee {
 
 export class WebhookTransport {
   readonly #resolve: ServiceResolver;
-  /** Connections are kept, apart by address, authority and server name. */
+  /** Connections are reused only for the same address, authority and server name. */
   readonly #agent = new Agent({ keepAlive: true });
 
   constructor(resolve: ServiceResolver) {
     this.#resolve = resolve;
   }
 
-  /** Throws `Post "url": why`, or the sentence for an answer that is not a success. */
+  /** Throws `Post "url": reason`, or an error for a response that is not a success. */
   async post(config: WebhookClientConfig, body: object, timeoutSeconds: number): Promise<string> {
     const callee = calleeOf(config, `?timeout=${timeoutSeconds}s`);
     let answer: Answer;
@@ -56,7 +56,7 @@ export class WebhookTransport {
       method: 'POST',
       agent: this.#agent,
       ...place,
-      // A service is known by its name wherever it runs.
+      // The certificate of a Service is issued for its DNS name, not for the endpoint.
       ...(service ? { servername: hostname } : {}),
       path: callee.path,
       ...(caBundle ? { ca: Buffer.from(caBundle, 'base64') } : {}),
@@ -168,7 +168,7 @@ function describeFailure(error: NetworkError, hostname: string): Error {
   }
 }
 
-/** How client-go words an answer that is not a success and holds no Status. */
+/** The words of client-go for an unsuccessful response without a Status. */
 function describeCode(code: number, text: string): string {
   switch (code) {
     case 400:

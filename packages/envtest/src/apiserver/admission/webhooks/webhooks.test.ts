@@ -20,7 +20,7 @@ interface Asked {
   request: Record<string, unknown> & { uid: string; object: KubeObject; kind: object };
 }
 
-/** What the webhook answers on a path: the response's fields, or bytes. */
+/** The response of the webhook for a path: fields of the AdmissionReview response, or raw bytes. */
 type Answer = (asked: Asked) => object | string | number | 'hang' | 'reset';
 
 const directory = mkdtempSync(join(tmpdir(), 'webhooks-'));
@@ -134,7 +134,7 @@ const patchOf = (...operations: object[]): object => ({
 });
 
 describe('validating', () => {
-  it('sends what the real server sends', async () => {
+  it('sends the same request as kube-apiserver', async () => {
     await configure('validating', 'a', hook('/allow'));
     await webhooks.validate(attributes());
     expect(asked).toEqual([
@@ -168,7 +168,7 @@ describe('validating', () => {
     ],
     [{ status: { reason: 'Because' } }, 400, 'admission webhook "w.example.com" denied the request: Because'],
     [{}, 400, 'admission webhook "w.example.com" denied the request without explanation'],
-  ])('passes a refusal on: %j', async (status, code, message) => {
+  ])('passes a denial on: %j', async (status, code, message) => {
     answers['/deny'] = () => ({ allowed: false, warnings: ['careful'], ...status });
     await configure('validating', 'a', hook('/allow'), hook('/deny'));
     const error = await webhooks.validate(attributes()).catch((e: unknown) => e);
@@ -272,14 +272,14 @@ describe('validating', () => {
     await webhooks.validate(attributes());
   });
 
-  it('a dry run does not call what has side effects', async () => {
+  it('does not call webhooks with side effects in a dry run', async () => {
     await configure('validating', 'a', hook('/allow', { sideEffects: 'Some', failurePolicy: 'Ignore' }));
     await expect(webhooks.validate(attributes({ dryRun: true }))).rejects.toThrow(
       'admission webhook "w.example.com" does not support dry run',
     );
   });
 
-  it('finds a service by its ready endpoint, and knows it by its name', async () => {
+  it('connects to a ready endpoint of a service and verifies the name of the service', async () => {
     await store.put('services', {
       apiVersion: 'v1',
       kind: 'Service',
@@ -304,7 +304,7 @@ describe('validating', () => {
 });
 
 describe('mutating', () => {
-  it('one after the other, by the name of the configuration', async () => {
+  it('calls webhooks one after the other, sorted by the name of the configuration', async () => {
     const append =
       (letter: string): Answer =>
       ({ request }) => {
@@ -320,7 +320,7 @@ describe('mutating', () => {
     });
   });
 
-  it('again, when somebody changed the object later and the webhook wishes it', async () => {
+  it('reinvokes a webhook with reinvocationPolicy IfNeeded after a later change', async () => {
     answers = {
       '/first': () => ({ allowed: true }),
       '/second': () => patchOf({ op: 'add', path: '/data', value: { x: 'y' } }),
@@ -330,14 +330,14 @@ describe('mutating', () => {
     expect(asked.map(({ path }) => path)).toEqual(['/first', '/second', '/first']);
   });
 
-  it('gives back the same object when nothing changed', async () => {
+  it('returns the same object if nothing changed', async () => {
     answers['/same'] = () => patchOf({ op: 'test', path: '/metadata/name', value: 'c' });
     await configure('mutating', 'a', hook('/allow'), hook('/same'));
     const object = configmap({ a: 'b' }, { x: 'y' });
     expect(await webhooks.mutate(attributes({ object }))).toBe(object);
   });
 
-  it('drops fields that do not exist, refuses wrong types and patches that do not apply', async () => {
+  it('drops unknown fields and rejects wrong types and failing patches', async () => {
     const change = (patch: object): Promise<KubeObject | undefined> => {
       answers['/p'] = () => patch;
       return webhooks.mutate(attributes());
@@ -358,7 +358,7 @@ describe('mutating', () => {
     );
   });
 
-  it('the first version of the review is less strict', async () => {
+  it('is less strict with v1beta1 reviews', async () => {
     answers['/p'] = () => ({
       ...patchOf({ op: 'add', path: '/data', value: { x: 'y' } }),
       patchType: null,
@@ -369,7 +369,7 @@ describe('mutating', () => {
   });
 });
 
-describe('who is asked', () => {
+describe('matching', () => {
   async function isAsked(more: Partial<Webhook>, about: Partial<AdmissionAttributes> = {}): Promise<boolean> {
     await configure('validating', 'a', hook('/allow', more));
     asked = [];
@@ -404,14 +404,14 @@ describe('who is asked', () => {
     expect(await isAsked(rule(more))).toBe(expected);
   });
 
-  it('subresources only by their name', async () => {
+  it('matches subresources only by name', async () => {
     const status = { subresource: 'status' };
     expect(await isAsked(rule({ resources: ['*'] }), status)).toBe(false);
     expect(await isAsked(rule({ resources: ['*/status'] }), status)).toBe(true);
     expect(await isAsked(rule({ resources: ['configmaps/*'] }), status)).toBe(true);
   });
 
-  it('selectors of namespace and object', async () => {
+  it('applies the selectors of namespaces and objects', async () => {
     const select = (tier: string): { matchLabels: Record<string, string> } => ({ matchLabels: { tier } });
     expect(await isAsked({ namespaceSelector: select('web') })).toBe(true);
     expect(await isAsked({ namespaceSelector: select('db') })).toBe(false);
@@ -423,7 +423,7 @@ describe('who is asked', () => {
     );
   });
 
-  it('matchConditions: one that is false decides, an error only otherwise', async () => {
+  it('skips a webhook if any match condition is false, even if another one fails', async () => {
     const when = (...expressions: string[]): Partial<Webhook> => ({
       matchConditions: expressions.map((expression) => ({ name: 'x', expression })),
     });
@@ -437,12 +437,12 @@ describe('who is asked', () => {
     expect(await isAsked(when(may.replace('.group', ".serviceAccount('a', 'b').group")))).toBe(false);
   });
 
-  it('never about webhooks themselves', async () => {
+  it('never calls webhooks for webhook configurations', async () => {
     const served = registry.lookup('admissionregistration.k8s.io', 'v1', 'validatingwebhookconfigurations')!;
     expect(await isAsked({}, { served })).toBe(false);
   });
 
-  it('about another face of the resource, in the form that it knows', async () => {
+  it('converts an equivalent resource to the version that the webhook expects', async () => {
     const served = registry.lookup('extensions', 'v1beta1', 'ingresses')!;
     const object: KubeObject = {
       apiVersion: 'networking.k8s.io/v1',

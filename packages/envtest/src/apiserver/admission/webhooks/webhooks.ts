@@ -1,10 +1,10 @@
 /**
- * Mutating and validating webhooks.
+ * Mutating and validating webhooks. For each request:
  *
- *   attributes -> which webhooks want it (rules, selectors, matchConditions), at which version
- *     mutating:   one after the other, each sees what the ones before made of the object; those that asked for it are
- *                 called once more when somebody changed the object after them
- *     validating: all at once; the first refusal counts
+ *   select the webhooks (rules, selectors, matchConditions) and the version in which each receives the object
+ *     mutating:   called one after the other; each sees the changes of the previous ones. Webhooks with
+ *                 reinvocationPolicy IfNeeded are called again if the object changed after their call
+ *     validating: called in parallel; the first denial is returned
  */
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
@@ -42,7 +42,7 @@ export interface AdmissionWebhooksOptions {
   uuid?: () => string;
 }
 
-/** The webhook could not be asked, or gave no proper answer: its failurePolicy decides. */
+/** The call failed or the response is invalid. The failurePolicy of the webhook decides. */
 class CallFailure extends Error {}
 
 const DEFAULT_TIMEOUT = 10;
@@ -72,7 +72,7 @@ export class AdmissionWebhooks {
     this.#transport.close();
   }
 
-  /** The object as the webhooks leave it; the one that was given when none changed it. */
+  /** The object after all webhooks; the given object if none changed it. */
   async mutate(attributes: AdmissionAttributes): Promise<KubeObject | undefined> {
     const webhooks = this.#mutating.all();
     if (webhooks.length === 0 || isExempt(attributes)) return attributes.object;
@@ -125,7 +125,7 @@ export class AdmissionWebhooks {
     return isDeepStrictEqual(plain(patched), plain(attributes.object)) ? attributes.object : patched;
   }
 
-  /** Undefined: the webhook failed, and its failurePolicy says that this does not matter. */
+  /** Returns undefined if the call failed and the failurePolicy is Ignore. */
   async #ask(
     webhook: Webhook,
     target: Served,
@@ -176,7 +176,7 @@ export class AdmissionWebhooks {
     }
   }
 
-  /** The version at which this webhook is to see the request; undefined when it is not to see it. */
+  /** The version in which the webhook receives the request; undefined if it does not match. */
   #wanted(webhook: Webhook, attributes: AdmissionAttributes): Served | undefined {
     if (!objectSelected(webhook.objectSelector, attributes)) return undefined;
     const target = wantedAs(webhook, attributes, () => this.#equivalents(attributes.served));
@@ -191,7 +191,7 @@ export class AdmissionWebhooks {
     return this.#conditions.hold(webhook, attributes, target) ? target : undefined;
   }
 
-  /** Every other face of the same stored objects. */
+  /** All other resources and versions of the same stored objects. */
   #equivalents(served: Served): Served[] {
     return this.#registry
       .all()
@@ -202,7 +202,7 @@ export class AdmissionWebhooks {
 
   #namespaceLabels(attributes: AdmissionAttributes): Readonly<Record<string, string>> {
     const { operation, served, object } = attributes;
-    // The namespace that is being written is not stored yet.
+    // The namespace in the request is not stored yet.
     if (served.definition.storage === 'namespaces' && operation !== 'DELETE')
       return object?.metadata.labels ?? {};
     const name = namespaceOf(attributes);
@@ -212,7 +212,7 @@ export class AdmissionWebhooks {
   }
 }
 
-/** A webhook that could refuse changes to webhooks could not be removed any more. */
+/** Webhooks are not called for webhook configurations. Otherwise a broken webhook could prevent its own removal. */
 const isExempt = ({ served }: AdmissionAttributes): boolean =>
   served.definition.group === 'admissionregistration.k8s.io';
 
@@ -228,13 +228,13 @@ function applyPatch(object: KubeObject, patch: unknown[]): Record<string, unknow
   }
 }
 
-/** A webhook may have written fields that do not exist, as any client may. */
+/** Webhooks can add unknown fields, like any client. */
 function decodeAt({ definition, version }: Served, object: Record<string, unknown>): KubeObject {
   const options = { schema: version.schema };
   try {
     return (definition.custom ? decodeCustom(object, options) : decode(object, options)).object;
   } catch (error) {
-    // It is not the client's body that can not be handled.
+    // The error is not in the request of the client.
     throw internalError(error);
   }
 }

@@ -1,4 +1,4 @@
-/** Approves what approves itself, and signs what was approved: CertificateSigningRequests become certificates. */
+/** Approves CertificateSigningRequests of kubelets and signs the approved ones. */
 import type { KubeObject } from '@tidegate/kube';
 import type { Core, WriteOptions } from '../../operations/core.ts';
 import { editIfPresent } from '../../operations/if-present.ts';

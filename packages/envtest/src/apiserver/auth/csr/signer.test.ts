@@ -15,7 +15,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 const pki = openPki({ directory });
 const now = new Date();
 
-/** Made by `openssl req -new`, by subject, names and kind of key (P-256 where none is named). */
+/** Creates a request with `openssl req -new`, with subject, names and type of key (default: P-256). */
 function request(subject: string, altNames = '', key = ''): string {
   const found = (requests as Record<string, string>)[
     [subject, altNames, key].filter((part) => part !== '').join(' ')
@@ -42,7 +42,7 @@ const certificateIn = (signed: Signed | undefined): X509Certificate =>
   new X509Certificate(Buffer.from(signed?.certificate ?? '', 'base64'));
 
 describe('reading requests', () => {
-  it('of all usual keys', () => {
+  it('with all common key types', () => {
     for (const key of ['RSA', 'Ed25519', 'P-384']) {
       expect(parseSigningRequest(request('/O=dev/O=ops/CN=jane/OU=x', '', key)).subject).toEqual({
         commonName: 'jane',
@@ -51,7 +51,7 @@ describe('reading requests', () => {
     }
   });
 
-  it('tells the names asked for', () => {
+  it('returns the requested names', () => {
     const text = request('/CN=x', 'DNS:a.b,DNS:c.d,IP:1.2.3.4,IP:::1,email:x@y.z,URI:spiffe://a/b');
     expect(parseSigningRequest(text).altNames).toEqual({
       dns: ['a.b', 'c.d'],
@@ -62,7 +62,7 @@ describe('reading requests', () => {
     });
   });
 
-  it('refuses what is none, and what was not signed with its key', () => {
+  it('rejects malformed requests and requests with a wrong signature', () => {
     expect(() => parseSigningRequest('YWJj')).toThrow('PEM block type must be CERTIFICATE REQUEST');
     const [head, body = '', tail] = Buffer.from(request('/CN=x'), 'base64')
       .toString()
@@ -76,7 +76,7 @@ describe('reading requests', () => {
 });
 
 describe('signing', () => {
-  it('a client certificate with subject and names as they were asked for', () => {
+  it('issues a client certificate with the requested subject and names', () => {
     const text = request('/O=dev/CN=jane/OU=x', 'DNS:a.b');
     const certificate = certificateIn(
       sign(csr('kube-apiserver-client', text, ['client auth', 'digital signature'])),
@@ -88,7 +88,7 @@ describe('signing', () => {
     expect(certificate.keyUsage).toEqual(['1.3.6.1.5.5.7.3.2']);
   });
 
-  it('for as long as asked, a year at most', () => {
+  it('limits the requested lifetime to one year', () => {
     const text = request('/CN=jane');
     const hours = (expirationSeconds?: number): number => {
       const certificate = certificateIn(
@@ -172,7 +172,7 @@ describe('signing', () => {
       });
   });
 
-  it('leaves alone what is not approved, done already, or for somebody else', () => {
+  it('ignores requests that are not approved, already signed, or for another signer', () => {
     const object = csr('kube-apiserver-client', request('/CN=x'), ['client auth']);
     expect(signRequest({ ...object, status: {} }, pki, now)).toBeUndefined();
     expect(signRequest(signRequest(object, pki, now)!, pki, now)).toBeUndefined();
@@ -200,7 +200,7 @@ describe('approving', () => {
     status: {},
   });
 
-  it('kubelets that may have a certificate, their own or a first one', () => {
+  it('approves bootstrap and renewal requests of authorized kubelets', () => {
     const approved = (username: string, authorizer: Authorizer): unknown =>
       (approveRequest(pending(username), authorizer, now)?.status as Signed | undefined)?.conditions[0]
         ?.message;

@@ -1,6 +1,6 @@
 /**
- * Signs certificate requests that somebody has approved, by the rules of the three signers that give out certificates
- * of this cluster's authority, and approves what kubelets may always have. Pure: the caller stores what comes back.
+ * Signs approved certificate requests according to the rules of the three kubernetes.io signers that use the cluster
+ * CA, and approves the requests of kubelets. Pure: the caller stores the results.
  */
 
 import type { KubeObject } from '@tidegate/kube';
@@ -18,7 +18,7 @@ import type { Pki } from '../pki.ts';
 const MAX_SECONDS = 365 * 24 * 3600;
 const MIN_SECONDS = 600;
 const BACKDATE_SECONDS = 300;
-/** Five minutes are too much to take off the end of a certificate that lives shorter than this. */
+/** For certificates with a shorter lifetime, five minutes of clock skew at the end would be too much. */
 const SHORT_SECONDS = 8 * 3600;
 
 interface Condition {
@@ -52,7 +52,7 @@ const SIGNERS: Record<string, Rule> = {
   'kubernetes.io/kubelet-serving': checkKubeletServing,
 };
 
-/** The new state of a request that is ready to be signed; undefined when there is nothing to do. */
+/** The new state of a request that is ready to be signed; undefined if there is nothing to do. */
 export function signRequest(object: KubeObject, pki: Pki, now: Date): KubeObject | undefined {
   const csr = object as CsrObject;
   const { spec, status = {} } = csr;
@@ -73,7 +73,10 @@ export function signRequest(object: KubeObject, pki: Pki, now: Date): KubeObject
   return { ...csr, status: { ...status, certificate: Buffer.from(certificate).toString('base64') } };
 }
 
-/** Kubelets whose request an administrator allowed in advance, by `certificatesigningrequests/nodeclient`. */
+/**
+ * Approves requests of kubelets that RBAC authorizes through `certificatesigningrequests/nodeclient` or
+ * `selfnodeclient`.
+ */
 export function approveRequest(
   object: KubeObject,
   authorizer: Authorizer,
@@ -159,7 +162,7 @@ function checkKubeletServing(request: ParsedSigningRequest, usages: string[]): s
     : 'subject common name does not begin with system:node:';
 }
 
-/** With or without key encipherment, which only RSA keys have a use for. */
+/** Key encipherment is optional, because only RSA keys use it. */
 function checkUsages(usages: string[], purpose: 'client auth' | 'server auth'): string | undefined {
   const given = [...new Set(usages)].filter((usage) => usage !== 'key encipherment').sort();
   if (given.join() === [purpose, 'digital signature'].sort().join()) return undefined;

@@ -1,4 +1,4 @@
-/** The roles and bindings that every cluster starts with. */
+/** The default roles and bindings of a new cluster. */
 import type { KubeObject } from '@tidegate/kube';
 import type { PolicyRule } from './rules.ts';
 
@@ -8,7 +8,7 @@ const ANNOTATIONS = { 'rbac.authorization.kubernetes.io/autoupdate': 'true' };
 
 const words = (text: string): string[] => text.split(' ').map((word) => (word === 'core' ? '' : word));
 
-/** `allow('get list', 'core apps', 'pods deployments')`: the core group, which has no name, is written `core`. */
+/** `allow('get list', 'core apps', 'pods deployments')`; the core group, which has an empty name, is written `core`. */
 const allow = (verbs: string, groups: string, resources: string, names?: string): PolicyRule => ({
   verbs: words(verbs),
   apiGroups: words(groups),
@@ -91,7 +91,7 @@ const ADMIN: PolicyRule[] = [
   allow(ALL, 'rbac.authorization.k8s.io', 'rolebindings roles'),
 ];
 
-/** What every node may do; which objects exactly is the node authorizer's business. */
+/** The permissions of all nodes. The node authorizer restricts them to particular objects. */
 export const NODE_RULES: PolicyRule[] = [
   allow('create', 'authentication.k8s.io', 'tokenreviews'),
   allow('create', 'authorization.k8s.io', 'localsubjectaccessreviews subjectaccessreviews'),
@@ -239,14 +239,14 @@ const CLUSTER_ROLE_BINDINGS: Record<string, SubjectText[]> = {
   'system:kube-scheduler': ['User system:kube-scheduler'],
 };
 
-/** In the order in which they are to be created. */
+/** Sorted in creation order. */
 export function bootstrapPolicy(): KubeObject[] {
   return [
     ...Object.entries(CLUSTER_ROLES).map(([name, rules]) => clusterRole(name, rules)),
     clusterRole('system:aggregate-to-admin', ADMIN, 'admin'),
     clusterRole('system:aggregate-to-edit', EDIT, 'edit'),
     clusterRole('system:aggregate-to-view', VIEW, 'view'),
-    // Nothing aggregates here while the server runs, so the rules are gathered now.
+    // The aggregation controller may not be running, so the aggregated rules are included from the start.
     aggregated('admin', [...ADMIN, ...EDIT, ...VIEW]),
     aggregated('edit', [...EDIT, ...VIEW], 'admin'),
     aggregated('view', VIEW, 'edit'),

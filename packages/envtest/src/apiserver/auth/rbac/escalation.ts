@@ -1,4 +1,7 @@
-/** Nobody may give out through RBAC what they do not have, unless they are explicitly allowed to. */
+/**
+ * Privilege escalation checks: a user cannot grant permissions through RBAC that it does not have, unless RBAC allows
+ * the verbs `escalate` or `bind`.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '@tidegate/kube';
 import { forbidden, notFound } from '@tidegate/serving';
@@ -15,16 +18,16 @@ const FULL_AUTHORITY: PolicyRule[] = [
 ];
 
 export interface RbacWrite {
-  /** `roles`, `clusterroles`, `rolebindings`, `clusterrolebindings`; others are let through. */
+  /** `roles`, `clusterroles`, `rolebindings` or `clusterrolebindings`. Other resources are not checked. */
   resource: string;
   user: UserInfo;
-  /** As it would be stored. */
+  /** The object to be stored. */
   object: KubeObject;
-  /** The state before, for updates. */
+  /** The previous state, for updates. */
   old?: KubeObject;
 }
 
-/** Throws 403 for a role or a binding that would hand out more than its writer has. */
+/** Throws a 403 error for a role or binding that would grant more than the user has. */
 export function checkEscalation(write: RbacWrite, rbac: Rbac, authorizer: Authorizer): void {
   if (write.user.groups.includes(MASTERS) || onlyGarbageCollectorFields(write)) return;
   if (write.resource === 'roles' || write.resource === 'clusterroles') checkRole(write, rbac, authorizer);
@@ -41,7 +44,7 @@ function checkRole({ resource, user, object, old }: RbacWrite, rbac: Rbac, autho
     resource,
     subresource: '',
     namespace,
-    // The name is not part of a create request.
+    // A create request has no name in its path.
     name: old === undefined ? '' : name,
   });
   if (mayEscalate.allowed) return;
@@ -69,7 +72,7 @@ function checkBinding({ resource, user, object }: RbacWrite, rbac: Rbac, authori
   });
   if (mayBind.allowed) return;
   const rules = rbac.roleRules(roleRef, namespace);
-  // The real server names the binding's resource here, though it is the role that is missing.
+  // kube-apiserver names the resource of the binding here, although the role is missing.
   if (rules === undefined) throw notFound({ group: GROUP, resource }, roleRef.name);
   const excess = excessOver(rbac, user, namespace, rules);
   if (excess !== undefined) throw forbidden({ group: GROUP, resource }, name, excess);
@@ -79,9 +82,9 @@ function excessOver(rbac: Rbac, user: UserInfo, namespace: string, wanted: Polic
   const { rules, error } = rbac.rulesFor(user, namespace);
   const missing = missingRules(rules, wanted);
   if (missing.length === 0) return undefined;
-  const who = `user ${JSON.stringify(user.username)} (groups=${quoteList(user.groups)})`;
+  const subject = `user ${JSON.stringify(user.username)} (groups=${quoteList(user.groups)})`;
   const resolution = error === '' ? '' : `; resolution errors: [${error}]`;
-  return `${who} is attempting to grant RBAC permissions not currently held:\n${describeRules(missing)}${resolution}`;
+  return `${subject} is attempting to grant RBAC permissions not currently held:\n${describeRules(missing)}${resolution}`;
 }
 
 const hasAggregationRule = (role: KubeObject): boolean => {
@@ -89,7 +92,7 @@ const hasAggregationRule = (role: KubeObject): boolean => {
   return (rule?.clusterRoleSelectors?.length ?? 0) > 0;
 };
 
-/** The garbage collector must be able to let go of a role that it does not have the rights of. */
+/** The garbage collector must be able to remove finalizers and owner references of roles whose permissions it lacks. */
 function onlyGarbageCollectorFields({ object, old }: RbacWrite): boolean {
   if (old === undefined) return false;
   const { ownerReferences, finalizers, managedFields } = old.metadata;

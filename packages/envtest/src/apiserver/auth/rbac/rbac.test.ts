@@ -51,7 +51,7 @@ beforeEach(async () => {
 });
 
 describe('decisions', () => {
-  it('say by what they are allowed', async () => {
+  it('name the binding that allows a request', async () => {
     await put(role('reader', 'shop', [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }]));
     await put(binding('b', 'shop', 'Role reader', 'ServiceAccount robot', 'Group dev'));
     expect(rbac.authorize(user('system:serviceaccount:shop:robot'), ask('get', 'pods', 'shop', 'x'))).toEqual(
@@ -67,7 +67,7 @@ describe('decisions', () => {
     expect(rbac.authorize(user('jane', 'dev'), ask('get', 'pods')).allowed).toBe(false);
   });
 
-  it('follow every change at once', async () => {
+  it('follow every change immediately', async () => {
     const grant = binding('b', '', 'ClusterRole view', 'User jane');
     const may = (): boolean => rbac.authorize(user('jane'), ask('list', 'pods', 'shop')).allowed;
     expect(may()).toBe(false);
@@ -87,7 +87,7 @@ describe('decisions', () => {
     expect(may()).toBe(false);
   });
 
-  it('let a ClusterRole be given out in one namespace', async () => {
+  it('support RoleBindings to a ClusterRole', async () => {
     await put(binding('b', 'shop', 'ClusterRole edit', 'User jane'));
     expect(rbac.authorize(user('jane'), ask('create', 'deployments', 'shop', '', 'apps')).allowed).toBe(true);
     expect(rbac.authorize(user('jane'), ask('create', 'deployments', 'other', '', 'apps')).allowed).toBe(
@@ -128,7 +128,7 @@ describe('decisions', () => {
     expect(ruleAllows(rule, attributes)).toBe(allowed);
   });
 
-  it('are refused in the words of the real server', () => {
+  it('deny with the messages of kube-apiserver', () => {
     const text = (attributes: Attributes): string => forbiddenError(user('jane'), attributes, '').message;
     expect(text(ask('list', 'pods', 'default'))).toBe(
       'pods is forbidden: User "jane" cannot list resource "pods" in API group "" in the namespace "default"',
@@ -141,7 +141,7 @@ describe('decisions', () => {
     );
   });
 
-  it('never refuse system:masters, without a reason', () => {
+  it('always allow system:masters, without a reason', () => {
     const authorizer = anyOf(masters, rbac);
     expect(authorizer.authorize(user('x', 'system:masters'), ask('get', 'x'))).toEqual({
       allowed: true,
@@ -166,7 +166,7 @@ describe('escalation', () => {
   const write = (object: KubeObject, old?: KubeObject): void =>
     checkEscalation({ resource: PLURALS[object.kind]!, user: joe, object, old }, rbac, rbac);
 
-  it('is refused with what is missing', () => {
+  it('is rejected with the missing permissions', () => {
     const wanted = role('y', 'shop', [
       { verbs: ['get', 'list'], apiGroups: ['', 'apps'], resources: ['pods'], resourceNames: ['n'] },
       { verbs: ['create', 'get'], apiGroups: ['rbac.authorization.k8s.io'], resources: ['roles'] },
@@ -197,7 +197,7 @@ describe('escalation', () => {
     );
   });
 
-  it('is no matter for what the writer has, or may escalate or bind', async () => {
+  it('allows a user to grant its own permissions, and to escalate or bind if RBAC allows it', async () => {
     write(
       role('y', 'shop', [
         { verbs: ['create'], apiGroups: ['rbac.authorization.k8s.io'], resources: ['roles'] },
@@ -220,13 +220,13 @@ describe('escalation', () => {
     write(binding('y', 'shop', 'ClusterRole cluster-admin', 'User joe'));
   });
 
-  it('lets the garbage collector remove its finalizer', () => {
+  it('allows the garbage collector to remove its finalizer', () => {
     const old = role('big', 'shop', [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }]);
     write({ ...old, metadata: { ...old.metadata, finalizers: ['x'] } }, old);
   });
 });
 
-it('missing rules are exactly those that would not have been allowed', () => {
+it('missingRules returns exactly the rules that are not covered', () => {
   const some = (...values: string[]): fc.Arbitrary<string[]> =>
     fc.uniqueArray(fc.constantFrom(...values), { minLength: 1 });
   const rule = fc.record({

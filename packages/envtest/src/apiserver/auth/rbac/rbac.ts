@@ -1,6 +1,6 @@
 /**
- * Role-based access control. Roles and bindings are kept in an index by subject that follows the store, so a decision
- * looks at the bindings of this user and these groups only, however many there are.
+ * Role-based access control. An index of roles and bindings by subject follows the store, so the cost of a decision
+ * depends only on the bindings of the user and its groups.
  */
 import type { KubeObject } from '@tidegate/kube';
 import type { UserInfo } from '../../resources/types.ts';
@@ -11,7 +11,7 @@ import { type PolicyRule, ruleAllows } from './rules.ts';
 
 const GROUP = 'rbac.authorization.k8s.io';
 
-/** Names of the resources in the store. */
+/** Storage names of the resources. */
 const RESOURCES = {
   roles: `${GROUP}/roles`,
   clusterRoles: `${GROUP}/clusterroles`,
@@ -31,7 +31,7 @@ interface Subject {
   namespace?: string;
 }
 
-/** One subject of one binding. */
+/** A subject of a binding. */
 interface Grant {
   roleRef: RoleRef;
   /** '' for a ClusterRoleBinding. */
@@ -41,11 +41,11 @@ interface Grant {
 }
 
 export class Rbac implements Authorizer {
-  /** Rules by `namespace/name`; the namespace of a ClusterRole is ''. */
+  /** Rules by `namespace/name`. The namespace of a ClusterRole is ''. */
   readonly #rules = new Map<string, PolicyRule[]>();
-  /** Grants by where they hold and who holds them, then by binding. */
+  /** Grants by namespace and subject, then by binding. */
   readonly #grants = new Map<string, Map<string, Grant>>();
-  /** Under which keys of `#grants` a binding stands, to find them again when it changes. */
+  /** The keys of each binding in `#grants`, to remove them when the binding changes. */
   readonly #placed = new Map<string, string[]>();
   readonly #stop: () => void;
 
@@ -74,7 +74,7 @@ export class Rbac implements Authorizer {
     return { allowed: false, reason: errors.size === 0 ? '' : `RBAC: ${aggregate([...errors])}` };
   }
 
-  /** Everything that a user may do in a namespace (or at the cluster scope), and what could not be resolved. */
+  /** All rules of a user in a namespace or at the cluster scope, and the errors of roles that do not exist. */
   rulesFor(user: UserInfo, namespace: string): { rules: PolicyRule[]; error: string } {
     const rules: PolicyRule[] = [];
     const errors = new Set<string>();
@@ -86,7 +86,7 @@ export class Rbac implements Authorizer {
     return { rules, error: aggregate([...errors]) };
   }
 
-  /** The rules that a binding in this namespace gives out; undefined when there is no such role. */
+  /** The rules that a binding in this namespace grants; undefined if the role does not exist. */
   roleRules(ref: RoleRef, namespace: string): PolicyRule[] | undefined {
     return this.#rules.get(ref.kind === 'ClusterRole' ? `/${ref.name}` : `${namespace}/${ref.name}`);
   }
@@ -119,7 +119,7 @@ export class Rbac implements Authorizer {
       if (where === undefined) continue;
       const grants = this.#grants.get(where) ?? new Map<string, Grant>();
       this.#grants.set(where, grants);
-      // The first of several subjects that fit is the one that is named.
+      // If several subjects of a binding match, the first one is reported.
       if (!grants.has(key)) grants.set(key, grantOf(object, subject, entry));
       holders.push(where);
     }
@@ -146,7 +146,7 @@ export class Rbac implements Authorizer {
 const holder = (namespace: string, kind: 'User' | 'Group', name: string): string =>
   `${namespace}\n${kind}\n${name}`;
 
-/** A service account is a user by its long name. */
+/** A service account is a user with the name `system:serviceaccount:<namespace>:<name>`. */
 function holderOf(subject: Subject, namespace: string): string | undefined {
   switch (subject.kind) {
     case 'User':
@@ -166,16 +166,16 @@ function grantOf(binding: KubeObject, subject: Subject, { namespace, name }: Ent
   const quote = JSON.stringify;
   const what =
     namespace === '' ? `ClusterRoleBinding ${quote(name)}` : `RoleBinding ${quote(`${name}/${namespace}`)}`;
-  const whom =
+  const holder =
     subject.kind === 'ServiceAccount' ? `${subject.name}/${subject.namespace || namespace}` : subject.name;
   return {
     roleRef,
     namespace,
-    source: `${what} of ${roleRef.kind} ${quote(roleRef.name)} to ${subject.kind} ${quote(whom)}`,
+    source: `${what} of ${roleRef.kind} ${quote(roleRef.name)} to ${subject.kind} ${quote(holder)}`,
   };
 }
 
-/** The real server's lookup names the kind in the singular, in lower case. */
+/** kube-apiserver names the kind in the singular and in lower case here. */
 const missingRole = ({ kind, name }: RoleRef): string =>
   `${kind.toLowerCase()}.${GROUP} ${JSON.stringify(name)} not found`;
 

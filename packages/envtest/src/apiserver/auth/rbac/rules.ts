@@ -1,4 +1,4 @@
-/** What one rule allows, and whether one set of rules contains another. Pure. */
+/** Which requests a rule allows, and whether a set of rules covers another. Pure. */
 import { type Attributes, isPath } from '../authorization.ts';
 
 export interface PolicyRule {
@@ -23,14 +23,14 @@ export function ruleAllows(rule: PolicyRule, attributes: Attributes): boolean {
   );
 }
 
-/** `*` covers all, a subresource too; `*\/scale` the subresource of every resource. */
+/** `*` covers everything including subresources; `*\/scale` covers the subresource of every resource. */
 function resourcesCover(resources: string[], wanted: string): boolean {
   if (hasOrAll(resources, wanted)) return true;
   const slash = wanted.indexOf('/');
   return slash > 0 && resources.includes(`*${wanted.slice(slash)}`);
 }
 
-/** A star at the end stands for anything. */
+/** A `*` at the end matches any rest. */
 const urlCovers = (url: string, path: string): boolean =>
   url === path || (url.endsWith('*') && path.startsWith(url.replace(/\*+$/, '')));
 
@@ -39,7 +39,7 @@ export function missingRules(owned: PolicyRule[], wanted: PolicyRule[]): PolicyR
   return wanted.flatMap(atoms).filter((atom) => !owned.some((rule) => covers(rule, atom)));
 }
 
-/** A rule with one verb, and one resource and at most one name, or one URL. */
+/** A rule with one verb and either one resource and at most one name, or one URL. */
 type Atom = { verb: string; group: string; resource: string; name?: string } | { verb: string; url: string };
 
 function* atomParts(rule: PolicyRule): Generator<Atom> {
@@ -78,7 +78,7 @@ function covers(rule: PolicyRule, atom: PolicyRule): boolean {
   return name !== undefined && rule.resourceNames.includes(name);
 }
 
-/** Rules as an escalation error lists them: verbs of one resource together, sorted, one a line. */
+/** Formats rules as in escalation errors: one line for each resource, with sorted verbs. */
 export function describeRules(rules: PolicyRule[]): string {
   const merged = new Map<string, PolicyRule>();
   for (const rule of rules) {

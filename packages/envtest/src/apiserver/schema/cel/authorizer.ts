@@ -1,4 +1,7 @@
-/** The variable `authorizer`: `authorizer.group('apps').resource('deployments').namespace('a').check('get').allowed()`. */
+/**
+ * The CEL variable `authorizer`:
+ * `authorizer.group('apps').resource('deployments').namespace('a').check('get').allowed()`.
+ */
 import type { Environment } from '@marcbachmann/cel-js';
 
 export interface AuthorizerQuestion {
@@ -14,7 +17,7 @@ export interface AuthorizerQuestion {
 
 export type Authorize = (question: AuthorizerQuestion) => boolean;
 
-/** A question that is not complete yet. Every step gives a new one. */
+/** An incomplete check. Every step returns a new one. */
 class Check {
   readonly authorize: Authorize;
   readonly known: Omit<AuthorizerQuestion, 'verb'>;

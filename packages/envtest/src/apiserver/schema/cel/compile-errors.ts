@@ -1,4 +1,4 @@
-/** What is wrong with the rules of a schema, before they are accepted into a CustomResourceDefinition. */
+/** Validates the CEL rules of a schema before a CustomResourceDefinition is accepted. */
 import type { Environment } from '@marcbachmann/cel-js';
 import { type FieldError, fieldError } from '@tidegate/serving';
 import type { Schema, ValidationRule } from '../types.ts';
@@ -8,7 +8,7 @@ import { schemaAt } from './field-path.ts';
 
 const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
 
-/** What is wrong with how rules are written comes first. */
+/** Errors in the structure of rules come before compile errors. */
 export function compileErrors(schema: Schema, path: string): FieldError[] {
   const { written, compiled } = check(schema, path, undefined);
   return [...written, ...compiled];
@@ -19,7 +19,7 @@ interface Found {
   compiled: FieldError[];
 }
 
-/** `uncorrelated`: the list above, whose items can not be told apart over an update. */
+/** `uncorrelated`: the path of a list above whose items cannot be matched between the old and the new object. */
 function check(schema: Schema, path: string, uncorrelated: string | undefined): Found {
   const found: Found = { written: [], compiled: [] };
   const look = (child: Schema, childPath: string, above: string | undefined): void => {
@@ -41,7 +41,7 @@ function check(schema: Schema, path: string, uncorrelated: string | undefined): 
   const rules = [...(schema['x-kubernetes-validations'] ?? []).entries()];
   const at = (index: number): string => `${path}.x-kubernetes-validations[${index}]`;
   found.written.push(...rules.flatMap(([index, rule]) => checkWriting(rule, schema, at(index))));
-  // What is written wrongly, here or below, leaves nothing to rely on when the rules are compiled.
+  // If a rule is malformed, here or below, the rules are not compiled.
   if (found.written.length === 0) {
     found.compiled.push(
       ...rules.flatMap(([index, rule]) => checkRule(rule, schema, at(index), uncorrelated)),
@@ -121,7 +121,7 @@ const SCALARS: Record<string, string> = {
   boolean: 'bool',
 };
 
-/** Scalars have their type, so that mistakes are found early; the inside of objects is checked when a rule runs. */
+/** Declares scalars with their type, to find errors early. The content of objects is checked when a rule runs. */
 function environmentFor(schema: Schema): Environment {
   const plain = schema.format === undefined || schema.type !== 'string';
   const type = (plain && SCALARS[schema.type ?? '']) || 'dyn';
@@ -147,7 +147,7 @@ function checkExpression(
   }
 }
 
-/** The rule as the server prints it: with the names of its Go fields. */
+/** The rule as kube-apiserver prints it: with the names of its Go fields. */
 const printed = (rule: ValidationRule): Record<string, unknown> => ({
   Rule: rule.rule,
   Message: rule.message ?? '',

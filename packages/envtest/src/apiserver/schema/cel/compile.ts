@@ -1,4 +1,4 @@
-/** Compiling expressions, and saying in cel-go's words what is wrong with them. */
+/** Compiles CEL expressions and reports errors in the words of cel-go. */
 import type { Environment } from '@marcbachmann/cel-js';
 import { literalIssues } from './literal-errors.ts';
 import { type CelError, type Issue, syntaxIssues } from './syntax-errors.ts';
@@ -7,16 +7,16 @@ import { typeIssue } from './type-errors.ts';
 export interface Program {
   /** Throws EvaluationError. */
   evaluate(variables: Record<string, unknown>): unknown;
-  /** The type of the result as far as it is known: `bool`, `string`, `dyn` ... */
+  /** The type of the result as far as it is known, for example `bool`, `string` or `dyn`. */
   type: string;
 }
 
-/** The expression can not be used at all. */
+/** The expression is not valid. */
 export class CompileError extends Error {
   override readonly name = 'CompileError';
 }
 
-/** The expression could not be evaluated for these values. */
+/** The expression cannot be evaluated for these values. */
 export class EvaluationError extends Error {
   override readonly name = 'EvaluationError';
 }
@@ -43,7 +43,7 @@ export function compile(expression: string, environment: Environment): Program {
 const STRING_OR =
   /(r?(?:"""[\s\S]*?"""|'''[\s\S]*?'''|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'))|(\.\s*)matches(\s*\()|\b(oldSelf)\b/gi;
 
-/** The library's own `matches` takes JavaScript patterns, which can hang and which CEL does not mean. */
+/** The library's `matches` uses JavaScript patterns, which can take exponential time and differ from RE2. */
 const withRe2 = (expression: string): string =>
   expression.replace(
     STRING_OR,
@@ -63,7 +63,7 @@ function issuesOf(expression: string, error: CelError, environment: Environment)
   );
 }
 
-/** Each with its line and a mark under the column, as the server shows it. */
+/** Formats each issue with its source line and a mark below the column, as kube-apiserver does. */
 function describe(expression: string, issues: Issue[]): string {
   const shown = issues.map(({ message, offset }) => {
     const before = expression.slice(0, offset).split('\n');

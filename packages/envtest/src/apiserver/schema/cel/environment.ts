@@ -1,4 +1,4 @@
-/** The CEL environment of Kubernetes: the language, plus the libraries that rules in the wild use. */
+/** The CEL environment of Kubernetes: the language and the extension libraries. */
 import { Environment } from '@marcbachmann/cel-js';
 import { registerFormats } from './library/formats.ts';
 import { registerLists } from './library/lists.ts';
@@ -10,7 +10,7 @@ import { registerUrls } from './library/urls.ts';
 
 let base: Environment | undefined;
 
-/** A fresh environment to declare variables in. */
+/** A new environment in which variables can be declared. */
 export function kubernetesEnvironment(): Environment {
   base ??= makeBase();
   return base.clone();
@@ -18,7 +18,7 @@ export function kubernetesEnvironment(): Environment {
 
 function makeBase(): Environment {
   const environment = new Environment({ enableOptionalTypes: true, homogeneousAggregateLiterals: false });
-  // Numbers of different types compare by value; the library has that for `<` but not for `==`.
+  // Numbers of different types are compared by value. The library supports that for `<` but not for `==`.
   environment.registerOperator('int == double', (a: bigint, b: number) => Number(a) === b);
   registerStrings(environment);
   registerLists(environment);

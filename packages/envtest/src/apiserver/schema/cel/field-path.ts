@@ -1,4 +1,4 @@
-/** Paths of fields as rules and selectable fields write them: `.spec.names['a.b']`. */
+/** Field paths of rules and selectable fields, for example `.spec.names['a.b']`. */
 import type { Schema } from '../types.ts';
 
 const STEP = /^(?:\.([^.[\]]+)|\['((?:\\.|[^'\\])*)'\])/;
@@ -15,7 +15,7 @@ function steps(path: string): string[] | undefined {
   return found.length === 0 ? undefined : found;
 }
 
-/** The schema of the field that the path names; undefined when there is none. */
+/** The schema of the field at the path; undefined if there is none. */
 export function schemaAt(schema: Schema, path: string): Schema | undefined {
   let at: Schema | undefined = schema;
   for (const step of steps(path) ?? ['']) {
@@ -27,7 +27,7 @@ export function schemaAt(schema: Schema, path: string): Schema | undefined {
   return at;
 }
 
-/** The path as error messages show it, below the value that the rule is about. */
+/** The path for error messages, relative to the value of the rule. */
 export function shownPath(base: string, schema: Schema, path: string | undefined): string {
   let at: Schema | undefined = schema;
   let text = base;

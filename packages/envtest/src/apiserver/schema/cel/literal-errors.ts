@@ -1,10 +1,10 @@
-/** Patterns, durations and times that stand in an expression as plain strings are checked before it ever runs. */
+/** Checks literal patterns, durations and timestamps in an expression at compile time. */
 import type { Environment } from '@marcbachmann/cel-js';
 import { regexp } from '../regexp.ts';
 import type { Issue } from './syntax-errors.ts';
 import { isString, type Token, tokensOf } from './tokens.ts';
 
-/** Calls with one string in them: what they are, and whether they are methods. */
+/** Functions with one string argument that is checked, and whether they are methods. */
 const CHECKED: Readonly<Record<string, { method: boolean }>> = {
   matches: { method: true },
   duration: { method: false },

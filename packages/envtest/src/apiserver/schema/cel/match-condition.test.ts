@@ -26,7 +26,7 @@ describe('compileMatchCondition', () => {
     expect(compileMatchCondition(expression)(variables)).toBe(expected);
   });
 
-  it('asks whether somebody may do something', () => {
+  it('supports authorization checks', () => {
     const questions: unknown[] = [];
     const authorize = (question: unknown): boolean => questions.push(question) > 0;
     const condition = compileMatchCondition(
@@ -38,7 +38,7 @@ describe('compileMatchCondition', () => {
     ]);
   });
 
-  it('tells mistakes apart from values that do not fit', () => {
+  it('distinguishes compile errors from evaluation errors', () => {
     expect(() => compileMatchCondition('foo == 1')).toThrow(
       "undeclared reference to 'foo' (in container '')",
     );
@@ -62,7 +62,7 @@ describe('validateMatchCondition', () => {
     expect(messages(expression)).toEqual([]);
   });
 
-  it('knows the fields of a request', () => {
+  it('declares the fields of a request', () => {
     expect(messages('request.nothing == 1')).toEqual([
       `Invalid value: "request.nothing == 1": compilation failed: ERROR: <input>:1:8: undefined field 'nothing'
  | request.nothing == 1

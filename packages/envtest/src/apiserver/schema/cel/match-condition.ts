@@ -1,4 +1,4 @@
-/** `matchConditions` of admission webhooks: whether a webhook wants to see a request at all. */
+/** The `matchConditions` of admission webhooks: whether a webhook receives a request. */
 import type { Environment } from '@marcbachmann/cel-js';
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { type Authorize, authorizerFor, registerAuthorizer } from './authorizer.ts';
@@ -7,19 +7,19 @@ import { kubernetesEnvironment } from './environment.ts';
 import { toDynamic } from './values.ts';
 
 export interface MatchVariables {
-  /** Null on a delete. */
+  /** Null for a delete. */
   object: unknown;
-  /** Null on a create. */
+  /** Null for a create. */
   oldObject: unknown;
   /** The AdmissionRequest without its objects. */
   request: unknown;
-  /** Answers `authorizer.group(...).check(...)`; without it nobody may do anything. */
+  /** Implements `authorizer.group(...).check(...)`. Without it, every check is denied. */
   authorize?: Authorize;
 }
 
 export type MatchCondition = (variables: MatchVariables) => boolean;
 
-/** Throws a CompileError; the function that it returns throws an EvaluationError. */
+/** Throws a CompileError. The returned function throws an EvaluationError. */
 export function compileMatchCondition(expression: string): MatchCondition {
   const program: Program = compile(expression, objectsAndAuthorizer().registerVariable('request', 'dyn'));
   return ({ object, oldObject, request, authorize = () => false }) =>
@@ -39,7 +39,7 @@ const objectsAndAuthorizer = (): Environment =>
 const KIND = { group: 'string', version: 'string', kind: 'string' };
 const RESOURCE = { group: 'string', version: 'string', resource: 'string' };
 
-/** The fields of an AdmissionRequest, except the objects, which are variables of their own. */
+/** The fields of an AdmissionRequest, except the objects, which are separate variables. */
 const REQUEST = {
   kind: KIND,
   resource: RESOURCE,
@@ -60,7 +60,7 @@ const REQUEST = {
   options: 'dyn',
 };
 
-/** What is wrong with a condition, before it is accepted into a webhook configuration. */
+/** Validates a condition before a webhook configuration is accepted. */
 export function validateMatchCondition(expression: string, field: string): FieldError[] {
   const environment = objectsAndAuthorizer().registerVariable({ name: 'request', schema: REQUEST });
   try {

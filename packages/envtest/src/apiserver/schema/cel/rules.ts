@@ -1,4 +1,4 @@
-/** `x-kubernetes-validations`: the rules of a schema, run on an object. */
+/** `x-kubernetes-validations`: evaluates the CEL rules of a schema for an object. */
 import { Optional } from '@marcbachmann/cel-js';
 import { jsonEqual, type KubeObject } from '@tidegate/kube';
 import { type FieldError, fieldError, printValue } from '@tidegate/serving';
@@ -13,7 +13,7 @@ export function validateRules(object: KubeObject, schema: Schema, old?: KubeObje
   return hasRules(schema) ? check({ value: object, schema, path: '', old, isRoot: true }) : [];
 }
 
-/** The error that tells that rules were not run, because the schema does not hold. */
+/** Reported instead of rule errors if the object does not conform to the schema. */
 export const RULES_NOT_CHECKED: FieldError = {
   reason: 'FieldValueInvalid',
   field: '<nil>',
@@ -22,7 +22,7 @@ export const RULES_NOT_CHECKED: FieldError = {
 
 const known = new WeakMap<Schema, boolean>();
 
-/** Most schemas have no rules: then nothing is walked. */
+/** Most schemas have no rules, so most objects need no walk. */
 export function hasRules(schema: Schema): boolean {
   const answer = known.get(schema);
   if (answer !== undefined) return answer;
@@ -42,7 +42,7 @@ interface Node {
   path: string;
   old: unknown;
   isRoot?: boolean;
-  /** The value is part of one that did not change, even if it has no counterpart of its own. */
+  /** The value is part of an unchanged value, even if it has no old counterpart of its own. */
   unchanged?: boolean;
 }
 
@@ -121,7 +121,7 @@ function checkOwnRules({ value, schema, path, old, isRoot, unchanged }: Node): F
   for (const compiledRule of rules) {
     const { rule, transition } = compiledRule;
     if (transition && oldSelf === undefined && rule.optionalOldSelf !== true) continue;
-    // Ratcheting: an object that broke the rule before may be changed elsewhere.
+    // Ratcheting: a violation in an unchanged value does not block other changes.
     if (!transition && unchanged === true) continue;
     const optional = oldSelf === undefined ? Optional.none() : Optional.of(oldSelf);
     const variables = { self, oldSelf: rule.optionalOldSelf === true ? optional : oldSelf };
@@ -162,7 +162,7 @@ function run(
 
 const MAX_MESSAGE_BYTES = 5 * 1024;
 
-/** A message expression that does not work is no reason to lose the error: then the fixed message stands. */
+/** If the message expression fails, the static message is used. */
 function messageOf(program: Program | undefined, variables: Record<string, unknown>): string | undefined {
   if (program === undefined) return undefined;
   try {
@@ -179,7 +179,7 @@ const NO_PATH = '<nil>';
 const failedToRun = (path: string, schema: Schema, why: string): FieldError =>
   fieldError.invalid(path || NO_PATH, schema.type ?? '', why);
 
-/** Objects and lists are not printed: they may be long, and the rule says what is wrong. */
+/** Objects and lists are not printed, because they can be long. */
 function broken(
   path: string,
   value: unknown,

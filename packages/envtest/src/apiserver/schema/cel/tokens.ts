@@ -1,4 +1,4 @@
-/** The words of an expression, as far as error messages speak of them. */
+/** The tokens of an expression, as far as error messages need them. */
 export interface Token {
   text: string;
   start: number;

@@ -1,8 +1,8 @@
-/** What an expression of the wrong types is told, in cel-go's words. */
+/** Type errors in the words of cel-go. */
 import type { CelError, Issue } from './syntax-errors.ts';
 import { tokensOf } from './tokens.ts';
 
-/** `functions`: the names of all that can be called. */
+/** `functions`: the names of all declared functions. */
 export function typeIssue(expression: string, error: CelError, functions: ReadonlySet<string>): Issue {
   const { code = '', summary = '', range } = error;
   const { start, end } = range ?? { start: 0, end: expression.length };
@@ -51,7 +51,7 @@ function noOperator(
 function notIndexable(expression: string, summary: string, start: number, end: number): Issue {
   const type = /'(.+)'/.exec(summary)?.[1] ?? '';
   const bracket = expression.slice(start, end).indexOf('[');
-  // A selected field is a range of its own, a subscript comes with what it stands behind.
+  // For a field selection, the reported range starts at the field; for a subscript, at its operand.
   if (bracket === -1) {
     return { message: `type '${type}' does not support field selection`, offset: Math.max(start - 1, 0) };
   }
@@ -76,7 +76,7 @@ function noFunction(expression: string, summary: string, end: number, functions:
 
 const bracket = (sign: string): string => (sign === '<' ? '(' : ')');
 
-/** Of the call that ends there. */
+/** The opening parenthesis of the call that ends there. */
 function openingParenthesis(expression: string, end: number): number {
   let depth = 0;
   for (const { text, start } of tokensOf(expression.slice(0, end)).reverse()) {

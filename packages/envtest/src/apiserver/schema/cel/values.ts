@@ -1,9 +1,9 @@
-/** JSON to CEL values, guided by the schema: integers are int, formats give timestamps, durations and bytes. */
+/** Converts JSON to CEL values by schema: integers become int; formats become timestamps, durations and bytes. */
 
 import type { Schema } from '../types.ts';
 import { kubernetesEnvironment } from './environment.ts';
 
-/** Reserved words of CEL: as names of fields they are written with underscores around. */
+/** Reserved words of CEL. Fields with these names are written with underscores around them. */
 const RESERVED = new Set(
   'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(
     ' ',
@@ -28,7 +28,7 @@ function toDuration(text: string): unknown {
   return durationOf({ text });
 }
 
-/** `isRoot`: metadata's name is visible although the schema does not list it. */
+/** `isRoot`: metadata.name and metadata.generateName are visible although the schema does not list them. */
 export function toCel(value: unknown, schema: Schema, isRoot = false): unknown {
   if (Array.isArray(value)) {
     return schema.items === undefined
@@ -59,7 +59,7 @@ function objectToCel(value: Record<string, unknown>, schema: Schema, isRoot: boo
     if (isResource && key === 'metadata') result.metadata = toCel(item, META);
     else if (isResource && (key === 'apiVersion' || key === 'kind')) result[key] = item;
     else if (properties !== undefined && Object.hasOwn(properties, key)) {
-      // A null field is an absent one.
+      // A null field counts as absent.
       if (item !== null) result[escapeName(key)] = toCel(item, properties[key] ?? {});
     } else if (additionalProperties !== undefined && additionalProperties !== false) {
       result[key] = additionalProperties === true ? toDynamic(item) : toCel(item, additionalProperties);
@@ -86,7 +86,7 @@ function stringToCel(text: string, format: string | undefined): unknown {
   }
 }
 
-/** Without a schema: whole numbers are int, everything keeps its name. */
+/** Conversion without a schema: integers become int, and names are not escaped. */
 export function toDynamic(value: unknown): unknown {
   if (typeof value === 'number') return numberToCel(value);
   if (Array.isArray(value)) return value.map(toDynamic);

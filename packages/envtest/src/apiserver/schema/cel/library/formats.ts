@@ -1,4 +1,7 @@
-/** `!format.dns1123Label().validate(self).hasValue()`: the named formats, whose complaints come as an optional list. */
+/**
+ * Named formats, for example `!format.dns1123Label().validate(self).hasValue()`. Errors are returned as an optional
+ * list.
+ */
 import { type Environment, Optional } from '@marcbachmann/cel-js';
 import {
   isDNS1035Label,

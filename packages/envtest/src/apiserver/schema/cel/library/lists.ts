@@ -1,4 +1,4 @@
-/** Lists: sorting, sums and searching, by the rules of CEL's comparison. */
+/** List functions: sorting, sums and search, with CEL's rules of comparison. */
 
 import type { Environment } from '@marcbachmann/cel-js';
 import { jsonEqual } from '@tidegate/kube';

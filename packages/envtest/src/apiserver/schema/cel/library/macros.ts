@@ -1,4 +1,7 @@
-/** Macros with two variables: `list.all(index, value, ...)`, `map.exists(key, value, ...)`, `transformList` and so on. */
+/**
+ * Macros with two variables: `list.all(index, value, ...)`, `map.exists(key, value, ...)`, `transformList` and
+ * others.
+ */
 import type {
   ASTNode,
   Environment,
@@ -9,7 +12,7 @@ import type {
 
 type Scope = RootContext | OverlayContext;
 
-/** The parts of cel-js that a macro works with, which its types leave open. */
+/** The parts of cel-js that macros need and its types do not declare. */
 interface Checker {
   check(node: ASTNode, scope: Scope): TypeDeclaration;
   getType(name: string): TypeDeclaration;

@@ -1,4 +1,4 @@
-/** Addresses and networks: `ip("10.0.0.1").family()`, `cidr("10.0.0.0/8").containsIP("10.0.0.1")`. */
+/** IP addresses and networks: `ip("10.0.0.1").family()`, `cidr("10.0.0.0/8").containsIP("10.0.0.1")`. */
 import { BlockList, isIP } from 'node:net';
 import type { Environment } from '@marcbachmann/cel-js';
 
@@ -11,7 +11,7 @@ class IpValue {
 
   constructor(text: string) {
     const family = isIP(text);
-    // Neither zones nor IPv4 in IPv6 are allowed: they have two spellings.
+    // Zones and IPv4-mapped IPv6 addresses are rejected, because they have several notations.
     if (family === 0 || text.includes('%') || (family === 6 && text.includes('.'))) {
       throw new Error(`IP Address "${text}" parse error during conversion from string`);
     }

@@ -1,4 +1,4 @@
-/** Strings: cel-go's extension, and regular expressions by RE2. */
+/** String functions: the strings extension of cel-go, and regular expressions with RE2. */
 import type { Environment } from '@marcbachmann/cel-js';
 import { matches, regexp } from '../../regexp.ts';
 import { formatString } from './format-string.ts';

@@ -17,7 +17,7 @@ class UrlValue {
   }
 }
 
-/** As Go's ParseRequestURI: an absolute path or an absolute URL, nothing relative. */
+/** Accepts what Go's ParseRequestURI accepts: an absolute path or an absolute URL. */
 function parseUrl(text: string): URL {
   const base = text.startsWith('/') ? 'none://' : undefined;
   if (/\s/.test(text) || !URL.canParse(text, base)) {
@@ -37,7 +37,7 @@ const isUrl = (text: string): boolean => {
   }
 };
 
-/** The port as written: the URL class drops the default one. */
+/** The port as written. The class URL drops the default port. */
 const portOf = ({ text }: UrlValue): string =>
   /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*:(\d+)(?:[/?#]|$)/i.exec(text)?.[1] ?? '';
 const hostnameOf = ({ url }: UrlValue): string => url.hostname.replace(/^\[(.*)\]$/, '$1');
@@ -65,7 +65,7 @@ export function registerUrls(environment: Environment): void {
     .registerFunction(`${TYPE}.getHostname(): string`, hostnameOf)
     .registerFunction(`${TYPE}.getPort(): string`, portOf)
     .registerFunction(`${TYPE}.getEscapedPath(): string`, ({ url, text }: UrlValue) =>
-      // The class adds the slash of an empty path.
+      // The class URL adds a slash to an empty path.
       url.pathname === '/' && !/^[^?#]*[^/]\/(?:[?#]|$)/.test(text) && !text.startsWith('/')
         ? ''
         : url.pathname,
