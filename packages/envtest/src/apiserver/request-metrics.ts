@@ -8,11 +8,11 @@ const READS = new Set(['get', 'list', 'watch']);
 export function requestMetrics(metrics: Metrics, log: Logger): (record: RequestRecord) => void {
   const labels = ['verb', 'group', 'version', 'resource', 'subresource'];
   const total = metrics.counter('apiserver_request_total', {
-    help: 'Requests, by what they asked for and how they were answered.',
+    help: 'Requests by verb, resource and response code.',
     labels: [...labels, 'code'],
   });
   const duration = metrics.histogram('apiserver_request_duration_seconds', {
-    help: 'How long requests took, watches left out.',
+    help: 'Request duration in seconds, without watches.',
     labels,
     buckets: BUCKETS,
   });

@@ -152,7 +152,9 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     const kubernetes = new KubernetesService(core, SYSTEM, { address, port });
     await kubernetes
       .publish()
-      .catch((error: unknown) => log.warn({ err: error }, 'default/kubernetes is not right; trying again'));
+      .catch((error: unknown) =>
+        log.warn({ err: error }, 'cannot publish the Service default/kubernetes; retrying'),
+      );
     const keeper = { make: kubernetes.worker.bind(kubernetes), concurrency: 1 };
     const keeping = startWorkers({ 'kubernetes-service': keeper }, { store, log, metrics });
     closers.push(() => keeping.close());
@@ -191,7 +193,7 @@ async function listen(
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  // A client that speaks no TLS, or gives up on the handshake, is its own problem.
+  // Failed TLS handshakes, for example from plain HTTP clients, are not errors of the server.
   server.on('tlsClientError', (_error, socket) => socket.destroy());
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -1,7 +1,7 @@
 import { Controller, type Logger, type Metrics } from '@tidegate/kube';
 import type { Change, Store } from './store/types.ts';
 
-/** Observes every change of the store, asks for turns of keys, and takes them. */
+/** Observes every change of the store, enqueues keys, and reconciles them. */
 export interface Worker {
   observe(change: Change): void;
   reconcile(key: string): Promise<void>;
@@ -12,7 +12,7 @@ export interface WorkerOptions {
   concurrency: number;
 }
 
-/** Runs workers by name, until they are closed. */
+/** Runs the workers until they are closed. */
 export function startWorkers(
   workers: Record<string, WorkerOptions>,
   { store, log, metrics }: { store: Store; log: Logger; metrics: Metrics },
