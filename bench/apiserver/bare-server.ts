@@ -3,8 +3,8 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
 /**
- * The reference for requests: an HTTPS server that reads the body and answers with 2 KB, and does nothing else. What it
- * reaches is what Node and TLS allow. It gets its certificate by file names and prints its port.
+ * The reference for requests: an HTTPS server that reads the body and answers with 2 KB. Its throughput is the limit of
+ * Node and TLS. It reads its certificate from the given files and prints its port.
  */
 export async function runBareServer(): Promise<void> {
   const [, , , cert = '', key = '', ca = ''] = process.argv;

@@ -14,16 +14,16 @@ const LIST = 10_000;
 const WATCHERS = 1000;
 const CROWD = 50_000;
 
-/** A real kube-apiserver 1.36 with etcd did this on two cores: for scale, not measured in this run. */
+/** Figures of kube-apiserver 1.36 with etcd on two cores, for comparison. They are not measured in this run. */
 const REAL =
-  'kube-apiserver 1.36 + etcd on 2 cores, for scale: 350 creates/s (1 client), 1,130/s (64), 2,200 gets/s (64), 430 MB, 10 s to start';
+  'kube-apiserver 1.36 + etcd on 2 cores, for comparison: 350 creates/s (1 client), 1,130/s (64), 2,200 gets/s (64), 430 MB, 10 s to start';
 
 export async function benchApiServer(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'tidegate-bench-'));
   const figures: Figure[] = [];
   try {
     const server = await startTidegate(directory);
-    figures.push({ what: 'first start (keys made)', value: millis(server.startMs) });
+    figures.push({ what: 'first start (creates keys)', value: millis(server.startMs) });
     figures.push({ what: 'memory, empty', value: `${residentMiB(server.pid)} MiB` });
     const agent = connect(directory, 64);
     try {
@@ -38,7 +38,7 @@ export async function benchApiServer(): Promise<void> {
     figures.push(await benchRestart(directory));
     printFigures('Embedded API server, 2 KB objects, HTTPS', figures);
     console.log(
-      `\nReferences: raw classic-level puts with sync; an HTTPS server that only reads and answers 2 KB.\n${REAL}`,
+      `\nReferences: raw classic-level puts with sync; an HTTPS server that only reads the body and answers 2 KB.\n${REAL}`,
     );
   } finally {
     await rm(directory, { recursive: true, force: true });

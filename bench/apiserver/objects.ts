@@ -1,4 +1,4 @@
-/** Objects of about 2 KB, as they are on the wire. */
+/** Objects of about 2 KB in wire format. */
 export const configMap = (name: string): string =>
   JSON.stringify({
     apiVersion: 'v1',

@@ -28,7 +28,7 @@ export async function startTidegate(directory: string): Promise<RunningServer> {
   return { url, kubeconfig, pid: child.pid ?? 0, startMs, stop: () => stop(child) };
 }
 
-/** Starts the reference with the certificate of a server that ran in the same directory. */
+/** Starts the reference server with the certificate of an API server that ran in the same directory. */
 export async function startBare(directory: string): Promise<Omit<RunningServer, 'kubeconfig'>> {
   const pki = join(directory, 'data', 'pki');
   const files = ['apiserver.crt', 'apiserver.key', 'ca.crt'].map((file) => join(pki, file));
@@ -48,7 +48,7 @@ export function stop(child: ChildProcess): Promise<void> {
   });
 }
 
-/** Connections with the administrator's certificate. */
+/** Connections with the client certificate of the administrator. */
 export function connect(directory: string, connections: number): Agent {
   const read = (file: string): Buffer => readFileSync(join(directory, 'data', 'pki', file));
   return new Agent({
@@ -66,7 +66,7 @@ export function residentMiB(pid: number): number {
   return Math.round(Number(line?.[1] ?? 0) / 1024);
 }
 
-/** Processor time so far; the kernel counts in hundredths of a second. */
+/** CPU time so far; the kernel counts in hundredths of a second. */
 export function cpuMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) * 10;

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { ClassicLevel } from 'classic-level';
 import { hammer, perSecond } from '../report.ts';
 
-/** What a database library does with the same writes: every put synced to disk before it counts. */
+/** The same writes with a database library: every put is synced to disk before it is acknowledged. */
 export async function classicLevelWrites(
   directory: string,
   count: number,

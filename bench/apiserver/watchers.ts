@@ -4,7 +4,7 @@ import { configMap } from './objects.ts';
 
 const ROUNDS = 20;
 
-/** How long it takes from the answer-less POST until each of `count` watchers has read the event. */
+/** Time from sending a POST until each of `count` watchers has read the event. */
 export async function watchFanOut(
   url: string,
   agent: Agent,
@@ -15,7 +15,7 @@ export async function watchFanOut(
   const samples: number[] = [];
   let sentAt = 0;
   let seen = 0;
-  let everybody: () => void = () => undefined;
+  let finished: () => void = () => undefined;
   const ends: (() => void)[] = [];
   await hammer(count, 50, async () => {
     const { body } = await request(`${path}?watch=true&resourceVersion=${''}`, { dispatcher: watching });
@@ -23,14 +23,14 @@ export async function watchFanOut(
     body.on('data', (chunk: Buffer) => {
       if (sentAt === 0 || !chunk.includes('"type":"ADDED"')) return;
       samples.push(performance.now() - sentAt);
-      if (++seen === count) everybody();
+      if (++seen === count) finished();
     });
     body.on('error', () => undefined);
     ends.push(() => body.destroy());
   });
   for (let round = 0; round < ROUNDS; round++) {
     const arrived = new Promise<void>((resolve) => {
-      everybody = resolve;
+      finished = resolve;
     });
     seen = 0;
     sentAt = performance.now();

@@ -21,7 +21,7 @@ const PODS_EACH = 100;
 const POD_COUNT = DEPLOYMENT_COUNT * PODS_EACH;
 const PROGRAM = new URL('../../bin/tidegate', import.meta.url).pathname;
 
-/** 100 hollow nodes, 1,000 pods: how long until all are ready, and what the three processes then weigh. */
+/** 100 hollow nodes and 1,000 pods: the time until all are ready, and the memory of the three processes. */
 export async function benchLocal(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'tidegate-bench-'));
   const children: ChildProcess[] = [];
@@ -108,7 +108,7 @@ const service = (app: string): KubeObject => ({
   spec: { selector: { app }, ports: [{ port: 80, targetPort: 8080 }] },
 });
 
-/** The least that a cluster has to write for as many pods: each is created, bound, and reported ready. */
+/** The minimum of writes for as many pods: each is created, bound and reported as ready. */
 async function writesAlone(client: KubeClient): Promise<number> {
   const namespace = 'kube-public';
   const took = await hammer(POD_COUNT, 16, async (i) => {
@@ -141,7 +141,7 @@ interface WithConditions extends KubeObject {
   status?: { conditions?: { type: string; status: string }[] };
 }
 
-/** Watches until so many objects are ready. */
+/** Watches until the given number of objects is ready. */
 async function until(client: KubeClient, resource: typeof PODS | typeof NODES, count: number): Promise<void> {
   const ready = new Set<string>();
   const namespace = resource.namespaced ? 'default' : undefined;

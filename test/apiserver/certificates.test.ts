@@ -1,4 +1,4 @@
-/** Asking the embedded server for certificates, and using them, as nodes do. */
+/** Requests certificates from the embedded server and uses them, as nodes do. */
 import { X509Certificate } from 'node:crypto';
 import { CERTIFICATE_SIGNING_REQUESTS, fixedCredential, KubeClient, loadConfig } from '@tidegate/kube';
 import { newSigningRequest, requestCertificate } from '@tidegate/kube/certificates';
@@ -20,7 +20,7 @@ const { signal } = new AbortController();
 const nodeRequest = (ipAddresses: string[] = []) =>
   newSigningRequest({ commonName: 'system:node:n1', organizations: ['system:nodes'], ipAddresses });
 
-/** A client that is who the certificate says. */
+/** A client with the identity of the certificate. */
 async function clientFor(namePrefix: string, signerName: string, made: { key: string; request: string }) {
   const cert = await requestCertificate(admin, {
     namePrefix,
@@ -33,7 +33,7 @@ async function clientFor(namePrefix: string, signerName: string, made: { key: st
   return new KubeClient({ ...admin.config, credentials: fixedCredential({ cert, key: made.key }) });
 }
 
-test('an approved request gives the identity that it names', async () => {
+test('issues a certificate for an approved request', async () => {
   const made = newSigningRequest({ commonName: 'system:kube-proxy' });
   const client = await clientFor('kube-proxy-', 'kubernetes.io/kube-apiserver-client', made);
   const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview', metadata: {} };
@@ -47,7 +47,7 @@ test('an approved request gives the identity that it names', async () => {
   await client.close();
 });
 
-test('a node asks for its serving certificate, and waits until an administrator approves', async () => {
+test('issues the serving certificate of a node once an administrator approves it', async () => {
   const node = await clientFor('node-', 'kubernetes.io/kube-apiserver-client-kubelet', nodeRequest());
   const waiting = requestCertificate(node, {
     namePrefix: 'serving-',
@@ -76,7 +76,7 @@ test('a node asks for its serving certificate, and waits until an administrator 
   await node.close();
 });
 
-test('a request that can not be signed says why', async () => {
+test('reports why a request cannot be signed', async () => {
   const asked = requestCertificate(admin, {
     namePrefix: 'bad-',
     request: newSigningRequest({ commonName: 'jane' }).request,
@@ -90,7 +90,7 @@ test('a request that can not be signed says why', async () => {
   );
 });
 
-test('giving up ends the waiting', async () => {
+test('stops waiting when the request is aborted', async () => {
   const stop = new AbortController();
   const asked = requestCertificate(admin, {
     namePrefix: 'pending-',

@@ -1,4 +1,4 @@
-/** The command `tidegate apiserver`: what it prints, and what it says when it can not start. */
+/** The command `tidegate apiserver`: its output and its errors. */
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -22,7 +22,7 @@ async function start(): Promise<Tidegate> {
   return server;
 }
 
-/** Starts in the test's directory, on any port; `args` come last and win. */
+/** Starts in the directory of the test, on a free port; `args` come last and win. */
 const attempt = async (...args: string[]): Promise<{ code: number | null; stderr: string }> => {
   const usual = [
     '--state',
@@ -38,7 +38,7 @@ const attempt = async (...args: string[]): Promise<{ code: number | null; stderr
   return { code, stderr: process.stderr };
 };
 
-test('prints the next command to try, keeps the kubeconfig to its owner, and ends cleanly on SIGTERM', async () => {
+test('prints the next command, protects the kubeconfig and stops cleanly on SIGTERM', async () => {
   const server = await start();
   expect((await stat(join(directory, 'kubeconfig'))).mode & 0o777).toBe(0o600);
   await server.kill('SIGTERM');
@@ -48,7 +48,7 @@ test('prints the next command to try, keeps the kubeconfig to its owner, and end
   expect(server.stderr).toBe('');
 });
 
-test('a data directory that is in use is refused by name and pid', async () => {
+test('rejects a data directory that another process uses and names the process', async () => {
   await start();
   const { code, stderr } = await attempt();
   expect(code).toBe(1);
@@ -57,7 +57,7 @@ test('a data directory that is in use is refused by name and pid', async () => {
   expect(stderr).toMatch(/process \d+|pid \d+/);
 });
 
-test('a port that is taken is refused with what to do', async () => {
+test('rejects a port that is in use and says what to do', async () => {
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
   const { port } = other.address() as { port: number };
@@ -72,7 +72,7 @@ test('a port that is taken is refused with what to do', async () => {
   }
 });
 
-test('a damaged log is named with file and offset, and nothing is thrown away', async () => {
+test('reports a damaged log with file and offset and deletes nothing', async () => {
   const server = await start();
   await server.kill('SIGTERM');
   const store = join(directory, 'data', 'store');
@@ -87,19 +87,19 @@ test('a damaged log is named with file and offset, and nothing is thrown away', 
   expect(await readFile(join(store, log))).toEqual(bytes);
 });
 
-test.each(['70000', 'http', '-1'])('a port that is none (%s) is refused', async (port) => {
+test.each(['70000', 'http', '-1'])('rejects the invalid port %s', async (port) => {
   const { code, stderr } = await attempt('--port', port);
   expect(code).toBe(1);
   expect(stderr).toContain('Use a whole number from 0 to 65535');
 });
 
-test('a log level that is none is refused with those that are', async () => {
+test('rejects an unknown log level and lists the valid ones', async () => {
   const { code, stderr } = await attempt('--log-level', 'loud');
   expect(code).toBe(1);
   expect(stderr).toContain('Allowed choices are debug, info, warn, error');
 });
 
-test('a kubeconfig that can not be written ends the server with one sentence', async () => {
+test('fails with a clear message if the kubeconfig cannot be written', async () => {
   await writeFile(join(directory, 'file'), '');
   const { code, stderr } = await attempt('--kubeconfig', join(directory, 'file', 'kubeconfig'));
   expect(code).toBe(1);

@@ -1,4 +1,4 @@
-/** The client kit against the embedded server, as a controller would use it. */
+/** The client library against the embedded server, used as a controller would. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -45,7 +45,7 @@ const configMap = (name: string, data: Record<string, string> = {}) => ({
   data,
 });
 
-test('an informer follows the server through changes and a restart', async () => {
+test('keeps an informer up to date through changes and a restart', async () => {
   const stop = new AbortController();
   const informers = new Informers(client);
   const informer = informers.for(CONFIGMAPS, { namespace: 'default' });
@@ -67,8 +67,8 @@ test('an informer follows the server through changes and a restart', async () =>
   await running;
 });
 
-test('a watch from a revision that is no longer kept ends with 410', async () => {
-  // The server keeps a bounded number of changes; this writes more than that to one object, which costs little.
+test('ends a watch from a compacted revision with 410', async () => {
+  // The server keeps a limited number of changes. Exceeding it with writes to a single object is cheap.
   const events = async (): Promise<void> => {
     const watch = await client.watch(CONFIGMAPS, { namespace: 'default', resourceVersion: '1' });
     for await (const _ of watch) return;
@@ -86,14 +86,14 @@ test('a watch from a revision that is no longer kept ends with 410', async () =>
   await expect(events()).rejects.toSatisfy(isExpired);
 });
 
-test('an update that names no resourceVersion is made over whatever is there', async () => {
+test('applies an update without a resourceVersion to the current object', async () => {
   await client.create(CONFIGMAPS, configMap('free', { a: '1' }), { namespace: 'default' });
   const wanted = { ...configMap('free', { a: '2' }), metadata: { name: 'free', namespace: 'default' } };
   const updated = await client.update(CONFIGMAPS, wanted);
   expect(updated).toMatchObject({ data: { a: '2' } });
 });
 
-test('an update that is refused names every field once', async () => {
+test('names every invalid field once in the error of an update', async () => {
   const object = {
     ...configMap('free'),
     metadata: { name: 'free', namespace: 'default', labels: { 'a b': 'c' } },
@@ -102,7 +102,7 @@ test('an update that is refused names every field once', async () => {
   expect(refused).toMatchObject({ details: { causes: [{ field: 'metadata.labels' }] } });
 });
 
-test('large answers are zipped for those who ask, and zipped bodies are read', async () => {
+test('compresses large responses on request and reads compressed bodies', async () => {
   const { Agent, request } = await import('undici');
   const { pki, url } = server;
   const dispatcher = new Agent({ connect: { ca: pki.ca, cert: pki.admin.certificate, key: pki.admin.key } });
@@ -126,7 +126,7 @@ test('large answers are zipped for those who ask, and zipped bodies are read', a
   }
 });
 
-test('a body that is too large is refused, and so is a form that nobody can write', async () => {
+test('rejects bodies that are too large and unsupported media types', async () => {
   const { Agent, request } = await import('undici');
   const { pki, url } = server;
   const dispatcher = new Agent({ connect: { ca: pki.ca, cert: pki.admin.certificate, key: pki.admin.key } });
@@ -158,7 +158,7 @@ test('a body that is too large is refused, and so is a form that nobody can writ
   }
 });
 
-test('nobody gets in with a certificate of another authority, and anonymous users get nothing', async () => {
+test('rejects certificates of another CA and denies anonymous users', async () => {
   const { Agent, request } = await import('undici');
   const dispatcher = new Agent({ connect: { ca: server.pki.ca } });
   try {
@@ -176,7 +176,7 @@ test('nobody gets in with a certificate of another authority, and anonymous user
   }
 });
 
-test('of many who apply an object at once, one makes it and all have it', async () => {
+test('creates an object once when many clients apply it at the same time', async () => {
   for (let round = 0; round < 10; round++) {
     const applied = await Promise.all(
       ['a', 'b', 'c', 'd'].map((manager) => {
@@ -189,7 +189,7 @@ test('of many who apply an object at once, one makes it and all have it', async 
   }
 });
 
-test('an act on an object that names no version holds, whatever others write meanwhile; one that names an old one does not', async () => {
+test('retries a subresource write without a resourceVersion and rejects one with an old resourceVersion', async () => {
   const name = 'busy';
   const made: KubeObject = await client.create(NAMESPACES, {
     apiVersion: 'v1',
@@ -220,7 +220,7 @@ test('an act on an object that names no version holds, whatever others write mea
   await client.delete(NAMESPACES, { name });
 });
 
-test('who applies while others delete gets the object back, never the answer that there is none', async () => {
+test('never returns NotFound for an apply while other clients delete the object', async () => {
   const target = { namespace: 'default', name: 'flapping' };
   for (let round = 0; round < 20; round++) {
     const object = { ...configMap('flapping', { round: String(round) }), metadata: target };

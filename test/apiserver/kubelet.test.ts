@@ -1,4 +1,4 @@
-/** Logs and streams through the API server, with kubectl at one end and a small kubelet at the other. */
+/** Logs and streams through the API server, with kubectl on one side and a small kubelet on the other. */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, request as httpsRequest, type Server } from 'node:https';
@@ -18,7 +18,7 @@ let embedded: Embedded;
 let client: KubeClient;
 let kubectl: Kubectl;
 let kubelet: Server;
-/** What the kubelet was asked, and what it says to the next request. */
+/** The requests that the kubelet received, and its next response. */
 const asked: string[] = [];
 let answer: Answer = (_request, response) => response.end();
 
@@ -42,7 +42,7 @@ afterEach(() => {
   asked.length = 0;
 });
 
-/** Shows a certificate for `address`, and asks for one as a kubelet does. */
+/** Serves a certificate for `address` and requires one from clients, as a kubelet does. */
 async function startKubelet(address: string): Promise<Server> {
   const identity = { commonName: 'system:node:n1', organizations: ['system:nodes'] };
   const { key, request } = newSigningRequest({ ...identity, ipAddresses: [address] });
@@ -98,7 +98,7 @@ const failure = (args: string): Promise<string> =>
     (error: Error) => error.message.replace(/^.*ended with 1: /, '').trim(),
   );
 
-test('kubectl logs, with all that can be asked', async () => {
+test('serves kubectl logs with all options', async () => {
   answer = says('one\ntwo\n');
   expect(await kubectl.run('logs web')).toBe('one\ntwo\n');
   await kubectl.run('logs two -c b --tail=3 --since=10s --timestamps --limit-bytes=100 --previous');
@@ -110,7 +110,7 @@ test('kubectl logs, with all that can be asked', async () => {
   ]);
 });
 
-test('a log that is followed comes line by line, and ends when the container does', async () => {
+test('streams a followed log line by line until the container ends', async () => {
   let write: (text: string) => void = () => {};
   let end: () => void = () => {};
   answer = (_request, response) => {
@@ -135,7 +135,7 @@ test('a log that is followed comes line by line, and ends when the container doe
   expect(await output).toBe('first\nlast\n');
 });
 
-test('whoever leaves a log ends the request to the node', async () => {
+test('ends the request to the node when the client disconnects', async () => {
   const left = new Promise<void>((resolve) => {
     answer = (_request, response) => {
       response.write('hello\n');
@@ -147,7 +147,7 @@ test('whoever leaves a log ends the request to the node', async () => {
   await following.ended;
 });
 
-test('whoever leaves before the node has answered ends the request too', async () => {
+test('ends the request to the node when the client disconnects before the response', async () => {
   let leave: () => void = () => {};
   const left = new Promise<void>((resolve) => {
     answer = (_request, response) => {
@@ -161,7 +161,7 @@ test('whoever leaves before the node has answered ends the request too', async (
   await following.ended;
 });
 
-test('a node that breaks off breaks the log off: it has not ended', async () => {
+test('breaks the log off when the node breaks it off', async () => {
   answer = (request, response) => {
     response.write('hello\n');
     setTimeout(() => request.socket.destroy(), 50);
@@ -170,7 +170,7 @@ test('a node that breaks off breaks the log off: it has not ended', async () => 
   await expect(following.ended).rejects.toThrow();
 });
 
-test('what can not be read says why, in the words of a real server', async () => {
+test('reports errors in the words of kube-apiserver', async () => {
   expect(await failure('get --raw /api/v1/namespaces/default/pods/two/log')).toBe(
     'Error from server (BadRequest): a container name must be specified for pod two, choose one of: [a b]',
   );
@@ -192,7 +192,7 @@ test('what can not be read says why, in the words of a real server', async () =>
   expect(asked).toHaveLength(2);
 });
 
-test('a node that is away, or is not who it says, is not asked', async () => {
+test('does not send requests to an unreachable node or to one with a wrong certificate', async () => {
   const gone = await startKubelet('127.0.0.1');
   const { port } = gone.address() as AddressInfo;
   await new Promise((resolve) => gone.close(resolve));
@@ -211,7 +211,7 @@ test('a node that is away, or is not who it says, is not asked', async () => {
   expect(asked).toEqual([]);
 });
 
-test('exec, attach and port-forward say in one sentence that they do not work here', async () => {
+test('reports that exec, attach and port-forward are not supported', async () => {
   answer = says(NOT_HERE, 501);
   expect(await failure('exec web -- ls -l')).toBe(`Error from server: ${NOT_HERE}`);
   expect(await failure('attach web')).toContain(NOT_HERE);
@@ -224,13 +224,13 @@ test('exec, attach and port-forward say in one sentence that they do not work he
   );
 });
 
-test('nodes/proxy reaches the node itself', async () => {
+test('forwards nodes/proxy to the kubelet', async () => {
   answer = says('fine');
   expect(await kubectl.run('get --raw /api/v1/nodes/n1/proxy/stats/summary?only=cpu')).toBe('fine');
   expect(asked).toEqual(['kube-apiserver-kubelet-client GET /stats/summary?only=cpu']);
 });
 
-test('the subresources are in discovery under the real names', async () => {
+test('lists the subresources in discovery', async () => {
   const { resources } = (await client.raw({ method: 'GET', path: '/api/v1' })) as {
     resources: { name: string; kind: string; verbs: string[] }[];
   };
@@ -244,7 +244,7 @@ test('the subresources are in discovery under the real names', async () => {
   });
 });
 
-/** A log as a client reads it that can also walk away. */
+/** Reads a log as a client that can also disconnect. */
 function follow(path: string, onText: (text: string) => void): { ended: Promise<void>; leave(): void } {
   const leaving = new AbortController();
   const read = async (): Promise<void> => {

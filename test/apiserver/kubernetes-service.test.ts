@@ -1,4 +1,4 @@
-/** The Service by which programs in the cluster find the server. */
+/** The Service through which programs in the cluster find the server. */
 
 import { ENDPOINT_SLICES, ENDPOINTS, KubeClient, loadConfig, SERVICES } from '@tidegate/kube';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -17,7 +17,7 @@ afterAll(async () => {
 
 const kubernetes = { namespace: 'default', name: 'kubernetes' };
 
-test('is there from the start, and names the address that the server listens on', async () => {
+test('exists from the start with the address of the server', async () => {
   const port = Number(new URL(embedded.url).port);
   const service = await client.get(SERVICES, kubernetes);
   expect(service.metadata.labels).toEqual({ component: 'apiserver', provider: 'kubernetes' });
@@ -44,7 +44,7 @@ test('is there from the start, and names the address that the server listens on'
   });
 });
 
-test('is made again when somebody breaks it', async () => {
+test('is restored after a change', async () => {
   await client.patch(ENDPOINT_SLICES, kubernetes, 'merge', { endpoints: [] });
   await client.delete(ENDPOINTS, kubernetes);
   await client.delete(SERVICES, kubernetes);

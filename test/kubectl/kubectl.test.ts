@@ -1,10 +1,10 @@
 /**
- * Conformance by kubectl. Each file in cases/ was recorded from a real kube-apiserver; the embedded one must
- * answer the same commands with the same words.
+ * Conformance tests with kubectl. Each file in cases/ is a recording of kube-apiserver. The embedded server must answer
+ * the same commands with the same output.
  *
  *     npx vitest run test/kubectl                                    # the embedded server
  *     TIDEGATE_TEST_KUBECONFIG=FILE npx vitest run test/kubectl      # any other cluster
- *     UPDATE_TRANSCRIPTS=1 KUBECONFIG=FILE npx vitest run test/kubectl   # record anew from that cluster
+ *     UPDATE_TRANSCRIPTS=1 KUBECONFIG=FILE npx vitest run test/kubectl   # record again from that cluster
  */
 import { readdirSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -26,7 +26,8 @@ interface Target {
 async function chooseTarget(env: NodeJS.ProcessEnv): Promise<Target> {
   const stop = async () => {};
   if (env.UPDATE_TRANSCRIPTS) {
-    if (!env.KUBECONFIG) throw new Error('UPDATE_TRANSCRIPTS needs KUBECONFIG: the cluster to record from');
+    if (!env.KUBECONFIG)
+      throw new Error('UPDATE_TRANSCRIPTS requires KUBECONFIG, the cluster to record from');
     return { kubeconfig: env.KUBECONFIG, record: true, stop };
   }
   if (env.TIDEGATE_TEST_KUBECONFIG) return { kubeconfig: env.TIDEGATE_TEST_KUBECONFIG, record: false, stop };
@@ -48,7 +49,7 @@ async function replay(steps: readonly Step[], session: Session): Promise<Step[]>
   return replayed;
 }
 
-// Much of a case is waiting, each has its own namespace, and kubectl takes a whole core while it starts.
+// Cases mostly wait and use separate namespaces, but kubectl uses a whole core while it starts.
 vi.setConfig({ maxConcurrency: 3 });
 
 describe('kubectl', () => {

@@ -4,7 +4,7 @@ import { normalise } from './normalise.ts';
 const SERVER = 'https://127.0.0.1:6443';
 const lines = (...rows: string[]) => rows.join('\n');
 
-test('an age in the middle of a table does not move the columns after it', () => {
+test('keeps the columns after an age aligned', () => {
   const young = lines('NAME   AGE   IP', 'a      5s    <none>', 'b      7s    10.0.0.1');
   const old = lines('NAME   AGE     IP', 'a      5m10s   <none>', 'b      2d      10.0.0.1');
   expect(normalise(young, SERVER)).toBe(normalise(old, SERVER));
@@ -13,19 +13,19 @@ test('an age in the middle of a table does not move the columns after it', () =>
   );
 });
 
-test('columns in which nothing varies keep their spacing', () => {
+test('keeps the spacing of columns without variable values', () => {
   const table = lines('NAME     REQUESTEDDURATION', 'a        60m', 'longer   10m');
   expect(normalise(table, SERVER)).toBe(table);
 });
 
-test('rows that a watch lays out anew are still recognised', () => {
+test('recognizes rows of a watch with a different layout', () => {
   const output = lines('NAME    READY   AGE', 'first   0/1     3s', 'second   0/1     0s');
   expect(normalise(output, SERVER)).toBe(
     lines('NAME    READY   AGE', 'first   0/1     <age>', 'second   0/1     <age>'),
   );
 });
 
-test('the events of a description are a table too', () => {
+test('treats the events of a description as a table', () => {
   const output = lines(
     '  Type    Reason  Age               From    Message',
     '  ----    ------  ----              ----    -------',

@@ -1,9 +1,9 @@
 /**
- * Replaces what differs from one run to the next (uids, times, allocated addresses) by a name in angle
- * brackets, so that transcripts of two servers can be compared as plain text.
+ * Replaces values that differ between runs (uids, times, allocated addresses) with a name in angle brackets, so that
+ * transcripts of two servers can be compared as text.
  *
- * In a table a replaced cell would shift the columns after it; such a column is laid out anew, and all the
- * others keep the spacing that kubectl gave them.
+ * In a table, a replaced cell would shift the columns after it. Such a column is laid out again, and all other columns
+ * keep the spacing of kubectl.
  */
 
 type Rule = readonly [pattern: RegExp, replacement: string];
@@ -26,7 +26,7 @@ const RULES: readonly Rule[] = [
   [/\/tmp\/kubectl-edit-\d+\.yaml/g, '/tmp/kubectl-edit-<n>.yaml'],
 ];
 
-/** An age stands alone; a quantity (`cpu:  100m`) looks the same, but has its name before it. */
+/** An age is a cell of its own. A quantity (`cpu:  100m`) has the same form but follows a name. */
 const AGES: readonly Rule[] = [
   [new RegExp(String.raw`(?<=^|[^:\s]\s{2,})(?=\d)${AGE}(?=$|\s\s| \(x\d+ over)`, 'gm'), '<age>'],
   [new RegExp(String.raw`(?<=\(x\d+ over |\d \()(?=\d)${AGE}(?=\)| ago\))`, 'g'), '<age>'],
@@ -53,9 +53,9 @@ function replace(text: string, rules: readonly Rule[]): string {
 
 interface Table {
   readonly lines: readonly string[];
-  /** Where each column begins. */
+  /** The start of each column. */
   readonly offsets: readonly number[];
-  /** How many spaces kubectl puts between two columns. */
+  /** The number of spaces between two columns in the output of kubectl. */
   readonly gap: number;
 }
 
@@ -75,7 +75,7 @@ function tableAt(lines: readonly string[], start: number): Table | undefined {
   return { lines: lines.slice(start, end), offsets, gap };
 }
 
-/** A cell begins where its column begins; rows of a watch may be laid out anew, messages are not laid out at all. */
+/** A cell starts where its column starts. Rows of a watch can have a different layout, and messages have none. */
 function isRow(line: string, offsets: readonly number[]): boolean {
   return offsets.slice(1).every((offset, column) => {
     const cell = line.slice(offset, offsets[column + 2]);

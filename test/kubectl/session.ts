@@ -1,6 +1,6 @@
 /**
- * One case at a cluster: a namespace of its own, a kubeconfig that points into it, a fresh discovery cache, and
- * bash with kubectl first in PATH. Everything is removed again by `close`.
+ * The environment of one case: its own namespace, a kubeconfig for it, an empty discovery cache, and bash with kubectl
+ * first in PATH. `close` removes everything.
  */
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
@@ -35,7 +35,7 @@ export async function openSession(topic: string, kubeconfig: string): Promise<Se
     run,
     `kubectl delete namespace ${namespace} --ignore-not-found && kubectl create namespace ${namespace}`,
   );
-  // Pods need the account; whether a controller makes it must not matter.
+  // Pods need the account, whether or not a controller creates it.
   await run('kubectl create serviceaccount default');
   return {
     server: config.clusters[0]?.cluster.server ?? '',
@@ -81,7 +81,7 @@ async function mustRun(run: Session['run'], script: string): Promise<string> {
 
 function runBash(script: string, env: Record<string, string>): Promise<Result> {
   return new Promise((resolve, reject) => {
-    // One pipe for both streams keeps the order in which they were written.
+    // A single pipe for both streams keeps the order of the output.
     const child = spawn('bash', ['-c', `exec 2>&1\n${script}`], {
       cwd: FOLDER,
       env,
@@ -95,7 +95,7 @@ function runBash(script: string, env: Record<string, string>): Promise<Result> {
     child.on('close', (code, signal) => {
       clearTimeout(timer);
       const output = Buffer.concat(chunks).toString('utf8');
-      // Rendered like any other answer, so that the rest of the case still shows.
+      // Rendered as output, so that the rest of the case is still shown.
       if (code === null)
         resolve({ output: `${output}\n(${signal}: no end within ${COMMAND_TIMEOUT_MS} ms)`, exitCode: 137 });
       else resolve({ output, exitCode: code });

@@ -16,16 +16,16 @@ configmap/a created
 $ true
 `;
 
-test('rendering gives back what was parsed', () => {
+test('renders what it parsed', () => {
   expect(renderTranscript(parseTranscript(TEXT))).toBe(TEXT);
 });
 
-test('a heredoc belongs to its command', () => {
+test('includes a heredoc in its command', () => {
   const scripts = parseTranscript(TEXT).flatMap((step) => (step.kind === 'command' ? [step.script] : []));
   expect(scripts).toEqual(['kubectl get cm b', 'kubectl apply -f - <<EOF\nkind: ConfigMap\n\nEOF', 'true']);
 });
 
-test('output that looks like a mark is told apart from one', () => {
+test('escapes output that looks like a mark', () => {
   const output = outputLines('# a comment\n$ money\n> quote\n[exit 1]\n\\back\nplain\n\n', 3);
   expect(output).toEqual([
     '\\# a comment',
@@ -40,7 +40,7 @@ test('output that looks like a mark is told apart from one', () => {
   expect(parseTranscript(text)).toEqual([{ kind: 'command', script: 'x', output }]);
 });
 
-test('a difference names the command and shows the lines that differ', () => {
+test('reports a difference with the command and the lines that differ', () => {
   const recorded = parseTranscript('$ same\nx\n$ other\na\nb\nc\nd\ne\n');
   const replayed = parseTranscript('$ same\nx\n$ other\na\nB\nc\ne\nf\n');
   expect(differences(recorded, replayed)).toBe('$ other\n- b\n+ B\n- d\n+ f\n');

@@ -1,5 +1,5 @@
 /**
- * A transcript is a text that a person can read and replay: what was typed, and what came back.
+ * A transcript is a text that can be read and replayed: commands and their output.
  *
  *     # a sentence of what the case shows
  *     $ kubectl apply -f - <<EOF
@@ -8,9 +8,9 @@
  *     error: ...
  *     [exit 1]
  *
- * `# ` starts a remark, `$ ` a command, `> ` continues the command. Everything else is output, stdout and
- * stderr in the order they were written; `[exit N]` closes it unless N is 0. An output line that begins like
- * one of these marks is written with a backslash before it. Blank lines at the end of an output are layout.
+ * `# ` starts a remark, `$ ` a command, and `> ` continues the command. Everything else is output: stdout and stderr
+ * in the order in which they were written. `[exit N]` ends the output unless N is 0. An output line that starts with
+ * one of these marks is escaped with a backslash. Blank lines at the end of an output are ignored.
  */
 
 export interface Remark {
@@ -20,9 +20,9 @@ export interface Remark {
 
 export interface Command {
   readonly kind: 'command';
-  /** The script as bash gets it, heredocs included. */
+  /** The script for bash, including heredocs. */
   readonly script: string;
-  /** Output lines as they stand in the file, `[exit N]` included. */
+  /** Output lines as in the file, including `[exit N]`. */
   readonly output: readonly string[];
 }
 
@@ -60,14 +60,14 @@ export function renderTranscript(steps: readonly Step[]): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** What a command printed, as the lines that stand under it in a transcript. */
+/** The output of a command as lines of a transcript. */
 export function outputLines(output: string, exitCode: number): string[] {
   const lines = output.split('\n').map((line) => (MARK.test(line) ? `\\${line}` : line));
   const kept = lines.slice(0, lines.length - trailingBlanks(lines));
   return exitCode === 0 ? kept : [...kept, `[exit ${exitCode}]`];
 }
 
-/** The commands that answered otherwise than recorded, each with the lines that differ; empty if there are none. */
+/** The commands whose output differs from the recording, each with the lines that differ; empty if there are none. */
 export function differences(recorded: readonly Step[], replayed: readonly Step[]): string {
   return recorded
     .flatMap((step, index) => {
@@ -79,7 +79,7 @@ export function differences(recorded: readonly Step[], replayed: readonly Step[]
     .join('\n');
 }
 
-/** By the longest common subsequence: what is to be seen is a line that changed among many that did not. */
+/** Uses the longest common subsequence, to show changed lines among many unchanged ones. */
 function lineDifference(expected: readonly string[], actual: readonly string[]): string[] {
   const common = [...expected, ''].map(() => new Array<number>(actual.length + 1).fill(0));
   const at = (row: number, column: number) => common[row]?.[column] ?? 0;

@@ -1,5 +1,5 @@
-// An admission webhook for the case webhook-calls: `node webhook-server.js DIRECTORY`, where tls.key and tls.crt are;
-// the port it listens on is written there too. What it answers depends on the path, and on the object's data.
+// An admission webhook for the case webhook-calls: `node webhook-server.js DIRECTORY`. The directory has tls.key and
+// tls.crt, and the server writes its port there. The response depends on the path and on the data of the object.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { join } from 'node:path';

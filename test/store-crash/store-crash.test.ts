@@ -1,4 +1,4 @@
-/** kill -9 under load, again and again: nothing acknowledged may be lost, and the revision never goes back. */
+/** Kills a writer with SIGKILL again and again: no acknowledged write may be lost, and revisions never decrease. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -34,7 +34,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-/** Lets the writer run for a random time, kills it, and returns what it had acknowledged. */
+/** Lets the writer run for a random time, kills it, and returns the writes that it acknowledged. */
 async function runAndKill(data: string): Promise<Acknowledged[]> {
   const child = spawn(process.execPath, [program, data], { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');
@@ -42,7 +42,7 @@ async function runAndKill(data: string): Promise<Acknowledged[]> {
   const lines = createInterface({ input: child.stdout });
   const finished = once(lines, 'close');
   lines.on('line', (line) => {
-    // The kill may cut the last line.
+    // The kill can cut off the last line.
     if (line.endsWith('}')) acknowledged.push(JSON.parse(line) as Acknowledged);
   });
   await Promise.race([once(lines, 'line'), exited]);
@@ -54,7 +54,7 @@ async function runAndKill(data: string): Promise<Acknowledged[]> {
   return acknowledged;
 }
 
-/** What every acknowledged write left behind, by name. */
+/** The state after all acknowledged writes, by name. */
 class Ledger {
   readonly #newest = new Map<string, Acknowledged>();
   revision = 0;
@@ -83,7 +83,7 @@ class Ledger {
   }
 }
 
-it(`loses nothing acknowledged in ${ROUNDS} kills`, async () => {
+it(`loses no acknowledged write in ${ROUNDS} kills`, async () => {
   const data = join(directory, 'data');
   const ledger = new Ledger();
   for (let round = 0; round < ROUNDS; round += 1) {

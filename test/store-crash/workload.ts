@@ -1,7 +1,7 @@
-/** What the writing process writes and the test expects: every value can be told from its revision. */
+/** What the writer writes and the test expects: every value can be derived from its revision. */
 import type { Key } from '@tidegate/envtest/store';
 
-/** An acknowledged write, as the writing process prints it, one a line. */
+/** An acknowledged write. The writer prints each on its own line. */
 export interface Acknowledged {
   type: 'put' | 'delete';
   name: string;

@@ -1,4 +1,4 @@
-/** Writes to the store of the directory given until it is killed, and prints what was acknowledged. */
+/** Writes to the store in the given directory until it is killed, and prints the acknowledged writes. */
 
 import { type Entry, openStore } from '@tidegate/envtest/store';
 import { type Acknowledged, configMap, valueAt } from './workload.ts';
@@ -21,7 +21,7 @@ async function put(name: string): Promise<number> {
   return entry?.revision ?? 0;
 }
 
-/** Overwrites its own objects again and again, and makes others that it deletes. */
+/** Overwrites its own objects repeatedly, and creates others that it deletes. */
 async function writeForever(writer: number): Promise<never> {
   for (let turn = 0; ; turn += 1) {
     const revision = await put(`kept-${writer}-${turn % 40}`);

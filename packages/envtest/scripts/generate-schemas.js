@@ -1,12 +1,12 @@
-// Turns the npm package kubernetes-models (one .d.ts and one compiled validator for each type of the Kubernetes API)
-// into the schemas of the built-in kinds:
+// Converts the npm package kubernetes-models (a .d.ts file and a compiled validator for each type of the Kubernetes
+// API) to the schemas of the built-in kinds:
 //
-//   dist/schemas/definitions.json    name -> schema without descriptions, references as `$ref: name`; how structs are
-//                                    written, by the same names; which kind has which name
-//   dist/schemas/descriptions.json   name -> { '': of the type, field: of the field }; only `kubectl explain` wants it
+//   dist/schemas/definitions.json    schemas by name, without descriptions and with references as `$ref: name`; how
+//                                    structs are written, by the same names; the name of each kind
+//   dist/schemas/descriptions.json   name -> { '': text of the type, field: text of the field }, for `kubectl explain`
 //
-// The .d.ts files say which fields there are, their types, enums and texts. Whether a `number` is an int32, int64 or
-// double, and which strings are base64, is known to the validators only. The rest is in schema-facts.js and go-facts.js.
+// The .d.ts files have the fields, their types, enums and descriptions. Only the validators know whether a `number` is
+// an int32, int64 or double, and which strings are base64. schema-facts.js and go-facts.js have the rest.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -23,7 +23,7 @@ const outDir = join(root, 'dist/schemas');
 const SHORT_PREFIX = 'io.k8s.api.';
 const factName = (name) => (name.startsWith(SHORT_PREFIX) ? name.slice(SHORT_PREFIX.length) : name);
 
-/** `apps/v1/Deployment` below the package -> `io.k8s.api.apps.v1.Deployment`. */
+/** Converts `apps/v1/Deployment` below the package to `io.k8s.api.apps.v1.Deployment`. */
 function definitionName(file) {
   if (file.startsWith(machineryDir)) {
     return `io.k8s.apimachinery.pkg.${relative(machineryDir, file).replaceAll('/', '.')}`;
@@ -51,8 +51,8 @@ const validatorFile = (file) => {
 };
 
 /**
- * Reads a compiled validator: for every field, whether its numbers are integers and which format its leaves have.
- * Each field has a function of its own, which may call others of the same file for items and map values.
+ * Reads a compiled validator: for every field, whether its numbers are integers, and the format of its leaves. Each
+ * field has its own function, which can call others of the same file for items and map values.
  */
 function leavesOf(file) {
   const text = readFileSync(validatorFile(file), 'utf8');
@@ -86,7 +86,7 @@ function leavesOf(file) {
   return leaves;
 }
 
-/** The text of the comment block before a node, without stars and escapes. */
+/** The text of the comment before a node, without asterisks and escapes. */
 function commentOf(node, source) {
   const comment = ts.getLeadingCommentRanges(source.text, node.getFullStart())?.at(-1);
   if (comment === undefined) return undefined;
@@ -101,7 +101,7 @@ function commentOf(node, source) {
     .trim();
 }
 
-/** Alias -> file, for everything a .d.ts imports. */
+/** Alias -> file, for all imports of a .d.ts file. */
 function importsOf(source, file) {
   const files = new Map();
   for (const statement of source.statements.filter(ts.isImportDeclaration)) {
@@ -180,7 +180,7 @@ function readType(file) {
   return { name, schema, descriptions, references };
 }
 
-/** How a struct writes its fields: see go-facts.js for the marks. */
+/** How a struct writes its fields; see go-facts.js for the marks. */
 function structOf(name, schema) {
   const required = new Set(schema.required);
   const keepZero = new Set(required);
@@ -202,7 +202,7 @@ function structOf(name, schema) {
 
 const isScalar = (schema) => ['string', 'integer', 'boolean', 'number'].includes(schema.type);
 
-/** What the output depends on; it is written beside it, so that an unchanged build costs nothing. */
+/** A hash of all inputs. It is stored next to the output, so that an unchanged build does nothing. */
 function stamp() {
   const hash = createHash('sha256');
   for (const file of ['generate-schemas.js', 'schema-facts.js', 'go-facts.js'])

@@ -1,14 +1,15 @@
-// How the Go structs behind the API write their fields. An OpenAPI document does not tell, but every object that the
-// server answers shows it: `hostNetwork: false` disappears, `replicas: 0` stays, `resources: {}` appears by itself.
+// How the Go structs of the API write their fields. OpenAPI does not describe this, but every response of the API
+// server shows it: `hostNetwork: false` disappears, `replicas: 0` stays, and `resources: {}` appears without being
+// set.
 //
-//   field*       a pointer to a value: a zero value that was given stays
-//   field{}      a struct: written even when empty
-//   field!       written even when zero, although optional
-//   field?       left out when zero, although required
-//   field:Name   a string type with a name, which error messages show
+//   field*       a pointer: an explicit zero value stays
+//   field{}      a struct: written even if empty
+//   field!       written even if zero, although optional
+//   field?       omitted if zero, although required
+//   field:Name   a named string type, which error messages show
 //
-// Optional fields without a mark are left out when they are zero or empty, required ones are always written.
-// Types are written without the prefix `io.k8s.api.`.
+// Optional fields without a mark are omitted if they are zero or empty; required fields are always written.
+// Type names are without the prefix `io.k8s.api.`.
 export const structs = {
   'admissionregistration.v1.MutatingWebhook': `
     clientConfig{} failurePolicy*:v1.FailurePolicyType matchPolicy*:v1.MatchPolicyType

@@ -1,7 +1,7 @@
-// What the npm package kubernetes-models does not carry of Kubernetes' OpenAPI: how lists and maps merge, defaults that
-// take part in list keys, and the types that are not plain structs. Names are written without the prefix `io.k8s.api.`.
+// The parts of the OpenAPI of Kubernetes that the npm package kubernetes-models lacks: how lists and maps merge,
+// defaults of list keys, and types that are not plain structs. Names are without the prefix `io.k8s.api.`.
 
-/** Kinds that are served, or named by a fact below; whatever they refer to is generated too. */
+/** Kinds that are served or referenced below. Types that they reference are generated as well. */
 export const kinds = {
   'core/v1':
     'Namespace Node Pod PodTemplate Service Endpoints ConfigMap Secret ServiceAccount Event Binding PersistentVolumeClaim',

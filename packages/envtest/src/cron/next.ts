@@ -3,13 +3,13 @@ import type { Schedule } from './schedule.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** A schedule that names no day within this long, such as February 30, never comes. */
+/** A schedule without a match within this time, such as February 30, never matches. */
 const HORIZON_MS = 5 * 366 * DAY_MS;
 
 /**
- * The first time after `after` that the schedule names, both in milliseconds since the epoch; undefined when there is
- * none. The fields are read on the clocks of `timeZone`, by default those of this machine: an hour that is skipped
- * in spring is skipped, and one that comes twice in autumn counts twice.
+ * The first time after `after` that matches the schedule, both in milliseconds since the epoch; undefined if there is
+ * none. The fields refer to the local time of `timeZone` (default: the zone of this machine). An hour that is skipped
+ * in spring does not match, and an hour that is repeated in autumn matches twice.
  */
 export function nextTime(schedule: Schedule, after: number, timeZone?: string): number | undefined {
   if ('everyMs' in schedule) return Math.floor(after / 1000) * 1000 + schedule.everyMs;
@@ -31,14 +31,14 @@ export function nextTime(schedule: Schedule, after: number, timeZone?: string): 
 
 type NamedDays = Pick<Exclude<Schedule, { everyMs: number }>, 'dayOfMonth' | 'dayOfWeek'>;
 
-/** When both kinds of day are restricted, either will do: cron's oldest surprise. */
+/** If both day of month and day of week are restricted, one match is enough, as in every cron. */
 function namesDay({ dayOfMonth, dayOfWeek }: NamedDays, wall: Date): boolean {
   const date = dayOfMonth.values.has(wall.getUTCDate());
   const weekday = dayOfWeek.values.has(wall.getUTCDay());
   return dayOfMonth.any || dayOfWeek.any ? date && weekday : date || weekday;
 }
 
-/** The first minute of the next day, or one late on this day when it is longer than others: the caller looks again. */
+/** The start of the next day, or a time late on the same day if it is longer than 24 hours; the caller checks again. */
 function nextDay(time: number, wallClock: (time: number) => Date): number {
   const wall = wallClock(time);
   const later = time + DAY_MS - sinceMidnight(wall);
@@ -50,7 +50,7 @@ function nextDay(time: number, wallClock: (time: number) => Date): number {
 
 const sinceMidnight = (wall: Date): number => wall.getUTCHours() * HOUR_MS + wall.getUTCMinutes() * MINUTE_MS;
 
-/** Reads a zone's clocks: a Date whose UTC fields show what they show. */
+/** Reads the local time of a zone: the UTC fields of the result have the local values. */
 export function clockOf(timeZone: string | undefined): (time: number) => Date {
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone,

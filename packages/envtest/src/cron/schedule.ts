@@ -1,9 +1,9 @@
 /**
- * Cron schedules as CronJobs write them: five fields, or a word like `@daily` or `@every 5m`. What is wrong with one
- * is said as the real server's parser says it.
+ * Cron schedules of CronJobs: five fields, or a descriptor such as `@daily` or `@every 5m`. Errors have the words of
+ * kube-apiserver's parser, github.com/robfig/cron.
  */
 
-/** The values that a field admits. `any` when it was written as `*` or `?`, which matters for days. */
+/** The values that a field matches. `any` is true for `*` and `?`, which matters for days. */
 interface Field {
   values: ReadonlySet<number>;
   any: boolean;
@@ -68,7 +68,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 const DURATION_PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)/g;
 const DURATION = new RegExp(`^([+-]?)((?:${DURATION_PART.source})+)$`);
 
-/** Throws ScheduleError. */
+/** Throws a ScheduleError. */
 export function parseSchedule(schedule: string): Schedule {
   const text = schedule.replace(/^(CRON_)?TZ=\S*\s+/, '');
   if (!text.startsWith('@')) return parseFields(text);
@@ -77,7 +77,7 @@ export function parseSchedule(schedule: string): Schedule {
   return { everyMs: parseInterval(text) };
 }
 
-/** Undefined when the schedule can be read. */
+/** Returns undefined if the schedule is valid. */
 export function scheduleProblem(schedule: string): string | undefined {
   try {
     parseSchedule(schedule);
@@ -114,7 +114,7 @@ function parseField(text: string, bounds: Bounds): Field {
   };
 }
 
-/** `*`, `5`, `1-5`, `mon-fri`, each with an optional `/step`. */
+/** For example `*`, `5`, `1-5` or `mon-fri`, each with an optional `/step`. */
 function parseRange(range: string, bounds: Bounds): { values: number[]; any: boolean } {
   const [span = '', ...steps] = range.split('/');
   const ends = span.split('-');
@@ -149,7 +149,7 @@ function numberOf(text: string, names: string[] = []): number {
   return value;
 }
 
-/** Whole seconds, and at least one: a cron schedule is not that fine. */
+/** Durations are rounded down to whole seconds, with a minimum of one second. */
 function parseInterval(word: string): number {
   const text = word.slice('@every '.length);
   const [, sign, parts] = DURATION.exec(text) ?? [];

@@ -1,7 +1,7 @@
 /**
- * The authoring form of a resource. A definition reads like a table: it names what is particular about a kind, and
- * `define` fills in the rest. `T` is the kind's own type: the request was decoded against the schema before, so the
- * one cast from an unknown object to `T` stands here and nowhere else.
+ * The authoring form of a resource. A definition reads like a table: it lists what is particular about a kind, and
+ * `define` adds the rest. `T` is the type of the kind. Requests are decoded against the schema before, so the cast from
+ * an unknown object to `T` is safe, and it happens only here.
  */
 import { apiVersionOf, type KubeObject } from '@tidegate/kube';
 import type { FieldError } from '@tidegate/serving';
@@ -22,7 +22,7 @@ import { type NameRule, nameIsSubdomain } from './validation/names.ts';
 
 const ALL_VERBS: Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
-/** The `scale` subresource speaks autoscaling/v1, whatever the kind. */
+/** The subresource `scale` uses autoscaling/v1 for all kinds. */
 const SCALE: Subresource = {
   group: 'autoscaling',
   version: 'v1',
@@ -30,14 +30,14 @@ const SCALE: Subresource = {
   verbs: ['get', 'patch', 'update'],
 };
 
-/** Where the apps kinds keep their numbers. */
+/** The paths of the replica counts in the kinds of the apps group. */
 export const replicasPaths: ScalePaths = {
   specReplicasPath: '.spec.replicas',
   statusReplicasPath: '.status.replicas',
   labelSelectorPath: '.spec.selector',
 };
 
-/** `Strategy`, for a kind whose type is known. */
+/** `Strategy` for a kind whose type is known. */
 export interface TypedStrategy<T extends KubeObject> {
   defaults?(object: T): void;
   prepareForCreate?(object: T, context: RequestContext): void;
@@ -49,10 +49,10 @@ export interface TypedStrategy<T extends KubeObject> {
   afterDelete?(object: T): void;
 }
 
-/** A version besides the stored one. Without a schema of its own it has that of the version of its name. */
+/** A version other than the storage version. Without `schema`, it uses the generated schema of that version. */
 export interface LegacyVersion {
   name: string;
-  /** Made when it is first asked for. */
+  /** Called on first use. */
   schema?: () => Schema;
   deprecationWarning?: string;
   toStorage?(object: KubeObject): KubeObject;
@@ -69,27 +69,27 @@ export interface Authored<T extends KubeObject> extends TypedStrategy<T> {
   shortNames?: string[];
   categories?: string[];
   storage?: string;
-  /** Where a face's stored form belongs. */
+  /** The group of the stored objects, if it differs from the group of the resource. */
   storageGroup?: string;
   storageVersion?: string;
-  /** When the main version is only a face of something stored otherwise. */
+  /** Set if the main version is not the storage version. */
   conversion?: Required<Pick<LegacyVersion, 'toStorage' | 'fromStorage'>>;
   deprecationWarning?: string;
-  /** Served besides the storage version, in order of preference. */
+  /** Versions other than the storage version, in order of preference. */
   legacy?: LegacyVersion[];
   verbs?: Verb[];
   subresources?: Record<string, Subresource>;
   name?: NameRule;
-  /** Objects that the real server always writes out, even when empty. */
+  /** Objects that kube-apiserver always writes, even if they are empty. */
   parts?: ('spec' | 'status')[];
   generation?: boolean;
-  /** Rules of writing that few kinds have; see ResourceDefinition. */
+  /** Options of a few kinds; see ResourceDefinition. */
   createOnUpdate?: boolean;
   requiresResourceVersion?: boolean;
   returnsDeleted?: boolean;
   scale?: ScalePaths;
   table?: Table<T>;
-  /** Whose fields the table's columns name, when the version has others. */
+  /** The schema whose field descriptions the columns use, if it is not that of the version. */
   documentation?: () => Schema;
   selectableFields?(object: T): Record<string, string>;
   review?: ResourceDefinition['review'];
@@ -107,7 +107,7 @@ export function define<T extends KubeObject>(authored: Authored<T>): ResourceDef
     };
     return {
       ...rest,
-      // Resolved when asked for: a server starts without building the schemas of every kind.
+      // Resolved on first use, so that the server does not build the schemas of all kinds at the start.
       get schema() {
         return schema();
       },
@@ -174,7 +174,7 @@ function strategyOf<T extends KubeObject>(authored: Authored<T>): Strategy {
   };
 }
 
-/** The `status` subresource of a kind: same kind, served generically. */
+/** The subresource `status`, which has the kind of the resource and is served generically. */
 export const statusOf = (group: string, version: string, kind: string): Record<'status', Subresource> => ({
   status: { group, version, kind, verbs: ['get', 'patch', 'update'] },
 });

@@ -1,4 +1,4 @@
-/** What the built-in resources need from other parts of the server. */
+/** The parts of the server that the built-in resources need. */
 import type { KubeObject } from '@tidegate/kube';
 import type { ServiceAllocator } from './service/allocator.ts';
 import type { Connect, RequestContext, Strategy, SubresourceHandler } from './types.ts';
@@ -13,16 +13,16 @@ export type ReviewResource =
 
 export type Review = (object: KubeObject, context: RequestContext) => Promise<KubeObject>;
 
-/** What the kubelets of nodes answer for: logs and streams of pods, and a node's own HTTP interface. */
+/** Requests that kubelets answer: logs and streams of pods, and the HTTP API of nodes. */
 export type KubeletHooks = Record<'log' | 'exec' | 'attach' | 'portforward' | 'proxy', Connect>;
 
 export interface BuiltinHooks {
-  /** Hands out cluster IPs and node ports. */
+  /** Allocates cluster IPs and node ports. */
   services: ServiceAllocator;
   reviews: Record<ReviewResource, Review>;
-  /** `serviceaccounts/token`: signs a token. */
+  /** `serviceaccounts/token`: issues a token. */
   serviceAccountToken: SubresourceHandler;
-  /** `pods/eviction`: deletes the pod if its disruption budget allows. */
+  /** `pods/eviction`: deletes the pod if its PodDisruptionBudget allows it. */
   eviction: SubresourceHandler;
   kubelets: KubeletHooks;
   /** Validation and status of CustomResourceDefinitions. */

@@ -1,6 +1,8 @@
 /**
- * The built-in resources: one file a kind, each a `define` that reads like a table, with its defaults, validation and
- * printer columns beside it. A write goes: schema -> defaults -> prepareFor* -> validate -> store; see types.ts.
+ * The built-in resources: one file for each kind, with a `define` that reads like a table, and its defaults, validation
+ * and printer columns next to it. A write runs: schema -> defaults -> prepareFor* -> validate -> store; see types.ts.
+ * Subfolders are groups of related kinds. validation/ has the checks that they share, and golden/ compares all kinds
+ * with recordings of kube-apiserver.
  */
 import { cronjobs } from './batch/cronjob.ts';
 import { jobs } from './batch/job.ts';

@@ -1,6 +1,6 @@
 /**
- * Tables for `kubectl get`. A column is one line: title, what to show, and where its description comes from. The real
- * server takes most descriptions from the fields' documentation, so a column may name the field instead.
+ * Tables for `kubectl get`. A column has a title, a cell function and a description. kube-apiserver takes most
+ * descriptions from the documentation of a field, so a column can name the field instead.
  */
 
 import { humanDuration, type KubeObject } from '@tidegate/kube';
@@ -14,10 +14,10 @@ export interface TableColumn<T extends KubeObject> {
   cell(object: T, now: Date): unknown;
   type?: 'string' | 'integer' | 'boolean' | 'date';
   format?: string;
-  /** Shown with `-o wide` only. */
+  /** Shown only with `-o wide`. */
   wide?: boolean;
   description?: string;
-  /** Path of the field whose documentation describes the column: `spec.nodeName`. */
+  /** The field whose documentation describes the column, for example `spec.nodeName`. */
   field?: string;
 }
 
@@ -36,7 +36,7 @@ export const ageColumn = {
   cell: (object: KubeObject, now: Date): unknown => since(object.metadata.creationTimestamp, now),
 };
 
-/** What kinds get that have no table of their own. */
+/** The table of kinds that do not define one. */
 export const createdAtTable: Table<KubeObject> = [
   nameColumn,
   {
@@ -52,14 +52,14 @@ export const since = (timestamp: string | null | undefined, now: Date): string =
     ? '<unknown>'
     : humanDuration(now.getTime() - Date.parse(timestamp));
 
-/** Three values, then how many more there are. */
+/** The first three values and the number of the rest. */
 export function firstThree(values: string[], none: string): string {
   if (values.length === 0) return none;
   const shown = values.slice(0, 3).join(',');
   return values.length > 3 ? `${shown} + ${values.length - 3} more...` : shown;
 }
 
-/** Cells are written for the stored form; `toStorage` leads there from a version that looks different. */
+/** Cells are computed from the stored form; `toStorage` converts objects of other versions. */
 export function tablePrinter<T extends KubeObject>(
   table: Table<T>,
   schema: () => Schema,
@@ -67,7 +67,7 @@ export function tablePrinter<T extends KubeObject>(
 ): TablePrinter {
   let columns: Column[] | undefined;
   return {
-    // Looked up at first use: most kinds are never listed in the life of a server.
+    // Computed on first use, because most kinds are never listed.
     get columns() {
       columns ??= table.map((column) => toColumn(column, schema()));
       return columns;
@@ -96,6 +96,6 @@ function describe(schema: Schema, path: string): string {
   for (const step of steps) at = at?.properties?.[step];
   const definition = at === undefined ? undefined : structOf(at)?.definition;
   const text = definition === undefined ? '' : (loadDescriptions()[definition]?.[field] ?? '');
-  // The list of values is for `kubectl explain`.
+  // The list of enum values is only for `kubectl explain`.
   return text.split('\n\nPossible enum values:')[0] ?? '';
 }

@@ -1,4 +1,4 @@
-/** What tests of the built-in resources need of the rest of the server. */
+/** Hooks for tests of the built-in resources. */
 import type { BuiltinHooks } from './hooks.ts';
 import type { ServiceAllocator } from './service/allocator.ts';
 

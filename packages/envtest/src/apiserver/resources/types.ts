@@ -1,4 +1,4 @@
-/** What the server needs to know of a resource to serve it: built-in kinds and custom ones alike. */
+/** The definition of a resource, for built-in kinds and custom resources. */
 import type { KubeObject } from '@tidegate/kube';
 import type { Exchange, FieldError, Verb } from '@tidegate/serving';
 import type { Schema } from '../schema/types.ts';
@@ -13,17 +13,17 @@ export interface UserInfo {
   extra?: Record<string, string[]>;
 }
 
-/** What a strategy may look at besides the object. */
+/** The context of a request for strategies. */
 export interface RequestContext {
   user: UserInfo;
   now: Date;
   store: Store;
   dryRun: boolean;
-  /** Sends a `Warning` header with the answer. */
+  /** Adds a `Warning` header to the response. */
   warn(message: string): void;
 }
 
-/** One column of `kubectl get`. Priority 0 is always shown, 1 with `-o wide`. */
+/** A column of `kubectl get`. Columns with priority 0 are always shown, those with priority 1 only with `-o wide`. */
 export interface Column {
   name: string;
   type: string;
@@ -41,60 +41,60 @@ export interface ServedVersion {
   name: string;
   schema: Schema;
   printer: TablePrinter;
-  /** Sent as a `Warning` header to whoever uses this version. */
+  /** Sent as a `Warning` header to clients that use this version. */
   deprecationWarning?: string;
-  /** Conversions from and to the storage version; absent: only apiVersion differs. They return a new object. */
+  /** Conversion from and to the storage version. Without it, only apiVersion differs. Both return a new object. */
   toStorage?(object: KubeObject): KubeObject;
   fromStorage?(object: KubeObject): KubeObject;
-  /** What objects written at this version are held to, where that is not the same for all versions. */
+  /** Validation for objects that are written in this version, if it differs between versions. */
   strategy?: Pick<Strategy, 'validate' | 'validateStatusUpdate'>;
 }
 
 /**
- * What is particular about a kind. Everything works on the storage version. Functions that change, change the object
- * in place; it is the caller's own copy. What all kinds share (metadata rules, keeping status and spec apart,
- * generation, uid, timestamps) is done by the caller.
+ * The behavior of a kind. All functions receive objects in the storage version. Functions that modify the object do so
+ * in place, on a copy that the caller owns. The caller handles what all kinds share: validation of metadata, separation
+ * of status and spec, generation, uid and timestamps.
  */
 export interface Strategy {
   defaults?(object: KubeObject): void;
-  /** Fields the server owns: drops what a client may not set, allocates addresses. */
+  /** Sets the fields that the server owns: resets fields that clients cannot set, and allocates addresses. */
   prepareForCreate?(object: KubeObject, context: RequestContext): void;
   prepareForUpdate?(object: KubeObject, old: KubeObject, context: RequestContext): void;
-  /** On an update `old` is the state before, for kinds that forgive what was wrong already. */
+  /** In an update, `old` is the previous state, for kinds that tolerate existing errors. */
   validate?(object: KubeObject, old?: KubeObject): FieldError[];
-  /** Called besides `validate`: immutable fields and the like. */
+  /** Called in addition to `validate`, for example for immutable fields. */
   validateUpdate?(object: KubeObject, old: KubeObject): FieldError[];
   validateStatusUpdate?(object: KubeObject, old: KubeObject): FieldError[];
-  /** Advice that does not refuse anything, such as deprecated fields. */
+  /** Warnings do not reject the request, for example for deprecated fields. */
   warnings?(object: KubeObject, old: KubeObject | undefined): string[];
-  /** Called once the change is durable, e.g. to give an address back. */
+  /** Called once the deletion is durable, for example to release an address. */
   afterDelete?(object: KubeObject): void;
 }
 
-/** `status` and `scale` are served generically; the others name who serves them. */
+/** `status` and `scale` are served generically. All others have a handler. */
 export interface Subresource {
   group: string;
   version: string;
   kind: string;
   verbs: Verb[];
-  /** Handles the verb: gets the stored parent and the decoded body, returns what is answered. */
+  /** Handles the verb: receives the stored parent and the decoded body, and returns the response. */
   handle?: SubresourceHandler;
-  /** Answers by itself, with whatever bytes it likes and for as long as it likes. */
+  /** Writes the response itself, for example a stream. */
   connect?: Connect;
 }
 
 export interface ConnectRequest {
-  /** As stored. */
+  /** The stored parent. */
   parent: KubeObject;
-  /** What stands behind the subresource in the path, percent-encoded. */
+  /** The rest of the path after the subresource, percent-encoded. */
   subpath: string;
   query: URLSearchParams;
   exchange: Exchange;
-  /** Aborted when the client leaves or the server stops. */
+  /** Aborted when the client disconnects or the server stops. */
   signal: AbortSignal;
 }
 
-/** May throw an ApiError for as long as it has not begun to answer. */
+/** May throw an ApiError until it has started to respond. */
 export type Connect = (request: ConnectRequest) => Promise<void>;
 
 export interface SubresourceRequest {
@@ -104,7 +104,9 @@ export interface SubresourceRequest {
   context: RequestContext;
 }
 
-/** `replace`: store this new state of the parent (checked like any update), then answer `respond` or the parent. */
+/**
+ * `replace`: stores this new state of the parent, with the checks of an update, then returns `respond` or the parent.
+ */
 export type SubresourceHandler = (
   request: SubresourceRequest,
 ) => Promise<{ replace?: KubeObject; respond?: KubeObject; code?: number }>;
@@ -124,34 +126,36 @@ export interface ResourceDefinition {
   namespaced: boolean;
   shortNames: string[];
   categories: string[];
-  /** Name in the store; shared by resources that are two faces of one (core and events.k8s.io events). */
+  /** Name in the store. Resources with the same objects share it, such as events in core and events.k8s.io. */
   storage: string;
-  /** Group and version that the stored bytes are in; the group is the resource's own unless it shares a storage. */
+  /** Group of the stored objects. Default: the group of the resource. */
   storageGroup?: string;
   storageVersion: string;
-  /** Preferred first. */
+  /** Preferred version first. */
   versions: ServedVersion[];
   verbs: Verb[];
   subresources: Record<string, Subresource>;
-  /** Says what is wrong with a name, in the server's words; `prefix`: it is a generateName. */
+  /** Returns the errors of a name in the words of kube-apiserver. `prefix` is true for a generateName. */
   checkName(name: string, prefix: boolean): string[];
-  /** Values for field selectors besides metadata.name and metadata.namespace; a key not in it is not selectable. */
+  /**
+   * Values for field selectors in addition to metadata.name and metadata.namespace. Other fields cannot be selected.
+   */
   selectableFields?(object: KubeObject): Record<string, string>;
-  /** PUT on a name that does not exist creates it. */
+  /** A PUT of an object that does not exist creates it. */
   createOnUpdate?: boolean;
-  /** An update must say which resourceVersion it was made from. */
+  /** An update must have a resourceVersion. */
   requiresResourceVersion?: boolean;
-  /** DELETE answers with the object instead of a Status. */
+  /** DELETE returns the object instead of a Status. */
   returnsDeleted?: boolean;
-  /** Where `scale` reads and writes, as dotted paths below the object; present where `scale` is served. */
+  /** The dotted paths that `scale` reads and writes; set if `scale` is served. */
   scale?: ScalePaths;
-  /** True when metadata.generation counts changes of the desired state. */
+  /** True if metadata.generation counts changes of the desired state. */
   generation: boolean;
-  /** The object is a custom resource: bytes are stored with sorted keys and items keep kind and apiVersion. */
+  /** The object is a custom resource: it is stored with sorted keys, and items of lists keep kind and apiVersion. */
   custom: boolean;
   strategy: Strategy;
-  /** Leaves out what the storage version does not know, right before an object is stored; it returns a new object. */
+  /** Removes fields that the storage version does not have before an object is stored. Returns a new object. */
   pruneForStorage?(object: KubeObject): KubeObject;
-  /** Reviews: nothing is stored, a create is answered by this. */
+  /** For review resources: computes the response to a create. Nothing is stored. */
   review?(object: KubeObject, context: RequestContext): Promise<KubeObject>;
 }

@@ -55,7 +55,7 @@ export const cronjobs = define<CronJob>({
     spec.jobTemplate ??= {};
     spec.jobTemplate.metadata ??= {};
     spec.jobTemplate.spec ??= {};
-    // The job's own defaults wait for the job: its template only gets those of the pod.
+    // Jobs are defaulted when they are created. The template gets only the defaults of the pod.
     spec.jobTemplate.spec.template ??= {};
     defaultPodTemplate(spec.jobTemplate.spec.template);
   },

@@ -32,14 +32,14 @@ export const jobs = define<Job>({
     defaultJobSpec(job.spec);
     const labels = job.spec.template?.metadata?.labels;
     if (labels !== undefined && Object.keys(job.metadata.labels ?? {}).length === 0) {
-      // The very same labels: what the job adds to its template shows up on the job, as in the real server.
+      // The same object: labels that are added to the template also appear on the job, as in kube-apiserver.
       job.metadata.labels = labels;
     }
   },
   prepareForCreate(job) {
     job.status = {};
     addJobSelector(job);
-    // The real server finds out when it reads the job again; here the labels are there from the start.
+    // kube-apiserver sets these when it reads the job again; here they are set from the start.
     if (Object.keys(job.metadata.labels ?? {}).length === 0) {
       job.metadata.labels = { ...job.spec.template?.metadata?.labels };
     }

@@ -1,9 +1,9 @@
-/** A job finds its pods by its uid, unless its author insists on a selector of their own. */
+/** A job selects its pods by its uid, unless its manifest sets `manualSelector`. */
 import type { Job } from '../workloads/types.ts';
 
 const UID_LABEL = 'batch.kubernetes.io/controller-uid';
 
-/** The labels by which a job's pods are told apart, in the order in which they are checked. */
+/** The labels that identify the pods of a job, in the order in which they are checked. */
 export const ownLabels = ({ metadata }: Job): Record<string, string> => ({
   'controller-uid': metadata.uid ?? '',
   'job-name': metadata.name ?? '',
@@ -11,7 +11,7 @@ export const ownLabels = ({ metadata }: Job): Record<string, string> => ({
   'batch.kubernetes.io/job-name': metadata.name ?? '',
 });
 
-/** What the author wrote stays: validation tells them if it is in the way. */
+/** Labels from the manifest are kept. Validation reports conflicts. */
 export function addJobSelector(job: Job): void {
   const { spec, metadata } = job;
   if (spec.manualSelector === true) return;

@@ -1,4 +1,4 @@
-/** The rules of jobs and cron jobs. */
+/** Validation of Jobs and CronJobs. */
 
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { scheduleProblem } from '../../../cron/schedule.ts';
@@ -134,7 +134,7 @@ export function validateJobUpdate({ spec }: Job, { spec: old }: Job): FieldError
   return [
     ...(elastic ? [] : fixed('completions')),
     ...fixed('selector'),
-    // A suspended job has started nothing yet.
+    // A suspended job has not created pods yet, so its template can change.
     ...(old.suspend === true || semanticallyEqual(spec.template, old.template)
       ? []
       : [fieldError.invalid('spec.template', internalTemplate(spec.template ?? {}), IMMUTABLE)]),

@@ -46,7 +46,7 @@ export const certificatesigningrequests = define<CertificateSigningRequest>({
     }),
   prepareForCreate(request, { user }: RequestContext) {
     const { uid, groups, extra } = user;
-    // Who asks is what the signer decides by, so nobody may say it of themselves.
+    // Signers rely on the identity of the requester, so it always comes from the authenticated user.
     Object.assign(request.spec, { username: user.username, uid, groups, extra });
     request.status = {};
   },
@@ -57,7 +57,7 @@ export const certificatesigningrequests = define<CertificateSigningRequest>({
   validateUpdate: validateSigningRequestUpdate,
 });
 
-/** `approval` changes the Approved and Denied conditions, and nothing else. */
+/** The subresource `approval` changes only the conditions. */
 function approve(): SubresourceHandler {
   return async ({ verb, parent, body, context }) => {
     if (verb === 'get') return { respond: parent };

@@ -68,7 +68,7 @@ function validateSignerName(name: string, path: string): FieldError[] {
     const detail = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
     return [fieldError.invalid(path, name, detail)];
   }
-  /** The first label that is wrong is enough to make the point. */
+  /** Only the first invalid label is reported. */
   const firstWrong = (part: string, rule: (label: string) => string[]): FieldError[] => {
     const label = part.split('.').find((candidate) => rule(candidate).length > 0);
     if (label === undefined) return [];
@@ -107,7 +107,7 @@ function validateConditions(
   });
 }
 
-/** A decision once taken stays. */
+/** Decisions are final. */
 export function validateSigningRequestUpdate(
   { status }: CertificateSigningRequest,
   old: CertificateSigningRequest,

@@ -16,7 +16,7 @@ export const secrets = define<Secret>({
   selectableFields: ({ type }) => ({ type: type ?? '' }),
   defaults(secret) {
     secret.type ||= 'Opaque';
-    // stringData is for writing only: it becomes data.
+    // stringData is write-only: it is merged into data.
     for (const [key, value] of Object.entries(secret.stringData ?? {})) {
       secret.data ??= {};
       secret.data[key] = Buffer.from(value).toString('base64');

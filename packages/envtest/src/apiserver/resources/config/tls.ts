@@ -3,7 +3,7 @@ import type { Secret } from './types.ts';
 
 const NO_PEM = 'tls: failed to find any PEM data in';
 
-/** A TLS secret is stored whatever it holds; that it can not be served is said, in the words of Go's TLS. */
+/** An invalid TLS secret is stored, with a warning in the words of Go's crypto/tls. */
 export function tlsWarnings({ type, data = {} }: Secret): string[] {
   if (type !== 'kubernetes.io/tls') return [];
   const certificate = Buffer.from(data['tls.crt'] ?? '', 'base64').toString();

@@ -8,7 +8,7 @@ export interface ConfigMap extends KubeObject {
 
 export interface Secret extends KubeObject {
   type?: string;
-  /** Values in base64. */
+  /** Values are base64-encoded. */
   data?: Record<string, string>;
   stringData?: Record<string, string>;
   immutable?: boolean;

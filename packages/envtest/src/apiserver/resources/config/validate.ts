@@ -1,4 +1,4 @@
-/** The rules of ConfigMaps and Secrets. */
+/** Validation of ConfigMaps and Secrets. */
 
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { JsonSyntaxError, parseJson } from '../../schema/json.ts';
@@ -32,7 +32,7 @@ export function validateConfigMap({ data = {}, binaryData = {} }: ConfigMap): Fi
   return errors;
 }
 
-/** Once `immutable` is set, it and these fields stay as they are. */
+/** Once `immutable` is set, neither it nor these fields can change. */
 const frozen = <T extends { immutable?: boolean }>(
   object: T,
   old: T,

@@ -10,7 +10,7 @@ interface CustomResourceDefinition extends KubeObject {
   };
 }
 
-/** What it means to be one is `../crd`'s business, which hooks in its strategy. */
+/** The behavior of the kind is in `../crd`, which provides its strategy. */
 export function customresourcedefinitions(hooks: BuiltinHooks): ResourceDefinition {
   const definition = define<CustomResourceDefinition>({
     group: 'apiextensions.k8s.io',

@@ -16,7 +16,7 @@ const stored = {
   lastTimestamp: '2026-01-01T00:05:00Z',
 };
 
-it('has two faces that show the same', () => {
+it('is served in both groups with the same content', () => {
   const [face] = groupedEvents.versions;
   const shown = face?.fromStorage?.(stored) ?? stored;
   expect(shown).toMatchObject({ apiVersion: 'events.k8s.io/v1', note: ' done ', deprecatedCount: 2 });
@@ -26,7 +26,7 @@ it('has two faces that show the same', () => {
   expect(face?.printer.cells(shown, now)).toEqual(cells);
 });
 
-it('is selected by each face in its own words', () => {
+it('supports the field selectors of each group', () => {
   expect(events.selectableFields?.(stored)).toMatchObject({ 'involvedObject.name': 'p', source: 'kubelet' });
   expect(groupedEvents.selectableFields?.(stored)).toMatchObject({ 'regarding.name': 'p', type: 'Normal' });
 });

@@ -1,4 +1,7 @@
-/** Events have two faces, core and events.k8s.io, over one storage. The core one is what is stored. */
+/**
+ * Events are served in two groups, core and events.k8s.io, with one storage. They are stored in the form of the core
+ * group.
+ */
 import type { KubeObject } from '@tidegate/kube';
 import { builtinSchema } from '../../schema/builtin.ts';
 import { type Authored, define } from '../define.ts';

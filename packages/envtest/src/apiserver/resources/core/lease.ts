@@ -46,7 +46,7 @@ function validateLease({ spec }: Lease): FieldError[] {
   return errors;
 }
 
-/** Belongs to coordinated leader election, which is off unless somebody turns it on. */
+/** These fields belong to coordinated leader election, a feature that is disabled by default. */
 function dropCoordination({ spec }: Lease): void {
   delete spec.strategy;
   delete spec.preferredHolder;

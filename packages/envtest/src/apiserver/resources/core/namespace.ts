@@ -12,7 +12,7 @@ export interface Namespace extends KubeObject {
 const FINALIZER = 'kubernetes';
 const NAME_LABEL = 'kubernetes.io/metadata.name';
 
-/** `namespaces/finalize`: the only way to change spec.finalizers. */
+/** The subresource `namespaces/finalize`, the only way to change spec.finalizers. */
 const finalize: SubresourceHandler = async ({ parent, body }) => {
   const { spec } = body as Namespace;
   return { replace: { ...parent, spec: { ...spec } } };
@@ -25,7 +25,7 @@ export const namespaces = define<Namespace>({
   shortNames: ['ns'],
   returnsDeleted: true,
   parts: ['spec', 'status'],
-  // No deletecollection: too easy to lose everything.
+  // No deletecollection, as in kube-apiserver.
   verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
   name: nameIsLabel,
   subresources: {

@@ -88,7 +88,8 @@ export const nodes = (hooks: BuiltinHooks): ResourceDefinition =>
       if (spec.podCIDR && spec.podCIDRs === undefined) spec.podCIDRs = [spec.podCIDR];
     },
     prepareForCreate({ spec }) {
-      // New nodes take no pods until somebody has seen them ready.
+      // New nodes are tainted until a controller has seen them ready, as the admission plugin TaintNodesByCondition
+      // does.
       const tainted = (spec.taints ?? []).some(
         ({ key, effect }) => key === NOT_READY && effect === 'NoSchedule',
       );

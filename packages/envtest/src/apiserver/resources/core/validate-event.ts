@@ -5,7 +5,7 @@ import type { Event } from './types.ts';
 
 const MAX_LENGTHS = { reportingInstance: 128, action: 128, reason: 128, message: 1024 } as const;
 
-/** Events with an eventTime are of the new kind, and say who reports what; the old kind may leave it out. */
+/** Events with an eventTime follow the new API and must name their reporter. It is optional in the old API. */
 export function validateEvent(event: Event): FieldError[] {
   const { metadata, involvedObject = {} } = event;
   const own = metadata.namespace ?? '';
@@ -19,7 +19,7 @@ export function validateEvent(event: Event): FieldError[] {
   return isNew ? [...errors, ...validateNewEvent(event)] : errors;
 }
 
-/** Whoever writes through events.k8s.io writes the new kind, and nothing that only the old kind has. */
+/** Writes through events.k8s.io must follow the new API and must not set deprecated fields. */
 export function validateGroupedEvent(event: Event): FieldError[] {
   const unset = (field: string, value: unknown): FieldError[] =>
     value === undefined || value === null || value === 0

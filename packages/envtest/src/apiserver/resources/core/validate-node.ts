@@ -26,7 +26,7 @@ export function validateNode({ spec }: Node): FieldError[] {
   ];
 }
 
-/** Taints stand in spec, but the server has always named them by this path. */
+/** Taints are in spec, but kube-apiserver reports them with this path. */
 function validateTaints(taints: Taint[] | undefined): FieldError[] {
   const seen = new Set<string>();
   return each('metadata.taints', taints, (taint, at) => {

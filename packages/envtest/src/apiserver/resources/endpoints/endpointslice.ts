@@ -33,7 +33,7 @@ export const endpointslices = define<EndpointSlice>({
     ageColumn,
   ],
   defaults(slice) {
-    // Written out even when empty.
+    // Written even if empty.
     Object.assign(slice, { endpoints: slice.endpoints ?? null, ports: slice.ports ?? null });
     for (const endpoint of slice.endpoints ?? []) endpoint.conditions ??= {};
     for (const port of slice.ports ?? []) {

@@ -14,7 +14,7 @@ const topology = {
   'example.com/rack': 'r1',
 };
 
-it('moves node and zone out of the topology, and keeps the rest', () => {
+it('converts node and zone from the topology and keeps the rest', () => {
   const stored = legacySliceConversion.toStorage(slice({ addresses: ['10.0.0.1'], topology }));
   expect(stored.apiVersion).toBe('discovery.k8s.io/v1');
   expect(stored.endpoints).toEqual([
@@ -22,13 +22,13 @@ it('moves node and zone out of the topology, and keeps the rest', () => {
   ]);
 });
 
-it('puts them back for old clients', () => {
+it('converts them back to the topology', () => {
   const written = slice({ addresses: ['10.0.0.1'], topology });
   const { endpoints } = legacySliceConversion.fromStorage(legacySliceConversion.toStorage(written));
   expect(endpoints).toEqual([{ addresses: ['10.0.0.1'], nodeName: 'n1', topology }]);
 });
 
-it('keeps a hostname that is not the node', () => {
+it('keeps a hostname that differs from the node name', () => {
   const written = slice({
     addresses: ['10.0.0.1'],
     nodeName: 'n2',

@@ -1,4 +1,4 @@
-/** `discovery.k8s.io/v1beta1`: zone and node still stood in a topology map. */
+/** `discovery.k8s.io/v1beta1`, in which zone and node are entries of a topology map. */
 import type { KubeObject } from '@tidegate/kube';
 import { builtinSchema } from '../../schema/builtin.ts';
 import type { Schema } from '../../schema/types.ts';
@@ -17,7 +17,7 @@ const keepFilled = (map: Record<string, string>): Record<string, string> | undef
 function toEndpoint({ topology = {}, ...endpoint }: LegacyEndpoint): SliceEndpoint {
   const { [ZONE]: zone, [HOSTNAME]: hostname, ...rest } = topology;
   const nodeName = endpoint.nodeName ?? hostname;
-  // A hostname that differs from the node's name is odd, but was allowed: keep it.
+  // A hostname that differs from the node name is unusual but allowed, so it is kept.
   const odd: Record<string, string> =
     hostname !== undefined && hostname !== nodeName ? { [HOSTNAME]: hostname } : {};
   const deprecatedTopology = keepFilled({ ...rest, ...odd });

@@ -1,4 +1,4 @@
-/** The fields of Endpoints and EndpointSlices that the server looks at. */
+/** The fields of Endpoints and EndpointSlices that the server uses. */
 import type { KubeObject } from '@tidegate/kube';
 
 export interface EndpointAddress {

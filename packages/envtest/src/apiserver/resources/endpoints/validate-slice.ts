@@ -17,7 +17,7 @@ const MAX_PORTS = 20_000;
 const MAX_ADDRESSES = 100;
 const MAX_HINTS = 8;
 
-/** A change of the address type is refused for itself: the addresses are then still judged by the type they had. */
+/** A change of the address type is an error of its own. The addresses are still validated by the old type. */
 export function validateEndpointSlice(slice: EndpointSlice, old?: EndpointSlice): FieldError[] {
   const { ports } = slice;
   const addressType = old?.addressType ?? slice.addressType;

@@ -6,7 +6,7 @@ import { INVALID_IP, isAddress } from '../validation/ip.ts';
 import { isDNS1123Label, isDNS1123Subdomain, isLabelKey, isPortNumber } from '../validation/names.ts';
 import type { EndpointAddress, EndpointPort, EndpointSubset, Endpoints } from './types.ts';
 
-/** What was accepted once stays accepted as long as nobody touches it. */
+/** Unchanged subsets are not validated again. */
 export const validateEndpoints = ({ subsets }: Endpoints, old?: Endpoints): FieldError[] =>
   old !== undefined && semanticallyEqual(subsets, old.subsets) ? [] : validateSubsets(subsets);
 

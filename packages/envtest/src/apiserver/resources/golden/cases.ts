@@ -1,6 +1,7 @@
 /**
- * Golden cases: `<plural>.in.yaml` says what is written, `<plural>.out.yaml` what a real kube-apiserver 1.36 made of it.
- * `GOLDEN_KUBECONFIG=<admin kubeconfig of one> npx vitest run src/local/apiserver/resources` records them anew.
+ * Golden cases: `<plural>.in.yaml` has the requests and `<plural>.out.yaml` the recorded results of kube-apiserver
+ * 1.36. To record them again, run the tests of this folder with GOLDEN_KUBECONFIG set to an admin kubeconfig of a
+ * cluster.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +12,7 @@ import type { Column } from '../types.ts';
 export interface GoldenCase {
   case: string;
   create: KubeObject;
-  /** A merge patch that is applied to what was created. */
+  /** A merge patch that is applied to the created object. */
   patch?: Record<string, unknown>;
 }
 
@@ -19,7 +20,7 @@ export interface Outcome {
   case: string;
   error?: string;
   object?: KubeObject;
-  /** Its row in a table. */
+  /** The row in the table. */
   cells?: unknown[];
   warnings?: string[];
 }
@@ -34,7 +35,7 @@ export const goldenResources = (): string[] =>
 export const readCases = (plural: string): GoldenCase[] => read(`${plural}.in.yaml`) as GoldenCase[];
 export const readOutcomes = (plural: string): Outcome[] => read(`${plural}.out.yaml`) as Outcome[];
 
-/** Descriptions are Kubernetes' own words, and come from its documentation at run time. */
+/** Descriptions come from the documentation of Kubernetes at run time, so they are not recorded. */
 export type ColumnShape = Omit<Column, 'description'>;
 export type ColumnsByResource = Record<string, ColumnShape[]>;
 
@@ -47,7 +48,7 @@ export const writeColumns = (columns: ColumnsByResource): void => write('columns
 const read = (file: string): unknown =>
   parse(readFileSync(join(directory, file), 'utf8'), { version: '1.1' });
 
-/** Error texts, too, may name what was made up. */
+/** Error messages can contain generated values as well. */
 export const comparableText = (text: string): string =>
   text.replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'uid');
 
@@ -59,7 +60,7 @@ function write(file: string, content: unknown): void {
   writeFileSync(join(directory, file), stringify(content, { version: '1.1', lineWidth: 0 }));
 }
 
-/** Leaves out what differs from run to run: names of the server's own making, and what it drew at random. */
+/** Removes values that differ from run to run: generated names and random values. */
 export function comparable(object: KubeObject, written: unknown): KubeObject {
   const {
     uid = '',

@@ -61,7 +61,7 @@ function definitionOf(object: KubeObject): ResourceDefinition {
   return found;
 }
 
-/** What the server does with a body before it is an object of the storage version. */
+/** The steps from a request body to an object in the storage version. */
 function read(definition: ResourceDefinition, body: KubeObject): KubeObject {
   const { version: name } = parseApiVersion(body.apiVersion);
   const version = definition.versions.find((v) => v.name === name);
@@ -131,7 +131,7 @@ function run(golden: GoldenCase): Outcome {
   }
 }
 
-/** Errors of one object come in any order where they come from a map. */
+/** Errors that come from a map have no fixed order. */
 const expected = ({ object, ...rest }: Outcome): Outcome => {
   if (object === undefined) return rest;
   delete object.metadata.generation;

@@ -1,4 +1,4 @@
-/** Asks a real kube-apiserver what it makes of the golden cases. */
+/** Records the results of the golden cases with a real kube-apiserver. */
 import { readFileSync } from 'node:fs';
 import { apiVersionOf, type KubeObject, type Status } from '@tidegate/kube';
 import { Agent, request } from 'undici';
@@ -68,7 +68,7 @@ export class Recorder {
     return outcome(golden, patched, table);
   }
 
-  /** Undefined when the server does not know the resource, or can not list it. */
+  /** Returns undefined if the server does not have the resource or cannot list it. */
   async columns(definition: ResourceDefinition): Promise<ColumnShape[] | undefined> {
     const { group, versions, verbs } = definition;
     if (!verbs.includes('list')) return undefined;

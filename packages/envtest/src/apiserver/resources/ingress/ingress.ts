@@ -64,7 +64,7 @@ export const ingresses = define<Ingress>({
   ],
 });
 
-/** The oldest face of ingresses. */
+/** The oldest group of Ingress. */
 export const extensionsIngresses = define<Ingress>({
   ...common,
   group: 'extensions',
@@ -76,7 +76,7 @@ export const extensionsIngresses = define<Ingress>({
   conversion: legacyConversion('extensions/v1beta1'),
 });
 
-/** Rules without a host take a place among the three, but are not shown. */
+/** Rules without a host count towards the limit of three but are not shown. */
 function formatHosts(rules: IngressRule[]): string {
   const hosts = rules.map((rule) => rule.host ?? '').filter((host) => host !== '');
   if (hosts.length === 0) return '*';

@@ -17,7 +17,7 @@ const legacy = {
   },
 };
 
-it('stores an old ingress as v1', () => {
+it('converts a v1beta1 Ingress to v1', () => {
   expect(toStorage(legacy)).toEqual({
     apiVersion: 'networking.k8s.io/v1',
     kind: 'Ingress',
@@ -44,7 +44,7 @@ it('stores an old ingress as v1', () => {
   });
 });
 
-it('shows it as it was written, path types apart', () => {
+it('converts it back to v1beta1 with path types', () => {
   const back = fromStorage(toStorage(legacy));
   const [rule] = legacy.spec.rules;
   const [path] = rule?.http?.paths ?? [];

@@ -1,4 +1,7 @@
-/** `networking.k8s.io/v1beta1` and `extensions/v1beta1` Ingress: old manifests apply unchanged and are stored as v1. */
+/**
+ * Ingress in `networking.k8s.io/v1beta1` and `extensions/v1beta1`: old manifests apply unchanged and are stored as
+ * v1.
+ */
 import type { KubeObject } from '@tidegate/kube';
 import type {
   Ingress,
@@ -61,7 +64,7 @@ const toHttp = ({ paths = [], ...http }: LegacyHttp) => ({
   ...http,
   paths: paths.map(({ backend, ...path }) => ({
     ...path,
-    // What v1 makes people say was implied before.
+    // Required in v1 and implied in v1beta1.
     pathType: path.pathType ?? 'ImplementationSpecific',
     backend: toBackend(backend ?? {}),
   })),

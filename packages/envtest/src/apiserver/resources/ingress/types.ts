@@ -1,4 +1,4 @@
-/** The fields of ingresses and their neighbours that the server looks at. */
+/** The fields of Ingress, IngressClass and NetworkPolicy that the server uses. */
 import type { KubeObject } from '@tidegate/kube';
 import type { LoadBalancerIngress } from '../service/types.ts';
 import type { LabelSelector } from '../validation/selectors.ts';

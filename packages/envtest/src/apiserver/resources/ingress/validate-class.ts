@@ -22,7 +22,7 @@ export const validateIngressClassUpdate = ({ spec }: IngressClass, old: IngressC
     ? []
     : [fieldError.invalid('spec.controller', spec.controller ?? '', IMMUTABLE)];
 
-/** `acme.io/foo`. */
+/** For example `acme.io/foo`. */
 function validateDomainPrefixedPath(path: string, value: string): FieldError[] {
   if (value === '') return [fieldError.required(path)];
   const slash = value.indexOf('/');

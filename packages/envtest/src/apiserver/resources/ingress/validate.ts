@@ -1,4 +1,4 @@
-/** The rules of ingresses: hosts, paths, backends, TLS, and the class. */
+/** Validation of Ingress: hosts, paths, backends, TLS and class. */
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { each, named, required } from '../validation/checks.ts';
 import { INVALID_IP, isAddress } from '../validation/ip.ts';
@@ -41,7 +41,7 @@ export function validateIngress(ingress: Ingress, old?: Ingress): FieldError[] {
   ];
 }
 
-/** The annotation may stay beside the field as long as both say the same; older objects are left alone. */
+/** The annotation and the field must be equal if both are set. Existing objects are not checked. */
 function validateClassAnnotation({ metadata, spec }: Ingress): FieldError[] {
   const annotation = metadata.annotations?.[CLASS_ANNOTATION];
   if (

@@ -1,4 +1,4 @@
-/** What the server itself puts into a new pod: its first status, and what the default admission chain adds. */
+/** Fields that the server sets in a new pod: the first status, and the result of the default admission plugins. */
 import { compareQuantities, parseQuantity, type Quantity } from '@tidegate/kube';
 import { type ApiError, forbidden } from '@tidegate/serving';
 import type { RequestContext } from '../types.ts';
@@ -32,7 +32,7 @@ export function preparePodForCreate(pod: Pod, { now }: RequestContext): void {
   }
 }
 
-/** The priority follows from the class; nobody may say it themselves. */
+/** The priority is computed from the priority class. Clients cannot set it. */
 function setPriority(pod: Pod): void {
   const { spec } = pod;
   const refuse = (why: string): ApiError =>
@@ -54,7 +54,7 @@ function setPriority(pod: Pod): void {
   Object.assign(spec, { priority, preemptionPolicy: PREEMPT });
 }
 
-/** A pod stays five minutes on a node that is lost, unless it says otherwise. */
+/** Unless a pod sets tolerations, it stays on an unreachable or not-ready node for five minutes. */
 export function addDefaultTolerations(spec: PodSpec): void {
   for (const key of ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']) {
     const tolerates = (toleration: Toleration): boolean =>
@@ -70,7 +70,7 @@ export function addDefaultTolerations(spec: PodSpec): void {
 
 const ZERO: Quantity = { nanos: 0n, format: 'decimal' };
 
-/** CPU and memory of a list, as far as they are more than nothing. */
+/** The positive amounts of CPU and memory in a list. */
 function computeResources(list: Record<string, string> | undefined): Map<string, Quantity> {
   const found = new Map<string, Quantity>();
   for (const name of ['cpu', 'memory']) {

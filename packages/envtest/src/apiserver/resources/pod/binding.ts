@@ -1,4 +1,4 @@
-/** `pods/binding`: the scheduler's one write. It gives a pod its node, once. */
+/** The subresource `pods/binding`, with which the scheduler assigns a pod to a node. The assignment is final. */
 import type { KubeObject } from '@tidegate/kube';
 import { conflict, fieldError, invalid } from '@tidegate/serving';
 import type { SubresourceHandler } from '../types.ts';

@@ -1,4 +1,4 @@
-/** Containers, init containers and what is particular to each. */
+/** Validation of containers and init containers. */
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { each, inRange, MAX_INT32, named, oneOf, required, supported } from '../validation/checks.ts';
 import { isDNS1123Label, isPortName, isPortNumber } from '../validation/names.ts';

@@ -1,4 +1,4 @@
-/** What a pod gets when its author says nothing. Templates get less than pods: some defaults come with the pod itself. */
+/** Defaults of pods and pod templates. Some defaults are set only in pods, not in templates. */
 import { formatQuantity, parseQuantity, roundUpToMilli } from '@tidegate/kube';
 import type {
   Container,
@@ -16,7 +16,7 @@ import type {
 
 const DEFAULT_MODE = 0o644;
 
-/** Defaults hold for values that are absent and for those that mean nothing: '' and 0. */
+/** Zero values ('' and 0) count as not set. */
 const unset = (value: string | number | undefined): boolean =>
   value === undefined || value === '' || value === 0;
 
@@ -29,7 +29,7 @@ export const allContainers = (spec: PodSpec): Container[] => [
 export function defaultPod(pod: Pod): void {
   const { spec } = pod;
   defaultPodSpec(spec);
-  // Negative values were accepted once, and meant the shortest time.
+  // Negative values were allowed in early versions and meant the shortest time.
   if ((spec.terminationGracePeriodSeconds ?? 0) < 0) spec.terminationGracePeriodSeconds = 1;
   for (const container of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) {
     requestsFromLimits(container.resources);
@@ -52,7 +52,7 @@ function defaultPodSpec(spec: PodSpec): void {
   if (unset(spec.schedulerName)) spec.schedulerName = 'default-scheduler';
   spec.terminationGracePeriodSeconds ??= 30;
   spec.securityContext ??= {};
-  // The old field says the same as the new one, and is kept in step.
+  // The deprecated field serviceAccount is kept equal to serviceAccountName.
   const account = spec.serviceAccountName || spec.serviceAccount;
   if (account) Object.assign(spec, { serviceAccountName: account, serviceAccount: account });
   if (spec.overhead !== undefined) canonicalResources(spec.overhead);
@@ -86,7 +86,7 @@ function defaultContainer(container: Container): void {
   if (securityContext !== undefined && securityContext.procMount === '') delete securityContext.procMount;
 }
 
-/** No tag means `latest`, unless a digest pins the image. */
+/** An image without a tag means `latest`, unless it has a digest. */
 function isLatest(image: string): boolean {
   if (image === '' || image.includes('@')) return false;
   const name = image.slice(image.lastIndexOf('/') + 1);
@@ -147,7 +147,7 @@ function requestsFromLimits(resources: ResourceRequirements | undefined): void {
   resources.requests = { ...resources.limits, ...resources.requests };
 }
 
-/** Requests of the whole pod: what its containers ask for together, else as much as it may have. */
+/** Requests at the pod level: the sum of its containers, otherwise its limits. */
 function podRequests(spec: PodSpec): void {
   const { limits, requests } = spec.resources ?? {};
   if (spec.resources === undefined || limits === undefined) return;
@@ -170,7 +170,7 @@ export function canonicalRequirements(resources: ResourceRequirements): void {
   if (resources.requests !== undefined) canonicalResources(resources.requests);
 }
 
-/** Quantities in their one canonical form; a bare number, which YAML makes of `cpu: 1`, becomes text. */
+/** Converts quantities to their canonical form. A number, as in YAML `cpu: 1`, becomes a string. */
 export function canonicalResources(list: ResourceList): void {
   for (const [name, value] of Object.entries(list)) {
     const quantity = parseQuantity(String(value));

@@ -53,7 +53,7 @@ export const pods = (hooks: BuiltinHooks): ResourceDefinition =>
     warnings: podWarnings,
   });
 
-/** Clients begin a stream with either verb. */
+/** Clients start a stream with GET or POST. */
 const stream = (kind: string, connect: Connect): Subresource => ({
   group: '',
   version: 'v1',

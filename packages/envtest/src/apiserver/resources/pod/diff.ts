@@ -1,4 +1,4 @@
-/** The difference of two pod specs, as the server shows it: a unified diff of its own form of them. */
+/** The difference between two pod specs as kube-apiserver shows it: a unified diff of its internal form. */
 import { internalSpec } from './internal-spec.ts';
 import type { PodSpec } from './types.ts';
 
@@ -19,7 +19,7 @@ export function unifiedDiff(before: string[], after: string[]): string {
   const hunks: [start: number, end: number][] = [];
   for (const at of changed) {
     const last = hunks[hunks.length - 1];
-    // Changes that are so near that their context touches share a hunk.
+    // Changes whose context lines touch share a hunk.
     if (last !== undefined && at - CONTEXT <= last[1]) last[1] = at + CONTEXT + 1;
     else hunks.push([Math.max(0, at - CONTEXT), at + CONTEXT + 1]);
   }
@@ -39,7 +39,7 @@ function printHunk(lines: Line[], start: number, end: number): string {
   return `@@ ${position('-')} ${position('+')} @@\n${text}`;
 }
 
-/** Longest common subsequence between what is left when the common start and end are put aside. */
+/** Longest common subsequence of the lines between the common start and end. */
 function compare(before: string[], after: string[]): Line[] {
   let head = 0;
   while (head < before.length && head < after.length && before[head] === after[head]) head++;

@@ -1,4 +1,4 @@
-/** Environment variables, and the references that fill them. */
+/** Validation of environment variables and their references. */
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { each, named, required } from '../validation/checks.ts';
 import {
@@ -35,7 +35,7 @@ export const VOLUME_FIELDS = [
   'metadata.namespace',
   'metadata.uid',
 ];
-/** Fields that can be named at all, whether or not they may stand in this place. */
+/** All fields that the downward API defines, whether or not they are allowed here. */
 const KNOWN_FIELDS = new Set([
   ...ENV_FIELDS,
   ...VOLUME_FIELDS,

@@ -1,9 +1,9 @@
 /**
- * Pod specs as the server's own structs print them, every field by its Go name and in Go's order. Nobody would want to
- * see a spec like this, but the diff in the answer to a forbidden pod update is made of it.
+ * Pod specs as kube-apiserver prints its internal structs, with Go field names in Go's order. The error for a forbidden
+ * pod update contains a diff of this form.
  *
- * Written as `Name:type`: `s` text, `i` number, `b` boolean, `q` quantity, `{` map, `[` list, `[T` list of structs,
- * `T` struct, `*T` struct or null, and without a type: any value or null.
+ * Written as `Name:type`: `s` string, `i` number, `b` boolean, `q` quantity, `{` map, `[` list, `[T` list of structs,
+ * `T` struct, `*T` struct or null; without a type: any value or null.
  */
 import { sortedLabels } from '../validation/selectors.ts';
 import type { ContainerSecurityContext, PodSpec, PodTemplateSpec } from './types.ts';
@@ -141,7 +141,7 @@ const STRUCTS: Record<string, string> = {
 };
 
 const ZERO: Record<string, unknown> = { s: '', i: 0, b: false, q: '0' };
-/** Names that Go's and JSON's spelling do not derive from each other. */
+/** Names whose JSON spelling cannot be derived from the Go spelling. */
 const JSON_NAMES: Record<string, string> = { CephFS: 'cephfs', StorageOS: 'storageos' };
 
 /** `DNSPolicy` -> `dnsPolicy`, `HTTPGet` -> `httpGet`, `Name` -> `name`. */
@@ -150,12 +150,12 @@ const jsonName = (name: string): string =>
 
 export function internalSpec(spec: PodSpec): unknown {
   const { hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers } = spec;
-  // These five stand in the security context inside the server.
+  // In the internal form, these five fields are in the security context.
   const moved = { hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers };
   return struct('PodSpec', { ...spec, securityContext: { ...spec.securityContext, ...moved } });
 }
 
-/** A template, whose metadata is one with it inside the server. */
+/** A template. In the internal form, its metadata is embedded. */
 export const internalTemplate = ({ metadata = {}, spec = {} }: PodTemplateSpec): unknown => ({
   ...metadata,
   ...(metadata.labels && { labels: sortedLabels(metadata.labels) }),

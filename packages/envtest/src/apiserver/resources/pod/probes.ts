@@ -1,4 +1,4 @@
-/** Probes and lifecycle handlers. */
+/** Validation of probes and lifecycle handlers. */
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { named, nonNegative, required, supported } from '../validation/checks.ts';
 import { isHttpHeaderName, isPortName, isPortNumber } from '../validation/names.ts';
@@ -20,7 +20,7 @@ function validateHttpGet(http: HTTPGetAction, path: string): FieldError[] {
   ];
 }
 
-/** Exactly one way to ask; the first one counts, further ones are refused. */
+/** Exactly one handler type is allowed. The first one is validated and further ones are rejected. */
 export function validateHandler(handler: Handler, gracePeriod: number, path: string): FieldError[] {
   const { exec, httpGet, tcpSocket, grpc, sleep } = handler;
   const checks: [string, FieldError[]][] = [];

@@ -1,4 +1,4 @@
-/** Requests and limits. */
+/** Validation of requests and limits. */
 import { compareQuantities, parseQuantity, type Quantity } from '@tidegate/kube';
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { isDNS1123Subdomain, isLabelKey, NON_NEGATIVE } from '../validation/names.ts';
@@ -16,7 +16,7 @@ const STANDARD = new Set([
 
 const isHugePages = (name: string): boolean => name.startsWith('hugepages-');
 const isNative = (name: string): boolean => !name.includes('/') || name.includes('kubernetes.io/');
-/** More may be promised than there is; other resources are handed out whole. */
+/** Whether limits may exceed requests. Huge pages and extended resources cannot be overcommitted. */
 const isOvercommitAllowed = (name: string): boolean => isNative(name) && !isHugePages(name);
 
 function isExtended(name: string): boolean {

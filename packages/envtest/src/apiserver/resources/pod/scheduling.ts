@@ -1,4 +1,4 @@
-/** Where a pod may run: node selectors, affinity, tolerations, spreading. */
+/** Validation of scheduling constraints: node selectors, affinity, tolerations and topology spread. */
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { each, named, positive, supported } from '../validation/checks.ts';
 import { isDNS1123Label, isLabelKey, isLabelValue, nameIsSubdomain } from '../validation/names.ts';

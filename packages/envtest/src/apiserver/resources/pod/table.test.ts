@@ -33,7 +33,7 @@ it('shows a running pod', () => {
   ]);
 });
 
-it('shows what a container waits for, and its restarts', () => {
+it('shows the waiting reason and the restarts of a container', () => {
   const status: ContainerStatus = {
     name: 'a',
     restartCount: 3,
@@ -53,7 +53,7 @@ it.each([
   [{ reason: 'OOMKilled', exitCode: 137 }, 'OOMKilled'],
   [{ exitCode: 3 }, 'ExitCode:3'],
   [{ exitCode: 137, signal: 9 }, 'Signal:9'],
-])('shows what a container died of: %j', (terminated, reason) => {
+])('shows why a container terminated: %j', (terminated, reason) => {
   const [, , status] = row(
     {},
     { phase: 'Failed', containerStatuses: [{ name: 'a', state: { terminated } }] },
@@ -65,20 +65,20 @@ it.each([
   [{ waiting: { reason: 'ImagePullBackOff' } }, 'Init:ImagePullBackOff'],
   [{ waiting: { reason: 'PodInitializing' } }, 'Init:0/2'],
   [{ terminated: { exitCode: 2 } }, 'Init:ExitCode:2'],
-])('shows what initialization waits for: %j', (state, reason) => {
+])('shows the state of the init containers: %j', (state, reason) => {
   const spec = { initContainers: [{ name: 'i' }, { name: 'j' }] };
   const [, , status] = row(spec, { phase: 'Pending', initContainerStatuses: [{ name: 'i', state }] });
   expect(status).toBe(reason);
 });
 
-it('counts sidecars among the containers', () => {
+it('counts sidecars as containers', () => {
   const spec = { initContainers: [{ name: 's', restartPolicy: 'Always' }] };
   const sidecar: ContainerStatus = { name: 's', started: true, ready: true, state: { running: {} } };
   const status = { phase: 'Running', initContainerStatuses: [sidecar], containerStatuses: [running()] };
   expect(row(spec, status)[1]).toBe('2/2');
 });
 
-it('is still running while one container is, whatever has completed', () => {
+it('shows Running while any container is running', () => {
   const spec = { containers: [{ name: 'a' }, { name: 'b' }] };
   const done: ContainerStatus = { name: 'a', state: { terminated: { reason: 'Completed', exitCode: 0 } } };
   const status = { phase: 'Running', containerStatuses: [done, { ...running(), name: 'b' }] };
@@ -87,7 +87,7 @@ it('is still running while one container is, whatever has completed', () => {
   expect(row(spec, { ...status, conditions })[2]).toBe('Running');
 });
 
-it('says that a pod is going away, unless it is over already', () => {
+it('shows Terminating for a deleted pod that is not finished', () => {
   const deleted = { deletionTimestamp: '2026-01-01T00:59:00Z' };
   expect(row({}, { phase: 'Running' }, deleted)[2]).toBe('Terminating');
   expect(row({}, { phase: 'Running', reason: 'NodeLost' }, deleted)[2]).toBe('Unknown');

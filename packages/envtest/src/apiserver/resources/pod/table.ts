@@ -1,4 +1,4 @@
-/** The columns of `kubectl get pods`. STATUS tells more than the phase: what the containers wait for or died of. */
+/** The columns of `kubectl get pods`. STATUS shows more than the phase: why containers wait or terminated. */
 import { ageColumn, nameColumn, since, type Table } from '../table.ts';
 import type { Container, ContainerState, ContainerStatus, Pod } from './types.ts';
 
@@ -59,14 +59,14 @@ const hasCondition = (pod: Pod, type: string): boolean =>
 
 const isSidecar = (container: Container | undefined): boolean => container?.restartPolicy === 'Always';
 
-/** What a dead container died of. */
+/** Why a container terminated. */
 function deathOf(terminated: NonNullable<ContainerState['terminated']>): string {
   if ((terminated.reason ?? '') !== '') return terminated.reason ?? '';
   if ((terminated.signal ?? 0) !== 0) return `Signal:${terminated.signal}`;
   return `ExitCode:${terminated.exitCode ?? 0}`;
 }
 
-/** Counts restarts, and remembers when the last one was. */
+/** Counts restarts and records the time of the last one. */
 class Restarts {
   count = 0;
   last = '';
@@ -141,7 +141,7 @@ function summarizeMain(pod: Pod, initialReason: string, restarts: Restarts) {
   let reason = initialReason;
   let errorReason = '';
   let ready = 0;
-  // Backwards, so that the first container has the last word.
+  // In reverse order, so that the first container determines the result.
   for (const status of [...(pod.status.containerStatuses ?? [])].reverse()) {
     const { waiting, terminated, running } = status.state ?? {};
     restarts.add(status);

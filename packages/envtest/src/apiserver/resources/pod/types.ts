@@ -1,4 +1,4 @@
-/** The fields of pods that the server looks at. All are optional: a request may leave out anything. */
+/** The fields of pods that the server uses. All are optional, because a request can omit any of them. */
 import type { KubeObject, ObjectMeta } from '@tidegate/kube';
 import type { LabelSelector } from '../validation/selectors.ts';
 

@@ -1,4 +1,4 @@
-/** What may still change in a pod that exists: little. */
+/** Validation of pod updates. Only a few fields of a pod can change. */
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { MAX_INT32 } from '../validation/checks.ts';
 import { isEmpty, semanticallyEqual } from '../validation/equal.ts';
@@ -62,7 +62,7 @@ function validateGateChange({ schedulingGates = [] }: PodSpec, old: PodSpec): Fi
   });
 }
 
-/** The new spec with all that may change put back: what differs then is forbidden. */
+/** The new spec with the old values of all mutable fields. Any remaining difference is forbidden. */
 function withoutAllowedChanges(spec: PodSpec, old: PodSpec): PodSpec {
   const images = (now: Container[] | undefined, before: Container[] | undefined): Container[] | undefined =>
     now?.map((container, i) => ({ ...container, image: before?.[i]?.image }));
@@ -77,7 +77,7 @@ function withoutAllowedChanges(spec: PodSpec, old: PodSpec): PodSpec {
     schedulingGates: old.schedulingGates,
     tolerations: old.tolerations,
     ...(wasNegative && { terminationGracePeriodSeconds: old.terminationGracePeriodSeconds }),
-    // Nobody has acted on a gated pod's selector yet.
+    // A pod with scheduling gates is not scheduled yet, so its node selector can still change.
     ...(gated && { nodeSelector: old.nodeSelector }),
   };
 }

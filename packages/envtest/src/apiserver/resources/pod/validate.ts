@@ -1,4 +1,4 @@
-/** The rules of pods, and of the templates that pods are made from. */
+/** Validation of pods and pod templates. */
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { each, inRange, MAX_INT32, named, oneOf, supported } from '../validation/checks.ts';
 import { INVALID_IP, isAddress } from '../validation/ip.ts';
@@ -44,7 +44,7 @@ export function validatePod(pod: Pod, old?: Pod): FieldError[] {
   ];
 }
 
-/** Templates may have blanks around an image, because somebody once relied on it. */
+/** Only pods reject whitespace around image names; kube-apiserver allows it in templates for compatibility. */
 function whitespaceInImages(spec: PodSpec): FieldError[] {
   const detail = 'must not have leading or trailing whitespace';
   return (['containers', 'initContainers'] as const).flatMap((list) =>

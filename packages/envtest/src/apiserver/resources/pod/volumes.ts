@@ -1,4 +1,4 @@
-/** Volumes, and the mounts that use them. */
+/** Validation of volumes and volume mounts. */
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { each, named, oneOf, required, supported } from '../validation/checks.ts';
 import { isDNS1123Label } from '../validation/names.ts';
@@ -105,7 +105,7 @@ const reindexed = (error: FieldError, path: string, index: number): FieldError =
   field: error.field.replace(`${path}[0]`, `${path}[${index}]`),
 });
 
-/** Each kind of volume that has rules of its own. */
+/** The volume types that have validation. */
 const SOURCES: { [K in keyof Volume]?: (source: NonNullable<Volume[K]>, path: string) => FieldError[] } = {
   emptyDir: ({ sizeLimit = '' }, path) =>
     sizeLimit.startsWith('-')
@@ -148,7 +148,7 @@ const SOURCES: { [K in keyof Volume]?: (source: NonNullable<Volume[K]>, path: st
 function validateSource({ name: _, ...sources }: Volume, path: string): FieldError[] {
   const kinds = Object.keys(sources) as (keyof typeof sources)[];
   if (kinds.length === 0) return [fieldError.required(path, 'must specify a volume type')];
-  // In the order of the API, whatever the order in the manifest: the first kind is the one that is checked.
+  // In the order of the API, not of the manifest. Only the first volume type is validated.
   const known = Object.keys(SOURCES);
   kinds.sort((a, b) => known.indexOf(a) - known.indexOf(b));
   return kinds.flatMap((kind, i) => {

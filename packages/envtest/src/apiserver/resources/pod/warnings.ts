@@ -1,4 +1,4 @@
-/** What is accepted in pods and templates but is probably not meant, or no longer does what it once did. */
+/** Warnings for pods and templates: fields that are deprecated, ignored, or probably a mistake. */
 import type { ObjectMeta } from '@tidegate/kube';
 import { isDNS1123Label } from '../validation/names.ts';
 import type { Container, ContainerPort, Pod, PodAffinity, PodSpec, PodTemplateSpec } from './types.ts';
@@ -27,7 +27,7 @@ const NODE_LABELS: Record<string, string> = {
 
 const NO_SELECTOR = 'a null labelSelector results in matching no pod';
 
-/** Pods are warned about when they are made; later on only programs touch them. */
+/** Warnings are returned only when a pod is created, because later writes come from controllers. */
 export function podWarnings({ metadata, spec }: Pod, old: Pod | undefined): string[] {
   if (old !== undefined) return [];
   const messages = isDNS1123Label(metadata.name ?? '');
@@ -41,7 +41,7 @@ export function podWarnings({ metadata, spec }: Pod, old: Pod | undefined): stri
 export const podTemplateWarnings = ({ metadata = {}, spec = {} }: PodTemplateSpec, path: string): string[] =>
   specWarnings(spec, metadata, `${path}.`);
 
-/** `prefix` stands before `spec` and `metadata`: empty for a pod itself. */
+/** `prefix` is the path of the template; it is empty for a pod. */
 function specWarnings(spec: PodSpec, { annotations = {} }: ObjectMeta, prefix: string): string[] {
   const path = `${prefix}spec`;
   const containers = containersWithPaths(spec, path);
@@ -113,7 +113,7 @@ function containerWarnings({ env = [], resources = {} }: Container, path: string
   );
   const hidden = env.flatMap(({ name = '', value = '', valueFrom }, i) => {
     const reference = `$(${name})`;
-    // Building on the earlier value is fine; replacing it is most likely a mistake.
+    // Extending the earlier value is fine; replacing it is probably a mistake.
     const extends_ = valueFrom === undefined && value !== reference && value.includes(reference);
     const warn = seen.has(name) && !extends_;
     seen.add(name);

@@ -1,4 +1,4 @@
-/** The rules of roles and bindings. */
+/** Validation of roles and bindings. */
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { each, named } from '../validation/checks.ts';
 import { isDNS1123Subdomain, isPathSegmentName } from '../validation/names.ts';
@@ -78,7 +78,7 @@ function validateSubject(subject: Subject, namespaced: boolean, path: string): F
   }
 }
 
-/** Whoever may change a binding may add people to the role, not turn it into another one. */
+/** roleRef is immutable: a user that may update a binding can change its subjects but not its role. */
 export function validateBindingUpdate({ roleRef = {} }: RoleBinding, old: RoleBinding): FieldError[] {
   const same = (field: keyof RoleRef): boolean => (roleRef[field] ?? '') === (old.roleRef?.[field] ?? '');
   if (same('apiGroup') && same('kind') && same('name')) return [];

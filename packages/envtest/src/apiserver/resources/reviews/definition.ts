@@ -1,4 +1,4 @@
-/** Reviews are questions: nothing is stored, a create is answered at once. */
+/** Review resources: nothing is stored, and a create returns the answer. */
 import type { KubeObject } from '@tidegate/kube';
 import { define } from '../define.ts';
 import type { BuiltinHooks, ReviewResource } from '../hooks.ts';

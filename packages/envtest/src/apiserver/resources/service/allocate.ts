@@ -1,6 +1,6 @@
 /**
- * Gives a service its cluster IP and node ports, and fills in the fields that follow from them. This comes before
- * validation, as in the real server: a wrong request for an address is told alone.
+ * Allocates the cluster IP and the node ports of a service and sets the fields that depend on them. This happens before
+ * validation, as in kube-apiserver, so an invalid request for an address is the only error that is reported.
  */
 import { type ApiError, type FieldError, fieldError, internalError, invalid } from '@tidegate/serving';
 import type { RequestContext } from '../types.ts';
@@ -57,7 +57,7 @@ function allocate(allocation: Allocation): void {
 const refuse = (service: Service, ...errors: FieldError[]): ApiError =>
   invalid({ group: '', kind: 'Service' }, service.metadata.name ?? '', errors);
 
-/** A client that leaves an allocated value out does not want to lose it. */
+/** A client that omits an allocated value wants to keep it. */
 function keepAllocated(spec: ServiceSpec, old: ServiceSpec): void {
   if (spec.type !== 'ExternalName' && old.type !== 'ExternalName') {
     spec.clusterIP ||= old.clusterIP;
@@ -80,7 +80,7 @@ function keepNodePorts(spec: ServiceSpec, old: ServiceSpec): void {
   }
 }
 
-/** A changed type takes the values along that only the old type had, unless they were changed too. */
+/** When the type changes, values that only the old type had are removed, unless the client changed them. */
 function dropWhatNoLongerApplies(service: Service, old: Service): void {
   const { spec } = service;
   const before = old.spec;
@@ -139,7 +139,7 @@ function checkFamilyPolicy(service: Service): void {
   if (errors.length > 0) throw refuse(service, ...errors);
 }
 
-/** The embedded cluster has IPv4 service addresses only. */
+/** The embedded cluster has only IPv4 service addresses. */
 function checkConfigured(service: Service, families: string[]): void {
   const { ipFamilyPolicy } = service.spec;
   const errors: FieldError[] = [];
@@ -187,7 +187,7 @@ function allocateNodePorts(allocation: Allocation): void {
     const requested =
       port.nodePort || (spec.ports ?? []).find((p) => p.port === number && p.nodePort)?.nodePort;
     if (requested === undefined && !wanted) continue;
-    // TCP and UDP on one port number share a node port.
+    // TCP and UDP on the same port number share a node port.
     const nodePort = requested ?? byPort.get(number) ?? anyPort(allocation);
     if (requested !== undefined && !held.has(nodePort)) {
       const why = pool.claimPort(nodePort, claimant);

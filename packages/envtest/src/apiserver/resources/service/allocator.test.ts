@@ -34,7 +34,7 @@ function write(store: Store, name: string, spec: object | undefined) {
   return store.write({ resource: 'services', namespace: 'a', name }, () => ({ type, value: value(spec) }));
 }
 
-it('gives every address of the block but the first and the last, and then none', async () => {
+it('allocates every address of the range except the first and the last', async () => {
   const pool = allocator(await testStore());
   const given = Array.from({ length: 6 }, (_, i) => pool.anyAddress(claimant(`a/${i}`)));
   expect(new Set(given)).toEqual(
@@ -43,7 +43,7 @@ it('gives every address of the block but the first and the last, and then none',
   expect(pool.anyAddress(claimant('a/x'))).toBeUndefined();
 });
 
-it('knows what the store holds, and follows it', async () => {
+it('follows the services in the store', async () => {
   const store = await testStore();
   await write(store, 'old', {
     clusterIPs: ['10.0.0.1'],
@@ -62,7 +62,7 @@ it('knows what the store holds, and follows it', async () => {
   expect(pool.claimAddress('10.0.0.2', claimant('a/x'))).toBeUndefined();
 });
 
-it('holds what was given until it is written, for that service alone, and not forever', async () => {
+it('reserves an allocation for one service until it is written or expires', async () => {
   const pool = allocator(await testStore());
   expect(pool.claimAddress('10.0.0.3', claimant('a/x'))).toBeUndefined();
   expect(pool.claimAddress('10.0.0.3', claimant('a/y'))).toBe('provided IP is already allocated');
@@ -70,14 +70,14 @@ it('holds what was given until it is written, for that service alone, and not fo
   expect(pool.claimAddress('10.0.0.3', claimant('a/y', later))).toBeUndefined();
 });
 
-it('holds nothing for a dry run', async () => {
+it('reserves nothing in a dry run', async () => {
   const pool = allocator(await testStore());
   const first = pool.anyPort(claimant('a/x', now, true));
   expect(pool.anyPort(claimant('a/y', now, true))).toBe(first);
   expect(pool.claimPort(first ?? 0, claimant('a/z'))).toBeUndefined();
 });
 
-it('prefers the upper part of a range, which nobody asks for by name', async () => {
+it('prefers the upper part of a range', async () => {
   const pool = allocator(await testStore(), { random: () => 0 });
   expect(pool.anyAddress(claimant('a/x'))).toBe('10.96.1.1');
   expect(pool.anyPort(claimant('a/x'))).toBe(30086);

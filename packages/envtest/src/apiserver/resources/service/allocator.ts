@@ -1,6 +1,7 @@
 /**
- * Who holds which cluster IP and node port. Built from the store once, then kept by its changes. What a request was
- * given before its write is durable is held for that service's name alone, and falls back if the write never comes.
+ * Tracks the owners of cluster IPs and node ports. Built from the store at the start and updated by its changes.
+ * Between allocation and durable write, a value is reserved for the service by name, and released if the write does
+ * not happen.
  */
 import type { Change, Store } from '../../store/types.ts';
 import {
@@ -22,12 +23,12 @@ export interface ServiceAllocatorOptions {
   random?: () => number;
 }
 
-/** One request's view of the pools. */
+/** The pools as seen by one request. */
 export interface Claimant {
   /** `namespace/name` of the service. */
   owner: string;
   now: Date;
-  /** A dry run is told what it would get, and holds nothing. */
+  /** A dry run receives values but does not reserve them. */
   dryRun: boolean;
 }
 
@@ -57,17 +58,17 @@ export class ServiceAllocator {
     this.#stop();
   }
 
-  /** Says why not, or undefined when the address is the claimant's now. */
+  /** Returns the reason of a failure, or undefined if the address is allocated. */
   claimAddress(ip: string, claimant: Claimant): string | undefined {
     const value = toNumber(ip);
     const { first, last, cidr } = this.addresses;
     if (value < first || value > last) {
-      // A real server words it differently in a dry run, too.
+      // kube-apiserver uses a different message in a dry run as well.
       return claimant.dryRun
         ? `the provided IP (${ip}) is not in the valid range. The range of valid IPs is ${cidr}`
         : 'the provided network does not match the current range';
     }
-    // The real server does not look whether the address is free either: by the time of the real run it may be.
+    // As in kube-apiserver, a dry run does not check whether the address is in use.
     if (claimant.dryRun) return undefined;
     if (!this.#claim(addressKey(ip), claimant)) return 'provided IP is already allocated';
     return undefined;

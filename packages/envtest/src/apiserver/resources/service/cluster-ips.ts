@@ -1,4 +1,4 @@
-/** How `clusterIP`, `clusterIPs`, `ipFamilies` and `ipFamilyPolicy` must agree. */
+/** Validation of `clusterIP`, `clusterIPs`, `ipFamilies` and `ipFamilyPolicy`, which must be consistent. */
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { familyOf, INVALID_IP, isAddress } from '../validation/ip.ts';
 import { HEADLESS, type ServiceSpec } from './types.ts';

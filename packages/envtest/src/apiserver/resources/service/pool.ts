@@ -1,11 +1,11 @@
 /**
- * A pool of numbers, some of them taken. A number is picked at random from the upper part of the range, because the
- * lower part is what people ask for by name; only when the upper part is full does it give from the lower one.
+ * A pool of numbers. Numbers are allocated randomly from the upper part of the range, because users request numbers
+ * from the lower part explicitly. The lower part is used only when the upper part is full. See KEP-3070.
  */
 export interface NumberRange {
   first: number;
   last: number;
-  /** How many numbers at the start are left to explicit requests as long as possible. */
+  /** Number of values at the start that are kept for explicit requests as long as possible. */
   reserved: number;
 }
 
@@ -44,7 +44,7 @@ export interface AddressRange extends NumberRange {
   cidr: string;
 }
 
-/** The addresses of an IPv4 block that services may have: all but the first and the last. */
+/** The addresses of an IPv4 range for services: all except the first and the last. */
 export function addressRange(cidr: string): AddressRange {
   const [base = '', bits = ''] = cidr.split('/');
   const size = 2 ** (32 - Number(bits));

@@ -1,4 +1,4 @@
-/** The fields of services that the server looks at. */
+/** The fields of services that the server uses. */
 import type { KubeObject } from '@tidegate/kube';
 
 export interface ServicePort {
@@ -52,7 +52,7 @@ export const usesNodePorts = ({ type }: ServiceSpec): boolean =>
 export const isExternallyAccessible = (spec: ServiceSpec): boolean =>
   usesNodePorts(spec) || (spec.type === 'ClusterIP' && (spec.externalIPs ?? []).length > 0);
 
-/** Load balancers ask this port which nodes have a local endpoint. */
+/** Load balancers query this port to find the nodes with a local endpoint. */
 export const needsHealthCheck = (spec: ServiceSpec): boolean =>
   spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
 

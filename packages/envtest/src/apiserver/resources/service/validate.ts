@@ -1,4 +1,4 @@
-/** The rules of services. What hangs on addresses and families is in cluster-ips.ts. */
+/** Validation of services. Addresses and families are in cluster-ips.ts. */
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { validatePort } from '../pod/probes.ts';
 import { each, named, oneOf, supported } from '../validation/checks.ts';
@@ -124,7 +124,7 @@ function validateDuplicatePorts({ ports }: ServiceSpec): FieldError[] {
     const repeated = seen.has(key);
     seen.add(key);
     if (!repeated) return [];
-    // The server shows a port with nothing but what makes it a duplicate, by its Go names.
+    // kube-apiserver prints only the fields that make the port a duplicate, with their Go names.
     const shown = { Name: '', Protocol: protocol, AppProtocol: null, Port: port, TargetPort: 0, NodePort: 0 };
     return [fieldError.duplicate(at, shown)];
   });

@@ -3,7 +3,7 @@ import { HEADLESS, type Service } from './types.ts';
 const OLD_HINTS = 'service.kubernetes.io/topology-aware-hints';
 const NEW_HINTS = 'service.kubernetes.io/topology-mode';
 
-/** What works today but will not always, and what is ignored. */
+/** Warnings for values that are deprecated or ignored. */
 export function serviceWarnings({ metadata, spec }: Service): string[] {
   const { type, externalIPs = [], externalName = '', loadBalancerIP = '' } = spec;
   const warnings: string[] = [];

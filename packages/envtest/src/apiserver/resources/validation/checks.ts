@@ -1,10 +1,10 @@
-/** Short words for what validators say again and again. */
+/** Helpers for checks that many kinds share. */
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { NON_NEGATIVE, rangeMessage } from './names.ts';
 
 export const MAX_INT32 = 2 ** 31 - 1;
 
-/** One error for each message of a name rule. */
+/** Creates an error for each message of a name rule. */
 export const named = (path: string, value: string, messages: string[]): FieldError[] =>
   messages.map((message) => fieldError.invalid(path, value, message));
 
@@ -22,11 +22,11 @@ export const inRange = (path: string, value: number | undefined, low: number, hi
     ? [fieldError.invalid(path, value, rangeMessage(low, high))]
     : [];
 
-/** A word out of a list; absent is an error of its own. */
+/** The value must be one of `allowed`. A missing value is a separate error. */
 export const oneOf = (path: string, value: string | undefined, allowed: readonly string[]): FieldError[] =>
   value === undefined || value === '' ? [fieldError.required(path)] : supported(path, value, allowed);
 
-/** A word out of a list, if it is there at all. */
+/** The value must be one of `allowed` if it is set. */
 export const supported = (
   path: string,
   value: string | undefined,
@@ -34,7 +34,7 @@ export const supported = (
 ): FieldError[] =>
   value === undefined || allowed.includes(value) ? [] : [fieldError.notSupported(path, value, allowed)];
 
-/** Calls `check` for each item, with the item's path. */
+/** Calls `check` for each item with the path of the item. */
 export const each = <T>(
   path: string,
   items: readonly T[] | undefined,

@@ -2,8 +2,8 @@ import { type FieldError, fieldError } from '@tidegate/serving';
 import { isIPv4 } from './ip.ts';
 
 /**
- * Addresses that no endpoint can have. Unlike a real server this one accepts loopback addresses: the pods of the
- * embedded cluster live at 127.0.0.0/8, and their endpoints must be writable.
+ * Rejects addresses that an endpoint cannot have. Unlike kube-apiserver, it accepts loopback addresses, because the
+ * pods of the embedded cluster have addresses in 127.0.0.0/8.
  */
 export function validateEndpointIP(path: string, ip: string): FieldError[] {
   const errors: FieldError[] = [];

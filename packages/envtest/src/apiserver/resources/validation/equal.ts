@@ -1,6 +1,6 @@
 /**
- * Equality as the API sees it: a field that is absent, null, empty or false says the same. Immutable fields are compared
- * like this, or a client that leaves out an empty list would be told that it changed something.
+ * Semantic equality: absent, null, empty and false are equal. Immutable fields are compared like this; otherwise a
+ * client that omits an empty list would seem to change it.
  */
 export function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null || value === '' || value === false) return true;

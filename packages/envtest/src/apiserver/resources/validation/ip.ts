@@ -1,4 +1,4 @@
-/** IP addresses and blocks, as the API reads them: without zones, without leading zeros. */
+/** Parses IP addresses and CIDR ranges as the API does: without zones and without leading zeros. */
 import { isIP } from 'node:net';
 
 export const INVALID_IP = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';

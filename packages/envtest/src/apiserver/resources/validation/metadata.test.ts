@@ -14,7 +14,7 @@ const old = {
 const update = (change: object, before: object = old): string[] =>
   validateObjectMetaUpdate({ ...old, ...change }, before).map(fieldErrorMessage);
 
-it('wants a name and a namespace', () => {
+it('requires a name and a namespace', () => {
   expect(validateObjectMeta({}, rules).map(fieldErrorMessage)).toEqual([
     'metadata.name: Required value: name or generateName is required',
     'metadata.namespace: Required value',
@@ -26,12 +26,12 @@ it('allows a generateName to end in a dash', () => {
   expect(validateObjectMeta(meta, rules)).toEqual([]);
 });
 
-it('has no namespace on cluster-scoped kinds', () => {
+it('rejects a namespace for cluster-scoped kinds', () => {
   const errors = validateObjectMeta({ name: 'x', namespace: 'a' }, { ...rules, namespaced: false });
   expect(errors.map(fieldErrorMessage)).toEqual(['metadata.namespace: Forbidden: not allowed on this type']);
 });
 
-it('keeps identity over an update', () => {
+it('rejects changes of name, namespace and uid', () => {
   expect(update({})).toEqual([]);
   expect(update({ name: 'y' })).toEqual(['metadata.name: Invalid value: "y": field is immutable']);
   expect(update({ uid: 'v' })).toEqual(['metadata.uid: Invalid value: "v": field is immutable']);
@@ -40,7 +40,7 @@ it('keeps identity over an update', () => {
   ]);
 });
 
-it('takes no new finalizers once an object is being deleted', () => {
+it('rejects new finalizers for an object that is being deleted', () => {
   const deleted = { ...old, deletionTimestamp: '2026-01-01T00:00:01Z', finalizers: ['a/b'] };
   expect(update({ ...deleted, finalizers: ['a/b', 'c/d'] }, deleted)).toEqual([
     'metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{"c/d"}',
@@ -48,7 +48,7 @@ it('takes no new finalizers once an object is being deleted', () => {
   expect(update({ ...deleted, finalizers: [] }, deleted)).toEqual([]);
 });
 
-it('limits the size of all annotations together', () => {
+it('limits the total size of annotations', () => {
   const annotations = { a: 'x'.repeat(200_000), b: 'x'.repeat(100_000) };
   expect(
     validateObjectMeta({ name: 'x', namespace: 'a', annotations }, rules).map(fieldErrorMessage),

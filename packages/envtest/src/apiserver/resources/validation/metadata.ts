@@ -1,4 +1,4 @@
-/** The rules of `metadata`, which hold for every kind, custom ones too. */
+/** Validation of `metadata` for all kinds, including custom resources. */
 import { type ObjectMeta, type OwnerReference, parseApiVersion } from '@tidegate/kube';
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { semanticallyEqual } from './equal.ts';
@@ -60,7 +60,7 @@ export function validateAnnotations(
   const errors: FieldError[] = [];
   let bytes = 0;
   for (const [key, value] of Object.entries(annotations ?? {})) {
-    // Upper case is fine in an annotation's prefix.
+    // The prefix of an annotation may be in upper case.
     for (const message of isLabelKey(key.toLowerCase())) errors.push(fieldError.invalid(path, key, message));
     bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
   }
@@ -68,7 +68,7 @@ export function validateAnnotations(
   return errors;
 }
 
-/** A reference with its fields in the order in which the real server prints them. */
+/** An owner reference with its fields in the order in which kube-apiserver prints them. */
 const inOrder = ({
   apiVersion,
   kind,
@@ -136,7 +136,7 @@ function validateFinalizers(finalizers: string[], path: string): FieldError[] {
   return errors;
 }
 
-/** Built-in kinds want finalizers that say whose they are; custom resources may have any. */
+/** Built-in kinds require finalizers with a domain prefix; custom resources accept any. */
 export function validateKubeFinalizers({ finalizers = [] }: ObjectMeta, path = 'metadata'): FieldError[] {
   const standard = new Set(['kubernetes', ORPHAN, FOREGROUND]);
   const detail = 'name is neither a standard finalizer name nor is it fully qualified';
@@ -164,7 +164,7 @@ function validateManagedFields(meta: ObjectMeta, path: string): FieldError[] {
   return errors;
 }
 
-/** What may not change once an object exists. The object still has to pass `validateObjectMeta`'s common rules. */
+/** Checks immutable fields. The object must also pass `validateObjectMeta`. */
 export function validateObjectMetaUpdate(meta: ObjectMeta, old: ObjectMeta, path = 'metadata'): FieldError[] {
   const errors: FieldError[] = [];
   if (old.deletionTimestamp !== undefined) errors.push(...validateNoNewFinalizers(meta, old, path));
@@ -190,7 +190,7 @@ export function validateObjectMetaUpdate(meta: ObjectMeta, old: ObjectMeta, path
   return [...errors, ...validateCommon({ ...meta, generation: undefined }, path)];
 }
 
-/** How the server prints an immutable field that was taken away. */
+/** How kube-apiserver prints an immutable field that was removed. */
 const emptyOf = (field: string): unknown => (/Timestamp|Seconds/.test(field) ? null : '');
 
 function validateNoNewFinalizers(meta: ObjectMeta, old: ObjectMeta, path: string): FieldError[] {

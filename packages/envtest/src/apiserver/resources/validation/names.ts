@@ -1,6 +1,6 @@
 /**
- * The rules for names. Each returns what is wrong, in the server's own words, or an empty list. The words are part of
- * the API: people search for them, so they are kept to the letter, down to "characters" here and "bytes" there.
+ * Validation of names. Each rule returns the errors in the words of kube-apiserver, or an empty list. Users search for
+ * these messages, so they are exact, including inconsistencies such as "characters" and "bytes".
  */
 export type NameRule = (name: string, prefix: boolean) => string[];
 
@@ -108,7 +108,7 @@ export const isDNS1035Label = (value: string): string[] => [
       ]),
 ];
 
-/** What Kubernetes calls a qualified name: `name` or `prefix.example/name`. */
+/** A qualified name: `name` or `prefix.example/name`. */
 export const isLabelKey = (value: string): string[] => {
   const parts = value.split('/');
   const examples = ['MyName', 'my.name', '123-abc'];
@@ -221,7 +221,7 @@ export const isPercent = (value: string): string[] =>
         ),
       ];
 
-/** A generateName may end in a dash, since something comes after it. */
+/** A generateName may end with a dash, because a suffix follows. */
 const unmasked = (name: string, prefix: boolean): string =>
   prefix && name.length > 1 && name.endsWith('-') ? `${name.slice(0, -2)}a` : name;
 

@@ -1,4 +1,4 @@
-/** Labels, and the selectors that look for them. */
+/** Validation and formatting of labels and label selectors. */
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { isLabelKey, isLabelValue } from './names.ts';
 
@@ -59,7 +59,7 @@ function validateRequirement(requirement: LabelSelectorRequirement, path: string
   return errors;
 }
 
-/** Maps stand sorted wherever the server prints them. */
+/** kube-apiserver prints maps in sorted order. */
 export const sortedLabels = (
   labels: Record<string, string> | undefined,
 ): Record<string, string> | undefined =>
@@ -96,13 +96,13 @@ function requirementMatches(requirement: LabelSelectorRequirement, labels: Recor
   }
 }
 
-/** The way selectors stand in most tables. */
+/** The format of selectors in most tables. */
 export function formatLabelSelector(selector: LabelSelector | undefined): string {
   const text = labelSelectorString(selector);
   return text === '' ? '<none>' : text;
 }
 
-/** `app=web,tier in (a,b),!old`, sorted by key. */
+/** For example `app=web,tier in (a,b),!old`, sorted by key. */
 export function labelSelectorString(selector: LabelSelector | undefined): string {
   const parts: [string, string][] = Object.entries(selector?.matchLabels ?? {}).map(([key, value]) => [
     key,
@@ -131,7 +131,7 @@ function formatRequirement({ key = '', operator, values = [] }: LabelSelectorReq
   }
 }
 
-/** A map of labels as `a=b,c=d`, sorted; `<none>` when there are none. */
+/** Labels as `a=b,c=d`, sorted; `<none>` if there are none. */
 export function formatLabels(labels: Record<string, string> | undefined): string {
   const text = Object.entries(labels ?? {})
     .map(([key, value]) => `${key}=${value}`)

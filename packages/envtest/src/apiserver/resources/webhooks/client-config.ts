@@ -1,4 +1,4 @@
-/** Where a webhook is reached: a URL or a Service, over https. Conversion webhooks of CRDs follow the same rules. */
+/** The address of a webhook: a URL or a Service, over HTTPS. Also used for conversion webhooks of CRDs. */
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { required } from '../validation/checks.ts';
 import { isDNS1123Subdomain, isPortNumber } from '../validation/names.ts';
@@ -35,7 +35,7 @@ function validateService(service: NonNullable<WebhookClientConfig['service']>, p
   const { namespace, name, path: urlPath = '', port = 0 } = service;
   const messages = isPortNumber(port);
   return [
-    // In this order: the real server mixes the two up, and has each say what the other lacks.
+    // kube-apiserver confuses the two paths here, so each error names the other field.
     ...required(`${path}.name`, namespace),
     ...required(`${path}.namespace`, name),
     ...(messages.length > 0

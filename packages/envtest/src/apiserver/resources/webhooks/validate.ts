@@ -1,4 +1,4 @@
-/** The rules of webhook configurations. */
+/** Validation of webhook configurations. */
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { validateMatchCondition } from '../../schema/cel/match-condition.ts';
 import { each, named, supported } from '../validation/checks.ts';
@@ -76,7 +76,7 @@ function validateReviewVersions(versions: string[], path: string): FieldError[] 
   return [...errors, fieldError.invalid(path, versions, detail)];
 }
 
-/** A list that is there, and in which `*` stands alone. */
+/** The list must not be empty, and `*` must be its only item. */
 function validateAlternatives(values: string[], what: string, path: string): FieldError[] {
   if (values.length === 0) return [fieldError.required(path)];
   return values.length > 1 && values.includes('*')

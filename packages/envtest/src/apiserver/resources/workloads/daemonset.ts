@@ -64,7 +64,7 @@ export const daemonsets = define<DaemonSet>({
   warnings: (daemonSet, old) => templateWarnings(daemonSet, old, ({ spec }) => spec.template),
 });
 
-/** Left over from the time before ControllerRevisions; clients still see it. */
+/** A legacy annotation from before ControllerRevisions that clients still see. */
 function countTemplates({ metadata }: DaemonSet, generation: number): void {
   metadata.annotations = { ...metadata.annotations, [TEMPLATE_GENERATION]: String(generation) };
 }

@@ -5,11 +5,11 @@ import { validateReplicaCounts } from './status.ts';
 const check = (status: object, old = {}): string[] =>
   validateReplicaCounts(status, old).map(fieldErrorMessage);
 
-it('accepts what can be', () => {
+it('accepts consistent counts', () => {
   expect(check({ replicas: 3, readyReplicas: 2, availableReplicas: 1, updatedReplicas: 3 })).toEqual([]);
 });
 
-it('refuses what can not', () => {
+it('rejects inconsistent counts', () => {
   expect(check({ replicas: 1, readyReplicas: 2 })).toEqual([
     'status.readyReplicas: Invalid value: 2: cannot be greater than status.replicas',
   ]);

@@ -1,4 +1,4 @@
-/** Counts in a status: none below zero, and no part greater than the whole. */
+/** Validation of replica counts in a status: none is negative, and none is greater than the total. */
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { nonNegative } from '../validation/checks.ts';
 
@@ -33,7 +33,7 @@ const PARTS = [
   'availableReplicas',
 ] as const;
 
-/** `ready` is how the kind's messages call the ready ones. */
+/** `ready` is the name of ready replicas in the messages of the kind. */
 export function validateReplicaCounts(
   status: ReplicaCounts,
   old: ReplicaCounts,

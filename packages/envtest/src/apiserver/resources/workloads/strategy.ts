@@ -1,4 +1,4 @@
-/** Update strategies: how many pods may be missing, or be too many, while a new template is rolled out. */
+/** Validation of update strategies: how many pods may be unavailable or surplus during a rollout. */
 import { type FieldError, fieldError } from '@tidegate/serving';
 import type { IntOrString } from '../pod/types.ts';
 import { nonNegative } from '../validation/checks.ts';
@@ -18,7 +18,7 @@ export const atMostAll = (path: string, value: IntOrString): FieldError[] =>
     ? [fieldError.invalid(path, value, 'must not be greater than 100%')]
     : [];
 
-/** As the server prints it: fields by their Go names. */
+/** As kube-apiserver prints it: with Go field names. */
 const printed = ({ type = '', rollingUpdate }: UpdateStrategy): object => ({
   Type: type,
   RollingUpdate:

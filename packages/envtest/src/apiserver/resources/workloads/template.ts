@@ -1,4 +1,4 @@
-/** What the kinds with a pod template share. */
+/** Shared parts of the kinds with a pod template. */
 import type { KubeObject } from '@tidegate/kube';
 import type { PodTemplateSpec } from '../pod/types.ts';
 import type { TableColumn } from '../table.ts';
@@ -7,7 +7,7 @@ import { formatLabelSelector, type LabelSelector } from '../validation/selectors
 const joined = (template: PodTemplateSpec | undefined, field: 'name' | 'image'): string =>
   (template?.spec?.containers ?? []).map((container) => container[field] ?? '').join(',');
 
-/** The wide columns that show what a template runs. */
+/** The wide columns with the containers, images and selector of a template. */
 export const templateColumns = <T extends KubeObject>(
   template: (object: T) => PodTemplateSpec | undefined,
 ): TableColumn<T>[] => [

@@ -1,4 +1,4 @@
-/** The fields of the apps and batch kinds that the server looks at. */
+/** The fields of the apps and batch kinds that the server uses. */
 import type { KubeObject, ObjectMeta } from '@tidegate/kube';
 import type { ClaimSpec, IntOrString, PodTemplateSpec } from '../pod/types.ts';
 import type { LabelSelector } from '../validation/selectors.ts';

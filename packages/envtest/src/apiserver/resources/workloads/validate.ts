@@ -1,4 +1,4 @@
-/** The rules of the apps kinds. They differ in details that are kept, because people meet them as error texts. */
+/** Validation of the apps kinds. The messages differ in details between kinds, exactly as in kube-apiserver. */
 import { type FieldError, fieldError } from '@tidegate/serving';
 import type { PodTemplateSpec, Volume } from '../pod/types.ts';
 import { validatePodTemplate } from '../pod/validate.ts';
@@ -31,7 +31,7 @@ function validateSelector(selector: LabelSelector | undefined, kind: string): Fi
 
 function validateSelected(selector: LabelSelector | undefined, template: PodTemplateSpec): FieldError[] {
   const labels = template.metadata?.labels;
-  // No selector selects nothing, an empty one everything.
+  // A missing selector selects nothing; an empty selector selects everything.
   const matches = selector !== undefined && (selectorIsEmpty(selector) || selectorMatches(selector, labels));
   if (matches) return [];
   const detail = '`selector` does not match template `labels`';
@@ -55,7 +55,7 @@ function validateRunsForever(template: PodTemplateSpec, kind: string): FieldErro
   ];
 }
 
-/** A selector that says nothing sensible hides whatever else is wrong. */
+/** If the selector is invalid, other errors are not reported. */
 const isBroken = (selector: LabelSelector | undefined): boolean =>
   validateLabelSelector(selector, SELECTOR).length > 0;
 
@@ -192,7 +192,7 @@ const validateClaims = (spec: StatefulSet['spec']): FieldError[] =>
       : []),
   ]);
 
-/** The template as its pods will be: with a volume for each claim, and without the names that each pod gets. */
+/** The template of the pods: with a volume for each volumeClaimTemplate, and without generated names. */
 function withClaims(spec: StatefulSet['spec']): PodTemplateSpec {
   const { template = {}, volumeClaimTemplates = [] } = spec;
   const names = volumeClaimTemplates.map((claim) => claim.metadata?.name ?? '');

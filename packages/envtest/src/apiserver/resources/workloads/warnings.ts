@@ -4,7 +4,7 @@ import { podTemplateWarnings } from '../pod/warnings.ts';
 import { semanticallyEqual } from '../validation/equal.ts';
 import { isDNS1123Label } from '../validation/names.ts';
 
-/** About a template, whenever it is new or its owner's spec has changed. */
+/** Warnings for a template, if it is new or the spec of its owner changed. */
 export function templateWarnings<T extends KubeObject>(
   object: T,
   old: T | undefined,
@@ -15,7 +15,7 @@ export function templateWarnings<T extends KubeObject>(
   return podTemplateWarnings(template(object) ?? {}, path);
 }
 
-/** Pods are named after the object that makes them, and hosts after pods. */
+/** Pods are named after their owner and host names after pods, so the name must be a valid host name. */
 export function nameWarnings({ metadata }: KubeObject, old: KubeObject | undefined): string[] {
   const messages = isDNS1123Label(metadata.name ?? '');
   if (old !== undefined || messages.length === 0) return [];
