@@ -82,6 +82,26 @@ metadata: { name: settings, namespace: shop }
     expect(applied.map(({ kind }) => kind)).toEqual(['Namespace', 'ConfigMap']);
   });
 
+  it('applies a definition and an object of its kind in one text', async () => {
+    const cluster = await start();
+    const [, gadget] = await cluster.apply(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: { name: gadgets.example.com }
+spec:
+  group: example.com
+  scope: Cluster
+  names: { plural: gadgets, kind: Gadget }
+  versions:
+    - { name: v1, served: true, storage: true, schema: { openAPIV3Schema: { type: object } } }
+---
+apiVersion: example.com/v1
+kind: Gadget
+metadata: { name: first }
+`);
+    expect(gadget?.metadata.uid).toBeDefined();
+  });
+
   it('names the document that is not an object', async () => {
     const cluster = await start();
     await expect(cluster.apply('kind: ConfigMap')).rejects.toThrow(

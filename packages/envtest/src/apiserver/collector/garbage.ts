@@ -41,6 +41,7 @@ export class GarbageCollector {
       if (leaving || (after !== undefined && !sameOwners(before, after))) this.#enqueue(key);
       return;
     }
+    // A deleted object may orphan its dependents, and may be the last one that an owner waits for.
     const { uid = '' } = decodeStored(change.entry).metadata;
     for (const dependent of this.#dependents.of(uid)) this.#enqueue(dependent.key);
     for (const owner of before?.owners ?? []) {
@@ -68,11 +69,13 @@ export class GarbageCollector {
     const states = owners.map((owner) => ({ owner, state: this.#stateOf(owner, key.namespace) }));
     const gone = states.filter(({ state }) => state === 'absent' || state === 'waiting');
     if (gone.length === 0) return;
+    // At least one owner is left: the object stays, without the references to the others.
     if (gone.length < states.length) {
       const uids = new Set(gone.map(({ owner }) => owner.uid));
       return this.#dropOwners(served, key, uids);
     }
     if (object.metadata.deletionTimestamp !== undefined) return;
+    // An owner in foreground deletion waits for the whole tree below it, so the policy is passed on.
     const waiting = gone.some(({ state }) => state === 'waiting');
     const hasDependents = this.#dependents.of(object.metadata.uid ?? '').length > 0;
     await this.#delete(served, object, waiting && hasDependents ? 'Foreground' : 'Background');
@@ -86,6 +89,7 @@ export class GarbageCollector {
     const entry = this.#core.store.get(key);
     if (entry === undefined) return 'absent';
     const { metadata } = decodeStored(entry);
+    // An object with the same name but another uid was created later; it is not the owner.
     if (metadata.uid !== owner.uid) return 'absent';
     const waits =
       metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(FOREGROUND_FINALIZER);
@@ -119,6 +123,7 @@ export class GarbageCollector {
     const blocking = dependents.filter((d) =>
       d.owners.some((o) => o.uid === uid && o.blockOwnerDeletion === true),
     );
+    // Only dependents with blockOwnerDeletion hold up the owner; the others are deleted in the background.
     if (blocking.length === 0) await this.#removeFinalizer(served, object, FOREGROUND_FINALIZER);
     for (const dependent of dependents) this.#enqueue(dependent.key);
   }
@@ -150,6 +155,7 @@ export class GarbageCollector {
 
   #delete(served: Served, object: KubeObject, propagationPolicy: PropagationPolicy): Promise<void> {
     const { namespace = '', name = '', uid } = object.metadata;
+    // With the uid as a precondition, an object that was recreated in the meantime is not deleted.
     const how = { propagationPolicy, preconditions: { uid } };
     return deleteIfPresent(this.#core, { served, namespace, name }, this.#options, how);
   }

@@ -47,7 +47,8 @@ export class CrdRegistrar {
     if (crd.metadata.deletionTimestamp !== undefined) return this.#finalize(name, crd);
     const others = this.#all().filter((other) => other.metadata.name !== name);
     const status = establish(crd, takenNames(crd.spec.group, others), this.#core.now());
-    if (status !== crd.status) await this.#edit(name, 'status', (c) => Object.assign(c, { status }));
+    // The order matters. The finalizer comes first, so that no object can outlive its definition. The registration
+    // comes before the status, so that a client that sees the condition Established can use the new kind.
     if (!(crd.metadata.finalizers ?? []).includes(FINALIZER)) {
       await this.#edit(name, '', (c) => {
         c.metadata.finalizers = [...new Set([...(c.metadata.finalizers ?? []), FINALIZER])];
@@ -55,6 +56,7 @@ export class CrdRegistrar {
     }
     const accepted = { ...crd, status };
     if (isEstablished(accepted)) this.#register(accepted);
+    if (status !== crd.status) await this.#edit(name, 'status', (c) => Object.assign(c, { status }));
   }
 
   /** Deletes all objects of a definition before the definition itself. */
@@ -67,6 +69,7 @@ export class CrdRegistrar {
       for (const { namespace, name: object } of entries) {
         await deleteIfPresent(this.#core, { served, namespace, name: object }, this.#options, {});
       }
+      // Objects with finalizers are still there. Their deletion enqueues this definition again; see `observe`.
       await this.#core.store.flushed();
       if (this.#core.store.count(storage) > 0) return;
     }

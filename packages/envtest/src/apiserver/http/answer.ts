@@ -43,6 +43,6 @@ export async function answerObject(call: Call, code: number, stored: KubeObject)
     case 'PartialObjectMetadata':
       return call.exchange.object(code, partialMetadata(object, apiVersion), representation.format);
     default:
-      throw new ApiError(406, 'NotAcceptable', `one object can not be written as ${representation.as}`);
+      throw new ApiError(406, 'NotAcceptable', `an object cannot be written as ${representation.as}`);
   }
 }

@@ -16,14 +16,14 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge();
     throw badRequest(
-      `the request body says Content-Encoding: gzip but can not be unzipped: ${(cause as Error).message}`,
+      `the request has Content-Encoding: gzip, but its body cannot be decompressed: ${(cause as Error).message}`,
     );
   }
 }
 
 /**
- * Uses events instead of async iteration: leaving an iterator early destroys the connection, and a client with a body that
- * is too large would never read the error.
+ * Uses events instead of async iteration: leaving an iterator early destroys the connection, and a client with a body
+ * that is too large would never read the error.
  */
 function collect(request: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -36,7 +36,7 @@ function collect(request: IncomingMessage): Promise<Buffer> {
     });
     request.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
     request.on('error', reject);
-    request.on('aborted', () => reject(badRequest('the client gave up before it had sent the whole body')));
+    request.on('aborted', () => reject(badRequest('the client disconnected before it sent the whole body')));
   });
 }
 

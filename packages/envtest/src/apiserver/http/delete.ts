@@ -116,7 +116,7 @@ async function readDeleteOptions(
 function numberOf(value: unknown, field: string): number | undefined {
   if (value === null || value === undefined || value === '') return undefined;
   const number = Number(value);
-  if (!Number.isInteger(number)) throw badRequest(`${field}: ${JSON.stringify(value)} is not a whole number`);
+  if (!Number.isInteger(number)) throw badRequest(`${field}: ${JSON.stringify(value)} is not an integer`);
   return number;
 }
 

@@ -152,6 +152,6 @@ function listAs(request: ListRequest, objects: KubeObject[], metadata: ListMeta,
         items: objects,
       };
     default:
-      throw new ApiError(406, 'NotAcceptable', `a list can not be written as ${representation.as}`);
+      throw new ApiError(406, 'NotAcceptable', `a list cannot be written as ${representation.as}`);
   }
 }

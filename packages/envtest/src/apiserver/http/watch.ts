@@ -27,7 +27,9 @@ type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 const MAX_BUFFERED = 16 * 1024 * 1024;
 const BOOKMARK_INTERVAL = 60_000;
 
-/** Serves a watch until the client disconnects, the timeout expires, or `signal` is aborted because the server stops. */
+/**
+ * Serves a watch until the client disconnects, the timeout expires, or `signal` is aborted because the server stops.
+ */
 export function serveWatch(
   store: Store,
   request: WatchRequest,
@@ -94,6 +96,7 @@ class WatchStream {
       definition.namespaced && this.#request.namespace !== '' ? this.#request.namespace : undefined;
     const name = this.#selection.name;
     let fromRevision = Number(this.#options.resourceVersion);
+    // The list and the subscription happen in one synchronous step, so no change is lost or sent twice.
     if (this.#options.initialEvents) {
       const state = this.#store.list(definition.storage, { namespace });
       fromRevision = state.revision;
@@ -111,18 +114,22 @@ class WatchStream {
     });
   }
 
-  /** For a watch with selectors, an object appears as ADDED or DELETED when a change makes it match or stop matching. */
+  /**
+   * For a watch with selectors, an object appears as ADDED or DELETED when a change makes it match or stop matching.
+   */
   #frameOf(change: Change): Buffer | undefined {
     const { entry, previous } = change;
     const was = previous !== undefined && this.#selection.matches(previous);
     if (change.type === 'delete') return was ? this.#frame('DELETED', entry, change) : undefined;
     const is = this.#selection.matches(entry);
-    if (is)
+    if (is) {
+      // The encoded event can be shared only if this watch sees the same event type as a watch without selectors.
       return this.#frame(
         was ? 'MODIFIED' : 'ADDED',
         entry,
         was === (previous !== undefined) ? change : undefined,
       );
+    }
     if (!was || previous === undefined) return undefined;
     return this.#frame('DELETED', atRevision(this.#request.served, previous, entry.revision), undefined);
   }

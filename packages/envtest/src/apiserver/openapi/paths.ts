@@ -181,29 +181,29 @@ const parameter = (name: string, description: string, type = 'string'): Json => 
   schema: { type, uniqueItems: true },
 });
 
-const DRY_RUN = parameter('dryRun', 'All: check the request and answer as usual, but keep nothing.');
-const FORCE = parameter('force', 'Apply: take over fields that others own.', 'boolean');
+const DRY_RUN = parameter('dryRun', 'All: process the request but do not store the result.');
+const FORCE = parameter('force', 'Apply: take over fields of other managers.', 'boolean');
 const WRITE_PARAMETERS = [
   DRY_RUN,
-  parameter('fieldManager', 'Who owns the fields that this request sets.'),
-  parameter('fieldValidation', 'What happens to unknown and duplicate fields: Ignore, Warn or Strict.'),
+  parameter('fieldManager', 'Name of the manager that owns the fields of this request.'),
+  parameter('fieldValidation', 'How to handle unknown and duplicate fields: Ignore, Warn or Strict.'),
 ];
 const LIST_PARAMETERS = [
   parameter('allowWatchBookmarks', 'Watch: send BOOKMARK events.', 'boolean'),
-  parameter('continue', 'Where the list before this one ended.'),
-  parameter('fieldSelector', 'Only objects whose fields match.'),
-  parameter('labelSelector', 'Only objects whose labels match.'),
-  parameter('limit', 'How many objects at most.', 'integer'),
-  parameter('resourceVersion', 'How fresh the answer must be.'),
-  parameter('resourceVersionMatch', 'How resourceVersion is meant: Exact or NotOlderThan.'),
-  parameter('sendInitialEvents', 'Watch: begin with the objects that are there.', 'boolean'),
-  parameter('timeoutSeconds', 'How long the call may take.', 'integer'),
-  parameter('watch', 'Stream changes instead of listing.', 'boolean'),
+  parameter('continue', 'Continue token of the previous page.'),
+  parameter('fieldSelector', 'Select objects by fields.'),
+  parameter('labelSelector', 'Select objects by labels.'),
+  parameter('limit', 'Maximum number of objects.', 'integer'),
+  parameter('resourceVersion', 'Resource version for the request.'),
+  parameter('resourceVersionMatch', 'How to apply resourceVersion: Exact or NotOlderThan.'),
+  parameter('sendInitialEvents', 'Watch: start with the existing objects.', 'boolean'),
+  parameter('timeoutSeconds', 'Timeout of the request.', 'integer'),
+  parameter('watch', 'Watch for changes instead of listing.', 'boolean'),
 ];
 const DELETE_PARAMETERS = [
   DRY_RUN,
-  parameter('gracePeriodSeconds', 'How long the object may take to end.', 'integer'),
-  parameter('propagationPolicy', 'What happens to dependents: Orphan, Background or Foreground.'),
+  parameter('gracePeriodSeconds', 'Time in seconds before the object is deleted.', 'integer'),
+  parameter('propagationPolicy', 'How to handle dependents: Orphan, Background or Foreground.'),
 ];
 
 function pathParameters(kind: string, namespaced: boolean): { collection: Json[]; item: Json[] } {

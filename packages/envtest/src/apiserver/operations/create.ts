@@ -135,6 +135,7 @@ async function store(
   object: KubeObject,
 ): Promise<Written> {
   const name = object.metadata.name ?? '';
+  // The writer sees queued creates as well, so of two concurrent creates exactly one succeeds.
   const entry = await core.store.write(keyOf(definition, namespace, name), (current, revision) => {
     if (current !== undefined) throw alreadyExists(refOf(definition), name);
     return { type: 'put', value: encodeStored(definition, object, revision) };

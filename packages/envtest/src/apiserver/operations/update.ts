@@ -50,6 +50,8 @@ export async function updateObject(core: Core, request: UpdateRequest): Promise<
     const outcome = await updateOnce(core, request, entry);
     if (outcome !== 'raced') return outcome;
     if (attempt >= ATTEMPTS) throw conflict(refOf(request.served.definition), request.name, OBJECT_MODIFIED);
+    // The competing write is visible to readers only once it is durable. Without waiting, the retry would read the
+    // same old object again.
     await core.store.flushed();
   }
 }
@@ -78,6 +80,7 @@ async function updateOnce(core: Core, request: UpdateRequest, entry: Entry): Pro
   };
   const object = await core.admission.mutate({ ...attributes, object: wanted });
   definition.strategy.defaults?.(object);
+  // Repeated, because a webhook may have changed the part that this endpoint must not change.
   keepApart(definition, subresource, object, old);
   keepServerFields(object, old);
   if (subresource === '') definition.strategy.prepareForUpdate?.(object, old, contextOf(core, options));
@@ -217,6 +220,7 @@ async function store(
       keyOf(definition, request.namespace, request.name),
       (current, revision) => {
         if (current === undefined) throw notFound(refOf(definition), request.name);
+        // The result was computed from `entry`. If another write came first, it would be lost.
         if (current.revision !== entry.revision) throw new Raced();
         if (unchanged) return { type: 'keep' };
         return { type: vanishes ? 'delete' : 'put', value: encodeStored(definition, object, revision) };
