@@ -96,12 +96,15 @@ describe('/openapi/v2', () => {
 });
 
 describe('ETag', () => {
-  it.each(['/openapi/v2', '/openapi/v3/apis/apps/v1'])('answers 304 for %s if it has not changed', async (path) => {
-    const { etag } = await get(path);
-    const again = await get(path, { 'if-none-match': etag });
-    expect(again).toMatchObject({ code: 304, etag });
-    expect(again.body).toHaveLength(0);
-  });
+  it.each(['/openapi/v2', '/openapi/v3/apis/apps/v1'])(
+    'answers 304 for %s if it has not changed',
+    async (path) => {
+      const { etag } = await get(path);
+      const again = await get(path, { 'if-none-match': etag });
+      expect(again).toMatchObject({ code: 304, etag });
+      expect(again.body).toHaveLength(0);
+    },
+  );
 
   it('differs for each format of a document', async () => {
     const { etag } = await get('/openapi/v2');
