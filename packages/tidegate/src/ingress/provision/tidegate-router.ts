@@ -89,7 +89,7 @@ function argumentsFor(router: L7Router): string[] {
     ...(pool === undefined ? [] : [`--pool=${pool}`]),
     // Where there is no nginx, as on a machine that tries this out, the router says so and goes on without.
     `--data-plane=${driver === 'nginx' ? 'auto' : driver}`,
-    '--address=$(POD_IP)',
+    '--bind-address=$(POD_IP)',
     `--http-port=${PORTS.http}`,
     `--https-port=${PORTS.https}`,
     `--admin-port=${PORTS.admin}`,
