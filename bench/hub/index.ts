@@ -13,7 +13,7 @@ import { benchUpstreamBytes } from './upstream-bytes.ts';
 import { benchWatchers } from './watchers.ts';
 import { eachWay, Way } from './ways.ts';
 
-/** What the hub costs and saves, beside the direct connection and beside nginx that only passes on. */
+/** Measures the hub in comparison with a direct connection and with nginx as a plain reverse proxy. */
 export async function benchHub(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'tidegate-bench-'));
   try {

@@ -9,6 +9,7 @@ const names: ServingNames = {
   hubs: ['169.254.2.1', '10.96.0.1', ...KUBERNETES_NAMES, ...LOOPBACK_NAMES],
 };
 
+/** What a CertificateSigningRequest contains; by default, what node n1 may request. */
 interface Asked {
   by?: string;
   commonName?: string;
@@ -42,10 +43,10 @@ function csr({ by = 'n1', ...asked }: Asked): CertificateSigningRequest {
   };
 }
 
-describe('a serving certificate is approved', () => {
+describe('judge approves a serving certificate', () => {
   it.each<[string, Asked]>([
-    ['of a kubelet, for its node', { names: ['n1'], addresses: ['192.0.2.1'] }],
-    ['whatever way an address or a name is written', { names: ['N1'], addresses: ['2001:db8:0:0::1'] }],
+    ['of a kubelet, for the names and addresses of its node', { names: ['n1'], addresses: ['192.0.2.1'] }],
+    ['with other spellings of an address and a name', { names: ['N1'], addresses: ['2001:db8:0:0::1'] }],
     [
       'of a hub',
       {
@@ -54,7 +55,7 @@ describe('a serving certificate is approved', () => {
       },
     ],
     [
-      'of a hub whose node is not registered yet',
+      'of a hub whose Node does not exist yet',
       { by: 'new', names: ['kubernetes'], addresses: ['169.254.2.1'] },
     ],
     [
@@ -67,53 +68,66 @@ describe('a serving certificate is approved', () => {
   });
 });
 
-describe('a serving certificate is left to people', () => {
+describe('judge does not approve a serving certificate', () => {
   it.each<[string, Asked, string]>([
     [
-      'another node’s address',
+      'that contains the address of another node',
       { addresses: ['192.0.2.2'] },
-      'not known to be the node\'s, or every hub\'s: "192.0.2.2"',
+      'belong neither to the node nor to every hub: "192.0.2.2"',
     ],
-    ['another node’s name', { names: ['n1', 'n2'] }, '"n2"'],
-    ['a name of somebody else', { names: ['bank.example', 'kubernetes'] }, '"bank.example"'],
-    ['all names', { names: ['*', '*.default.svc'] }, '"*", "*.default.svc"'],
-    ['the address of a node that is not known', { by: 'new', addresses: ['192.0.2.1'] }, '"192.0.2.1"'],
-    ['no name', {}, 'no DNS name and no IP address'],
-    ['another node', { by: 'n2', commonName: 'system:node:n1', names: ['n1'] }, 'must be that of who asks'],
-    ['another group', { organizations: ['system:masters'], names: ['n1'] }, 'must be system:nodes alone'],
+    ['that contains the name of another node', { names: ['n1', 'n2'] }, '"n2"'],
+    ['that contains an external name', { names: ['bank.example', 'kubernetes'] }, '"bank.example"'],
+    ['that contains wildcards', { names: ['*', '*.default.svc'] }, '"*", "*.default.svc"'],
     [
-      'a further group',
+      'that contains an address, for a node without a Node object',
+      { by: 'new', addresses: ['192.0.2.1'] },
+      '"192.0.2.1"',
+    ],
+    ['that contains no name', {}, 'no DNS name and no IP address'],
+    [
+      'with the common name of another node',
+      { by: 'n2', commonName: 'system:node:n1', names: ['n1'] },
+      'must be the requester, system:node:n2',
+    ],
+    [
+      'with another group',
+      { organizations: ['system:masters'], names: ['n1'] },
+      'they must be ["system:nodes"]',
+    ],
+    [
+      'with an additional group',
       { organizations: ['system:nodes', 'x'], names: ['n1'] },
-      'must be system:nodes alone',
+      'they must be ["system:nodes"]',
     ],
     [
-      'more uses',
+      'with an additional usage',
       { names: ['n1'], spec: { usages: ['digital signature', 'server auth', 'client auth'] } },
       'usages',
     ],
-    ['other uses', { names: ['n1'], spec: { usages: ['digital signature', 'client auth'] } }, 'usages'],
-    ['a person', { names: ['n1'], spec: { username: 'jane' } }, '"jane", who asks, is not a node'],
     [
-      'a person who calls herself a node',
+      'with other usages',
+      { names: ['n1'], spec: { usages: ['digital signature', 'client auth'] } },
+      'usages',
+    ],
+    ['of a user', { names: ['n1'], spec: { username: 'jane' } }, 'spec.username "jane" is not a node'],
+    [
+      'of a user with the username of a node, but not its group',
       { names: ['n1'], spec: { groups: ['system:authenticated'] } },
       'not a node',
     ],
-    ['a request that is none', { spec: { request: 'YWJj' } }, 'can not be read: PEM block type'],
-  ])('for %s', (_, asked, why) => {
+    ['with a request that is not PEM', { spec: { request: 'YWJj' } }, 'cannot be parsed: PEM block type'],
+  ])('%s', (_, asked, why) => {
     const judgement = judge(csr(asked), names);
     expect(judgement).toEqual({ approve: false, why: expect.stringContaining(why) });
   });
 });
 
-describe('a request is none of our business', () => {
+describe('judge ignores a request', () => {
   it.each<[string, Asked]>([
     ['for another signer', { names: ['n1'], spec: { signerName: 'example.com/serving' } }],
-    ['when it was denied', { names: ['n1'], status: { conditions: [{ type: 'Denied', status: 'True' }] } }],
-    [
-      'when it was approved',
-      { names: ['n1'], status: { conditions: [{ type: 'Approved', status: 'True' }] } },
-    ],
-    ['when it was signed', { names: ['n1'], status: { certificate: 'eA==' } }],
+    ['that is denied', { names: ['n1'], status: { conditions: [{ type: 'Denied', status: 'True' }] } }],
+    ['that is approved', { names: ['n1'], status: { conditions: [{ type: 'Approved', status: 'True' }] } }],
+    ['that is signed', { names: ['n1'], status: { certificate: 'eA==' } }],
   ])('%s', (_, asked) => {
     expect(judge(csr(asked), names)).toBeUndefined();
   });

@@ -17,7 +17,7 @@ import { Authenticator } from './identity/index.ts';
 import { Journal, Replayer } from './journal/index.ts';
 import type { Lifetime } from './lifetime.ts';
 import { adminHandler, Handler, Listeners, type Ports } from './listeners/index.ts';
-import { openCertificate, openNodeCredentials, openUpstream, untilThere } from './open.ts';
+import { certificateIssued, openCertificate, openNodeCredentials, openUpstream } from './open.ts';
 import type { HubOptions } from './options.ts';
 import { Projections } from './projections/index.ts';
 import {
@@ -40,6 +40,10 @@ export interface RunningHub {
   readonly ports: Ports;
   /** Resolves when the hub has a serving certificate and can be reached over HTTPS. */
   readonly ready: Promise<void>;
+  /**
+   * Whether the hub has valid certificates, and if not, which it waits for. An unreachable API server does
+   * not make the hub unready.
+   */
   health(): { ready: boolean; reasons: string[] };
 }
 
@@ -167,6 +171,7 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
     log,
   );
   const { bindAddress, hubAddress, port, securePort, adminPort, socket, clientCa } = options;
+  // The last part to open, so that a client that can connect finds everything in place.
   const listeners = await Listeners.open(
     { bindAddress, hubAddress, port, securePort, adminPort, socket, certificate, clientCa, clock, log },
     {
@@ -183,7 +188,7 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
   lifetime.run((signal) => replayer.run(signal));
   lifetime.run((signal) => certificate.run(signal));
   lifetime.run((signal) => keepTokensOfPods(tokens, views, nodeName, clock, signal));
-  return { ports: listeners.ports, health, ready: untilThere(certificate) };
+  return { ports: listeners.ports, health, ready: certificateIssued(certificate) };
 }
 
 function openContext(

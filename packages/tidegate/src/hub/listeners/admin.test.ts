@@ -45,7 +45,7 @@ describe('the admin port', () => {
     };
   }
 
-  it('lives, and is ready or says why not', async () => {
+  it('reports liveness, and readiness with reasons', async () => {
     expect(await get('/v1/healthz')).toMatchObject({ code: 200, body: 'ok\n' });
     expect(await get('/v1/readyz')).toMatchObject({ code: 200, body: 'ok\n' });
     reasons = ['no serving certificate yet', 'services are not known yet'];
@@ -56,11 +56,11 @@ describe('the admin port', () => {
     expect(await get('/v1/healthz')).toMatchObject({ code: 200 });
   });
 
-  it('is scraped', async () => {
+  it('serves metrics', async () => {
     expect((await get('/metrics')).body).toContain('hub_things_total 2');
   });
 
-  it('has pages for programs and for people', async () => {
+  it('serves pages as JSON and as tables', async () => {
     const json = await get('/v1/views');
     expect(json).toMatchObject({ code: 200, type: 'application/json' });
     expect(JSON.parse(json.body)).toEqual(ROWS);
@@ -74,16 +74,19 @@ describe('the admin port', () => {
     expect((await get('/v1/journal')).body).toBe('[]\n');
   });
 
-  it('says what there is, reads only, and survives what fails behind it', async () => {
+  it('lists the available paths, rejects writes, and answers 500 if a page fails', async () => {
     expect(await get('/v1/secrets')).toMatchObject({
       code: 404,
-      body: 'there is /v1/healthz, /v1/readyz, /metrics, /v1/views, /v1/filters, /v1/journal, /v1/upstreams\n',
+      body: 'not found; available paths: /v1/healthz, /v1/readyz, /metrics, /v1/views, /v1/filters, /v1/journal, /v1/upstreams\n',
     });
     expect(await get('/v1/views', { method: 'POST' })).toMatchObject({ code: 405 });
     journal = () => {
       throw new Error('the disk is gone');
     };
-    expect(await get('/v1/journal')).toMatchObject({ code: 500, body: 'failed; the log says why\n' });
+    expect(await get('/v1/journal')).toMatchObject({
+      code: 500,
+      body: 'internal error; see the log of the hub\n',
+    });
     expect(await get('/v1/healthz')).toMatchObject({ code: 200 });
   });
 });

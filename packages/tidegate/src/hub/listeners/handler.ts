@@ -33,7 +33,7 @@ export class Handler {
     });
   }
 
-  /** Never rejects. */
+  /** Handles one request until the response is complete. Never rejects. */
   async handle(request: IncomingMessage, response: ServerResponse, entrance: Entrance): Promise<void> {
     const exchange = new Exchange(request, response);
     const gone = new AbortController();
@@ -58,7 +58,10 @@ export class Handler {
     }
   }
 
-  /** Exec, attach and port-forward, which only the API server can serve. Never rejects. */
+  /**
+   * Forwards the Upgrade request of exec, attach or port-forward, which only the API server can serve. Never
+   * rejects.
+   */
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, entrance: Entrance): Promise<void> {
     const { authenticator, upstream } = this.#options;
     try {
@@ -79,6 +82,10 @@ export class Handler {
     }
   }
 
+  /**
+   * Sends an error as a Status object. If the response has started already, it closes the connection, so that
+   * the client sees a truncated response.
+   */
   async #fail(exchange: Exchange, error: unknown, signal: AbortSignal): Promise<void> {
     // The client has disconnected.
     if (exchange.response.destroyed) return;
@@ -99,9 +106,10 @@ export class Handler {
   }
 }
 
+/** Subresources that stream data over an upgraded connection. */
 const STREAMS = new Set(['exec', 'attach', 'portforward', 'proxy', 'log']);
 
-/** API servers also serve watches over websockets. The hub cannot filter those, so it rejects them. */
+/** API servers also serve watches over WebSockets. The hub cannot filter those, so it rejects them. */
 function checkUpgrade({ method = 'GET', url = '/' }: IncomingMessage): void {
   const info = requestInfo(method, new URL(url, 'http://hub'));
   if (info.type === 'resource' && STREAMS.has(info.subresource)) return;

@@ -17,7 +17,7 @@ export interface RouterOptions {
 
 const READ_VERBS = new Set(['get', 'list', 'watch']);
 
-/** Hands an authenticated request to the part of the hub that answers it. */
+/** Passes an authenticated request to the part of the hub that answers it. */
 export class RequestRouter {
   readonly #options: RouterOptions;
 
