@@ -101,7 +101,7 @@ describe('what can not be started is refused with one sentence', () => {
 
   it('a filter that there is not', async () => {
     expect(await refusal(hub('--kubeconfig', server.kubeconfig, '--disabled-resource-filters', 'x'))).toMatch(
-      /^tidegate: there is no filter "x" to disable: name some of masterservice, .*\n$/,
+      /^tidegate: cannot disable the unknown filter "x"; valid names: masterservice, .*\n$/,
     );
   });
 

@@ -10,7 +10,8 @@ export type Form = 'whole' | { readonly partialMetadata: string };
 
 /**
  * The form that the client asked for with `as` in its Accept header. Throws 406 for forms that the hub cannot create, for
- * example Table. Callers forward such requests to the API server while it is reachable.
+ * example Table. `representationFor` forwards requests for
+ * tables to the API server, or removes tables from the choice, so clients rarely see this error.
  */
 export function formOf({ as, version }: Representation, what: 'object' | 'list'): Form {
   if (as === undefined) return 'whole';

@@ -1,10 +1,11 @@
 import { CONFIG_MAPS, ENDPOINT_SLICES, ENDPOINTS, PODS, SERVICES } from '@tidegate/kube';
 import type { FilteredResource } from './filter.ts';
 
+/** The resources that filters apply to. */
 const unversioned = ({ group, resource }: FilteredResource): FilteredResource => ({ group, resource });
 
 export const SERVICE: readonly FilteredResource[] = [unversioned(SERVICES)];
 export const POD: readonly FilteredResource[] = [unversioned(PODS)];
 export const CONFIG_MAP: readonly FilteredResource[] = [unversioned(CONFIG_MAPS)];
-/** Both ways in which the cluster tells where a Service's endpoints are. */
+/** Both resources that contain the endpoints of a Service. */
 export const ENDPOINT: readonly FilteredResource[] = [ENDPOINTS, ENDPOINT_SLICES].map(unversioned);
