@@ -1,7 +1,7 @@
+/** The resources that filters apply to, for `Filter.resources`. */
 import { CONFIG_MAPS, ENDPOINT_SLICES, ENDPOINTS, PODS, SERVICES } from '@tidegate/kube';
 import type { FilteredResource } from './filter.ts';
 
-/** The resources that filters apply to. */
 const unversioned = ({ group, resource }: FilteredResource): FilteredResource => ({ group, resource });
 
 export const SERVICE: readonly FilteredResource[] = [unversioned(SERVICES)];

@@ -31,7 +31,7 @@ export interface ProjectionListener {
  */
 export class Projection {
   readonly view: View;
-  readonly filter: ItemFilter;
+  readonly #itemFilter: ItemFilter;
   readonly #shown = new Map<string, ViewItem>();
   readonly #dependencies = new DependencyIndex();
   readonly #listeners = new Set<ProjectionListener>();
@@ -46,12 +46,12 @@ export class Projection {
    * The projection starts at the version of the view or at `notBefore`, whichever is newer. Clients with older versions
    * cannot resume. The view must not be empty.
    */
-  constructor(view: View, filter: ItemFilter, notBefore?: string) {
+  constructor(view: View, itemFilter: ItemFilter, notBefore?: string) {
     const version = view.resourceVersion;
     if (version === undefined)
       throw new TypeError(`the view of ${view.key.resource.resource} is empty; await ready() first`);
     this.view = view;
-    this.filter = filter;
+    this.#itemFilter = itemFilter;
     this.#viewVersion = version;
     this.#version = newerOf(notBefore, version);
     this.#history = new History(this.#version);
@@ -219,7 +219,7 @@ export class Projection {
   }
 
   #filter(item: ViewItem, parse?: () => KubeObject): ViewItem | undefined {
-    const filtered = this.filter.apply(item, parse);
+    const filtered = this.#itemFilter.apply(item, parse);
     this.#dependencies.set(item.key, filtered.dependencies);
     return filtered.item;
   }

@@ -36,7 +36,7 @@ interface Candidate {
  * Views that clients hold, or that are followed, count towards the limits on numbers but are never evicted. Neither are
  * lists that the kubelet depends on (see `isVital`): without them, the node could not restart its pods while no API server
  * is reachable. Single objects are different. The kubelet reads each Secret and ConfigMap of its pods by name, and
- * nothing tells the hub when the last pod that uses one is gone. So the node's single objects are evicted too, but only
+ * the hub is not notified when the last pod that uses one is deleted. So the node's single objects are evicted too, but only
  * for the limit on their number, and after all single objects of other identities.
  */
 export function victims<C extends Candidate>(views: Iterable<C>, limits: ViewLimits): C[] {

@@ -11,7 +11,7 @@
  * the list with the client's own credentials (identity-clients.ts). Each event changes the objects in memory, on disk and
  * for the subscribers in one step. The API server becomes unreachable: the view stays as it is. It is reachable again:
  * the watch continues from the version of the view; if that is too old, a new list is turned into changes
- * (difference.ts), unless it would wipe what the node runs on (wipe-guard.ts). The client leaves: five minutes later the
+ * (difference.ts), unless it would delete all pods of the node (wipe-guard.ts). The client leaves: five minutes later the
  * view is on disk only, and eviction.ts deletes the views that were not used for the longest time when there are too many.
  *
  * The overlay. While no API server is reachable, the hub accepts some writes of the kubelet into its journal. The kubelet

@@ -13,8 +13,8 @@ import { isVital, SHARED } from './view-key.ts';
 export function discardsCopy(key: ViewKey, refusal: unknown, times: number): boolean {
   if (isVital(key)) return false;
   if (key.identity === SHARED) return isNotFound(refusal) && times > 1;
-  // A service account whose token expired comes back with a new token and the same identity. An identity that is the
-  // hash of a token cannot come back.
+  // A client of a service account whose token expired reconnects with a new token and the same identity. An identity that
+  // is the hash of a token ends with the token.
   if (isUnauthorized(refusal)) return key.identity.startsWith('token:');
   return true;
 }

@@ -43,7 +43,7 @@ export interface ViewsOptions {
   random: Random;
   log: Logger;
   metrics: Metrics;
-  /** DEFAULT_LIMITS for those that are not set. */
+  /** Limits that are not set are those of DEFAULT_LIMITS. */
   limits?: Partial<ViewLimits>;
 }
 
@@ -55,7 +55,7 @@ export interface HeldView {
 
 /**
  * What the views of an identity know about one object. `absent`: a view that would contain the object does not.
- * `unknown`: no view would contain it, so nothing can be said (a client gets 503, not 404).
+ * `unknown`: no view would contain it, so the hub cannot know (a client gets 503, not 404).
  */
 export type Lookup = { result: 'found'; item: ViewItem } | { result: 'absent' | 'unknown' };
 
