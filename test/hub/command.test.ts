@@ -101,7 +101,7 @@ describe('fails with one sentence', () => {
 
   it('for an unknown filter', async () => {
     expect(await refusal(hub('--kubeconfig', server.kubeconfig, '--disabled-resource-filters', 'x'))).toMatch(
-      /^tidegate: there is no filter "x" to disable: name some of masterservice, .*\n$/,
+      /^tidegate: cannot disable the unknown filter "x"; valid names: masterservice, .*\n$/,
     );
   });
 

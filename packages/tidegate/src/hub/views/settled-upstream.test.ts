@@ -3,7 +3,7 @@ import { VirtualClock } from '@tidegate/kube/testing';
 import { describe, expect, test } from 'vitest';
 import { SettledUpstream } from './settled-upstream.ts';
 
-class Cable implements Link {
+class FakeLink implements Link {
   readonly #listeners = new Set<() => void>();
   online = true;
 
@@ -19,72 +19,72 @@ class Cable implements Link {
 }
 
 function rig(online = true): {
-  cable: Cable;
+  link: FakeLink;
   clock: VirtualClock;
   upstream: SettledUpstream;
   seen: boolean[];
 } {
-  const cable = new Cable();
-  cable.online = online;
+  const link = new FakeLink();
+  link.online = online;
   const clock = new VirtualClock();
-  const upstream = new SettledUpstream(cable, clock);
+  const upstream = new SettledUpstream(link, clock);
   const seen: boolean[] = [];
   upstream.onChange(() => seen.push(upstream.online));
-  return { cable, clock, upstream, seen };
+  return { link, clock, upstream, seen };
 }
 
-describe('the link as it counts for endpoints', () => {
-  test('is back at once after a short time', async () => {
-    const { cable, clock, seen } = rig();
-    cable.set(false);
+describe('SettledUpstream', () => {
+  test('is online immediately after a short outage', async () => {
+    const { link, clock, seen } = rig();
+    link.set(false);
     await clock.advance(9_000);
-    cable.set(true);
+    link.set(true);
     expect(seen).toEqual([false, true]);
   });
 
-  test('is back a little later after a long one', async () => {
-    const { cable, clock, upstream, seen } = rig();
-    cable.set(false);
+  test('is online five seconds later after a long outage', async () => {
+    const { link, clock, upstream, seen } = rig();
+    link.set(false);
     await clock.advance(60_000);
-    cable.set(true);
+    link.set(true);
     await clock.advance(4_000);
     expect(upstream.online).toBe(false);
     await clock.advance(1_000);
     expect(seen).toEqual([false, true]);
   });
 
-  test('that goes again meanwhile is away all the time', async () => {
-    const { cable, clock, seen } = rig();
-    cable.set(false);
+  test('stays offline if the link fails again while it settles', async () => {
+    const { link, clock, seen } = rig();
+    link.set(false);
     await clock.advance(60_000);
-    cable.set(true);
+    link.set(true);
     await clock.advance(1_000);
-    cable.set(false);
+    link.set(false);
     await clock.advance(10_000);
     expect(seen).toEqual([false]);
-    cable.set(true);
+    link.set(true);
     await clock.advance(5_000);
     expect(seen).toEqual([false, true]);
   });
 
-  test('of a hub that starts without it is the same', async () => {
+  test('measures the outage from the start of the hub if the hub starts offline', async () => {
     const soon = rig(false);
-    soon.cable.set(true);
+    soon.link.set(true);
     expect(soon.upstream.online).toBe(true);
     const late = rig(false);
     await late.clock.advance(60_000);
-    late.cable.set(true);
+    late.link.set(true);
     expect(late.upstream.online).toBe(false);
   });
 
-  test('says nothing any more when it is closed', async () => {
-    const { cable, clock, upstream, seen } = rig();
-    cable.set(false);
+  test('calls no listeners after it is closed', async () => {
+    const { link, clock, upstream, seen } = rig();
+    link.set(false);
     await clock.advance(60_000);
-    cable.set(true);
+    link.set(true);
     upstream.close();
     await clock.advance(60_000);
-    cable.set(false);
+    link.set(false);
     expect(seen).toEqual([false]);
   });
 });

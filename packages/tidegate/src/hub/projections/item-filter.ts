@@ -3,48 +3,49 @@ import type { Chain } from '../filters/index.ts';
 import { exactBytes, objectOf, type ViewItem } from '../views/index.ts';
 import { type Selection, selectsByKey, selectsKey, selectsObject } from './selection.ts';
 
-/** Told of an object that could not be decoded or filtered. Clients do not get it. */
+/** Receives the key of an object that could not be decoded or filtered. Clients do not see the object. */
 export type FaultListener = (key: string, error: unknown) => void;
 
-/** What the selection and the filters leave of an object, and what that hangs on. */
-export interface Seen {
-  /** The very same when nothing was changed: then its bytes go out untouched. Undefined when it is not shown. */
+/** The result of selection and filters for one object. */
+export interface FilteredItem {
+  /** The same item if the filters changed nothing: its bytes are then sent as they are. Undefined: clients do not see it. */
   readonly item: ViewItem | undefined;
+  /** The Services and nodes whose change may change the result, see `Filter.dependsOn`. */
   readonly dependencies: readonly string[];
 }
 
-const UNSEEN: Seen = { item: undefined, dependencies: [] };
+const NOT_SELECTED: FilteredItem = { item: undefined, dependencies: [] };
 
-/** How the clients of one chain and selection look at objects. */
-export class Sight {
+/** Applies the selection and the filters of one projection to single objects. */
+export class ItemFilter {
   readonly chain: Chain;
   readonly selection: Selection;
-  /** False: the key of an object says all, and nothing is ever parsed. */
-  readonly #looksInside: boolean;
+  /** False if the key of an object is enough, so that objects are never parsed. */
+  readonly #needsObject: boolean;
   readonly #onFault: FaultListener;
 
   constructor(chain: Chain, selection: Selection, onFault: FaultListener) {
     this.chain = chain;
     this.selection = selection;
-    this.#looksInside = chain.filters.length > 0 || !selectsByKey(selection);
+    this.#needsObject = chain.filters.length > 0 || !selectsByKey(selection);
     this.#onFault = onFault;
   }
 
-  /** `parse` because several projections may look at one change, which is parsed once. */
-  see(item: ViewItem, parse: (item: ViewItem) => KubeObject = objectOf): Seen {
-    if (!selectsKey(this.selection, item.key)) return UNSEEN;
-    if (!this.#looksInside) return { item, dependencies: [] };
+  /** `parse` lets several projections share the parsed object of one change. */
+  apply(item: ViewItem, parse: (item: ViewItem) => KubeObject = objectOf): FilteredItem {
+    if (!selectsKey(this.selection, item.key)) return NOT_SELECTED;
+    if (!this.#needsObject) return { item, dependencies: [] };
     try {
-      return this.#seeInside(item, parse(item));
+      return this.#applyTo(item, parse(item));
     } catch (error) {
-      // What can not be decoded is withheld: passing it on unfiltered might show what must not be seen.
+      // Hidden, not shown unfiltered: the filters might have removed something that the client must not see.
       this.#onFault(item.key, error);
-      return UNSEEN;
+      return NOT_SELECTED;
     }
   }
 
-  #seeInside(item: ViewItem, object: KubeObject): Seen {
-    if (!selectsObject(this.selection, object)) return UNSEEN;
+  #applyTo(item: ViewItem, object: KubeObject): FilteredItem {
+    if (!selectsObject(this.selection, object)) return NOT_SELECTED;
     const dependencies = this.chain.dependsOn(object);
     const filtered = this.chain.apply(object);
     if (filtered === undefined) return { item: undefined, dependencies };
@@ -55,7 +56,7 @@ export class Sight {
   }
 }
 
-/** The same object under another version. */
+/** The same object with another resourceVersion. */
 export function atVersion(item: ViewItem, resourceVersion: string): ViewItem {
   if (item.resourceVersion === resourceVersion) return item;
   const object = objectOf(item);
@@ -63,6 +64,6 @@ export function atVersion(item: ViewItem, resourceVersion: string): ViewItem {
   return { key: item.key, resourceVersion, bytes: exactBytes(JSON.stringify({ ...object, metadata })) };
 }
 
-/** Whether clients could tell the two apart by anything but the version. */
+/** Whether the two objects are equal except for the resourceVersion. */
 export const looksSame = (a: ViewItem, b: ViewItem): boolean =>
   a === b || atVersion(a, b.resourceVersion).bytes.equals(b.bytes);
