@@ -11,7 +11,7 @@
  *   controller/   workers that take keys from a queue and reconcile them
  *   writes/       server-side apply, finalizers, conditions
  *   leader/       leader election, so that only one replica works
- *   events/       Events that tell users what happened to their object
+ *   events/       Events, which report to users what happened to their object
  *   selectors/    label and field selectors
  *   certificates/, patch/, protobuf/, testing/   entry points of their own
  *

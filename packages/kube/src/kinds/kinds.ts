@@ -40,6 +40,7 @@ export type ClusterRole = Served<rbac.ClusterRole>;
 export type ClusterRoleBinding = Served<rbac.ClusterRoleBinding>;
 export type CertificateSigningRequest = Served<certificates.CertificateSigningRequest>;
 
+/** A resource of version `v1`. All kinds here have reached it. */
 const namespaced = <T extends KubeObject>(group: string, resource: string): Resource<T> => ({
   group,
   version: 'v1',

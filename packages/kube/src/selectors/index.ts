@@ -6,9 +6,7 @@
  */
 export { SelectorError } from './error.ts';
 export {
-  escapeFieldValue,
   FieldMatcher,
-  type FieldRequirement,
   parseFieldSelector,
 } from './fields.ts';
 export { labelKeyProblems, labelValueProblems } from './label-format.ts';
