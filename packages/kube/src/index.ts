@@ -1,5 +1,5 @@
 /**
- * `@tidegate/kube`: a client for any Kubernetes API, and the parts that controllers are made of. It knows nothing about
+ * `@tidegate/kube`: a client for any Kubernetes API, and the parts that controllers are made of. It does not depend on
  * the program that uses it.
  *
  *   base/         clock, logger, metrics, JSON, object types: what everything below builds on

@@ -22,7 +22,7 @@ import { isOlderVersion } from './resource-version.ts';
 import { RolledBackError, whenSilent } from './rollback.ts';
 import { endsInitialEvents, HalfOpenError, watchStream } from './watch-stream.ts';
 
-/** Receives what the reflector learns. `Kept` is the form in which the mirror stores an object. */
+/** Receives the state and the changes. `Kept` is the form in which the mirror stores an object. */
 export interface Mirror<T extends KubeObject, Kept = T> {
   /**
    * Called for every object as soon as it is decoded, so that the full objects of a large list are never in memory
@@ -51,7 +51,7 @@ export interface ReflectorOptions<Kept> {
   resumeFrom?: string;
   /** A stream is cheaper for both sides; a list is compressed, which matters more on a slow link. */
   initialState?: 'stream' | 'list';
-  /** While the link is offline, nothing is tried; when it comes back, everything is tried at once. */
+  /** While the link is offline, nothing is tried; when it is restored, everything is tried at once. */
   link?: Link;
   /** Decides whether a fetched state may replace the current one. If not, it is fetched again after a delay. */
   confirm?(state: Kept[], signal: AbortSignal): Promise<boolean>;
