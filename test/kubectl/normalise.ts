@@ -34,6 +34,9 @@ const AGES: readonly Rule[] = [
 
 const AGE_COLUMN = /^(?:AGE|LAST SEEN|FIRST SEEN|DURATION|LAST SCHEDULE|RESTARTS)$/i;
 
+/**
+ * Replaces what differs between runs and clusters, for example addresses and ages, so that outputs can be compared.
+ */
 export function normalise(output: string, server: string): string {
   const host = server.replace(/^https?:\/\//, '');
   const lines = output.replaceAll(server, '<server>').replaceAll(host, '<server>').split('\n');

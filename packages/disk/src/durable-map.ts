@@ -10,6 +10,7 @@ interface Timers {
   after(ms: number, fire: () => void): () => void;
 }
 
+/** Options of {@link DurableMap}. */
 export interface DurableMapOptions {
   log?: DiskLogger;
   /** How long a change may wait, so that others can become durable with the same sync. Default: 100. */

@@ -1,5 +1,5 @@
 /**
- * `@tidegate/kube`: a client for any Kubernetes API, and the parts that controllers are made of. It knows nothing about
+ * `@tidegate/kube`: a client for any Kubernetes API, and the parts that controllers are made of. It does not depend on
  * the program that uses it.
  *
  *   base/         clock, logger, metrics, JSON, object types: what everything below builds on
@@ -11,7 +11,7 @@
  *   controller/   workers that take keys from a queue and reconcile them
  *   writes/       server-side apply, finalizers, conditions
  *   leader/       leader election, so that only one replica works
- *   events/       Events that tell users what happened to their object
+ *   events/       Events, which report to users what happened to their object
  *   selectors/    label and field selectors
  *   certificates/, patch/, protobuf/, testing/   entry points of their own
  *

@@ -1,13 +1,17 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
+/** A value for each label of the metric. */
 type LabelValues = Record<string, string>;
 
+/** A value that only grows. `by` is 1 by default. */
 export interface CounterMetric {
   inc(labels: LabelValues, by?: number): void;
 }
+/** A value that goes up and down. */
 export interface GaugeMetric {
   set(labels: LabelValues, value: number): void;
 }
+/** Counts observations in buckets, for example durations in seconds. */
 export interface HistogramMetric {
   observe(labels: LabelValues, value: number): void;
 }
@@ -20,6 +24,12 @@ interface MetricOptions {
 /**
  * A registry of Prometheus metrics, and the only module that uses the Prometheus library. Creating a metric that
  * already exists returns the existing one, so that all queues and controllers of a program share one set.
+ *
+ * @example
+ * const metrics = new Metrics();
+ * const orders = metrics.counter('shop_orders_total', { help: 'Orders by result.', labels: ['result'] });
+ * orders.inc({ result: 'accepted' });
+ * response.setHeader('content-type', metrics.contentType).end(await metrics.scrape());
  */
 export class Metrics {
   readonly #registry = new Registry();
@@ -58,6 +68,7 @@ export class Metrics {
     return () => this.#collectors.delete(collect);
   }
 
+  /** The Content-Type header for the result of `scrape`. */
   get contentType(): string {
     return this.#registry.contentType;
   }

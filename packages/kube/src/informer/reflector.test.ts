@@ -73,7 +73,7 @@ describe('a reflector', () => {
     expect(server.current.requests.some((r) => r.url.searchParams.has('sendInitialEvents'))).toBe(false);
   });
 
-  it.each(['stream', 'list'] as const)('asks again for a %s that is not believed', async (initialState) => {
+  it.each(['stream', 'list'] as const)('fetches a %s again if it is not confirmed', async (initialState) => {
     server.current.put('a');
     const answers = [false, false, true];
     start({ initialState, confirm: async () => answers.shift() ?? true });

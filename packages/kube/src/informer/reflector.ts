@@ -22,7 +22,7 @@ import { isOlderVersion } from './resource-version.ts';
 import { RolledBackError, whenSilent } from './rollback.ts';
 import { endsInitialEvents, HalfOpenError, watchStream } from './watch-stream.ts';
 
-/** Receives what the reflector learns. `Kept` is the form in which the mirror stores an object. */
+/** Receives the state and the changes. `Kept` is the form in which the mirror stores an object. */
 export interface Mirror<T extends KubeObject, Kept = T> {
   /**
    * Called for every object as soon as it is decoded, so that the full objects of a large list are never in memory
@@ -51,7 +51,7 @@ export interface ReflectorOptions<Kept> {
   resumeFrom?: string;
   /** A stream is cheaper for both sides; a list is compressed, which matters more on a slow link. */
   initialState?: 'stream' | 'list';
-  /** While the link is offline, nothing is tried; when it comes back, everything is tried at once. */
+  /** While the link is offline, nothing is tried; when it is restored, everything is tried at once. */
   link?: Link;
   /** Decides whether a fetched state may replace the current one. If not, it is fetched again after a delay. */
   confirm?(state: Kept[], signal: AbortSignal): Promise<boolean>;
@@ -78,7 +78,7 @@ const SHORT_WATCH_MS = 1_000;
  *
  * Resuming is what keeps a disconnect cheap: nothing is fetched again. It is impossible in three cases, which all
  * lead back to the state: the version is too old (410 Expired: the server has compacted its history), the version is
- * too large (the server was restored from an older backup), or the server was restored and says nothing (see
+ * too large (the server was restored from an older backup), or the server was restored and sends no error (see
  * rollback.ts).
  */
 export class Reflector<T extends KubeObject, Kept = T> {
@@ -132,6 +132,7 @@ export class Reflector<T extends KubeObject, Kept = T> {
     await pause(this.#options.clock, 0, this.#link, signal);
   }
 
+  /** One pass: fetch the state if it is unknown, then watch until the watch ends. Throws on any failure. */
   async #round(signal: AbortSignal): Promise<void> {
     if (this.#resourceVersion === undefined) this.#options.onPhase?.('listing');
     if (this.#resourceVersion !== undefined) return this.#resume(signal);
@@ -160,6 +161,7 @@ export class Reflector<T extends KubeObject, Kept = T> {
     await this.#replace(state, last!.resourceVersion, last!.listKind, signal);
   }
 
+  /** Continues from the last version. A resumed watch that stays silent is checked, see rollback.ts. */
   async #resume(signal: AbortSignal): Promise<void> {
     const { controller, release } = childController(signal);
     const dispel = whenSilent(this.#options.clock, () => void this.#checkPlace(controller));
@@ -172,6 +174,10 @@ export class Reflector<T extends KubeObject, Kept = T> {
     }
   }
 
+  /**
+   * Aborts the watch if the server is at an older version than the mirror. Lists one object, because every list
+   * carries the current version of the server.
+   */
   async #checkPlace(watch: AbortController): Promise<void> {
     const place = this.#resourceVersion ?? '';
     try {
@@ -187,6 +193,10 @@ export class Reflector<T extends KubeObject, Kept = T> {
     }
   }
 
+  /**
+   * Follows one watch. With `initialEvents`, collects the events up to the marking bookmark and replaces the mirror
+   * with them: until then, the old state stays visible to readers.
+   */
   async #stream(signal: AbortSignal, initialEvents: boolean, onEvent?: () => void): Promise<void> {
     const { clock, random, select } = this.#options;
     const startedAt = clock.monotonic();
@@ -210,6 +220,7 @@ export class Reflector<T extends KubeObject, Kept = T> {
       } else this.#collect(initial, event);
     }
     if (initial !== undefined) throw new Error('the watch ended before the initial state was complete');
+    // A server that closes every watch at once would otherwise be asked again in a tight loop.
     if (events === 0 && clock.monotonic() - startedAt < SHORT_WATCH_MS) {
       throw new Error('the watch ended immediately, without an event');
     }

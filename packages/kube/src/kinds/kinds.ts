@@ -1,4 +1,4 @@
-/** Built-in kinds: a type for the objects of each, and a Resource that says where the API server keeps them. */
+/** Built-in kinds: a type for the objects of each, and a Resource with their path in the API. */
 import type * as apps from 'kubernetes-types/apps/v1.d.ts';
 import type * as batch from 'kubernetes-types/batch/v1.d.ts';
 import type * as certificates from 'kubernetes-types/certificates/v1.d.ts';
@@ -40,6 +40,7 @@ export type ClusterRole = Served<rbac.ClusterRole>;
 export type ClusterRoleBinding = Served<rbac.ClusterRoleBinding>;
 export type CertificateSigningRequest = Served<certificates.CertificateSigningRequest>;
 
+/** A resource of version `v1`. All kinds here have reached it. */
 const namespaced = <T extends KubeObject>(group: string, resource: string): Resource<T> => ({
   group,
   version: 'v1',

@@ -10,6 +10,7 @@ export interface LayoutChange {
   relabelled: Map<string, Record<string, string | null>>;
 }
 
+/** Compares two layouts: which nodes to add, to remove and to relabel. */
 export function changeOf(before: readonly NodeLayout[], after: readonly NodeLayout[]): LayoutChange {
   const old = new Map(before.map((node) => [node.name, node.labels]));
   const wanted = new Set(after.map((node) => node.name));

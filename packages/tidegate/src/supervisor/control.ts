@@ -17,6 +17,7 @@ export type ControlRequest =
   | { command: 'stop' }
   | { command: 'cut' | 'mend'; targets: string[]; all: boolean };
 
+/** Carries out a request of another `tidegate` command. Progress lines are shown to the user while it runs. */
 export type ControlHandler = (request: ControlRequest, progress: (line: string) => void) => Promise<unknown>;
 
 type Reply = { progress: string } | { result: unknown } | { error: string };

@@ -13,6 +13,7 @@ export interface AuthenticatorOptions {
   now: () => Date;
 }
 
+/** Identifies the user of each request. It does not decide what the user may do. */
 export class Authenticator {
   readonly #tokens: ServiceAccountTokens;
   readonly #staticTokens: ReadonlyMap<string, UserInfo>;

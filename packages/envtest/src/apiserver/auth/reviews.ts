@@ -17,6 +17,7 @@ export interface ReviewsOptions {
   rbac: Rbac;
 }
 
+/** The handlers of all review resources, by the name of the resource. */
 export function reviews(options: ReviewsOptions): Record<ReviewResource, Review> {
   const answer = (object: KubeObject, review: AccessReview): KubeObject => {
     const decision = options.authorizer.authorize(review.user, review.attributes);

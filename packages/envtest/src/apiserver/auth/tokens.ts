@@ -15,6 +15,7 @@ export interface ObjectName {
   uid: string;
 }
 
+/** The service account of a token and the object to which the token is bound, if any. */
 export interface TokenSubject {
   namespace: string;
   serviceAccount: ObjectName;
@@ -24,6 +25,7 @@ export interface TokenSubject {
   node?: { name: string; uid?: string };
 }
 
+/** A token to issue. */
 export interface IssueOptions {
   subject: TokenSubject;
   audiences: string[];
@@ -51,6 +53,7 @@ export interface ServiceAccountTokensOptions {
   now: () => Date;
 }
 
+/** Issues tokens and verifies them. Signatures are cached; whether the account still exists is checked every time. */
 export class ServiceAccountTokens {
   readonly issuer: string;
   /** The audiences of this server. */
@@ -123,6 +126,7 @@ export class ServiceAccountTokens {
     return claims;
   }
 
+  /** Why the token is not valid at this time; undefined if it is. */
   #timeError(claims: Claims): string | undefined {
     const now = this.#now().getTime() / 1000;
     if (now + LEEWAY_SECONDS < claims.nbf) return 'service account token is not valid yet';

@@ -11,6 +11,10 @@ import type { CustomResourceDefinition } from './types.ts';
 const STORAGE = 'apiextensions.k8s.io/customresourcedefinitions';
 const FINALIZER = 'customresourcecleanup.apiextensions.k8s.io';
 
+/**
+ * A controller with the name of a definition as its key. A definition goes through three stages: its names are
+ * accepted, it is established and served, and, after its deletion, it waits until its objects are gone.
+ */
 export class CrdRegistrar {
   readonly #core: Core;
   readonly #options: WriteOptions;

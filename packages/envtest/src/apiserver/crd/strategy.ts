@@ -7,6 +7,10 @@ import { validateCrd, validateCrdUpdate } from './validation.ts';
 
 const asCrd = (object: KubeObject): CustomResourceDefinition => object as CustomResourceDefinition;
 
+/**
+ * The status is written by the registrar and kept in every update. Only the list of stored versions is extended here,
+ * in the same write that changes the storage version.
+ */
 export const crdStrategy: Strategy = {
   prepareForCreate(object) {
     const crd = asCrd(object);

@@ -66,6 +66,7 @@ export function writtenAs(object: KubeObject, entry: Entry): Written {
   return { object, entry };
 }
 
+/** The part of the environment that the strategies of resources may use. */
 export function contextOf(core: Core, options: WriteOptions): RequestContext {
   return {
     user: options.user,
@@ -76,6 +77,7 @@ export function contextOf(core: Core, options: WriteOptions): RequestContext {
   };
 }
 
+/** The key of an object in the store. Cluster-scoped objects have an empty namespace, even if the request has one. */
 export const keyOf = (definition: ResourceDefinition, namespace: string, name: string): Key => ({
   resource: definition.storage,
   namespace: definition.namespaced ? namespace : '',

@@ -4,6 +4,7 @@ import type { Node } from '@tidegate/kube';
 import type { NodeCondition, Taint } from 'kubernetes-types/core/v1.d.ts';
 import { timestamp } from '../workloads/timestamp.ts';
 
+/** The Ready condition of the node; undefined before the first report of its kubelet. */
 export const readyOf = (node: Node): NodeCondition | undefined =>
   node.status?.conditions?.find(({ type }) => type === 'Ready');
 
@@ -47,8 +48,8 @@ const MANAGED_KEYS = new Set([
 /**
  * Whether an unready node counts as lost, and therefore whether its pods are evicted.
  *
- * - `lost`: evict. Other nodes are heard, so the problem is at this node.
- * - `spared`: do not evict. No node is heard, so the problem may be on this side.
+ * - `lost`: evict. Other nodes send heartbeats, so the problem is at this node.
+ * - `spared`: do not evict. No node sends heartbeats, so the problem may be on this side.
  * - `unclear`: keep the previous decision. This process has not listened for long enough.
  */
 export type NodeLossVerdict = 'lost' | 'spared' | 'unclear';

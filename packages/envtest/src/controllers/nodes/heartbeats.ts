@@ -1,5 +1,5 @@
 /**
- * When each node was last heard, measured with the local clock. The clock of a node may be wrong, so the times in
+ * When each node sent its last heartbeat, measured with the local clock. The clock of a node may be wrong, so the times in
  * Leases and conditions are only compared for equality.
  */
 import type { Lease, Node } from '@tidegate/kube';
@@ -28,12 +28,12 @@ export class Heartbeats {
     this.#last.delete(name);
   }
 
-  /** Milliseconds since the node was last heard, or since this process has been listening if that is shorter. */
+  /** Milliseconds since the last heartbeat of the node, or since this process has been listening if that is shorter. */
   silence(name: string, now: number, listeningSince: number): number {
     return now - Math.max(this.#last.get(name)?.at ?? now, listeningSince);
   }
 
-  /** Milliseconds since any node was heard. */
+  /** Milliseconds since the last heartbeat of any node. */
   silenceOfAll(now: number): number {
     return now - this.#heardAt;
   }

@@ -71,7 +71,7 @@ export const nodeLifecycleController =
         await client.patch(NODES, { name }, 'merge', patch, { signal });
       }
       await pods.mark(node, signal);
-      // For a silent node, check again soon whether other nodes are heard.
+      // For a silent node, check again soon whether other nodes send heartbeats.
       return { requeueAfter: isSilent ? graceMs / 4 : graceMs - silence };
     }
 

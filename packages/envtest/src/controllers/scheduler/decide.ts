@@ -7,6 +7,7 @@ import { explain, type Rejection } from './rejection.ts';
 import { best } from './scores.ts';
 import { spreadFilters } from './topology-spread.ts';
 
+/** The chosen node, or the message for the user. */
 export type Decision = { nodeName: string } | { message: string };
 
 /** Chooses the node for a pod, or explains why no node fits. Pure. */

@@ -3,8 +3,10 @@
 import { type Node, type Pod, parseQuantity } from '@tidegate/kube';
 import type { Container } from 'kubernetes-types/core/v1.d.ts';
 
+/** Amounts by resource name, in billionths, so that they are exact. */
 export type Resources = ReadonlyMap<string, bigint>;
 
+/** One unit, for example one CPU or one byte. */
 export const ONE = 1_000_000_000n;
 const NOTHING: Resources = new Map();
 
@@ -19,6 +21,7 @@ function parse(list: ResourceList): Resources {
   return parsed;
 }
 
+/** What pods can request on the node in total. */
 export const allocatableOf = (node: Node): Resources =>
   parse(node.status?.allocatable ?? node.status?.capacity);
 

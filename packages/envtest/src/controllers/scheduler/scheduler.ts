@@ -25,6 +25,7 @@ const CONCURRENCY = 8;
 /** The key that means "try all waiting pods again"; the queue removes duplicates. It is not a valid pod key. */
 const ALL_WAITING = '*';
 
+/** Keys are pods without a node. */
 export const schedulerController: MakeController = (context) => new Scheduler(context).controller;
 
 class Scheduler {

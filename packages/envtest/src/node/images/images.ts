@@ -4,6 +4,7 @@ import type { ImageRule, Images } from '../contracts.ts';
 import { imagePattern } from './pattern.ts';
 import { type ImageEntry, ImagesError, parseImages } from './table.ts';
 
+/** Where image rules come from. */
 export interface ImageTableOptions {
   /** The user's table. It may not exist, and may be created, changed and removed at any time. */
   file?: string;

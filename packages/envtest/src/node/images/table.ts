@@ -2,6 +2,7 @@ import { isMap, isSeq, LineCounter, type Node, parseDocument, type YAMLMap } fro
 import type { ImageRule } from '../contracts.ts';
 import { imagePattern } from './pattern.ts';
 
+/** One entry of the table: a pattern and its rule. */
 export interface ImageEntry {
   matches(image: string): boolean;
   rule: ImageRule;

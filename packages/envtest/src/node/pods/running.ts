@@ -4,6 +4,7 @@ import { check } from '../probes/check.ts';
 import type { ContainerProbes } from '../probes/container-probes.ts';
 import type { Process } from './runtime.ts';
 
+/** Options of {@link RunningContainer}. */
 export interface RunningOptions {
   container: Container;
   podIP: string;

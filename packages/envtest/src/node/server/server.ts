@@ -7,6 +7,7 @@ import type { ContainerLogs, NodePods } from '../contracts.ts';
 import { keepServingCertificate } from './certificate.ts';
 import { RequestError, sendContainerLogs } from './container-logs.ts';
 
+/** Options of the HTTPS server of a node, which the API server calls for logs. */
 export interface KubeletServerOptions {
   /**
    * With the identity of this node's kubelet. Its configuration has the cluster's CA, and it requests the
@@ -24,6 +25,7 @@ export interface KubeletServerOptions {
   clock?: Clock;
 }
 
+/** A running server. */
 export interface KubeletServer {
   close(): Promise<void>;
 }

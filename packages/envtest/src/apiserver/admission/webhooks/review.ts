@@ -9,6 +9,7 @@ import type { Served } from '../../served/registry.ts';
 const VERSIONS = ['v1', 'v1beta1'] as const;
 export type ReviewVersion = (typeof VERSIONS)[number];
 
+/** The decision of a webhook. `patch` has the operations of a JSON patch and is only set by mutating webhooks. */
 export interface AdmissionResponse {
   allowed: boolean;
   status?: Partial<Status>;
@@ -20,6 +21,10 @@ export interface AdmissionResponse {
 export const reviewVersion = (offered: string[] | undefined): ReviewVersion | undefined =>
   offered?.find((version): version is ReviewVersion => VERSIONS.some((known) => known === version));
 
+/**
+ * The AdmissionReview for a webhook. `target` is the version that the webhook receives; `kind` and `resource` name
+ * it, while `requestKind` and `requestResource` name what the client sent.
+ */
 export function reviewRequest(
   uid: string,
   version: ReviewVersion,
@@ -92,6 +97,9 @@ interface Expected {
   mutating: boolean;
 }
 
+/**
+ * Parses and checks the response. Throws a ResponseError, which counts as a failed call: the failurePolicy decides.
+ */
 export function readResponse(text: string, expected: Expected): AdmissionResponse {
   const review = parseReview(text, expected.version);
   const { response } = review;
@@ -149,6 +157,7 @@ function parseObject(text: string): Review {
   );
 }
 
+/** In v1, the response must repeat the uid of the request and must declare the type of its patch. */
 function checkV1(review: Review, response: RawResponse, expected: Expected): void {
   const { uid = '', patch, patchType } = response;
   if (uid !== expected.uid) {

@@ -11,6 +11,7 @@ interface Line {
 
 const linesOf = (spec: PodSpec): string[] => JSON.stringify(internalSpec(spec), null, 1).split('\n');
 
+/** The difference of two specs for the error of a forbidden update, as kube-apiserver prints it. */
 export const specDiff = (old: PodSpec, spec: PodSpec): string => unifiedDiff(linesOf(old), linesOf(spec));
 
 export function unifiedDiff(before: string[], after: string[]): string {

@@ -30,6 +30,7 @@ import { writeStatus } from '../write-status.ts';
 import { jobFromTemplate } from './jobs.ts';
 import { type CronJobPlan, planCronJob, unexpectedJobs, withJob } from './plan.ts';
 
+/** Keys are CronJobs. */
 export const cronJobController: MakeController = ({
   client,
   informers,

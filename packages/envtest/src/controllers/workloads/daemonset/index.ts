@@ -43,6 +43,7 @@ import { daemonSetStatus } from './status.ts';
 /** The maximum number of pods to create or delete in one reconcile. */
 const BURST = 250;
 
+/** Keys are DaemonSets. */
 export const daemonSetController: MakeController = (context) => {
   const daemonSets = context.informers.for(DAEMON_SETS);
   const pods = context.informers.for(PODS);

@@ -27,6 +27,7 @@ import { untilCacheCatchesUp } from '../../stale-reads.ts';
 import { isRolling } from './limits.ts';
 import { DeploymentReconciler } from './reconciler.ts';
 
+/** Keys are Deployments. */
 export const deploymentController: MakeController = (context) => {
   const deployments = context.informers.for(DEPLOYMENTS);
   const replicaSets = context.informers.for(REPLICA_SETS);

@@ -49,6 +49,7 @@ import { expiresInMs } from './ttl.ts';
 
 const OUR_NAME = 'kubernetes.io/job-controller';
 
+/** Keys are Jobs. */
 export const jobController: MakeController = (context) => {
   const jobs = context.informers.for(JOBS);
   const pods = context.informers.for(PODS);

@@ -29,7 +29,7 @@ export interface JobPlan {
   release: Pod[];
   events: PlannedEvent[];
   requeueAfter?: number;
-  /** How the Job ends, if it does; `complete` says whether all its pods are in `release`. */
+  /** How the Job ends, if it does; `complete` is true if all its pods are in `release`. */
   outcome?: Outcome;
   complete: boolean;
 }

@@ -37,6 +37,7 @@ import { replicaSetStatus } from './status.ts';
 /** The maximum number of pods to create or delete in one reconcile. */
 const BURST = 500;
 
+/** Keys are ReplicaSets. */
 export const replicaSetController: MakeController = (context) => {
   const replicaSets = context.informers.for(REPLICA_SETS);
   const pods = context.informers.for(PODS);

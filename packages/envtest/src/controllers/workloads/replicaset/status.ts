@@ -8,6 +8,7 @@ import {
 } from '@tidegate/kube';
 import { isAvailable, isReady } from '../../pods/index.ts';
 
+/** The pods that the ReplicaSet controls, by state. */
 export interface ObservedPods {
   active: readonly Pod[];
   terminating: readonly Pod[];

@@ -3,10 +3,12 @@ import type { PodTemplateSpec, Volume } from 'kubernetes-types/core/v1.d.ts';
 import { podFromTemplate } from '../../pods/index.ts';
 import { templateOf } from '../revisions/revision.ts';
 
+/** The label that names the revision of the template from which a pod was created. */
 export const REVISION = 'controller-revision-hash';
 const POD_NAME = 'statefulset.kubernetes.io/pod-name';
 const POD_INDEX = 'apps.kubernetes.io/pod-index';
 
+/** The ordinal of the first pod. */
 export const startOrdinal = ({ spec }: StatefulSet): number => spec?.ordinals?.start ?? 0;
 
 /** The ordinal in the pod's name; undefined when it is not the name of a pod of this set. */
@@ -51,5 +53,6 @@ function volumesOf({ spec }: StatefulSet, template: PodTemplateSpec): Volume[] |
   return volumes.length === 0 ? undefined : volumes;
 }
 
+/** The names of the volumes that come from claim templates. */
 export const claimedVolumes = (spec: StatefulSet['spec']): string[] =>
   (spec?.volumeClaimTemplates ?? []).map(({ metadata }) => metadata?.name ?? '');

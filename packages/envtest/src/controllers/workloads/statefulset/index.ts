@@ -3,7 +3,7 @@
  *
  * One reconcile, after a pod or a StatefulSet has changed: sync the revisions of the template -> claim the pods ->
  * `planStatefulSet` chooses the next changes that the pod order allows -> `PodWriter` makes them -> count the pods
- * in the status (`status.ts`). `identity.ts` knows the names and labels of the pods.
+ * in the status (`status.ts`). `identity.ts` defines the names and labels of the pods.
  */
 import {
   CONTROLLER_REVISIONS,
@@ -38,6 +38,7 @@ import { statefulSetStatus } from './status.ts';
 
 const HASH_LABEL = 'controller.kubernetes.io/hash';
 
+/** Keys are StatefulSets. */
 export const statefulSetController: MakeController = (context) => {
   const sets = context.informers.for(STATEFUL_SETS);
   const pods = context.informers.for(PODS);

@@ -11,6 +11,7 @@ import {
 } from '@tidegate/kube';
 import { Expectations } from '../../pods/index.ts';
 
+/** Options of {@link PodWriter}. */
 export interface PodWriterOptions {
   client: KubeClient;
   pods: Informer<Pod>;
