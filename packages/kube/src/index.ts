@@ -38,7 +38,7 @@ export {
 export { humanDuration } from './base/duration.ts';
 export { isJsonMap, type JsonMap, jsonEqual, mapIn, ownField, setField } from './base/json.ts';
 export { type LogFields, type Logger, silentLogger } from './base/log.ts';
-export { type CounterMetric, Metrics } from './base/metrics.ts';
+export { type CounterMetric, Metrics, type MetricsOptions } from './base/metrics.ts';
 // Objects and built-in kinds
 export {
   apiVersionOf,

@@ -16,6 +16,11 @@ export interface HistogramMetric {
   observe(labels: LabelValues, value: number): void;
 }
 
+export interface MetricsOptions {
+  /** Put before the name of every metric that does not begin with it, also before those of the kit. */
+  prefix?: string;
+}
+
 interface MetricOptions {
   help: string;
   labels?: string[];
@@ -26,23 +31,30 @@ interface MetricOptions {
  * already exists returns the existing one, so that all queues and controllers of a program share one set.
  *
  * @example
- * const metrics = new Metrics();
- * const orders = metrics.counter('shop_orders_total', { help: 'Orders by result.', labels: ['result'] });
+ * const metrics = new Metrics({ prefix: 'shop_' });
+ * const orders = metrics.counter('orders_total', { help: 'Orders by result.', labels: ['result'] });
  * orders.inc({ result: 'accepted' });
  * response.setHeader('content-type', metrics.contentType).end(await metrics.scrape());
  */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #collectors = new Set<() => void>();
+  readonly #prefix: string;
 
-  counter(name: string, { help, labels = [] }: MetricOptions): CounterMetric {
+  constructor({ prefix = '' }: MetricsOptions = {}) {
+    this.#prefix = prefix;
+  }
+
+  counter(ownName: string, { help, labels = [] }: MetricOptions): CounterMetric {
+    const name = this.#fullName(ownName);
     return (
       this.#existing(name, Counter) ??
       new Counter({ name, help, labelNames: labels, registers: [this.#registry] })
     );
   }
 
-  gauge(name: string, { help, labels = [] }: MetricOptions): GaugeMetric {
+  gauge(ownName: string, { help, labels = [] }: MetricOptions): GaugeMetric {
+    const name = this.#fullName(ownName);
     return (
       this.#existing(name, Gauge) ??
       new Gauge({ name, help, labelNames: labels, registers: [this.#registry] })
@@ -50,9 +62,10 @@ export class Metrics {
   }
 
   histogram(
-    name: string,
+    ownName: string,
     { help, labels = [], buckets }: MetricOptions & { buckets: number[] },
   ): HistogramMetric {
+    const name = this.#fullName(ownName);
     return (
       this.#existing(name, Histogram) ??
       new Histogram({ name, help, labelNames: labels, buckets, registers: [this.#registry] })
@@ -77,6 +90,10 @@ export class Metrics {
   async scrape(): Promise<string> {
     for (const collect of this.#collectors) collect();
     return this.#registry.metrics();
+  }
+
+  #fullName(name: string): string {
+    return name.startsWith(this.#prefix) ? name : `${this.#prefix}${name}`;
   }
 
   #existing<M>(name: string, type: abstract new (...args: never[]) => M): M | undefined {

@@ -76,7 +76,7 @@ export class LeaderElector {
     this.#lock = new LeaseLock(client, { ...options, leaseDurationMs, clock: this.#clock });
     this.#log = (options.log ?? silentLogger).child({ lease: this.#lease, identity: options.identity });
     this.#status = (options.metrics ?? new Metrics()).gauge('leader_election_master_status', {
-      help: 'Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master',
+      help: '1 if this process is the leader, otherwise 0.',
       labels: ['name'],
     });
     this.#status.set({ name: this.#name }, 0);

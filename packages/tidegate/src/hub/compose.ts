@@ -3,6 +3,7 @@
  * needs in its options; nothing is looked up or passed on implicitly.
  */
 import { type Clock, fixedCredential, type Logger, Metrics, systemClock } from '@tidegate/kube';
+import { METRICS_PREFIX } from '../api/index.ts';
 import { Access } from './access/index.ts';
 import { DiscoveryCache } from './discovery/index.ts';
 import {
@@ -51,7 +52,7 @@ export interface RunningHub {
 export async function compose(options: HubOptions, lifetime: Lifetime): Promise<RunningHub> {
   const { nodeName, log, clock = systemClock } = options;
   const random = Math.random;
-  const metrics = new Metrics();
+  const metrics = new Metrics({ prefix: METRICS_PREFIX });
 
   // What the hub keeps on disk. It closes last: tasks and views write until they end.
   const state = await openState(options.stateDirectory, log);

@@ -48,7 +48,9 @@ describe('servicetopology', () => {
     counting.apply(slice('pool', ['a1', 'b1', 'b1', undefined]), context);
     counting.apply(endpoints('ghost', ['a1']), context);
     const text = await metrics.scrape();
-    expect(text).toContain('tidegate_hub_endpoints_withheld_total{filter="servicetopology",reason="OtherPool"} 2');
+    expect(text).toContain(
+      'tidegate_hub_endpoints_withheld_total{filter="servicetopology",reason="OtherPool"} 2',
+    );
     expect(text).toContain('{filter="servicetopology",reason="EndpointWithoutNode"} 1');
     expect(text).toContain('{filter="servicetopology",reason="UnknownService"} 1');
   });
