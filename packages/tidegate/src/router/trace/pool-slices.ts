@@ -36,7 +36,7 @@ export class PoolSlices {
     if (pool === undefined) return;
     const membership = membershipOf(objects);
     const kind = KINDS.find((each) => membership.hasPool(each, pool));
-    if (kind === undefined) throw new UnknownPoolError(`there is no NodePool or NodeGroup ${pool}`);
+    if (kind === undefined) throw new UnknownPoolError(`there is no NodePool or NodeGroup ${pool}. To list them, run: kubectl get nodepools,nodegroups`);
     const services = new Map(objects.services.map((service) => [keyOf(service), service]));
     this.#viewOf = (service) => ({
       membership: {
