@@ -1,4 +1,7 @@
-/** Runs the ingress controllers with an embedded API server. No pods run: the test writes what router pods would report. */
+/**
+ * Runs the ingress controllers with an embedded API server. No pods run: the test writes what router pods would
+ * report.
+ */
 import { setMaxListeners } from 'node:events';
 import { inspect } from 'node:util';
 import {
@@ -104,7 +107,9 @@ export class IngressWorld {
     for (const object of objects) await this.#applier.apply(object);
   }
 
-  /** Creates a class, with an IngressClassParameters of the same name in the system namespace if it has parameters. */
+  /**
+   * Creates a class, with an IngressClassParameters of the same name in the system namespace if it has parameters.
+   */
   async makeClass(name: string, parameters?: Record<string, string>, controller = 'tidegate.io/embedded') {
     if (parameters !== undefined) await this.make(parametersObject(name, parameters));
     await this.make(classObject(name, parameters === undefined ? undefined : name, controller));

@@ -54,7 +54,9 @@ export interface RouteAction {
 
 export interface WeightedUpstream {
   readonly upstream: UpstreamId;
-  /** Share of the requests relative to the other backends. Always 1 for an Ingress, which has one backend per path. */
+  /**
+   * Share of the requests relative to the other backends. Always 1 for an Ingress, which has one backend per path.
+   */
   readonly weight: number;
 }
 

@@ -20,7 +20,9 @@ export class ClassTable {
   readonly #routers;
   readonly #listeners: ((family: string) => void)[] = [];
   readonly #synced: Promise<unknown>;
-  /** By `namespace/name`. Each ConfigMap has its own watch, so that the manager does not read unrelated ConfigMaps. */
+  /**
+   * By `namespace/name`. Each ConfigMap has its own watch, so that the manager does not read unrelated ConfigMaps.
+   */
   readonly #configMaps = new Map<string, Informer<ConfigMap>>();
   #families: ReadonlyMap<string, Family> = new Map();
   #familyOfClass: ReadonlyMap<string, Family> = new Map();

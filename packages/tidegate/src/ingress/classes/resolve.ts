@@ -9,7 +9,10 @@ export interface ResolvedClass {
   /** Milliseconds since the epoch. */
   readonly created: number;
   readonly driver: string;
-  /** Undefined if the parameters are missing or invalid: then nothing is provisioned and existing routers stay unchanged. */
+  /**
+   * Undefined if the parameters are missing or invalid: then nothing is provisioned and existing routers stay
+   * unchanged.
+   */
   readonly settings: ClassSettings | undefined;
   readonly problems: readonly ClassProblem[];
 }
@@ -53,7 +56,10 @@ export function resolveClass(
   return { ...known, settings, problems: unknown.length === 0 ? [] : [unknownParameters(unknown)] };
 }
 
-/** Where the parameters of a class are. Undefined if it has none; a problem if the kind of the reference is not supported. */
+/**
+ * Where the parameters of a class are. Undefined if it has none; a problem if the kind of the reference is not
+ * supported.
+ */
 export function referenceOf({ spec }: IngressClass): ParametersReference | ClassProblem | undefined {
   const reference = spec?.parameters;
   if (reference === undefined) return undefined;

@@ -32,7 +32,9 @@ function problemsOfEntry(entry: TlsEntry, certificates: CertificateTable, now: n
   ];
 }
 
-/** Warns a week before the end, or in the last third of a short-lived certificate. Automatic renewal happens earlier. */
+/**
+ * Warns a week before the end, or in the last third of a short-lived certificate. Automatic renewal happens earlier.
+ */
 function expiry(
   { field, secret }: TlsEntry,
   { notBefore, notAfter }: TlsSecret,

@@ -84,7 +84,10 @@ export class CertificateTable {
     return this.#served.values();
   }
 
-  /** Chooses again for all dirty hosts. `note` is called for each; `ingresses` are its claimants if the choice changed. */
+  /**
+   * Chooses again for all dirty hosts. `note` is called for each; `ingresses` are its claimants if the choice
+   * changed.
+   */
   flush(note: (host: HostName, ingresses: Iterable<string>) => void): Changes<HostName, Certificate> {
     const set: Certificate[] = [];
     const remove: HostName[] = [];
@@ -131,7 +134,10 @@ export class CertificateTable {
     return named ? hosts : (this.#secrets.get(secret)?.good?.names ?? []);
   }
 
-  /** The hosts of an entry can depend on its certificate, so the claims are removed before the change and added after it. */
+  /**
+   * The hosts of an entry can depend on its certificate, so the claims are removed before the change and added after
+   * it.
+   */
   #changeSecret(key: string, change: () => void): ReadonlySet<string> {
     const users = new Set(this.#ingressesOfSecret.get(key));
     const ingresses = [...users].flatMap((user) => this.#ingresses.get(user) ?? []);

@@ -33,7 +33,9 @@ export interface CompilerOptions {
 
 /** Result of a flush. */
 export interface Flushed {
-  /** Undefined if the routes have not changed. The first flush always returns a delta, which is the complete state. */
+  /**
+   * Undefined if the routes have not changed. The first flush always returns a delta, which is the complete state.
+   */
   readonly delta: Delta | undefined;
   /** Outcomes that have changed. `remove` has the keys of Ingresses that are no longer served here. */
   readonly outcomes: Changes<string, Outcome>;
@@ -127,7 +129,8 @@ export class Compiler {
     if (changed === undefined) for (const { key } of this.#ingresses.values()) this.#touched.add(key);
     for (const host of changed ?? this.#hosts.names()) {
       this.#hosts.markDirty(host);
-      // A router also needs the certificate of the wildcard above a host, even if the wildcard itself is on another router.
+      // A router also needs the certificate of the wildcard above a host, even if the wildcard itself is on another
+      // router.
       const wildcard = wildcardOf(host);
       if (wildcard === undefined) continue;
       this.#certificates.markDirty(wildcard);
@@ -135,12 +138,16 @@ export class Compiler {
     }
   }
 
-  /** Marks all Ingresses with certificates. Call it from time to time, because certificates expire without an event. */
+  /**
+   * Marks all Ingresses with certificates. Call it from time to time, because certificates expire without an event.
+   */
   recheckCertificates(): void {
     for (const { key, tls } of this.#ingresses.values()) if (tls.length > 0) this.#touched.add(key);
   }
 
-  /** Computes everything that has changed since the last flush. Increases the generation if the routes have changed. */
+  /**
+   * Computes everything that has changed since the last flush. Increases the generation if the routes have changed.
+   */
   flush(): Flushed {
     const hosts = this.#flushHosts();
     const upstreams = this.#upstreams.flush((_, ingresses) => {

@@ -37,7 +37,9 @@ function portOf({ ports }: EndpointSlice, name: string): number | undefined {
   return found?.port;
 }
 
-/** A missing ready condition means ready, as the API of EndpointSlice defines. Undefined: the endpoint is not used. */
+/**
+ * A missing ready condition means ready, as the API of EndpointSlice defines. Undefined: the endpoint is not used.
+ */
 function tierOf({ conditions }: SliceEndpoint): 0 | 2 | undefined {
   const ready = conditions?.ready ?? true;
   if (ready) return 0;

@@ -24,7 +24,10 @@ const REASONS = {
 
 export type Reason = keyof typeof REASONS;
 
-/** A problem of an Ingress. It is reported to the user as an event or a warning; all valid parts of the Ingress are served. */
+/**
+ * A problem of an Ingress. It is reported to the user as an event or a warning; all valid parts of the Ingress are
+ * served.
+ */
 export interface IngressProblem {
   readonly reason: Reason;
   /** Lets a component that reads only some kinds of objects ignore problems about the others. */

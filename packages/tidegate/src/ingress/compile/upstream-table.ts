@@ -56,7 +56,10 @@ export class UpstreamTable {
     this.#markService(service);
   }
 
-  /** Adds a user. To replace uses, call all `use` before all `release`: otherwise an upstream could be removed in between. */
+  /**
+   * Adds a user. To replace uses, call all `use` before all `release`: otherwise an upstream could be removed in
+   * between.
+   */
   use(reference: UpstreamReference, ingress: string): void {
     const { id } = reference;
     const known = this.#upstreams.get(id);
@@ -91,7 +94,9 @@ export class UpstreamTable {
     for (const { resolved } of this.#upstreams.values()) if (resolved !== undefined) yield resolved.upstream;
   }
 
-  /** Resolves all dirty upstreams. `note` is called for each; `ingresses` are its users if its problem has changed. */
+  /**
+   * Resolves all dirty upstreams. `note` is called for each; `ingresses` are its users if its problem has changed.
+   */
   flush(note: (id: UpstreamId, ingresses: Iterable<string>) => void): Changes<UpstreamId, Upstream> {
     const set: Upstream[] = [];
     for (const id of this.#dirty) {

@@ -1,7 +1,10 @@
 import { SetsByKey } from '@tidegate/kube';
 import type { Changes } from '../model.ts';
 
-/** The Secrets that the Ingresses of this router need. The agent watches exactly these, so it needs no access to others. */
+/**
+ * The Secrets that the Ingresses of this router need. The agent watches exactly these, so it needs no access to
+ * others.
+ */
 export class WantedSecrets {
   readonly #byIngress = new Map<string, ReadonlySet<string>>();
   readonly #ingresses = new SetsByKey();

@@ -57,7 +57,9 @@ export function hostPlacementController(
     }
   }
 
-  /** Compiles pending changes and notifies listeners. Returns true if hosts, or their numbers of rules, have changed. */
+  /**
+   * Compiles pending changes and notifies listeners. Returns true if hosts, or their numbers of rules, have changed.
+   */
   function flush(key: string, routes: FamilyRoutes): boolean {
     const changes = routes.flush();
     for (const { ingress, problem } of changes.problems) {

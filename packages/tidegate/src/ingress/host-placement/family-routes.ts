@@ -27,7 +27,9 @@ export class FamilyRoutes {
   readonly classNames: readonly string[];
   readonly #compiler: Compiler;
   readonly #rules = new Map<HostName, number>();
-  /** By host: key of the Ingress that the first route comes from. Placement sorts hosts by the age of this Ingress. */
+  /**
+   * By host: key of the Ingress that the first route comes from. Placement sorts hosts by the age of this Ingress.
+   */
   readonly #oldest = new Map<HostName, string>();
   readonly #outcomes = new Map<string, Outcome>();
   readonly #ingressesOfHost = new SetsByKey();

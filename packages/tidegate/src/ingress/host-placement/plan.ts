@@ -206,7 +206,10 @@ class Planning {
     return staying > 0 && (staying >= this.#input.capacity.maxHosts || rules >= this.#maxRules);
   }
 
-  /** An empty router takes any host, even one that exceeds `maxRules`. A host never returns to the router that it leaves. */
+  /**
+   * An empty router takes any host, even one that exceeds `maxRules`. A host never returns to the router that it
+   * leaves.
+   */
   #hasRoom(draft: Draft, host: HostName): boolean {
     if (draft.leaving.has(host)) return false;
     const { maxHosts } = this.#input.capacity;

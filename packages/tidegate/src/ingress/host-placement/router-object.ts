@@ -52,7 +52,10 @@ export function routerObject(
   };
 }
 
-/** Key of the family that the router was created for. Undefined for a router of all hosts, which placement never creates. */
+/**
+ * Key of the family that the router was created for. Undefined for a router of all hosts, which placement never
+ * creates.
+ */
 export function placedFamilyOf({ spec, metadata }: L7Router): string | undefined {
   if (spec.hosts === undefined) return undefined;
   const shared = metadata.labels?.[SHARED_ADDRESS_LABEL];

@@ -19,7 +19,9 @@ export function requestHost(header: string | undefined): HostName | undefined {
   return host.length <= MAX_LENGTH && REQUEST_NAME.test(host) ? host : undefined;
 }
 
-/** The wildcard that covers a host. A wildcard covers exactly one label: `*.b.c` covers `a.b.c`, but not `x.a.b.c`. */
+/**
+ * The wildcard that covers a host. A wildcard covers exactly one label: `*.b.c` covers `a.b.c`, but not `x.a.b.c`.
+ */
 export function wildcardOf(host: HostName): HostName | undefined {
   const dot = host.indexOf('.');
   return dot < 0 || host.startsWith('[') ? undefined : `*${host.slice(dot)}`;

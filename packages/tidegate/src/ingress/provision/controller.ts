@@ -30,7 +30,10 @@ const KINDS = [
   'PodDisruptionBudget',
 ];
 
-/** Called after each attempt to provision a router. `problem` is the error message of the API server, if there was one. */
+/**
+ * Called after each attempt to provision a router. `problem` is the error message of the API server, if there was
+ * one.
+ */
 export type ProvisionListener = (router: string, problem: string | undefined) => void;
 
 /**

@@ -1,4 +1,6 @@
-/** Tidegate's own router, `tidegate router`: it compiles routes itself, and reports the generation in its L7Router. */
+/**
+ * Tidegate's own router, `tidegate router`: it compiles routes itself, and reports the generation in its L7Router.
+ */
 
 import type { ClusterRole, ClusterRoleBinding } from '@tidegate/kube';
 import { INGRESS_CLASS_PARAMETERS, type L7Router } from '../../api/index.ts';

@@ -8,7 +8,10 @@ import type { RoutesByFamily } from '../host-placement/index.ts';
 import type { HostName } from '../model.ts';
 import { ServedBy } from './served-by.ts';
 
-/** Writes the addresses of the routers to the status of Ingresses, and removes them when Tidegate no longer serves the Ingress. */
+/**
+ * Writes the addresses of the routers to the status of Ingresses, and removes them when Tidegate no longer serves the
+ * Ingress.
+ */
 export function ingressStatusController(
   context: IngressContext,
   classes: ClassTable,

@@ -31,7 +31,9 @@ import { type RouterView, routerStatus } from './router-status.ts';
 
 /** Minimum interval between writes of the status of one router. Thousands of hosts can change at once. */
 const STATUS_PACE_MS = 500;
-/** The entry of an agent is kept this long even if its pod is unknown: the informer may not have received the pod yet. */
+/**
+ * The entry of an agent is kept this long even if its pod is unknown: the informer may not have received the pod yet.
+ */
 const KEEP_AGENT_MS = 60_000;
 
 export interface RouterStatusParts {
@@ -102,7 +104,8 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
     const routes = routesByFamily.get(family?.key ?? '');
     const provisionProblem = provisionProblems.get(name);
     return {
-      // Keep the addresses while no pod is ready, for example during a restart, so that the status of Ingresses is stable.
+      // Keep the addresses while no pod is ready, for example during a restart, so that the status of Ingresses is
+      // stable.
       addresses: ready.length > 0 ? addressesOf(service, onNodes) : (router.status?.addresses ?? []),
       ...contentOf(router, routes),
       readyPods: ready.map(({ metadata }) => `${metadata.name}`),
