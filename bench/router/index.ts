@@ -9,7 +9,7 @@ import { benchThroughput } from './throughput.ts';
 const HOSTS = [1_000, 20_000];
 const INGRESSES = [10, 1_000, 10_000];
 
-/** What the router costs, and how long a change takes from the API server to the first right answer. */
+/** Measures the throughput of routers, and the time from a write to the API server to the first correct response. */
 export async function benchRouter([part]: string[] = []): Promise<void> {
   if (part !== 'propagation') await throughput();
   if (part !== 'throughput') await propagation();
@@ -22,7 +22,7 @@ async function throughput(): Promise<void> {
       const figures: Figure[] = [];
       for (const hosts of HOSTS)
         figures.push(...(await benchThroughput(directory, { hosts, endpoints: backend.endpoints })));
-      printFigures('Router, nginx with Lua, beside others with the same routes', figures);
+      printFigures('Router: nginx with Lua, compared with others with the same routes', figures);
     } finally {
       await backend.stop();
     }
@@ -34,7 +34,7 @@ async function propagation(): Promise<void> {
   for (const ingresses of INGRESSES)
     await inDirectory(async (directory) => figures.push(...(await benchPropagation(directory, ingresses))));
   printFigures(
-    'From the API write to the first right answer: nginx with Lua, beside the embedded one',
+    'From the API write to the first correct response: nginx with Lua, compared with embedded',
     figures,
   );
 }

@@ -1,4 +1,4 @@
-/** Classes, their parameters and the routers they get, against an embedded API server. */
+/** Tests IngressClasses, their parameters and their routers with an embedded API server. */
 
 import {
   CLUSTER_ROLES,
@@ -38,8 +38,8 @@ const configMap = (name: string, data: Record<string, string>): KubeObject => ({
   data,
 });
 
-describe('a class', () => {
-  it('gets a router with its first Ingress, and loses it with its last', async () => {
+describe('an IngressClass', () => {
+  it('gets a router for its first Ingress, which is deleted with its last Ingress', async () => {
     await world.makeClass('gold');
     await world.make(ingressObject('a', 'gold', ['a.example']));
     await routersAre('gold: a.example');
@@ -53,7 +53,7 @@ describe('a class', () => {
     expect(await world.isGone(CLUSTER_ROLES, 'tidegate-router-gold')).toBe(true);
   });
 
-  it('of another controller, or none at all, is left alone', async () => {
+  it('of another controller gets no router, and an Ingress without a class is ignored', async () => {
     await world.makeClass('foreign', undefined, 'k8s.io/ingress-nginx');
     await world.makeClass('gold');
     await world.make(ingressObject('f', 'foreign', ['f.example']), ingressObject('g', 'gold', ['g.example']));
@@ -62,7 +62,7 @@ describe('a class', () => {
     await routersAre('gold: g.example');
   });
 
-  it('gold, silver and bronze of one provisioner have a router each', async () => {
+  it('has its own router', async () => {
     for (const name of ['gold', 'silver', 'bronze']) {
       await world.makeClass(name);
       await world.make(ingressObject(name, name, [`${name}.example`, 'all.example']));
@@ -74,7 +74,7 @@ describe('a class', () => {
     );
   });
 
-  it('is given a sibling when its router is full; placement outlives the manager', async () => {
+  it('gets another router when its router is full, and hosts stay where they are when the manager restarts', async () => {
     await world.makeClass('gold', { maxHosts: '2' });
     for (const host of ['c', 'b', 'a']) {
       await world.make(ingressObject(host, 'gold', [`${host}.example`]));
@@ -90,7 +90,7 @@ describe('a class', () => {
     await routersAre('gold-2: a.example e.example', 'gold: b.example d.example');
   });
 
-  it('moves a host that has outgrown its router without a gap', async () => {
+  it('keeps a moving host on its old router until the new router serves it', async () => {
     await world.makeClass('gold', { maxRules: '4' });
     await world.make(ingressObject('a', 'gold', ['a.example'], { paths: 2 }));
     await routersAre('gold: a.example');
@@ -116,7 +116,7 @@ describe('a class', () => {
     expect(await world.addressesOf('b')).toEqual([before]);
   });
 
-  it('has what is for all hosts on every router', async () => {
+  it('has rules without a host on every router', async () => {
     await world.makeClass('gold', { maxHosts: '1' });
     await world.make(ingressObject('all', 'gold', ['']));
     await routersAre('gold: ');
@@ -125,7 +125,7 @@ describe('a class', () => {
     await eventually(async () => (await world.router('gold-2'))?.status?.rules === 2);
   });
 
-  it('that shares an address shares a router', async () => {
+  it('shares a router with classes of the same sharedAddress', async () => {
     for (const name of ['gold', 'silver']) {
       await world.makeClass(name, { sharedAddress: 'front' });
       await world.make(ingressObject(name, name, [`${name}.example`]));
@@ -142,7 +142,7 @@ describe('a class', () => {
       .toEqual(expect.arrayContaining(['--class=gold', '--class=silver', '--router=front']));
   });
 
-  it('that comes to share an address keeps its own router until it is served there', async () => {
+  it('keeps its own router until the router of its new sharedAddress serves', async () => {
     await world.makeClass('gold', {});
     await world.make(ingressObject('a', 'gold', ['a.example']));
     await routersAre('gold: a.example');
@@ -157,7 +157,7 @@ describe('a class', () => {
     await routersAre('front: a.example');
   });
 
-  it('that somebody has made a router of all hosts for is not placed', async () => {
+  it('is not placed if a user has created a router for all its hosts', async () => {
     await world.makeClass('gold');
     await world.make({
       apiVersion: 'networking.tidegate.io/v1alpha1',
@@ -177,14 +177,14 @@ describe('a class', () => {
   });
 });
 
-describe('parameters', () => {
-  it('that are missing are told, and nothing is provisioned until they come; later changes count', async () => {
+describe('parameters of an IngressClass', () => {
+  it('are reported when they are missing, provision a router when they exist, and update it when they change', async () => {
     await world.make(classObject('gold', 'late'), ingressObject('a', 'gold', ['a.example', 'b.example']));
     await expect
       .poll(() => world.eventsOf('IngressClass', 'gold'))
       .toEqual([
         expect.stringContaining(
-          'ParametersNotFound: There is no IngressClassParameters late in namespace tidegate-system',
+          'ParametersNotFound: spec.parameters: IngressClassParameters tidegate-system/late not found',
         ),
       ]);
     expect(await world.routers()).toEqual([]);
@@ -200,7 +200,7 @@ describe('parameters', () => {
     expect((await world.router('gold'))?.spec.workload?.replicas).toBe(3);
   });
 
-  it('may be in another namespace, or in a ConfigMap', async () => {
+  it('can be in another namespace, or in a ConfigMap', async () => {
     const withScope = (name: string, kind: string, apiGroup?: string) => ({
       ...classObject(name),
       spec: {
@@ -230,7 +230,7 @@ describe('parameters', () => {
     expect((await world.router('two'))?.spec.workload?.httpPort).toBe(9000);
     await world.make(configMap('own', { httpPort: '9001' }));
     await eventually(async () => (await world.router('two'))?.spec.workload?.httpPort === 9001);
-    // Other parameters are no reason to begin anew.
+    // A reference to other parameters updates the router and does not replace it.
     const { uid } = (await world.router('one'))!.metadata;
     await world.make(configMap('other', { httpPort: '9100' }));
     await world.client.patch(INGRESS_CLASSES, { name: 'one' }, 'merge', {
@@ -243,16 +243,18 @@ describe('parameters', () => {
     await world.remove(INGRESS_CLASS_PARAMETERS, 'own', 'shop');
   });
 
-  it('that can not be read, or that nobody knows, are told with what to write', async () => {
+  it('that are invalid or unknown are reported with the valid values', async () => {
     await world.makeClass('gold', { maxHosts: 'many', colour: 'blue' });
     await expect
       .poll(() => world.eventsOf('IngressClass', 'gold'))
-      .toContainEqual(
-        expect.stringContaining('maxHosts: "many" can not be used: write a number from 1 to 20000'),
-      );
+      .toContainEqual(expect.stringContaining('maxHosts: "many" is invalid: write a number from 1 to 20000'));
     await world.make(parametersObject('gold', { colour: 'blue' }));
     await expect
       .poll(() => world.eventsOf('IngressClass', 'gold'))
-      .toContainEqual(expect.stringContaining('Nobody knows "colour"; known are accessLog, addresses'));
+      .toContainEqual(
+        expect.stringContaining(
+          'Unknown parameters are ignored: "colour". Supported parameters: accessLog, addresses',
+        ),
+      );
   });
 });

@@ -128,7 +128,7 @@ describe('front doors', () => {
     await setPod('beijing', crashing);
     const { status } = await world.becomes('doors', 'hangzhou, beijing Failure CrashLoopBackOff');
     expect(status?.conditions?.unreadypools?.[0]?.unreadyinfo.message).toMatch(
-      /^0 of 1 pods are available; pod \S+, container router: back-off 40s .*; it ended with code 78$/,
+      /^0 of 1 pods are available; pod \S+, container router: back-off 40s .*; last exit code 78$/,
     );
     expect(await kubectl.run('get ying')).toMatch(/doors +1 +1 +1 +False/);
     await setPod('beijing', running);
@@ -162,19 +162,19 @@ describe('front doors', () => {
 describe('Ingresses of front doors', () => {
   it('are judged before they are written', async () => {
     const created = await kubectl.apply(ingress('first', 'hangzhou', 'www.example.com'));
-    expect(created).toContain('There is no Service default/web');
+    expect(created).toContain('Service default/web not found');
     const asked = kubectl.run(
       'apply --dry-run=server -f -',
       JSON.stringify(ingress('second', 'hangzhou', 'www.example.com')),
     );
     await expect(asked).rejects.toThrow(
-      'Prefix / of www.example.com is served by Ingress default/first, which is older.',
+      'Prefix / of www.example.com is already served by Ingress default/first, which is older.',
     );
     await kubectl.apply(ingress('second', 'beijing', 'www.example.com'));
     const annotations = { 'tidegate.io/balance': 'random' };
     await expect(
       kubectl.apply(ingress('third', 'beijing', 'b.example.com', { annotations })),
-    ).rejects.toThrow('tidegate.io/balance can not be "random"; write ');
+    ).rejects.toThrow('metadata.annotations[tidegate.io/balance]: Invalid value "random": write ');
     await kubectl.apply(ingress('third', 'elsewhere', 'www.example.com', { annotations }));
   });
 

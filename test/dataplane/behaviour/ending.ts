@@ -4,10 +4,10 @@ import { askHttp2, http2Session } from '../support/client.ts';
 import { host, upstream } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
 
-/** How it stops. */
+/** Graceful shutdown. */
 export function ending(make: MakeDriver): void {
   describe('drain and close', () => {
-    test('requests end, new connections are refused', async () => {
+    test('finishes open requests and refuses new connections', async () => {
       const world = await World.start(make);
       onTestFinished(() => world.stop());
       const waiting: (() => void)[] = [];
@@ -19,7 +19,7 @@ export function ending(make: MakeDriver): void {
       const session = http2Session(world.ports.https, 'slow.io');
       session.on('error', () => {});
       const asked = [
-        world.whoAnswers('slow.io/', { agent }),
+        world.respondingBackend('slow.io/', { agent }),
         askHttp2(session, 'slow.io/').then(({ echo }) => echo.backend),
       ];
       await expect.poll(() => slow.requests).toBe(2);
@@ -27,7 +27,7 @@ export function ending(make: MakeDriver): void {
       expect(world.driver.health().ready).toBe(false);
       await expect
         .poll(() =>
-          world.ask('nobody.io/').then(
+          world.ask('any.io/').then(
             () => 'taken',
             () => 'refused',
           ),
@@ -40,7 +40,7 @@ export function ending(make: MakeDriver): void {
       session.destroy();
     });
 
-    test('requests that do not end are not waited for longer than that', async () => {
+    test('stops waiting for open requests after the timeout', async () => {
       const world = await World.start(make);
       onTestFinished(() => world.stop());
       const silent = await world.backend('silent', { handle: () => {} });

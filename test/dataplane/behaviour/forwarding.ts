@@ -7,7 +7,7 @@ import { askHttp2, askRaw, http2Session } from '../support/client.ts';
 import { host, route, upstream } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
 
-/** What endpoints get of a request, and clients of an answer. */
+/** What the data plane forwards to endpoints and to clients, and what it changes. */
 export function forwarding(make: MakeDriver): void {
   describe('forwarding', () => {
     let world: World;
@@ -25,7 +25,7 @@ export function forwarding(make: MakeDriver): void {
           response.end('short and stout');
         },
       });
-      const secure = await world.backend('secure', { tls: new TestAuthority().issue(['anybody']) });
+      const secure = await world.backend('secure', { tls: new TestAuthority().issue(['any.example']) });
       await world.change({
         hosts: [host('echo.io', 'echo'), host('odd.io', 'odd'), host('secure.io', 'secure')],
         upstreams: [
@@ -37,12 +37,12 @@ export function forwarding(make: MakeDriver): void {
     });
     afterAll(() => world.stop());
 
-    test('the target goes on byte for byte', async () => {
+    test('forwards the request target unchanged', async () => {
       const target = '/a%2Fb//c;d=e/%E2%82%AC/%7e?x%zz=%20+&y=/../z?';
       expect((await world.ask(`echo.io${target}`)).echo.url).toBe(target);
     });
 
-    test('the router says who asks; what clients say of it does not count', async () => {
+    test('sets the X-Forwarded headers and discards those of the client', async () => {
       const { echo: seen } = await world.ask('Echo.io:81/', {
         headers: {
           ...{ 'X-Forwarded-For': '6.6.6.6', 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'evil' },
@@ -66,9 +66,9 @@ export function forwarding(make: MakeDriver): void {
       });
     });
 
-    test('each request has an id, its own if that is a plain word', async () => {
-      const idOf = async (said?: string) =>
-        (await world.ask('echo.io/', said === undefined ? {} : { headers: { 'X-Request-Id': said } })).echo
+    test('sets a request ID, and keeps the ID of the client if it is valid', async () => {
+      const idOf = async (sent?: string) =>
+        (await world.ask('echo.io/', sent === undefined ? {} : { headers: { 'X-Request-Id': sent } })).echo
           .headers['x-request-id'];
       expect(await idOf('mine_1-2')).toBe('mine_1-2');
       const made = [await idOf(), await idOf('not a word'), await idOf('x'.repeat(65)), await idOf('"}')];
@@ -76,7 +76,7 @@ export function forwarding(make: MakeDriver): void {
       expect(new Set(made).size).toBe(made.length);
     });
 
-    test('no two requests have the same id, be it on one connection', async () => {
+    test('sets a unique ID for each request on a connection', async () => {
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
       onTestFinished(() => agent.destroy());
       const session = http2Session(world.ports.https, 'echo.io');
@@ -91,7 +91,7 @@ export function forwarding(make: MakeDriver): void {
       expect(new Set(ids).size).toBe(60);
     });
 
-    test('headers go on, but for those of the connection', async () => {
+    test('forwards headers except for those of the connection', async () => {
       const { echo: seen } = await world.ask('echo.io/', {
         headers: {
           ...{ 'X-Custom': ['1', '2'], x_under_score: 'kept', Cookie: 'a=1; b=2', 'User-Agent': 'me' },
@@ -105,12 +105,12 @@ export function forwarding(make: MakeDriver): void {
       expect(seen.headers.connection).not.toBe('close');
     });
 
-    test('status, headers and body come back', async () => {
+    test('forwards the status, headers and body of the response', async () => {
       const { status, headers, body } = await world.ask('odd.io/');
       expect({ status, body }).toEqual({ status: 418, body: 'short and stout' });
       expect(headers['set-cookie']).toEqual(['a=1', 'b=2']);
       expect(headers['x-latin']).toBe('caf\xe9');
-      // Which server runs behind is nobody's business.
+      // The router hides which server software the endpoint runs.
       expect(headers.server).toMatch(/^(tidegate|nginx)$/);
     });
 
@@ -124,7 +124,7 @@ export function forwarding(make: MakeDriver): void {
       },
     );
 
-    test('bodies with a length and without', async () => {
+    test('forwards bodies with and without a length', async () => {
       const body = Buffer.alloc(300_000, 'x');
       const length = { 'Content-Length': String(body.length) };
       const chunked = { 'Transfer-Encoding': 'chunked' };
@@ -134,12 +134,12 @@ export function forwarding(make: MakeDriver): void {
       }
     });
 
-    test('an endpoint that speaks TLS', async () => {
+    test('connects to an endpoint over TLS', async () => {
       const { echo: seen } = await world.ask('secure.io/x', { method: 'POST', body: 'abc' });
       expect(seen).toMatchObject({ backend: 'secure', url: '/x', bodyBytes: 3 });
     });
 
-    test.each([false, true])('connections are kept on both sides, by TLS: %s', async (secure) => {
+    test.each([false, true])('keeps connections of both sides open, over TLS: %s', async (secure) => {
       const agent = new (secure ? SecureAgent : Agent)({ keepAlive: true, maxSockets: 1 });
       const answers = [];
       for (let i = 0; i < 20; i++) {
@@ -153,13 +153,13 @@ export function forwarding(make: MakeDriver): void {
       agent.destroy();
     });
 
-    test('requests behind each other on one connection', async () => {
+    test('serves pipelined requests on one connection', async () => {
       const one = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: echo.io\r\n${more}\r\n`;
       const said = await askRaw(world.ports.http, one('/1') + one('/2') + one('/3', 'Connection: close\r\n'));
       expect([...said.matchAll(/"url":"([^"]+)"/g)].map(([, url]) => url)).toEqual(['/1', '/2', '/3']);
     });
 
-    test('weights', async () => {
+    test('distributes requests by weight', async () => {
       const other = await world.backend('other');
       await world.change({
         hosts: [host('weights.io', [route('/', { echo: 3, other: 1, none: 0 })])],
@@ -167,7 +167,7 @@ export function forwarding(make: MakeDriver): void {
       });
       const counts: Record<string, number> = {};
       for (let i = 0; i < 200; i++) {
-        const by = await world.whoAnswers('weights.io/');
+        const by = await world.respondingBackend('weights.io/');
         counts[by] = (counts[by] ?? 0) + 1;
       }
       expect(Object.keys(counts).sort()).toEqual(['echo', 'other']);

@@ -6,7 +6,7 @@ import { GrpcBackend, grpcFrame } from '../support/grpc-backend.ts';
 import { host, route, upstream } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
 
-/** HTTP/2 to clients, and gRPC all the way. */
+/** HTTP/2 between client and router, and gRPC end to end. */
 export function http2(make: MakeDriver): void {
   describe('http2', () => {
     let world: World;
@@ -39,7 +39,7 @@ export function http2(make: MakeDriver): void {
       await grpc.stop();
     });
 
-    test('requests side by side on one connection', async () => {
+    test('serves concurrent requests on one connection', async () => {
       const answers = await Promise.all(
         Array.from({ length: 50 }, (_, i) =>
           askHttp2(session, `one.io/${i}?x`, { method: 'POST', body: 'abc' }),
@@ -51,13 +51,13 @@ export function http2(make: MakeDriver): void {
       expect(answers[0]!.echo.raw.some((each) => each.startsWith(':'))).toBe(false);
     });
 
-    test('cookies come in pieces and go on in one', async () => {
+    test('joins split cookie headers into one', async () => {
       const { echo } = await askHttp2(session, 'one.io/', { headers: { cookie: ['a=1', 'b=2'] } });
       expect(echo.raw.filter((each) => each.toLowerCase() === 'cookie')).toHaveLength(1);
       expect(echo.headers.cookie).toBe('a=1; b=2');
     });
 
-    test('headers with names that mean something to programs, and some that come twice', async () => {
+    test('forwards repeated headers, and headers with names that are special in JavaScript', async () => {
       const twice = await world.backend('twice', {
         handle: (message, response) => {
           const names = ['Content-Type', 'a/b', 'Content-Type', 'c/d', 'X-Twice', '1', 'X-Twice', '2'];
@@ -93,9 +93,11 @@ export function http2(make: MakeDriver): void {
       ['elsewhere.io/', 404],
       ['one.io/a/../b', 400],
       ['a..b/', 400],
-    ])('%s: %i', async (where, status) => expect((await askHttp2(session, where)).status).toBe(status));
+    ])('responds to %s with %i', async (where, status) =>
+      expect((await askHttp2(session, where)).status).toBe(status),
+    );
 
-    test('a method that shows headers is refused', async () => {
+    test('rejects TRACE', async () => {
       expect((await askHttp2(session, 'one.io/', { method: 'TRACE' })).status).toBe(405);
     });
 
@@ -106,7 +108,7 @@ export function http2(make: MakeDriver): void {
         body,
       });
 
-    test('gRPC: message, headers and trailers in both directions', async () => {
+    test('gRPC: forwards messages, headers and trailers in both directions', async () => {
       const { status, headers, body, trailers } = await call('grpc.io/echo.Echo/Say');
       expect(status).toBe(200);
       expect(headers).toMatchObject({
@@ -120,13 +122,13 @@ export function http2(make: MakeDriver): void {
       expect(trailers).toMatchObject({ 'grpc-status': '0', 'grpc-message': 'fine' });
     });
 
-    test('gRPC: an answer that is all trailers', async () => {
+    test('gRPC: forwards a response that has only trailers', async () => {
       const { status, headers, body } = await call('grpc.io/echo.Echo/Refuse');
       expect({ status, body }).toEqual({ status: 200, body: '' });
       expect(headers).toMatchObject({ 'grpc-status': '7' });
     });
 
-    test('gRPC: both sides talk at the same time', async () => {
+    test('gRPC: forwards messages of both sides at the same time', async () => {
       const stream = session.request({
         ':method': 'POST',
         ':path': '/echo.Echo/Chat',
@@ -154,7 +156,7 @@ export function http2(make: MakeDriver): void {
       return stream;
     };
 
-    test('gRPC: an answer that does not wait for all messages', async () => {
+    test('gRPC: forwards a response that is sent before all messages', async () => {
       const stream = begin('/echo.Echo/Refuse');
       const headers = await new Promise((resolve) => stream.once('response', resolve));
       expect(headers).toMatchObject({ 'grpc-status': '7' });
@@ -162,7 +164,7 @@ export function http2(make: MakeDriver): void {
       await new Promise((resolve) => stream.once('close', resolve));
     });
 
-    test('a long answer that does not wait for the whole request', async () => {
+    test('forwards a long response that is sent before the end of the request', async () => {
       const long = await world.backend('long', {
         handle: (_, response) => response.writeHead(401).end(Buffer.alloc(2_000_000)),
       });
@@ -177,7 +179,7 @@ export function http2(make: MakeDriver): void {
       expect(bytes).toBe(2_000_000);
     });
 
-    test('gRPC: an answer that breaks off', async () => {
+    test('gRPC: aborts the response if the endpoint aborts it', async () => {
       const stream = begin('/echo.Echo/Break');
       let trailers: unknown;
       stream.once('trailers', (received) => {
@@ -190,12 +192,12 @@ export function http2(make: MakeDriver): void {
       expect(trailers).toBeUndefined();
     });
 
-    test('gRPC: large messages', async () => {
+    test('gRPC: forwards large messages', async () => {
       const message = grpcFrame('x'.repeat(2_000_000));
       expect((await call('grpc.io/echo.Echo/Say', message)).body.length).toBe(message.length);
     });
 
-    test('gRPC: endpoints that are not there, and one that does not answer', async () => {
+    test('gRPC: tries the next endpoint, and responds with 502 or 504 if none responds', async () => {
       expect((await call('gone.io/echo.Echo/Say')).status).toBe(502);
       for (let i = 0; i < 4; i++) expect((await call('next.io/echo.Echo/Say')).status).toBe(200);
       expect((await call('grpc.io/slow')).status).toBe(504);

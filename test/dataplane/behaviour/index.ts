@@ -1,4 +1,4 @@
-/** What every data plane does alike. Each topic is a function over how a driver is made. */
+/** Behaviour that all data planes share. Each topic is a function that gets the constructor of a driver. */
 import type { MakeDriver } from '../support/world.ts';
 import { answers } from './answers.ts';
 import { changes } from './changes.ts';

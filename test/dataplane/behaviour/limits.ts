@@ -4,17 +4,17 @@ import { type Backend, freePort } from '../support/backend.ts';
 import { host, route, upstream } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
 
-/** What happens when endpoints do not answer, and when clients send too much. */
+/** Failing endpoints, timeouts and the size of request bodies. */
 export function limits(make: MakeDriver): void {
   describe('limits and failures', () => {
     let world: World;
     let good: Backend;
-    /** Takes requests and never answers. */
+    /** Accepts requests and never responds. */
     let silent: Backend;
-    /** Takes requests and hangs up. */
+    /** Accepts requests and closes the connection. */
     let rude: Backend;
-    /** Takes connections, and says nothing. */
-    const deaf = new Deaf();
+    /** Accepts connections and never sends anything, not even a TLS handshake. */
+    const deaf = new SilentServer();
 
     beforeAll(async () => {
       world = await World.start(make, { maxBodyBytes: 1000 });
@@ -45,13 +45,13 @@ export function limits(make: MakeDriver): void {
       ['/more', 5000, 200],
       ['/more', 5001, 413],
       ['/all', 100_000, 200],
-    ])('%s takes %i bytes: %i', async (path, bytes, status) => {
+    ])('responds to a body for %s with %i bytes with %i', async (path, bytes, status) => {
       const body = Buffer.alloc(bytes);
       const headers = { 'Content-Length': String(bytes) };
       expect((await world.ask(`limits.io${path}`, { method: 'POST', body, headers })).status).toBe(status);
     });
 
-    test('a body without a length is counted', async () => {
+    test('counts the bytes of a body without a length', async () => {
       const headers = { 'Transfer-Encoding': 'chunked' };
       const post = (bytes: number) =>
         world.ask('limits.io/', { method: 'POST', headers, body: Buffer.alloc(bytes) });
@@ -59,31 +59,31 @@ export function limits(make: MakeDriver): void {
       expect((await post(1001)).status).toBe(413);
     });
 
-    test('an endpoint that takes too long', async () => {
-      expect(await world.whoAnswers('limits.io/slow')).toBe(504);
+    test('responds with 504 if the endpoint takes too long', async () => {
+      expect(await world.respondingBackend('limits.io/slow')).toBe(504);
     });
 
-    test('an endpoint that is not there', async () => {
+    test('responds with 502 if no endpoint listens', async () => {
       await world.change({
         hosts: [host('gone.io', 'gone')],
         upstreams: [upstream('gone', [await freePort()])],
       });
-      expect(await world.whoAnswers('gone.io/')).toBe(502);
+      expect(await world.respondingBackend('gone.io/')).toBe(502);
     });
 
-    test('the next is asked when one is not there, whatever the method', async () => {
+    test('tries the next endpoint if one does not listen, for every method', async () => {
       await world.change({
         hosts: [host('next.io', 'next')],
         upstreams: [upstream('next', [await freePort(), await freePort(), good.port])],
       });
       for (const method of ['GET', 'POST', 'PUT', 'PATCH']) {
-        expect(await world.whoAnswers('next.io/', method === 'GET' ? {} : { method, body: 'x' })).toBe(
+        expect(await world.respondingBackend('next.io/', method === 'GET' ? {} : { method, body: 'x' })).toBe(
           'good',
         );
       }
     });
 
-    test('what may have been done is not done twice', async () => {
+    test('does not retry a POST that an endpoint may have processed', async () => {
       const post = { method: 'POST', body: 'x' };
       const rudes = [
         rude,
@@ -101,24 +101,24 @@ export function limits(make: MakeDriver): void {
       });
       const asked = () => rudes.reduce((sum, { requests }) => sum + requests, 0);
       const before = asked();
-      expect(await world.whoAnswers('once.io/', post)).toBe(502);
+      expect(await world.respondingBackend('once.io/', post)).toBe(502);
       expect(asked() - before).toBe(1);
-      for (let i = 0; i < 4; i++) expect(await world.whoAnswers('again.io/')).toBe('good');
+      for (let i = 0; i < 4; i++) expect(await world.respondingBackend('again.io/')).toBe('good');
     });
 
-    test('an endpoint that failed is left out for a while', async () => {
+    test('skips an endpoint that failed for a while', async () => {
       const failing = await world.backend('failing', { handle: (request) => request.socket.destroy() });
       await world.change({
         hosts: [host('out.io', 'out')],
         upstreams: [upstream('out', [failing.port, good.port])],
       });
-      for (let i = 0; i < 50; i++) expect(await world.whoAnswers('out.io/')).toBe('good');
-      // Each worker finds out by itself.
+      for (let i = 0; i < 50; i++) expect(await world.respondingBackend('out.io/')).toBe('good');
+      // Each worker has its own back-off.
       expect(failing.requests).toBeLessThanOrEqual(8);
       expect(failing.requests).toBeGreaterThan(0);
     });
 
-    test('when all have failed they are asked all the same', async () => {
+    test('uses endpoints in back-off if there are no others', async () => {
       let works = false;
       const moody = await world.backend('moody', {
         handle: (request, response) => {
@@ -130,12 +130,12 @@ export function limits(make: MakeDriver): void {
         hosts: [host('moody.io', 'moody')],
         upstreams: [upstream('moody', [moody.port])],
       });
-      expect(await world.whoAnswers('moody.io/')).toBe(502);
+      expect(await world.respondingBackend('moody.io/')).toBe(502);
       works = true;
-      expect(await world.whoAnswers('moody.io/')).toBe('moody');
+      expect(await world.respondingBackend('moody.io/')).toBe('moody');
     });
 
-    test('what endpoints answer themselves is passed on, and no failure', async () => {
+    test('forwards error responses of endpoints and does not count them as failures', async () => {
       const sad = await world.backend('sad', {
         handle: (_, response) => response.writeHead(503, { 'X-Own': 'yes' }).end('own words'),
       });
@@ -149,19 +149,20 @@ export function limits(make: MakeDriver): void {
       expect(answers.find(({ status }) => status === 503)).toMatchObject({ body: 'own words' });
     });
 
-    test('one that falls silent in the handshake is given up, and another asked', async () => {
+    test('times out if an endpoint stops responding during the TLS handshake', async () => {
       await world.change({
         hosts: [
           host('deaf.io', [route('/', 'deaf', { limits: { connectTimeoutMs: 300, readTimeoutMs: 300 } })]),
         ],
         upstreams: [upstream('deaf', [deaf.port, deaf.port], { protocol: 'https' })],
       });
-      expect(await world.whoAnswers('deaf.io/')).toBe(504);
+      expect(await world.respondingBackend('deaf.io/')).toBe(504);
     });
   });
 }
 
-class Deaf {
+/** A TCP server that never sends anything. */
+class SilentServer {
   readonly #sockets: Socket[] = [];
   readonly #server: Server = createServer((socket) => {
     socket.on('error', () => {});

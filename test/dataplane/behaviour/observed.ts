@@ -7,7 +7,7 @@ import { freePort } from '../support/backend.ts';
 import { host, upstream } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
 
-/** What operators see of it. */
+/** Metrics and access log. */
 export function observed(make: MakeDriver): void {
   describe('metrics and log', () => {
     let world: World;
@@ -25,7 +25,7 @@ export function observed(make: MakeDriver): void {
     });
     afterAll(() => world.stop());
 
-    test('metrics by host, service and class', async () => {
+    test('counts requests by class, host and Service', async () => {
       await expect
         .poll(async () => samples(await world.driver.metrics(), 'tidegate_router_requests_total'))
         .toEqual({
@@ -53,7 +53,7 @@ export function observed(make: MakeDriver): void {
       expect(new Set(bounds)).toEqual(new Set([...DURATION_BUCKETS_SECONDS.map(String), '+Inf']));
     });
 
-    test('a line of JSON for each request', async () => {
+    test('writes one line of JSON for each request', async () => {
       await expect.poll(async () => (await world.accessLog()).length).toBe(6);
       const lines = await world.accessLog();
       expect(lines[1]).toMatchObject({
@@ -75,7 +75,7 @@ export function observed(make: MakeDriver): void {
   });
 }
 
-/** By labels in the order of the alphabet. */
+/** Values of a metric by its labels, which are sorted. */
 function samples(text: string, name: string): Record<string, number> {
   const found = text.matchAll(new RegExp(`^${name}\\{(.*)\\} (\\S+)$`, 'gm'));
   return Object.fromEntries(

@@ -3,7 +3,7 @@ import { askRaw, statusOf } from '../support/client.ts';
 import { action, host, route, upstream } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
 
-/** Who answers, or with which status nobody does. */
+/** Requests with the name of the backend that responds, or the status of an error response. */
 const REQUESTS: [string, string | number][] = [
   ['a.example.com/foo', 'one'],
   ['a.example.com/foo/', 'two'],
@@ -37,7 +37,7 @@ const REQUESTS: [string, string | number][] = [
   ['a.example.com/foo%5c..%5cbar', 400],
 ];
 
-/** Which route a request takes, and what is answered where there is none. */
+/** Which route a request takes, and the response if there is none. */
 export function routing(make: MakeDriver): void {
   describe('routing', () => {
     let world: World;
@@ -70,22 +70,22 @@ export function routing(make: MakeDriver): void {
     });
     afterAll(() => world.stop());
 
-    test.each(REQUESTS)('%s: %s', async (where, expected) =>
-      expect(await world.whoAnswers(where)).toBe(expected),
+    test.each(REQUESTS)('sends %s to %s', async (where, expected) =>
+      expect(await world.respondingBackend(where)).toBe(expected),
     );
 
-    test('the same however often it is asked', async () => {
+    test('gives the same result for repeated requests', async () => {
       for (let again = 0; again < 4; again++)
-        for (const [where, expected] of REQUESTS) expect(await world.whoAnswers(where)).toBe(expected);
+        for (const [where, expected] of REQUESTS) expect(await world.respondingBackend(where)).toBe(expected);
     });
 
-    test('by headers', async () => {
-      expect(await world.whoAnswers('a.example.com/v', { headers: { 'X-Version': '2' } })).toBe('two');
-      expect(await world.whoAnswers('a.example.com/v', { headers: { 'X-Version': '3' } })).toBe('one');
-      expect(await world.whoAnswers('a.example.com/v')).toBe('one');
+    test('matches headers', async () => {
+      expect(await world.respondingBackend('a.example.com/v', { headers: { 'X-Version': '2' } })).toBe('two');
+      expect(await world.respondingBackend('a.example.com/v', { headers: { 'X-Version': '3' } })).toBe('one');
+      expect(await world.respondingBackend('a.example.com/v')).toBe('one');
     });
 
-    test('answers of its own name nothing of what is behind', async () => {
+    test('does not reveal Services and endpoints in its own responses', async () => {
       for (const where of ['else.where/', 'missing.example.com/service', 'a..b/']) {
         const { body, headers } = await world.ask(where);
         expect(body).toMatch(/^[a-z ]+\n$/);
@@ -94,14 +94,14 @@ export function routing(make: MakeDriver): void {
       }
     });
 
-    test('to https where the host wants it', async () => {
+    test('redirects to HTTPS if the host requires it', async () => {
       const { status, headers } = await world.ask('secure.example.com:80/a%2Fb?c=d', { method: 'POST' });
       expect(status).toBe(308);
       expect(headers.location).toBe('https://secure.example.com/a%2Fb?c=d');
       expect((await world.askSecurely('secure.example.com/')).echo.backend).toBe('one');
     });
 
-    test('without a host there are the routes of all hosts', async () => {
+    test('uses the routes for all hosts without a Host header', async () => {
       expect(statusOf(await askRaw(world.ports.http, 'GET /everywhere HTTP/1.0\r\n\r\n'))).toBe(200);
       expect(statusOf(await askRaw(world.ports.http, 'GET /foo HTTP/1.0\r\n\r\n'))).toBe(404);
     });
@@ -126,7 +126,7 @@ export function routing(make: MakeDriver): void {
         'a length and chunks',
         'POST /foo HTTP/1.1\r\nHost: a.example.com\r\nConnection: close\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
       ],
-    ])('a request with %s is refused', async (_, bytes) =>
+    ])('rejects a request with %s', async (_, bytes) =>
       expect(statusOf(await askRaw(world.ports.http, bytes))).toBe(400),
     );
 
@@ -134,22 +134,18 @@ export function routing(make: MakeDriver): void {
       `${line}\r\nHost: a.example.com\r\nConnection: close\r\n${more}\r\n`;
 
     test.each([
-      [405, 'a method that shows headers', head('TRACE /foo HTTP/1.1')],
-      [400, 'chunks before there were any', head('POST /foo HTTP/1.0', 'Transfer-Encoding: chunked\r\n')],
-      [
-        501,
-        'a coding that nobody knows here',
-        head('POST /foo HTTP/1.1', 'Transfer-Encoding: gzip, chunked\r\n'),
-      ],
+      [405, 'the method TRACE', head('TRACE /foo HTTP/1.1')],
+      [400, 'chunked encoding in HTTP/1.0', head('POST /foo HTTP/1.0', 'Transfer-Encoding: chunked\r\n')],
+      [501, 'an unknown transfer coding', head('POST /foo HTTP/1.1', 'Transfer-Encoding: gzip, chunked\r\n')],
       [505, 'another protocol', head('GET /foo HTTP/2.0')],
       [400, 'a folded header', head('GET /foo HTTP/1.1', 'X-Folded: a\r\n b\r\n')],
       [400, 'a space before the colon', head('GET /foo HTTP/1.1', 'X-Space : a\r\n')],
       [400, 'a method in lower case', head('get /foo HTTP/1.1')],
-    ])('%i for %s', async (status, _, bytes) =>
+    ])('responds with %i for %s', async (status, _, bytes) =>
       expect(statusOf(await askRaw(world.ports.http, bytes))).toBe(status),
     );
 
-    test('nobody gets a tunnel', async () => {
+    test('rejects CONNECT', async () => {
       const said = await askRaw(world.ports.http, head('CONNECT a.example.com:443 HTTP/1.1'));
       expect([400, 405]).toContain(statusOf(said));
     });

@@ -8,7 +8,7 @@ import type { Backend } from '../support/backend.ts';
 import { host, upstream } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
 
-/** Bytes that come and go over time. */
+/** Streaming responses, large bodies and WebSockets. */
 export function streams(make: MakeDriver): void {
   describe('streams', () => {
     let world: World;
@@ -66,7 +66,7 @@ export function streams(make: MakeDriver): void {
           .end();
       });
 
-    test('each piece of an answer comes when it is sent', async () => {
+    test('forwards each part of a response immediately', async () => {
       const answer = await begin('/events');
       const pieces = answer[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
       const response = open.at(-1)!;
@@ -78,7 +78,7 @@ export function streams(make: MakeDriver): void {
       expect((await pieces.next()).done).toBe(true);
     });
 
-    test('an answer that breaks off does not look like a whole one', async () => {
+    test('aborts the response to the client if the endpoint aborts it', async () => {
       const answer = await begin('/events');
       open.at(-1)!.write('half');
       const reading = (async () => {
@@ -89,7 +89,7 @@ export function streams(make: MakeDriver): void {
       await expect(reading).rejects.toThrow();
     });
 
-    test('a client that goes away takes its request with it', async () => {
+    test('cancels the request to the endpoint if the client disconnects', async () => {
       const answer = await begin('/events');
       const response = open.at(-1)!;
       const closed = new Promise((resolve) => response.once('close', resolve));
@@ -97,17 +97,17 @@ export function streams(make: MakeDriver): void {
       await closed;
     });
 
-    test('an endpoint waits for a client that does not read', async () => {
+    test('applies backpressure to the endpoint if the client does not read', async () => {
       const answer = await begin('/endless');
       answer.pause();
       let last = -1;
-      // It goes on until all buffers on the way are full.
+      // The endpoint sends until all buffers in between are full.
       await expect
         .poll(
           () => {
-            const stands = endlessBytes === last;
+            const isBlocked = endlessBytes === last;
             last = endlessBytes;
-            return stands;
+            return isBlocked;
           },
           { interval: 300 },
         )
@@ -116,15 +116,15 @@ export function streams(make: MakeDriver): void {
       answer.destroy();
     });
 
-    test('large bodies arrive whole, in both directions', async () => {
+    test('forwards large bodies completely in both directions', async () => {
       const body = Buffer.alloc(5_000_000);
       for (let at = 0; at < body.length; at += 4) body.writeUInt32LE(at, at);
-      const { body: said, headers } = await world.ask('digest.io/', { method: 'PUT', body });
+      const { body: response, headers } = await world.ask('digest.io/', { method: 'PUT', body });
       expect(headers['x-digest']).toBe(sha(body));
-      expect(said.length).toBe(2_000_000);
+      expect(response.length).toBe(2_000_000);
     });
 
-    test('an answer that comes before the whole request', async () => {
+    test('forwards a response that is sent before the end of the request', async () => {
       const hasty = await world.backend('hasty', {
         handle: (_, response) => response.writeHead(401, { 'X-Hasty': 'yes' }).end('no'),
       });
@@ -166,7 +166,7 @@ export function streams(make: MakeDriver): void {
           .end();
       });
 
-    test.each([false, true])('websockets, by TLS: %s', async (secure) => {
+    test.each([false, true])('forwards WebSockets, over TLS: %s', async (secure) => {
       const { message, socket } = await upgrade('/', { secure });
       expect(message.headers).toMatchObject({ upgrade: 'websocket', 'sec-websocket-accept': 'key!' });
       for (const word of ['hello', '\x81\x05again']) {
@@ -180,10 +180,10 @@ export function streams(make: MakeDriver): void {
       await closed;
     });
 
-    test('a websocket outlives a change of its route', async () => {
+    test('keeps a WebSocket open when its route is removed', async () => {
       const { socket } = await upgrade('/');
       await world.change({ without: { hosts: ['ticker.io'], upstreams: ['ticker'] } });
-      expect(await world.whoAnswers('ticker.io/')).toBe(404);
+      expect(await world.respondingBackend('ticker.io/')).toBe(404);
       socket!.write('still here');
       expect(String(await new Promise((resolve) => socket!.once('data', resolve)))).toBe('still here');
       socket!.destroy();
@@ -193,7 +193,7 @@ export function streams(make: MakeDriver): void {
       });
     });
 
-    test('a websocket that is refused, and one to nowhere', async () => {
+    test('forwards the rejection of a WebSocket, and rejects an invalid path', async () => {
       const refused = await upgrade('/refused');
       expect(refused).toMatchObject({ status: 403 });
       expect(refused.message.headers['x-why']).toBe('no');
@@ -203,7 +203,7 @@ export function streams(make: MakeDriver): void {
       nowhere.message.resume();
     });
 
-    test('no other protocol than a websocket gets through', async () => {
+    test('upgrades to no other protocol than WebSocket', async () => {
       const { echo } = await world.ask('echo.io/', {
         headers: {
           Connection: 'Upgrade, HTTP2-Settings',

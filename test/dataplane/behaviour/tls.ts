@@ -4,7 +4,7 @@ import { askHttp2, http2Session, shownCertificate } from '../support/client.ts';
 import { certificate, host, upstream } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
 
-/** Which certificate is shown to whom. */
+/** Which certificate a client gets. */
 export function tls(make: MakeDriver): void {
   describe('tls', () => {
     const authority = new TestAuthority();
@@ -24,7 +24,7 @@ export function tls(make: MakeDriver): void {
     });
     afterAll(() => world.stop());
 
-    test('exact, then wildcard, then the one of the router', async () => {
+    test('presents the certificate of the host, else of its wildcard, else the default certificate', async () => {
       expect(await shown('a.x.io')).toBe('first of a');
       expect(await shown('A.X.io')).toBe('first of a');
       expect(await shown('b.x.io')).toBe('wildcard');
@@ -33,16 +33,16 @@ export function tls(make: MakeDriver): void {
       expect(await shown(undefined)).toBe('default-certificate.tidegate.invalid');
     });
 
-    test('an other one for who asks for nobody that is known', async () => {
+    test('presents the certificate of the table for unknown server names', async () => {
       await world.change({ certificates: [certificate('', pair('of the class'))] });
-      expect(await shown('nobody')).toBe('of the class');
+      expect(await shown('unknown')).toBe('of the class');
       expect(await shown(undefined)).toBe('of the class');
       expect(await shown('a.x.io')).toBe('first of a');
       await world.change({ without: { certificates: [''] } });
       expect(await shown(undefined)).toBe('default-certificate.tidegate.invalid');
     });
 
-    test('rotation: the next handshake sees it, connections that are there stay', async () => {
+    test('uses a new certificate for the next handshake and keeps open connections', async () => {
       const session = http2Session(world.ports.https, 'a.x.io');
       expect((await askHttp2(session, 'a.x.io/')).status).toBe(200);
       for (let i = 0; i < 5; i++) {
@@ -55,7 +55,7 @@ export function tls(make: MakeDriver): void {
       expect(await shown('a.x.io')).toBe('wildcard');
     });
 
-    test('one that can not be read hurts nobody else', async () => {
+    test('ignores an invalid certificate and keeps serving other hosts', async () => {
       const broken = { certificate: 'not a certificate', key: 'nor a key' };
       await world.change({
         certificates: [certificate('broken.x.io', broken), certificate('', broken)],
@@ -66,7 +66,7 @@ export function tls(make: MakeDriver): void {
       await world.change({ without: { certificates: ['broken.x.io', ''] } });
     });
 
-    test('the name of the handshake does not choose the route', async () => {
+    test('routes by the host of the request, not by the server name of the handshake', async () => {
       const session = http2Session(world.ports.https, 'a.x.io');
       expect((await askHttp2(session, 'b.x.io/')).status).toBe(200);
       expect((await askHttp2(session, 'elsewhere/')).status).toBe(404);

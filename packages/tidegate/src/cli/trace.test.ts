@@ -94,7 +94,7 @@ it('prints each step: class, router, rules, Service and endpoints', () => {
     ' 12. Ingress other/lost has this host too, but has no class',
     '=> forwarded to the endpoint above, by Ingress shop/web (spec.rules[1].http.paths[0])',
     'Problems of Ingresses for this host:',
-    expect.stringMatching(/^ {2}shop\/web: ServiceNotFound: .* There is no Service shop\/gone\./),
+    expect.stringMatching(/^ {2}shop\/web: ServiceNotFound: .* Service shop\/gone not found\./),
     expect.stringMatching(/^ {2}shop\/late: PathConflict: /),
   ]);
 });

@@ -18,7 +18,7 @@ const node = (...addresses: [string, string][]): Node => ({
   status: { addresses: addresses.map(([type, address]) => ({ type, address })) },
 });
 
-describe('the address of a router', () => {
+describe('addressesOf', () => {
   const nodes = [
     node(['InternalIP', '10.0.0.2'], ['ExternalIP', '198.51.100.2']),
     node(['Hostname', 'x'], ['InternalIP', '10.0.0.1']),
@@ -26,14 +26,14 @@ describe('the address of a router', () => {
   ];
   const at = (port: number) => [{ port, protocol: 'TCP' }];
 
-  test('of a NodePort: the nodes where it runs, from outside if they can be reached so', () => {
+  test('returns the nodes of a NodePort Service, preferably with their external IP addresses', () => {
     expect(addressesOf(service({ type: 'NodePort' }), nodes)).toEqual([
       { ip: '10.0.0.1', ports: at(30080) },
       { ip: '198.51.100.2', ports: at(30080) },
     ]);
   });
 
-  test('of a load balancer: what that says, a name or an address', () => {
+  test('returns the IP addresses and names of a load balancer', () => {
     const ingress = [{ ip: '203.0.113.1' }, { hostname: 'lb.example' }];
     expect(addressesOf(service({ type: 'LoadBalancer' }, { loadBalancer: { ingress } }), nodes)).toEqual([
       { ip: '203.0.113.1', ports: at(80) },
@@ -42,7 +42,7 @@ describe('the address of a router', () => {
     expect(addressesOf(service({ type: 'LoadBalancer' }), nodes)).toEqual([]);
   });
 
-  test('what was asked for comes first; in the cluster it is the Service', () => {
+  test('prefers externalIPs, and returns the cluster IP of a ClusterIP Service', () => {
     expect(addressesOf(service({ type: 'NodePort', externalIPs: ['192.0.2.1'] }), nodes)).toEqual([
       { ip: '192.0.2.1', ports: at(80) },
     ]);
@@ -53,7 +53,7 @@ describe('the address of a router', () => {
   });
 });
 
-describe('the status of a router', () => {
+describe('routerStatus', () => {
   const router = (status: L7RouterStatus = {}, capacity = {}): L7Router => ({
     apiVersion: 'networking.tidegate.io/v1alpha1',
     kind: 'L7Router',
@@ -78,9 +78,9 @@ describe('the status of a router', () => {
     return `${found?.status} ${found?.reason}`;
   };
 
-  test('goes by what the slowest of those that carry traffic goes by', () => {
-    const applied = (...told: [string, number][]) =>
-      routerStatus(router({ agents: agents(...told) }), view, 0).appliedGeneration;
+  test('reports the lowest generation that all ready pods have applied', () => {
+    const applied = (...reports: [string, number][]) =>
+      routerStatus(router({ agents: agents(...reports) }), view, 0).appliedGeneration;
     expect(applied(['a', 4], ['b', 3], ['gone', 1])).toBe(3);
     expect(applied(['a', 4])).toBeUndefined();
     expect(routerStatus(router(), { ...view, readyPods: [] }, 0).appliedGeneration).toBeUndefined();
@@ -92,18 +92,18 @@ describe('the status of a router', () => {
     [{ readyPods: [] }, 'False NoPodReady'],
     [{ readyPods: [], provisionProblem: 'no' }, 'False NotProvisioned'],
     [{ addresses: [] }, 'False NoAddress'],
-  ])('%j: Ready is %s', (of, expected) => {
+  ])('with %j sets Ready to %s', (of, expected) => {
     expect(condition(of, 'Ready')).toBe(expected);
   });
 
-  test('tells when it is full, and what could not be made', () => {
+  test('reports that the router is full, and why provisioning failed', () => {
     expect(condition({}, 'CapacityReached')).toBe('False HasRoom');
     expect(condition({}, 'CapacityReached', { maxHosts: 2 })).toBe('True HostsReached');
     expect(condition({}, 'CapacityReached', { maxRules: 5 })).toBe('True RulesReached');
     expect(condition({ classProblem: 'gone' }, 'Provisioned')).toBe('False ClassNotUnderstood');
   });
 
-  test('shows twenty problems, and how many there are', () => {
+  test('lists twenty problems and counts all of them', () => {
     const problems = Array.from({ length: 25 }, (_, i) => ({
       ingress: `shop/${i}`,
       reason: 'R',

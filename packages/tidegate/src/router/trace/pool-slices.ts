@@ -19,6 +19,7 @@ export interface ScopeObjects {
 
 const KINDS: readonly PoolKind[] = ['NodePool', 'NodeGroup'];
 
+/** The user asked for a pool that does not exist. */
 export class UnknownPoolError extends Error {
   override readonly name = 'UnknownPoolError';
 }
@@ -36,7 +37,10 @@ export class PoolSlices {
     if (pool === undefined) return;
     const membership = membershipOf(objects);
     const kind = KINDS.find((each) => membership.hasPool(each, pool));
-    if (kind === undefined) throw new UnknownPoolError(`there is no NodePool or NodeGroup ${pool}`);
+    if (kind === undefined)
+      throw new UnknownPoolError(
+        `there is no NodePool or NodeGroup ${pool}. To list them, run: kubectl get nodepools,nodegroups`,
+      );
     const services = new Map(objects.services.map((service) => [keyOf(service), service]));
     this.#viewOf = (service) => ({
       membership: {
@@ -49,6 +53,7 @@ export class PoolSlices {
     });
   }
 
+  /** The slices with only the endpoints that the router uses. */
   visible(): EndpointSlice[] {
     const viewOf = this.#viewOf;
     if (viewOf === undefined) return [...this.#slices];

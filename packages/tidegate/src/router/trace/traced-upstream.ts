@@ -2,13 +2,16 @@ import type { RouteTable } from '../../ingress/match/index.ts';
 import type { RouteAction, Upstream } from '../../ingress/model.ts';
 import type { PoolSlices } from './pool-slices.ts';
 
+/** An upstream with its weight in the route, and with all endpoints of its Service. */
 export interface TracedUpstream extends Omit<Upstream, 'endpoints'> {
   weight: number;
   endpoints: readonly TracedEndpoint[];
 }
 
+/** One endpoint of a Service, and why it is not used. */
 export interface TracedEndpoint {
   address: string;
+  /** Undefined for an unused endpoint of a slice with several ports. */
   port: number | undefined;
   node: string | undefined;
   /** Whether requests may be sent to it. */

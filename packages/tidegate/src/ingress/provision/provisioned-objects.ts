@@ -19,10 +19,10 @@ import {
 } from '@tidegate/kube';
 import { INGRESS_FIELD_MANAGER, type L7Router, ROUTER_LABEL } from '../../api/index.ts';
 import type { IngressContext } from '../context.ts';
-import { isAsWanted, noted } from './as-wanted.ts';
+import { isAsWanted, withMadeFrom } from './as-wanted.ts';
 import { objectsFor } from './workload.ts';
 
-/** The kinds that routers have objects of. What carries traffic goes first when a router is taken away. */
+/** Kinds of the objects of routers, in the order in which they are deleted: the Deployment first. */
 const RESOURCES: Readonly<Record<string, Resource>> = {
   Deployment: DEPLOYMENTS,
   Service: SERVICES,
@@ -41,8 +41,11 @@ const routerLabelOf = ({ metadata }: KubeObject): string[] => {
   return router === undefined ? [] : [router];
 };
 
-/** All that was made for routers: found by its label, kept as it was made. */
-export class Made {
+/**
+ * The objects that were provisioned for routers. They are found by the label ROUTER_LABEL, also after the manager
+ * restarts.
+ */
+export class ProvisionedObjects {
   readonly #client: KubeClient;
   readonly #applier: Applier;
   readonly #informers: ReadonlyMap<string, Informer>;
@@ -59,7 +62,7 @@ export class Made {
     );
   }
 
-  /** Reconciles the router whenever something that was made for it changes, by the names of kinds. */
+  /** Enqueues the router whenever an object of one of these kinds changes. */
   watchedBy(controller: Controller, kinds: readonly string[], keysOf = routerLabelOf): void {
     for (const kind of kinds) controller.watch(this.#informer(kind), keysOf);
   }
@@ -68,22 +71,25 @@ export class Made {
     return this.#informer(kind).cache.get(key) as T | undefined;
   }
 
+  /** Objects of one kind for a router. */
   of(router: string, kind: string): KubeObject[] {
     return this.#informer(kind).cache.byIndex(ROUTER_INDEX, router);
   }
 
+  /** All objects for a router, in the order in which they are deleted. */
   all(router: string): KubeObject[] {
     return [...this.#informers.keys()].flatMap((kind) => this.of(router, kind));
   }
 
-  /** Applies the object, unless it is so already. */
-  async make(object: KubeObject, signal: AbortSignal): Promise<void> {
-    const wanted = noted(object);
+  /** Applies the object, unless the cached object is up to date. */
+  async apply(object: KubeObject, signal: AbortSignal): Promise<void> {
+    const wanted = withMadeFrom(object);
     const informer = this.#informer(object.kind);
     if (isAsWanted(informer.cache.get(keyOf(wanted)), wanted)) return;
     await this.#applier.apply(wanted, { resource: informer.resource, signal });
   }
 
+  /** The uid precondition protects an object that was created again with the same name. */
   async remove({ kind, metadata }: KubeObject, signal: AbortSignal): Promise<void> {
     const { name = '', namespace, uid, deletionTimestamp } = metadata;
     if (deletionTimestamp !== undefined) return;
@@ -97,15 +103,15 @@ export class Made {
 
   #informer(kind: string): Informer {
     const informer = this.#informers.get(kind);
-    if (informer === undefined) throw new Error(`routers have no objects of kind ${kind}`);
+    if (informer === undefined) throw new Error(`kind ${kind} is not a kind of objects of routers`);
     return informer;
   }
 }
 
-/** Whether the object is what the router asks for now. */
+/** Whether the object matches the current spec of the router. */
 export function isMadeFrom(object: KubeObject, router: L7Router, defaultImage: string): boolean {
   const wanted = objectsFor(router, defaultImage).find(
     (each) => each.kind === object.kind && keyOf(each) === keyOf(object),
   );
-  return wanted !== undefined && isAsWanted(object, noted(wanted));
+  return wanted !== undefined && isAsWanted(object, withMadeFrom(wanted));
 }

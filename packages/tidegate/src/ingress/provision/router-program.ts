@@ -5,24 +5,26 @@ import type { PodSpec } from './scheduling.ts';
 
 export type Container = PodSpec['containers'][number];
 
-/** A program that carries the bytes: what it needs besides an account, a Service and a place to run. */
-export interface Flavour {
+/** A program that can run as a router. Every router also has a ServiceAccount, a Service and a Deployment. */
+export interface RouterProgram {
+  /** Additional objects, for example RBAC objects and ConfigMaps. */
   needs(router: L7Router, identity: Identity): KubeObject[];
+  /** The pod spec, without the service account and without scheduling constraints. */
   pod(router: L7Router, identity: Identity, image: string): PodSpec;
 }
 
-/** Above those that only root may take. */
+/** Container ports above 1024, which need no privileges. */
 export const PORTS = { http: 8080, https: 8443, admin: 10254 } as const;
 
 export const containerPorts = (): NonNullable<Container['ports']> =>
   Object.entries(PORTS).map(([name, containerPort]) => ({ name, containerPort, protocol: 'TCP' }));
 
-/** Whether it lives is asked at one path, whether it serves at another. */
+/** `healthy` is the path of the startup and liveness probes, `ready` that of the readiness probe. */
 export const probes = (
   healthy: string,
   ready: string,
 ): Pick<Container, 'startupProbe' | 'readinessProbe' | 'livenessProbe'> => ({
-  // Before it listens it is neither broken nor ready: nothing to tell anybody of.
+  // Until the startup probe succeeds, the kubelet runs no other probes, so a slow start causes no warnings.
   startupProbe: {
     httpGet: { path: healthy, port: 'admin' },
     initialDelaySeconds: 1,

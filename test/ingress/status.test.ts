@@ -1,4 +1,4 @@
-/** What is told about classes and routers, and what nobody may write, against an embedded API server. */
+/** Tests status, events, permissions and CRD validation of ingress objects with an embedded API server. */
 
 import { DEPLOYMENTS, type KubeObject, NODES, ROLES, SERVICES } from '@tidegate/kube';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -23,12 +23,12 @@ afterAll(async () => {
 const routersAre = (...expected: string[]): Promise<unknown> =>
   expect.poll(() => world.routers(), { interval: 10 }).toEqual(expected);
 
-describe('what is told', () => {
+describe('the ingress controllers', () => {
   beforeEach(async () => {
     await world.makeClass('gold', { maxHosts: '1', publishNodeAnnotation: 'true' });
   });
 
-  it('an Ingress has the addresses of its routers, and has them no more when it is not ours', async () => {
+  it('write the addresses of its routers to an Ingress, and remove them when its class changes', async () => {
     await world.make(ingressObject('a', 'gold', ['a.example', 'b.example']));
     await routersAre('gold-2: b.example', 'gold: a.example');
     await world.run('gold');
@@ -46,8 +46,8 @@ describe('what is told', () => {
     await eventually(async () => ((await world.addressesOf('a')) as string[]).length === 0);
   });
 
-  it('whoever comes second is told, and the router says so too', async () => {
-    // Within one second the name decides who was first.
+  it('report a host conflict to the younger Ingress and in the status of the router', async () => {
+    // Creation times have a resolution of one second. For equal times, the name decides.
     await world.make(ingressObject('first', 'gold', ['a.example'], { namespace: 'rival' }));
     await routersAre('gold: a.example');
     await world.make(ingressObject('second', 'gold', ['a.example', 'b.example']));
@@ -55,7 +55,7 @@ describe('what is told', () => {
       .poll(() => world.eventsOf('Ingress', 'second'))
       .toContainEqual(
         expect.stringContaining(
-          'HostConflict: spec.rules[0].host: The host a.example belongs to namespace rival',
+          'HostConflict: spec.rules[0].host: Host a.example belongs to namespace rival',
         ),
       );
     await routersAre('gold-2: b.example', 'gold: a.example');
@@ -74,7 +74,7 @@ describe('what is told', () => {
     );
   });
 
-  it('nodes tell where their router is, as Kuryr has it', async () => {
+  it('annotate nodes with the address of their router in the format of Kuryr', async () => {
     await world.make(ingressObject('a', 'gold', ['a.example']));
     await routersAre('gold: a.example');
     await world.run('gold');
@@ -97,7 +97,7 @@ describe('what is told', () => {
     await eventually(async () => (await annotation()) === undefined);
   });
 
-  it('a router may read the Secrets of its own Ingresses, by name', async () => {
+  it('let a router read the Secrets of its own Ingresses only', async () => {
     await world.make(
       ingressObject('a', 'gold', ['a.example'], { secretName: 'a-tls' }),
       ingressObject('b', 'gold', ['b.example'], { secretName: 'b-tls' }),
@@ -116,7 +116,7 @@ describe('what is told', () => {
     await expect.poll(() => names('gold')).toBeUndefined();
   });
 
-  it('what somebody changes by hand is put right', async () => {
+  it('revert manual changes of the objects of a router', async () => {
     await world.make(ingressObject('a', 'gold', ['a.example']));
     const target = { name: 'tidegate-router-gold', namespace: SYSTEM_NAMESPACE };
     await eventually(async () => !(await world.isGone(DEPLOYMENTS, target.name, target.namespace)));
@@ -127,10 +127,10 @@ describe('what is told', () => {
   });
 });
 
-describe('the kinds, as an API server holds people to them', () => {
+describe('validation of custom resources', () => {
   const refusal = (...objects: KubeObject[]): Promise<string> =>
     world.make(...objects).then(
-      () => expect.unreachable('it was accepted'),
+      () => expect.unreachable('the API server accepted the object'),
       (error: Error) => error.message,
     );
   const router = (name: string, spec: object): KubeObject => ({
@@ -140,13 +140,13 @@ describe('the kinds, as an API server holds people to them', () => {
     spec,
   });
 
-  it('parameters have names, and are not too many', async () => {
+  it('requires names of parameters and limits their number', async () => {
     expect(await refusal(parametersObject('p', { '': 'x' }))).toContain('a parameter name must not be empty');
     const many = Object.fromEntries(Array.from({ length: 513 }, (_, index) => [`p${index}`, '']));
     expect(await refusal(parametersObject('p', many))).toContain('512');
   });
 
-  it('a router has a class and a driver, and a name that fits a label', async () => {
+  it('requires a class, a driver and a name of at most 63 characters for a router', async () => {
     expect(await refusal(router('r', { driver: 'octavia' }))).toContain('spec.ingressClassName');
     const spec = { ingressClassName: 'gold', driver: 'octavia' };
     expect(await refusal(router('r', { ...spec, sharedWith: ['gold'] }))).toContain(
@@ -156,7 +156,7 @@ describe('the kinds, as an API server holds people to them', () => {
     expect(await refusal(router('r', { ...spec, workload: { httpPort: 70_000 } }))).toContain('65535');
   });
 
-  it('a router of a driver that is not ours is left to its own provisioner', async () => {
+  it('ignores routers with the driver of another provisioner', async () => {
     await world.make(router('cloud', { ingressClassName: 'gold', driver: 'octavia' }), classObject('gold'));
     await world.make(router('ours', { ingressClassName: 'gold', driver: 'embedded' }));
     await eventually(
