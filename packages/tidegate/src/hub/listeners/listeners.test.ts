@@ -164,7 +164,7 @@ describe('who comes in', () => {
   ])('is %s: a certificate that can not be passed on', async (_, commonName, organizations) => {
     const answer = await withCertificate(newClient(commonName, organizations));
     expect(answer).toMatchObject({ code: 403 });
-    expect(answer.body).toMatch(/can not be passed on .* must use a bearer token/);
+    expect(answer.body).toMatch(/cannot forward a client certificate .* must use a bearer token/);
   });
 
   it.each<[string, KeyPair, string]>([
@@ -237,8 +237,8 @@ describe('opening', () => {
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const { port } = other.address() as AddressInfo;
     for (const [option, flag] of [
-      ['port', '--port'],
-      ['securePort', '--secure-port'],
+      ['port', '--http-port'],
+      ['securePort', '--https-port'],
       ['adminPort', '--admin-port'],
     ] as const)
       await expect(open({ [option]: port })).rejects.toThrow(
