@@ -243,7 +243,7 @@ describe('a second up', () => {
     const { code, stderr } = await run('up', '--port', '0');
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /^tidegate: apiserver failed to start: .*ca\.crt is there, but its key .* \(log: .*apiserver\.log\)\n$/,
+      /^tidegate: apiserver failed to start: .*ca\.crt exists, but its key .* is missing: .* \(log: .*apiserver\.log\)\n$/,
     );
     expect((await status()).phase).toBe('stopped');
   });

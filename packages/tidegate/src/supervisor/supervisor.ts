@@ -167,7 +167,7 @@ export class Supervisor {
     const order = [...SERVERS, ...cluster.nodes.flatMap(({ name }) => [hubOf(name), name])];
     return {
       phase: this.#phase,
-      state: state.path,
+      stateDirectory: state.path,
       kubeconfig: state.kubeconfig,
       pid: process.pid,
       since: this.#since.toISOString(),

@@ -5,7 +5,7 @@ import { editionName } from './names.ts';
 import type { Requirement, Target } from './targets.ts';
 import type { Workload } from './workloads.ts';
 
-/** What the manifest says and the edition can not have. */
+/** The manifest binds its pods to nodes that are not nodes of the target. */
 export class PlacementConflict extends Error {
   override readonly name = 'PlacementConflict';
   /** The field of the manifest. */
@@ -18,9 +18,11 @@ export class PlacementConflict extends Error {
 }
 
 /**
- * The edition of a workload for one target: a name and pods of its own, and those only on the target's nodes. Its pods
- * have labels that tell them from those of other editions; the labels that the manifest gives stay, so that a Service
- * still finds them all. Throws PlacementConflict.
+ * Builds the edition of a workload for one target. It has its own name, and its pods run only on nodes of the target.
+ *
+ * The pods and the selector get labels for the application and the edition. Without them, the editions would have equal
+ * selectors and would adopt the pods of each other. The labels of the manifest are kept, so a Service still selects the
+ * pods of all editions. Throws PlacementConflict.
  */
 export function editionOf(
   object: KubeObject,
@@ -29,7 +31,7 @@ export function editionOf(
   application: string,
 ): KubeObject {
   const labels = { [EDGE_APPLICATION_LABEL]: application, [EDITION_LABEL]: target.edition };
-  const name = editionName(object.metadata.name ?? '', target.edition, workload.longestName);
+  const name = editionName(object.metadata.name ?? '', target.edition, workload.maxNameLength);
   const named = { ...object, metadata: { ...object.metadata, name } };
   const labelled = merge(
     merge(named, ['metadata', 'labels'], labels),
@@ -45,12 +47,16 @@ export function editionOf(
 const merge = (object: KubeObject, path: Path, entries: Record<string, unknown>): KubeObject =>
   write(object, path, { ...mapAt(object, path), ...entries });
 
-/** A selector that is not there is for the server to complain about: ours alone would take pods from others. */
+/**
+ * Whether to extend the selector. A missing selector is not created: the API server reports it as an error, whereas
+ * a selector with only our labels would also select pods of other workloads of the application.
+ */
 function hasSelector(object: KubeObject, { selector }: Workload): boolean {
   if (selector === 'none' || !isJsonMap(read(object, ['spec', 'selector']))) return false;
   return selector === 'given' || read(object, ['spec', 'manualSelector']) === true;
 }
 
+/** Limits the pods to the nodes of the target: with a node selector for a pool, with node affinity for labels. */
 function placed(object: KubeObject, podSpec: Path, { nodes }: Target): KubeObject {
   if ('requirements' in nodes) return withAffinity(object, podSpec, nodes.requirements);
   const path = [...podSpec, 'nodeSelector'];
@@ -58,13 +64,13 @@ function placed(object: KubeObject, podSpec: Path, { nodes }: Target): KubeObjec
   if (written !== undefined && written !== nodes.pool) {
     throw new PlacementConflict(
       [...path, nodes.label],
-      `the template wants nodes of ${String(written)} only, so it can not run in ${nodes.pool}: leave ${nodes.label} out`,
+      `the template selects nodes of pool ${String(written)}, so it cannot run in pool ${nodes.pool}: remove ${nodes.label}`,
     );
   }
   return merge(object, path, { [nodes.label]: nodes.pool });
 }
 
-/** Terms are alternatives: each must have the requirements. */
+/** Adds the requirements to every term, because a node needs to match only one of the terms. */
 function withAffinity(object: KubeObject, podSpec: Path, requirements: readonly Requirement[]): KubeObject {
   const path = [
     ...podSpec,

@@ -241,8 +241,8 @@ describe('open', () => {
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const { port } = other.address() as AddressInfo;
     for (const [option, flag] of [
-      ['port', '--port'],
-      ['securePort', '--secure-port'],
+      ['port', '--http-port'],
+      ['securePort', '--https-port'],
       ['adminPort', '--admin-port'],
     ] as const)
       await expect(open({ [option]: port })).rejects.toThrow(

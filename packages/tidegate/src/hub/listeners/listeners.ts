@@ -90,13 +90,13 @@ export class Listeners {
 
   async #openAll(): Promise<Ports> {
     const { bindAddress, hubAddress, port, securePort, adminPort, socket } = this.#options;
-    const http = await this.#onPort(this.#plain(HTTP), port, '--port');
+    const http = await this.#onPort(this.#plain(HTTP), port, '--http-port');
     const admin = await this.#onPort(createServer(this.#handlers.admin), adminPort, '--admin-port');
-    const https = await this.#onPort(this.#secure(), securePort, '--secure-port');
+    const https = await this.#onPort(this.#secure(), securePort, '--https-port');
     // A listener on all addresses includes the hub address.
     const separate = hubAddress !== bindAddress && bindAddress !== '0.0.0.0' && bindAddress !== '::';
     const hubHttps = separate
-      ? await this.#onPort(this.#secure(), securePort, '--secure-port', hubAddress)
+      ? await this.#onPort(this.#secure(), securePort, '--https-port', hubAddress)
       : https;
     await this.#add(this.#plain(SOCKET), (server) => listenOnSocket(server, socket));
     return { http: http.port, https: https.port, hubHttps: hubHttps.port, admin: admin.port };
