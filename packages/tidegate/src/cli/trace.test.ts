@@ -125,5 +125,7 @@ it('uses the endpoints of the pool that the router runs in', () => {
 });
 
 it('rejects an unknown pool', () => {
-  expect(() => ask('/', { pool: 'nowhere' })).toThrow(/^there is no NodePool or NodeGroup nowhere$/);
+  expect(() => ask('/', { pool: 'nowhere' })).toThrow(
+    /^there is no NodePool or NodeGroup nowhere\. To list them, run: /,
+  );
 });
