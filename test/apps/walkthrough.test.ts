@@ -103,7 +103,7 @@ describe('one application at two sites', () => {
     );
   });
 
-  test('a relabelled node changes its pool, its pods, and the endpoints of its clients', async () => {
+  test('a relabeled node changes its pool, its pods, and the endpoints of its clients', async () => {
     await cluster.kubectl.run('label node node-b location=beijing --overwrite');
     await eventually('node-b is in beijing', async () => {
       const node = await cluster.kubectl.json<Node>('get node node-b');

@@ -244,16 +244,16 @@ describe('parameters of an IngressClass', () => {
   });
 
   it('that are invalid or unknown are reported with the valid values', async () => {
-    await world.makeClass('gold', { maxHosts: 'many', colour: 'blue' });
+    await world.makeClass('gold', { maxHosts: 'many', color: 'blue' });
     await expect
       .poll(() => world.eventsOf('IngressClass', 'gold'))
       .toContainEqual(expect.stringContaining('maxHosts: "many" is invalid: write a number from 1 to 20000'));
-    await world.make(parametersObject('gold', { colour: 'blue' }));
+    await world.make(parametersObject('gold', { color: 'blue' }));
     await expect
       .poll(() => world.eventsOf('IngressClass', 'gold'))
       .toContainEqual(
         expect.stringContaining(
-          'Unknown parameters are ignored: "colour". Supported parameters: accessLog, addresses',
+          'Unknown parameters are ignored: "color". Supported parameters: accessLog, addresses',
         ),
       );
   });

@@ -51,7 +51,7 @@ describe('changedTaints', () => {
       undefined,
     ],
     [
-      'no node is heard',
+      'no node sends heartbeats',
       node({ Ready: 'Unknown' }, [`unreachable:${N}`, `unreachable:${X}`]),
       'spared',
       [`unreachable:${N}`],

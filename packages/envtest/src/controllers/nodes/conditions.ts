@@ -13,7 +13,7 @@ export const NEVER_UPDATED = 'NodeStatusNeverUpdated';
 
 const KUBELET_CONDITIONS = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
-/** The conditions of a node that is no longer heard: Unknown. */
+/** The conditions of a node that no longer sends heartbeats: Unknown. */
 export function unknownConditions(node: Node, now: number): NodeCondition[] {
   return KUBELET_CONDITIONS.flatMap((type) => {
     const old = node.status?.conditions?.find((condition) => condition.type === type);

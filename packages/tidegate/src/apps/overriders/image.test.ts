@@ -80,8 +80,8 @@ describe('image names', () => {
     ['nginx:', ['Registry', 'replace', 'r.io'], error('a colon but no tag')],
     [
       'nginx',
-      ['Colour', 'replace', 'r.io'],
-      error('unsupported component "Colour"; supported components: Registry, Repository, Tag'),
+      ['Color', 'replace', 'r.io'],
+      error('unsupported component "Color"; supported components: Registry, Repository, Tag'),
     ],
   ])('%s, %j', (image, rule, expected) => {
     expect(outcome(image, rule)).toEqual(expected);

@@ -33,14 +33,14 @@ export function editionOf(
   const labels = { [EDGE_APPLICATION_LABEL]: application, [EDITION_LABEL]: target.edition };
   const name = editionName(object.metadata.name ?? '', target.edition, workload.maxNameLength);
   const named = { ...object, metadata: { ...object.metadata, name } };
-  const labelled = merge(
+  const labeled = merge(
     merge(named, ['metadata', 'labels'], labels),
     [...workload.pod, 'metadata', 'labels'],
     labels,
   );
-  const selecting = hasSelector(labelled, workload)
-    ? merge(labelled, ['spec', 'selector', 'matchLabels'], labels)
-    : labelled;
+  const selecting = hasSelector(labeled, workload)
+    ? merge(labeled, ['spec', 'selector', 'matchLabels'], labels)
+    : labeled;
   return placed(selecting, [...workload.pod, 'spec'], target);
 }
 

@@ -98,7 +98,7 @@ export class Authenticator {
 
   /**
    * Call this for every 401 response to a request with this token. Only tokens that the hub might accept
-   * offline are remembered. Anyone can invent other tokens, which would fill the memory.
+   * offline are remembered. A client can invent any number of other tokens, which would fill the memory.
    */
   async rejected(token: string): Promise<void> {
     if (await this.#keys.haveSigned(token)) this.#tokens.remember(signedPart(token), false);

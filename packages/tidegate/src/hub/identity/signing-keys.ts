@@ -43,7 +43,7 @@ const DOCUMENT = 'signing-keys';
 const REFRESH_MS = 3_600_000;
 const RETRY_MS = 30_000;
 /**
- * The minimum time between two requests for the keys. Anyone can create tokens that name unknown keys, and
+ * The minimum time between two requests for the keys. Any client can create tokens that name unknown keys, and
  * each of them would cause a request.
  */
 const MIN_REFRESH_INTERVAL_MS = 10_000;

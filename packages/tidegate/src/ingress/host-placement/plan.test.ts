@@ -143,7 +143,7 @@ describe('planPlacement with random changes', () => {
             const twice = kept.some((host) =>
               before.some((each) => each !== old && each.hosts.includes(host)),
             );
-            // A move is cancelled when its target was deleted. The host stays, and can exceed the capacity then.
+            // A move is canceled when its target was deleted. The host stays, and can exceed the capacity then.
             const returned = old.leaving.filter(
               (host) =>
                 input.hosts.has(host) &&

@@ -6,7 +6,7 @@
  *   2. The new router becomes reachable, and the status of Ingresses changes to its address. Then all its pods report
  *      that they serve its current generation.
  *   3. The next plan removes the host from both lists of the old router.
- * If the new router disappears before step 3, the move is cancelled and the host stays.
+ * If the new router disappears before step 3, the move is canceled and the host stays.
  */
 import type { HostName } from '../model.ts';
 
