@@ -37,11 +37,16 @@ export function decodeManifests(application: EdgeApplication, scopeOf: ScopeOf):
   return { manifests, errors };
 }
 
-type Problem = { field: string; message: string };
+/** What is wrong with one manifest. `field` is relative to the manifest. */
+type ManifestError = { field: string; message: string };
 
-function decode(manifest: unknown, namespace: string, scopeOf: ScopeOf): { object: KubeObject } | Problem {
-  const problem = problemOf(manifest);
-  if (problem !== undefined) return problem;
+function decode(
+  manifest: unknown,
+  namespace: string,
+  scopeOf: ScopeOf,
+): { object: KubeObject } | ManifestError {
+  const error = errorOf(manifest);
+  if (error !== undefined) return error;
   const { status: _, ...object } = manifest as KubeObject;
   const metadata = asWritten(object.metadata as ObjectMeta);
   switch (scopeOf(kindOf(object))) {
@@ -61,7 +66,7 @@ function decode(manifest: unknown, namespace: string, scopeOf: ScopeOf): { objec
   }
 }
 
-function problemOf(manifest: unknown): Problem | undefined {
+function errorOf(manifest: unknown): ManifestError | undefined {
   if (!isJsonMap(manifest))
     return { field: '', message: 'a manifest must be an object with apiVersion, kind and metadata' };
   const { apiVersion, kind, metadata } = manifest;

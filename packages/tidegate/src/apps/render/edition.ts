@@ -6,8 +6,8 @@ import type { Requirement, Target } from './targets.ts';
 import type { Workload } from './workloads.ts';
 
 /** The manifest binds its pods to nodes that are not nodes of the target. */
-export class PlacementConflict extends Error {
-  override readonly name = 'PlacementConflict';
+export class NodeSelectorConflict extends Error {
+  override readonly name = 'NodeSelectorConflict';
   /** The field of the manifest. */
   readonly path: Path;
 
@@ -22,7 +22,7 @@ export class PlacementConflict extends Error {
  *
  * The pods and the selector get labels for the application and the edition. Without them, the editions would have equal
  * selectors and would adopt the pods of each other. The labels of the manifest are kept, so a Service still selects the
- * pods of all editions. Throws PlacementConflict.
+ * pods of all editions. Throws NodeSelectorConflict.
  */
 export function editionOf(
   object: KubeObject,
@@ -62,7 +62,7 @@ function placed(object: KubeObject, podSpec: Path, { nodes }: Target): KubeObjec
   const path = [...podSpec, 'nodeSelector'];
   const written = mapAt(object, path)[nodes.label];
   if (written !== undefined && written !== nodes.pool) {
-    throw new PlacementConflict(
+    throw new NodeSelectorConflict(
       [...path, nodes.label],
       `the template selects nodes of pool ${String(written)}, so it cannot run in pool ${nodes.pool}: remove ${nodes.label}`,
     );

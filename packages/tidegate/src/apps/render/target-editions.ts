@@ -2,7 +2,7 @@ import type { KubeObject } from '@tidegate/kube';
 import type { EdgeApplication } from '../../api/index.ts';
 import { OverrideError, type Rule, rulesOf } from '../overriders/index.ts';
 import { type Manifest, manifestPath } from './decode.ts';
-import { editionOf, PlacementConflict } from './edition.ts';
+import { editionOf, NodeSelectorConflict } from './edition.ts';
 import type { RenderError, Rendered, RenderResult } from './result.ts';
 import type { Target } from './targets.ts';
 import { type Workload, workloadOf } from './workloads.ts';
@@ -40,7 +40,7 @@ export function renderTarget(
         object: editionOf(overridden.object, workload, target, metadata.name ?? ''),
       });
     } catch (error) {
-      if (!(error instanceof PlacementConflict)) throw error;
+      if (!(error instanceof NodeSelectorConflict)) throw error;
       const path = [manifestPath(ordinal), ...error.path].join('.');
       errors.push({ ordinal, edition, path, message: error.message });
     }
