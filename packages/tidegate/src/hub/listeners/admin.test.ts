@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Metrics, silentLogger } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type AdminRow, type AdminView, adminHandler } from './admin.ts';
+import { type AdminRow, type AdminSource, adminHandler } from './admin.ts';
 
 const ROWS: AdminRow[] = [
   { identity: 'shared', resource: 'services', objects: 12, following: true },
@@ -19,7 +19,7 @@ describe('the admin port', () => {
   beforeAll(async () => {
     const metrics = new Metrics();
     metrics.counter('hub_things_total', { help: 'Things.' }).inc({}, 2);
-    const view: AdminView = {
+    const source: AdminSource = {
       health: () => ({ ready: reasons.length === 0, reasons }),
       metrics,
       views: () => ROWS,
@@ -27,7 +27,7 @@ describe('the admin port', () => {
       journal: () => journal(),
       upstreams: () => [],
     };
-    server = createServer(adminHandler(view, silentLogger)).listen(0, '127.0.0.1');
+    server = createServer(adminHandler(source, silentLogger)).listen(0, '127.0.0.1');
     await once(server, 'listening');
     base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   });
