@@ -125,12 +125,12 @@ export class Authenticator {
    * its own.
    */
   async #bearer(token: string): Promise<Identity> {
-    const judged = await this.#keys.judge(token, () => this.#validityTimes());
-    if (judged.verdict === 'forged' || judged.verdict === 'untimely') throw unauthorized();
-    if (judged.verdict === 'verified') {
+    const verified = await this.#keys.verify(token, () => this.#validityTimes());
+    if (verified.status === 'forged' || verified.status === 'untimely') throw unauthorized();
+    if (verified.status === 'verified') {
       // The account, or the pod that the token is bound to, may have been deleted. The signature does not show that.
       this.#checkOffline(signedPart(token), { unlessRejected: true });
-      return { kind: 'bearer', key: serviceAccountKey(judged.claims), token };
+      return { kind: 'bearer', key: serviceAccountKey(verified.claims), token };
     }
     this.#checkOffline(token, { unlessRejected: false });
     return { kind: 'bearer', key: `token:${createHash('sha256').update(token).digest('hex')}`, token };

@@ -49,14 +49,14 @@ function unusedOf({ endpoints, namespace, service }: Upstream, slices: PoolSlice
   return slices
     .checked(`${namespace}/${service}`)
     .filter(({ endpoint }) => !endpoint.addresses.some((address) => used.has(address)))
-    .map(({ endpoint, ports, verdict }) => ({
+    .map(({ endpoint, ports, visibility }) => ({
       address: endpoint.addresses[0] ?? '',
       port: ports?.length === 1 ? ports[0]?.port : undefined,
       node: endpoint.nodeName,
       used: false,
       why:
-        verdict?.visible === false
-          ? `${verdict.reason}, by ${verdict.source ?? 'an unknown rule'}`
+        visibility?.visible === false
+          ? `${visibility.reason}, by ${visibility.source ?? 'an unknown rule'}`
           : stateOf(endpoint.conditions),
     }));
 }
