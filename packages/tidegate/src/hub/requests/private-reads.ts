@@ -1,10 +1,10 @@
 import {
   type Clock,
+  type ConnectionState,
   fixedCredential,
   isOlderVersion,
   type KubeList,
   type KubeObject,
-  type Link,
 } from '@tidegate/kube';
 import { type ListOptions, notFound, type Representation } from '@tidegate/serving';
 import { answerList, answerObject, answerUpstreamList, answerWatch } from '../answers/index.ts';
@@ -32,7 +32,7 @@ export interface PrivateReadsOptions {
   projections: Projections;
   forwarding: Forwarding;
   chainFor: ChainFor;
-  upstream: Link;
+  upstream: ConnectionState;
   clock: Clock;
 }
 
@@ -79,7 +79,7 @@ export class PrivateReads {
       if (call.exchange.response.headersSent) throw error;
       if (error instanceof NothingStoredError)
         return await this.#watchWider(call, read, representation, error);
-      // Without filters, the API server can serve the watch directly. It stops when the link goes down.
+      // Without filters, the API server can serve the watch directly. It stops when the upstream goes offline.
       if (error instanceof ViewTooLargeError && this.#options.chainFor(call).filters.length === 0)
         return await this.#options.forwarding.pass(call);
       throw error;

@@ -1,6 +1,7 @@
 import type { DurableMap } from '@tidegate/disk';
 import {
   type Clock,
+  type ConnectionState,
   type CredentialSource,
   compareResourceVersions,
   ENDPOINT_SLICES,
@@ -8,7 +9,6 @@ import {
   type KubeClient,
   type KubeList,
   type KubeObject,
-  type Link,
   type Logger,
   type Metrics,
   NODES,
@@ -38,7 +38,7 @@ export interface ViewsOptions {
   nodeName: string;
   /** Opens a client for an identity. It is closed when no view of the identity is followed. */
   client(credentials: CredentialSource): KubeClient;
-  upstream: Link;
+  upstream: ConnectionState;
   clock: Clock;
   random: Random;
   log: Logger;
@@ -102,7 +102,7 @@ export class Views {
   readonly #guard: WipeGuard;
   readonly #counters: ViewCounters;
   readonly #pages: PageAssembler;
-  /** The link that views of Endpoints and EndpointSlices are followed through. */
+  /** The upstream that views of Endpoints and EndpointSlices are followed through. */
   readonly #settledUpstream: SettledUpstream;
   readonly #views = new Map<string, ManagedView>();
   /** The views that one identity has of one resource, by `groupOf`. */
