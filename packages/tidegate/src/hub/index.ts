@@ -8,7 +8,7 @@
  *
  *   1. listeners/     `Listeners` accepts the connection; `Handler` parses the path.
  *   2. identity/      `Authenticator` verifies the token: which service account is this?
- *   3. requests/      `RequestRouter` -> `Reads`, which asks
+ *   3. requests/      `RequestDispatcher` -> `Reads`, which asks
  *   4. filters/       `Filters.chainFor` which filters apply to this component and resource, and passes the call to
  *   5. requests/      `SharedReads`: EndpointSlices are shared.
  *   6. access/        `Access` asks the API server whether this client may watch EndpointSlices, and asks again every
