@@ -2,7 +2,7 @@
 
 import type { Node } from '@tidegate/kube';
 import type { NodeCondition, Taint } from 'kubernetes-types/core/v1.d.ts';
-import { timestamp } from '../workloads/timestamp.ts';
+import { timestamp } from '../timestamp.ts';
 
 /** The Ready condition of the node; undefined before the first report of its kubelet. */
 export const readyOf = (node: Node): NodeCondition | undefined =>

@@ -14,7 +14,7 @@ import type { ControllerContext, MakeController } from '../context.ts';
 import { isReady } from '../pods/index.ts';
 import { RETRIES } from '../retries.ts';
 import { untilCacheCatchesUp } from '../stale-reads.ts';
-import { timestamp } from '../workloads/timestamp.ts';
+import { timestamp } from '../timestamp.ts';
 import { changedTaints, type NodeLossCause, readyOf, unknownConditions } from './conditions.ts';
 import { beatOf, Heartbeats } from './heartbeats.ts';
 import { LEASE_NAMESPACE, NodeLeases } from './node-leases.ts';

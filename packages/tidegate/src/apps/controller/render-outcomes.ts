@@ -4,7 +4,7 @@ import { read } from '../json.ts';
 import { editionName } from '../render/names.ts';
 import type { RenderError } from '../render/result.ts';
 import { kindOf } from '../render/scopes.ts';
-import { workloadOf } from '../render/workloads.ts';
+import { workloadOf } from '../workloads.ts';
 import type { Kinds } from './kinds.ts';
 import type { Outcome } from './status.ts';
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ImageOverrider } from '../../api/index.ts';
 import { read } from '../json.ts';
-import { workloadOf } from '../render/workloads.ts';
+import { workloadOf } from '../workloads.ts';
 import { overrideImage } from './image.ts';
 import { formatImageName, parseImageName } from './image-name.ts';
 import { OverrideError } from './overrider.ts';

@@ -6,7 +6,7 @@
 
 import type { KubeObject } from '@tidegate/kube';
 import type { Overriders } from '../../api/index.ts';
-import type { Workload } from '../render/workloads.ts';
+import type { Workload } from '../workloads.ts';
 import { overrideAnnotations } from './annotations.ts';
 import { overrideArgs } from './args.ts';
 import { overrideCommand } from './command.ts';

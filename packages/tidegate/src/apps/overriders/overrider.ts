@@ -1,7 +1,7 @@
 import { isJsonMap, type JsonMap, type KubeObject } from '@tidegate/kube';
 import { toPointer } from '@tidegate/kube/patch';
 import { listAt, type Path, write } from '../json.ts';
-import type { Workload } from '../render/workloads.ts';
+import type { Workload } from '../workloads.ts';
 
 /** The reason why a rule cannot be applied to an object. Overriders return it, because it is an expected result. */
 export class OverrideError {

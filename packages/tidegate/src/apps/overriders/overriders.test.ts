@@ -3,7 +3,7 @@
 import { isJsonMap, type KubeObject } from '@tidegate/kube';
 import { describe, expect, it } from 'vitest';
 import { read } from '../json.ts';
-import { workloadOf } from '../render/workloads.ts';
+import { workloadOf } from '../workloads.ts';
 import { overrideArgs } from './args.ts';
 import { overrideEnv } from './env.ts';
 import { overrideLabels } from './labels.ts';

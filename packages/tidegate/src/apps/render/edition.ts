@@ -1,9 +1,9 @@
 import { isJsonMap, type KubeObject } from '@tidegate/kube';
 import { EDGE_APPLICATION_LABEL, EDITION_LABEL } from '../../api/index.ts';
 import { listAt, mapAt, type Path, read, write } from '../json.ts';
+import type { Workload } from '../workloads.ts';
 import { editionName } from './names.ts';
 import type { Requirement, Target } from './targets.ts';
-import type { Workload } from './workloads.ts';
 
 /** The manifest binds its pods to nodes that are not nodes of the target. */
 export class NodeSelectorConflict extends Error {

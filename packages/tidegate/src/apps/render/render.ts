@@ -6,13 +6,13 @@ import {
   SERVICE_TOPOLOGY_ANNOTATION,
   SERVICE_TOPOLOGY_NODE_GROUP,
 } from '../../api/index.ts';
+import { workloadOf } from '../workloads.ts';
 import { collisionsIn } from './collisions.ts';
 import { decodeManifests, type Manifest } from './decode.ts';
 import type { RenderError, Rendered, RenderResult } from './result.ts';
 import type { ScopeOf } from './scopes.ts';
 import { renderTarget } from './target-editions.ts';
 import type { Target } from './targets.ts';
-import { workloadOf } from './workloads.ts';
 
 /** The maximum length of a label value in Kubernetes. */
 const MAX_LABEL_LENGTH = 63;

@@ -1,11 +1,11 @@
 import type { KubeObject } from '@tidegate/kube';
 import type { EdgeApplication } from '../../api/index.ts';
 import { OverrideError, type Rule, rulesOf } from '../overriders/index.ts';
+import { type Workload, workloadOf } from '../workloads.ts';
 import { type Manifest, manifestPath } from './decode.ts';
 import { editionOf, NodeSelectorConflict } from './edition.ts';
 import type { RenderError, Rendered, RenderResult } from './result.ts';
 import type { Target } from './targets.ts';
-import { type Workload, workloadOf } from './workloads.ts';
 
 /**
  * Renders the editions of all workloads for one target.

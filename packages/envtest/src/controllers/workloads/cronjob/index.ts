@@ -25,7 +25,7 @@ import { controlledBy, controllerOf, indexByController, isControlledBy } from '.
 import { RETRIES } from '../../retries.ts';
 import { untilCacheCatchesUp } from '../../stale-reads.ts';
 import { recordEvents } from '../planned-events.ts';
-import { timestamp } from '../timestamp.ts';
+import { timestamp } from '../../timestamp.ts';
 import { writeStatus } from '../write-status.ts';
 import { jobFromTemplate } from './jobs.ts';
 import { type CronJobPlan, planCronJob, unexpectedJobs, withJob } from './plan.ts';

@@ -1,5 +1,5 @@
 import { type KubeObject, parseApiVersion } from '@tidegate/kube';
-import type { Path } from '../json.ts';
+import type { Path } from './json.ts';
 
 /** The properties of a kind that runs pods, as far as editions need them. */
 export interface Workload {
