@@ -29,10 +29,12 @@ const ROUTER_NODE = '';
 
 /** EndpointSlices as a router in a pool sees them; without a pool, all endpoints. */
 export class PoolSlices {
+  readonly pool: string | undefined;
   readonly #slices: readonly EndpointSlice[];
   readonly #clientOf: ((service: string) => EndpointClient) | undefined;
 
   constructor(objects: ScopeObjects, pool: string | undefined) {
+    this.pool = pool;
     this.#slices = objects.slices;
     if (pool === undefined) return;
     const membership = membershipOf(objects);
@@ -63,9 +65,7 @@ export class PoolSlices {
   }
 
   /** All endpoints of a Service, each with its visibility under the scope rules. */
-  checked(
-    service: string,
-  ): {
+  checked(service: string): {
     endpoint: SliceEndpoint;
     ports: EndpointSlice['ports'];
     visibility: EndpointVisibility | undefined;

@@ -1,5 +1,6 @@
 import type { RouteTable } from '../../ingress/match/index.ts';
 import type { RouteAction, Upstream } from '../../ingress/model.ts';
+import type { EndpointVisibility } from '../../scope/index.ts';
 import type { PoolSlices } from './pool-slices.ts';
 
 /** An upstream with its weight in the route, and with all endpoints of its Service. */
@@ -55,10 +56,22 @@ function unusedOf({ endpoints, namespace, service }: Upstream, slices: PoolSlice
       node: endpoint.nodeName,
       used: false,
       why:
-        visibility?.visible === false
-          ? `${visibility.reason}, by ${visibility.source ?? 'an unknown rule'}`
-          : stateOf(endpoint.conditions),
+        visibility?.visible === false ? reasonInWords(visibility, slices.pool) : stateOf(endpoint.conditions),
     }));
+}
+
+/** Why a router in the pool does not use an endpoint, in words for users. */
+function reasonInWords({ reason, source }: EndpointVisibility, pool: string | undefined): string {
+  switch (reason) {
+    case 'UnknownService':
+      return 'Service not found';
+    case 'EndpointWithoutNode':
+      return 'no nodeName, so its pool is unknown';
+    case 'OtherNode':
+      return `only clients on the same node use it, because of ${source} on the Service`;
+    default:
+      return `not in ${pool === undefined ? 'the pool of the router' : `pool ${pool}`}`;
+  }
 }
 
 function stateOf(conditions: { ready?: boolean; terminating?: boolean } = {}): string {
