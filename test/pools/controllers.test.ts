@@ -159,7 +159,7 @@ describe('the pool controllers', () => {
       NODE_GROUPS,
       group('hangzhou', { matchLabels: { location: 'hangzhou' }, nodes: ['b', 'c'] }),
     );
-    await readyBecomes(NODE_GROUPS, 'hangzhou', /^NodesMissing: nodes do not exist: c$/);
+    await readyBecomes(NODE_GROUPS, 'hangzhou', /^NodesMissing: Nodes do not exist: c$/);
     const { status } = await eventually(async () => {
       const found = await client.get(NODE_GROUPS, { name: 'hangzhou' });
       return found.status?.containedNodes?.length === 2 ? found : undefined;
@@ -230,7 +230,7 @@ describe('the pool controllers', () => {
     await readyBecomes(
       NODE_GROUPS,
       'second',
-      /^NodesRefused: nodes are owned by another pool: a \(in first\)$/,
+      /^NodesRefused: Nodes are owned by another pool: a \(in first\)$/,
     );
     expect((await client.get(NODE_GROUPS, { name: 'second' })).status?.nodeStatuses).toMatchObject([
       { selectionStatus: 'Failed', selectionStatusReason: 'node a has already belonged to NodeGroup first' },

@@ -100,7 +100,7 @@ async function prune(
   const kept = reasonToKeep(live, hasErrors, missingPools);
   if (kept !== undefined) return { identifier, ...kept };
   if (await deleteOwned(client, identifier, live, signal))
-    recorder.normal(application, 'Pruned', `deleted ${nameOf(identifier)}: it is no longer rendered`);
+    recorder.normal(application, 'Pruned', `Deleted ${nameOf(identifier)}: it is no longer rendered`);
   appliedCache.forget(keyOf(application), identityOfIdentifier(identifier));
   return {
     identifier,

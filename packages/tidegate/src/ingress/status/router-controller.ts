@@ -125,7 +125,7 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
     const deployment = provisioned.get<Deployment>('Deployment', key);
     // The status of the Deployment is about a previous spec of the router.
     if (deployment !== undefined && !isMadeFrom(deployment, router, routerImage)) {
-      return { done: false, reason: 'Progressing', message: 'the Deployment has not been updated yet' };
+      return { done: false, reason: 'Progressing', message: 'The Deployment has not been updated yet' };
     }
     return rolloutOf(deployment, all);
   }

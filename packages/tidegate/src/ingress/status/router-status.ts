@@ -75,14 +75,14 @@ function ready({ readyPods, replicas, addresses, provisionProblem }: ObservedRou
   if (replicas === 0)
     return notReady(
       'NoReplicas',
-      'replicas is 0: set spec.workload.replicas, or the parameter replicas of the class, to 1 or more',
+      'The router has no replicas: set spec.workload.replicas, or the parameter replicas of the class, to 1 or more',
     );
   if (readyPods.length === 0) {
     return provisionProblem === undefined
-      ? notReady('NoPodReady', 'no pod is ready')
+      ? notReady('NoPodReady', 'No pod is ready')
       : notReady('NotProvisioned', provisionProblem);
   }
-  if (addresses.length === 0) return notReady('NoAddress', 'the Service has no address yet');
+  if (addresses.length === 0) return notReady('NoAddress', 'The Service has no address yet');
   const message = `${readyPods.length} of ${replicas} pods are ready`;
   return { type: 'Ready', status: 'True', reason: 'Serving', message };
 }
@@ -107,7 +107,7 @@ function provisioned({ provisionProblem, classProblem }: ObservedRouter): Condit
     type,
     status: 'True',
     reason: 'Provisioned',
-    message: 'all objects of the router are provisioned',
+    message: 'All objects of the router are provisioned',
   };
 }
 
