@@ -37,7 +37,7 @@ export function adminHandler(source: AdminSource, log: Logger): RequestListener 
     answer(source, request, response).catch((err: unknown) => {
       log.error({ err, path: request.url }, 'request to the admin port failed');
       if (response.headersSent) response.destroy();
-      else sendText(response, 500, 'internal error; see the log of the hub');
+      else sendText(response, 500, 'internal server error; see the log of the hub');
     });
   };
 }
