@@ -7,7 +7,7 @@ import { type AdminRow, type AdminSource, adminHandler } from './admin.ts';
 
 const ROWS: AdminRow[] = [
   { identity: 'shared', resource: 'services', objects: 12, following: true },
-  { identity: 'node', resource: 'pods', objects: 3, following: false, lastHeard: '2026-01-01T00:00:00Z' },
+  { identity: 'node', resource: 'pods', objects: 3, following: false, lastReceived: '2026-01-01T00:00:00Z' },
 ];
 
 describe('the admin port', () => {
@@ -65,7 +65,7 @@ describe('the admin port', () => {
     expect(json).toMatchObject({ code: 200, type: 'application/json' });
     expect(JSON.parse(json.body)).toEqual(ROWS);
     const table =
-      'IDENTITY   RESOURCE   OBJECTS   FOLLOWING   LAST HEARD\n' +
+      'IDENTITY   RESOURCE   OBJECTS   FOLLOWING   LAST RECEIVED\n' +
       'shared     services   12        true        -\n' +
       'node       pods       3         false       2026-01-01T00:00:00Z\n';
     expect((await get('/v1/views?output=text')).body).toBe(table);
@@ -85,7 +85,7 @@ describe('the admin port', () => {
     };
     expect(await get('/v1/journal')).toMatchObject({
       code: 500,
-      body: 'internal error; see the log of the hub\n',
+      body: 'internal server error; see the log of the hub\n',
     });
     expect(await get('/v1/healthz')).toMatchObject({ code: 200 });
   });

@@ -163,9 +163,9 @@ export class PrivateReads {
     const chain = this.#options.chainFor(call);
     // A filtered list carries the version of the view, so that the watch that follows can continue from it.
     const isWhole = read.options.continue === '' && !read.options.exact && stored === 'stored';
-    // 'doubted' means that the view does not trust the list, for example because it is unexpectedly empty.
+    // 'rejected' means that the view does not trust the list, for example because it is unexpectedly empty.
     // See `WipeGuard` in views/.
-    if (stored === 'doubted' || (isWhole && chain.filters.length > 0))
+    if (stored === 'rejected' || (isWhole && chain.filters.length > 0))
       return this.#listStored(call, key, read, representation);
     await this.#answerUpstreamList(call, answer, list, representation);
   }

@@ -66,7 +66,7 @@ export class ManagedView {
     this.#id = idOf(key);
     this.#options = options;
     this.#record = record;
-    this.#usedAt = record?.progress.heardAt ?? options.clock.now();
+    this.#usedAt = record?.progress.receivedAt ?? options.clock.now();
   }
 
   get holders(): number {

@@ -328,9 +328,9 @@ describe('Views', () => {
       rig.server.remove('a');
       rig.server.compact();
       rig.server.sendError(410, 'Expired');
-      await rig.until(async () => (await counted('tidegate_hub_view_doubted_lists_total')) > 1, 1_000);
+      await rig.until(async () => (await counted('tidegate_hub_view_rejected_empty_lists_total')) > 1, 1_000);
       expect(view.state).toBe('stored');
-      expect(await rig.views.store(pods, listOf('300'))).toBe('doubted');
+      expect(await rig.views.store(pods, listOf('300'))).toBe('rejected');
       uid = 'the-uid';
       await rig.until(() => view.size === 0, 1_000);
     });
