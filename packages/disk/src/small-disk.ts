@@ -7,9 +7,10 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { isErrno } from './errors.ts';
 
 /** A small file system. */
 export interface SmallDisk {
@@ -34,7 +35,7 @@ export async function mountSmallDisk(bytes: number): Promise<SmallDisk> {
   const filler = join(directory, 'filler');
   return {
     directory,
-    fill: (leaveBytes = 0) => fill(filler, directory, leaveBytes),
+    fill: (leaveBytes = 0) => fill(filler, leaveBytes),
     free: () => rmSync(filler, { force: true }),
     close: async () => {
       if (holder.exitCode !== null || holder.signalCode !== null) return;
@@ -75,13 +76,22 @@ async function tryToHold(way: readonly string[], bytes: number): Promise<ChildPr
   return Promise.race([mounted, failed]);
 }
 
-function fill(path: string, directory: string, leaveBytes: number): void {
+/** Writes until there is no space, because the kernel reports the free space only approximately, and takes a part back. */
+function fill(path: string, leaveBytes: number): void {
   const file = openSync(path, 'a');
   try {
-    const { bavail, bsize } = statfsSync(directory);
-    let left = bavail * bsize - leaveBytes;
-    while (left > 0) left -= writeSync(file, Buffer.alloc(Math.min(left, 1 << 20)));
+    for (let size = 1 << 20; size > 0; size >>= 1) while (wrote(file, size));
+    ftruncateSync(file, fstatSync(file).size - leaveBytes);
   } finally {
     closeSync(file);
+  }
+}
+
+function wrote(file: number, size: number): boolean {
+  try {
+    return writeSync(file, Buffer.alloc(size)) === size;
+  } catch (error) {
+    if (isErrno(error, 'ENOSPC')) return false;
+    throw error;
   }
 }

@@ -26,7 +26,6 @@ export function documentsOf(options: DocumentsOptions): Documents {
     documents,
     new Map<string, HealthCheck>([
       ['ping', { failure: () => undefined }],
-      ['store', { failure: () => undefined }],
       ['store-writes', { failure: () => writeFailure(core.store), readinessOnly: true }],
     ]),
   );
