@@ -13,7 +13,7 @@
  */
 
 export { writeFileAtomically } from './atomic-file.ts';
-export { DurableMap } from './durable-map.ts';
+export { DurableMap, type DurableMapOptions } from './durable-map.ts';
 export { asDiskError, corruptFile, DiskError, diskFailure, isDiskErrno, isErrno } from './errors.ts';
 export { FRAME_HEADER_SIZE, hasFrameBehind, readFrames, sealFrame } from './frame.ts';
 export { identify, isAlive, lockDirectory, lockOwner, type ProcessIdentity } from './lock.ts';
