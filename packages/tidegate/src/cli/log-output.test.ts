@@ -32,10 +32,25 @@ it('drops lines while the disk is full, and reports how many once there is space
   expect(output.lost).toBe(0);
   expect(messages(readFileSync(file, 'utf8'))).toEqual([
     'first',
-    '3 lines of this log could not be written and were dropped: ENOSPC: no space left on device, write',
+    'dropped 3 lines of this log, because writing failed: ENOSPC: no space left on device, write',
     'second',
     'third',
   ]);
+});
+
+it('reports lost lines also if no other line follows', async () => {
+  const disk = await smallDisk();
+  const file = join(disk.directory, 'log');
+  const fd = openSync(file, 'a');
+  try {
+    const output = new LogOutput(fd);
+    disk.fill();
+    output.write('lost\n');
+    disk.free();
+    await expect.poll(() => readFileSync(file, 'utf8')).toContain('dropped one line of this log');
+  } finally {
+    closeSync(fd);
+  }
 });
 
 it('continues after an output that is closed or broken', () => {
@@ -50,7 +65,7 @@ it('continues after an output that is closed or broken', () => {
   output.write('b\n');
   code = undefined;
   output.write('c\n');
-  expect(written.join('')).toMatch(/2 lines of this log .* dropped: EIO"}\nc\n$/);
+  expect(written.join('')).toMatch(/dropped 2 lines of this log, because writing failed: EIO"}\nc\n$/);
 });
 
 it('waits for a slow reader of a pipe, but not for ever', () => {

@@ -7,6 +7,7 @@ type WriteBytes = (bytes: Buffer) => number;
 const PIPE_WAIT_MS = 10;
 const PIPE_WAITS = 50;
 
+const RETRY_MS = 1000;
 /** The level of a warning in pino. */
 const WARN = 40;
 const NEWLINE = 0x0a;
@@ -14,7 +15,7 @@ const NEWLINE = 0x0a;
 /**
  * Writes the lines of a log to a file descriptor. A failure never reaches the program: it would otherwise end, or stop
  * answering, because of its log. Lines that cannot be written, for example because the disk is full, are dropped and
- * counted. The next line that can be written is preceded by one that says how many were lost, and why.
+ * counted. Once writing succeeds again, one line says how many were lost, and why.
  *
  * The destination of pino cannot be used: it keeps a line that it failed to write and emits an error, which ends the
  * process.
@@ -26,6 +27,7 @@ export class LogOutput {
   #reason = '';
   /** The last write stopped in the middle of a line. */
   #torn = false;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(output: number | WriteBytes, now: () => number = Date.now) {
     this.#write = typeof output === 'number' ? (bytes) => writeSync(output, bytes) : output;
@@ -44,15 +46,24 @@ export class LogOutput {
       this.#writeAll(Buffer.from(text));
       this.#lost = 0;
     } catch (error) {
-      this.#lost += 1;
+      if (line !== '') this.#lost += 1;
       this.#reason = (error as Error).message;
+      this.#tryLater();
     }
+  }
+
+  /** Reports lost lines also if no other line follows. */
+  #tryLater(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      if (this.#lost > 0) this.write('');
+    }, RETRY_MS).unref();
   }
 
   /** A line of its own, in the format of pino. */
   #report(): string {
     const lines = this.#lost === 1 ? 'one line' : `${this.#lost} lines`;
-    const msg = `${lines} of this log could not be written and were dropped: ${this.#reason}`;
+    const msg = `dropped ${lines} of this log, because writing failed: ${this.#reason}`;
     return `${JSON.stringify({ level: WARN, time: this.#now(), pid: process.pid, lost: this.#lost, msg })}\n`;
   }
 
