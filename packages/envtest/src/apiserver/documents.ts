@@ -51,7 +51,8 @@ export function documentsOf(options: DocumentsOptions): Documents {
 /** Without the path of the data directory: health is public. Refused writes and the log name it. */
 function writeFailure({ trouble }: Store): string | undefined {
   if (trouble === undefined) return undefined;
-  const why = trouble.code === 'full' ? 'no space left on the disk of the store' : 'the disk of the store fails';
+  const why =
+    trouble.code === 'full' ? 'no space left on the disk of the store' : 'the disk of the store fails';
   return `${why}; writes are refused, reads work`;
 }
 

@@ -59,7 +59,9 @@ export class Snapshot {
     const { trouble } = this.#map;
     return trouble === undefined
       ? []
-      : [`${trouble.message} (requests are served; a restart without the API server would serve older routes)`];
+      : [
+          `${trouble.message} (requests are served; a restart without the API server would serve older routes)`,
+        ];
   }
 
   /** The table that was served last, as a full state. Undefined if there is none for this owner and format. */

@@ -18,7 +18,9 @@ it('reports a full disk once, and once that there is space again', async () => {
     return lines;
   };
   await expect.poll(linesAfterSomeTime).toHaveLength(1);
-  expect(lines[0]).toContain(`left on the file system of ${disk.directory}: writes to the cluster are refused`);
+  expect(lines[0]).toContain(
+    `left on the file system of ${disk.directory}: writes to the cluster are refused`,
+  );
   expect(await watch.warning()).toBe(lines[0]);
 
   disk.free();

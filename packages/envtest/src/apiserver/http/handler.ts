@@ -164,9 +164,7 @@ function serve(call: Call): Promise<void> {
 function apiErrorOf(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const isFull = error instanceof DiskError && error.code === 'full';
-  return isFull
-    ? insufficientStorage(`nothing was changed: ${error.message}`, error)
-    : internalError(error);
+  return isFull ? insufficientStorage(`nothing was changed: ${error.message}`, error) : internalError(error);
 }
 
 async function fail(

@@ -41,7 +41,8 @@ export class DiskState {
       onRecovered();
       return;
     }
-    if (before === undefined) log.error({ err: error }, 'the store refuses writes until the disk accepts them');
+    if (before === undefined)
+      log.error({ err: error }, 'the store refuses writes until the disk accepts them');
     this.#probeLater();
   }
 
