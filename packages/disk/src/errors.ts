@@ -5,7 +5,7 @@
  * - `corrupt`: a file is damaged or missing, and continuing could lose acknowledged writes.
  * - `version`: a file was written by a newer program.
  * - `full`, `io`: a write failed; the stored data remains readable. `full`: no space, or the quota of the user is used
- *   up. It passes once somebody frees space.
+ *   up. It passes once space is freed.
  * - `closed`: the store was closed.
  */
 export type DiskErrorCode = 'locked' | 'corrupt' | 'full' | 'io' | 'closed' | 'version';

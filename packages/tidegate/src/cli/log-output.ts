@@ -3,7 +3,7 @@ import { writeSync } from 'node:fs';
 /** How a line is written: returns how many bytes were written, or throws the error of the system call. */
 type WriteBytes = (bytes: Buffer) => number;
 
-/** How long, and how often, a full pipe is given time. A program does not hang because nobody reads its log. */
+/** How long, and how often, a full pipe is given time. A program does not hang because its log is not read. */
 const PIPE_WAIT_MS = 10;
 const PIPE_WAITS = 50;
 

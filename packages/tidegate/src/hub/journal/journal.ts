@@ -48,7 +48,7 @@ const MAX_EVENTS = 10_000;
 
 /**
  * The writes of the node that no API server has received yet. No other component may use the map, which must undo puts
- * that the disk refuses: a client that was told that its write is refused must not find it in the cluster later.
+ * that the disk refuses: a client whose write was refused must not find it in the cluster later.
  *
  * Writes and replay can overlap. `#serial` orders every read-modify-write of an entry. A request to the API
  * server runs outside of it, so that a slow link does not delay the kubelet. An entry that was changed while
