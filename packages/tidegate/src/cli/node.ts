@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { makeChosenDirectory } from '@tidegate/disk';
-import { KUBERNETES_VERSION } from '@tidegate/envtest/apiserver';
+import { KUBERNETES_VERSION } from '@tidegate/envtest/version';
 import { KubeClient, type Logger, loadConfig, systemClock } from '@tidegate/kube';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import pino from 'pino';
