@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { L7Router } from '../api/index.ts';
-import { PORTS } from '../ingress/provision/flavour.ts';
+import { PORTS } from '../ingress/provision/router-program.ts';
 import { tidegateRouter } from '../ingress/provision/tidegate-router.ts';
 import { createProgram } from './program.ts';
 
