@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CredentialSource, fixedCredential, KubeClient } from '@tidegate/kube';
-import { freePort } from '../../packages/tidegate/src/supervisor/links.ts';
+import { freePort } from '../../packages/tidegate/src/supervisor/free-port.ts';
 import { clientCertificate } from '../support/accounts.ts';
 import { Tidegate } from '../support/tidegate.ts';
 import { Link } from './link.ts';

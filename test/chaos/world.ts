@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { KubeClient, LEASES, loadConfig, NODES, PODS, SECRETS, systemClock } from '@tidegate/kube';
 import { installDefinitions } from '../../packages/tidegate/src/manager/install.ts';
 import { installRbac } from '../../packages/tidegate/src/supervisor/install.ts';
-import { freePort } from '../../packages/tidegate/src/supervisor/links.ts';
+import { freePort } from '../../packages/tidegate/src/supervisor/free-port.ts';
 import { ServingApprover } from '../../packages/tidegate/src/supervisor/serving-approver.ts';
 import { accountToken, allowReading } from '../support/accounts.ts';
 import { startApiServerProcess, type Tidegate } from '../support/tidegate.ts';

@@ -1,4 +1,5 @@
 /** All errors of this package, as one class with a stable code. */
+import { quotePath } from './quote-path.ts';
 
 /**
  * - `locked`: another process uses the directory.
@@ -24,7 +25,7 @@ export class DiskError extends Error {
 export function corruptFile(path: string, offset: number, what: string, cause?: unknown): DiskError {
   return new DiskError(
     'corrupt',
-    `${path} is damaged at byte ${offset}: ${what}. Restore the data directory from a backup, or move it away to start empty.`,
+    `${quotePath(path)} is damaged at byte ${offset}: ${what}. Restore the data directory from a backup, or move it away to start empty.`,
     { cause },
   );
 }
@@ -35,14 +36,14 @@ export function diskFailure(directory: string, cause: unknown): DiskError {
   if (full) {
     return new DiskError(
       'full',
-      `no space left for the data directory ${directory}: free some space and try again`,
+      `no space left for the data directory ${quotePath(directory)}: free some space and try again`,
       {
         cause,
       },
     );
   }
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return new DiskError('io', `cannot use the data directory ${directory}: ${reason}`, { cause });
+  return new DiskError('io', `cannot use the data directory ${quotePath(directory)}: ${reason}`, { cause });
 }
 
 /** Whether a system call failed with this code, for example `ENOENT`. */

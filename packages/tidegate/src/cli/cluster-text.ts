@@ -1,4 +1,5 @@
 /** The output of the commands for the embedded cluster. */
+import { quotePath } from '@tidegate/disk';
 import { humanDuration, textTable } from '@tidegate/kube';
 import {
   type ClusterReport,
@@ -127,12 +128,12 @@ export function summary(
       : [`Disconnected from the API server: ${cut.join(', ')}. Reconnect with \`${call('mend')} --all\`.`]),
     '',
     `Kubernetes API   ${report.api.url}`,
-    `kubeconfig       ${report.kubeconfig}`,
+    `kubeconfig       ${quotePath(report.kubeconfig)}`,
     '',
     nodesTable(report),
     '',
     'Try it:',
-    `  export KUBECONFIG=${report.kubeconfig}`,
+    `  export KUBECONFIG=${quotePath(report.kubeconfig)}`,
     '  kubectl get nodes',
     ...trafficHints(report),
     ...(target === undefined

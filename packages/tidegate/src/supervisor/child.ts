@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { quotePath } from '@tidegate/disk';
 import { type Clock, systemClock } from '@tidegate/kube';
 import { SupervisorError } from './error.ts';
 import { lastLine } from './last-line.ts';
@@ -159,7 +160,7 @@ export class Child {
     if (!this.#wasReady && this.#failures >= MAX_FAILED_STARTS) {
       this.#state = 'stopped';
       const { name, log } = this.spec;
-      this.#settle?.reject(new SupervisorError(`${name} failed to start: ${why} (log: ${log})`));
+      this.#settle?.reject(new SupervisorError(`${name} failed to start: ${why} (log: ${quotePath(log)})`));
       return;
     }
     this.#state = 'waiting';

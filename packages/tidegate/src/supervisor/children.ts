@@ -1,7 +1,7 @@
 import { orAborted } from '@tidegate/kube';
 import { Child, type ChildHooks, type ChildSpec } from './child.ts';
 import { RunningChildren } from './leftovers.ts';
-import { memoryOf, type ProcessReport } from './report.ts';
+import { memoryOf, type ProcessReport, type Reporter } from './report.ts';
 
 /**
  * The processes of a cluster by name. Their process ids are also recorded in a file, so that the next run can find
@@ -10,12 +10,12 @@ import { memoryOf, type ProcessReport } from './report.ts';
 export class Children {
   readonly #children = new Map<string, Child>();
   readonly #running: RunningChildren;
-  readonly #report: (line: string) => void;
+  readonly #reporter: Reporter;
 
   /** `file` is where the process ids are recorded. */
-  constructor(file: string, report: (line: string) => void) {
+  constructor(file: string, reporter: Reporter) {
     this.#running = new RunningChildren(file);
-    this.#report = report;
+    this.#reporter = reporter;
   }
 
   /** Resolves when the child is ready for the first time; rejects when it is given up, or with the signal's reason. */
@@ -53,7 +53,8 @@ export class Children {
     const pid = child?.status.pid;
     const graceful = await child?.stop();
     if (pid === undefined) return;
-    this.#report(`${name} ${graceful ? 'stopped' : 'did not stop in time and was killed'}`);
+    if (graceful) this.#reporter.step(`${name} stopped`);
+    else this.#reporter.note(`${name} did not stop in time and was killed`);
   }
 
   readonly #hooks: ChildHooks = {
@@ -61,10 +62,10 @@ export class Children {
       const pids = [...this.#children.values()].flatMap(({ status }) => status.pid ?? []);
       this.#running
         .record(pids)
-        .catch((error) => this.#report(`cannot record the running processes: ${error}`));
+        .catch((error) => this.#reporter.note(`cannot record the running processes: ${error}`));
     },
     onExit: ({ spec }, why, delayMs) =>
-      this.#report(`${spec.name} exited: ${why}; restarting in ${delayMs / 1000} s`),
-    onReadyAgain: ({ spec }) => this.#report(`${spec.name} is running again`),
+      this.#reporter.note(`${spec.name} exited: ${why}; restarting in ${delayMs / 1000} s`),
+    onReadyAgain: ({ spec }) => this.#reporter.note(`${spec.name} is running again`),
   };
 }

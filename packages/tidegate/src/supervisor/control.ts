@@ -7,7 +7,7 @@
 import { rm } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
-import { lockOwner } from '@tidegate/disk';
+import { lockOwner, quotePath } from '@tidegate/disk';
 import { codeOf, SupervisorError } from './error.ts';
 import type { StateDirectory } from './state.ts';
 
@@ -48,7 +48,7 @@ export class ControlServer {
     const length = Buffer.byteLength(path);
     if (length > MAX_SOCKET_PATH) {
       throw new SupervisorError(
-        `the path of the state directory is too long: the path of its socket ${path} has ${length} bytes, and the limit is ${MAX_SOCKET_PATH}; choose a shorter path with --state`,
+        `the path of the state directory is too long: the path of its socket ${quotePath(path)} has ${length} bytes, and the limit is ${MAX_SOCKET_PATH}; choose a shorter path with --state`,
       );
     }
     // The caller holds the lock of the state directory, so an existing socket was left by a supervisor that was killed.
@@ -109,7 +109,7 @@ export async function callSupervisor(
     });
   } catch (cause) {
     throw new SupervisorError(
-      `a cluster is running in ${state.path} (pid ${owner.pid}), but it does not respond: ${(cause as Error).message}`,
+      `a cluster is running in ${quotePath(state.path)} (pid ${owner.pid}), but it does not respond: ${(cause as Error).message}`,
       { cause },
     );
   }
@@ -130,8 +130,11 @@ async function ownerOf({ path }: StateDirectory): Promise<{ pid: number } | unde
   } catch (error) {
     // A missing directory holds no cluster, but an unreadable directory may hold one.
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined;
-    throw new SupervisorError(`cannot read the state directory ${path}: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw new SupervisorError(
+      `cannot read the state directory ${quotePath(path)}: ${(error as Error).message}`,
+      {
+        cause: error,
+      },
+    );
   }
 }

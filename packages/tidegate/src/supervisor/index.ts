@@ -26,7 +26,7 @@ export { type ControlRequest, ControlServer, callSupervisor } from './control.ts
 export { type FrontDoorReport, sampleRequest } from './front-doors.ts';
 export { type NodeReport, nodeReports } from './node-reports.ts';
 export { type ClusterOptions, openCluster } from './open.ts';
-export type { ClusterReport } from './report.ts';
+export type { ClusterReport, Reporter } from './report.ts';
 export { readCluster, StateDirectory } from './state.ts';
 export { stopCluster } from './stop.ts';
 export { Supervisor } from './supervisor.ts';

@@ -13,8 +13,8 @@ afterEach(() => rm(state.path, { recursive: true }));
 
 /** Opens a cluster with these options; returns whether its example is still to be created. */
 async function awaitsStory(options: ClusterOptions): Promise<boolean> {
-  const { unlock } = await openCluster(state, { port: 0, ...options }, () => {});
-  await unlock();
+  const { close } = await openCluster(state, { port: 0, ...options }, () => {});
+  await close();
   return (await readCluster(state))?.awaitsStory === true;
 }
 

@@ -22,6 +22,14 @@ export interface ClusterReport {
   routes: RouteReport[];
 }
 
+/** Receives what happens while a cluster starts, runs and stops. */
+export interface Reporter {
+  /** What is done now. */
+  step(line: string): void;
+  /** What the user should know, also afterwards. */
+  note(line: string): void;
+}
+
 export interface ProcessReport extends ChildStatus {
   memoryBytes?: number;
 }

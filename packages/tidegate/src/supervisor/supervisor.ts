@@ -17,7 +17,7 @@ import { SupervisorError } from './error.ts';
 import { type FrontDoor, frontDoors, readFrontDoors, sampleRequest, untilOpen } from './front-doors.ts';
 import { installRbac } from './install.ts';
 import { hubOf } from './layout.ts';
-import { isFree, Links } from './links.ts';
+import { Links } from './links.ts';
 import { rotateLogs } from './logs.ts';
 import { nodeReports } from './node-reports.ts';
 import { NodeWatch } from './node-watch.ts';
@@ -25,7 +25,8 @@ import { readObjects } from './objects.ts';
 import { poolReports } from './pools.ts';
 import { ProxyToken } from './proxy-token.ts';
 import { type PruneOptions, pruneLayout } from './prune.ts';
-import { type ClusterReport, memoryOf } from './report.ts';
+import { readdressNodes } from './readdress.ts';
+import { type ClusterReport, memoryOf, type Reporter } from './report.ts';
 import { queryRouters } from './routers.ts';
 import { routeReports } from './routes.ts';
 import { ServingApprover } from './serving-approver.ts';
@@ -33,11 +34,12 @@ import { addressOf, type NodeState, writeCluster } from './state.ts';
 import { createStory } from './story.ts';
 import { resolveTargets } from './targets.ts';
 
-export interface SupervisorOptions extends ProgramOptions, Omit<PruneOptions, 'signal'> {
+export interface SupervisorOptions extends ProgramOptions, Omit<PruneOptions, 'signal' | 'report'> {
   /** The file with the RBAC objects of hubs. */
   hubManifests: string;
   /** The directory with the example manifests. */
   storyManifests: string;
+  reporter: Reporter;
 }
 
 /** Long enough for a slow machine. `up` then reports what is not ready and keeps running. */
@@ -53,7 +55,15 @@ export class Supervisor {
   readonly #children: Children;
   readonly #since = new Date();
   readonly #stopping = new AbortController();
-  readonly #listeners = new Set<(line: string) => void>();
+  readonly #listeners = new Set<Reporter>();
+  readonly #reporter: Reporter = {
+    step: (line) => {
+      for (const listener of this.#listeners) listener.step(line);
+    },
+    note: (line) => {
+      for (const listener of this.#listeners) listener.note(line);
+    },
+  };
   #phase: ClusterReport['phase'] = 'starting';
   #client: KubeClient | undefined;
   #watch: NodeWatch | undefined;
@@ -66,8 +76,8 @@ export class Supervisor {
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#links = new Links(options.cluster);
-    this.#children = new Children(options.state.childrenFile, (line) => this.#report(line));
-    this.#listeners.add(options.report);
+    this.#children = new Children(options.state.childrenFile, this.#reporter);
+    this.#listeners.add(options.reporter);
     // Every child and every request adds a listener.
     setMaxListeners(0, this.#stopping.signal);
   }
@@ -97,17 +107,17 @@ export class Supervisor {
   /** Each step waits for the one before, except where `Promise.all` runs independent parts in parallel. */
   async #startAll(): Promise<string[]> {
     await rotateLogs(this.#options.state.logs);
-    await this.#checkPort();
     await this.#links.open();
     this.#save();
     const client = await this.#startApiServer();
     const before = await this.#expectedFrontDoors(client);
-    await pruneLayout(client, { ...this.#options, signal: this.stopping });
+    await pruneLayout(client, { ...this.#options, report: this.#reporter.note, signal: this.stopping });
+    await readdressNodes(client, this.#options.cluster.range, this.stopping);
     const controllers = this.#start(controllersSpec(this.#options));
     const manager = this.#start(managerSpec(this.#options));
     const [story] = await Promise.all([
-      manager.then(() => this.#report('manager is ready')).then(() => this.#createStory(client)),
-      controllers.then(() => this.#report('controllers are ready')),
+      manager.then(() => this.#reporter.step('manager is ready')).then(() => this.#createStory(client)),
+      controllers.then(() => this.#reporter.step('controllers are ready')),
       this.#startNodes(client),
     ]);
     const notReady = await this.#untilNodesReady();
@@ -136,7 +146,7 @@ export class Supervisor {
     const doors = await createStory(client, storyManifests, this.stopping);
     delete cluster.awaitsStory;
     this.#save();
-    this.#report(
+    this.#reporter.step(
       'created the example: two pools, an application, and a front door with an Ingress for each pool',
     );
     return doors;
@@ -147,7 +157,7 @@ export class Supervisor {
    * wait for the same stop.
    */
   stop(progress?: (line: string) => void): Promise<void> {
-    if (progress !== undefined) this.#listeners.add(progress);
+    if (progress !== undefined) this.#listeners.add({ step: progress, note: progress });
     this.#stopped ??= this.#stopAll();
     return this.#stopped;
   }
@@ -201,7 +211,8 @@ export class Supervisor {
         this.#save();
       }
       const names = changed.map(({ name }) => name);
-      if (names.length > 0) this.#report(`link ${action === 'cut' ? 'cut' : 'mended'}: ${names.join(', ')}`);
+      if (names.length > 0)
+        this.#reporter.note(`link ${action === 'cut' ? 'cut' : 'mended'}: ${names.join(', ')}`);
       return names;
     });
     // The caller receives a failure; the next change only waits for this one to finish.
@@ -222,14 +233,6 @@ export class Supervisor {
     return nodes.filter(({ name }) => names.includes(name));
   }
 
-  async #checkPort(): Promise<void> {
-    const { port } = this.#options.cluster;
-    if (await isFree({ host: '127.0.0.1', port })) return;
-    throw new SupervisorError(
-      `port ${port} on 127.0.0.1 is already in use; choose another with --port (0 selects a free port)`,
-    );
-  }
-
   async #startApiServer(): Promise<KubeClient> {
     const { state, cluster } = this.#options;
     await this.#start(apiserverSpec(this.#options));
@@ -238,11 +241,11 @@ export class Supervisor {
     const client = new KubeClient(config, { userAgent: 'tidegate-supervisor' });
     this.#client = client;
     await client.text('/readyz', { signal: this.stopping });
-    this.#report(`API server is ready at ${config.server}`);
+    this.#reporter.step(`API server is ready at ${config.server}`);
     this.#watch = new NodeWatch(client);
     this.#watch.run();
     const known = cluster.nodes.map((node) => ({ name: node.name, address: addressOf(cluster, node) }));
-    this.#approver = new ServingApprover(client, known, (line) => this.#report(line));
+    this.#approver = new ServingApprover(client, known, this.#reporter.note);
     await this.#approver.run();
     return client;
   }
@@ -251,12 +254,12 @@ export class Supervisor {
   async #startNodes(client: KubeClient): Promise<void> {
     const { state, cluster, hubManifests } = this.#options;
     await installRbac(client, hubManifests, this.stopping);
-    this.#proxyToken = new ProxyToken(client, state.proxyToken, (line) => this.#report(line));
+    this.#proxyToken = new ProxyToken(client, state.proxyToken, this.#reporter.note);
     const [credentials] = await Promise.all([
       Promise.all(cluster.nodes.map((node) => this.#credentialsOf(node, client))),
       this.#proxyToken.run(),
     ]);
-    if (cluster.nodes.length > 0) this.#report(`issued credentials for ${cluster.nodes.length} nodes`);
+    if (cluster.nodes.length > 0) this.#reporter.step(`issued credentials for ${cluster.nodes.length} nodes`);
     const started = cluster.nodes.map((node, i) => {
       const starting = this.#startNode(node, credentials[i]!);
       // A node whose link is cut runs from its hub's cache. If it has never run before, it waits for the link; the
@@ -286,7 +289,7 @@ export class Supervisor {
 
   #withoutWaiting(starting: Promise<void>): void {
     starting.catch((error: Error) => {
-      if (!this.stopping.aborted) this.#report(error.message);
+      if (!this.stopping.aborted) this.#reporter.note(error.message);
     });
   }
 
@@ -316,7 +319,7 @@ export class Supervisor {
     const timer = setTimeout(() => controller.abort(), READY_TIMEOUT_MS);
     const onReady = (name: string, line: string): void => {
       waiting.delete(name);
-      this.#report(line);
+      this.#reporter.step(line);
     };
     try {
       await wait(onReady, controller.signal);
@@ -353,9 +356,5 @@ export class Supervisor {
 
   #save(): void {
     writeCluster(this.#options.state, this.#options.cluster);
-  }
-
-  #report(line: string): void {
-    for (const listener of this.#listeners) listener(line);
   }
 }

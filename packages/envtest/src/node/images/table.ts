@@ -1,3 +1,4 @@
+import { quotePath } from '@tidegate/disk';
 import { isMap, isSeq, LineCounter, type Node, parseDocument, type YAMLMap } from 'yaml';
 import type { ImageRule } from '../contracts.ts';
 import { imagePattern } from './pattern.ts';
@@ -23,10 +24,10 @@ export function parseImages(text: string, file: string): ImageEntry[] {
   const problem = (node: unknown, message: string): ImagesError => {
     const start = (node as Node | null)?.range?.[0];
     const line = start === undefined ? '' : `:${lines.linePos(start).line}`;
-    return new ImagesError(`${file}${line}: ${message}`);
+    return new ImagesError(`${quotePath(file)}${line}: ${message}`);
   };
   const [syntax] = document.errors;
-  if (syntax !== undefined) throw new ImagesError(`${file}: ${syntax.message.split('\n')[0]}`);
+  if (syntax !== undefined) throw new ImagesError(`${quotePath(file)}: ${syntax.message.split('\n')[0]}`);
   if (document.contents === null) return [];
   const list = isMap(document.contents) ? document.contents.get('images', true) : undefined;
   if (!isSeq(list))
