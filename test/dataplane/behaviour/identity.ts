@@ -31,13 +31,13 @@ export function identity(make: MakeDriver): void {
 
     test('is not confirmed for another UID', async () => {
       const other = IDENTITY.replace('6', '7');
-      expect(await world.whoAnswers(`${identityHost(other)}/`)).toBe('anything');
-      expect(await world.whoAnswers('router.tidegate.invalid/')).toBe('anything');
+      expect(await world.respondingBackend(`${identityHost(other)}/`)).toBe('anything');
+      expect(await world.respondingBackend('router.tidegate.invalid/')).toBe('anything');
     });
 
     test('is not part of the traffic in metrics and logs', async () => {
       await world.ask(`${identityHost(IDENTITY)}/`);
-      await world.whoAnswers('seen.example/');
+      await world.respondingBackend('seen.example/');
       await expect
         .poll(() => world.accessLog().then((lines) => lines.map(({ host: name }) => name)))
         .toContain('seen.example');

@@ -8,7 +8,13 @@
 import type { ClusterRoleBinding, ConfigMap, RoleBinding } from '@tidegate/kube';
 import { INGRESS_NGINX_CONTROLLER_PREFIX, type L7Router } from '../../api/index.ts';
 import type { Identity } from './identity.ts';
-import { type Container, containerPorts, probes, type RouterPorts, type RouterProgram } from './router-program.ts';
+import {
+  type Container,
+  containerPorts,
+  probes,
+  type RouterPorts,
+  type RouterProgram,
+} from './router-program.ts';
 
 const CLUSTER_ROLE = 'tidegate-ingress-nginx';
 /** Permissions in the namespace of the router, for example for the lease. */

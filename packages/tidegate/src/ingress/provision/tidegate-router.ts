@@ -6,7 +6,13 @@ import type { ClusterRole, ClusterRoleBinding } from '@tidegate/kube';
 import { INGRESS_CLASS_PARAMETERS, type L7Router } from '../../api/index.ts';
 import { classesOf } from '../classes/index.ts';
 import type { Identity } from './identity.ts';
-import { type Container, containerPorts, probes, type RouterPorts, type RouterProgram } from './router-program.ts';
+import {
+  type Container,
+  containerPorts,
+  probes,
+  type RouterPorts,
+  type RouterProgram,
+} from './router-program.ts';
 
 /**
  * Also the working directory. `--state` is relative to it, because in the embedded cluster a container is a process
