@@ -39,7 +39,7 @@ export function nodesTable({ nodes }: ClusterReport): string {
 
 /**
  * READY is the condition in the API server, which is out of date while the link is cut. RESPONDING counts the router pods
- * that respond when they are queried directly.
+ * that respond when they are queried directly, and reports when they cannot be reached at the address.
  */
 export function frontDoorsTable({ frontDoors, pools }: ClusterReport, now: number): string {
   const cut = new Set(pools.filter(({ link }) => link === 'cut').map(({ name }) => name));
@@ -52,7 +52,7 @@ export function frontDoorsTable({ frontDoors, pools }: ClusterReport, now: numbe
       door.pool ?? '<all>',
       door.urls.join(',') || '<none>',
       cut.has(door.pool ?? '') ? `${readyText(door)}, last known` : readyText(door),
-      `${door.routers.filter(({ responding }) => responding).length}/${door.routers.length}`,
+      respondingText(door),
       [...new Set(door.routers.flatMap(({ dataPlane }) => dataPlane ?? []))].join(',') || '<unknown>',
       String(door.hosts.length),
       String(door.rules),
@@ -62,6 +62,13 @@ export function frontDoorsTable({ frontDoors, pools }: ClusterReport, now: numbe
       ),
     ]),
   ]);
+}
+
+function respondingText({ routers, answers }: FrontDoorReport): string {
+  const count = `${routers.filter(({ responding }) => responding).length}/${routers.length}`;
+  if (answers.length === 0 || answers.some(({ from }) => from === 'router')) return count;
+  const what = answers.some(({ from }) => from === 'stranger') ? 'another program answers' : 'no answer';
+  return `${count} (${what} at the address)`;
 }
 
 const readyText = ({ ready, reason = 'not reported yet' }: FrontDoorReport): string =>

@@ -7,6 +7,9 @@ import type { Endpoint } from './relay.ts';
 /** Outside the ephemeral ports of common operating systems and outside the NodePort range. */
 const PORTS = { first: 20_000, last: 29_999 };
 
+/** The first port to try instead of one that is in use: easy to recognize, for example 18080 for 8080. */
+export const OFFSET = 10_000;
+
 /** Whether it is possible to listen on the endpoint now. */
 export async function isFree({ host, port }: Endpoint): Promise<boolean> {
   const server = createServer();

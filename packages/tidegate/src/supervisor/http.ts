@@ -1,10 +1,11 @@
-import { get } from 'node:http';
+import { get, type IncomingHttpHeaders } from 'node:http';
 
 const ANSWER_MS = 1000;
 
 /** A complete HTTP response. */
 export interface Answer {
   status: number;
+  headers: IncomingHttpHeaders;
   body: string;
 }
 
@@ -18,7 +19,9 @@ export function httpGet(url: string, host?: string): Promise<Answer | undefined>
       response.on('data', (chunk: string) => {
         body += chunk;
       });
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, body }));
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body }),
+      );
     });
     request.on('timeout', () => request.destroy());
     // A failed request is reported by the `close` event that follows.

@@ -3,7 +3,7 @@
  * listens on all addresses of the machine takes its port from all of them, so `up` looks for such programs before it
  * starts anything, and uses other ports where it finds one.
  */
-import { choosePort, isFree } from './free-port.ts';
+import { choosePort, isFree, OFFSET } from './free-port.ts';
 
 /** The API server connects to the port `kubelet`, where a relay listens; the agent itself listens on `agent`. */
 export const DEFAULT_PORTS = {
@@ -33,9 +33,6 @@ const USERS: Readonly<Record<PortName, string>> = {
   routerAdmin: 'routers',
 };
 
-/** The first port to try instead of one that is in use: easy to recognize, for example 18080 for 8080. */
-const OFFSET = 10_000;
-
 /** Replaces those of the wanted ports that are in use; `report` gets a line for each. */
 export async function choosePorts(
   wanted: ClusterPorts,
@@ -59,6 +56,12 @@ export async function choosePorts(
 
 /** An address of the range that no node and no pod gets, to look for programs that listen on all addresses. */
 const probeAddress = (range: number): string => `127.${range}.255.254`;
+
+/** Whether pods can listen on a port: no program listens on it on all addresses. */
+export const freeForPods =
+  (range: number) =>
+  (port: number): Promise<boolean> =>
+    isFree({ host: probeAddress(range), port });
 
 /** Ports of nodes must be free on the address of each node, those of pods at least not taken on all addresses. */
 export const freeIn =

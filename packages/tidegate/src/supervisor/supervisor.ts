@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { childController, KubeClient, loadConfig } from '@tidegate/kube';
+import { childController, KubeClient, loadConfig, type Pod } from '@tidegate/kube';
 import type { ChildSpec } from './child.ts';
 import { Children } from './children.ts';
 import {
@@ -14,7 +14,7 @@ import {
 } from './commands.ts';
 import { type NodeCredentials, nodeCredentials } from './credentials.ts';
 import { SupervisorError } from './error.ts';
-import { type FrontDoor, frontDoors, readFrontDoors, sampleRequest, untilOpen } from './front-doors.ts';
+import { type FrontDoor, type FrontDoorReport, frontDoors, sampleRequest } from './front-doors.ts';
 import { installRbac } from './install.ts';
 import { hubOf } from './layout.ts';
 import { Links } from './links.ts';
@@ -22,11 +22,14 @@ import { rotateLogs } from './logs.ts';
 import { nodeReports } from './node-reports.ts';
 import { NodeWatch } from './node-watch.ts';
 import { readObjects } from './objects.ts';
+import { readFrontDoors, untilOpen } from './open-doors.ts';
 import { poolReports } from './pools.ts';
+import { freeForPods } from './ports.ts';
 import { ProxyToken } from './proxy-token.ts';
 import { type PruneOptions, pruneLayout } from './prune.ts';
 import { readdressNodes } from './readdress.ts';
 import { type ClusterReport, memoryOf, type Reporter } from './report.ts';
+import { whoAnswers } from './router-identity.ts';
 import { queryRouters } from './routers.ts';
 import { routeReports } from './routes.ts';
 import { ServingApprover } from './serving-approver.ts';
@@ -143,7 +146,12 @@ export class Supervisor {
   async #createStory(client: KubeClient): Promise<string[]> {
     const { cluster, storyManifests } = this.#options;
     if (cluster.awaitsStory !== true) return [];
-    const doors = await createStory(client, storyManifests, this.stopping);
+    const doors = await createStory(client, {
+      directory: storyManifests,
+      isFree: freeForPods(cluster.range),
+      report: this.#reporter.note,
+      signal: this.stopping,
+    });
     delete cluster.awaitsStory;
     this.#save();
     this.#reporter.step(
@@ -194,9 +202,7 @@ export class Supervisor {
       ],
       nodes,
       pools: poolReports(nodes, seen),
-      frontDoors: await Promise.all(
-        doors.map(async (door) => ({ ...door, routers: await queryRouters(door.name, seen?.pods ?? []) })),
-      ),
+      frontDoors: await Promise.all(doors.map((door) => withAnswers(door, seen?.pods ?? []))),
       routes,
     };
   }
@@ -357,4 +363,13 @@ export class Supervisor {
   #save(): void {
     writeCluster(this.#options.state, this.#options.cluster);
   }
+}
+
+/** Queries the routers of a front door, and what answers at its URLs. */
+async function withAnswers(door: FrontDoor, pods: readonly Pod[]): Promise<FrontDoorReport> {
+  const [routers, answers] = await Promise.all([
+    queryRouters(door, pods),
+    Promise.all(door.urls.map((url) => whoAnswers(url, door.identity))),
+  ]);
+  return { ...door, routers, answers };
 }

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { Agent, get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 
 let directory: string;
 let program: string;
@@ -27,13 +27,17 @@ async function configure(file: string, fields: object): Promise<void> {
 }
 
 function start(file: string): { child: ChildProcess; output: () => string; ended: Promise<unknown[]> } {
-  const child = spawn(process.execPath, [program, '--config', file], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [program, '--config', file], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, CONTAINER_ROOT: directory },
+  });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (chunk: Buffer) => {
       output += chunk.toString();
     });
   }
+  onTestFinished(() => void child.kill('SIGKILL'));
   return { child, output: () => output, ended: once(child, 'close') };
 }
 
@@ -86,15 +90,16 @@ describe('the process of a stand-in', () => {
     expect(await ended).toEqual([0, null]);
   });
 
-  test('reports in one sentence that a port is in use', async () => {
+  test('reports in one sentence that a port is in use, also as its termination message', async () => {
     const file = join(directory, 'taken.json');
     await configure(file, { ports: [18090] });
-    const first = start(file);
+    start(file);
     await expect.poll(() => answers(18090)).toBe(true);
     const second = start(file);
     expect(await second.ended).toEqual([1, null]);
-    expect(second.output()).toContain('stand-in: port 18090 on 127.99.1.3 is in use by another program.\n');
-    first.child.kill('SIGKILL');
-    await first.ended;
+    const sentence =
+      'stand-in: port 18090 on 127.99.1.3 is in use by another program of this machine, which possibly listens on all addresses; stop it, or use another port in the pod.';
+    expect(second.output()).toContain(`${sentence}\n`);
+    expect(await readFile(join(directory, 'dev/termination-log'), 'utf8')).toBe(sentence);
   });
 });

@@ -79,6 +79,8 @@ const container = (router: L7Router, image: string, ports: RouterPorts): Contain
   ],
   ports: containerPorts(ports),
   ...probes('/healthz', '/readyz'),
+  // The reason of a crash is in the status of the pod then, not only in its log.
+  terminationMessagePolicy: 'FallbackToLogsOnError',
   resources: { requests: { cpu: '50m', memory: '96Mi' } },
   securityContext: {
     allowPrivilegeEscalation: false,
