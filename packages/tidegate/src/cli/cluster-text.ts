@@ -5,6 +5,8 @@ import {
   type ClusterReport,
   type FrontDoorReport,
   type NodeReport,
+  type NotReady,
+  notReadyText,
   sampleRequest,
 } from '../supervisor/index.ts';
 
@@ -122,14 +124,12 @@ function labelsText(labels: Record<string, string>): string {
 /** The last output of `tidegate up`: addresses, and commands to try. */
 export function summary(
   report: ClusterReport,
-  { call, notReady }: { call: (command: string) => string; notReady: string[] },
+  { call, notReady }: { call: (command: string) => string; notReady: NotReady[] },
 ): string {
   const target = report.pools[0]?.name ?? siteOf(report.nodes[0]);
   const cut = report.nodes.filter(({ link }) => link === 'cut').map(({ name }) => name);
   return [
-    ...(notReady.length === 0
-      ? []
-      : [`Not ready yet: ${notReady.join(', ')}. See the logs in ${report.state}/logs.`]),
+    ...notReady.map((reason) => `Not ready yet: ${notReadyText(reason, call)}`),
     ...(cut.length === 0
       ? []
       : [`Disconnected from the API server: ${cut.join(', ')}. Reconnect with \`${call('mend')} --all\`.`]),

@@ -12,6 +12,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   status: async () => (await import('./status.ts')).statusCommand(),
   cut: async () => (await import('./cut.ts')).cutCommand(),
   mend: async () => (await import('./mend.ts')).mendCommand(),
+  kill: async () => (await import('./kill.ts')).killCommand(),
+  logs: async () => (await import('./logs.ts')).logsCommand(),
   get: async () => (await import('./get.ts')).getCommand(),
   describe: async () => (await import('./describe.ts')).describeCommand(),
   trace: async () => (await import('./trace.ts')).traceCommand(),

@@ -2,6 +2,7 @@
 import { relative } from 'node:path';
 import { quotePath } from '@tidegate/disk';
 import { aborted } from '@tidegate/kube';
+import { findNginx } from '../dataplane/nginx/find-nginx.ts';
 import {
   type ClusterOptions,
   ControlServer,
@@ -44,10 +45,17 @@ export async function runCluster(options: UpOptions, progress: Progress): Promis
       storyManifests: packageFile('examples/story'),
       reporter: progress,
     });
+    if (cluster.nodes.length > 0) void noteDataPlane(progress);
     await supervise(supervisor, state, progress, callerFor(options.state));
   } finally {
     await close();
   }
+}
+
+/** Each router finds out by itself, but says so only in its log. */
+async function noteDataPlane(progress: Progress): Promise<void> {
+  const found = await findNginx();
+  if ('reason' in found) progress.note(`front doors use the embedded data plane, because ${found.reason}`);
 }
 
 async function supervise(
@@ -62,6 +70,8 @@ async function supervise(
         return supervisor.status();
       case 'stop':
         return supervisor.stop(onProgress);
+      case 'kill':
+        return supervisor.crash(request.component, request.names);
       default:
         return supervisor.changeLinks(request.command, request.all ? 'all' : request.targets);
     }

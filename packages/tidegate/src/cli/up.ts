@@ -11,6 +11,8 @@ import { fail } from './process.ts';
 import { Progress } from './progress.ts';
 import type { UpOptions } from './run-cluster.ts';
 
+const EXIT_MS = 5_000;
+
 export function upCommand(): Command {
   return new Command('up')
     .description(
@@ -67,5 +69,7 @@ async function run(options: UpOptions): Promise<void> {
     fail(error);
   } finally {
     progress.end();
+    // Everything is closed now. Whatever may have been forgotten must not keep a stopped supervisor alive.
+    setTimeout(() => process.exit(), EXIT_MS).unref();
   }
 }

@@ -1,6 +1,9 @@
+import { quotePath } from '@tidegate/disk';
 import { orAborted } from '@tidegate/kube';
-import { Child, type ChildHooks, type ChildSpec } from './child.ts';
+import { Child, type ChildHooks, type ChildSpec, type ChildStatus } from './child.ts';
+import { SupervisorError } from './error.ts';
 import { RunningChildren } from './leftovers.ts';
+import { PATIENCE_SECONDS } from './liveness.ts';
 import { memoryOf, type ProcessReport, type Reporter } from './report.ts';
 
 /**
@@ -29,6 +32,23 @@ export class Children {
   /** Stops the named processes in parallel. Names of processes that were never started are ignored. */
   async stop(names: readonly string[]): Promise<void> {
     await Promise.all(names.map((name) => this.#stop(name)));
+  }
+
+  statusOf(name: string): ChildStatus | undefined {
+    return this.#children.get(name)?.status;
+  }
+
+  /** False for a process that runs but does not respond. */
+  isResponding(name: string): boolean {
+    return this.statusOf(name)?.state !== 'unresponsive';
+  }
+
+  /** Kills a process, which is restarted. Returns its pid. */
+  crash(name: string): number {
+    const child = this.#children.get(name);
+    const pid = child?.crash();
+    if (pid !== undefined) return pid;
+    throw new SupervisorError(`${name} does not run; it is ${child?.status.state ?? 'not started yet'}`);
   }
 
   kill(): void {
@@ -65,7 +85,14 @@ export class Children {
         .catch((error) => this.#reporter.note(`cannot record the running processes: ${error}`));
     },
     onExit: ({ spec }, why, delayMs) =>
-      this.#reporter.note(`${spec.name} exited: ${why}; restarting in ${delayMs / 1000} s`),
+      this.#reporter.note(
+        `${spec.name} exited: ${why}; restarting in ${delayMs / 1000} s (log: ${quotePath(spec.log)})`,
+      ),
+    onSilent: ({ spec }) =>
+      this.#reporter.note(
+        `${spec.name} does not respond; it is restarted if that lasts for ${PATIENCE_SECONDS} s (log: ${quotePath(spec.log)})`,
+      ),
+    onResponding: ({ spec }) => this.#reporter.note(`${spec.name} responds again`),
     onReadyAgain: ({ spec }) => this.#reporter.note(`${spec.name} is running again`),
   };
 }

@@ -33,6 +33,10 @@ export function apiserverSpec({ program, state, cluster, logLevel }: ProgramOpti
     ],
     log: join(state.logs, 'apiserver.log'),
     stopMs: 10_000,
+    servedAt: {
+      url: `https://127.0.0.1:${cluster.port}/livez`,
+      caFile: join(state.apiserver, 'pki/ca.crt'),
+    },
   };
 }
 
@@ -101,6 +105,7 @@ export function hubSpec(
     ],
     log: join(state.logs, `${hubOf(node.name)}.log`),
     stopMs: 10_000,
+    servedAt: { url: `http://${address}:${cluster.ports.hubAdmin}/healthz` },
   };
 }
 

@@ -7,7 +7,8 @@
 import { rm } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
-import { lockOwner, quotePath } from '@tidegate/disk';
+import { lockOwner, type ProcessIdentity, quotePath } from '@tidegate/disk';
+import type { Component } from './components.ts';
 import { codeOf, SupervisorError } from './error.ts';
 import type { StateDirectory } from './state.ts';
 
@@ -15,7 +16,8 @@ import type { StateDirectory } from './state.ts';
 export type ControlRequest =
   | { command: 'status' }
   | { command: 'stop' }
-  | { command: 'cut' | 'mend'; targets: string[]; all: boolean };
+  | { command: 'cut' | 'mend'; targets: string[]; all: boolean }
+  | { command: 'kill'; component: Component; names: string[] };
 
 /** Carries out a request of another `tidegate` command. Progress lines are shown to the user while it runs. */
 export type ControlHandler = (request: ControlRequest, progress: (line: string) => void) => Promise<unknown>;
@@ -93,11 +95,15 @@ async function answer(socket: Socket, line: string, handle: ControlHandler): Pro
   });
 }
 
-/** Sends a request to the supervisor of a state directory. Undefined when none is running. */
+/**
+ * Sends a request to the supervisor of a state directory. Undefined when none is running. Rejects with the reason of the
+ * signal when that is aborted first.
+ */
 export async function callSupervisor(
   state: StateDirectory,
   request: ControlRequest,
   progress: (line: string) => void = () => {},
+  signal?: AbortSignal,
 ): Promise<{ result: unknown } | undefined> {
   const owner = await ownerOf(state);
   if (owner === undefined) return undefined;
@@ -113,18 +119,27 @@ export async function callSupervisor(
       { cause },
     );
   }
-  socket.write(`${JSON.stringify(request)}\n`);
-  for await (const line of createInterface({ input: socket })) {
-    const reply = JSON.parse(line) as Reply;
-    if ('error' in reply) throw new SupervisorError(reply.error);
-    if ('result' in reply) return { result: reply.result };
-    progress(reply.progress);
+  const lines = createInterface({ input: socket });
+  const giveUp = (): void => lines.close();
+  signal?.addEventListener('abort', giveUp, { once: true });
+  try {
+    socket.write(`${JSON.stringify(request)}\n`);
+    for await (const line of lines) {
+      const reply = JSON.parse(line) as Reply;
+      if ('error' in reply) throw new SupervisorError(reply.error);
+      if ('result' in reply) return { result: reply.result };
+      progress(reply.progress);
+    }
+    signal?.throwIfAborted();
+    throw new SupervisorError('the supervisor exited before it replied');
+  } finally {
+    signal?.removeEventListener('abort', giveUp);
+    socket.destroy();
   }
-  throw new SupervisorError('the supervisor exited before it replied');
 }
 
 /** The process that holds the lock of the state directory, which is the running supervisor. */
-async function ownerOf({ path }: StateDirectory): Promise<{ pid: number } | undefined> {
+export async function ownerOf({ path }: StateDirectory): Promise<ProcessIdentity | undefined> {
   try {
     return await lockOwner(path);
   } catch (error) {

@@ -2,7 +2,7 @@
 
 import type { Pod } from '@tidegate/kube';
 import { ROUTER_LABEL } from '../api/index.ts';
-import type { FrontDoor } from './front-doors.ts';
+import type { FrontDoor, FrontDoorReport } from './front-doors.ts';
 import { httpGet } from './http.ts';
 import { whoAnswers } from './router-identity.ts';
 
@@ -18,7 +18,7 @@ export interface RouterReport {
 }
 
 /** Queries every pod of a front door. */
-export const queryRouters = (
+const queryRouters = (
   { name, identity }: Pick<FrontDoor, 'name' | 'identity'>,
   pods: readonly Pod[],
 ): Promise<RouterReport[]> => Promise.all(podsOf(name, pods).map((pod) => queryRouter(pod, identity)));
@@ -55,4 +55,13 @@ export function readMetrics(text: string): Pick<RouterReport, 'dataPlane' | 'las
     ...(dataPlane !== undefined && { dataPlane }),
     ...(seconds > 0 && { lastChange: new Date(seconds * 1000).toISOString() }),
   };
+}
+
+/** Queries the routers of a front door, and what answers at its URLs. */
+export async function queryFrontDoor(door: FrontDoor, pods: readonly Pod[]): Promise<FrontDoorReport> {
+  const [routers, answers] = await Promise.all([
+    queryRouters(door, pods),
+    Promise.all(door.urls.map((url) => whoAnswers(url, door.identity))),
+  ]);
+  return { ...door, routers, answers };
 }

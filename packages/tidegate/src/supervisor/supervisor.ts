@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { childController, KubeClient, loadConfig, type Pod } from '@tidegate/kube';
+import { KubeClient, loadConfig } from '@tidegate/kube';
 import type { ChildSpec } from './child.ts';
 import { Children } from './children.ts';
 import {
@@ -12,15 +12,17 @@ import {
   type ProgramOptions,
   serverOf,
 } from './commands.ts';
+import { type Component, checkNames, processesOf } from './components.ts';
 import { type NodeCredentials, nodeCredentials } from './credentials.ts';
 import { SupervisorError } from './error.ts';
-import { type FrontDoor, type FrontDoorReport, frontDoors, sampleRequest } from './front-doors.ts';
+import { type FrontDoor, frontDoors, sampleRequest } from './front-doors.ts';
 import { installRbac } from './install.ts';
 import { hubOf } from './layout.ts';
 import { Links } from './links.ts';
-import { rotateLogs } from './logs.ts';
+import { rotateLogs, supervisorLog } from './logs.ts';
 import { nodeReports } from './node-reports.ts';
 import { NodeWatch } from './node-watch.ts';
+import { doorNotReady, type NotReady, nodeNotReady } from './not-ready.ts';
 import { readObjects } from './objects.ts';
 import { readFrontDoors, untilOpen } from './open-doors.ts';
 import { poolReports } from './pools.ts';
@@ -28,9 +30,10 @@ import { freeForPods } from './ports.ts';
 import { ProxyToken } from './proxy-token.ts';
 import { type PruneOptions, pruneLayout } from './prune.ts';
 import { readdressNodes } from './readdress.ts';
+import { type Awaited, untilReady } from './readiness.ts';
 import { type ClusterReport, memoryOf, type Reporter } from './report.ts';
-import { whoAnswers } from './router-identity.ts';
-import { queryRouters } from './routers.ts';
+import { crashRouter } from './router-pods.ts';
+import { queryFrontDoor } from './routers.ts';
 import { routeReports } from './routes.ts';
 import { ServingApprover } from './serving-approver.ts';
 import { addressOf, type NodeState, writeCluster } from './state.ts';
@@ -44,9 +47,6 @@ export interface SupervisorOptions extends ProgramOptions, Omit<PruneOptions, 's
   storyManifests: string;
   reporter: Reporter;
 }
-
-/** Long enough for a slow machine. `up` then reports what is not ready and keeps running. */
-const READY_TIMEOUT_MS = 60_000;
 
 /** In the order in which they start. */
 const SERVERS = ['apiserver', 'controllers', 'manager'];
@@ -72,7 +72,7 @@ export class Supervisor {
   #watch: NodeWatch | undefined;
   #approver: ServingApprover | undefined;
   #proxyToken: ProxyToken | undefined;
-  #starting: Promise<string[]> = Promise.resolve([]);
+  #starting: Promise<NotReady[]> = Promise.resolve([]);
   #stopped: Promise<void> | undefined;
   #changingLinks: Promise<unknown> = Promise.resolve();
 
@@ -92,10 +92,10 @@ export class Supervisor {
 
   /**
    * Starts links, API server and credentials; then controllers, manager and nodes in parallel, each node after its
-   * hub. A new cluster gets the example objects meanwhile. Resolves to the names of the nodes, or otherwise the
-   * front doors, that are not ready after a minute. On failure, everything is stopped again.
+   * hub. A new cluster gets the example objects meanwhile. Resolves to the nodes, or otherwise the front
+   * doors, that are not ready in time, with the reasons. On failure, everything is stopped again.
    */
-  async start(): Promise<string[]> {
+  async start(): Promise<NotReady[]> {
     try {
       this.#starting = this.#startAll();
       return await this.#starting;
@@ -108,8 +108,9 @@ export class Supervisor {
   }
 
   /** Each step waits for the one before, except where `Promise.all` runs independent parts in parallel. */
-  async #startAll(): Promise<string[]> {
+  async #startAll(): Promise<NotReady[]> {
     await rotateLogs(this.#options.state.logs);
+    this.#listeners.add(supervisorLog(this.#options.state.logs));
     await this.#links.open();
     this.#save();
     const client = await this.#startApiServer();
@@ -202,7 +203,7 @@ export class Supervisor {
       ],
       nodes,
       pools: poolReports(nodes, seen),
-      frontDoors: await Promise.all(doors.map((door) => withAnswers(door, seen?.pods ?? []))),
+      frontDoors: await Promise.all(doors.map((door) => queryFrontDoor(door, seen?.pods ?? []))),
       routes,
     };
   }
@@ -224,6 +225,14 @@ export class Supervisor {
     // The caller receives a failure; the next change only waits for this one to finish.
     this.#changingLinks = change.catch(() => undefined);
     return change;
+  }
+
+  /** Kills processes of a component, which are restarted. Returns a description of each. */
+  crash(component: Component, names: readonly string[]): string[] {
+    checkNames(component, names);
+    if (component === 'router') return names.flatMap((name) => crashRouter(this.#options.state, name));
+    const nodes = names.length === 0 ? [] : this.#nodesFor(names).map(({ name }) => name);
+    return processesOf(component, nodes).map((name) => `${name} (pid ${this.#children.crash(name)})`);
   }
 
   /** Labels from the API take precedence over those of the layout, because users may have changed them. */
@@ -299,43 +308,25 @@ export class Supervisor {
     });
   }
 
-  #untilNodesReady(): Promise<string[]> {
+  #untilNodesReady(): Promise<NotReady[]> {
     const names = this.#options.cluster.nodes.filter(({ cut }) => !cut).map(({ name }) => name);
-    return this.#waitFor(names, async (onReady, signal) => {
+    const wait: Awaited['wait'] = async (onReady, signal) => {
       const onNode = (name: string): void => onReady(name, `node ${name} is ready`);
       await this.#watch?.untilReady(names, onNode, signal);
-    });
+    };
+    const explain = async (name: string): Promise<NotReady> =>
+      nodeNotReady(name, this.#children.statusOf(hubOf(name)), this.#children.statusOf(name));
+    return untilReady({ names, wait, explain, reporter: this.#reporter, signal: this.stopping });
   }
 
-  #untilFrontDoorsOpen(client: KubeClient, names: readonly string[]): Promise<string[]> {
-    return this.#waitFor(names, (onReady, signal) => {
+  #untilFrontDoorsOpen(client: KubeClient, names: readonly string[]): Promise<NotReady[]> {
+    const wait: Awaited['wait'] = (onReady, signal) => {
       const onFrontDoor = ({ name, urls }: FrontDoor): void =>
         onReady(name, `front door ${name} is ready at ${urls.join(', ')}`);
       return untilOpen(client, names, onFrontDoor, signal);
-    });
-  }
-
-  /** Waits until everything named is ready or the timeout passes; resolves to the names that are not ready. */
-  async #waitFor(
-    names: readonly string[],
-    wait: (onReady: (name: string, line: string) => void, signal: AbortSignal) => Promise<void>,
-  ): Promise<string[]> {
-    const waiting = new Set(names);
-    const { controller, release } = childController(this.stopping);
-    const timer = setTimeout(() => controller.abort(), READY_TIMEOUT_MS);
-    const onReady = (name: string, line: string): void => {
-      waiting.delete(name);
-      this.#reporter.step(line);
     };
-    try {
-      await wait(onReady, controller.signal);
-    } catch (error) {
-      if (!controller.signal.aborted) throw error;
-    } finally {
-      clearTimeout(timer);
-      release();
-    }
-    return [...waiting];
+    const explain = async (name: string): Promise<NotReady> => doorNotReady(name, await readObjects(client));
+    return untilReady({ names, wait, explain, reporter: this.#reporter, signal: this.stopping });
   }
 
   #start(spec: ChildSpec): Promise<void> {
@@ -349,6 +340,8 @@ export class Supervisor {
     // A start in progress aborts at its next step; what it has opened by then is closed below.
     await this.#starting.catch(() => undefined);
     const { nodes } = this.#options.cluster;
+    // Requests to an API server that hangs would delay the stop of everything else.
+    if (!this.#children.isResponding('apiserver')) await this.#children.stop(['apiserver']);
     await this.#children.stop(nodes.map(({ name }) => name));
     await this.#children.stop(nodes.map(({ name }) => hubOf(name)));
     await Promise.all([this.#watch?.close(), this.#approver?.close(), this.#proxyToken?.close()]);
@@ -363,13 +356,4 @@ export class Supervisor {
   #save(): void {
     writeCluster(this.#options.state, this.#options.cluster);
   }
-}
-
-/** Queries the routers of a front door, and what answers at its URLs. */
-async function withAnswers(door: FrontDoor, pods: readonly Pod[]): Promise<FrontDoorReport> {
-  const [routers, answers] = await Promise.all([
-    queryRouters(door, pods),
-    Promise.all(door.urls.map((url) => whoAnswers(url, door.identity))),
-  ]);
-  return { ...door, routers, answers };
 }
