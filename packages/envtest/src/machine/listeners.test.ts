@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { listeners, wildcardPorts } from './listeners.ts';
+import { listeners, recentWildcardPorts, wildcardPorts } from './listeners.ts';
 
 const servers: Server[] = [];
 afterEach(() => {
@@ -46,6 +46,17 @@ describe('the listeners of this machine', () => {
       { address: '127.0.0.1', port: 80 },
     ]);
     expect([...wildcardPorts(found)]).toEqual([8080, 8443]);
+  });
+
+  it('are looked up again after a while only', () => {
+    let [time, lookups] = [0, 0];
+    const recent = recentWildcardPorts(
+      () => new Set([++lookups]),
+      () => time,
+    );
+    expect([...recent(), ...recent()]).toEqual([1, 1]);
+    time = 6_000;
+    expect([...recent()]).toEqual([2]);
   });
 
   it('are unknown on a system without the tables', () => {

@@ -22,6 +22,17 @@ export function listeners(read = readTable): Listener[] {
 export const wildcardPorts = (found = listeners()): Set<number> =>
   new Set(found.filter(({ address }) => address === '0.0.0.0').map(({ port }) => port));
 
+const RECENT_MS = 5_000;
+
+/** The same, but looked up at most every five seconds: the kernel takes milliseconds to list all connections. */
+export function recentWildcardPorts(find = wildcardPorts, now = () => performance.now()): () => Set<number> {
+  let found: { ports: Set<number>; until: number } | undefined;
+  return () => {
+    if (found === undefined || now() > found.until) found = { ports: find(), until: now() + RECENT_MS };
+    return found.ports;
+  };
+}
+
 function readTable(path: string): string {
   try {
     return readFileSync(path, 'latin1');
