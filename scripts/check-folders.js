@@ -7,14 +7,14 @@ import { basename, dirname, join } from 'node:path';
 const ROOT = join(import.meta.dirname, '..');
 const MIN_FILES = 4;
 
-const tracked = execFileSync('git', ['ls-files', '-co', '--exclude-standard', 'packages'], {
+const tracked = execFileSync('git', ['ls-files', '-co', '--exclude-standard', 'packages', 'test', 'bench'], {
   cwd: ROOT,
   encoding: 'utf8',
 });
 const filesOf = new Map();
 for (const path of tracked.split('\n')) {
   if (
-    !/^packages\/[^/]+\/src\/.*\.(ts|lua)$/.test(path) ||
+    !/^(packages\/[^/]+\/src|test|bench)\/.*\.(ts|lua)$/.test(path) ||
     /\.test\.ts$/.test(path) ||
     !existsSync(join(ROOT, path))
   )

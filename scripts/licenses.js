@@ -4,7 +4,9 @@ import { join } from 'node:path';
 
 /** The text of all licences, from the inputs of a bundle as paths below `root`. */
 export function licensesOf(inputs, root) {
-  const folders = new Set(inputs.flatMap((path) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []));
+  const folders = new Set(
+    inputs.flatMap((path) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []),
+  );
   return [...folders]
     .sort()
     .map((folder) => licenseIn(join(root, folder)))
@@ -15,6 +17,7 @@ function licenseIn(folder) {
   const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
   const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
   const path = file === undefined ? undefined : join(folder, file);
-  const text = path !== undefined && existsSync(path) ? readFileSync(path, 'utf8').trim() : 'No licence file.';
+  const text =
+    path !== undefined && existsSync(path) ? readFileSync(path, 'utf8').trim() : 'No licence file.';
   return `${name} ${version} (${license})\n\n${text}\n`;
 }

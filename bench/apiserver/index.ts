@@ -1,3 +1,8 @@
+/**
+ * Measures the embedded API server. servers.ts starts it and the references in child processes: bare-server.ts answers
+ * without doing anything, storage-reference.ts writes the same objects with a database library. objects.ts has the objects,
+ * and watchers.ts measures how fast an event reaches many watchers.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

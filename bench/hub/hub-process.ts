@@ -28,7 +28,7 @@ export async function startHubProcess(cluster: Cluster, state: string): Promise<
   const { directory, kubeconfig } = cluster;
   // The certificate of the API server is valid for this machine.
   const pki = (file: string): string => join(directory, 'data', 'pki', file);
-  const ports = ['--port', '0', '--secure-port', '0', '--admin-port', '0', '--hub-address', '127.0.0.1'];
+  const ports = ['--http-port', '0', '--https-port', '0', '--admin-port', '0', '--hub-address', '127.0.0.1'];
   const tls = ['--tls-cert-file', pki('apiserver.crt'), '--tls-private-key-file', pki('apiserver.key')];
   const node = ['--node-name', NODE, '--kubeconfig', kubeconfig, '--state', join(directory, state)];
   const child = spawn(PROGRAM, ['hub', ...node, ...ports, ...tls, '--log-level', 'warn'], {

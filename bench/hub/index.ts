@@ -1,3 +1,9 @@
+/**
+ * The benchmark of the hub. cluster.ts starts an API server, hub-process.ts a hub, and nginx.ts a plain reverse proxy; ways.ts
+ * lists the three ways to the API server that are compared. Then latency.ts, watchers.ts, filtered-list.ts,
+ * upstream-bytes.ts, memory.ts and encodings.ts measure one thing each, with objects.ts as data.
+ */
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -66,7 +66,7 @@ export async function benchPools(): Promise<void> {
     ),
     ...([0.5, 0.99] as const).map((share) =>
       row(
-        `one node moves, until it is labelled, p${share * 100}`,
+        `one node moves, until it is labeled, p${share * 100}`,
         millis(quantile(large.moveMs, share)),
         millis(quantile(small.moveMs, share)),
         quantile(large.moveMs, share) / quantile(small.moveMs, share),

@@ -1,3 +1,9 @@
+/**
+ * The benchmark of the data planes. contenders.ts starts them and the references (nginx-files.ts, a static nginx.conf;
+ * haproxy) with the same routes.ts, in front of backend.ts. throughput.ts sends load with wrk.ts; propagation.ts measures
+ * the time from a write to the API server (objects.ts) to the first correct response of router-process.ts.
+ */
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

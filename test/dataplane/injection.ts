@@ -51,7 +51,7 @@ export function injection(make: MakeDriver, processesOf: (driver: Driver) => Pro
 
     beforeAll(async () => {
       cluster = await Cluster.start(make);
-      // The victim is older, so conflicts are decided in its favour.
+      // The victim is older, so conflicts are decided in its favor.
       await cluster.service('victim');
       await cluster.service('evil', { namespace: 'evil' });
       cluster.put('Secret', secret('tls', authority.issue(['victim.io'])));

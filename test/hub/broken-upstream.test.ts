@@ -92,7 +92,7 @@ describe('a false empty list', () => {
     expect(await podNames(node)).toEqual(['p']);
     expect([...watch.frames, ...again.frames].filter(({ type }) => type === 'DELETED')).toEqual([]);
     expect((await say(edge.administration, '/metrics')).text).toMatch(
-      /doubted_lists_total\{resource="pods"\} [1-9]/,
+      /rejected_empty_lists_total\{resource="pods"\} [1-9]/,
     );
     watch.close();
     again.close();

@@ -42,7 +42,7 @@ const hub = (...args: string[]): Tidegate =>
   new Tidegate([
     'hub',
     ...['--node-name', 'shop-1', '--state', join(directory, 'state'), '--hub-address', '127.0.0.1'],
-    ...['--port', '0', '--secure-port', '0', '--admin-port', '0', '--log-level', 'error'],
+    ...['--http-port', '0', '--https-port', '0', '--admin-port', '0', '--log-level', 'error'],
     ...args,
   ]);
 
@@ -105,7 +105,7 @@ describe('fails with one sentence', () => {
     );
   });
 
-  it.each(['--port', '--admin-port'])('if a port is in use: %s', async (option) => {
+  it.each(['--http-port', '--admin-port'])('if a port is in use: %s', async (option) => {
     const stderr = await refusal(hub('--kubeconfig', server.kubeconfig, option, String(port)));
     expect(stderr.trim().split('\n')).toHaveLength(1);
     expect(stderr).toContain(String(port));

@@ -13,7 +13,7 @@ import {
   silentLogger,
   systemClock,
 } from '@tidegate/kube';
-import { SwitchedLink } from '@tidegate/kube/testing';
+import { SwitchedConnection } from '@tidegate/kube/testing';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { objectOf } from '../../packages/tidegate/src/hub/views/item.ts';
 import type { View, ViewKey } from '../../packages/tidegate/src/hub/views/view.ts';
@@ -32,14 +32,14 @@ let server: Awaited<ReturnType<typeof startApiServer>>;
 let admin: KubeClient;
 let map: DurableMap;
 let views: Views;
-const link = new SwitchedLink();
+const connection = new SwitchedConnection();
 
 const startServer = async (port: number): ReturnType<typeof startApiServer> =>
   startApiServer({ directory: join(directory, 'server'), port, log: silentLogger, version: 'test' });
 
 async function cut(): Promise<number> {
   const { port } = server;
-  link.turn(false);
+  connection.turn(false);
   await server.close();
   return port;
 }
@@ -51,7 +51,7 @@ async function openViews(): Promise<void> {
     node: admin,
     nodeName: 'edge',
     client: (credentials) => new KubeClient({ ...admin.config, credentials }),
-    upstream: link,
+    upstream: connection,
     clock: systemClock,
     random: Math.random,
     log: silentLogger,
@@ -139,7 +139,7 @@ test('a view follows the API server through its restart', async () => {
   await write('b', '3');
   await remove('a');
   expect(view.state).toBe('stored');
-  link.turn(true);
+  connection.turn(true);
   await isCurrent(view);
   expect(events.splice(2)).toEqual(['put b', 'delete a']);
 });
@@ -160,7 +160,7 @@ test('views start without the API server, and later get the changes that they mi
   const events = story(view);
   await remove('c');
   await write('d', '1');
-  link.turn(true);
+  connection.turn(true);
   await isCurrent(view);
   expect(events).toEqual(['delete c', 'put d']);
 });
@@ -178,7 +178,7 @@ test('changes that are no longer in the watch history arrive', async () => {
   );
   const put = () => server.core.store.write(key, () => ({ type: 'put', value }));
   for (let i = 0; i < 21; i++) await Promise.all(Array.from({ length: 1000 }, put));
-  link.turn(true);
+  connection.turn(true);
   await isCurrent(view);
   expect(events).toEqual(['put e', 'delete d']);
 });

@@ -28,9 +28,6 @@ afterAll(async () => {
   expect(world.errors).toEqual([]);
 });
 
-const routersAre = (...expected: string[]): Promise<unknown> =>
-  expect.poll(() => world.routers(), { interval: 10 }).toEqual(expected);
-
 const configMap = (name: string, data: Record<string, string>): KubeObject => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
@@ -42,12 +39,12 @@ describe('an IngressClass', () => {
   it('gets a router for its first Ingress, which is deleted with its last Ingress', async () => {
     await world.makeClass('gold');
     await world.make(ingressObject('a', 'gold', ['a.example']));
-    await routersAre('gold: a.example');
+    await world.routersAre('gold: a.example');
     await eventually(
       async () => !(await world.isGone(DEPLOYMENTS, 'tidegate-router-gold', SYSTEM_NAMESPACE)),
     );
     await world.remove(INGRESSES, 'a', 'shop');
-    await routersAre();
+    await world.routersAre();
     for (const resource of [DEPLOYMENTS, SERVICES, SERVICE_ACCOUNTS])
       expect(await world.isGone(resource as Resource, 'tidegate-router-gold', SYSTEM_NAMESPACE)).toBe(true);
     expect(await world.isGone(CLUSTER_ROLES, 'tidegate-router-gold')).toBe(true);
@@ -59,7 +56,7 @@ describe('an IngressClass', () => {
     await world.make(ingressObject('f', 'foreign', ['f.example']), ingressObject('g', 'gold', ['g.example']));
     const { spec, ...none } = ingressObject('n', 'gold', ['n.example']);
     await world.make({ ...none, spec: { ...(spec as object), ingressClassName: undefined } } as KubeObject);
-    await routersAre('gold: g.example');
+    await world.routersAre('gold: g.example');
   });
 
   it('has its own router', async () => {
@@ -67,7 +64,7 @@ describe('an IngressClass', () => {
       await world.makeClass(name);
       await world.make(ingressObject(name, name, [`${name}.example`, 'all.example']));
     }
-    await routersAre(
+    await world.routersAre(
       'bronze: all.example bronze.example',
       'gold: all.example gold.example',
       'silver: all.example silver.example',
@@ -82,20 +79,20 @@ describe('an IngressClass', () => {
         (await world.routers()).some((router) => router.includes(`${host}.example`)),
       );
     }
-    await routersAre('gold-2: a.example', 'gold: b.example c.example');
+    await world.routersAre('gold-2: a.example', 'gold: b.example c.example');
     await world.stopControllers();
     await world.remove(INGRESSES, 'c', 'shop');
     await world.make(ingressObject('d', 'gold', ['d.example', 'e.example']));
     world.startControllers();
-    await routersAre('gold-2: a.example e.example', 'gold: b.example d.example');
+    await world.routersAre('gold-2: a.example e.example', 'gold: b.example d.example');
   });
 
   it('keeps a moving host on its old router until the new router serves it', async () => {
     await world.makeClass('gold', { maxRules: '4' });
     await world.make(ingressObject('a', 'gold', ['a.example'], { paths: 2 }));
-    await routersAre('gold: a.example');
+    await world.routersAre('gold: a.example');
     await world.make(ingressObject('b', 'gold', ['b.example'], { paths: 2 }));
-    await routersAre('gold: a.example b.example');
+    await world.routersAre('gold: a.example b.example');
     await world.run('gold');
     await world.serve('gold');
     const [before] = (await eventually(async () => {
@@ -103,7 +100,7 @@ describe('an IngressClass', () => {
       return addresses.length > 0 && addresses;
     })) as string[];
     await world.make(ingressObject('b', 'gold', ['b.example'], { paths: 3 }));
-    await routersAre('gold-2: a.example', 'gold: (a.example) b.example');
+    await world.routersAre('gold-2: a.example', 'gold: (a.example) b.example');
     await world.run('gold-2');
     await eventually(async () => {
       const { status } = (await world.router('gold-2'))!;
@@ -111,7 +108,7 @@ describe('an IngressClass', () => {
     });
     expect(await world.routers()).toContain('gold: (a.example) b.example');
     await world.serve('gold-2');
-    await routersAre('gold-2: a.example', 'gold: b.example');
+    await world.routersAre('gold-2: a.example', 'gold: b.example');
     await eventually(async () => !((await world.addressesOf('a')) as string[]).includes(before!));
     expect(await world.addressesOf('b')).toEqual([before]);
   });
@@ -119,9 +116,9 @@ describe('an IngressClass', () => {
   it('has rules without a host on every router', async () => {
     await world.makeClass('gold', { maxHosts: '1' });
     await world.make(ingressObject('all', 'gold', ['']));
-    await routersAre('gold: ');
+    await world.routersAre('gold: ');
     await world.make(ingressObject('two', 'gold', ['a.example', 'b.example']));
-    await routersAre('gold-2: b.example', 'gold: a.example');
+    await world.routersAre('gold-2: b.example', 'gold: a.example');
     await eventually(async () => (await world.router('gold-2'))?.status?.rules === 2);
   });
 
@@ -130,7 +127,7 @@ describe('an IngressClass', () => {
       await world.makeClass(name, { sharedAddress: 'front' });
       await world.make(ingressObject(name, name, [`${name}.example`]));
     }
-    await routersAre('front: gold.example silver.example');
+    await world.routersAre('front: gold.example silver.example');
     await eventually(async () => (await world.router('front'))?.spec.sharedWith?.includes('silver'));
     const args = async (): Promise<string[] | undefined> => {
       const target = { name: 'tidegate-router-front', namespace: SYSTEM_NAMESPACE };
@@ -145,16 +142,16 @@ describe('an IngressClass', () => {
   it('keeps its own router until the router of its new sharedAddress serves', async () => {
     await world.makeClass('gold', {});
     await world.make(ingressObject('a', 'gold', ['a.example']));
-    await routersAre('gold: a.example');
+    await world.routersAre('gold: a.example');
     await world.make(parametersObject('gold', { sharedAddress: 'front' }));
-    await routersAre('front: a.example', 'gold: a.example');
+    await world.routersAre('front: a.example', 'gold: a.example');
     await eventually(
       async () => !(await world.isGone(DEPLOYMENTS, 'tidegate-router-front', SYSTEM_NAMESPACE)),
     );
     expect((await world.router('gold'))?.metadata.deletionTimestamp).toBeUndefined();
     await world.run('front');
     await world.serve('front');
-    await routersAre('front: a.example');
+    await world.routersAre('front: a.example');
   });
 
   it('is not placed if a user has created a router for all its hosts', async () => {
@@ -189,7 +186,7 @@ describe('parameters of an IngressClass', () => {
       ]);
     expect(await world.routers()).toEqual([]);
     await world.make(parametersObject('late', { maxHosts: '5', replicas: '2' }));
-    await routersAre('gold: a.example b.example');
+    await world.routersAre('gold: a.example b.example');
     await world.make(parametersObject('late', { maxHosts: '5', replicas: '3' }));
     await eventually(async () => (await world.router('gold'))?.spec.workload?.replicas === 3);
     await world.remove(INGRESS_CLASS_PARAMETERS, 'late', SYSTEM_NAMESPACE);
@@ -222,7 +219,7 @@ describe('parameters of an IngressClass', () => {
       ingressObject('a', 'one', ['a.example']),
       ingressObject('b', 'two', ['b.example']),
     );
-    await routersAre('one: a.example', 'two: b.example');
+    await world.routersAre('one: a.example', 'two: b.example');
     expect((await world.router('one'))?.spec).toMatchObject({
       driver: 'nginx',
       workload: { httpPort: 8000 },
@@ -244,16 +241,16 @@ describe('parameters of an IngressClass', () => {
   });
 
   it('that are invalid or unknown are reported with the valid values', async () => {
-    await world.makeClass('gold', { maxHosts: 'many', colour: 'blue' });
+    await world.makeClass('gold', { maxHosts: 'many', color: 'blue' });
     await expect
       .poll(() => world.eventsOf('IngressClass', 'gold'))
       .toContainEqual(expect.stringContaining('maxHosts: "many" is invalid: write a number from 1 to 20000'));
-    await world.make(parametersObject('gold', { colour: 'blue' }));
+    await world.make(parametersObject('gold', { color: 'blue' }));
     await expect
       .poll(() => world.eventsOf('IngressClass', 'gold'))
       .toContainEqual(
         expect.stringContaining(
-          'Unknown parameters are ignored: "colour". Supported parameters: accessLog, addresses',
+          'Unknown parameters are ignored: "color". Supported parameters: accessLog, addresses',
         ),
       );
   });

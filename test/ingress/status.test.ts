@@ -20,9 +20,6 @@ afterAll(async () => {
   expect(world.errors).toEqual([]);
 });
 
-const routersAre = (...expected: string[]): Promise<unknown> =>
-  expect.poll(() => world.routers(), { interval: 10 }).toEqual(expected);
-
 describe('the ingress controllers', () => {
   beforeEach(async () => {
     await world.makeClass('gold', { maxHosts: '1', publishNodeAnnotation: 'true' });
@@ -30,7 +27,7 @@ describe('the ingress controllers', () => {
 
   it('write the addresses of its routers to an Ingress, and remove them when its class changes', async () => {
     await world.make(ingressObject('a', 'gold', ['a.example', 'b.example']));
-    await routersAre('gold-2: b.example', 'gold: a.example');
+    await world.routersAre('gold-2: b.example', 'gold: a.example');
     await world.run('gold');
     await eventually(async () => ((await world.addressesOf('a')) as string[]).length === 1);
     await world.run('gold-2');
@@ -42,14 +39,14 @@ describe('the ingress controllers', () => {
       status?.loadBalancer?.ingress?.flatMap(({ ports }) => ports?.map(({ port }) => port)).sort(),
     ).toEqual(ports.sort());
     await world.make(ingressObject('a', 'unknown', ['a.example', 'b.example']));
-    await routersAre();
+    await world.routersAre();
     await eventually(async () => ((await world.addressesOf('a')) as string[]).length === 0);
   });
 
   it('report a host conflict to the younger Ingress and in the status of the router', async () => {
     // Creation times have a resolution of one second. For equal times, the name decides.
     await world.make(ingressObject('first', 'gold', ['a.example'], { namespace: 'rival' }));
-    await routersAre('gold: a.example');
+    await world.routersAre('gold: a.example');
     await world.make(ingressObject('second', 'gold', ['a.example', 'b.example']));
     await expect
       .poll(() => world.eventsOf('Ingress', 'second'))
@@ -58,7 +55,7 @@ describe('the ingress controllers', () => {
           'HostConflict: spec.rules[0].host: Host a.example belongs to namespace rival',
         ),
       );
-    await routersAre('gold-2: b.example', 'gold: a.example');
+    await world.routersAre('gold-2: b.example', 'gold: a.example');
     await eventually(async () =>
       (await world.router('gold-2'))?.status?.problems?.some(
         ({ ingress, reason }) => ingress === 'shop/second' && reason === 'HostConflict',
@@ -76,7 +73,7 @@ describe('the ingress controllers', () => {
 
   it('annotate nodes with the address of their router in the format of Kuryr', async () => {
     await world.make(ingressObject('a', 'gold', ['a.example']));
-    await routersAre('gold: a.example');
+    await world.routersAre('gold: a.example');
     await world.run('gold');
     const annotation = async (): Promise<string | undefined> =>
       (await world.client.get(NODES, { name: 'node-gold-1' })).metadata.annotations?.[

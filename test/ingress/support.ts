@@ -22,6 +22,7 @@ import {
   silentLogger,
   systemClock,
 } from '@tidegate/kube';
+import { expect } from 'vitest';
 import {
   INGRESS_CLASS_PARAMETERS,
   L7_ROUTERS,
@@ -128,6 +129,11 @@ export class IngressWorld {
         return `${metadata.name}: ${hosts?.join(' ') ?? 'all'}`;
       })
       .sort();
+  }
+
+  /** Waits until these are the routers, in the format of `routers`. */
+  async routersAre(...expected: string[]): Promise<void> {
+    await expect.poll(() => this.routers(), { interval: 10 }).toEqual(expected);
   }
 
   /** Creates a ready pod of the router, on a node of its own. */

@@ -150,7 +150,7 @@ describe('admission', () => {
     );
     expect(error.code).toBe(422);
     expect(error.message).toContain(
-      'spec.workloadTemplate.manifests[0].metadata.name: give the object a name',
+      'spec.workloadTemplate.manifests[0].metadata.name: a name is required; generateName is not supported',
     );
   });
 

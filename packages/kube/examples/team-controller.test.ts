@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { type Cluster, startCluster } from '@tidegate/envtest';
 import { CONFIG_MAPS, type KubeObject, NAMESPACES } from '@tidegate/kube';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -45,10 +44,4 @@ test('keeps a ConfigMap in every namespace with a team', async () => {
     metadata: { labels: { 'example.com/team': null } },
   });
   await expect.poll(teams).toEqual({});
-});
-
-test('is the example of the README', () => {
-  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
-  const source = readFileSync(new URL('./team-controller.ts', import.meta.url), 'utf8');
-  expect(readme).toContain(`\`\`\`ts\n${source}\`\`\``);
 });

@@ -124,10 +124,10 @@ export {
   TerminalError,
 } from './controller/controller.ts';
 export { EventRecorder } from './events/recorder.ts';
+export { type ConnectionState, pause } from './informer/connection-state.ts';
 // Informers
 export { type Handler, Informer, type InformerOptions } from './informer/informer.ts';
 export { Informers } from './informer/informers.ts';
-export { type Link, pause } from './informer/link.ts';
 export { type Mirror, Reflector } from './informer/reflector.ts';
 export { compareResourceVersions, isOlderVersion, Tombstones } from './informer/resource-version.ts';
 export { type Cache, type IndexFunction, Store } from './informer/store.ts';

@@ -8,7 +8,7 @@ export interface ClusterConfig {
   ca?: string;
   /** The name to expect in the server's certificate, if it is not the host name. */
   tlsServerName?: string;
-  /** Accept any certificate. For tests only: anyone on the network can then read the credential. */
+  /** Accept any certificate. For tests only: an attacker on the network can then read the credential. */
   insecureSkipTlsVerify?: boolean;
   /** An HTTP proxy for all connections to the server. */
   proxyUrl?: string;

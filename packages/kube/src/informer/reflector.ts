@@ -17,7 +17,7 @@ import {
 import type { SelectOptions } from '../client/options.ts';
 import { keyOf, type Resource } from '../client/resource.ts';
 import type { WatchEvent } from '../client/watch.ts';
-import { alwaysOnline, type Link, pause } from './link.ts';
+import { alwaysOnline, type ConnectionState, pause } from './connection-state.ts';
 import { isOlderVersion } from './resource-version.ts';
 import { RolledBackError, whenSilent } from './rollback.ts';
 import { endsInitialEvents, HalfOpenError, watchStream } from './watch-stream.ts';
@@ -51,8 +51,8 @@ export interface ReflectorOptions<Kept> {
   resumeFrom?: string;
   /** A stream is cheaper for both sides; a list is compressed, which matters more on a slow link. */
   initialState?: 'stream' | 'list';
-  /** While the link is offline, nothing is tried; when it is restored, everything is tried at once. */
-  link?: Link;
+  /** While the connection is offline, nothing is tried; when it is restored, everything is tried at once. */
+  connection?: ConnectionState;
   /** Decides whether a fetched state may replace the current one. If not, it is fetched again after a delay. */
   confirm?(state: Kept[], signal: AbortSignal): Promise<boolean>;
   /** Errors after which retrying is pointless. */
@@ -86,7 +86,7 @@ export class Reflector<T extends KubeObject, Kept = T> {
   readonly #resource: Resource<T>;
   readonly #mirror: Mirror<T, Kept>;
   readonly #options: ReflectorOptions<Kept>;
-  readonly #link: Link;
+  readonly #connection: ConnectionState;
   /** The version to resume from. Undefined: the state must be fetched. */
   #resourceVersion: string | undefined;
   /** Whether to fetch the state as a stream (watch-list). False after the server has rejected it once. */
@@ -106,7 +106,7 @@ export class Reflector<T extends KubeObject, Kept = T> {
     this.#resource = resource;
     this.#mirror = mirror;
     this.#options = options;
-    this.#link = options.link ?? alwaysOnline;
+    this.#connection = options.connection ?? alwaysOnline;
     this.#resourceVersion = options.resumeFrom;
     this.#watchList = options.initialState !== 'list';
   }
@@ -115,7 +115,7 @@ export class Reflector<T extends KubeObject, Kept = T> {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        if (!this.#link.online) await this.#awaitLink(signal);
+        if (!this.#connection.online) await this.#awaitConnection(signal);
         await this.#round(signal);
       } catch (error) {
         this.#options.onPhase?.('waiting');
@@ -127,9 +127,9 @@ export class Reflector<T extends KubeObject, Kept = T> {
     this.#options.onPhase?.('waiting');
   }
 
-  async #awaitLink(signal: AbortSignal): Promise<void> {
+  async #awaitConnection(signal: AbortSignal): Promise<void> {
     this.#options.onPhase?.('waiting');
-    await pause(this.#options.clock, 0, this.#link, signal);
+    await pause(this.#options.clock, 0, this.#connection, signal);
   }
 
   /** One pass: fetch the state if it is unknown, then watch until the watch ends. Throws on any failure. */
@@ -267,8 +267,8 @@ export class Reflector<T extends KubeObject, Kept = T> {
     const firstExpiry = lostPlace && !this.#lostPlace;
     if (firstExpiry) this.#failures = 0;
     this.#lostPlace ||= lostPlace;
-    // The monitor of the link has already logged that the server is unreachable; not every watch needs to repeat it.
-    const isKnown = isUnreached(error) && this.#link !== alwaysOnline;
+    // The monitor of the connection has already logged that the server is unreachable; not every watch needs to repeat it.
+    const isKnown = isUnreached(error) && this.#connection !== alwaysOnline;
     if (!lostPlace)
       log[isKnown ? 'debug' : 'warn'](
         { err: error, failures: this.#failures + 1 },
@@ -277,7 +277,7 @@ export class Reflector<T extends KubeObject, Kept = T> {
     const backoff = { baseMs: BASE_MS, maxMs: isUnreached(error) ? LONGEST_UNREACHED_MS : LONGEST_MS };
     const delayMs = firstExpiry ? 0 : backoffDelay(this.#failures, backoff, random);
     this.#failures++;
-    if (await pause(clock, delayMs, this.#link, signal)) this.#failures = 0;
+    if (await pause(clock, delayMs, this.#connection, signal)) this.#failures = 0;
   }
 }
 

@@ -2,7 +2,7 @@ import type { CertificateSigningRequest, KubeClient } from '@tidegate/kube';
 import { approveRequest } from '@tidegate/kube/certificates';
 
 /**
- * Approves a CertificateSigningRequest that `judge` accepted. Resolves to false if another client changed or
+ * Approves a CertificateSigningRequest that `decide` accepted. Resolves to false if another client changed or
  * deleted the request in the meantime.
  */
 export const approve = (

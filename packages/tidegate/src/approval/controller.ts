@@ -9,7 +9,7 @@ import {
   type Service,
 } from '@tidegate/kube';
 import { approve } from './approve.ts';
-import { judge, KUBELET_SERVING, KUBERNETES_NAMES, LOOPBACK_NAMES, type ServingNames } from './judge.ts';
+import { decide, KUBELET_SERVING, KUBERNETES_NAMES, LOOPBACK_NAMES, type ServingNames } from './decide.ts';
 
 export interface ApprovalContext extends ControllerContext {
   /** The addresses at which each hub serves the pods of its node. All hubs use the same addresses. */
@@ -64,14 +64,14 @@ export function approvalController(context: ApprovalContext): Controller {
 
   async function reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const csr = requests.cache.get(name);
-    const judgement = csr === undefined ? undefined : judge(csr, names);
-    if (csr === undefined || judgement === undefined) return undefined;
-    if (!judgement.approve) {
+    const decision = csr === undefined ? undefined : decide(csr, names);
+    if (csr === undefined || decision === undefined) return undefined;
+    if (!decision.approve) {
       const { username = '' } = csr.spec;
       const ageMs = context.clock.now() - Date.parse(csr.metadata.creationTimestamp ?? '');
       if (ageMs < patienceMs) return { requeueAfter: patienceMs - ageMs };
       log.warn(
-        { csr: name, username, why: judgement.why },
+        { csr: name, username, why: decision.why },
         'cannot approve a serving certificate; an administrator must decide',
       );
       // Requests of clients that are not registered nodes are only logged.
@@ -79,10 +79,10 @@ export function approvalController(context: ApprovalContext): Controller {
         recorder.warning(
           csr,
           'NotApproved',
-          `Not approved; an administrator must approve or deny this request: ${judgement.why}.`,
+          `Not approved; an administrator must approve or deny this request: ${decision.why}.`,
         );
     } else if (await approve(client, csr, APPROVED, signal)) {
-      log.info({ csr: name, node: judgement.node }, 'approved a serving certificate');
+      log.info({ csr: name, node: decision.node }, 'approved a serving certificate');
     }
     return undefined;
   }

@@ -5,7 +5,7 @@
  * When a hub starts on a node:
  *   1. The hub sends a CertificateSigningRequest, with the credentials of its node, for its own addresses and the names
  *      of the API server.
- *   2. The controller passes the request to `judge`, which compares it with the Node, the Service `default/kubernetes`,
+ *   2. The controller passes the request to `decide`, which compares it with the Node, the Service `default/kubernetes`,
  *      and the addresses that all hubs have.
  *   3. The controller approves the request. If a name is not allowed, it leaves the request pending and reports the
  *      reason in an event.
@@ -16,4 +16,4 @@
  */
 export { approve } from './approve.ts';
 export { approvalController, clusterAddressesOf } from './controller.ts';
-export { judge, KUBELET_SERVING, KUBERNETES_NAMES, LOOPBACK_NAMES, type ServingNames } from './judge.ts';
+export { decide, KUBELET_SERVING, KUBERNETES_NAMES, LOOPBACK_NAMES, type ServingNames } from './decide.ts';

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { InvalidArgumentError, Option } from 'commander';
 
+/** Parses a TCP port. 0 is valid and selects a free port. */
 export function parsePort(text: string): number {
   const port = Number(text);
   if (!Number.isInteger(port) || port < 0 || port > 65535) {
@@ -9,12 +10,13 @@ export function parsePort(text: string): number {
   return port;
 }
 
-/** A port that has to be known in advance. */
+/** Parses a port that has to be known in advance. */
 export function parseFixedPort(text: string): number {
   if (parsePort(text) === 0) throw new InvalidArgumentError('Use a whole number from 1 to 65535.');
   return Number(text);
 }
 
+/** Parses an IPv4 or IPv6 address. Host names are not valid. */
 export function parseAddress(text: string): string {
   if (isIP(text) === 0) throw new InvalidArgumentError('Use an IP address.');
   return text;
@@ -37,11 +39,13 @@ export function parseDuration(text: string): number {
   return total;
 }
 
+/** The option `--log-level`. Programs that run in production log at `info`, commands for a local cluster at `warn`. */
 export const logLevelOption = (description = 'minimum level of log messages', fallback = 'warn'): Option =>
   new Option('--log-level <level>', description)
     .choices(['debug', 'info', 'warn', 'error'])
     .default(fallback);
 
+/** The option has the name and the meaning of the flag of kube-controller-manager. The value is in milliseconds. */
 export const nodeMonitorGracePeriodOption = (): Option =>
   new Option(
     '--node-monitor-grace-period <duration>',
@@ -52,13 +56,13 @@ export const nodeMonitorGracePeriodOption = (): Option =>
 
 export const DEFAULT_STATE = '.tidegate';
 
-/** The same for all commands for the embedded cluster. */
+/** The option of all commands for the embedded cluster. */
 export const stateOption = (): Option =>
   new Option('--state <dir>', 'state directory of the cluster').default(DEFAULT_STATE);
 
-/** The same for all commands with machine-readable output. */
+/** The output option of all commands with machine-readable output. */
 export const outputOption = (): Option =>
   new Option('-o, --output <format>', 'output format').choices(['json']);
 
-/** The same for all commands that read manifests. */
+/** The flags of the option for files, in all commands that read manifests. */
 export const FILENAME_FLAGS = '-f, --filename <file>';

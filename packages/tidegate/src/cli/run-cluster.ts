@@ -38,7 +38,7 @@ export async function runCluster(options: UpOptions, progress: Progress): Promis
       program: [process.execPath, ...process.execArgv, process.argv[1] ?? ''],
       state,
       cluster,
-      relabelled: change?.relabelled ?? new Map(),
+      relabeled: change?.relabeled ?? new Map(),
       logLevel: options.logLevel,
       nodeGraceMs: options.nodeMonitorGracePeriod,
       hubManifests: packageFile('deploy/hub.yaml'),

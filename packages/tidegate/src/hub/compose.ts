@@ -28,7 +28,7 @@ import {
   PrivateReads,
   Reads,
   RecentWrites,
-  RequestRouter,
+  RequestDispatcher,
   SharedReads,
   Writes,
 } from './requests/index.ts';
@@ -150,8 +150,8 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
     upstream,
     replaySoon: () => replayer.soon(),
   });
-  const router = new RequestRouter({ reads, writes, discovery, forwarding, chainFor, upstream });
-  const handler = new Handler({ authenticator, router, upstream, metrics, log, signal: lifetime.signal });
+  const dispatcher = new RequestDispatcher({ reads, writes, discovery, forwarding, chainFor, upstream });
+  const handler = new Handler({ authenticator, dispatcher, upstream, metrics, log, signal: lifetime.signal });
 
   // The listeners.
   const certificate = await openCertificate(options, upstream, lifetime, clock, log);
@@ -171,10 +171,10 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
     },
     log,
   );
-  const { bindAddress, hubAddress, port, securePort, adminPort, socket, clientCa } = options;
+  const { bindAddress, hubAddress, httpPort, httpsPort, adminPort, socket, clientCa } = options;
   // The last part to open, so that a client that can connect finds everything in place.
   const listeners = await Listeners.open(
-    { bindAddress, hubAddress, port, securePort, adminPort, socket, certificate, clientCa, clock, log },
+    { bindAddress, hubAddress, httpPort, httpsPort, adminPort, socket, certificate, clientCa, clock, log },
     {
       request: (request, response, entrance) => void handler.handle(request, response, entrance),
       upgrade: (request, duplex, head, entrance) => void handler.upgrade(request, duplex, head, entrance),
@@ -193,13 +193,13 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
 }
 
 function openContext(
-  { nodeName, hubAddress, securePort }: HubOptions,
+  { nodeName, hubAddress, httpsPort }: HubOptions,
   { services, nodePools, nodeGroups }: ContextViews,
   lifetime: Lifetime,
 ): HubContext {
   const context = new HubContext({
     nodeName,
-    hub: { host: hubAddress, port: securePort },
+    hub: { host: hubAddress, port: httpsPort },
     services: services.view,
     nodePools: nodePools.view,
     nodeGroups: nodeGroups.view,

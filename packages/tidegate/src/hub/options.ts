@@ -26,9 +26,9 @@ export interface HubOptions {
   /** The address at which programs on the node connect to the hub. */
   bindAddress: string;
   /** The plain HTTP port. */
-  port: number;
+  httpPort: number;
   /** The HTTPS port. */
-  securePort: number;
+  httpsPort: number;
   /** The port for health, metrics and debugging. */
   adminPort: number;
   /** Path of a unix socket. Any process that can open it is authenticated as the node. */

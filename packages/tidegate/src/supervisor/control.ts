@@ -37,7 +37,7 @@ export class ControlServer {
     this.#server = createServer((socket) => {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
-      // The client disconnected; a reply would reach no one.
+      // The client disconnected; there is no client left to reply to.
       socket.on('error', () => socket.destroy());
       createInterface({ input: socket }).once('line', (line) => {
         const answering = answer(socket, line, handle).finally(() => this.#answers.delete(answering));

@@ -45,7 +45,7 @@ async function open(options: ClusterOptions = {}): Promise<{ cluster: ClusterSta
   return { cluster, lines };
 }
 
-/** A program of somebody else that listens on all addresses. */
+/** Another program, which listens on all addresses. */
 async function stranger(port: number): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {

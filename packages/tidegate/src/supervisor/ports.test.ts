@@ -8,7 +8,7 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close();
 });
 
-/** Listens like a program of somebody else; returns the port. */
+/** Another program that listens on an address; returns its port. */
 async function stranger(host: string): Promise<number> {
   const server = createServer();
   servers.push(server);

@@ -42,14 +42,14 @@ export function reviews(options: ReviewsOptions): Record<ReviewResource, Review>
 function reviewToken(object: KubeObject, options: ReviewsOptions): KubeObject {
   const spec = (object.spec ?? {}) as { token?: string; audiences?: string[] };
   if (!spec.token) throw badRequest('token is required for TokenReview in authentication');
-  const verdict = options.authenticator.verifyToken(
+  const result = options.authenticator.verifyToken(
     spec.token,
     spec.audiences?.length ? spec.audiences : options.audiences,
   );
   const status =
-    'user' in verdict
-      ? { authenticated: true, user: verdict.user, audiences: verdict.audiences }
-      : { user: {}, error: verdict.error };
+    'user' in result
+      ? { authenticated: true, user: result.user, audiences: result.audiences }
+      : { user: {}, error: result.error };
   return { ...object, status };
 }
 

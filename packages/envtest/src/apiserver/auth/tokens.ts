@@ -44,7 +44,7 @@ interface Claims {
 }
 
 /** `error` is shown in a TokenReview. It never reveals more about a token than its holder may know. */
-export type TokenVerdict = { user: UserInfo; audiences: string[] } | { error: string };
+export type TokenReviewResult = { user: UserInfo; audiences: string[] } | { error: string };
 
 export interface ServiceAccountTokensOptions {
   key: ServiceAccountKey;
@@ -96,7 +96,7 @@ export class ServiceAccountTokens {
   }
 
   /** Returns undefined if the token was not issued by this server. */
-  verify(token: string, audiences: string[] = this.audiences): TokenVerdict | undefined {
+  verify(token: string, audiences: string[] = this.audiences): TokenReviewResult | undefined {
     const claims = this.#verifiedClaims(token);
     if (claims === undefined || 'error' in claims) return claims;
     const shared = audiences.filter((audience) => claims.aud.includes(audience));

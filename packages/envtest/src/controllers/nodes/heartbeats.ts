@@ -14,14 +14,14 @@ export function beatOf(node: Node, lease: Lease | undefined): string {
 
 export class Heartbeats {
   readonly #last = new Map<string, { beat: string; at: number }>();
-  #heardAt = Number.NEGATIVE_INFINITY;
+  #lastBeatAt = Number.NEGATIVE_INFINITY;
 
   observe(name: string, beat: string, now: number): void {
     const last = this.#last.get(name);
     if (last?.beat === beat) return;
     this.#last.set(name, { beat, at: now });
     // The first observation may be an old heartbeat.
-    if (last !== undefined) this.#heardAt = now;
+    if (last !== undefined) this.#lastBeatAt = now;
   }
 
   forget(name: string): void {
@@ -35,6 +35,6 @@ export class Heartbeats {
 
   /** Milliseconds since the last heartbeat of any node. */
   silenceOfAll(now: number): number {
-    return now - this.#heardAt;
+    return now - this.#lastBeatAt;
   }
 }

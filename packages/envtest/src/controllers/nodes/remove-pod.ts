@@ -1,6 +1,6 @@
 import { isNotFound, type KubeClient, PODS, type Pod } from '@tidegate/kube';
 import { isFinished } from '../scheduler/cluster.ts';
-import { timestamp } from '../workloads/timestamp.ts';
+import { timestamp } from '../timestamp.ts';
 
 /** Why and how to delete a pod. */
 export interface Removal {

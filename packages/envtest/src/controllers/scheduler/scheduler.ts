@@ -15,7 +15,7 @@ import {
 } from '@tidegate/kube';
 import type { ControllerContext, MakeController } from '../context.ts';
 import { RETRIES } from '../retries.ts';
-import { timestamp } from '../workloads/timestamp.ts';
+import { timestamp } from '../timestamp.ts';
 import { Cluster, isFinished } from './cluster.ts';
 import { decide } from './decide.ts';
 

@@ -93,7 +93,7 @@ function answer(options: KubeletServerOptions, request: IncomingMessage, respons
     // Break the connection, so that the client does not mistake a partial log for a complete one.
     if (response.headersSent) response.destroy();
     else if (error instanceof RequestError) sendText(response, error.code, error.message);
-    else sendText(response, 500, 'internal error; see the log of the node');
+    else sendText(response, 500, 'internal server error; see the log of the node');
   };
   try {
     authenticate(request.socket as TLSSocket);

@@ -8,8 +8,8 @@ import {
   serviceOfSlice,
 } from '@tidegate/kube';
 import {
-  type ClientView,
   dependsOnPools,
+  type EndpointClient,
   filterEndpointSlice,
   filterEndpoints,
   nodesOfEndpoints,
@@ -36,10 +36,10 @@ export class ScopeFilter {
   }
 
   /** Returns the same object if nothing is removed. */
-  apply(object: KubeObject, view: ClientView): KubeObject {
+  apply(object: KubeObject, client: EndpointClient): KubeObject {
     const { object: filtered, withheld } = isEndpoints(object)
-      ? filterEndpoints(object, view)
-      : filterEndpointSlice(object as EndpointSlice, view);
+      ? filterEndpoints(object, client)
+      : filterEndpointSlice(object as EndpointSlice, client);
     const byReason = new Map<VisibilityReason, number>();
     for (const { reason } of withheld) byReason.set(reason, (byReason.get(reason) ?? 0) + 1);
     for (const [reason, endpoints] of byReason) this.#count(reason, endpoints);
@@ -48,9 +48,9 @@ export class ScopeFilter {
 }
 
 /** The nodes whose pools decide which endpoints are visible. None if the Service is not limited to a pool. */
-export function dependencyOnPools(object: KubeObject, view: ClientView): string[] {
-  if (!dependsOnPools(view)) return [];
+export function dependencyOnPools(object: KubeObject, client: EndpointClient): string[] {
+  if (!dependsOnPools(client)) return [];
   const nodes = isEndpoints(object) ? nodesOfEndpoints(object) : nodesOfSlice(object as EndpointSlice);
-  nodes.add(view.clientNode);
+  nodes.add(client.clientNode);
   return Array.from(nodes, (node) => `node:${node}`);
 }

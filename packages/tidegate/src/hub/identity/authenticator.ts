@@ -98,7 +98,7 @@ export class Authenticator {
 
   /**
    * Call this for every 401 response to a request with this token. Only tokens that the hub might accept
-   * offline are remembered. Anyone can invent other tokens, which would fill the memory.
+   * offline are remembered. A client can invent any number of other tokens, which would fill the memory.
    */
   async rejected(token: string): Promise<void> {
     if (await this.#keys.haveSigned(token)) this.#tokens.remember(signedPart(token), false);
@@ -125,12 +125,12 @@ export class Authenticator {
    * its own.
    */
   async #bearer(token: string): Promise<Identity> {
-    const judged = await this.#keys.judge(token, () => this.#validityTimes());
-    if (judged.verdict === 'forged' || judged.verdict === 'untimely') throw unauthorized();
-    if (judged.verdict === 'verified') {
+    const verified = await this.#keys.verify(token, () => this.#validityTimes());
+    if (verified.status === 'forged' || verified.status === 'untimely') throw unauthorized();
+    if (verified.status === 'verified') {
       // The account, or the pod that the token is bound to, may have been deleted. The signature does not show that.
       this.#checkOffline(signedPart(token), { unlessRejected: true });
-      return { kind: 'bearer', key: serviceAccountKey(judged.claims), token };
+      return { kind: 'bearer', key: serviceAccountKey(verified.claims), token };
     }
     this.#checkOffline(token, { unlessRejected: false });
     return { kind: 'bearer', key: `token:${createHash('sha256').update(token).digest('hex')}`, token };

@@ -28,9 +28,9 @@ export interface SigningKeysOptions {
  * - `forged`: it names a key of the cluster, but that key did not sign it.
  * - `unknown`: the hub cannot verify the token; only the API server can.
  */
-export type TokenVerdict =
-  | { verdict: 'verified'; claims: ServiceAccountClaims }
-  | { verdict: 'untimely' | 'forged' | 'unknown' };
+export type TokenVerification =
+  | { status: 'verified'; claims: ServiceAccountClaims }
+  | { status: 'untimely' | 'forged' | 'unknown' };
 
 /** What the API server publishes about its tokens, and the audiences that it has accepted so far. */
 interface Document {
@@ -43,7 +43,7 @@ const DOCUMENT = 'signing-keys';
 const REFRESH_MS = 3_600_000;
 const RETRY_MS = 30_000;
 /**
- * The minimum time between two requests for the keys. Anyone can create tokens that name unknown keys, and
+ * The minimum time between two requests for the keys. Any client can create tokens that name unknown keys, and
  * each of them would cause a request.
  */
 const MIN_REFRESH_INTERVAL_MS = 10_000;
@@ -95,25 +95,25 @@ export class SigningKeys {
    * Verifies a token. If the token names an unknown key, the keys are refreshed first, because the cluster
    * may have rotated them. `times` is called after that, because the refresh may take a while.
    */
-  async judge(token: string, times: () => ValidityTimes): Promise<TokenVerdict> {
+  async verify(token: string, times: () => ValidityTimes): Promise<TokenVerification> {
     const claims = readClaims(token);
-    if (claims === undefined) return { verdict: 'unknown' };
+    if (claims === undefined) return { status: 'unknown' };
     if (this.#keys?.knows(token) !== true) await this.#refreshIfDue();
     const keys = this.#keys;
     const document = this.#document;
-    if (claims.issuer !== document?.issuer || keys?.knows(token) !== true) return { verdict: 'unknown' };
+    if (claims.issuer !== document?.issuer || keys?.knows(token) !== true) return { status: 'unknown' };
     if (this.#verified.has(token)) {
       this.#remember(token);
-      return isTimely(claims, times()) ? { verdict: 'verified', claims } : { verdict: 'untimely' };
+      return isTimely(claims, times()) ? { status: 'verified', claims } : { status: 'untimely' };
     }
     try {
       await verify(token, claims, keys, document, times());
     } catch (error) {
-      return { verdict: verdictOf(error) };
+      return { status: statusOf(error) };
     }
     // If the keys have changed in the meantime, the token has to be verified again with the new keys.
     if (this.#document === document) this.#remember(token);
-    return { verdict: 'verified', claims };
+    return { status: 'verified', claims };
   }
 
   /**
@@ -235,7 +235,7 @@ async function verify(
  * jose checks claims after the signature. Every error that does not concern a claim means that the token is
  * not genuine.
  */
-function verdictOf(error: unknown): 'untimely' | 'forged' | 'unknown' {
+function statusOf(error: unknown): 'untimely' | 'forged' | 'unknown' {
   if (error instanceof errors.JWTExpired) return 'untimely';
   if (!(error instanceof errors.JWTClaimValidationFailed)) return 'forged';
   if (error.claim === 'nbf') return 'untimely';

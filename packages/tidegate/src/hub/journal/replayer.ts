@@ -1,8 +1,8 @@
 import {
   backoffDelay,
   type Clock,
+  type ConnectionState,
   type KubeClient,
-  type Link,
   type Logger,
   pause,
   type Random,
@@ -13,7 +13,7 @@ export interface ReplayerOptions {
   journal: Journal;
   /** A client with the credentials of the node. */
   client: KubeClient;
-  upstream: Link;
+  upstream: ConnectionState;
   clock: Clock;
   random: Random;
   log: Logger;
@@ -32,7 +32,7 @@ export class Replayer {
 
   /**
    * Ends the wait of `run`. Call it after a write to the journal while an API server is reachable: no change
-   * of the link will end the wait.
+   * of the upstream will end the wait.
    */
   soon(): void {
     this.#wake();
@@ -59,7 +59,7 @@ export class Replayer {
     }
   }
 
-  /** Resolves when the link changes, when `soon` is called, or when the signal is aborted. */
+  /** Resolves when the upstream changes, when `soon` is called, or when the signal is aborted. */
   #untilWoken(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {

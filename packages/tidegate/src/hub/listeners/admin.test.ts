@@ -3,11 +3,11 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Metrics, silentLogger } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type AdminRow, type AdminView, adminHandler } from './admin.ts';
+import { type AdminRow, type AdminSource, adminHandler } from './admin.ts';
 
 const ROWS: AdminRow[] = [
   { identity: 'shared', resource: 'services', objects: 12, following: true },
-  { identity: 'node', resource: 'pods', objects: 3, following: false, lastHeard: '2026-01-01T00:00:00Z' },
+  { identity: 'node', resource: 'pods', objects: 3, following: false, lastReceived: '2026-01-01T00:00:00Z' },
 ];
 
 describe('the admin port', () => {
@@ -19,7 +19,7 @@ describe('the admin port', () => {
   beforeAll(async () => {
     const metrics = new Metrics();
     metrics.counter('hub_things_total', { help: 'Things.' }).inc({}, 2);
-    const view: AdminView = {
+    const source: AdminSource = {
       health: () => ({ ready: reasons.length === 0, reasons }),
       metrics,
       views: () => ROWS,
@@ -27,7 +27,7 @@ describe('the admin port', () => {
       journal: () => journal(),
       upstreams: () => [],
     };
-    server = createServer(adminHandler(view, silentLogger)).listen(0, '127.0.0.1');
+    server = createServer(adminHandler(source, silentLogger)).listen(0, '127.0.0.1');
     await once(server, 'listening');
     base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   });
@@ -65,7 +65,7 @@ describe('the admin port', () => {
     expect(json).toMatchObject({ code: 200, type: 'application/json' });
     expect(JSON.parse(json.body)).toEqual(ROWS);
     const table =
-      'IDENTITY   RESOURCE   OBJECTS   FOLLOWING   LAST HEARD\n' +
+      'IDENTITY   RESOURCE   OBJECTS   FOLLOWING   LAST RECEIVED\n' +
       'shared     services   12        true        -\n' +
       'node       pods       3         false       2026-01-01T00:00:00Z\n';
     expect((await get('/v1/views?output=text')).body).toBe(table);
@@ -85,7 +85,7 @@ describe('the admin port', () => {
     };
     expect(await get('/v1/journal')).toMatchObject({
       code: 500,
-      body: 'internal error; see the log of the hub\n',
+      body: 'internal server error; see the log of the hub\n',
     });
     expect(await get('/v1/healthz')).toMatchObject({ code: 200 });
   });

@@ -15,7 +15,7 @@ import { type Logger, type Metrics, textTable } from '@tidegate/kube';
 export type AdminRow = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** Where the pages get their content from. */
-export interface AdminView {
+export interface AdminSource {
   health(): { ready: boolean; reasons: readonly string[] };
   metrics: Pick<Metrics, 'scrape' | 'contentType'>;
   /** Stored views: identity, resource, state, size, and number of readers. */
@@ -32,17 +32,21 @@ const PAGES = ['views', 'filters', 'journal', 'upstreams'] as const;
 const PATHS = ['/v1/healthz', '/v1/readyz', '/metrics', ...PAGES.map((page) => `/v1/${page}`)];
 
 /** The request listener of the admin port. */
-export function adminHandler(view: AdminView, log: Logger): RequestListener {
+export function adminHandler(source: AdminSource, log: Logger): RequestListener {
   return (request, response) => {
-    answer(view, request, response).catch((err: unknown) => {
+    answer(source, request, response).catch((err: unknown) => {
       log.error({ err, path: request.url }, 'request to the admin port failed');
       if (response.headersSent) response.destroy();
-      else sendText(response, 500, 'internal error; see the log of the hub');
+      else sendText(response, 500, 'internal server error; see the log of the hub');
     });
   };
 }
 
-async function answer(view: AdminView, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  source: AdminSource,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://hub');
   if (!PATHS.includes(pathname))
     return sendText(response, 404, `not found; available paths: ${PATHS.join(', ')}`);
@@ -51,15 +55,18 @@ async function answer(view: AdminView, request: IncomingMessage, response: Serve
     return sendText(response, 405, `method ${request.method} is not allowed; use GET`);
   }
   if (pathname === '/v1/healthz') return sendText(response, 200, 'ok');
-  if (pathname === '/v1/readyz') return sendReadiness(response, view.health());
+  if (pathname === '/v1/readyz') return sendReadiness(response, source.health());
   if (pathname === '/metrics')
-    return send(response, 200, view.metrics.contentType, await view.metrics.scrape());
-  const rows = view[pathname.slice('/v1/'.length) as (typeof PAGES)[number]]();
+    return send(response, 200, source.metrics.contentType, await source.metrics.scrape());
+  const rows = source[pathname.slice('/v1/'.length) as (typeof PAGES)[number]]();
   if (wantsText(request, searchParams)) return sendText(response, 200, tableOf(rows));
   send(response, 200, 'application/json', `${JSON.stringify(rows, undefined, 2)}\n`);
 }
 
-function sendReadiness(response: ServerResponse, { ready, reasons }: ReturnType<AdminView['health']>): void {
+function sendReadiness(
+  response: ServerResponse,
+  { ready, reasons }: ReturnType<AdminSource['health']>,
+): void {
   sendText(response, ready ? 200 : 503, ready ? 'ok' : ['not ready', ...reasons].join('\n'));
 }
 

@@ -4,12 +4,12 @@ import type { Logger, Metrics } from '@tidegate/kube';
 import { ApiError, badRequest, Exchange, type RequestInfo, requestInfo } from '@tidegate/serving';
 import { answerStatus } from '../answers/index.ts';
 import { type Authenticator, credentialOf, type Entrance } from '../identity/index.ts';
-import { componentOf, type RequestRouter, refusalOf } from '../requests/index.ts';
+import { componentOf, type RequestDispatcher, refusalOf } from '../requests/index.ts';
 import { type Upstream, unavailable, writeHead } from '../upstream/index.ts';
 
 export interface HandlerOptions {
   authenticator: Pick<Authenticator, 'authenticate'>;
-  router: RequestRouter;
+  dispatcher: RequestDispatcher;
   upstream: Pick<Upstream, 'upgrade'>;
   metrics: Metrics;
   log: Logger;
@@ -19,7 +19,7 @@ export interface HandlerOptions {
 
 /**
  * Handles every request that reaches a listener: parses the path, authenticates the client, and passes the call to the
- * router. It answers every failure with a Status object, as an API server does.
+ * dispatcher. It answers every failure with a Status object, as an API server does.
  */
 export class Handler {
   readonly #options: HandlerOptions;
@@ -38,7 +38,7 @@ export class Handler {
     const exchange = new Exchange(request, response);
     const gone = new AbortController();
     const leave = (): void => gone.abort();
-    const { authenticator, router, signal: stopping } = this.#options;
+    const { authenticator, dispatcher, signal: stopping } = this.#options;
     response.once('close', leave);
     stopping.addEventListener('abort', leave);
     if (stopping.aborted) leave();
@@ -48,7 +48,7 @@ export class Handler {
       info = requestInfo(request.method ?? 'GET', url);
       const identity = await authenticator.authenticate(request, entrance);
       const component = componentOf(request.headers['user-agent']);
-      await router.route({ exchange, url, info, identity, component, signal: gone.signal });
+      await dispatcher.dispatch({ exchange, url, info, identity, component, signal: gone.signal });
     } catch (error) {
       await this.#fail(exchange, error, gone.signal);
     } finally {

@@ -59,8 +59,8 @@ async function open(options: Partial<ListenersOptions> = {}): Promise<void> {
     {
       bindAddress: '127.0.0.1',
       hubAddress: '127.0.0.2',
-      port: 0,
-      securePort: 0,
+      httpPort: 0,
+      httpsPort: 0,
       adminPort: 0,
       socket: socketFile(),
       certificate,
@@ -241,15 +241,15 @@ describe('open', () => {
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const { port } = other.address() as AddressInfo;
     for (const [option, flag] of [
-      ['port', '--port'],
-      ['securePort', '--secure-port'],
+      ['httpPort', '--http-port'],
+      ['httpsPort', '--https-port'],
       ['adminPort', '--admin-port'],
     ] as const)
       await expect(open({ [option]: port })).rejects.toThrow(
         `127.0.0.1:${port} is in use by another program; choose another port with ${flag}`,
       );
     other.close();
-    await open({ port });
+    await open({ httpPort: port });
   });
 
   it('names the flag of an address that the host does not have', async () => {

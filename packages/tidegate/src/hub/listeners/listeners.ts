@@ -20,8 +20,8 @@ export interface ListenersOptions {
   bindAddress: string;
   /** The address for pods: HTTPS only. */
   hubAddress: string;
-  port: number;
-  securePort: number;
+  httpPort: number;
+  httpsPort: number;
   adminPort: number;
   /** Path of the unix socket. Any process that can open it is authenticated as the node. */
   socket: string;
@@ -89,14 +89,14 @@ export class Listeners {
   }
 
   async #openAll(): Promise<Ports> {
-    const { bindAddress, hubAddress, port, securePort, adminPort, socket } = this.#options;
-    const http = await this.#onPort(this.#plain(HTTP), port, '--port');
+    const { bindAddress, hubAddress, httpPort, httpsPort, adminPort, socket } = this.#options;
+    const http = await this.#onPort(this.#plain(HTTP), httpPort, '--http-port');
     const admin = await this.#onPort(createServer(this.#handlers.admin), adminPort, '--admin-port');
-    const https = await this.#onPort(this.#secure(), securePort, '--secure-port');
+    const https = await this.#onPort(this.#secure(), httpsPort, '--https-port');
     // A listener on all addresses includes the hub address.
     const separate = hubAddress !== bindAddress && bindAddress !== '0.0.0.0' && bindAddress !== '::';
     const hubHttps = separate
-      ? await this.#onPort(this.#secure(), securePort, '--secure-port', hubAddress)
+      ? await this.#onPort(this.#secure(), httpsPort, '--https-port', hubAddress)
       : https;
     await this.#add(this.#plain(SOCKET), (server) => listenOnSocket(server, socket));
     return { http: http.port, https: https.port, hubHttps: hubHttps.port, admin: admin.port };

@@ -1,10 +1,10 @@
 import {
   type Clock,
+  type ConnectionState,
   fixedCredential,
   isOlderVersion,
   type KubeList,
   type KubeObject,
-  type Link,
 } from '@tidegate/kube';
 import { type ListOptions, notFound, type Representation } from '@tidegate/serving';
 import { answerList, answerObject, answerUpstreamList, answerWatch } from '../answers/index.ts';
@@ -32,7 +32,7 @@ export interface PrivateReadsOptions {
   projections: Projections;
   forwarding: Forwarding;
   chainFor: ChainFor;
-  upstream: Link;
+  upstream: ConnectionState;
   clock: Clock;
 }
 
@@ -79,7 +79,7 @@ export class PrivateReads {
       if (call.exchange.response.headersSent) throw error;
       if (error instanceof NothingStoredError)
         return await this.#watchWider(call, read, representation, error);
-      // Without filters, the API server can serve the watch directly. It stops when the link goes down.
+      // Without filters, the API server can serve the watch directly. It stops when the upstream goes offline.
       if (error instanceof ViewTooLargeError && this.#options.chainFor(call).filters.length === 0)
         return await this.#options.forwarding.pass(call);
       throw error;
@@ -163,9 +163,9 @@ export class PrivateReads {
     const chain = this.#options.chainFor(call);
     // A filtered list carries the version of the view, so that the watch that follows can continue from it.
     const isWhole = read.options.continue === '' && !read.options.exact && stored === 'stored';
-    // 'doubted' means that the view does not trust the list, for example because it is unexpectedly empty.
+    // 'rejected' means that the view does not trust the list, for example because it is unexpectedly empty.
     // See `WipeGuard` in views/.
-    if (stored === 'doubted' || (isWhole && chain.filters.length > 0))
+    if (stored === 'rejected' || (isWhole && chain.filters.length > 0))
       return this.#listStored(call, key, read, representation);
     await this.#answerUpstreamList(call, answer, list, representation);
   }

@@ -1,4 +1,4 @@
-import type { Clock, Link } from '@tidegate/kube';
+import type { Clock, ConnectionState } from '@tidegate/kube';
 import { notFound, type Representation } from '@tidegate/serving';
 import type { Access } from '../access/index.ts';
 import { answerList, answerObject, answerWatch } from '../answers/index.ts';
@@ -17,7 +17,7 @@ export interface SharedReadsOptions {
   access: Pick<Access, 'check'>;
   recentWrites: RecentWrites;
   chainFor: ChainFor;
-  upstream: Link;
+  upstream: ConnectionState;
   clock: Clock;
 }
 

@@ -1,4 +1,4 @@
-import { type Link, NODES } from '@tidegate/kube';
+import { type ConnectionState, NODES } from '@tidegate/kube';
 import { alreadyExists } from '@tidegate/serving';
 import { answerObject } from '../answers/index.ts';
 import type { Journal } from '../journal/index.ts';
@@ -19,7 +19,7 @@ export interface WritesOptions {
   recentWrites: RecentWrites;
   chainFor: ChainFor;
   nodeName: string;
-  upstream: Link;
+  upstream: ConnectionState;
   /** Called when a write was journaled while an API server is reachable. */
   replaySoon(): void;
 }

@@ -124,7 +124,7 @@ export class FailoverExchange implements Handler, Controller {
 
   onResponseStart(_: Controller, ...[statusCode, headers, statusMessage]: StartArguments): void {
     if (this.#over) return;
-    this.#server?.heard(0);
+    this.#server?.received(0);
     if (statusCode >= 200) this.#answering = true;
     this.#encoding = encodingOf(headers['content-type']);
     this.#options.handler.onResponseStart?.(this, statusCode, headers, statusMessage);
@@ -132,7 +132,7 @@ export class FailoverExchange implements Handler, Controller {
 
   onResponseData(_: Controller, chunk: Buffer): void {
     if (this.#over) return;
-    this.#server?.heard(chunk.length, this.#encoding);
+    this.#server?.received(chunk.length, this.#encoding);
     this.#options.handler.onResponseData?.(this, chunk);
   }
 

@@ -128,7 +128,7 @@ export class HealthMonitor {
     const { intervalMs, maxIntervalMs, downIntervalMs } = this.#options.timings;
     if (!this.#server.healthy) return this.#checkedAt + downIntervalMs * jitter;
     if (this.#suspected) return this.#checkedAt + MIN_GAP_MS;
-    const idleSince = Math.max(this.#checkedAt, this.#server.heardAt);
+    const idleSince = Math.max(this.#checkedAt, this.#server.receivedAt);
     return Math.min(idleSince + intervalMs * jitter, this.#checkedAt + maxIntervalMs);
   }
 
@@ -145,7 +145,7 @@ export class HealthMonitor {
     const target = {
       askOverOld: (s: AbortSignal) => this.#askOverOld(s),
       askOverNew: (s: AbortSignal, connected: () => void) => this.#askOverNew(s, connected),
-      heardAt: () => this.#server.heardAt,
+      receivedAt: () => this.#server.receivedAt,
     };
     try {
       const outcome = await probe(target, { timeoutMs, hungMs: timings.hungMs }, suspected, clock, signal);
@@ -167,7 +167,7 @@ export class HealthMonitor {
       this.#options.onChange();
       return;
     }
-    this.#server.heard(0);
+    this.#server.received(0);
     this.#server.mark(true);
     if (!wasHealthy) {
       this.#log.info({}, 'the API server is reachable');

@@ -7,7 +7,7 @@ const LIMITS = { timeoutMs: 1_000, hungMs: 5_000 };
 /** A server whose responses a test controls. */
 class Target implements ProbeTarget {
   readonly asked: string[] = [];
-  heard = Number.NEGATIVE_INFINITY;
+  lastReceived = Number.NEGATIVE_INFINITY;
   answerOld: (error?: Error) => void = () => {};
   answerNew: (error?: Error) => void = () => {};
   connect: () => void = () => {};
@@ -27,8 +27,8 @@ class Target implements ProbeTarget {
     });
   }
 
-  heardAt(): number {
-    return this.heard;
+  receivedAt(): number {
+    return this.lastReceived;
   }
 
   #ask(signal: AbortSignal, expose: (answer: (error?: Error) => void) => void): Promise<void> {
@@ -97,7 +97,7 @@ describe('a probe', () => {
   it('does not report dead if other data arrives', async () => {
     const { target, clock, done } = start();
     await clock.advance(900);
-    target.heard = clock.monotonic();
+    target.lastReceived = clock.monotonic();
     await clock.advance(100);
     expect(await done).toEqual({ health: 'alive' });
   });
@@ -121,7 +121,7 @@ describe('a probe', () => {
     const { target, clock, done } = start();
     await settle();
     await clock.advance(1);
-    target.heard = clock.monotonic();
+    target.lastReceived = clock.monotonic();
     target.answerOld(new NotReadyError('500 etcd failed'));
     await clock.advance(300);
     target.answerNew(new NotReadyError('500 etcd failed'));

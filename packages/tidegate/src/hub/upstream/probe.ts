@@ -11,7 +11,7 @@ export interface ProbeTarget {
    */
   askOverNew(signal: AbortSignal, connected: () => void): Promise<void>;
   /** Monotonic time at which any data was last received from the server. */
-  heardAt(): number;
+  receivedAt(): number;
 }
 
 export interface ProbeLimits {
@@ -50,7 +50,7 @@ export async function probe(
 ): Promise<ProbeOutcome> {
   const { controller, release } = childController(signal);
   const startedAt = clock.monotonic();
-  const heard = (): boolean => target.heardAt() > startedAt;
+  const received = (): boolean => target.receivedAt() > startedAt;
   const asked: Promise<'old' | 'new'>[] = [];
   const within = (ms: number, response: Promise<'old' | 'new'>): Promise<Outcome<'old' | 'new'>> =>
     firstOf(clock, ms, response, controller.signal);
@@ -59,7 +59,7 @@ export async function probe(
     if (!suspected) {
       asked.push(target.askOverOld(controller.signal).then(() => 'old'));
       const first = await within(timeoutMs, asked[0]!);
-      if (first.result === 'answer' || (heard() && !isNotReady(first))) return { health: 'alive' };
+      if (first.result === 'answer' || (received() && !isNotReady(first))) return { health: 'alive' };
       silent = first.result === 'silence';
       if (!silent) await sleep(clock, SECOND_ATTEMPT_MS, signal);
     }
@@ -70,13 +70,13 @@ export async function probe(
     asked.push(target.askOverNew(controller.signal, onConnected).then(() => 'new'));
     // The first request continues: a response to either of them is enough.
     let second = await within(timeoutMs, Promise.any(asked));
-    if (second.result === 'silence' && connected && !heard()) {
+    if (second.result === 'silence' && connected && !received()) {
       second = await within(hungMs, Promise.any(asked));
     }
     if (second.result === 'answer') {
-      return { health: second.value === 'new' && silent && !heard() ? 'stale' : 'alive' };
+      return { health: second.value === 'new' && silent && !received() ? 'stale' : 'alive' };
     }
-    if (heard() && !isNotReady(second)) return { health: 'alive' };
+    if (received() && !isNotReady(second)) return { health: 'alive' };
     return {
       health: 'dead',
       error: second.result === 'failure' ? describeError(second.error) : 'no response',

@@ -44,7 +44,7 @@ export class UpstreamServer implements ServerState {
   /** Called when a request to the server failed. The HealthMonitor probes the server at once. */
   onSuspicion: (error: unknown) => void = () => {};
   /** Called when data was received. */
-  onHeard: (bytes: number, encoding: Encoding) => void = () => {};
+  onReceived: (bytes: number, encoding: Encoding) => void = () => {};
   readonly #clock: Clock;
   readonly #peer: Peer;
   /**
@@ -58,7 +58,7 @@ export class UpstreamServer implements ServerState {
   #healthy = false;
   #lastError: string | undefined;
   #since: number;
-  #heardAt = Number.NEGATIVE_INFINITY;
+  #receivedAt = Number.NEGATIVE_INFINITY;
 
   constructor(peer: Peer, clock: Clock) {
     const { origin, pathname } = new URL(peer.server);
@@ -85,8 +85,8 @@ export class UpstreamServer implements ServerState {
   }
 
   /** Monotonic time at which any data was last received from the server. */
-  get heardAt(): number {
-    return this.#heardAt;
+  get receivedAt(): number {
+    return this.#receivedAt;
   }
 
   state(): ServerState {
@@ -112,15 +112,15 @@ export class UpstreamServer implements ServerState {
   }
 
   /** Records that data was received. */
-  heard(bytes: number, encoding: Encoding = 'other'): void {
-    this.#heardAt = this.#clock.monotonic();
-    this.onHeard(bytes, encoding);
+  received(bytes: number, encoding: Encoding = 'other'): void {
+    this.#receivedAt = this.#clock.monotonic();
+    this.onReceived(bytes, encoding);
   }
 
   /** Tracks a connection that was upgraded to another protocol. */
   adopt(tunnel: Duplex): void {
     this.#tunnels.add(tunnel);
-    tunnel.on('data', (chunk: Buffer) => this.heard(chunk.length));
+    tunnel.on('data', (chunk: Buffer) => this.received(chunk.length));
     tunnel.once('close', () => this.#tunnels.delete(tunnel));
   }
 

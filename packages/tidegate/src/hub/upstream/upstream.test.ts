@@ -246,6 +246,8 @@ describe('upstream', () => {
   it('closes existing connections that do not work, although new ones do', async () => {
     const upstream = await open({ servers: [url(0)], timings: TIMINGS });
     api.answer = (_, response) => response.write('begun');
+    // On a busy machine the first probes may time out.
+    await allHealthy(upstream);
     const watch = await upstream.forward(get('/watch'));
     const broken = once(watch.body.resume(), 'error');
     await eventually(() => api.probes > 1);

@@ -202,7 +202,7 @@ export class Upstream {
     for (const listener of this.#listeners) listener(online);
   }
 
-  #heard(): void {
+  #contacted(): void {
     this.#lastContact = this.#options.clock.now();
     if (this.#lastContact - this.#storedContact >= STORE_CONTACT_INTERVAL_MS) this.#storeContact();
   }
@@ -231,9 +231,9 @@ export class Upstream {
       for (const server of this.#servers) healthy.set({ server: server.url }, server.healthy ? 1 : 0);
     });
     for (const server of this.#servers) {
-      server.onHeard = (bytes, encoding) => {
+      server.onReceived = (bytes, encoding) => {
         if (bytes > 0) received.inc({ server: server.url, encoding }, bytes);
-        this.#heard();
+        this.#contacted();
       };
     }
     return (from) => failovers.inc({ server: from.url });

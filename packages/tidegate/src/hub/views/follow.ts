@@ -1,11 +1,11 @@
 import {
   type Clock,
+  type ConnectionState,
   isForbidden,
   isNotFound,
   isUnauthorized,
   type KubeClient,
   type KubeObject,
-  type Link,
   type Logger,
   type Mirror,
   qualifiedName,
@@ -23,7 +23,7 @@ export interface FollowOptions {
   random: Random;
   log: Logger;
   /** Nothing is tried while it is offline. */
-  upstream: Link;
+  upstream: ConnectionState;
   /** The size limit of the view, in bytes of JSON. */
   mostBytes: number;
   /** Decides whether a list may replace the objects of the view, see `WipeGuard`. */
@@ -81,7 +81,7 @@ export async function follow(
     clock,
     random,
     log,
-    link: upstream,
+    connection: upstream,
     resumeFrom: view.resourceVersion || undefined,
     // A list is compressed and a stream of initial events is not, which matters on a slow link.
     initialState: 'list',

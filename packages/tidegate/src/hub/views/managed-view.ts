@@ -1,4 +1,4 @@
-import type { Clock, Link, Logger } from '@tidegate/kube';
+import type { Clock, ConnectionState, Logger } from '@tidegate/kube';
 import { NothingStoredError, ViewTooLargeError } from './errors.ts';
 import { type FollowOptions, follow } from './follow.ts';
 import type { AcquiredClient } from './identity-clients.ts';
@@ -15,9 +15,9 @@ export type AcquireClient = () => AcquiredClient;
 export interface ManagedViewOptions extends Omit<FollowOptions, 'onFollowing'> {
   clock: Clock;
   /** Decides whether waiting for the first state makes sense. */
-  upstream: Link;
-  /** The link that the view is followed through. For views of endpoints, see SettledUpstream. */
-  settledUpstream: Link;
+  upstream: ConnectionState;
+  /** The upstream that the view is followed through. For views of endpoints, see SettledUpstream. */
+  settledUpstream: ConnectionState;
   log: Logger;
   storage: ViewStorage;
   /** Called when a followed view sees that an object was deleted. */
@@ -66,7 +66,7 @@ export class ManagedView {
     this.#id = idOf(key);
     this.#options = options;
     this.#record = record;
-    this.#usedAt = record?.progress.heardAt ?? options.clock.now();
+    this.#usedAt = record?.progress.receivedAt ?? options.clock.now();
   }
 
   get holders(): number {

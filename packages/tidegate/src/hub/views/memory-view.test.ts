@@ -139,6 +139,14 @@ describe('MemoryView', () => {
     expect(again.progress()).toEqual(view.progress());
   });
 
+  it('reads the progress that version 0.1.0 stored', async () => {
+    view.replace([widget('a', 5)], '10', 'WidgetList');
+    const { receivedAt, ...progress } = view.progress();
+    storage.putProgress(ID, { ...progress, heardAt: receivedAt } as never);
+    const [record] = await storage.records(silentLogger);
+    expect(record?.progress).toEqual(view.progress());
+  });
+
   it('shows an overlaid object until the API server sends the object', async () => {
     view.replace([widget('a', 5, { value: 1 }), widget('b', 6)], '10', 'L');
     take();

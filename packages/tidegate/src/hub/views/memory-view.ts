@@ -29,7 +29,7 @@ export class MemoryView implements View {
   #resourceVersion: string | undefined;
   #listKind: string | undefined;
   #bytes = 0;
-  #heardAt = 0;
+  #receivedAt = 0;
 
   constructor(key: ViewKey, storage: ViewStorage, clock: Clock, log: Logger) {
     this.key = key;
@@ -75,8 +75,8 @@ export class MemoryView implements View {
   }
 
   /** When the last list, event or bookmark arrived, in milliseconds since the epoch. */
-  get heardAt(): number {
-    return this.#heardAt;
+  get receivedAt(): number {
+    return this.#receivedAt;
   }
 
   get hasListeners(): boolean {
@@ -121,7 +121,7 @@ export class MemoryView implements View {
   /** Loads what is stored on disk. Must be called before anything newer arrives. */
   restore({ listKind, progress }: ViewRecord, stored: readonly StoredItem[]): void {
     this.#listKind = listKind;
-    this.#heardAt = progress.heardAt;
+    this.#receivedAt = progress.receivedAt;
     for (const { item, overlaid } of stored) if (overlaid) this.#overlaid.add(item.key);
     const changes = stored.map(({ item }): ViewChange => ({ type: 'put', item, previous: undefined }));
     for (const change of changes) this.#place(change);
@@ -166,7 +166,7 @@ export class MemoryView implements View {
    * `replace`).
    *
    * The write does not change the version of the view, from which the watch will resume, nor the time at which the API
-   * server was last heard. An object that the view does not contain is not added: whether it matches the selectors of the
+   * server last sent something. An object that the view does not contain is not added: whether it matches the selectors of the
    * view is not known. A write that is based on an older version than the view has is ignored, because the API server has
    * sent a newer object since.
    */
@@ -174,7 +174,7 @@ export class MemoryView implements View {
     const previous = this.#items.get(item.key);
     if (previous === undefined || isOlderVersion(item.resourceVersion, previous.resourceVersion)) return;
     this.#overlaid.add(item.key);
-    this.#commit([{ type: 'put', item, previous }], this.#resourceVersion!, { heardAt: this.#heardAt });
+    this.#commit([{ type: 'put', item, previous }], this.#resourceVersion!, { receivedAt: this.#receivedAt });
   }
 
   /**
@@ -202,10 +202,10 @@ export class MemoryView implements View {
   }
 
   progress(): ViewProgress {
-    const { heardAt, size, bytes } = this;
+    const { receivedAt, size, bytes } = this;
     return {
       resourceVersion: this.#resourceVersion ?? '',
-      heardAt,
+      receivedAt,
       size,
       bytes,
       overlaid: this.#overlaid.size,
@@ -233,7 +233,7 @@ export class MemoryView implements View {
   #commit(
     changes: readonly ViewChange[],
     resourceVersion: string,
-    { heardAt = this.#clock.now(), relisted = false } = {},
+    { receivedAt = this.#clock.now(), relisted = false } = {},
   ): void {
     for (const change of changes) this.#place(change);
     for (const { type, item } of changes) {
@@ -241,7 +241,7 @@ export class MemoryView implements View {
       if (type === 'put') this.#storage.putItem(this.#id, { item, overlaid });
       else this.#storage.deleteItem(this.#id, item.key);
     }
-    this.#heardAt = heardAt;
+    this.#receivedAt = receivedAt;
     this.#resourceVersion = resourceVersion;
     this.#storage.putProgress(this.#id, this.progress());
     this.#announce(changes, resourceVersion, relisted);

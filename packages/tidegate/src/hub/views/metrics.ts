@@ -3,7 +3,7 @@ import type { ManagedView } from './managed-view.ts';
 
 export interface ViewCounters {
   readonly relists: CounterMetric;
-  readonly doubted: CounterMetric;
+  readonly rejected: CounterMetric;
   readonly evicted: CounterMetric;
   readonly tooLarge: CounterMetric;
 }
@@ -13,7 +13,7 @@ export const viewCounters = (metrics: Metrics): ViewCounters => ({
     help: 'Complete lists that the hub fetched to keep views current.',
     labels: ['resource'],
   }),
-  doubted: metrics.counter('tidegate_hub_view_doubted_lists_total', {
+  rejected: metrics.counter('tidegate_hub_view_rejected_empty_lists_total', {
     help: 'Empty lists that the hub rejected, because they would have deleted the pods or configuration of the node.',
     labels: ['resource'],
   }),

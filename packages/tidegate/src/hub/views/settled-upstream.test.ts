@@ -1,90 +1,74 @@
-import type { Link } from '@tidegate/kube';
-import { VirtualClock } from '@tidegate/kube/testing';
+import { SwitchedConnection, VirtualClock } from '@tidegate/kube/testing';
 import { describe, expect, test } from 'vitest';
 import { SettledUpstream } from './settled-upstream.ts';
 
-class FakeLink implements Link {
-  readonly #listeners = new Set<() => void>();
-  online = true;
-
-  onChange(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
-  set(online: boolean): void {
-    this.online = online;
-    for (const listener of this.#listeners) listener();
-  }
-}
-
 function rig(online = true): {
-  link: FakeLink;
+  upstream: SwitchedConnection;
   clock: VirtualClock;
-  upstream: SettledUpstream;
+  settled: SettledUpstream;
   seen: boolean[];
 } {
-  const link = new FakeLink();
-  link.online = online;
+  const upstream = new SwitchedConnection();
+  upstream.online = online;
   const clock = new VirtualClock();
-  const upstream = new SettledUpstream(link, clock);
+  const settled = new SettledUpstream(upstream, clock);
   const seen: boolean[] = [];
-  upstream.onChange(() => seen.push(upstream.online));
-  return { link, clock, upstream, seen };
+  settled.onChange(() => seen.push(settled.online));
+  return { upstream, clock, settled, seen };
 }
 
 describe('SettledUpstream', () => {
   test('is online immediately after a short outage', async () => {
-    const { link, clock, seen } = rig();
-    link.set(false);
+    const { upstream, clock, seen } = rig();
+    upstream.turn(false);
     await clock.advance(9_000);
-    link.set(true);
+    upstream.turn(true);
     expect(seen).toEqual([false, true]);
   });
 
   test('is online five seconds later after a long outage', async () => {
-    const { link, clock, upstream, seen } = rig();
-    link.set(false);
+    const { upstream, clock, settled, seen } = rig();
+    upstream.turn(false);
     await clock.advance(60_000);
-    link.set(true);
+    upstream.turn(true);
     await clock.advance(4_000);
-    expect(upstream.online).toBe(false);
+    expect(settled.online).toBe(false);
     await clock.advance(1_000);
     expect(seen).toEqual([false, true]);
   });
 
-  test('stays offline if the link fails again while it settles', async () => {
-    const { link, clock, seen } = rig();
-    link.set(false);
+  test('stays offline if the upstream fails again while it settles', async () => {
+    const { upstream, clock, seen } = rig();
+    upstream.turn(false);
     await clock.advance(60_000);
-    link.set(true);
+    upstream.turn(true);
     await clock.advance(1_000);
-    link.set(false);
+    upstream.turn(false);
     await clock.advance(10_000);
     expect(seen).toEqual([false]);
-    link.set(true);
+    upstream.turn(true);
     await clock.advance(5_000);
     expect(seen).toEqual([false, true]);
   });
 
   test('measures the outage from the start of the hub if the hub starts offline', async () => {
     const soon = rig(false);
-    soon.link.set(true);
-    expect(soon.upstream.online).toBe(true);
+    soon.upstream.turn(true);
+    expect(soon.settled.online).toBe(true);
     const late = rig(false);
     await late.clock.advance(60_000);
-    late.link.set(true);
-    expect(late.upstream.online).toBe(false);
+    late.upstream.turn(true);
+    expect(late.settled.online).toBe(false);
   });
 
   test('calls no listeners after it is closed', async () => {
-    const { link, clock, upstream, seen } = rig();
-    link.set(false);
+    const { upstream, clock, settled, seen } = rig();
+    upstream.turn(false);
     await clock.advance(60_000);
-    link.set(true);
-    upstream.close();
+    upstream.turn(true);
+    settled.close();
     await clock.advance(60_000);
-    link.set(false);
+    upstream.turn(false);
     expect(seen).toEqual([false]);
   });
 });

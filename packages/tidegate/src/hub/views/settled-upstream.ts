@@ -1,4 +1,4 @@
-import type { Clock, Link } from '@tidegate/kube';
+import type { Clock, ConnectionState } from '@tidegate/kube';
 
 /** After a longer outage, the cluster may have marked the nodes of the site NotReady, and their pods as not ready. */
 const LONG_OUTAGE_MS = 10_000;
@@ -6,8 +6,8 @@ const LONG_OUTAGE_MS = 10_000;
 const SETTLE_MS = 5_000;
 
 /**
- * The link to the API servers, with a delay for views of endpoints: after a long outage, it is online a little later
- * than the real link.
+ * The upstream, with a delay for views of endpoints: after a long outage, it is online a little later than the real
+ * upstream.
  *
  * When a site was cut off, the node lifecycle controller marks its nodes NotReady and its pods not ready, and the
  * endpoints of the site disappear from EndpointSlices. That is the state that the API server has when the link is
@@ -15,8 +15,8 @@ const SETTLE_MS = 5_000;
  * pods run, until the kubelets have reported. So the hub serves the endpoints from before the outage for a few seconds
  * more.
  */
-export class SettledUpstream implements Link {
-  readonly #upstream: Link;
+export class SettledUpstream implements ConnectionState {
+  readonly #upstream: ConnectionState;
   readonly #clock: Clock;
   readonly #listeners = new Set<() => void>();
   readonly #ignore: () => void;
@@ -24,7 +24,7 @@ export class SettledUpstream implements Link {
   #offlineSince: number;
   #cancelTimer = (): void => {};
 
-  constructor(upstream: Link, clock: Clock) {
+  constructor(upstream: ConnectionState, clock: Clock) {
     this.#upstream = upstream;
     this.#clock = clock;
     this.#online = upstream.online;
@@ -49,7 +49,7 @@ export class SettledUpstream implements Link {
   #changed(): void {
     this.#cancelTimer();
     if (!this.#upstream.online) {
-      // A link that fails again while it settles has been offline since the first failure.
+      // An upstream that fails again while it settles has been offline since the first failure.
       if (this.#online) this.#offlineSince = this.#clock.monotonic();
       this.#set(false);
     } else if (!this.#online) {

@@ -14,7 +14,7 @@ export interface ViewRecord {
 export interface ViewProgress {
   readonly resourceVersion: string;
   /** When the last list, event or bookmark arrived, in milliseconds since the epoch. */
-  readonly heardAt: number;
+  readonly receivedAt: number;
   /** The number of objects. */
   readonly size: number;
   /** The size of all objects as JSON. */
@@ -27,6 +27,12 @@ export interface StoredItem {
   readonly item: ViewItem;
   /** The node wrote this state while no API server was reachable. The API server has not confirmed it. */
   readonly overlaid: boolean;
+}
+
+/** Version 0.1.0 stored the time as `heardAt`. Its views must stay usable if the hub is upgraded while the link is cut. */
+function progressOf(value: Buffer): ViewProgress {
+  const { heardAt, ...progress } = parse<ViewProgress & { heardAt?: number }>(value);
+  return heardAt === undefined ? progress : { ...progress, receivedAt: heardAt };
 }
 
 type Kept = Pick<
@@ -63,7 +69,7 @@ export class ViewStorage {
         const progress = await this.#map.get(PROGRESS + id);
         if (progress === undefined || idOf(key) !== id)
           throw new Error('the progress is missing, or the key does not match the id');
-        records.push({ key, listKind, progress: parse<ViewProgress>(progress) });
+        records.push({ key, listKind, progress: progressOf(progress) });
       } catch (error) {
         log.error(
           { err: error, view: id },

@@ -256,15 +256,15 @@ describe('Views', () => {
     it('looks up an object in all views of the identity, and in no others', async () => {
       await rig.views.store(
         keyOfView(app, { namespace: 'default', labelSelector: 'a=b' }),
-        listOf('110', widget('labelled', '105')),
+        listOf('110', widget('labeled', '105')),
       );
-      expect(await lookUp('labelled')).toBe('105');
+      expect(await lookUp('labeled')).toBe('105');
       expect(await lookUp('other')).toBe('unknown');
-      expect(await lookUp('labelled', 'default', 'sa:default:other:2')).toBe('unknown');
+      expect(await lookUp('labeled', 'default', 'sa:default:other:2')).toBe('unknown');
       await rig.views.store(keyOfView(app, { namespace: 'default' }), listOf('120', widget('plain', '115')));
       expect(await lookUp('plain')).toBe('115');
       expect(await lookUp('other')).toBe('absent');
-      expect(await lookUp('labelled')).toBe('absent');
+      expect(await lookUp('labeled')).toBe('absent');
       expect(await lookUp('plain', 'elsewhere')).toBe('unknown');
     });
 
@@ -328,9 +328,9 @@ describe('Views', () => {
       rig.server.remove('a');
       rig.server.compact();
       rig.server.sendError(410, 'Expired');
-      await rig.until(async () => (await counted('tidegate_hub_view_doubted_lists_total')) > 1, 1_000);
+      await rig.until(async () => (await counted('tidegate_hub_view_rejected_empty_lists_total')) > 1, 1_000);
       expect(view.state).toBe('stored');
-      expect(await rig.views.store(pods, listOf('300'))).toBe('doubted');
+      expect(await rig.views.store(pods, listOf('300'))).toBe('rejected');
       uid = 'the-uid';
       await rig.until(() => view.size === 0, 1_000);
     });

@@ -1,6 +1,7 @@
 import type { DurableMap } from '@tidegate/disk';
 import {
   type Clock,
+  type ConnectionState,
   type CredentialSource,
   compareResourceVersions,
   ENDPOINT_SLICES,
@@ -8,7 +9,6 @@ import {
   type KubeClient,
   type KubeList,
   type KubeObject,
-  type Link,
   type Logger,
   type Metrics,
   NODES,
@@ -38,7 +38,7 @@ export interface ViewsOptions {
   nodeName: string;
   /** Opens a client for an identity. It is closed when no view of the identity is followed. */
   client(credentials: CredentialSource): KubeClient;
-  upstream: Link;
+  upstream: ConnectionState;
   clock: Clock;
   random: Random;
   log: Logger;
@@ -64,11 +64,11 @@ export type Lookup = { result: 'found'; item: ViewItem } | { result: 'absent' | 
  *
  * - `stored`: the view shows this list or a newer state.
  * - `incomplete`: it was a page; the view is replaced when the last page has arrived.
- * - `doubted`: the wipe guard rejected the list. The client must get the view instead of the list.
+ * - `rejected`: the wipe guard rejected the list. The client must get the view instead of the list.
  * - `too large`: the list exceeds the size limit and was not stored.
  * - `ahead`: the watch that keeps the view current is interrupted, so the list may be newer than the view.
  */
-export type Stored = 'stored' | 'incomplete' | 'doubted' | 'too large' | 'ahead';
+export type Stored = 'stored' | 'incomplete' | 'rejected' | 'too large' | 'ahead';
 
 /** One view, for the admin endpoint of the hub. */
 export interface ViewDescription {
@@ -84,7 +84,7 @@ export interface ViewDescription {
   /** How many requests hold the view. */
   clients: number;
   /** When the last list, event or bookmark arrived. Empty if none did. */
-  heardAt: string;
+  lastReceived: string;
   /** Why the API server, or the size limit, refused the view. */
   refused?: string;
 }
@@ -102,7 +102,7 @@ export class Views {
   readonly #guard: WipeGuard;
   readonly #counters: ViewCounters;
   readonly #pages: PageAssembler;
-  /** The link that views of Endpoints and EndpointSlices are followed through. */
+  /** The upstream that views of Endpoints and EndpointSlices are followed through. */
   readonly #settledUpstream: SettledUpstream;
   readonly #views = new Map<string, ManagedView>();
   /** The views that one identity has of one resource, by `groupOf`. */
@@ -118,9 +118,9 @@ export class Views {
     this.#clients = new IdentityClients(options.client);
     this.#counters = viewCounters(metrics);
     this.#pages = new PageAssembler(options.clock, this.#limits.viewBytes);
-    const onDoubt = (key: ViewKey): void => this.#counters.doubted.inc(labelsOf(key));
+    const onRejected = (key: ViewKey): void => this.#counters.rejected.inc(labelsOf(key));
     const knownUid = (): Promise<string | undefined> => this.#uidOfNode();
-    this.#guard = wipeGuard({ client, nodeName, knownUid, log, onDoubt });
+    this.#guard = wipeGuard({ client, nodeName, knownUid, log, onRejected });
     this.#settledUpstream = new SettledUpstream(upstream, options.clock);
     this.#release = [
       () => this.#settledUpstream.close(),
@@ -251,7 +251,7 @@ export class Views {
       return 'too large';
     }
     const size = existing?.progress?.size ?? 0;
-    if (!(await this.#guard({ key, size }, list.items, this.#closing.signal))) return 'doubted';
+    if (!(await this.#guard({ key, size }, list.items, this.#closing.signal))) return 'rejected';
     const shown = await this.#get(key).store(list);
     await this.#evict();
     return shown ? 'stored' : 'ahead';
@@ -364,7 +364,7 @@ function description(view: ManagedView): ViewDescription {
     objects: progress?.size ?? 0,
     bytes: progress?.bytes ?? 0,
     clients: holders,
-    heardAt: progress === undefined ? '' : new Date(progress.heardAt).toISOString(),
+    lastReceived: progress === undefined ? '' : new Date(progress.receivedAt).toISOString(),
     ...(refusal === undefined ? {} : { refused: refusal.message }),
   };
 }

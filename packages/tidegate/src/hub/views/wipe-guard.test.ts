@@ -9,21 +9,21 @@ describe('wipeGuard', () => {
   let server: FakeServer;
   let client: KubeClient;
   let uid: string | undefined;
-  let doubts: number;
+  let rejections: number;
   let guard: WipeGuard;
 
   beforeEach(async () => {
     server = new FakeServer();
     client = new KubeClient(await server.start());
     uid = 'the-uid';
-    doubts = 0;
+    rejections = 0;
     answerNode({ kind: 'Node', metadata: { name: 'edge', uid } });
     guard = wipeGuard({
       client,
       nodeName: 'edge',
       knownUid: async () => uid,
       log: silentLogger,
-      onDoubt: () => doubts++,
+      onRejected: () => rejections++,
     });
   });
   afterEach(async () => {
@@ -48,7 +48,7 @@ describe('wipeGuard', () => {
       fieldSelector: 'spec.nodeName=edge',
     };
     const accepted = await guard({ key, size }, list, new AbortController().signal);
-    expect(doubts).toBe(accepted ? 0 : 1);
+    expect(rejections).toBe(accepted ? 0 : 1);
     return accepted;
   };
 
@@ -77,7 +77,7 @@ describe('wipeGuard', () => {
   it('rejects an empty list from a server that does not have this Node', async () => {
     answerNode({ kind: 'Status', reason: 'NotFound', code: 404 }, 404);
     expect(await accepts({})).toBe(false);
-    doubts = 0;
+    rejections = 0;
     expect(await accepts({ resource: NODES })).toBe(false);
   });
 
@@ -89,6 +89,6 @@ describe('wipeGuard', () => {
   it('fails without a decision if the server returns an error', async () => {
     answerNode({}, 500);
     await expect(accepts({})).rejects.toThrow();
-    expect(doubts).toBe(0);
+    expect(rejections).toBe(0);
   });
 });

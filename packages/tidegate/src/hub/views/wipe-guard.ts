@@ -10,7 +10,7 @@ export interface WipeGuardOptions {
   knownUid(): Promise<string | undefined>;
   log: Logger;
   /** Called for each list that is rejected. */
-  onDoubt(key: ViewKey): void;
+  onRejected(key: ViewKey): void;
 }
 
 /** Decides whether a list from an API server may replace the objects of a view. Rejects if it cannot find out. */
@@ -31,7 +31,7 @@ export const isGuarded = ({ identity, resource: { group, resource } }: ViewKey):
  * replace a view that has objects, unless a second list is empty too and the server knows the Node object of this node,
  * with the same uid.
  */
-export function wipeGuard({ client, nodeName, knownUid, log, onDoubt }: WipeGuardOptions): WipeGuard {
+export function wipeGuard({ client, nodeName, knownUid, log, onRejected }: WipeGuardOptions): WipeGuard {
   const whyNot = async ({ key }: Pick<View, 'key'>, signal: AbortSignal): Promise<string | undefined> => {
     // A list without a resourceVersion is consistent with a quorum of etcd. It does not come from a stale watch cache.
     // https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list
@@ -54,7 +54,7 @@ export function wipeGuard({ client, nodeName, knownUid, log, onDoubt }: WipeGuar
     if (list.length > 0 || view.size === 0 || !isGuarded(view.key)) return true;
     const why = await whyNot(view, signal);
     if (why === undefined) return true;
-    onDoubt(view.key);
+    onRejected(view.key);
     const resource = qualifiedName(view.key.resource);
     log.error(
       { resource, objects: view.size, why },

@@ -76,7 +76,7 @@ describe('readSettings', () => {
   });
 
   test('reports unknown parameters, also those that are properties of every JavaScript object', () => {
-    expect(readSettings({ colour: 'blue', constructor: 'x' }).unknown).toEqual(['colour', 'constructor']);
+    expect(readSettings({ color: 'blue', constructor: 'x' }).unknown).toEqual(['color', 'constructor']);
   });
 });
 

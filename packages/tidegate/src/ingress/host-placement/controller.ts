@@ -14,7 +14,7 @@ import type { IngressContext } from '../context.ts';
 import type { HostName } from '../model.ts';
 import type { FamilyRoutes } from './family-routes.ts';
 import { NewestRouters } from './newest-routers.ts';
-import { planPlacement } from './plan.ts';
+import { planHostPlacement } from './plan.ts';
 import { compareNames, isServing, placedFamilyOf, routerName, routerObject } from './router-object.ts';
 import type { RoutesByFamily } from './routes-by-family.ts';
 
@@ -126,7 +126,7 @@ export function hostPlacementController(
     own: readonly L7Router[],
     signal: AbortSignal,
   ): Promise<void> {
-    const plan = planPlacement({
+    const plan = planHostPlacement({
       hosts: oldestFirst(routes),
       rulesForAll: routes.rules.get('') ?? 0,
       capacity: settings.capacity,

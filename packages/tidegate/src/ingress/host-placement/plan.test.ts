@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type PlacedRouter, type PlacementInput, type PlannedRouter, planPlacement } from './plan.ts';
+import { type HostPlacementInput, type PlacedRouter, type PlannedRouter, planHostPlacement } from './plan.ts';
 
 const router = (name: string, hosts: string[], more: Partial<PlacedRouter> = {}): PlacedRouter => ({
   name,
@@ -15,10 +15,10 @@ const router = (name: string, hosts: string[], more: Partial<PlacedRouter> = {})
 function plan(
   hosts: string[],
   routers: PlacedRouter[] = [],
-  more: Partial<Omit<PlacementInput, 'hosts' | 'routers'>> = {},
+  more: Partial<Omit<HostPlacementInput, 'hosts' | 'routers'>> = {},
 ) {
   let made = routers.length;
-  return planPlacement({
+  return planHostPlacement({
     hosts: new Map(hosts.map((text) => [text.split(':')[0]!, Number(text.split(':')[1] ?? 1)])),
     rulesForAll: 0,
     capacity: { maxHosts: 2 },
@@ -35,7 +35,7 @@ const inText = (routers: readonly PlannedRouter[]): string[] =>
       `${name}: ${hosts.map((host) => (leaving.includes(host) ? `(${host})` : host)).join(' ')}`,
   );
 
-describe('planPlacement', () => {
+describe('planHostPlacement', () => {
   test('creates no router without hosts', () => {
     expect(plan([])).toEqual({ routers: [], remove: [] });
   });
@@ -95,7 +95,7 @@ describe('planPlacement', () => {
   });
 });
 
-describe('planPlacement with random changes', () => {
+describe('planHostPlacement with random changes', () => {
   const changes = fc.array(
     fc.record({
       hosts: fc.dictionary(fc.constantFrom(...'abcdefghij'), fc.integer({ min: 1, max: 6 }), {
@@ -130,7 +130,7 @@ describe('planPlacement with random changes', () => {
           };
           const before = routers;
           const step = (): void => {
-            const { routers: planned } = planPlacement({ ...input, routers });
+            const { routers: planned } = planHostPlacement({ ...input, routers });
             for (const host of input.hosts.keys())
               expect(
                 planned.filter((each) => each.hosts.includes(host) && !each.leaving.includes(host)),
@@ -143,7 +143,7 @@ describe('planPlacement with random changes', () => {
             const twice = kept.some((host) =>
               before.some((each) => each !== old && each.hosts.includes(host)),
             );
-            // A move is cancelled when its target was deleted. The host stays, and can exceed the capacity then.
+            // A move is canceled when its target was deleted. The host stays, and can exceed the capacity then.
             const returned = old.leaving.filter(
               (host) =>
                 input.hosts.has(host) &&

@@ -6,7 +6,7 @@
  *   2. The new router becomes reachable, and the status of Ingresses changes to its address. Then all its pods report
  *      that they serve its current generation.
  *   3. The next plan removes the host from both lists of the old router.
- * If the new router disappears before step 3, the move is cancelled and the host stays.
+ * If the new router disappears before step 3, the move is canceled and the host stays.
  */
 import type { HostName } from '../model.ts';
 
@@ -23,7 +23,7 @@ export interface PlacedRouter {
   readonly deleting: boolean;
 }
 
-export interface PlacementInput {
+export interface HostPlacementInput {
   /** Number of rules by host, the oldest host first. */
   readonly hosts: ReadonlyMap<HostName, number>;
   /** Number of rules for all hosts. They are on every router and count on each. */
@@ -42,7 +42,7 @@ export interface PlannedRouter {
   readonly leaving: readonly HostName[];
 }
 
-export interface PlacementPlan {
+export interface HostPlacementPlan {
   readonly routers: readonly PlannedRouter[];
   /** Names of routers without hosts, which are deleted. */
   readonly remove: readonly string[];
@@ -53,7 +53,7 @@ export interface PlacementPlan {
  * new host goes to the first router that has room, or to a new router. Hosts move away only from a router that exceeds
  * its capacity.
  */
-export function planPlacement(input: PlacementInput): PlacementPlan {
+export function planHostPlacement(input: HostPlacementInput): HostPlacementPlan {
   const planning = new Planning(input);
   planning.adoptCurrentState();
   planning.moveFromOverfullRouters();
@@ -83,13 +83,13 @@ class Draft {
 }
 
 class Planning {
-  readonly #input: PlacementInput;
+  readonly #input: HostPlacementInput;
   readonly #maxRules: number;
   readonly #routers: Draft[] = [];
   /** Hosts to place: new hosts, and hosts that move to another router. */
   readonly #unplaced = new Set<HostName>();
 
-  constructor(input: PlacementInput) {
+  constructor(input: HostPlacementInput) {
     this.#input = input;
     this.#maxRules = input.capacity.maxRules ?? Number.POSITIVE_INFINITY;
   }
@@ -176,7 +176,7 @@ class Planning {
     if (this.#input.rulesForAll > 0 && this.#routers.length === 0) this.#makeRouter();
   }
 
-  result(): PlacementPlan {
+  result(): HostPlacementPlan {
     const needed = this.#routers.filter(({ hosts }) => hosts.size > 0);
     if (needed.length === 0 && this.#input.rulesForAll > 0) needed.push(...this.#routers.slice(0, 1));
     const names = new Set(needed.map(({ name }) => name));

@@ -32,10 +32,15 @@ export type Match =
 export type Step =
   | { readonly kind: 'request'; readonly host: HostName; readonly path: string }
   | { readonly kind: 'host'; readonly host: HostName; readonly found: boolean }
-  | { readonly kind: 'route'; readonly host: HostName; readonly route: Route; readonly why: RouteVerdict }
+  | {
+      readonly kind: 'route';
+      readonly host: HostName;
+      readonly route: Route;
+      readonly result: RouteMatchResult;
+    }
   | { readonly kind: 'fallback'; readonly host: HostName; readonly action: RouteAction | undefined };
 
-export type RouteVerdict = 'matches' | 'otherPath' | 'otherHeaders';
+export type RouteMatchResult = 'matches' | 'otherPath' | 'otherHeaders';
 
 /** Finds the route for a request. All data planes give the same result. `note` is called for every step. */
 export function match(table: RouteTable, request: MatchRequest, note?: (step: Step) => void): Match {
@@ -80,15 +85,15 @@ function matchIn(
 ): Match | undefined {
   if (host === undefined) return undefined;
   for (const route of host.routes) {
-    const why = judge(route, path, headers);
-    note?.({ kind: 'route', host: host.host, route, why });
-    if (why === 'matches') return { kind: 'route', host, route, action: route.action };
+    const result = matchRoute(route, path, headers);
+    note?.({ kind: 'route', host: host.host, route, result });
+    if (result === 'matches') return { kind: 'route', host, route, action: route.action };
   }
   note?.({ kind: 'fallback', host: host.host, action: host.fallback });
   return host.fallback && { kind: 'route', host, action: host.fallback };
 }
 
-function judge(route: Route, path: string, headers: MatchRequest['headers']): RouteVerdict {
+function matchRoute(route: Route, path: string, headers: MatchRequest['headers']): RouteMatchResult {
   if (!matchesPath(route, path)) return 'otherPath';
   return route.headers.every((wanted) => hasHeader(headers, wanted)) ? 'matches' : 'otherHeaders';
 }

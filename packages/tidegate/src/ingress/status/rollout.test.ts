@@ -39,7 +39,7 @@ describe('rolloutOf', () => {
     [
       'waits for a Deployment',
       textOf(undefined),
-      'waiting Creating: the Deployment has not been created yet',
+      'waiting Creating: The Deployment has not been created yet',
     ],
     ['waits for updated replicas', textOf(none), 'waiting RollingOut: 0 of 1 pods are updated'],
     [

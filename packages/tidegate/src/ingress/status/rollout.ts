@@ -30,7 +30,7 @@ export const isFailure = (reason: string): boolean =>
 /** The reason comes from the Deployment, or from the pod with the worst problem. */
 export function rolloutOf(deployment: Deployment | undefined, pods: readonly Pod[]): Rollout {
   if (deployment === undefined) {
-    return { done: false, reason: 'Creating', message: 'the Deployment has not been created yet' };
+    return { done: false, reason: 'Creating', message: 'The Deployment has not been created yet' };
   }
   const { available, reason, message } = availabilityOf(deployment);
   if (available) return { done: true, reason: 'RolledOut', message };

@@ -27,7 +27,7 @@ import { isMadeFrom, type ProvisionedObjects, workloadName, workloadOf } from '.
 import { addressesOf } from './addresses.ts';
 import { type Rollout, rolloutOf } from './rollout.ts';
 import { isReady, RouterPods, routerOf } from './router-pods.ts';
-import { type RouterView, routerStatus } from './router-status.ts';
+import { type ObservedRouter, routerStatus } from './router-status.ts';
 
 /** Minimum interval between writes of the status of one router. Thousands of hosts can change at once. */
 const STATUS_PACE_MS = 500;
@@ -60,7 +60,7 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
       writtenAt.delete(name);
       return;
     }
-    const status = routerStatus(router, viewOf(router), clock.now());
+    const status = routerStatus(router, observe(router), clock.now());
     const isNew = !isWritten(router.status, status);
     const keep = agentsToKeep(router);
     if (!isNew && keep === undefined) return;
@@ -92,7 +92,7 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
     else if (readyOf(router.status) !== undefined) recorder.warning(router, is.reason, is.message);
   }
 
-  function viewOf(router: L7Router): RouterView {
+  function observe(router: L7Router): ObservedRouter {
     const name = `${router.metadata.name}`;
     const { namespace, replicas } = workloadOf(router);
     const all = pods.of(name);
@@ -125,7 +125,7 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
     const deployment = provisioned.get<Deployment>('Deployment', key);
     // The status of the Deployment is about a previous spec of the router.
     if (deployment !== undefined && !isMadeFrom(deployment, router, routerImage, routerPorts)) {
-      return { done: false, reason: 'Progressing', message: 'the Deployment has not been updated yet' };
+      return { done: false, reason: 'Progressing', message: 'The Deployment has not been updated yet' };
     }
     return rolloutOf(deployment, all);
   }
@@ -177,7 +177,7 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
 function contentOf(
   { spec }: L7Router,
   routes: FamilyRoutes | undefined,
-): Pick<RouterView, 'hosts' | 'rules' | 'problems'> {
+): Pick<ObservedRouter, 'hosts' | 'rules' | 'problems'> {
   if (routes === undefined) return { hosts: 0, rules: 0, problems: [] };
   const named = [...(spec.hosts ?? routes.rules.keys())].filter(
     (host) => host !== '' && routes.rules.has(host),

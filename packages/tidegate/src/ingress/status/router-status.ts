@@ -11,7 +11,7 @@ import {
 import type { Rollout } from './rollout.ts';
 
 /** What the status controller observed of one router. */
-export interface RouterView {
+export interface ObservedRouter {
   readonly addresses: readonly RouterAddress[];
   readonly hosts: number;
   readonly rules: number;
@@ -30,10 +30,15 @@ export interface RouterView {
 type OwnStatus = Omit<L7RouterStatus, 'agents'>;
 
 /** The complete status except for `agents`, which each agent writes itself. */
-export function routerStatus(router: L7Router, view: RouterView, now: number): OwnStatus {
-  const { addresses, hosts, rules, problems } = view;
-  const applied = appliedGeneration(router, view.readyPods);
-  const updates = [ready(view), rolledOut(view), provisioned(view), capacityReached(router, view)];
+export function routerStatus(router: L7Router, observed: ObservedRouter, now: number): OwnStatus {
+  const { addresses, hosts, rules, problems } = observed;
+  const applied = appliedGeneration(router, observed.readyPods);
+  const updates = [
+    ready(observed),
+    rolledOut(observed),
+    provisioned(observed),
+    capacityReached(router, observed),
+  ];
   return {
     observedGeneration: router.metadata.generation,
     addresses: [...addresses],
@@ -60,7 +65,7 @@ function withCondition({ status, metadata }: L7Router, update: ConditionUpdate, 
   return getCondition(setCondition(before, { ...update, observedGeneration }, now), update.type)!;
 }
 
-function ready({ readyPods, replicas, addresses, provisionProblem }: RouterView): ConditionUpdate {
+function ready({ readyPods, replicas, addresses, provisionProblem }: ObservedRouter): ConditionUpdate {
   const notReady = (reason: string, message: string): ConditionUpdate => ({
     type: 'Ready',
     status: 'False',
@@ -70,27 +75,27 @@ function ready({ readyPods, replicas, addresses, provisionProblem }: RouterView)
   if (replicas === 0)
     return notReady(
       'NoReplicas',
-      'replicas is 0: set spec.workload.replicas, or the parameter replicas of the class, to 1 or more',
+      'The router has no replicas: set spec.workload.replicas, or the parameter replicas of the class, to 1 or more',
     );
   if (readyPods.length === 0) {
     return provisionProblem === undefined
-      ? notReady('NoPodReady', 'no pod is ready')
+      ? notReady('NoPodReady', 'No pod is ready')
       : notReady('NotProvisioned', provisionProblem);
   }
-  if (addresses.length === 0) return notReady('NoAddress', 'the Service has no address yet');
+  if (addresses.length === 0) return notReady('NoAddress', 'The Service has no address yet');
   const message = `${readyPods.length} of ${replicas} pods are ready`;
   return { type: 'Ready', status: 'True', reason: 'Serving', message };
 }
 
 /** Whether all replicas are updated and available. For Ready, one ready pod is enough. */
-const rolledOut = ({ rollout: { done, reason, message } }: RouterView): ConditionUpdate => ({
+const rolledOut = ({ rollout: { done, reason, message } }: ObservedRouter): ConditionUpdate => ({
   type: 'RolledOut',
   status: done ? 'True' : 'False',
   reason,
   message,
 });
 
-function provisioned({ provisionProblem, classProblem }: RouterView): ConditionUpdate {
+function provisioned({ provisionProblem, classProblem }: ObservedRouter): ConditionUpdate {
   const type = 'Provisioned';
   if (provisionProblem !== undefined) {
     return { type, status: 'False', reason: 'ProvisionFailed', message: provisionProblem };
@@ -102,11 +107,11 @@ function provisioned({ provisionProblem, classProblem }: RouterView): ConditionU
     type,
     status: 'True',
     reason: 'Provisioned',
-    message: 'all objects of the router are provisioned',
+    message: 'All objects of the router are provisioned',
   };
 }
 
-function capacityReached({ spec }: L7Router, { hosts, rules }: RouterView): ConditionUpdate {
+function capacityReached({ spec }: L7Router, { hosts, rules }: ObservedRouter): ConditionUpdate {
   const { maxHosts = Number.POSITIVE_INFINITY, maxRules = Number.POSITIVE_INFINITY } = spec.capacity ?? {};
   const type = 'CapacityReached';
   const message = `${hosts} hosts, ${rules} rules`;

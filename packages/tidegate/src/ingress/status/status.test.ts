@@ -2,7 +2,7 @@ import { type Condition, getCondition, type Node, type Service } from '@tidegate
 import { describe, expect, test } from 'vitest';
 import type { L7Router, L7RouterStatus } from '../../api/index.ts';
 import { addressesOf } from './addresses.ts';
-import { type RouterView, routerStatus } from './router-status.ts';
+import { type ObservedRouter, routerStatus } from './router-status.ts';
 
 const service = (spec: Service['spec'], status?: Service['status']): Service => ({
   apiVersion: 'v1',
@@ -61,7 +61,7 @@ describe('routerStatus', () => {
     spec: { ingressClassName: 'gold', driver: 'nginx', capacity },
     status,
   });
-  const view: RouterView = {
+  const observed: ObservedRouter = {
     addresses: [{ ip: '192.0.2.1' }],
     hosts: 2,
     rules: 5,
@@ -72,21 +72,21 @@ describe('routerStatus', () => {
   };
   const agents = (...generations: [string, number][]) =>
     generations.map(([name, appliedGeneration]) => ({ name, appliedGeneration }));
-  const condition = (of: Partial<RouterView>, type: string, capacity = {}): string => {
-    const { conditions } = routerStatus(router({}, capacity), { ...view, ...of }, 0);
+  const condition = (of: Partial<ObservedRouter>, type: string, capacity = {}): string => {
+    const { conditions } = routerStatus(router({}, capacity), { ...observed, ...of }, 0);
     const found = getCondition(conditions as Condition[], type);
     return `${found?.status} ${found?.reason}`;
   };
 
   test('reports the lowest generation that all ready pods have applied', () => {
     const applied = (...reports: [string, number][]) =>
-      routerStatus(router({ agents: agents(...reports) }), view, 0).appliedGeneration;
+      routerStatus(router({ agents: agents(...reports) }), observed, 0).appliedGeneration;
     expect(applied(['a', 4], ['b', 3], ['gone', 1])).toBe(3);
     expect(applied(['a', 4])).toBeUndefined();
-    expect(routerStatus(router(), { ...view, readyPods: [] }, 0).appliedGeneration).toBeUndefined();
+    expect(routerStatus(router(), { ...observed, readyPods: [] }, 0).appliedGeneration).toBeUndefined();
   });
 
-  test.each<[Partial<RouterView>, string]>([
+  test.each<[Partial<ObservedRouter>, string]>([
     [{}, 'True Serving'],
     [{ replicas: 0, readyPods: [] }, 'False NoReplicas'],
     [{ readyPods: [] }, 'False NoPodReady'],
@@ -109,7 +109,7 @@ describe('routerStatus', () => {
       reason: 'R',
       message: 'm',
     }));
-    const status = routerStatus(router(), { ...view, problems }, 0);
+    const status = routerStatus(router(), { ...observed, problems }, 0);
     expect([status.problems?.length, status.problemCount]).toEqual([20, 25]);
   });
 });

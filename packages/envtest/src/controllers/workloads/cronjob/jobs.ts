@@ -2,7 +2,7 @@ import type { CronJob, Job } from '@tidegate/kube';
 import type { ObjectReference } from 'kubernetes-types/core/v1.d.ts';
 import { clockOf } from '../../../cron/next.ts';
 import { controllerReference } from '../../pods/index.ts';
-import { timestamp } from '../timestamp.ts';
+import { timestamp } from '../../timestamp.ts';
 
 const SCHEDULED_TIME = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
 

@@ -2,9 +2,9 @@ import type { CronJob, Job } from '@tidegate/kube';
 import type { CronJobSpec, CronJobStatus } from 'kubernetes-types/batch/v1.d.ts';
 import type { ObjectReference } from 'kubernetes-types/core/v1.d.ts';
 import { parseSchedule, type Schedule, ScheduleError } from '../../../cron/schedule.ts';
+import { timestamp } from '../../timestamp.ts';
 import { finishedCondition } from '../job/conditions.ts';
 import type { PlannedEvent } from '../planned-events.ts';
-import { timestamp } from '../timestamp.ts';
 import { latestDue, moreThan, type Timetable, upcoming } from './due.ts';
 import { jobName, referenceTo } from './jobs.ts';
 

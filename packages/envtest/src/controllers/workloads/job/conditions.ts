@@ -1,6 +1,6 @@
 import type { Job } from '@tidegate/kube';
 import type { JobCondition, JobStatus } from 'kubernetes-types/batch/v1.d.ts';
-import { timestamp } from '../timestamp.ts';
+import { timestamp } from '../../timestamp.ts';
 
 /** How a Job ends. It is first set as an interim condition, and finally when every pod has ended and is counted. */
 export interface Outcome {

@@ -1,8 +1,8 @@
 import type { Job, Pod } from '@tidegate/kube';
 import type { JobStatus } from 'kubernetes-types/batch/v1.d.ts';
 import { isActive, isReady } from '../../pods/index.ts';
+import { timestamp } from '../../timestamp.ts';
 import type { PlannedEvent } from '../planned-events.ts';
-import { timestamp } from '../timestamp.ts';
 import { decidedOutcome, type Outcome, withCondition, withInterim, withOutcome } from './conditions.ts';
 import { type PodChange, planPods } from './plan-pods.ts';
 import { isEnding, isTracked } from './pods.ts';

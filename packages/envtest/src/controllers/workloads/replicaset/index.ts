@@ -5,7 +5,6 @@
  * the cache does not show this controller's last writes yet -> count the pods in the status (`status.ts`).
  */
 import {
-  Controller,
   type Informer,
   matcherFromSelector,
   PODS,
@@ -29,8 +28,7 @@ import {
   podFromTemplate,
   siblingsOf,
 } from '../../pods/index.ts';
-import { RETRIES } from '../../retries.ts';
-import { untilCacheCatchesUp } from '../../stale-reads.ts';
+import { workloadController } from '../workload-controller.ts';
 import { writeStatus } from '../write-status.ts';
 import { replicaSetStatus } from './status.ts';
 
@@ -44,14 +42,10 @@ export const replicaSetController: MakeController = (context) => {
   indexByController(pods);
   indexByController(replicaSets);
   const reconciler = new ReplicaSetReconciler(context, replicaSets, pods);
-  return new Controller({
+  return workloadController(context, {
     name: 'replicaset',
     concurrency: 5,
-    clock: context.clock,
-    metrics: context.metrics,
-    log: context.log,
-    queue: RETRIES,
-    reconcile: untilCacheCatchesUp((key, signal) => reconciler.reconcile(key, signal)),
+    reconcile: (key, signal) => reconciler.reconcile(key, signal),
   })
     .watch(replicaSets)
     .watch(

@@ -24,13 +24,13 @@ export function replicaSetStatus(
   now: number,
 ): Status {
   const { template, minReadySeconds = 0 } = replicaSet.spec!;
-  const labelled = matcherFromLabels(template?.metadata?.labels ?? {});
+  const labeled = matcherFromLabels(template?.metadata?.labels ?? {});
   const count = (holds: (pod: Pod) => boolean): number | undefined =>
     active.filter(holds).length || undefined;
   const conditions = conditionsOf(replicaSet, active.length, failure, now);
   return {
     replicas: active.length,
-    fullyLabeledReplicas: count((pod) => labelled.matches(pod.metadata.labels)),
+    fullyLabeledReplicas: count((pod) => labeled.matches(pod.metadata.labels)),
     readyReplicas: count(isReady),
     availableReplicas: count((pod) => isAvailable(pod, minReadySeconds, now)),
     terminatingReplicas: terminating.length,

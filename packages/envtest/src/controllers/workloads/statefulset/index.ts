@@ -7,7 +7,6 @@
  */
 import {
   CONTROLLER_REVISIONS,
-  Controller,
   type ControllerRevision,
   type EventRecorder,
   type Informer,
@@ -27,9 +26,8 @@ import {
   keysOfOwners,
   nextAvailableInMs,
 } from '../../pods/index.ts';
-import { RETRIES } from '../../retries.ts';
-import { untilCacheCatchesUp } from '../../stale-reads.ts';
 import { type History, RevisionHistory } from '../revisions/history.ts';
+import { workloadController } from '../workload-controller.ts';
 import { writeStatus } from '../write-status.ts';
 import { claimedVolumes, newPod, ordinalOf, revisionOf } from './identity.ts';
 import { planStatefulSet, type StatefulSetPlan } from './plan.ts';
@@ -44,14 +42,10 @@ export const statefulSetController: MakeController = (context) => {
   const pods = context.informers.for(PODS);
   indexByController(pods);
   const reconciler = new StatefulSetReconciler(context, sets, pods);
-  return new Controller({
+  return workloadController(context, {
     name: 'statefulset',
     concurrency: 5,
-    clock: context.clock,
-    metrics: context.metrics,
-    log: context.log,
-    reconcile: untilCacheCatchesUp((key, signal) => reconciler.reconcile(key, signal)),
-    queue: RETRIES,
+    reconcile: (key, signal) => reconciler.reconcile(key, signal),
   })
     .watch(sets)
     .watch(

@@ -5,7 +5,7 @@
 
 import type { KubeObject, Metrics } from '@tidegate/kube';
 import { INGRESS_CONTROLLER_USER_AGENTS } from '../../../api/index.ts';
-import type { ClientView } from '../../../scope/index.ts';
+import type { EndpointClient } from '../../../scope/index.ts';
 import { dependencyOnPools, ScopeFilter } from '../endpoints.ts';
 import type { Filter, FilterContext } from '../filter.ts';
 import { ENDPOINT } from '../resources.ts';
@@ -21,12 +21,12 @@ export function ingressEndpoints(metrics: Metrics): Filter {
     name: NAME,
     components: INGRESS_CONTROLLER_USER_AGENTS,
     resources: ENDPOINT,
-    apply: (object, context) => scope.apply(object, viewOf(context)),
-    dependsOn: (object, context) => dependencyOnPools(object, viewOf(context)),
+    apply: (object, context) => scope.apply(object, clientOf(context)),
+    dependsOn: (object, context) => dependencyOnPools(object, clientOf(context)),
   };
 }
 
-const viewOf = ({ membership, nodeName }: FilterContext): ClientView => ({
+const clientOf = ({ membership, nodeName }: FilterContext): EndpointClient => ({
   membership,
   clientNode: nodeName,
   service: ANY_SERVICE,

@@ -5,7 +5,7 @@
 
 import type { KubeObject, Metrics } from '@tidegate/kube';
 import { SERVICE_CLIENT_USER_AGENTS } from '../../../api/index.ts';
-import type { ClientView } from '../../../scope/index.ts';
+import type { EndpointClient } from '../../../scope/index.ts';
 import { dependencyOnPools, ScopeFilter, serviceOf } from '../endpoints.ts';
 import type { Filter, FilterContext } from '../filter.ts';
 import { ENDPOINT } from '../resources.ts';
@@ -18,15 +18,15 @@ export function serviceTopology(metrics: Metrics): Filter {
     name: NAME,
     components: SERVICE_CLIENT_USER_AGENTS,
     resources: ENDPOINT,
-    apply: (object, context) => scope.apply(object, viewOf(object, context)),
+    apply: (object, context) => scope.apply(object, clientOf(object, context)),
     dependsOn: (object, context) => [
       ...dependencyOnService(object),
-      ...dependencyOnPools(object, viewOf(object, context)),
+      ...dependencyOnPools(object, clientOf(object, context)),
     ],
   };
 }
 
-function viewOf(object: KubeObject, context: FilterContext): ClientView {
+function clientOf(object: KubeObject, context: FilterContext): EndpointClient {
   const key = serviceOf(object);
   return {
     membership: context.membership,

@@ -11,7 +11,7 @@ import {
   type Resource,
   silentLogger,
 } from '@tidegate/kube';
-import { FakeServer, SwitchedLink, VirtualClock, WIDGETS } from '@tidegate/kube/testing';
+import { FakeServer, SwitchedConnection, VirtualClock, WIDGETS } from '@tidegate/kube/testing';
 import type { ViewKey } from '../view.ts';
 import { Views, type ViewsOptions } from '../views.ts';
 
@@ -30,7 +30,7 @@ export const bearer = (token: string) => fixedCredential({ authorization: `Beare
 export class ViewsRig {
   readonly server = new FakeServer();
   readonly clock = new VirtualClock();
-  readonly upstream = new SwitchedLink();
+  readonly upstream = new SwitchedConnection();
   readonly options: Partial<ViewsOptions>;
   metrics = new Metrics();
   openClients = 0;

@@ -25,7 +25,7 @@ export interface ServingNames {
 }
 
 /** `why` is a clause that completes the sentence "not approved: ...". */
-export type Judgement = { approve: true; node: string } | { approve: false; why: string };
+export type ApprovalDecision = { approve: true; node: string } | { approve: false; why: string };
 
 /**
  * Decides whether a node may have the serving certificate that it requests. Returns undefined if the request
@@ -35,7 +35,7 @@ export type Judgement = { approve: true; node: string } | { approve: false; why:
  * and ignores the values that a client sends. The Node object does not have to exist, because the kubelet may
  * register the node through the same hub that sends the request.
  */
-export function judge(csr: CertificateSigningRequest, names: ServingNames): Judgement | undefined {
+export function decide(csr: CertificateSigningRequest, names: ServingNames): ApprovalDecision | undefined {
   const { signerName, username = '', groups = [], usages = [] } = csr.spec;
   const { conditions = [], certificate = '' } = csr.status ?? {};
   if (signerName !== KUBELET_SERVING || conditions.length > 0 || certificate !== '') return undefined;
@@ -46,7 +46,7 @@ export function judge(csr: CertificateSigningRequest, names: ServingNames): Judg
   return wrong === undefined ? { approve: true, node } : leave(wrong);
 }
 
-const leave = (why: string): Judgement => ({ approve: false, why });
+const leave = (why: string): ApprovalDecision => ({ approve: false, why });
 
 /** Accepts usages with or without `key encipherment`, which only RSA keys need. */
 function wrongUsages(usages: readonly string[]): string | undefined {

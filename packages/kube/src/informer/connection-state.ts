@@ -1,20 +1,25 @@
 import type { Clock } from '../base/clock.ts';
 
 /** The state of the connection to the server, for programs that monitor it anyway, for example with health probes. */
-export interface Link {
+export interface ConnectionState {
   readonly online: boolean;
   /** Returns a function that removes the listener. */
   onChange(listener: () => void): () => void;
 }
 
 /** The default: nothing monitors the connection, so every attempt is worth trying. */
-export const alwaysOnline: Link = { online: true, onChange: () => () => {} };
+export const alwaysOnline: ConnectionState = { online: true, onChange: () => () => {} };
 
 /**
- * Waits until `ms` have passed or the link has come back online, whichever is first. While the link is offline, only
- * its return counts. Resolves with true if the link came back; rejects when aborted.
+ * Waits until `ms` have passed or the connection has come back online, whichever is first. While the connection is offline, only
+ * its return counts. Resolves with true if the connection came back; rejects when aborted.
  */
-export function pause(clock: Clock, ms: number, link: Link, signal: AbortSignal): Promise<boolean> {
+export function pause(
+  clock: Clock,
+  ms: number,
+  connection: ConnectionState,
+  signal: AbortSignal,
+): Promise<boolean> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
     let cancelTimer = (): void => {};
@@ -25,11 +30,11 @@ export function pause(clock: Clock, ms: number, link: Link, signal: AbortSignal)
       finish();
     };
     const onAbort = (): void => settle(() => reject(signal.reason));
-    const unsubscribe = link.onChange(() => {
-      if (link.online) settle(() => resolve(true));
+    const unsubscribe = connection.onChange(() => {
+      if (connection.online) settle(() => resolve(true));
       else cancelTimer();
     });
     signal.addEventListener('abort', onAbort, { once: true });
-    if (link.online) cancelTimer = clock.after(ms, () => settle(() => resolve(false)));
+    if (connection.online) cancelTimer = clock.after(ms, () => settle(() => resolve(false)));
   });
 }

@@ -4,24 +4,26 @@ import { render } from '../render/render.ts';
 import type { Rendered } from '../render/result.ts';
 import { type KindOfPool, targetsOf } from '../render/targets.ts';
 import { type ApplyTools, applyObject, identifierOf } from './apply-object.ts';
+import { inApplyOrder } from './apply-order.ts';
 import type { Kinds } from './kinds.ts';
-import { deleteOwned, findOwned, reasonToKeep, recordedObjects } from './leftovers.ts';
-import { inOrderOfNeed } from './order.ts';
+import { deleteOwned, findOwned, reasonToKeep, recordedObjects } from './recorded-objects.ts';
 import { renderOutcomes } from './render-outcomes.ts';
 import { type Findings, identityOfIdentifier, nameOf, type Outcome } from './status.ts';
 import type { StatusWriter } from './status-writer.ts';
 
+/** What the reconcile and the cleanup of an application share. */
 export interface Tools extends ApplyTools {
   readonly recorder: EventRecorder;
   readonly statusWriter: StatusWriter;
 }
 
 /**
- * Makes everything as the application says: what is rendered is applied, what was made and is no longer rendered is
- * deleted. A mistake in the application keeps its running objects as they are, all of them: of what can not be
- * rendered nobody knows which objects it would be.
+ * Applies the rendered objects, and deletes recorded objects that are no longer rendered.
+ *
+ * If anything cannot be rendered, nothing is deleted: a recorded object may be the one that the faulty manifest would
+ * render, and a mistake must not stop running pods.
  */
-export async function bringAbout(
+export async function reconcileObjects(
   tools: Tools,
   application: EdgeApplication,
   kinds: Kinds,
@@ -34,7 +36,7 @@ export async function bringAbout(
   const recorded = recordedObjects(application);
   const outcomes = new Outcomes();
   await recordNew(tools, application, result.objects, recorded, kinds, signal);
-  for (const rendered of inOrderOfNeed(result.objects)) {
+  for (const rendered of inApplyOrder(result.objects)) {
     const resource = kinds.resourceOf(rendered.object)!;
     const known = recorded.has(identityOfIdentifier(identifierOf(rendered, resource)));
     outcomes.add(await applyObject(tools, application, rendered, { resource, recorded: known }, signal));
@@ -43,14 +45,14 @@ export async function bringAbout(
   for (const [identity, identifier] of recorded) {
     if (outcomes.has(identity)) continue;
     outcomes.add(
-      await leave(tools, application, identifier, { hasErrors: errors.length > 0, missingPools }, signal),
+      await prune(tools, application, identifier, { hasErrors: errors.length > 0, missingPools }, signal),
     );
   }
   for (const outcome of renderOutcomes(application, errors, kinds)) outcomes.add(outcome);
   return { outcomes: outcomes.all, errors, missing };
 }
 
-/** One for each object; of several the last counts. */
+/** One outcome for each object. A later outcome of the same object replaces an earlier one. */
 class Outcomes {
   readonly #byIdentity = new Map<string, Outcome>();
 
@@ -67,6 +69,10 @@ class Outcomes {
   }
 }
 
+/**
+ * Writes the identifiers of new objects to the status before they are created. If the manager stops after creating an
+ * object, the next leader still finds it in the status and can delete it.
+ */
 async function recordNew(
   { statusWriter }: Tools,
   application: EdgeApplication,
@@ -81,9 +87,9 @@ async function recordNew(
   if (fresh.length > 0) await statusWriter.record(application, fresh, signal);
 }
 
-/** What happens to an object that was made and is not rendered any more; undefined when it is gone. */
-async function leave(
-  { client, children, recorder, remembered }: Tools,
+/** Deletes a recorded object that is no longer rendered, or keeps it. Returns undefined if it does not exist. */
+async function prune(
+  { client, children, recorder, appliedCache }: Tools,
   application: EdgeApplication,
   identifier: ResourceIdentifier,
   { hasErrors, missingPools }: { hasErrors: boolean; missingPools: ReadonlySet<string> },
@@ -94,12 +100,12 @@ async function leave(
   const kept = reasonToKeep(live, hasErrors, missingPools);
   if (kept !== undefined) return { identifier, ...kept };
   if (await deleteOwned(client, identifier, live, signal))
-    recorder.normal(application, 'Pruned', nameOf(identifier));
-  remembered.forget(keyOf(application), identityOfIdentifier(identifier));
+    recorder.normal(application, 'Pruned', `Deleted ${nameOf(identifier)}: it is no longer rendered`);
+  appliedCache.forget(keyOf(application), identityOfIdentifier(identifier));
   return {
     identifier,
     available: false,
     reason: 'Terminating',
-    message: 'it is no longer in the application',
+    message: 'the object is no longer rendered and is being deleted',
   };
 }

@@ -37,13 +37,13 @@ const AGE_COLUMN = /^(?:AGE|LAST SEEN|FIRST SEEN|DURATION|LAST SCHEDULE|RESTARTS
 /**
  * Replaces what differs between runs and clusters, for example addresses and ages, so that outputs can be compared.
  */
-export function normalise(output: string, server: string): string {
+export function normalize(output: string, server: string): string {
   const host = server.replace(/^https?:\/\//, '');
   const lines = output.replaceAll(server, '<server>').replaceAll(host, '<server>').split('\n');
   const result: string[] = [];
   for (let at = 0; at < lines.length; ) {
     const table = tableAt(lines, at);
-    if (table) result.push(...normaliseTable(table));
+    if (table) result.push(...normalizeTable(table));
     else result.push(replace(lines[at] as string, [...RULES, ...AGES]));
     at += table?.lines.length ?? 1;
   }
@@ -86,7 +86,7 @@ function isRow(line: string, offsets: readonly number[]): boolean {
   });
 }
 
-function normaliseTable({ lines, offsets, gap }: Table): string[] {
+function normalizeTable({ lines, offsets, gap }: Table): string[] {
   const rows = lines.map((line) => offsets.map((offset, column) => line.slice(offset, offsets[column + 1])));
   const last = offsets.length - 1;
   for (let column = 0; column <= last; column++) {

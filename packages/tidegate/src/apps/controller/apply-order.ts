@@ -1,10 +1,10 @@
 import type { Rendered } from '../render/result.ts';
 
-/** Others may be in it, be of it, or run as it. */
+/** Kinds that other objects depend on, in the order in which they are applied. */
 const NEEDED_FIRST = ['Namespace', 'CustomResourceDefinition', 'ServiceAccount', 'ConfigMap', 'Secret'];
 
-/** What others can not do without comes first; otherwise as rendered. */
-export function inOrderOfNeed(objects: readonly Rendered[]): Rendered[] {
+/** Sorts objects so that the kinds above come first. The sort is stable, so other objects keep their order. */
+export function inApplyOrder(objects: readonly Rendered[]): Rendered[] {
   const rank = ({ object }: Rendered): number => {
     const place = NEEDED_FIRST.indexOf(object.kind);
     return place < 0 ? NEEDED_FIRST.length : place;

@@ -4,7 +4,7 @@ import type { Children } from './children.ts';
 import { isOwnedBy } from './ownership.ts';
 import { identityOfIdentifier, type Outcome } from './status.ts';
 
-/** Every object that the application may have made: they stand in the status before they are made. */
+/** Lists every object that the application may have created. The status lists objects before they are created. */
 export function recordedObjects({ status }: EdgeApplication): Map<string, ResourceIdentifier> {
   const made = (status?.manifestStatuses ?? [])
     .map(({ identifier }) => identifier)
@@ -12,6 +12,7 @@ export function recordedObjects({ status }: EdgeApplication): Map<string, Resour
   return new Map(made.map((identifier) => [identityOfIdentifier(identifier), identifier]));
 }
 
+/** The resource of an identifier in the status. It works without discovery, so also for kinds that were removed. */
 export const resourceOf = ({
   group = '',
   version = '',
@@ -24,7 +25,7 @@ export const resourceOf = ({
   namespaced: namespace !== undefined,
 });
 
-/** The object, if it is there and the application's. */
+/** Returns the object if it exists and belongs to the application. */
 export async function findOwned(
   children: Children,
   application: EdgeApplication,
@@ -35,7 +36,10 @@ export async function findOwned(
   return live !== undefined && isOwnedBy(live, application, true) ? live : undefined;
 }
 
-/** Deletes exactly this object, not one that came after it under the same name. Returns false when that was done before. */
+/**
+ * Deletes exactly this object: the UID precondition protects a newer object with the same name. Returns false if the
+ * object is being deleted already.
+ */
 export async function deleteOwned(
   client: KubeClient,
   identifier: ResourceIdentifier,
@@ -57,7 +61,7 @@ export async function deleteOwned(
   return true;
 }
 
-/** Why an object that is not rendered now must stay all the same; undefined when nothing speaks for it. */
+/** Returns why an object that is not rendered must be kept, or undefined if it can be deleted. */
 export function reasonToKeep(
   live: KubeObject,
   hasErrors: boolean,
@@ -67,14 +71,14 @@ export function reasonToKeep(
     return {
       available: false,
       reason: 'Kept',
-      message: 'it runs on as it was, and nothing is removed, until everything can be rendered',
+      message: 'the object is kept unchanged until all manifests can be rendered',
     };
   const edition = live.metadata.labels?.[EDITION_LABEL];
   if (edition !== undefined && missingPools.has(edition))
     return {
       available: false,
       reason: 'PoolMissing',
-      message: `it runs on as it was: there is no NodeGroup or NodePool ${edition} now`,
+      message: `the object is kept unchanged: there is no NodeGroup or NodePool ${edition}`,
     };
   return undefined;
 }

@@ -1,4 +1,4 @@
-/** Behaviour that all data planes share. Each topic is a function that gets the constructor of a driver. */
+/** Behavior that all data planes share. Each topic is a function that gets the constructor of a driver. */
 import type { MakeDriver } from '../support/world.ts';
 import { answers } from './answers.ts';
 import { changes } from './changes.ts';
@@ -12,7 +12,7 @@ import { routing } from './routing.ts';
 import { streams } from './streams.ts';
 import { tls } from './tls.ts';
 
-export function behaviour(make: MakeDriver): void {
+export function behavior(make: MakeDriver): void {
   for (const topic of [
     routing,
     answers,

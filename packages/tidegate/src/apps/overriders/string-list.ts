@@ -2,8 +2,8 @@ import type { CommandArgsOverrider } from '../../api/index.ts';
 import { listAt } from '../json.ts';
 import { changeContainer, lacking, type Overrider, overrideError } from './overrider.ts';
 
-/** For lists of words of one container: appends, or removes those that are equal. */
-export const overrideWords =
+/** Appends strings to the command or the arguments of one container, or removes equal strings from them. */
+export const overrideStringList =
   (field: 'command' | 'args'): Overrider<CommandArgsOverrider> =>
   (object, { containerName, operator, value = [] }, workload) =>
     changeContainer(object, workload, containerName, (container, path) => {
@@ -12,6 +12,6 @@ export const overrideWords =
       const missing = lacking(value, present);
       if (missing === 'all') return undefined;
       if (missing.length > 0)
-        return overrideError([...path, field], `there is no ${missing.join(', ')} to remove`);
+        return overrideError([...path, field], `cannot remove ${missing.join(', ')}: not found`);
       return { ...container, [field]: present.filter((word) => !value.includes(word)) };
     });

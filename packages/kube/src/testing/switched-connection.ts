@@ -1,7 +1,7 @@
-import type { Link } from '../informer/link.ts';
+import type { ConnectionState } from '../informer/connection-state.ts';
 
-/** A link that a test switches off and on. */
-export class SwitchedLink implements Link {
+/** A connection that a test switches off and on. */
+export class SwitchedConnection implements ConnectionState {
   online = true;
   readonly #listeners = new Set<() => void>();
 

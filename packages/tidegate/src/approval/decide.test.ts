@@ -1,7 +1,7 @@
 import type { CertificateSigningRequest } from '@tidegate/kube';
 import { newSigningRequest } from '@tidegate/kube/certificates';
 import { describe, expect, it } from 'vitest';
-import { judge, KUBERNETES_NAMES, LOOPBACK_NAMES, type ServingNames } from './judge.ts';
+import { decide, KUBERNETES_NAMES, LOOPBACK_NAMES, type ServingNames } from './decide.ts';
 
 const names: ServingNames = {
   of: (node) =>
@@ -43,7 +43,7 @@ function csr({ by = 'n1', ...asked }: Asked): CertificateSigningRequest {
   };
 }
 
-describe('judge approves a serving certificate', () => {
+describe('decide approves a serving certificate', () => {
   it.each<[string, Asked]>([
     ['of a kubelet, for the names and addresses of its node', { names: ['n1'], addresses: ['192.0.2.1'] }],
     ['with other spellings of an address and a name', { names: ['N1'], addresses: ['2001:db8:0:0::1'] }],
@@ -64,11 +64,11 @@ describe('judge approves a serving certificate', () => {
     ],
   ])('%s', (_, asked) => {
     const by = asked.by ?? 'n1';
-    expect(judge(csr(asked), names)).toEqual({ approve: true, node: by });
+    expect(decide(csr(asked), names)).toEqual({ approve: true, node: by });
   });
 });
 
-describe('judge does not approve a serving certificate', () => {
+describe('decide does not approve a serving certificate', () => {
   it.each<[string, Asked, string]>([
     [
       'that contains the address of another node',
@@ -117,18 +117,18 @@ describe('judge does not approve a serving certificate', () => {
     ],
     ['with a request that is not PEM', { spec: { request: 'YWJj' } }, 'cannot be parsed: PEM block type'],
   ])('%s', (_, asked, why) => {
-    const judgement = judge(csr(asked), names);
-    expect(judgement).toEqual({ approve: false, why: expect.stringContaining(why) });
+    const decision = decide(csr(asked), names);
+    expect(decision).toEqual({ approve: false, why: expect.stringContaining(why) });
   });
 });
 
-describe('judge ignores a request', () => {
+describe('decide ignores a request', () => {
   it.each<[string, Asked]>([
     ['for another signer', { names: ['n1'], spec: { signerName: 'example.com/serving' } }],
     ['that is denied', { names: ['n1'], status: { conditions: [{ type: 'Denied', status: 'True' }] } }],
     ['that is approved', { names: ['n1'], status: { conditions: [{ type: 'Approved', status: 'True' }] } }],
     ['that is signed', { names: ['n1'], status: { certificate: 'eA==' } }],
   ])('%s', (_, asked) => {
-    expect(judge(csr(asked), names)).toBeUndefined();
+    expect(decide(csr(asked), names)).toBeUndefined();
   });
 });

@@ -6,7 +6,7 @@ import type { Forwarding } from './forwarding.ts';
 import type { Reads } from './reads.ts';
 import type { Writes } from './writes.ts';
 
-export interface RouterOptions {
+export interface DispatcherOptions {
   reads: Reads;
   writes: Writes;
   discovery: DiscoveryCache;
@@ -18,14 +18,14 @@ export interface RouterOptions {
 const READ_VERBS = new Set(['get', 'list', 'watch']);
 
 /** Passes an authenticated request to the part of the hub that answers it. */
-export class RequestRouter {
-  readonly #options: RouterOptions;
+export class RequestDispatcher {
+  readonly #options: DispatcherOptions;
 
-  constructor(options: RouterOptions) {
+  constructor(options: DispatcherOptions) {
     this.#options = options;
   }
 
-  async route(call: Call): Promise<void> {
+  async dispatch(call: Call): Promise<void> {
     const { reads, writes, discovery, forwarding } = this.#options;
     if (impersonates(call.exchange.request.headers)) return this.#impersonated(call);
     if (call.info.type === 'path') {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { normalise } from './normalise.ts';
+import { normalize } from './normalize.ts';
 
 const SERVER = 'https://127.0.0.1:6443';
 const lines = (...rows: string[]) => rows.join('\n');
@@ -7,20 +7,20 @@ const lines = (...rows: string[]) => rows.join('\n');
 test('keeps the columns after an age aligned', () => {
   const young = lines('NAME   AGE   IP', 'a      5s    <none>', 'b      7s    10.0.0.1');
   const old = lines('NAME   AGE     IP', 'a      5m10s   <none>', 'b      2d      10.0.0.1');
-  expect(normalise(young, SERVER)).toBe(normalise(old, SERVER));
-  expect(normalise(old, SERVER)).toBe(
+  expect(normalize(young, SERVER)).toBe(normalize(old, SERVER));
+  expect(normalize(old, SERVER)).toBe(
     lines('NAME   AGE     IP', 'a      <age>   <none>', 'b      <age>   10.0.0.1'),
   );
 });
 
 test('keeps the spacing of columns without variable values', () => {
   const table = lines('NAME     REQUESTEDDURATION', 'a        60m', 'longer   10m');
-  expect(normalise(table, SERVER)).toBe(table);
+  expect(normalize(table, SERVER)).toBe(table);
 });
 
 test('recognizes rows of a watch with a different layout', () => {
   const output = lines('NAME    READY   AGE', 'first   0/1     3s', 'second   0/1     0s');
-  expect(normalise(output, SERVER)).toBe(
+  expect(normalize(output, SERVER)).toBe(
     lines('NAME    READY   AGE', 'first   0/1     <age>', 'second   0/1     <age>'),
   );
 });
@@ -31,7 +31,7 @@ test('treats the events of a description as a table', () => {
     '  ----    ------  ----              ----    -------',
     '  Normal  Synced  12s (x3 over 1m)  syncer  done in 5s  twice',
   );
-  expect(normalise(output, SERVER)).toBe(
+  expect(normalize(output, SERVER)).toBe(
     lines(
       '  Type    Reason  Age                    From    Message',
       '  ----    ------  ----                   ----    -------',
@@ -54,5 +54,5 @@ test.each([
   ['      cpu:        100m', '      cpu:        100m'],
   ['Post "https://127.0.0.1:6443/x": 127.0.0.1:6443', 'Post "<server>/x": <server>'],
 ])('%s', (output, expected) => {
-  expect(normalise(output, SERVER)).toBe(expected);
+  expect(normalize(output, SERVER)).toBe(expected);
 });
