@@ -3,16 +3,7 @@ import { isIPv6 } from 'node:net';
 import { getCondition } from '@tidegate/kube';
 import type { L7Router, RouterAddress } from '../api/index.ts';
 import { isOwnProgram } from '../ingress/classes/index.ts';
-import type { UrlAnswer } from './router-identity.ts';
-import type { RouterReport } from './routers.ts';
 import type { RouteReport } from './routes.ts';
-
-export interface FrontDoorReport extends FrontDoor {
-  /** Its pods, each queried directly. */
-  routers: RouterReport[];
-  /** What answers at each of its URLs. */
-  answers: UrlAnswer[];
-}
 
 export interface FrontDoor {
   /** The name of its L7Router. */

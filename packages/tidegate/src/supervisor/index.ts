@@ -25,20 +25,15 @@
  *   5. `Supervisor.stop` stops everything in the opposite order.
  */
 export { describeChange } from './change.ts';
-export {
-  type Component,
-  checkNames,
-  isComponent,
-  NAMED_COMPONENTS,
-  SINGLE_COMPONENTS,
-} from './components.ts';
+export { type Component, NAMED_COMPONENTS, SINGLE_COMPONENTS } from './components.ts';
 export { type ControlRequest, ControlServer, callSupervisor } from './control.ts';
-export { type FrontDoorReport, sampleRequest } from './front-doors.ts';
+export { sampleRequest } from './front-doors.ts';
 export { type LogFile, logFiles } from './log-files.ts';
 export { type NodeReport, nodeReports } from './node-reports.ts';
 export { type NotReady, notReadyText } from './not-ready.ts';
 export { type ClusterOptions, openCluster } from './open.ts';
-export type { ClusterReport, Reporter } from './report.ts';
+export type { ClusterReport } from './report.ts';
+export type { FrontDoorReport } from './routers.ts';
 export { readCluster, StateDirectory } from './state.ts';
 export { stopCluster } from './stop.ts';
 export { Supervisor } from './supervisor.ts';

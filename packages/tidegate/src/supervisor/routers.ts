@@ -2,9 +2,9 @@
 
 import type { Pod } from '@tidegate/kube';
 import { ROUTER_LABEL } from '../api/index.ts';
-import type { FrontDoor, FrontDoorReport } from './front-doors.ts';
+import type { FrontDoor } from './front-doors.ts';
 import { httpGet } from './http.ts';
-import { whoAnswers } from './router-identity.ts';
+import { type UrlAnswer, whoAnswers } from './router-identity.ts';
 
 export interface RouterReport {
   pod: string;
@@ -15,6 +15,13 @@ export interface RouterReport {
   dataPlane?: string;
   /** When the data plane last applied a change (RFC 3339). */
   lastChange?: string;
+}
+
+export interface FrontDoorReport extends FrontDoor {
+  /** Its pods, each queried directly. */
+  routers: RouterReport[];
+  /** What answers at each of its URLs. */
+  answers: UrlAnswer[];
 }
 
 /** Queries every pod of a front door. */
