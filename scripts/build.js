@@ -5,8 +5,17 @@
 // the program. Only what the check needs is imported before it is known that a build is necessary.
 import '../packages/tidegate/bin/require-node.js';
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  accessSync,
+  constants,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -35,20 +44,26 @@ function lastFingerprint() {
   }
 }
 
-const current = fingerprint();
-if (process.argv.includes('--force') || lastFingerprint() !== current) {
-  if (lastFingerprint() !== undefined) console.log('Building, because the sources have changed ...');
+/** In a read-only checkout, a build that is up to date can run, but none can be made. */
+function checkWritable() {
   try {
-    rmSync(stampFile, { force: true });
-    const { bundleAll } = await import('./bundle.js');
-    await bundleAll();
-    mkdirSync(join(root, 'dist'), { recursive: true });
-    writeFileSync(stampFile, current);
-  } catch (error) {
-    if (error.code !== 'EROFS' && error.code !== 'EACCES' && error.code !== 'EPERM') throw error;
+    accessSync(root, constants.W_OK);
+  } catch {
     console.error(
-      `tidegate: cannot build: the folder ${JSON.stringify(root)} is read-only (${error.message}); copy it to a place where you can write, and run \`npm ci\` there`,
+      `tidegate: cannot build: '${root}' is read-only; copy it to a folder in which you can write, and run \`npm ci\` there`,
     );
-    process.exitCode = 1;
+    process.exit(1);
   }
+}
+
+const current = fingerprint();
+const last = lastFingerprint();
+if (process.argv.includes('--force') || last !== current) {
+  checkWritable();
+  if (last !== undefined) console.log('Building, because the sources have changed ...');
+  rmSync(stampFile, { force: true });
+  const { bundleAll } = await import('./bundle.js');
+  await bundleAll();
+  mkdirSync(dirname(stampFile), { recursive: true });
+  writeFileSync(stampFile, current);
 }

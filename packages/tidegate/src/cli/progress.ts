@@ -57,8 +57,8 @@ export class Progress {
   #draw(): void {
     this.#frame = (this.#frame + 1) % FRAMES.length;
     const line = `${FRAMES[this.#frame]} ${elapsed()}  ${this.#step}`;
-    // A line that wraps could not be cleared.
-    this.#output.write(`${CLEAR_LINE}${line.slice(0, (this.#output.columns ?? 80) - 1)}`);
+    // A line that wraps could not be cleared. A terminal of unknown size has no columns, or 0.
+    this.#output.write(`${CLEAR_LINE}${line.slice(0, (this.#output.columns || 80) - 1)}`);
   }
 
   #clear(): void {

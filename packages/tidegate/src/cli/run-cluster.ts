@@ -1,6 +1,4 @@
 /** What `tidegate up` does after it has printed its first line: opens the cluster, runs it, and stops it. */
-import { relative } from 'node:path';
-import { quotePath } from '@tidegate/disk';
 import { aborted } from '@tidegate/kube';
 import { findNginx } from '../dataplane/nginx/find-nginx.ts';
 import {
@@ -11,8 +9,8 @@ import {
   type StateDirectory,
   Supervisor,
 } from '../supervisor/index.ts';
+import { callerFor } from './caller.ts';
 import { summary } from './cluster-text.ts';
-import { DEFAULT_STATE } from './options.ts';
 import { packageFile } from './package-files.ts';
 import { type Progress, seconds } from './progress.ts';
 import { stateOf } from './state.ts';
@@ -113,12 +111,4 @@ function onSignals(supervisor: Supervisor, progress: Progress): () => void {
   return () => {
     for (const signal of signals) process.off(signal, onSignal);
   };
-}
-
-/** The command line of another command for the same cluster, for hints. */
-function callerFor(state: string): (command: string) => string {
-  const path = relative(process.cwd(), process.argv[1] ?? '');
-  const program = path.startsWith('..') || path === '' ? 'tidegate' : quotePath(path);
-  const flags = state === DEFAULT_STATE ? [] : ['--state', quotePath(state)];
-  return (command) => [program, command, ...flags].join(' ');
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { type ClusterOptions, openCluster } from './open.ts';
-import { type ClusterState, readCluster, StateDirectory, writeCluster } from './state.ts';
+import { addressOf, type ClusterState, readCluster, StateDirectory, writeCluster } from './state.ts';
 
 let state: StateDirectory;
 beforeEach(async () => {
@@ -45,12 +45,12 @@ async function open(options: ClusterOptions = {}): Promise<{ cluster: ClusterSta
   return { cluster, lines };
 }
 
-/** Another program, which listens on all addresses. */
-async function stranger(port: number): Promise<number> {
+/** Another program that listens on an address; returns its port. */
+async function stranger(host: string): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, '0.0.0.0', resolve);
+    server.listen(0, host, resolve);
   });
   onTestFinished(() => void server.close());
   return (server.address() as { port: number }).port;
@@ -58,7 +58,7 @@ async function stranger(port: number): Promise<number> {
 
 describe('the port of the API server', () => {
   test('is another one if the recorded one is in use, and says so', async () => {
-    const port = await stranger(0);
+    const port = await stranger('127.0.0.1');
     const { cluster } = await open({ port: 0 });
     writeCluster(state, { ...cluster, port });
     const again = await open();
@@ -69,7 +69,7 @@ describe('the port of the API server', () => {
   });
 
   test('is rejected if the user asks for one that is in use', async () => {
-    const port = await stranger(0);
+    const port = await stranger('127.0.0.1');
     await expect(open({ port })).rejects.toThrow(
       `port ${port} on 127.0.0.1 is already in use; choose another with --port (0 selects a free port)`,
     );
@@ -79,7 +79,7 @@ describe('the port of the API server', () => {
 describe('the addresses of an existing cluster', () => {
   test('stay the same, also after ports had to be replaced', async () => {
     const { cluster } = await open({ port: 0 });
-    const port = await stranger(0);
+    const port = await stranger(addressOf(cluster, cluster.nodes[1]!));
     writeCluster(state, { ...cluster, ports: { ...cluster.ports, hubAdmin: port } });
     const moved = await open();
     expect(moved.lines).toHaveLength(1);
