@@ -136,6 +136,7 @@ export class DurableMap {
    */
   flush(): Promise<void> {
     if (this.#pending.size > 0) {
+      // A failure of the commit in progress was reported to its own callers.
       const before = this.#current?.catch(() => {}) ?? Promise.resolve();
       this.#next ??= before.then(() => this.#commit());
     }

@@ -105,7 +105,7 @@ export class ExternalNames {
     return { ...upstream, endpoints, problem: all.length > 0 ? 'notSupported' : 'noEndpoints' };
   }
 
-  /** Stops to resolve a name that no upstream has any more. */
+  /** Stops resolving a name that no upstream uses anymore. */
   #forget(id: UpstreamId): void {
     const upstream = this.#upstreams.get(id);
     const name = upstream && nameOf(upstream);

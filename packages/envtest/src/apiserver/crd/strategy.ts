@@ -15,7 +15,8 @@ export const crdStrategy: Strategy = {
   prepareForCreate(object) {
     const crd = asCrd(object);
     crd.status = withStorageVersion(crd, {
-      conditions: null,
+      // Not null, which kube-apiserver stores: `kubectl wait` fails if it reads null before the first condition is set.
+      conditions: [],
       acceptedNames: { plural: '', kind: '' },
       storedVersions: [],
     });

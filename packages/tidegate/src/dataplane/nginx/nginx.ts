@@ -12,7 +12,7 @@ import { Control, type NginxState } from './control.ts';
 import { findNginx, type NginxBinary } from './find-nginx.ts';
 import { luaDirectory } from './lua-files.ts';
 import { Master } from './master.ts';
-import { freePort } from './ports.ts';
+import { freePorts } from './ports.ts';
 import { endFormer, isNginx, makeRuntimeDirectory, removeRuntimeDirectory } from './runtime-directory.ts';
 import { NginxStartError } from './start-error.ts';
 
@@ -61,10 +61,8 @@ export class Nginx {
     makeDirectory(options.directory);
     await endFormer(options.directory);
     for (let attempt = 1; ; attempt++) {
-      const listening = {
-        http: options.httpPort || (await freePort(options.address)),
-        https: options.httpsPort || (await freePort(options.address)),
-      };
+      const [http = 0, https = 0] = await freePorts(options.address, 2);
+      const listening = { http: options.httpPort || http, https: options.httpsPort || https };
       const nginx = new Nginx(options, found.nginx, { listening, first, log });
       const wrong = await nginx.#ready();
       if (wrong === undefined) return nginx.#checked(first !== undefined);
