@@ -56,9 +56,10 @@ function checkWritable() {
   }
 }
 
-const current = fingerprint();
-const last = lastFingerprint();
-if (process.argv.includes('--force') || last !== current) {
+async function buildIfNeeded() {
+  const current = fingerprint();
+  const last = lastFingerprint();
+  if (last === current && !process.argv.includes('--force')) return;
   checkWritable();
   if (last !== undefined) console.log('Building, because the sources have changed ...');
   rmSync(stampFile, { force: true });
@@ -67,3 +68,5 @@ if (process.argv.includes('--force') || last !== current) {
   mkdirSync(dirname(stampFile), { recursive: true });
   writeFileSync(stampFile, current);
 }
+
+await buildIfNeeded();

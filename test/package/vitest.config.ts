@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import { sources } from '../../vitest.sources.ts';
 
-/** Apart from `npm test`: it installs the packed program and two more versions of Node from npm. */
+/** Apart from `npm test`: it installs the packed program and other versions of Node from npm. */
 export default defineConfig({
   ...sources,
   test: {

@@ -34,3 +34,10 @@ it('is the name of a program in the PATH, if that is this program', () => {
   writeFileSync(other, '');
   expect(callerFor('.tidegate', { script: other, folder: '/usr', path })('cut')).toBe(`'${other}' cut`);
 });
+
+it('is not a name that only scripts of npm find in their PATH', () => {
+  const ofNpm = join(folder, 'node_modules/.bin');
+  mkdirSync(ofNpm, { recursive: true });
+  symlinkSync(script, join(ofNpm, 'tidegate'));
+  expect(callerFor('.tidegate', { script, folder, path: ofNpm })('status')).toBe('bin/tidegate status');
+});

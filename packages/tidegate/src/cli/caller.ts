@@ -23,10 +23,14 @@ const thisProcess = (): Started => ({
   path: process.env.PATH ?? '',
 });
 
+/** npm adds such folders to the PATH of the scripts that it runs, for example in `npm start`. The user's shell has none. */
+const OF_NPM = join('node_modules', '.bin');
+
 /** The shortest word that starts this program from the current folder. */
 function programOf({ script, folder, path }: Started): string {
   const found = path
     .split(delimiter)
+    .filter((directory) => !directory.endsWith(OF_NPM))
     .map((directory) => join(directory, 'tidegate'))
     .find((file) => existsSync(file));
   if (found !== undefined && existsSync(script) && realpathSync(found) === realpathSync(script))
