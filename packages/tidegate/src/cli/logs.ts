@@ -1,9 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { quotePath } from '@tidegate/disk';
 import { Command, InvalidArgumentError } from 'commander';
-import { logFiles } from '../supervisor/index.ts';
+import {
+  type ClusterReport,
+  callSupervisor,
+  logFiles,
+  type NodeLayout,
+  readCluster,
+  type StateDirectory,
+} from '../supervisor/index.ts';
 import { logJson, logText } from './log-text.ts';
 import { outputOption, stateOption } from './options.ts';
-import { fail } from './process.ts';
+import { CommandError, fail } from './process.ts';
 import { type LogLine, LogReader } from './read-logs.ts';
 import { stateOf } from './state.ts';
 
@@ -23,7 +31,10 @@ export function logsCommand(): Command {
       '[component]',
       'apiserver, controllers, manager, hub, node, router, supervisor, or a process of `tidegate status` (default: all)',
     )
-    .argument('[name...]', 'names of routers; for hubs and nodes, node names or label selectors')
+    .argument(
+      '[name...]',
+      'names of routers; for hubs and nodes, node names, pools, or label selectors (default: all)',
+    )
     .addOption(stateOption())
     .option('-f, --follow', 'wait for new lines and show them')
     .option('--tail <lines>', 'number of lines to show (default: all)', parseLines)
@@ -47,8 +58,9 @@ async function run(component: string | undefined, names: string[], options: Opti
   process.stdout.on('error', () => process.exit());
   try {
     const state = stateOf(options);
-    const list = () => logFiles(state, component, names);
-    const files = await list();
+    const nodes = component === 'router' ? [] : await nodesOf(state, names);
+    const list = () => logFiles(state, component, names, nodes);
+    const files = list();
     const print = printer(options, files.length > 1);
     const reader = new LogReader();
     const lines = await reader.read(files);
@@ -56,11 +68,25 @@ async function run(component: string | undefined, names: string[], options: Opti
     // Ctrl-C ends the program. The files are listed each time, because components come and go.
     while (options.follow === true) {
       await sleep(POLL_MS);
-      for (const line of await reader.read(await list())) print(line);
+      for (const line of await reader.read(list())) print(line);
     }
   } catch (error) {
     fail(error);
   }
+}
+
+/**
+ * A running cluster knows the pools of its nodes, which are labels in the API. It is asked only if that matters: logs must
+ * be readable while a cluster does not respond.
+ */
+async function nodesOf(state: StateDirectory, names: readonly string[]): Promise<readonly NodeLayout[]> {
+  const cluster = await readCluster(state);
+  if (cluster === undefined)
+    throw new CommandError(`no cluster in ${quotePath(state.path)}; create one with \`tidegate up\``);
+  const { nodes } = cluster;
+  if (names.every((name) => nodes.some((node) => node.name === name))) return nodes;
+  const answer = await callSupervisor(state, { command: 'status' }).catch(() => undefined);
+  return answer === undefined ? nodes : (answer.result as ClusterReport).nodes;
 }
 
 function printer({ output }: Options, isMixed: boolean): (line: LogLine) => void {

@@ -11,7 +11,7 @@ export type Component = (typeof SINGLE_COMPONENTS)[number] | (typeof NAMED_COMPO
 export const isComponent = (text: string): text is Component =>
   [...SINGLE_COMPONENTS, ...NAMED_COMPONENTS].some((name) => name === text);
 
-const isNamed = (component: Component): boolean => NAMED_COMPONENTS.some((name) => name === component);
+export const isNamed = (component: Component): boolean => NAMED_COMPONENTS.some((name) => name === component);
 
 /** Rejects a name that is missing or not wanted. */
 export function checkNames(component: Component, names: readonly string[]): void {

@@ -37,9 +37,10 @@ export class ControlServer {
     this.#server = createServer((socket) => {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
-      // The client disconnected; there is no client left to reply to.
-      socket.on('error', () => socket.destroy());
-      createInterface({ input: socket }).once('line', (line) => {
+      const lines = createInterface({ input: socket });
+      // The client disconnected; there is no client left to reply to. The interface repeats the errors of its input.
+      for (const emitter of [socket, lines]) emitter.on('error', () => socket.destroy());
+      lines.once('line', (line) => {
         const answering = answer(socket, line, handle).finally(() => this.#answers.delete(answering));
         this.#answers.add(answering);
       });
@@ -95,15 +96,18 @@ async function answer(socket: Socket, line: string, handle: ControlHandler): Pro
   });
 }
 
+/** The slowest reply is that of `status`, which waits for the API server and for routers. */
+const SILENCE_MS = 60_000;
+
 /**
- * Sends a request to the supervisor of a state directory. Undefined when none is running. Rejects with the reason of the
- * signal when that is aborted first.
+ * Sends a request to the supervisor of a state directory. Undefined when none is running. Rejects when no reply comes in
+ * time: when the signal is aborted, or without a signal after a minute.
  */
 export async function callSupervisor(
   state: StateDirectory,
   request: ControlRequest,
   progress: (line: string) => void = () => {},
-  signal?: AbortSignal,
+  signal: AbortSignal = AbortSignal.timeout(SILENCE_MS),
 ): Promise<{ result: unknown } | undefined> {
   const owner = await ownerOf(state);
   if (owner === undefined) return undefined;
@@ -114,14 +118,11 @@ export async function callSupervisor(
       socket.once('error', reject);
     });
   } catch (cause) {
-    throw new SupervisorError(
-      `a cluster is running in ${quotePath(state.path)} (pid ${owner.pid}), but it does not respond: ${(cause as Error).message}`,
-      { cause },
-    );
+    throw unresponsive(state, owner, (cause as Error).message);
   }
   const lines = createInterface({ input: socket });
   const giveUp = (): void => lines.close();
-  signal?.addEventListener('abort', giveUp, { once: true });
+  signal.addEventListener('abort', giveUp, { once: true });
   try {
     socket.write(`${JSON.stringify(request)}\n`);
     for await (const line of lines) {
@@ -130,13 +131,18 @@ export async function callSupervisor(
       if ('result' in reply) return { result: reply.result };
       progress(reply.progress);
     }
-    signal?.throwIfAborted();
+    if (signal.aborted) throw unresponsive(state, owner, 'it does not reply');
     throw new SupervisorError('the supervisor exited before it replied');
   } finally {
-    signal?.removeEventListener('abort', giveUp);
+    signal.removeEventListener('abort', giveUp);
     socket.destroy();
   }
 }
+
+const unresponsive = ({ path }: StateDirectory, { pid }: ProcessIdentity, why: string): SupervisorError =>
+  new SupervisorError(
+    `a cluster is running in ${quotePath(path)} (pid ${pid}), but it does not respond (${why}); stop it with \`tidegate down --state ${quotePath(path)}\``,
+  );
 
 /** The process that holds the lock of the state directory, which is the running supervisor. */
 export async function ownerOf({ path }: StateDirectory): Promise<ProcessIdentity | undefined> {

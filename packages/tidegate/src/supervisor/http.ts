@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { get, type IncomingHttpHeaders } from 'node:http';
 import { get as secureGet } from 'node:https';
 
-const ANSWER_MS = 1000;
-/** For a process that may be busy. */
+/** For a process on a busy machine. One that does not run refuses the connection immediately. */
+const ANSWER_MS = 5_000;
 const REACH_MS = 10_000;
 
 /** A complete HTTP response. */

@@ -6,11 +6,11 @@
  *   - the state directory: `state.ts` (paths, cluster.json), `layout.ts` and `change.ts` (which nodes), `wipe.ts`;
  *   - addresses and ports: `range.ts` (which loopback addresses), `ports.ts` and `free-port.ts`, `readdress.ts`;
  *   - the processes: `child.ts` (one process and its restarts), `liveness.ts`, `exit-reason.ts`, `children.ts`,
- *     `commands.ts`, `leftovers.ts`, `stop.ts`, and how users name them: `components.ts`, `router-pods.ts`, `log-files.ts`;
+ *     `commands.ts`, `leftovers.ts`, `stop.ts`, and how users name them: `components.ts`, `log-files.ts`;
+ *   - routers, which run in pods: `router-pods.ts`, `router-watch.ts` (crashes), `routers.ts`, `router-identity.ts`;
  *   - the links between the API server and the nodes: `links.ts` and `relay.ts`, chosen by `targets.ts`;
  *   - what nodes need to join: `credentials.ts`, `proxy-token.ts`, `serving-approver.ts`, `install.ts`;
- *   - what `tidegate status` reports: `report.ts` with `node-reports.ts`, `pools.ts`, `routes.ts`, `front-doors.ts`,
- *     `routers.ts` and `router-identity.ts`;
+ *   - what `tidegate status` reports: `report.ts` with `node-reports.ts`, `pools.ts`, `routes.ts`, `front-doors.ts`;
  *   - what `tidegate up` waits for: `readiness.ts` with `node-watch.ts`, `open-doors.ts` and `not-ready.ts`.
  *
  * One `tidegate up`:
@@ -20,14 +20,15 @@
  *      in the layout (`prune.ts`).
  *   3. It starts the controllers and the manager, issues the nodes' credentials, and starts a hub and then an agent for
  *      each node. A new cluster gets the example objects (`story.ts`).
- *   4. While it runs, `child.ts` restarts every process that exits or no longer responds, and `control.ts` serves the other commands on a unix
- *      socket.
+ *   4. While it runs, `child.ts` restarts every process that exits or no longer responds, and `control.ts` serves the
+ *      other commands on a unix socket.
  *   5. `Supervisor.stop` stops everything in the opposite order.
  */
 export { describeChange } from './change.ts';
 export { type Component, NAMED_COMPONENTS, SINGLE_COMPONENTS } from './components.ts';
 export { type ControlRequest, ControlServer, callSupervisor } from './control.ts';
 export { sampleRequest } from './front-doors.ts';
+export type { NodeLayout } from './layout.ts';
 export { type LogFile, logFiles } from './log-files.ts';
 export { type NodeReport, nodeReports } from './node-reports.ts';
 export { type NotReady, notReadyText } from './not-ready.ts';

@@ -1,10 +1,11 @@
 /** Where the logs of the components are. */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { type Component, checkNames, isComponent, processesOf } from './components.ts';
+import { checkNames, isComponent, isNamed, processesOf } from './components.ts';
 import { SupervisorError } from './error.ts';
+import type { NodeLayout } from './layout.ts';
 import { allRouterPods, podsOfRouter, type RouterPod } from './router-pods.ts';
-import { readCluster, type StateDirectory } from './state.ts';
+import type { StateDirectory } from './state.ts';
 import { resolveTargets } from './targets.ts';
 
 export interface LogFile {
@@ -14,26 +15,31 @@ export interface LogFile {
 }
 
 /**
- * The logs of one component, or of all. `component` is the kind of a component, with names as in `tidegate kill`, or the
- * name of a process as `tidegate status` shows it.
+ * The logs of one component, or of all. `component` is the kind of a component, or the name of a process as `tidegate
+ * status` shows it. Names are those of `tidegate kill`; without names, all of the kind are meant. `nodes` are the nodes
+ * with their labels as far as they are known, because names of hubs and nodes can be pools or selectors.
  */
-export async function logFiles(
+export function logFiles(
   state: StateDirectory,
   component: string | undefined,
   names: readonly string[],
-): Promise<LogFile[]> {
-  const cluster = await readCluster(state);
-  if (cluster === undefined)
-    throw new SupervisorError(`no cluster in ${state.path}; create one with \`tidegate up\``);
+  nodes: readonly NodeLayout[],
+): LogFile[] {
   const processes = processLogs(state);
-  if (component === undefined) return [...processes, ...allRouterPods(state).flatMap(routerLog)];
+  if (component === undefined) return [...processes, ...allRouterPods(state).flatMap(routerLogs)];
   if (!isComponent(component)) return [named(processes, component, names)];
-  checkNames(component, names);
-  if (component === 'router') return names.flatMap((name) => podsOfRouter(state, name)).flatMap(routerLog);
-  const nodes = names.length === 0 ? [] : resolveTargets(names, cluster.nodes);
-  return processesOf(component as Exclude<Component, 'router'>, nodes).map((name) =>
-    named(processes, name, []),
-  );
+  if (component === 'router') {
+    const pods =
+      names.length === 0 ? allRouterPods(state) : names.flatMap((name) => podsOfRouter(state, name));
+    return pods.flatMap(routerLogs);
+  }
+  if (!isNamed(component)) {
+    checkNames(component, names);
+    return [named(processes, component, [])];
+  }
+  const all = nodes.map(({ name }) => name);
+  const wanted = processesOf(component, names.length === 0 ? all : resolveTargets(names, nodes));
+  return processes.filter((log) => wanted.includes(log.component));
 }
 
 function processLogs({ logs }: StateDirectory): LogFile[] {
@@ -41,8 +47,8 @@ function processLogs({ logs }: StateDirectory): LogFile[] {
   return files.sort().map((name) => ({ component: basename(name, '.log'), file: join(logs, name) }));
 }
 
-const routerLog = ({ pod, log }: RouterPod): LogFile[] =>
-  log === undefined ? [] : [{ component: pod.slice(pod.indexOf('/') + 1), file: log }];
+const routerLogs = ({ pod, logs }: RouterPod): LogFile[] =>
+  logs.map((file) => ({ component: pod.slice(pod.indexOf('/') + 1), file }));
 
 function named(processes: readonly LogFile[], name: string, names: readonly string[]): LogFile {
   const found = processes.find(({ component }) => component === name);

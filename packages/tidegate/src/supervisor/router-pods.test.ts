@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startTicksOf } from '@tidegate/envtest/node';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { NodeLayout } from './layout.ts';
 import { logFiles } from './log-files.ts';
 import { DEFAULT_PORTS } from './ports.ts';
 import { crashRouter, podsOfRouter } from './router-pods.ts';
@@ -41,19 +42,24 @@ async function record(
   const process = { pid: child.pid, startTicks };
   const containers = { [container]: { state: startTicks === undefined ? {} : { process } } };
   await writeFile(join(directory, 'pod.json'), JSON.stringify({ namespace: 'ingress', name, containers }));
-  return join(logs, '10.log');
+  return logs;
 }
 
 const ticks = (): string => startTicksOf(child.pid ?? 0) ?? '';
 
 describe('the pods of a router', () => {
   it('are those of its Deployment', async () => {
-    await record('node-a', 'tidegate-router-paris-abcde12345-x1y2z', ticks());
+    const logs = await record('node-a', 'tidegate-router-paris-abcde12345-x1y2z', ticks());
     await record('node-b', 'tidegate-router-paris-2-abcde12345-x1y2z', undefined);
     await record('node-b', 'web-abcde12345-x1y2z', ticks(), 'main');
     const pod = 'ingress/tidegate-router-paris-abcde12345-x1y2z';
     expect(podsOfRouter(state, 'paris')).toEqual([
-      { pod, node: 'node-a', pid: child.pid, log: expect.stringMatching(/10\.log$/) },
+      {
+        pod,
+        node: 'node-a',
+        pid: child.pid,
+        logs: ['0.log', '9.log', '10.log'].map((file) => join(logs, file)),
+      },
     ]);
     expect(podsOfRouter(state, 'paris-2')).toMatchObject([{ node: 'node-b' }]);
     expect(() => podsOfRouter(state, 'rome')).toThrow('no router "rome"; routers: paris, paris-2');
@@ -77,33 +83,46 @@ describe('the pods of a router', () => {
 });
 
 describe('logs', () => {
-  const componentsOf = async (...args: [string?, ...string[]]): Promise<string[]> =>
-    (await logFiles(state, args[0], args.slice(1) as string[])).map(({ component }) => component);
+  const nodes: NodeLayout[] = [
+    { name: 'node-a', labels: { 'apps.openyurt.io/nodepool': 'rome' } },
+    { name: 'node-b', labels: {} },
+  ];
+  const componentsOf = (component?: string, ...names: string[]): string[] =>
+    logFiles(state, component, names, nodes).map(({ component }) => component);
 
   it('are found by component and name, and by process', async () => {
     await mkdir(state.logs);
     for (const name of ['apiserver', 'hub-node-a', 'hub-node-b', 'node-a', 'supervisor'])
       await writeFile(join(state.logs, `${name}.log`), '');
     await writeFile(join(state.logs, 'node-a.log.1'), '');
-    const log = await record('node-a', 'tidegate-router-paris-abcde12345-x1y2z', undefined);
-    expect(await componentsOf('apiserver')).toEqual(['apiserver']);
-    expect(await componentsOf('supervisor')).toEqual(['supervisor']);
-    expect(await componentsOf('hub', 'node-b', 'node-a')).toEqual(['hub-node-a', 'hub-node-b']);
-    expect(await componentsOf('node', 'node-a')).toEqual(['node-a']);
-    expect(await componentsOf('hub-node-b')).toEqual(['hub-node-b']);
-    expect(await logFiles(state, 'router', ['paris'])).toEqual([
-      { component: 'tidegate-router-paris-abcde12345-x1y2z', file: log },
-    ]);
-    expect(await componentsOf()).toHaveLength(6);
+    const logs = await record('node-a', 'tidegate-router-paris-abcde12345-x1y2z', undefined);
+    expect(componentsOf('apiserver')).toEqual(['apiserver']);
+    expect(componentsOf('supervisor')).toEqual(['supervisor']);
+    expect(componentsOf('hub', 'node-b', 'node-a')).toEqual(['hub-node-a', 'hub-node-b']);
+    expect(componentsOf('hub', 'rome')).toEqual(['hub-node-a']);
+    expect(componentsOf('node', 'node-a')).toEqual(['node-a']);
+    expect(componentsOf('hub-node-b')).toEqual(['hub-node-b']);
+    const component = 'tidegate-router-paris-abcde12345-x1y2z';
+    const ofRouter = ['0.log', '9.log', '10.log'].map((name) => ({ component, file: join(logs, name) }));
+    expect(logFiles(state, 'router', ['paris'], nodes)).toEqual(ofRouter);
+    expect(componentsOf()).toHaveLength(5 + ofRouter.length);
+  });
+
+  it('are those of all hubs, nodes or routers without a name', async () => {
+    await mkdir(state.logs);
+    for (const name of ['hub-node-a', 'hub-node-b', 'node-b'])
+      await writeFile(join(state.logs, `${name}.log`), '');
+    await record('node-a', 'tidegate-router-paris-abcde12345-x1y2z', undefined);
+    expect(componentsOf('hub')).toEqual(['hub-node-a', 'hub-node-b']);
+    expect(componentsOf('node')).toEqual(['node-b']);
+    expect(new Set(componentsOf('router'))).toEqual(new Set(['tidegate-router-paris-abcde12345-x1y2z']));
   });
 
   it('of unknown components are rejected, with a list of the known ones', async () => {
     await mkdir(state.logs);
     await writeFile(join(state.logs, 'apiserver.log'), '');
-    await expect(componentsOf('etcd')).rejects.toThrow('no log of "etcd"; logs: apiserver, and router NAME');
-    await expect(componentsOf('hub')).rejects.toThrow('specify which hub: the name of a node or pool');
-    await expect(componentsOf('manager', 'x')).rejects.toThrow('manager takes no name');
-    await expect(componentsOf('node', 'rome')).rejects.toThrow('"rome" matches no node');
-    await expect(logFiles(new StateDirectory('/none'), undefined, [])).rejects.toThrow('no cluster in /none');
+    expect(() => componentsOf('etcd')).toThrow('no log of "etcd"; logs: apiserver, and router NAME');
+    expect(() => componentsOf('manager', 'x')).toThrow('manager takes no name');
+    expect(() => componentsOf('node', 'paris')).toThrow('"paris" matches no node');
   });
 });

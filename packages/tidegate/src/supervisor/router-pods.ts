@@ -10,7 +10,7 @@ import { SupervisorError } from './error.ts';
 import type { StateDirectory } from './state.ts';
 
 /** The name of the container in all pods of routers. */
-const CONTAINER = 'router';
+export const ROUTER_CONTAINER = 'router';
 
 export interface RouterPod {
   /** Namespace and name. */
@@ -18,8 +18,8 @@ export interface RouterPod {
   node: string;
   /** Undefined while the container does not run. */
   pid?: number;
-  /** The log of its latest run; undefined before the first one. */
-  log?: string;
+  /** The logs of its runs that are kept, oldest first. */
+  logs: string[];
 }
 
 /** The fields of a PodRecord that matter here. */
@@ -62,7 +62,7 @@ function read(node: string, directory: string): RouterPod | undefined {
   const file = join(directory, 'pod.json');
   if (!existsSync(file)) return undefined;
   const { namespace, name, containers } = JSON.parse(readFileSync(file, 'utf8')) as Recorded;
-  const container = containers[CONTAINER];
+  const container = containers[ROUTER_CONTAINER];
   if (container === undefined) return undefined;
   const { process } = container.state;
   return {
@@ -70,16 +70,24 @@ function read(node: string, directory: string): RouterPod | undefined {
     node,
     // A pid may have been reused since it was recorded.
     ...(process !== undefined && startTicksOf(process.pid) === process.startTicks && { pid: process.pid }),
-    ...latestLog(join(directory, 'containers', CONTAINER, 'logs')),
+    logs: logsBelow(directory),
   };
 }
 
-/** A log is named after the number of restarts before it. */
-function latestLog(directory: string): { log?: string } {
+/** The log of one run of a router, named after the number of restarts before it. */
+export const routerLog = (state: StateDirectory, node: string, uid: string, run: number): string =>
+  join(logDirectory(join(state.node(node), 'pods', uid)), `${run}.log`);
+
+function logsBelow(pod: string): string[] {
+  const directory = logDirectory(pod);
   const runs = entries(directory).flatMap((name) => /^(\d+)\.log$/.exec(name)?.[1] ?? []);
-  if (runs.length === 0) return {};
-  return { log: join(directory, `${Math.max(...runs.map(Number))}.log`) };
+  return runs
+    .map(Number)
+    .sort((a, b) => a - b)
+    .map((run) => join(directory, `${run}.log`));
 }
+
+const logDirectory = (pod: string): string => join(pod, 'containers', ROUTER_CONTAINER, 'logs');
 
 const entries = (directory: string): string[] => (existsSync(directory) ? readdirSync(directory).sort() : []);
 

@@ -10,6 +10,8 @@ type Report = (line: string) => void;
 const POLL_MS = 20;
 /** The slowest step of a stop is to end a node with its pods, which takes half a minute at most. */
 const SILENCE_MS = 90_000;
+/** When to say what is waited for. */
+const NOTICE_MS = 10_000;
 /** A supervisor that has replied, or that got a signal, has nothing left to wait for. */
 const EXIT_MS = 15_000;
 
@@ -39,19 +41,30 @@ async function askToStop(
   clock: Clock,
 ): Promise<void> {
   const silence = new AbortController();
-  const giveUp = (): void =>
-    silence.abort(new SupervisorError(`it has not replied for ${SILENCE_MS / 1000} s`));
-  let cancel = clock.after(SILENCE_MS, giveUp);
+  const name = `the supervisor (pid ${supervisor.pid})`;
+  const expectReply = (): (() => void) => {
+    const cancels = [
+      clock.after(NOTICE_MS, () =>
+        report(`waiting for ${name}; it is ended if it is silent for ${SILENCE_MS / 1000} s`),
+      ),
+      clock.after(SILENCE_MS, () => silence.abort()),
+    ];
+    return () => cancels.forEach((cancel) => void cancel());
+  };
+  let cancel = expectReply();
   const onProgress = (line: string): void => {
     cancel();
-    cancel = clock.after(SILENCE_MS, giveUp);
+    cancel = expectReply();
     report(line);
   };
   try {
     await callSupervisor(state, { command: 'stop' }, onProgress, silence.signal);
   } catch (error) {
     if (!(await isAlive(supervisor))) return;
-    report(`the supervisor (pid ${supervisor.pid}) does not stop: ${(error as Error).message}`);
+    const why = silence.signal.aborted
+      ? `it has been silent for ${SILENCE_MS / 1000} s`
+      : (error as Error).message;
+    report(`${name} does not stop: ${why}; ending it`);
     signal(supervisor, 'SIGTERM');
   } finally {
     cancel();

@@ -23,7 +23,7 @@ import { rotateLogs, supervisorLog } from './logs.ts';
 import { nodeReports } from './node-reports.ts';
 import { NodeWatch } from './node-watch.ts';
 import { doorNotReady, type NotReady, nodeNotReady } from './not-ready.ts';
-import { readObjects } from './objects.ts';
+import { readObjects, type SeenObjects } from './objects.ts';
 import { readFrontDoors, untilOpen } from './open-doors.ts';
 import { poolReports } from './pools.ts';
 import { freeForPods } from './ports.ts';
@@ -33,6 +33,7 @@ import { readdressNodes } from './readdress.ts';
 import { type Awaited, untilReady } from './readiness.ts';
 import { type ClusterReport, memoryOf, type Reporter } from './report.ts';
 import { crashRouter } from './router-pods.ts';
+import { RouterWatch } from './router-watch.ts';
 import { queryFrontDoor } from './routers.ts';
 import { routeReports } from './routes.ts';
 import { ServingApprover } from './serving-approver.ts';
@@ -70,6 +71,7 @@ export class Supervisor {
   #phase: ClusterReport['phase'] = 'starting';
   #client: KubeClient | undefined;
   #watch: NodeWatch | undefined;
+  #routerWatch: RouterWatch | undefined;
   #approver: ServingApprover | undefined;
   #proxyToken: ProxyToken | undefined;
   #starting: Promise<NotReady[]> = Promise.resolve([]);
@@ -129,6 +131,9 @@ export class Supervisor {
       notReady.push(...(await this.#untilFrontDoorsOpen(client, [...before, ...story])));
     this.stopping.throwIfAborted();
     this.#phase = 'running';
+    // Not earlier: routers that do not become ready are reported above, and an adopted pod may restart its router once.
+    this.#routerWatch = new RouterWatch(client, this.#options.state, this.#reporter.note);
+    this.#routerWatch.run();
     return notReady;
   }
 
@@ -179,7 +184,7 @@ export class Supervisor {
   /** Assembles the report. Without the API server, it contains only what the supervisor itself knows. */
   async status(): Promise<ClusterReport> {
     const { state, cluster } = this.#options;
-    const seen = this.#client === undefined ? undefined : await readObjects(this.#client);
+    const seen = await this.#readObjects();
     const nodes = nodeReports(cluster, this.#watch?.nodes ?? new Map(), seen?.pods);
     const routes = routeReports(seen?.ingresses ?? [], seen?.routers ?? []);
     const doors = frontDoors(seen?.routers ?? [], routes);
@@ -206,6 +211,12 @@ export class Supervisor {
       frontDoors: await Promise.all(doors.map((door) => queryFrontDoor(door, seen?.pods ?? []))),
       routes,
     };
+  }
+
+  /** Undefined when the API server is unreachable. One that is known not to respond is not asked, because that takes long. */
+  async #readObjects(): Promise<SeenObjects | undefined> {
+    if (this.#client === undefined || !this.#children.isResponding('apiserver')) return undefined;
+    return readObjects(this.#client);
   }
 
   /** Cuts or mends the links of the target nodes; returns the names of the nodes whose link changed. */
@@ -339,6 +350,8 @@ export class Supervisor {
     this.#stopping.abort(new SupervisorError('stopped'));
     // A start in progress aborts at its next step; what it has opened by then is closed below.
     await this.#starting.catch(() => undefined);
+    // From here on, routers end on purpose.
+    await this.#routerWatch?.close();
     const { nodes } = this.#options.cluster;
     // Requests to an API server that hangs would delay the stop of everything else.
     if (!this.#children.isResponding('apiserver')) await this.#children.stop(['apiserver']);
