@@ -83,7 +83,8 @@ describe('a machine on which other programs have the usual ports', () => {
     const cluster = { range, port: 6443, awaitsStory: true, nodes: NODES };
     await writeFile(join(state, 'cluster.json'), JSON.stringify(cluster));
 
-    const { stdout } = await up(state);
+    const running = await up(state);
+    const { stdout } = running;
     expect(stdout).toContain('port 6443 on 127.0.0.1 is already in use; the API server uses ');
     for (const port of ports)
       expect(stdout).toContain(`port ${port} is in use by another program on this machine; `);
@@ -99,6 +100,16 @@ describe('a machine on which other programs have the usual ports', () => {
       expect(answers).toEqual([{ url: urls[0], from: 'router' }]);
       expect(await ask(`${urls[0]}/`, { host: 'www.example.com' })).toMatchObject({ pool: name });
     }
+
+    // This cluster also has routers, so that one of them can crash here.
+    const kill = new Tidegate(['kill', 'router', 'hangzhou', '--state', state]);
+    expect((await kill.exited).code).toBe(0);
+    const line = /router hangzhou exited: killed by SIGKILL; node-[ab] restarts it \(log: '(.*)'\)/;
+    const [, log = ''] = await eventually(
+      'the crash is reported',
+      () => line.exec(running.stdout) ?? undefined,
+    );
+    expect(await readFile(log, 'utf8')).toBeTypeOf('string');
   }, 660_000);
 });
 
