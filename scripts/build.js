@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import {
   accessSync,
   constants,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -15,7 +16,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -44,15 +45,23 @@ function lastFingerprint() {
   }
 }
 
-/** In a read-only checkout, a build that is up to date can run, but none can be made. */
+/**
+ * In a read-only checkout, a build that is up to date can run, but none can be made. The folders of a build may belong to
+ * another user, for example after `sudo npm ci`.
+ */
 function checkWritable() {
-  try {
-    accessSync(root, constants.W_OK);
-  } catch {
-    console.error(
-      `tidegate: cannot build: '${root}' is read-only; copy it to a folder in which you can write, and run \`npm ci\` there`,
-    );
-    process.exit(1);
+  const folders = [root, 'dist', 'packages/tidegate/dist', 'packages/envtest/dist'].map((path) =>
+    resolve(root, path),
+  );
+  for (const folder of folders.filter((path) => existsSync(path))) {
+    try {
+      accessSync(folder, constants.W_OK);
+    } catch {
+      console.error(
+        `tidegate: cannot build: '${folder}' is read-only; copy '${resolve(root)}' to a folder in which you can write, and run \`npm ci\` there`,
+      );
+      process.exit(1);
+    }
   }
 }
 

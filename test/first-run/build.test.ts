@@ -80,14 +80,19 @@ it('builds once, and again only when a source has changed', () => {
   expect(builds()).toBe(5);
 });
 
-it('says in one sentence that the folder is read-only', () => {
-  chmodSync(root, 0o555);
-  const { status, output } = build();
-  expect(status).toBe(1);
-  expect(output).toBe(
-    `tidegate: cannot build: '${root}/' is read-only; copy it to a folder in which you can write, and run \`npm ci\` there\n`,
-  );
-});
+it.each(['', '/dist', '/packages/tidegate/dist'])(
+  'says in one sentence that its folder%s is read-only',
+  (folder) => {
+    mkdirSync(inRoot('packages/tidegate/dist'));
+    mkdirSync(inRoot('dist'));
+    for (const path of ['', 'dist', 'packages/tidegate/dist']) chmodSync(inRoot(path), 0o777);
+    chmodSync(`${root}${folder}`, 0o555);
+    expect(build()).toEqual({
+      status: 1,
+      output: `tidegate: cannot build: '${root}${folder}' is read-only; copy '${root}' to a folder in which you can write, and run \`npm ci\` there\n`,
+    });
+  },
+);
 
 it('builds again after a build that failed', () => {
   chmodSync(root, 0o777);
