@@ -39,7 +39,7 @@ describe('tidegate kill', () => {
     ['controllers', [], 'controllers'],
     ['apiserver', [], 'apiserver'],
   ])(
-    'kills a %s, which is restarted',
+    'kills the component %s, which is restarted',
     async (component, names, process) => {
       const pid = await cluster.pidOf(process);
       expect(await cluster.tidegate('kill', component, ...names)).toBe(`Killed: ${process} (pid ${pid})\n`);

@@ -63,6 +63,31 @@ describe('a front door that is not ready', () => {
     expect(door([])).toContain('has no status yet; see `tidegate logs manager`');
   });
 
+  it('names a pod behind it that does not run if the router itself is ready', () => {
+    const ready = {
+      type: 'Ready',
+      status: 'True' as const,
+      reason: 'Ready',
+      message: '',
+      lastTransitionTime: '',
+    };
+    const message = 'port 8080 on 127.64.1.2 is already in use';
+    const container = {
+      name: 'nginx',
+      image: '',
+      imageID: '',
+      ready: false,
+      restartCount: 3,
+      state: { waiting: { reason: 'CrashLoopBackOff' } },
+      lastState: { terminated: { exitCode: 1, message } },
+    };
+    const shop = pod({ containerStatuses: [container] });
+    const application = { ...shop, metadata: { name: 'shop-1', namespace: 'default' } };
+    expect(door([pod({}), application], { conditions: [ready] })).toContain(
+      `front door paris: it does not answer requests yet (pod default/shop-1 is in CrashLoopBackOff: ${message});`,
+    );
+  });
+
   it('depends on the API server and the manager', () => {
     expect(notReadyText(doorNotReady('paris', undefined), call)).toBe(
       'front door paris: the API server does not respond; see `tidegate logs apiserver`',

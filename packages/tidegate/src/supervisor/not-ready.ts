@@ -42,7 +42,11 @@ export function doorNotReady(
   const router = seen.routers.find(({ metadata }) => metadata.name === name);
   if (router === undefined) return { ...at, why: 'its L7Router does not exist yet', logs: 'manager' };
   const ready = getCondition(router.status?.conditions, 'Ready');
-  if (ready?.status === 'True') return { ...at, why: 'it does not answer requests yet' };
+  if (ready?.status === 'True') {
+    // Most often the application behind it does not run, for example because another program has its port.
+    const behind = seen.pods.map(podProblem).find(Boolean);
+    return { ...at, why: `it does not answer requests yet${behind === undefined ? '' : ` (${behind})`}` };
+  }
   return {
     ...at,
     why: ready?.message ?? 'its L7Router has no status yet',
