@@ -285,7 +285,8 @@ export class Supervisor {
       Promise.all(cluster.nodes.map((node) => this.#credentialsOf(node, client))),
       this.#proxyToken.run(),
     ]);
-    if (cluster.nodes.length > 0) this.#reporter.step(`issued credentials for ${cluster.nodes.length} nodes`);
+    const count = cluster.nodes.length;
+    if (count > 0) this.#reporter.step(`issued credentials for ${count} ${count === 1 ? 'node' : 'nodes'}`);
     const started = cluster.nodes.map((node, i) => {
       const starting = this.#startNode(node, credentials[i]!);
       // A node whose link is cut runs from its hub's cache. If it has never run before, it waits for the link; the
