@@ -1,56 +1,81 @@
-// Builds what runs from the checkout: the program `tidegate` and the tools that stay in the repository (bench, chaos,
-// soak). One bundle per entry point with shared code in chunks: a single file starts faster than hundreds of modules.
-// The workspace packages are bundled in from their sources; packages from npm stay external.
-import { cp, mkdir, readdir, readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { build } from 'esbuild';
-import { generateSchemas } from '../packages/envtest/scripts/generate-schemas.js';
+// Builds the program if its sources have changed since the last build: `npm start` and `npm test` run this every time, and
+// start at once when there is nothing to do. `--force` builds in any case.
+//
+// The check compares names, sizes and modification times, because reading all sources would take longer than starting
+// the program. Only what the check needs is imported before it is known that a build is necessary.
+import '../packages/tidegate/bin/require-node.js';
+import { createHash } from 'node:crypto';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-const root = join(import.meta.dirname, '..');
-const product = join(root, 'packages/tidegate');
+const root = fileURLToPath(new URL('..', import.meta.url));
+const stampFile = join(root, 'dist/stamp');
 
-const { dependencies } = JSON.parse(await readFile(join(product, 'package.json'), 'utf8'));
-const external = Object.keys(dependencies);
+/** Everything that ends up in the bundles. Tests are among it, because chaos and soak are tools in `test`. */
+const SOURCES = ['packages', 'bench', 'test', 'scripts', 'package.json', 'package-lock.json'];
+const OTHER_FILES = /^(?:node_modules|dist|docs|deploy|testdata|golden|cases)$|\.(?:test\.ts|md)$/;
 
-async function bundle(outdir, entryPoints, alsoExternal = []) {
-  await build({
-    absWorkingDir: root,
-    entryPoints,
-    outdir,
-    external: [...external, ...alsoExternal],
-    conditions: ['tidegate-source'],
-    bundle: true,
-    splitting: true,
-    platform: 'node',
-    target: 'node20',
-    format: 'esm',
-    sourcemap: true,
-    logLevel: 'warning',
-  });
+function fingerprint() {
+  const hash = createHash('sha256');
+  const add = (path) => {
+    const stat = statSync(path);
+    if (!stat.isDirectory()) hash.update(`${path} ${stat.size} ${stat.mtimeMs}\n`);
+    else for (const name of readdirSync(path).sort()) if (!OTHER_FILES.test(name)) add(join(path, name));
+  };
+  for (const source of SOURCES) add(join(root, source));
+  return hash.digest('hex');
 }
 
-async function empty(directory) {
-  await mkdir(directory, { recursive: true });
-  for (const name of await readdir(directory))
-    await rm(join(directory, name), { recursive: true, force: true });
+function lastFingerprint() {
+  try {
+    return readFileSync(stampFile, 'utf8');
+  } catch {
+    return undefined; // Never built, or a build was interrupted.
+  }
 }
 
-const dist = join(product, 'dist');
-await empty(dist);
-await empty(join(root, 'dist'));
-// The schemas are a cache with a stamp of its own, so they are made only when something they depend on has changed.
-generateSchemas();
-await cp(join(root, 'packages/envtest/dist/schemas'), join(dist, 'schemas'), { recursive: true });
-// nginx reads its Lua files itself.
-await cp(join(product, 'src/dataplane/nginx/lua'), join(dist, 'nginx/lua'), { recursive: true });
-await bundle(dist, { 'cli/main': 'packages/tidegate/src/cli/main.ts' });
-// A bundle of its own, without shared chunks: tests run it from packages/envtest, the program from its own dist/.
-await bundle(join(root, 'packages/envtest/dist/node'), {
-  'stand-in': 'packages/envtest/src/node/standin/main.ts',
-});
-await cp(join(root, 'packages/envtest/dist/node'), join(dist, 'node'), { recursive: true });
-await bundle(
-  join(root, 'dist'),
-  { 'bench/main': 'bench/main.ts', 'chaos/main': 'test/chaos/main.ts', 'soak/main': 'test/soak/main.ts' },
-  ['classic-level', 'vitest'],
-);
+/**
+ * In a read-only checkout, a build that is up to date can run, but none can be made. The folders of a build may belong to
+ * another user, for example after `sudo npm ci`.
+ */
+function checkWritable() {
+  const folders = [root, 'dist', 'packages/tidegate/dist', 'packages/envtest/dist'].map((path) =>
+    resolve(root, path),
+  );
+  for (const folder of folders.filter((path) => existsSync(path))) {
+    try {
+      accessSync(folder, constants.W_OK);
+    } catch {
+      console.error(
+        `tidegate: cannot build: '${folder}' is read-only; copy '${resolve(root)}' to a folder in which you can write, and run \`npm ci\` there`,
+      );
+      process.exit(1);
+    }
+  }
+}
+
+async function buildIfNeeded() {
+  const current = fingerprint();
+  const last = lastFingerprint();
+  if (last === current && !process.argv.includes('--force')) return;
+  checkWritable();
+  if (last !== undefined) console.log('Building, because the sources have changed ...');
+  rmSync(stampFile, { force: true });
+  const { bundleAll } = await import('./bundle.js');
+  await bundleAll();
+  mkdirSync(dirname(stampFile), { recursive: true });
+  writeFileSync(stampFile, current);
+}
+
+await buildIfNeeded();

@@ -18,7 +18,7 @@ const paths = tracked.split('\n').filter((path) => path !== '' && existsSync(joi
 
 try {
   const { createProgram } = await loadSource('cli/program.ts');
-  const program = createProgram();
+  const program = await createProgram();
   const all = new Set(allCommands(program).flatMap(optionsOf));
   for (const path of paths) {
     const lines = readFileSync(join(ROOT, path), 'utf8').split('\n');

@@ -23,7 +23,7 @@ async function generated() {
   ]);
   return new Map([
     ['docs/images/sites.svg', drawSites(await read(PICTURE), PICTURE)],
-    ['docs/reference/cli.md', cliPage(createProgram())],
+    ['docs/reference/cli.md', cliPage(await createProgram())],
     ['docs/reference/kinds.md', kindsPage(api.customResourceDefinitions())],
     ['docs/reference/labels-and-annotations.md', namesPage(await read(NAMES), api)],
   ]);

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { freePort } from '../../packages/tidegate/src/supervisor/links.ts';
+import { freePort } from '../../packages/tidegate/src/supervisor/free-port.ts';
 import { type Contender, program, startServer } from '../programs.ts';
 import type { Cluster } from './cluster.ts';
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { freePort } from '../../packages/tidegate/src/supervisor/links.ts';
+import { freePort } from '../../packages/tidegate/src/supervisor/free-port.ts';
 import { type Contender, program, startServer } from '../programs.ts';
 import { nginxArguments } from './nginx-files.ts';
 

@@ -6,7 +6,7 @@ import { silentLogger } from '@tidegate/kube';
 import type { DriverOptions } from '../../packages/tidegate/src/dataplane/driver.ts';
 import { EmbeddedDriver } from '../../packages/tidegate/src/dataplane/embedded/index.ts';
 import { NginxDriver } from '../../packages/tidegate/src/dataplane/nginx/index.ts';
-import { freePort } from '../../packages/tidegate/src/supervisor/links.ts';
+import { freePort } from '../../packages/tidegate/src/supervisor/free-port.ts';
 import { stop } from '../apiserver/servers.ts';
 import { type Contender, program, startServer } from '../programs.ts';
 import { nginxArguments } from './nginx-files.ts';

@@ -35,7 +35,8 @@ afterAll(() => rmSync(directory, { recursive: true }));
 /** Runs a command and returns its exit code. */
 async function tidegate(...args: string[]): Promise<number> {
   try {
-    await createProgram().parseAsync(args, { from: 'user' });
+    const program = await createProgram();
+    await program.parseAsync(args, { from: 'user' });
     return Number(process.exitCode ?? 0);
   } finally {
     process.exitCode = undefined;

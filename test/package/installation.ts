@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { run } from '../support/process.ts';
 import { repositoryFile } from '../support/repository.ts';
 
-/** npm packages that contain nothing but the program `node` of one release line. */
-const NODE_RELEASES = [20, 22, 24] as const;
+/** npm packages that contain nothing but the program `node` of one release line. The first two are too old. */
+const NODE_RELEASES = [16, 18, 20, 22, 24] as const;
 export type NodeRelease = (typeof NODE_RELEASES)[number];
 const nodePackage = `node-linux-${process.arch}`;
 

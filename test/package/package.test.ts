@@ -29,6 +29,14 @@ test('the package has the program, manifests, documents and examples, and no too
   expect(built.filter((name) => /bench|soak|chaos|\.map$/.test(name))).toEqual([]);
 });
 
+test.each<NodeRelease>([16, 18])('says in one sentence that Node %i is too old', async (release) => {
+  const run = new Tidegate(['up'], [installation.node(release), installation.program]);
+  expect((await run.exited).code).toBe(1);
+  expect(run.stdout + run.stderr).toMatch(
+    /^tidegate: Node\.js \S+ or newer is required, but this is Node\.js .*; install a newer version\n$/,
+  );
+});
+
 describe.each<NodeRelease>([20, 22, 24])('on Node %i', (release) => {
   test('runs the story: traffic stays in the pool, also while its link is cut', async () => {
     const command = [installation.node(release), installation.program];

@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 import { guard, limits } from '../../vitest.limits.ts';
 import { sources } from '../../vitest.sources.ts';
 
-/** Apart from `npm test`: it installs the packed program and two more versions of Node from npm. */
+/** Apart from `npm test`: it installs the packed program and other versions of Node from npm. */
 export default defineConfig({
   ...sources,
   test: {

@@ -1,4 +1,5 @@
 /** All errors of this package, as one class with a stable code. */
+import { quotePath } from './quote-path.ts';
 
 /**
  * - `locked`: another process uses the directory.
@@ -25,7 +26,7 @@ export class DiskError extends Error {
 export function corruptFile(path: string, offset: number, what: string, cause?: unknown): DiskError {
   return new DiskError(
     'corrupt',
-    `${path} is damaged at byte ${offset}: ${what}. Restore the data directory from a backup, or move it away to start empty.`,
+    `${quotePath(path)} is damaged at byte ${offset}: ${what}. Restore the data directory from a backup, or move it away to start empty.`,
     { cause },
   );
 }
@@ -35,33 +36,33 @@ export function diskFailure(directory: string, cause: unknown): DiskError {
   if (isErrno(cause, 'ENOSPC')) {
     return new DiskError(
       'full',
-      `no space left on the file system of ${directory}: free some space and try again`,
+      `no space left on the file system of ${quotePath(directory)}: free some space and try again`,
       { cause },
     );
   }
   if (isErrno(cause, 'EDQUOT')) {
     return new DiskError(
       'full',
-      `the disk quota of this user is used up on the file system of ${directory}: free some space and try again`,
+      `the disk quota of this user is used up on the file system of ${quotePath(directory)}: free some space and try again`,
       { cause },
     );
   }
   if (isErrno(cause, 'EROFS')) {
     return new DiskError(
       'io',
-      `the file system of ${directory} is read-only: mount it writable, and check the kernel log for errors of the disk`,
+      `the file system of ${quotePath(directory)} is read-only: mount it writable, and check the kernel log for errors of the disk`,
       { cause },
     );
   }
   if (isErrno(cause, 'EIO')) {
     return new DiskError(
       'io',
-      `the disk reports an error for ${directory}: check the kernel log, and replace the disk if it fails again`,
+      `the disk reports an error for ${quotePath(directory)}: check the kernel log, and replace the disk if it fails again`,
       { cause },
     );
   }
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return new DiskError('io', `cannot use the data directory ${directory}: ${reason}`, { cause });
+  return new DiskError('io', `cannot use the data directory ${quotePath(directory)}: ${reason}`, { cause });
 }
 
 /** The DiskError for whatever was thrown; one that is a DiskError already stays as it is. */

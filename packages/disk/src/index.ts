@@ -20,3 +20,4 @@ export { identify, isAlive, lockDirectory, lockOwner, type ProcessIdentity } fro
 export { type DiskLogger, processLogger } from './logger.ts';
 export { makeChosenDirectory, makeDirectory } from './make-directory.ts';
 export { hasRoomFor, type OpenOutput, type OutputFile, openFile, syncDirectory } from './output-file.ts';
+export { quotePath } from './quote-path.ts';

@@ -10,6 +10,7 @@ import { randomUUID } from 'node:crypto';
 import { link, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DiskError, diskFailure, isDiskErrno, isErrno } from './errors.ts';
+import { quotePath } from './quote-path.ts';
 
 /** Identifies one process, even if its pid is reused later. */
 export interface ProcessIdentity {
@@ -117,6 +118,6 @@ function locked(directory: string, owner: ProcessIdentity | undefined): DiskErro
   const holder = owner === undefined ? 'another process' : `process ${owner.pid}`;
   return new DiskError(
     'locked',
-    `the data directory ${directory} is in use by ${holder}; stop it, or use another directory`,
+    `the data directory ${quotePath(directory)} is in use by ${holder}; stop it, or use another directory`,
   );
 }

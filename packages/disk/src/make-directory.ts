@@ -1,6 +1,7 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DiskError, diskFailure, isDiskErrno, isErrno } from './errors.ts';
+import { quotePath } from './quote-path.ts';
 
 /** Creates the directory that the user chose with an option. */
 export function makeChosenDirectory(path: string, option: string): void {
@@ -11,7 +12,7 @@ export function makeChosenDirectory(path: string, option: string): void {
     const reason = (cause as Error).message;
     throw new DiskError(
       'io',
-      `cannot create the directory ${path}: ${reason}; choose another with ${option}`,
+      `cannot create the directory ${quotePath(path)}: ${reason}; choose another with ${option}`,
       {
         cause,
       },

@@ -8,6 +8,7 @@ import { hasFrameBehind, readFrames } from './frame.ts';
 import type { DiskLogger } from './logger.ts';
 import { decodeMapFrame, type PlacedChange } from './map-frame.ts';
 import { type OpenOutput, type OutputFile, syncDirectory } from './output-file.ts';
+import { quotePath } from './quote-path.ts';
 
 const MAGIC = 'tidemap\n';
 const FORMAT_VERSION = 1;
@@ -185,7 +186,7 @@ async function checkHeader(input: FileHandle, path: string): Promise<void> {
   if (version === FORMAT_VERSION) return;
   throw new DiskError(
     'version',
-    `${path} has format ${version}, this program supports format ${FORMAT_VERSION}: use the version of the program that wrote the file, or a newer one.`,
+    `${quotePath(path)} has format ${version}, this program supports format ${FORMAT_VERSION}: use the version of the program that wrote the file, or a newer one.`,
   );
 }
 

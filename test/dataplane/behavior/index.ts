@@ -5,6 +5,7 @@ import { changes } from './changes.ts';
 import { ending } from './ending.ts';
 import { forwarding } from './forwarding.ts';
 import { http2 } from './http2.ts';
+import { identity } from './identity.ts';
 import { limits } from './limits.ts';
 import { observed } from './observed.ts';
 import { routing } from './routing.ts';
@@ -12,6 +13,18 @@ import { streams } from './streams.ts';
 import { tls } from './tls.ts';
 
 export function behavior(make: MakeDriver): void {
-  for (const topic of [routing, answers, forwarding, tls, limits, streams, http2, changes, observed, ending])
+  for (const topic of [
+    routing,
+    answers,
+    identity,
+    forwarding,
+    tls,
+    limits,
+    streams,
+    http2,
+    changes,
+    observed,
+    ending,
+  ])
     topic(make);
 }

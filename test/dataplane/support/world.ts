@@ -13,6 +13,9 @@ export type MakeDriver = (
   dependencies: { log: Logger },
 ) => Driver | Promise<Driver>;
 
+/** The UID of the L7Router of the data plane. */
+export const IDENTITY = '6b1f60a4-5f1e-4bb1-9d0e-0e6f3a6a7f10';
+
 /** A data plane, its endpoints and the current generation. */
 export class World {
   readonly driver: Driver;
@@ -34,6 +37,7 @@ export class World {
         httpsPort: 0,
         directory,
         className: 'gold',
+        identity: IDENTITY,
         accessLog: join(directory, 'access.log'),
         defaults: { connectTimeoutMs: 5_000, readTimeoutMs: 20_000, maxBodyBytes: 0, ...defaults },
       },

@@ -1,4 +1,5 @@
 /** Connects the built-in resources to the parts of the server that they need. */
+import { recentWildcardPorts } from '../machine/index.ts';
 import type { Authenticator } from './auth/authenticate.ts';
 import type { Authorizer } from './auth/authorization.ts';
 import type { Pki } from './auth/pki.ts';
@@ -25,7 +26,7 @@ export interface BuiltinsOptions {
 /** The definitions of all built-in resources, connected to the server. */
 export function builtins(options: BuiltinsOptions): { definitions: ResourceDefinition[]; close(): void } {
   const { core, pki, tokens, authenticator, authorizer, rbac } = options;
-  const services = new ServiceAllocator(core.store);
+  const services = new ServiceAllocator(core.store, { usedPorts: recentWildcardPorts() });
   const definitions = builtinResources({
     services,
     reviews: reviews({ authenticator, audiences: tokens.audiences, authorizer, rbac }),

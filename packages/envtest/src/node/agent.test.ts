@@ -39,6 +39,7 @@ async function writeImages(): Promise<string> {
   const images = [
     { image: 'server', command: run(SERVER, '{port}', '{podIP}'), env: { GREETING: '{pod}' } },
     { image: 'crash', command: run('process.exit(2)') },
+    { image: 'complains', command: run('console.error("no disk"); process.exit(1)') },
     { image: 'work', command: run('console.log("done")') },
     { image: 'stubborn', command: run('process.on("SIGTERM",()=>{});setInterval(()=>{},1e3)') },
     { image: 'nothing', command: ['/no/such/program'] },
@@ -185,6 +186,13 @@ test('restarts a container that crashes, then backs off', async () => {
       true,
     ),
   );
+});
+
+test('reports the end of the log as the termination message of a container that asks for it', async () => {
+  const policy = { terminationMessagePolicy: 'FallbackToLogsOnError' };
+  await create('complains', [{ name: 'main', image: 'complains', ...policy }], { restartPolicy: 'Never' });
+  const pod = await when('complains', ({ status }) => status?.phase === 'Failed');
+  expect(firstOf(pod)?.state?.terminated).toMatchObject({ exitCode: 1, message: 'no disk\n' });
 });
 
 test('runs init containers first, and does not restart completed containers', async () => {

@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import { makeDirectory } from '@tidegate/disk';
+import { makeDirectory, quotePath } from '@tidegate/disk';
 import { Command } from 'commander';
 import { createLog } from './create-log.ts';
 import { logLevelOption, parseAddress, parsePort } from './options.ts';
@@ -51,10 +51,10 @@ async function run(options: Options): Promise<void> {
     try {
       writeKubeconfig(server, kubeconfig);
       const seconds = ((performance.now() - started) / 1000).toFixed(2);
-      console.log(`Kubernetes API at ${server.url}, ready in ${seconds} s, state in ${options.state}.
+      console.log(`Kubernetes API at ${server.url}, ready in ${seconds} s, state in ${quotePath(options.state)}.
 
 Try it:
-  export KUBECONFIG=${kubeconfig}
+  export KUBECONFIG=${quotePath(kubeconfig)}
   kubectl get namespaces
 
 Press Ctrl-C to stop. The next start resumes with the same state.`);
@@ -73,6 +73,8 @@ function writeKubeconfig(server: { writeAdminKubeconfig(path: string): void }, p
     makeDirectory(dirname(path));
     server.writeAdminKubeconfig(path);
   } catch (cause) {
-    throw new CommandError(`cannot write the kubeconfig ${path}: ${(cause as Error).message}`, { cause });
+    throw new CommandError(`cannot write the kubeconfig ${quotePath(path)}: ${(cause as Error).message}`, {
+      cause,
+    });
   }
 }

@@ -1,3 +1,4 @@
+import { quotePath } from '@tidegate/disk';
 import type { KubeObject } from '@tidegate/kube';
 import { type EdgeApplication, edgeApplicationSchema } from '../api/index.ts';
 import { everyPoolIsNodeGroup, type KindOfPool } from '../apps/index.ts';
@@ -15,7 +16,7 @@ export interface ApplicationFile {
 export async function readApplicationFile(path: string): Promise<ApplicationFile> {
   const objects = (await readManifests(path)).map(({ object }) => object);
   const applications = objects.filter(({ kind }) => kind === 'EdgeApplication');
-  if (applications.length === 0) throw new CommandError(`${path} contains no EdgeApplication`);
+  if (applications.length === 0) throw new CommandError(`${quotePath(path)} contains no EdgeApplication`);
   const nodePools = new Set(
     objects.filter(({ kind }) => kind === 'NodePool').map(({ metadata }) => metadata?.name),
   );

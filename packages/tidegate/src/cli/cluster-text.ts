@@ -2,11 +2,14 @@
  * The text output of the commands for the embedded cluster. Columns have the names of the fields in the JSON output
  * (`ClusterReport`), except that lists are counted or joined, and `memoryBytes` is rounded to MiB.
  */
+import { quotePath } from '@tidegate/disk';
 import { humanDuration, textTable } from '@tidegate/kube';
 import {
   type ClusterReport,
   type FrontDoorReport,
   type NodeReport,
+  type NotReady,
+  notReadyText,
   sampleRequest,
 } from '../supervisor/index.ts';
 
@@ -41,7 +44,7 @@ export function nodesTable({ nodes }: ClusterReport): string {
 
 /**
  * READY is the condition in the API server, which is out of date while the link is cut. RESPONDING counts the router pods
- * that respond when they are queried directly.
+ * that respond when they are queried directly, and reports when they cannot be reached at the address.
  */
 export function frontDoorsTable({ frontDoors, pools }: ClusterReport, now: number): string {
   const cut = new Set(pools.filter(({ link }) => link === 'cut').map(({ name }) => name));
@@ -54,7 +57,7 @@ export function frontDoorsTable({ frontDoors, pools }: ClusterReport, now: numbe
       door.pool ?? '<all>',
       door.urls.join(',') || '<none>',
       cut.has(door.pool ?? '') ? `${readyText(door)}, last known` : readyText(door),
-      `${door.routers.filter(({ responding }) => responding).length}/${door.routers.length}`,
+      respondingText(door),
       [...new Set(door.routers.flatMap(({ dataPlane }) => dataPlane ?? []))].join(',') || '<unknown>',
       String(door.hosts.length),
       String(door.rules),
@@ -64,6 +67,13 @@ export function frontDoorsTable({ frontDoors, pools }: ClusterReport, now: numbe
       ),
     ]),
   ]);
+}
+
+function respondingText({ routers, answers }: FrontDoorReport): string {
+  const count = `${routers.filter(({ responding }) => responding).length}/${routers.length}`;
+  if (answers.length === 0 || answers.some(({ from }) => from === 'router')) return count;
+  const what = answers.some(({ from }) => from === 'stranger') ? 'another program answers' : 'no answer';
+  return `${count} (${what} at the address)`;
 }
 
 const readyText = ({ ready, reason = 'not reported yet' }: FrontDoorReport): string =>
@@ -117,25 +127,23 @@ function labelsText(labels: Record<string, string>): string {
 /** The last output of `tidegate up`: addresses, and commands to try. */
 export function summary(
   report: ClusterReport,
-  { call, notReady }: { call: (command: string) => string; notReady: string[] },
+  { call, notReady }: { call: (command: string) => string; notReady: NotReady[] },
 ): string {
   const target = report.pools[0]?.name ?? siteOf(report.nodes[0]);
   const cut = report.nodes.filter(({ link }) => link === 'cut').map(({ name }) => name);
   return [
-    ...(notReady.length === 0
-      ? []
-      : [`Not ready yet: ${notReady.join(', ')}. See the logs in ${report.stateDirectory}/logs.`]),
+    ...notReady.map((reason) => `Not ready yet: ${notReadyText(reason, call)}`),
     ...(cut.length === 0
       ? []
       : [`Disconnected from the API server: ${cut.join(', ')}. Reconnect with \`${call('mend')} --all\`.`]),
     '',
     `Kubernetes API   ${report.api.url}`,
-    `kubeconfig       ${report.kubeconfig}`,
+    `kubeconfig       ${quotePath(report.kubeconfig)}`,
     '',
     nodesTable(report),
     '',
     'Try it:',
-    `  export KUBECONFIG=${report.kubeconfig}`,
+    `  export KUBECONFIG=${quotePath(report.kubeconfig)}`,
     '  kubectl get nodes',
     ...trafficHints(report),
     ...(target === undefined

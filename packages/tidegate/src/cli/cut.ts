@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { linkAction } from './links.ts';
-import { stateOption } from './state.ts';
+import { stateOption } from './options.ts';
 
 export function cutCommand(): Command {
   return new Command('cut')

@@ -1,7 +1,9 @@
+import { quotePath } from '@tidegate/disk';
 import { Command } from 'commander';
 import { stopCluster, wipeState } from '../supervisor/index.ts';
+import { stateOption } from './options.ts';
 import { fail } from './process.ts';
-import { stateOf, stateOption } from './state.ts';
+import { stateOf } from './state.ts';
 
 export function downCommand(): Command {
   return new Command('down')
@@ -17,11 +19,11 @@ async function run(options: { state: string; wipe?: boolean }): Promise<void> {
   const print = (line: string): void => console.log(line);
   try {
     const wasRunning = await stopCluster(state, print);
-    print(wasRunning ? 'Stopped.' : `No cluster is running in ${state.path}.`);
+    print(wasRunning ? 'Stopped.' : `No cluster is running in ${quotePath(state.path)}.`);
     if (options.wipe !== true) return;
     const left = await wipeState(state);
     print(
-      `Removed ${state.path}${left.length === 0 ? '' : `, except files that tidegate did not create: ${left.join(', ')}`}.`,
+      `Removed ${quotePath(state.path)}${left.length === 0 ? '' : `, except files that tidegate did not create: ${left.join(', ')}`}.`,
     );
   } catch (error) {
     fail(error);

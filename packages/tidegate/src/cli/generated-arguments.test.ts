@@ -4,12 +4,14 @@ import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { L7Router } from '../api/index.ts';
+import { PORTS } from '../ingress/provision/router-program.ts';
 import { tidegateRouter } from '../ingress/provision/tidegate-router.ts';
 import { createProgram } from './program.ts';
 
 /** The options in `args` that the command they are for does not have. */
-function unknownOptions([name = '', ...args]: readonly string[]): string[] {
-  const command = createProgram().commands.find((each: Command) => each.name() === name);
+async function unknownOptions([name = '', ...args]: readonly string[]): Promise<string[]> {
+  const { commands } = await createProgram();
+  const command = commands.find((each: Command) => each.name() === name);
   if (command === undefined) return [`command ${name}`];
   const known = command.options.map(({ long }) => long);
   const given = args.filter((argument) => argument.startsWith('--')).map((option) => option.split('=')[0]!);
@@ -17,7 +19,7 @@ function unknownOptions([name = '', ...args]: readonly string[]): string[] {
 }
 
 describe('command lines that Tidegate writes itself contain only options that exist', () => {
-  it('in the pods of routers', () => {
+  it('in the pods of routers', async () => {
     const router: L7Router = {
       apiVersion: 'networking.tidegate.io/v1alpha1',
       kind: 'L7Router',
@@ -25,16 +27,16 @@ describe('command lines that Tidegate writes itself contain only options that ex
       spec: { ingressClassName: 'gold', driver: 'nginx', pool: 'hangzhou', workload: { accessLog: true } },
     } as L7Router;
     const identity = { name: 'r', namespace: 'n', metadata: { name: 'r', namespace: 'n' } };
-    const pod = tidegateRouter.pod(router, identity as never, 'image');
-    expect(pod.containers.flatMap(({ args = [] }) => unknownOptions(args))).toEqual([]);
+    const pod = tidegateRouter.pod(router, identity as never, 'image', PORTS);
+    for (const { args = [] } of pod.containers) expect(await unknownOptions(args)).toEqual([]);
   });
 
-  it('in deploy/manager.yaml', () => {
+  it('in deploy/manager.yaml', async () => {
     const path = join(import.meta.dirname, '../../../../deploy/manager.yaml');
     const documents = readFileSync(path, 'utf8')
       .split(/^---$/m)
       .map((text) => parse(text));
     const deployment = documents.find((document) => document?.kind === 'Deployment');
-    expect(unknownOptions(deployment.spec.template.spec.containers[0].args)).toEqual([]);
+    expect(await unknownOptions(deployment.spec.template.spec.containers[0].args)).toEqual([]);
   });
 });

@@ -1,3 +1,4 @@
 import { createProgram } from './program.ts';
 
-await createProgram().parseAsync();
+const program = await createProgram(process.argv[2]);
+await program.parseAsync();

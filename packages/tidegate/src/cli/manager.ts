@@ -5,7 +5,7 @@ import type { Endpoint } from '../admission/index.ts';
 import { METRICS_PREFIX } from '../api/index.ts';
 import { type ClusterFlags, clusterConfig, contextOption, kubeconfigOption } from './cluster-client.ts';
 import { createLog } from './create-log.ts';
-import { logLevelOption, parseAddress, parseBoolean, parsePort } from './options.ts';
+import { logLevelOption, parseAddress, parseBoolean, parseFixedPort, parsePort } from './options.ts';
 import { packageVersion } from './package-files.ts';
 import { CommandError, fail, untilStopped } from './process.ts';
 
@@ -19,6 +19,9 @@ interface Options extends ClusterFlags {
   adminPort: number;
   hubAddress: string[];
   routerImage: string;
+  routerHttpPort: number;
+  routerHttpsPort: number;
+  routerAdminPort: number;
   leaderElect: boolean;
   logLevel: string;
 }
@@ -68,6 +71,14 @@ export function managerCommand(): Command {
       '169.254.2.1',
     ])
     .option('--router-image <image>', 'default image of routers', `tidegate:${packageVersion()}`)
+    .option('--router-http-port <number>', 'port of routers for HTTP, in their pods', parseFixedPort, 8080)
+    .option('--router-https-port <number>', 'port of routers for HTTPS, in their pods', parseFixedPort, 8443)
+    .option(
+      '--router-admin-port <number>',
+      'port of routers for health and metrics, in their pods',
+      parseFixedPort,
+      10254,
+    )
     .option(
       '--leader-elect <boolean>',
       'elect a leader, so that only one manager is active',
@@ -120,6 +131,11 @@ async function run(options: Options): Promise<void> {
         health: { host: options.adminBindAddress, port: options.adminPort },
         hubAddresses: options.hubAddress,
         routerImage: options.routerImage,
+        routerPorts: {
+          http: options.routerHttpPort,
+          https: options.routerHttpsPort,
+          admin: options.routerAdminPort,
+        },
         leaderElection: options.leaderElect,
         installDefinitions: options.installCrds === true,
         log: createLog(options.logLevel),

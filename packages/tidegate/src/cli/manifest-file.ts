@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
+import { quotePath } from '@tidegate/disk';
 import type { KubeObject } from '@tidegate/kube';
 import { type Document, LineCounter, parseAllDocuments, type Tags } from 'yaml';
 import { CommandError } from './process.ts';
@@ -16,7 +17,7 @@ export async function readManifests(path: string): Promise<Manifest[]> {
     return parseManifests(path === '-' ? await readAll(process.stdin) : await readFile(path, 'utf8'), path);
   } catch (error) {
     if (!(error instanceof Error && 'syscall' in error)) throw error;
-    throw new CommandError(`cannot read ${path}: ${error.message}`, { cause: error });
+    throw new CommandError(`cannot read ${quotePath(path)}: ${error.message}`, { cause: error });
   }
 }
 
@@ -26,12 +27,16 @@ export function parseManifests(text: string, path: string): Manifest[] {
   return [...parseAllDocuments(text, options)].flatMap((document) => {
     const [error] = document.errors;
     if (error !== undefined)
-      throw new CommandError(`${path}, line ${lineCounter.linePos(error.pos[0]).line}: ${error.message}`);
+      throw new CommandError(
+        `${quotePath(path)}, line ${lineCounter.linePos(error.pos[0]).line}: ${error.message}`,
+      );
     const object: unknown = document.toJS();
     if (object === null) return [];
     if (!isObject(object)) {
       const { line } = lineCounter.linePos(document.range?.[0] ?? 0);
-      throw new CommandError(`${path}, line ${line}: not a Kubernetes object: set apiVersion and kind`);
+      throw new CommandError(
+        `${quotePath(path)}, line ${line}: not a Kubernetes object: set apiVersion and kind`,
+      );
     }
     return [{ object, document }];
   });

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { makeChosenDirectory } from '@tidegate/disk';
-import { KUBERNETES_VERSION } from '@tidegate/envtest/apiserver';
+import { KUBERNETES_VERSION } from '@tidegate/envtest/version';
 import { KubeClient, type Logger, loadConfig, systemClock } from '@tidegate/kube';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { createLog } from './create-log.ts';
@@ -9,7 +9,7 @@ import { packageVersion } from './package-files.ts';
 import { CommandError, fail, untilStopped } from './process.ts';
 
 interface Options {
-  nodeName: string;
+  nodeName?: string;
   kubeconfig: string;
   proxyKubeconfig?: string;
   address: string;
@@ -26,7 +26,7 @@ interface Options {
 export function nodeCommand(): Command {
   return new Command('node')
     .description('Run a node of the embedded cluster, with pods as local processes')
-    .requiredOption('--node-name <name>', 'name of the node')
+    .option('--node-name <name>', 'name of the node; required without --hollow (default: hollow)')
     .option(
       '--kubeconfig <file>',
       'kubeconfig file of the node agent, which can point to the hub of the node',
@@ -57,6 +57,12 @@ export function nodeCommand(): Command {
     .option('--hollow', 'run no processes; pods are ready immediately')
     .option('--count <number>', 'with --hollow, number of nodes, named <node name>-1 and so on', parseCount)
     .addOption(logLevelOption())
+    .addHelpText(
+      'after',
+      `
+Examples:
+  tidegate node --hollow --count 100      # in a cluster of \`tidegate up\`, from the same folder`,
+    )
     .action(run);
 }
 
@@ -78,6 +84,7 @@ async function run(options: Options): Promise<void> {
       throw new CommandError('--count requires --hollow; run `tidegate node` once for each real node');
     }
     const node = await (options.hollow === true ? startHollow : start)(options, open, log, stop.signal);
+    if (options.hollow === true) console.log(hollowText(options));
     process.send?.('ready');
     await stopped;
     await node.close();
@@ -95,10 +102,12 @@ type Open = (path: string, program: string) => Promise<KubeClient>;
 async function start(options: Options, open: Open, log: Logger, signal: AbortSignal) {
   const { startAgent } = await import('@tidegate/envtest/node');
   const client = await open(options.kubeconfig, 'kubelet');
-  const stateDirectory = resolve(options.state ?? `.tidegate/nodes/${options.nodeName}`);
+  const { nodeName: name } = options;
+  if (name === undefined) throw new CommandError('--node-name is required for a node that runs pods');
+  const stateDirectory = resolve(options.state ?? `.tidegate/nodes/${name}`);
   makeChosenDirectory(stateDirectory, '--state');
   return startAgent({
-    name: options.nodeName,
+    name,
     client,
     proxyClient: await open(options.proxyKubeconfig ?? options.kubeconfig, 'kube-proxy'),
     address: options.address,
@@ -119,7 +128,7 @@ async function start(options: Options, open: Open, log: Logger, signal: AbortSig
 async function startHollow(options: Options, open: Open, log: Logger, signal: AbortSignal) {
   const { startHollowNodes } = await import('@tidegate/envtest/node');
   return startHollowNodes({
-    name: options.nodeName,
+    name: hollowName(options),
     count: options.count,
     client: await open(options.kubeconfig, 'kubelet'),
     labels: options.label,
@@ -130,6 +139,17 @@ async function startHollow(options: Options, open: Open, log: Logger, signal: Ab
     log,
     signal,
   });
+}
+
+const hollowName = ({ nodeName = 'hollow' }: Options): string => nodeName;
+
+function hollowText(options: Options): string {
+  const name = hollowName(options);
+  const which =
+    options.count === undefined
+      ? `Hollow node ${name} is registered`
+      : `${options.count} hollow nodes are registered: ${name}-1 to ${name}-${options.count}`;
+  return `${which}. They report pods as ready without running them. Press Ctrl-C to stop.`;
 }
 
 function kubernetesVersion(): string {

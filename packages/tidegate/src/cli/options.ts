@@ -10,6 +10,12 @@ export function parsePort(text: string): number {
   return port;
 }
 
+/** Parses a port that has to be known in advance. */
+export function parseFixedPort(text: string): number {
+  if (parsePort(text) === 0) throw new InvalidArgumentError('Use a whole number from 1 to 65535.');
+  return Number(text);
+}
+
 /** Parses an IPv4 or IPv6 address. Host names are not valid. */
 export function parseAddress(text: string): string {
   if (isIP(text) === 0) throw new InvalidArgumentError('Use an IP address.');
@@ -47,6 +53,12 @@ export const nodeMonitorGracePeriodOption = (): Option =>
   )
     .argParser(parseDuration)
     .default(40_000, '40s');
+
+export const DEFAULT_STATE = '.tidegate';
+
+/** The option of all commands for the embedded cluster. */
+export const stateOption = (): Option =>
+  new Option('--state <dir>', 'state directory of the cluster').default(DEFAULT_STATE);
 
 /** The output option of all commands with machine-readable output. */
 export const outputOption = (): Option =>

@@ -11,6 +11,11 @@ export function untilStopped(): Promise<void> {
   return new Promise((resolve) => {
     // A child process of `tidegate up` stops when its parent exits, even if the parent crashed.
     process.once('disconnect', resolve);
+    // It also checks at intervals that the event loop of the child still turns.
+    process.on('message', (message) => {
+      if (message === 'ping') process.send?.('pong');
+    });
+    // Neither listener keeps a process alive that has nothing else to do.
     process.channel?.unref();
     let isStopping = false;
     const stop = (): void => {

@@ -1,51 +1,48 @@
 import { basename } from 'node:path';
 import { Command } from 'commander';
-import { apiserverCommand } from './apiserver.ts';
-import { controllersCommand } from './controllers.ts';
-import { convertCommand } from './convert.ts';
-import { cutCommand } from './cut.ts';
-import { describeCommand } from './describe.ts';
-import { diffCommand } from './diff.ts';
-import { downCommand } from './down.ts';
-import { getCommand } from './get.ts';
-import { hubCommand } from './hub.ts';
-import { managerCommand } from './manager.ts';
-import { mendCommand } from './mend.ts';
-import { nodeCommand } from './node.ts';
 import { packageVersion } from './package-files.ts';
-import { renderCommand } from './render.ts';
-import { routerCommand } from './router.ts';
-import { standInCommand } from './stand-in.ts';
-import { statusCommand } from './status.ts';
-import { traceCommand } from './trace.ts';
-import { upCommand } from './up.ts';
-import { versionCommand } from './version.ts';
 
-/** All commands. Each has its own file in this folder. */
-export function createProgram(): Command {
-  return new Command(programName())
+/**
+ * All commands, in the order of the help text. Each has its own file in this folder. A cluster of `tidegate up` starts
+ * this program fifteen times, so a process loads only the file of the command that it runs.
+ */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  up: async () => (await import('./up.ts')).upCommand(),
+  down: async () => (await import('./down.ts')).downCommand(),
+  status: async () => (await import('./status.ts')).statusCommand(),
+  cut: async () => (await import('./cut.ts')).cutCommand(),
+  mend: async () => (await import('./mend.ts')).mendCommand(),
+  kill: async () => (await import('./kill.ts')).killCommand(),
+  logs: async () => (await import('./logs.ts')).logsCommand(),
+  get: async () => (await import('./get.ts')).getCommand(),
+  describe: async () => (await import('./describe.ts')).describeCommand(),
+  trace: async () => (await import('./trace.ts')).traceCommand(),
+  render: async () => (await import('./render.ts')).renderCommand(),
+  diff: async () => (await import('./diff.ts')).diffCommand(),
+  convert: async () => (await import('./convert.ts')).convertCommand(),
+  apiserver: async () => (await import('./apiserver.ts')).apiserverCommand(),
+  controllers: async () => (await import('./controllers.ts')).controllersCommand(),
+  manager: async () => (await import('./manager.ts')).managerCommand(),
+  hub: async () => (await import('./hub.ts')).hubCommand(),
+  router: async () => (await import('./router.ts')).routerCommand(),
+  node: async () => (await import('./node.ts')).nodeCommand(),
+  version: async () => (await import('./version.ts')).versionCommand(),
+  'stand-in': async () => (await import('./stand-in.ts')).standInCommand(),
+};
+
+/** Not for users: the node agent starts it. */
+const HIDDEN = 'stand-in';
+
+/** The program with the command of this name, or with all commands if there is no such command. */
+export async function createProgram(name = ''): Promise<Command> {
+  const program = new Command(programName())
     .description('Run and inspect front doors for the edge sites of a Kubernetes cluster.')
     .version(packageVersion(), '--version', 'print the version and exit')
-    .showHelpAfterError('Run with --help for usage.')
-    .addCommand(upCommand())
-    .addCommand(downCommand())
-    .addCommand(statusCommand())
-    .addCommand(cutCommand())
-    .addCommand(mendCommand())
-    .addCommand(getCommand())
-    .addCommand(describeCommand())
-    .addCommand(traceCommand())
-    .addCommand(renderCommand())
-    .addCommand(diffCommand())
-    .addCommand(convertCommand())
-    .addCommand(apiserverCommand())
-    .addCommand(controllersCommand())
-    .addCommand(managerCommand())
-    .addCommand(hubCommand())
-    .addCommand(routerCommand())
-    .addCommand(nodeCommand())
-    .addCommand(versionCommand())
-    .addCommand(standInCommand(), { hidden: true });
+    .showHelpAfterError('Run with --help for usage.');
+  const names = Object.hasOwn(COMMANDS, name) ? [name] : Object.keys(COMMANDS);
+  for (const command of await Promise.all(names.map((each) => COMMANDS[each]!())))
+    program.addCommand(command, { hidden: command.name() === HIDDEN });
+  return program;
 }
 
 /** kubectl runs this program under another name for `kubectl tidegate`. The help texts show the name in use. */

@@ -1,3 +1,4 @@
+import { quotePath } from '@tidegate/disk';
 import type { KubeObject } from '@tidegate/kube';
 import { Command } from 'commander';
 import { stringify } from 'yaml';
@@ -40,7 +41,7 @@ async function run({ filename, pool }: Options): Promise<void> {
     const objects = results.flatMap((result) => result.objects.map(({ object }) => object));
     process.stdout.write(documents(objects));
     for (const { path, message } of distinctErrors(results.flatMap(({ errors }) => errors))) {
-      console.error(`${path}: ${message}`);
+      console.error(`${quotePath(path)}: ${message}`);
       process.exitCode = 1;
     }
   } catch (error) {

@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { KubeClient, Metrics } from '@tidegate/kube';
-import { Command, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { METRICS_PREFIX, ROUTER_USER_AGENT } from '../api/index.ts';
 import type { DataPlane } from '../router/index.ts';
 import { type ClusterFlags, clusterConfig, contextOption, kubeconfigOption } from './cluster-client.ts';
@@ -14,6 +14,7 @@ import { CommandError, fail, untilStopped } from './process.ts';
 interface Options extends ClusterFlags {
   class: string[];
   router?: string;
+  routerUid?: string;
   pool?: string;
   dataPlane: DataPlane;
   bindAddress: string;
@@ -41,6 +42,11 @@ export function routerCommand(): Command {
     .option(
       '--router <name>',
       'L7Router that lists the hosts of this router (default: all hosts of the class)',
+    )
+    .option(
+      '--router-uid <uid>',
+      'UID of that L7Router; clients that know it can check that they reach this router',
+      parseUid,
     )
     .option('--pool <name>', 'use only endpoints on nodes of this pool')
     .addOption(
@@ -95,6 +101,12 @@ Examples:
     .action(run);
 }
 
+function parseUid(text: string): string {
+  if (!/^[a-z0-9-]{1,63}$/.test(text))
+    throw new InvalidArgumentError('Use the metadata.uid of the L7Router.');
+  return text;
+}
+
 async function run(options: Options): Promise<void> {
   const stop = new AbortController();
   void untilStopped().then(() => stop.abort());
@@ -113,7 +125,16 @@ async function run(options: Options): Promise<void> {
     const metrics = new Metrics({ prefix: METRICS_PREFIX });
     const driver = await chooseDriver(
       options.dataPlane,
-      { address, httpPort, httpsPort, directory, className, defaults: DEFAULTS, accessLog },
+      {
+        address,
+        httpPort,
+        httpsPort,
+        directory,
+        className,
+        identity: options.routerUid,
+        defaults: DEFAULTS,
+        accessLog,
+      },
       { log, metrics },
     );
     try {

@@ -1,3 +1,4 @@
+import { quotePath } from '@tidegate/disk';
 import { Command } from 'commander';
 import {
   type ClusterReport,
@@ -7,9 +8,9 @@ import {
   type StateDirectory,
 } from '../supervisor/index.ts';
 import { frontDoorsTable, nodesTable, poolsTable, processesTable, routesTable } from './cluster-text.ts';
-import { outputOption } from './options.ts';
+import { outputOption, stateOption } from './options.ts';
 import { fail } from './process.ts';
-import { stateOf, stateOption } from './state.ts';
+import { stateOf } from './state.ts';
 
 export function statusCommand(): Command {
   return new Command('status')
@@ -27,7 +28,7 @@ async function run(options: { state: string; output?: 'json' }): Promise<void> {
     const report = (answer?.result as ClusterReport | undefined) ?? (await reportOfStopped(state));
     if (options.output === 'json') console.log(JSON.stringify(report ?? { phase: 'absent' }, undefined, 2));
     else if (report === undefined)
-      console.log(`No cluster in ${state.path}. Create one with \`tidegate up\`.`);
+      console.log(`No cluster in ${quotePath(state.path)}. Create one with \`tidegate up\`.`);
     else console.log(text(report));
   } catch (error) {
     fail(error);
@@ -55,13 +56,13 @@ async function reportOfStopped(state: StateDirectory): Promise<ClusterReport | u
 function text(report: ClusterReport): string {
   if (report.phase === 'stopped') {
     return [
-      `Stopped. Start it with \`tidegate up\`. State directory: ${report.stateDirectory}`,
+      `Stopped. Start it with \`tidegate up\`. State directory: ${quotePath(report.stateDirectory)}`,
       '',
       nodesTable(report),
     ].join('\n');
   }
   return [
-    `${report.phase[0]?.toUpperCase()}${report.phase.slice(1)} since ${report.since}, pid ${report.pid}. State directory: ${report.stateDirectory}`,
+    `${report.phase[0]?.toUpperCase()}${report.phase.slice(1)} since ${report.since}, pid ${report.pid}. State directory: ${quotePath(report.stateDirectory)}`,
     `Kubernetes API: ${report.api.url}${report.api.reachable ? '' : ' (unreachable; the nodes are shown as last seen)'}`,
     ...report.warnings.map((warning) => `Warning: ${warning}`),
     ...[

@@ -1,25 +1,17 @@
-import { relative } from 'node:path';
-import { aborted } from '@tidegate/kube';
 import { Command, Option } from 'commander';
 import {
-  type ClusterOptions,
-  ControlServer,
-  describeChange,
-  openCluster,
-  Supervisor,
-} from '../supervisor/index.ts';
-import { summary } from './cluster-text.ts';
-import { FILENAME_FLAGS, logLevelOption, nodeMonitorGracePeriodOption, parsePort } from './options.ts';
-import { packageFile } from './package-files.ts';
+  FILENAME_FLAGS,
+  logLevelOption,
+  nodeMonitorGracePeriodOption,
+  parsePort,
+  stateOption,
+} from './options.ts';
+import { packageVersion } from './package-files.ts';
 import { fail } from './process.ts';
-import { DEFAULT_STATE, stateOf, stateOption } from './state.ts';
+import { Progress } from './progress.ts';
+import type { UpOptions } from './run-cluster.ts';
 
-interface Options extends Omit<ClusterOptions, 'file'> {
-  state: string;
-  filename?: string;
-  logLevel: string;
-  nodeMonitorGracePeriod: number;
-}
+const EXIT_MS = 5_000;
 
 export function upCommand(): Command {
   return new Command('up')
@@ -27,7 +19,11 @@ export function upCommand(): Command {
       'Run a small Kubernetes cluster on this machine: API server, controllers, and nodes with their hubs',
     )
     .addOption(stateOption())
-    .option('--port <number>', 'port of the API server; 0 selects a free port (default: 6443)', parsePort)
+    .option(
+      '--port <number>',
+      'port of the API server; 0 selects a free port (default: 6443, or a free port if it is in use)',
+      parsePort,
+    )
     .addOption(
       new Option('--nodes <names>', 'comma-separated node names, or a number of nodes').conflicts([
         'empty',
@@ -60,101 +56,20 @@ Examples:
     .action(run);
 }
 
-async function run(options: Options): Promise<void> {
-  const started = performance.now();
-  const report = progressPrinter(started);
-  const state = stateOf(options);
+/** Prints a line first, because loading the rest of the program takes the larger part of a second. */
+async function run(options: UpOptions): Promise<void> {
   // The reader of our output may exit, for example `tidegate up | head`; the cluster keeps running.
   process.stdout.on('error', () => {});
+  const progress = new Progress(process.stdout);
+  progress.step(`starting tidegate ${packageVersion()}`);
   try {
-    const { cluster, change, unlock } = await openCluster(
-      state,
-      { ...options, file: options.filename },
-      report,
-    );
-    for (const line of change === undefined ? [] : describeChange(change)) report(line);
-    const supervisor = new Supervisor({
-      program: [process.execPath, ...process.execArgv, process.argv[1] ?? ''],
-      state,
-      cluster,
-      relabeled: change?.relabeled ?? new Map(),
-      logLevel: options.logLevel,
-      nodeGraceMs: options.nodeMonitorGracePeriod,
-      hubManifests: packageFile('deploy/hub.yaml'),
-      storyManifests: packageFile('examples/story'),
-      report,
-    });
-    try {
-      await supervise(supervisor, state.socket, started, callerFor(options.state));
-    } finally {
-      await unlock();
-    }
+    const { runCluster } = await import('./run-cluster.ts');
+    await runCluster(options, progress);
   } catch (error) {
     fail(error);
-  }
-}
-
-async function supervise(
-  supervisor: Supervisor,
-  socket: string,
-  started: number,
-  call: (command: string) => string,
-): Promise<void> {
-  const control = await ControlServer.listen(socket, async (request, progress) => {
-    switch (request.command) {
-      case 'status':
-        return supervisor.status();
-      case 'stop':
-        return supervisor.stop(progress);
-      default:
-        return supervisor.changeLinks(request.command, request.all ? 'all' : request.targets);
-    }
-  });
-  const ignoreSignals = onSignals(supervisor);
-  try {
-    const notReady = await supervisor.start();
-    if (!supervisor.stopping.aborted) {
-      const headline = `${notReady.length === 0 ? 'Ready' : 'Started'} in ${seconds(started)} s.`;
-      console.log([headline, summary(await supervisor.status(), { call, notReady })].join('\n'));
-    }
-    await aborted(supervisor.stopping);
-    await supervisor.stop();
-    console.log('Stopped.');
   } finally {
-    ignoreSignals();
-    await control.close();
+    progress.end();
+    // Everything is closed now. Whatever may have been forgotten must not keep a stopped supervisor alive.
+    setTimeout(() => process.exit(), EXIT_MS).unref();
   }
-}
-
-/** The first signal stops the cluster in order; the second kills it. */
-function onSignals(supervisor: Supervisor): () => void {
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  const onSignal = (): void => {
-    if (supervisor.stopping.aborted) {
-      supervisor.kill();
-      console.log('Killed. Pods that are still running are adopted by the next `tidegate up`.');
-      process.exit(130);
-    }
-    console.log('Stopping. Press Ctrl-C again to kill everything immediately.');
-    // `supervise` awaits the same promise and reports a failure.
-    supervisor.stop().catch(() => {});
-  };
-  for (const signal of signals) process.on(signal, onSignal);
-  return () => {
-    for (const signal of signals) process.off(signal, onSignal);
-  };
-}
-
-const seconds = (started: number): string => ((performance.now() - started) / 1000).toFixed(1);
-
-const progressPrinter =
-  (started: number) =>
-  (line: string): void =>
-    console.log(`${`${seconds(started)} s`.padStart(8)}  ${line}`);
-
-/** The command line of another command for the same cluster, for hints. */
-function callerFor(state: string): (command: string) => string {
-  const path = relative(process.cwd(), process.argv[1] ?? '');
-  const program = path.startsWith('..') || path === '' ? 'tidegate' : path;
-  return (command) => [program, command, ...(state === DEFAULT_STATE ? [] : ['--state', state])].join(' ');
 }

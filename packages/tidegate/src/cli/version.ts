@@ -1,4 +1,4 @@
-import { KUBERNETES_VERSION } from '@tidegate/envtest/apiserver';
+import { KUBERNETES_VERSION } from '@tidegate/envtest/version';
 import { Command } from 'commander';
 import { outputOption } from './options.ts';
 import { packageVersion } from './package-files.ts';

@@ -4,6 +4,7 @@
  * Services nor endpoints, so that a client learns nothing about what is behind the router.
  */
 export const ANSWER_TEXTS: Readonly<Record<number, string>> = {
+  200: 'tidegate router',
   308: '',
   400: 'bad request',
   404: 'not found',
@@ -27,6 +28,13 @@ export const ANSWER_HEADERS: Readonly<Record<string, string>> = {
   Server: SERVER,
   'X-Content-Type-Options': 'nosniff',
 };
+
+/**
+ * A request over HTTP for this host is answered by the router itself with status 200, before any route of a tenant. It
+ * shows that the answer comes from the router with this identity, the UID of its L7Router, and not from another program
+ * that has taken its port. A client that does not know the UID learns nothing.
+ */
+export const identityHost = (identity: string): string => `${identity}.router.tidegate.invalid`;
 
 /** The body of the response with this status. */
 export const answerBody = (status: number): string => `${ANSWER_TEXTS[status] ?? ''}\n`;

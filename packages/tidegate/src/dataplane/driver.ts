@@ -52,6 +52,8 @@ export interface DriverOptions {
   directory: string;
   /** For metrics and the access log. */
   className: string;
+  /** Proves which router this is, see `identityHost`. Without it, the router cannot be identified. */
+  identity?: string;
   /** Limits of routes that do not set their own. A `maxBodyBytes` of 0 means no limit. */
   defaults: { connectTimeoutMs: number; readTimeoutMs: number; maxBodyBytes: number };
 }

@@ -1,7 +1,10 @@
 import type { ControllerContext } from '@tidegate/kube';
+import type { RouterPorts } from './provision/router-program.ts';
 
 /** Dependencies of the controllers in this folder. */
 export interface IngressContext extends ControllerContext {
   /** Default image of router pods. A class or an L7Router can set another image. */
   routerImage: string;
+  /** The ports of routers in their pods, if not the usual ones. */
+  routerPorts?: RouterPorts;
 }

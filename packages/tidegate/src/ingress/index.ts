@@ -23,6 +23,8 @@ import { hostPlacementController, RoutesByFamily } from './host-placement/index.
 import { ProvisionedObjects, provisionController, secretAccessController } from './provision/index.ts';
 import { ingressStatusController, nodeAnnotationController, routerStatusController } from './status/index.ts';
 
+export type { RouterPorts } from './provision/index.ts';
+
 /** Certificates expire without any watch event, so they are checked at this interval too. */
 const RECHECK_MS = 3_600_000;
 

@@ -27,7 +27,7 @@ import {
 import { EDGE_APPLICATION_NAMESPACE_LABEL, INGRESS_FIELD_MANAGER, YURT_INGRESSES } from '../api/index.ts';
 import { approvalController } from '../approval/index.ts';
 import { applicationController } from '../apps/index.ts';
-import { runIngressControllers } from '../ingress/index.ts';
+import { type RouterPorts, runIngressControllers } from '../ingress/index.ts';
 import {
   followMembership,
   type PoolsContext,
@@ -49,6 +49,8 @@ export interface ManagerOptions {
   hubAddresses: readonly string[];
   /** The default image of routers. */
   routerImage: string;
+  /** The ports of routers in their pods, if not the usual ones. */
+  routerPorts?: RouterPorts;
   /** If false, the manager acts as the leader immediately. Use only if a single manager runs. */
   leaderElection: boolean;
   /** Whether to install the CRDs. If false, the manager waits until they are installed. */
@@ -167,7 +169,7 @@ function undefinedIfNotFound(error: unknown): undefined {
 }
 
 async function lead(options: ManagerOptions, context: PoolsContext, signal: AbortSignal): Promise<void> {
-  const { hubAddresses, routerImage } = options;
+  const { hubAddresses, routerImage, routerPorts } = options;
   const runControllers = async (leading: AbortSignal): Promise<void> => {
     // Every controller adds a listener, which would exceed the default limit.
     setMaxListeners(0, leading);
@@ -180,7 +182,7 @@ async function lead(options: ManagerOptions, context: PoolsContext, signal: Abor
     ];
     await Promise.all([
       ...controllers.map((controller) => controller.run(leading)),
-      runIngressControllers({ ...context, routerImage }, leading),
+      runIngressControllers({ ...context, routerImage, routerPorts }, leading),
     ]);
   };
   if (!options.leaderElection) return runControllers(signal);

@@ -2,9 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { changeOf, describeChange, numberNodes } from './change.ts';
 import type { NodeLayout } from './layout.ts';
+import { DEFAULT_PORTS } from './ports.ts';
 
 const node = (name: string, labels: Record<string, string> = {}): NodeLayout => ({ name, labels });
-const clusterOf = (nodes: ReturnType<typeof numberNodes>) => ({ range: 64, port: 6443, nodes });
+const clusterOf = (nodes: ReturnType<typeof numberNodes>) => ({
+  ports: DEFAULT_PORTS,
+  range: 64,
+  port: 6443,
+  nodes,
+});
 
 describe('a change of the layout', () => {
   it('lists nodes that are added, removed and relabeled', () => {

@@ -1,10 +1,11 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '@tidegate/kube';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Child, type ChildHooks } from './child.ts';
-import { lastLine } from './last-line.ts';
+import { Child, type ChildHooks, type ChildSpec } from './child.ts';
+import { exitReason, lastLine } from './exit-reason.ts';
 
 let directory: string;
 const children: Child[] = [];
@@ -19,12 +20,18 @@ afterEach(async () => {
 /** A clock whose delays are shorter, but still differ from each other. */
 const fast: Clock = { ...systemClock, after: (ms, fire) => systemClock.after(ms / 20, fire) };
 
-function childOf(script: string, hooks: ChildHooks = {}, clock = fast): Child {
+function childOf(
+  script: string,
+  hooks: ChildHooks = {},
+  clock = fast,
+  servedAt?: ChildSpec['servedAt'],
+): Child {
   const spec = {
     name: 'child',
     command: [process.execPath, '-e', script],
     log: join(directory, 'child.log'),
     stopMs: 5000,
+    ...(servedAt !== undefined && { servedAt }),
   };
   const child = new Child(spec, hooks, clock);
   children.push(child);
@@ -93,6 +100,66 @@ describe('a child process', () => {
     expect(await child.stop()).toBe(false);
   });
 
+  it('is killed and restarted when it hangs in an endless loop', async () => {
+    const events: string[] = [];
+    const back = new Promise<void>((resolve) => {
+      const hooks: ChildHooks = {
+        onSilent: ({ status }) => events.push(`silent: ${status.state}`),
+        onExit: (_, why) => events.push(why),
+        onReadyAgain: () => resolve(),
+      };
+      childOf("process.send('ready', () => { for (;;); })", hooks).start();
+    });
+    await back;
+    expect(events).toEqual(['silent: unresponsive', 'it did not respond for 30 s and was killed']);
+  });
+
+  it('is killed at once when it is stopped while it does not respond', async () => {
+    const silent = new Promise<Child>((resolve) => {
+      childOf("process.send('ready', () => { for (;;); })", { onSilent: resolve }).start();
+    });
+    expect(await (await silent).stop()).toBe(false);
+  });
+
+  it('must also answer where it serves', async () => {
+    const server = createServer((_, response) => response.end('ok'));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    const events: string[] = [];
+    const silent = new Promise<void>((resolve) => {
+      const hooks: ChildHooks = { onSilent: () => resolve(), onExit: (_, why) => events.push(why) };
+      const child = childOf(
+        "process.on('message', () => process.send('pong')); process.send('ready')",
+        hooks,
+        fast,
+        { url: `http://127.0.0.1:${port}/healthz` },
+      );
+      child.start().then(() => {
+        server.close();
+        server.closeAllConnections();
+      });
+    });
+    await silent;
+    expect(events).toEqual([]);
+  });
+
+  it('is restarted later when its log cannot be opened', async () => {
+    const exits: string[] = [];
+    const spec = {
+      name: 'x',
+      command: [process.execPath, '-e', UNTIL_SIGTERM],
+      log: join(directory, 'none', 'x.log'),
+      stopMs: 1000,
+    };
+    const child = new Child(spec, { onExit: (_, why) => exits.push(why) }, fast);
+    children.push(child);
+    const started = child.start();
+    await mkdir(join(directory, 'none'));
+    await started;
+    expect(exits[0]).toContain('cannot be started: ENOENT');
+    expect(child.status.state).toBe('running');
+  });
+
   it('is given up when its program does not exist', async () => {
     const child = new Child(
       { name: 'x', command: ['/does/not/exist'], log: join(directory, 'x.log'), stopMs: 1 },
@@ -125,3 +192,21 @@ it.each([
 ])('the last line of %j is %j', (output, expected) => {
   expect(lastLine(output)).toBe(expected);
 });
+
+it.each([
+  [null, 'SIGKILL', 'anything\n', 'killed by SIGKILL'],
+  [3, null, '', 'exited with code 3'],
+  [1, null, 'tidegate: no disk.\n', 'no disk'],
+  [
+    null,
+    'SIGABRT',
+    '<--- Last few GCs --->\n\n\nFATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n----- Native stack trace -----\n\n 1: 0xb\n',
+    'FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory',
+  ],
+  [null, 'SIGABRT', '', 'killed by SIGABRT'],
+] as const)(
+  'an exit with code %j and signal %j after %j is reported as %j',
+  (code, signal, output, expected) => {
+    expect(exitReason(code, signal, () => output)).toBe(expected);
+  },
+);

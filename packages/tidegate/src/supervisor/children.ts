@@ -1,7 +1,10 @@
+import { quotePath } from '@tidegate/disk';
 import { orAborted } from '@tidegate/kube';
-import { Child, type ChildHooks, type ChildSpec } from './child.ts';
+import { Child, type ChildHooks, type ChildSpec, type ChildStatus } from './child.ts';
+import { SupervisorError } from './error.ts';
 import { RunningChildren } from './leftovers.ts';
-import { memoryOf, type ProcessReport } from './report.ts';
+import { PATIENCE_SECONDS } from './liveness.ts';
+import { memoryOf, type ProcessReport, type Reporter } from './report.ts';
 
 /**
  * The processes of a cluster by name. Their process ids are also recorded in a file, so that the next run can find
@@ -10,12 +13,12 @@ import { memoryOf, type ProcessReport } from './report.ts';
 export class Children {
   readonly #children = new Map<string, Child>();
   readonly #running: RunningChildren;
-  readonly #report: (line: string) => void;
+  readonly #reporter: Reporter;
 
   /** `file` is where the process ids are recorded. */
-  constructor(file: string, report: (line: string) => void) {
+  constructor(file: string, reporter: Reporter) {
     this.#running = new RunningChildren(file);
-    this.#report = report;
+    this.#reporter = reporter;
   }
 
   /** Resolves when the child is ready for the first time; rejects when it is given up, or with the signal's reason. */
@@ -29,6 +32,23 @@ export class Children {
   /** Stops the named processes in parallel. Names of processes that were never started are ignored. */
   async stop(names: readonly string[]): Promise<void> {
     await Promise.all(names.map((name) => this.#stop(name)));
+  }
+
+  statusOf(name: string): ChildStatus | undefined {
+    return this.#children.get(name)?.status;
+  }
+
+  /** False for a process that runs but does not respond. */
+  isResponding(name: string): boolean {
+    return this.statusOf(name)?.state !== 'unresponsive';
+  }
+
+  /** Kills a process, which is restarted. Returns its pid. */
+  crash(name: string): number {
+    const child = this.#children.get(name);
+    const pid = child?.crash();
+    if (pid !== undefined) return pid;
+    throw new SupervisorError(`${name} does not run; it is ${child?.status.state ?? 'not started yet'}`);
   }
 
   kill(): void {
@@ -53,7 +73,8 @@ export class Children {
     const pid = child?.status.pid;
     const graceful = await child?.stop();
     if (pid === undefined) return;
-    this.#report(`${name} ${graceful ? 'stopped' : 'did not stop in time and was killed'}`);
+    if (graceful) this.#reporter.step(`${name} stopped`);
+    else this.#reporter.note(`${name} did not stop in time and was killed`);
   }
 
   readonly #hooks: ChildHooks = {
@@ -61,10 +82,19 @@ export class Children {
       const pids = [...this.#children.values()].flatMap(({ status }) => status.pid ?? []);
       this.#running
         .record(pids)
-        .catch((error) => this.#report(`cannot record the running processes: ${(error as Error).message}`));
+        .catch((error) =>
+          this.#reporter.note(`cannot record the running processes: ${(error as Error).message}`),
+        );
     },
     onExit: ({ spec }, why, delayMs) =>
-      this.#report(`${spec.name} exited: ${why}; restarting in ${delayMs / 1000} s`),
-    onReadyAgain: ({ spec }) => this.#report(`${spec.name} is running again`),
+      this.#reporter.note(
+        `${spec.name} exited: ${why}; restarting in ${delayMs / 1000} s (log: ${quotePath(spec.log)})`,
+      ),
+    onSilent: ({ spec }) =>
+      this.#reporter.note(
+        `${spec.name} does not respond; it is restarted if that lasts for ${PATIENCE_SECONDS} s (log: ${quotePath(spec.log)})`,
+      ),
+    onResponding: ({ spec }) => this.#reporter.note(`${spec.name} responds again`),
+    onReadyAgain: ({ spec }) => this.#reporter.note(`${spec.name} is running again`),
   };
 }

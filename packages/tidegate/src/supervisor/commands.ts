@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import type { ChildSpec } from './child.ts';
 import type { NodeCredentials } from './credentials.ts';
 import { hubOf } from './layout.ts';
-import { AGENT_PORT, HUB_PORTS, KUBELET_PORT } from './links.ts';
 import { addressOf, type ClusterState, type NodeState, type StateDirectory } from './state.ts';
 
 /** What the commands of all child processes have in common. */
@@ -34,6 +33,10 @@ export function apiserverSpec({ program, state, cluster, logLevel }: ProgramOpti
     ],
     log: join(state.logs, 'apiserver.log'),
     stopMs: 10_000,
+    servedAt: {
+      url: `https://127.0.0.1:${cluster.port}/livez`,
+      caFile: join(state.apiserver, 'pki/ca.crt'),
+    },
   };
 }
 
@@ -56,7 +59,7 @@ export function controllersSpec(options: ProgramOptions): ChildSpec {
 }
 
 /** Leader election is off: this is the only manager, and after a kill it must not wait for its old lease to expire. */
-export function managerSpec({ program, state, logLevel }: ProgramOptions): ChildSpec {
+export function managerSpec({ program, state, cluster, logLevel }: ProgramOptions): ChildSpec {
   return {
     name: 'manager',
     command: [
@@ -67,6 +70,9 @@ export function managerSpec({ program, state, logLevel }: ProgramOptions): Child
       ...['--kubeconfig', state.kubeconfig],
       ...['--webhook-port', '0'],
       ...['--admin-port', '0'],
+      ...['--router-http-port', String(cluster.ports.routerHttp)],
+      ...['--router-https-port', String(cluster.ports.routerHttps)],
+      ...['--router-admin-port', String(cluster.ports.routerAdmin)],
       ...['--log-level', logLevel],
     ],
     log: join(state.logs, 'manager.log'),
@@ -90,15 +96,16 @@ export function hubSpec(
       ...['--kubeconfig', credentials.hub],
       ...['--hub-address', address],
       ...['--bind-address', address],
-      ...['--http-port', String(HUB_PORTS.http)],
-      ...['--https-port', String(HUB_PORTS.https)],
-      ...['--admin-port', String(HUB_PORTS.admin)],
+      ...['--http-port', String(cluster.ports.hubHttp)],
+      ...['--https-port', String(cluster.ports.hubHttps)],
+      ...['--admin-port', String(cluster.ports.hubAdmin)],
       ...['--state', state.hub(node.name)],
       ...['--socket', state.hubSocket(node.number)],
       ...['--log-level', logLevel],
     ],
     log: join(state.logs, `${hubOf(node.name)}.log`),
     stopMs: 10_000,
+    servedAt: { url: `http://${address}:${cluster.ports.hubAdmin}/healthz` },
   };
 }
 
@@ -117,8 +124,8 @@ export function nodeSpec(
       ...['--kubeconfig', credentials.kubelet],
       ...['--proxy-kubeconfig', credentials.proxy],
       ...['--address', addressOf(cluster, node)],
-      ...['--port', String(AGENT_PORT)],
-      ...['--advertise-port', String(KUBELET_PORT)],
+      ...['--port', String(cluster.ports.agent)],
+      ...['--advertise-port', String(cluster.ports.kubelet)],
       ...['--state', state.node(node.name)],
       ...Object.entries(node.labels).flatMap(([key, value]) => ['--label', `${key}=${value}`]),
       ...['--images', cluster.images ?? state.images],
@@ -134,4 +141,4 @@ export const serverOf = (node: NodeState): string => `https://127.0.0.1:${node.a
 
 /** The URL of the hub, which everything else on the node uses as its API server. */
 export const hubServerOf = (cluster: ClusterState, node: NodeState): string =>
-  `https://${addressOf(cluster, node)}:${HUB_PORTS.https}`;
+  `https://${addressOf(cluster, node)}:${cluster.ports.hubHttps}`;

@@ -7,7 +7,8 @@
 import { rm } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
-import { lockOwner } from '@tidegate/disk';
+import { lockOwner, type ProcessIdentity, quotePath } from '@tidegate/disk';
+import type { Component } from './components.ts';
 import { codeOf, SupervisorError } from './error.ts';
 import type { StateDirectory } from './state.ts';
 
@@ -15,7 +16,8 @@ import type { StateDirectory } from './state.ts';
 export type ControlRequest =
   | { command: 'status' }
   | { command: 'stop' }
-  | { command: 'cut' | 'mend'; targets: string[]; all: boolean };
+  | { command: 'cut' | 'mend'; targets: string[]; all: boolean }
+  | { command: 'kill'; component: Component; names: string[] };
 
 /** Carries out a request of another `tidegate` command. Progress lines are shown to the user while it runs. */
 export type ControlHandler = (request: ControlRequest, progress: (line: string) => void) => Promise<unknown>;
@@ -35,9 +37,10 @@ export class ControlServer {
     this.#server = createServer((socket) => {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
-      // The client disconnected; there is no client left to reply to.
-      socket.on('error', () => socket.destroy());
-      createInterface({ input: socket }).once('line', (line) => {
+      const lines = createInterface({ input: socket });
+      // The client disconnected; there is no client left to reply to. The interface repeats the errors of its input.
+      for (const emitter of [socket, lines]) emitter.on('error', () => socket.destroy());
+      lines.once('line', (line) => {
         const answering = answer(socket, line, handle).finally(() => this.#answers.delete(answering));
         this.#answers.add(answering);
       });
@@ -48,7 +51,7 @@ export class ControlServer {
     const length = Buffer.byteLength(path);
     if (length > MAX_SOCKET_PATH) {
       throw new SupervisorError(
-        `the path of the state directory is too long: the path of its socket ${path} has ${length} bytes, and the limit is ${MAX_SOCKET_PATH}; choose a shorter path with --state`,
+        `the path of the state directory is too long: the path of its socket ${quotePath(path)} has ${length} bytes, and the limit is ${MAX_SOCKET_PATH}; choose a shorter path with --state`,
       );
     }
     // The caller holds the lock of the state directory, so an existing socket was left by a supervisor that was killed.
@@ -93,11 +96,18 @@ async function answer(socket: Socket, line: string, handle: ControlHandler): Pro
   });
 }
 
-/** Sends a request to the supervisor of a state directory. Undefined when none is running. */
+/** The slowest reply is that of `status`, which waits for the API server and for routers. */
+const SILENCE_MS = 60_000;
+
+/**
+ * Sends a request to the supervisor of a state directory. Undefined when none is running. Rejects when no reply comes in
+ * time: when the signal is aborted, or without a signal after a minute.
+ */
 export async function callSupervisor(
   state: StateDirectory,
   request: ControlRequest,
   progress: (line: string) => void = () => {},
+  signal: AbortSignal = AbortSignal.timeout(SILENCE_MS),
 ): Promise<{ result: unknown } | undefined> {
   const owner = await ownerOf(state);
   if (owner === undefined) return undefined;
@@ -108,30 +118,44 @@ export async function callSupervisor(
       socket.once('error', reject);
     });
   } catch (cause) {
-    throw new SupervisorError(
-      `a cluster is running in ${state.path} (pid ${owner.pid}), but it does not respond: ${(cause as Error).message}`,
-      { cause },
-    );
+    throw unresponsive(state, owner, (cause as Error).message);
   }
-  socket.write(`${JSON.stringify(request)}\n`);
-  for await (const line of createInterface({ input: socket })) {
-    const reply = JSON.parse(line) as Reply;
-    if ('error' in reply) throw new SupervisorError(reply.error);
-    if ('result' in reply) return { result: reply.result };
-    progress(reply.progress);
+  const lines = createInterface({ input: socket });
+  const giveUp = (): void => lines.close();
+  signal.addEventListener('abort', giveUp, { once: true });
+  try {
+    socket.write(`${JSON.stringify(request)}\n`);
+    for await (const line of lines) {
+      const reply = JSON.parse(line) as Reply;
+      if ('error' in reply) throw new SupervisorError(reply.error);
+      if ('result' in reply) return { result: reply.result };
+      progress(reply.progress);
+    }
+    if (signal.aborted) throw unresponsive(state, owner, 'it does not reply');
+    throw new SupervisorError('the supervisor exited before it replied');
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+    socket.destroy();
   }
-  throw new SupervisorError('the supervisor exited before it replied');
 }
 
+const unresponsive = ({ path }: StateDirectory, { pid }: ProcessIdentity, why: string): SupervisorError =>
+  new SupervisorError(
+    `a cluster is running in ${quotePath(path)} (pid ${pid}), but it does not respond (${why}); stop it with \`tidegate down --state ${quotePath(path)}\``,
+  );
+
 /** The process that holds the lock of the state directory, which is the running supervisor. */
-async function ownerOf({ path }: StateDirectory): Promise<{ pid: number } | undefined> {
+export async function ownerOf({ path }: StateDirectory): Promise<ProcessIdentity | undefined> {
   try {
     return await lockOwner(path);
   } catch (error) {
     // A missing directory holds no cluster, but an unreadable directory may hold one.
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined;
-    throw new SupervisorError(`cannot read the state directory ${path}: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw new SupervisorError(
+      `cannot read the state directory ${quotePath(path)}: ${(error as Error).message}`,
+      {
+        cause: error,
+      },
+    );
   }
 }

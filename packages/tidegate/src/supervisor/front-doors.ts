@@ -1,22 +1,15 @@
-/** The routers of the cluster, where requests come in, and whether they respond. */
+/** The routers of the cluster, and where requests come in. Pure functions. */
 import { isIPv6 } from 'node:net';
-import { getCondition, type KubeClient, sleep, systemClock } from '@tidegate/kube';
+import { getCondition } from '@tidegate/kube';
 import type { L7Router, RouterAddress } from '../api/index.ts';
-import { httpGet } from './http.ts';
-import { readObjects } from './objects.ts';
-import type { RouterReport } from './routers.ts';
-import { type RouteReport, routeReports } from './routes.ts';
+import { isOwnProgram } from '../ingress/classes/index.ts';
+import type { RouteReport } from './routes.ts';
 
-/** A front door and the state of its pods. */
-export interface FrontDoorReport extends FrontDoor {
-  /** Its pods, each queried directly. */
-  routers: RouterReport[];
-}
-
-/** A front door as its objects describe it. */
 export interface FrontDoor {
   /** The name of its L7Router. */
   name: string;
+  /** The UID of its L7Router, which its router confirms. Absent if the router is another program. */
+  identity?: string;
   ingressClass: string;
   /** Absent when the router serves the whole cluster. */
   pool?: string;
@@ -33,11 +26,12 @@ export interface FrontDoor {
 }
 
 export const frontDoors = (routers: readonly L7Router[], routes: readonly RouteReport[]): FrontDoor[] =>
-  routers.map(({ metadata: { name = '' }, spec, status }) => {
+  routers.map(({ metadata: { name = '', uid }, spec, status }) => {
     const ready = getCondition(status?.conditions, 'Ready');
     const served = routes.filter((route) => route.frontDoors.includes(name));
     return {
       name,
+      ...(isOwnProgram(spec.driver) && { identity: uid }),
       ingressClass: spec.ingressClassName,
       pool: spec.pool,
       ready: ready?.status ?? 'Unknown',
@@ -66,35 +60,3 @@ export function sampleRequest({ urls, hosts }: FrontDoor): { url: string; host: 
 }
 
 /** Reads all front doors. The list is empty while the API server is unreachable or has no L7Routers. */
-export async function readFrontDoors(client: KubeClient): Promise<FrontDoor[]> {
-  const seen = await readObjects(client);
-  return seen === undefined ? [] : frontDoors(seen.routers, routeReports(seen.ingresses, seen.routers));
-}
-
-const PAUSE_MS = 100;
-
-/** Polls until every named front door responds; calls `onOpen` once for each. Rejects with the signal's reason. */
-export async function untilOpen(
-  client: KubeClient,
-  names: readonly string[],
-  onOpen: (door: FrontDoor) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  const waiting = new Set(names);
-  while (waiting.size > 0) {
-    for (const door of await readFrontDoors(client)) {
-      if (!waiting.has(door.name) || !(await isOpen(door))) continue;
-      waiting.delete(door.name);
-      onOpen(door);
-    }
-    if (waiting.size > 0) await sleep(systemClock, PAUSE_MS, signal);
-  }
-}
-
-/** A front door is open when its sample request gets a response other than a server error. */
-async function isOpen(door: FrontDoor): Promise<boolean> {
-  const target = sampleRequest(door);
-  if (target === undefined) return false;
-  const answer = await httpGet(target.url, target.host);
-  return answer !== undefined && answer.status < 500;
-}

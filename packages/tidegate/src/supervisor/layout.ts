@@ -1,5 +1,6 @@
 /** The nodes of a cluster and their labels: the example, a list of names, or a file. */
 
+import { quotePath } from '@tidegate/disk';
 import { isJsonMap, labelKeyProblems, labelValueProblems } from '@tidegate/kube';
 import { parse } from 'yaml';
 import { SupervisorError } from './error.ts';
@@ -106,7 +107,9 @@ function parseYaml(file: string, text: string): unknown {
   try {
     return parse(text);
   } catch (error) {
-    throw new SupervisorError(`${file} is not valid YAML: ${(error as Error).message.split('\n')[0]}`);
+    throw new SupervisorError(
+      `${quotePath(file)} is not valid YAML: ${(error as Error).message.split('\n')[0]}`,
+    );
   }
 }
 
@@ -130,4 +133,4 @@ function onlyFields(object: Record<string, unknown>, known: string[], file: stri
 }
 
 const layoutError = (file: string, path: string, what: string): SupervisorError =>
-  new SupervisorError(path === '' ? `${file} ${what}` : `${file}: ${path} ${what}`);
+  new SupervisorError(path === '' ? `${quotePath(file)} ${what}` : `${quotePath(file)}: ${path} ${what}`);

@@ -26,7 +26,8 @@ export interface SeenObjects {
   ingresses: Ingress[];
 }
 
-const ANSWER_MS = 2000;
+/** For an API server on a busy machine. One that does not run refuses the connection immediately. */
+const ANSWER_MS = 10_000;
 
 /** Undefined when the API server is unreachable. */
 export async function readObjects(client: KubeClient): Promise<SeenObjects | undefined> {

@@ -1,14 +1,23 @@
 /** Turns a state directory and the user's options into a cluster that can be started, locked by this process. */
 import { access, readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { DiskError, lockDirectory, lockOwner } from '@tidegate/disk';
+import { DiskError, lockDirectory, lockOwner, quotePath } from '@tidegate/disk';
 import { readImages } from '@tidegate/envtest/node';
 import { changeOf, type LayoutChange, numberNodes } from './change.ts';
 import { SupervisorError } from './error.ts';
+import { freePort } from './free-port.ts';
 import { exampleLayout, layoutFromFile, layoutFromNames, type NodeLayout } from './layout.ts';
-import { awaitLeftovers } from './leftovers.ts';
-import { chooseRange, freePort } from './links.ts';
-import { type ClusterState, prepareState, readCluster, type StateDirectory, writeCluster } from './state.ts';
+import { awaitLeftovers, endContainers } from './leftovers.ts';
+import { choosePorts, DEFAULT_PORTS, freeIn, PORT_NAMES } from './ports.ts';
+import { type HeldRange, holdRange } from './range.ts';
+import {
+  addressOf,
+  type ClusterState,
+  prepareState,
+  readCluster,
+  type StateDirectory,
+  writeCluster,
+} from './state.ts';
 
 const DEFAULT_PORT = 6443;
 
@@ -24,12 +33,13 @@ export interface ClusterOptions {
   story?: boolean;
 }
 
-/** A cluster that is ready to be started. Call `unlock` when it has stopped. */
+/** A cluster that is ready to be started. Call `close` when it has stopped. */
 export interface OpenCluster {
   cluster: ClusterState;
   /** Undefined for a new cluster. */
   change?: LayoutChange;
-  unlock(): Promise<void>;
+  /** Releases the address range and the lock of the state directory. */
+  close(): Promise<void>;
 }
 
 /** The lock is taken first: everything after it may assume that no other supervisor uses the directory. */
@@ -38,8 +48,13 @@ export async function openCluster(
   options: ClusterOptions,
   report: (line: string) => void,
 ): Promise<OpenCluster> {
-  await prepareState(state);
+  await prepareState(state, report);
   const unlock = await lock(state);
+  let held: HeldRange | undefined;
+  const close = async (): Promise<void> => {
+    await held?.release();
+    await unlock();
+  };
   try {
     await awaitLeftovers(state.childrenFile, report);
     const before = await readCluster(state);
@@ -48,22 +63,55 @@ export async function openCluster(
       options.images === undefined ? before?.images : await readablePath(resolve(options.images));
     // Every node agent reads the table too, but would report an error once for each node, and only in its log.
     readImages(images ?? state.images);
+    held = await holdRange(before?.range);
+    const { range } = held;
+    const nodes = numberNodes(before, layout);
+    const free = freeIn(
+      range,
+      nodes.map((node) => addressOf({ range }, node)),
+    );
     const cluster: ClusterState = {
-      range: before?.range ?? (await chooseRange()),
-      port:
-        options.port === 0
-          ? await freePort(before?.port ?? 0)
-          : (options.port ?? before?.port ?? DEFAULT_PORT),
+      range,
+      port: await apiPort(options.port, before?.port, report),
+      ports: await choosePorts(before?.ports ?? DEFAULT_PORTS, free, report),
       ...(images === undefined ? {} : { images }),
       ...(needsStory(options, before) && { awaitsStory: true }),
-      nodes: numberNodes(before, layout),
+      nodes,
     };
+    if (before !== undefined && before.range !== range) {
+      report(
+        `another cluster uses the addresses 127.${before.range}.0.0/16; nodes and pods get addresses from 127.${range}.0.0/16 instead`,
+      );
+    }
+    // Pods that outlived their agents know the old addresses and ports.
+    if (before !== undefined && !sameAddresses(before, cluster)) await endContainers(state.nodes, report);
     writeCluster(state, cluster);
-    return { cluster, change: before && changeOf(before.nodes, cluster.nodes), unlock };
+    return { cluster, change: before && changeOf(before.nodes, cluster.nodes), close };
   } catch (error) {
-    await unlock();
+    await close();
     throw error;
   }
+}
+
+const sameAddresses = (a: ClusterState, b: ClusterState): boolean =>
+  a.range === b.range && PORT_NAMES.every((name) => a.ports[name] === b.ports[name]);
+
+/** A port that the user asks for is used or rejected. Without a wish, another one is chosen if the usual one is in use. */
+async function apiPort(
+  wanted: number | undefined,
+  before: number | undefined,
+  report: (line: string) => void,
+): Promise<number> {
+  if (wanted === 0) return freePort(before ?? 0);
+  const usual = wanted ?? before ?? DEFAULT_PORT;
+  const port = await freePort(usual);
+  if (port === usual) return port;
+  const inUse = `port ${usual} on 127.0.0.1 is already in use`;
+  if (wanted !== undefined) {
+    throw new SupervisorError(`${inUse}; choose another with --port (0 selects a free port)`);
+  }
+  report(`${inUse}; the API server uses ${port} instead`);
+  return port;
 }
 
 async function lock(state: StateDirectory): Promise<() => Promise<void>> {
@@ -73,7 +121,7 @@ async function lock(state: StateDirectory): Promise<() => Promise<void>> {
     if (!(cause instanceof DiskError && cause.code === 'locked')) throw cause;
     const owner = await lockOwner(state.path);
     throw new SupervisorError(
-      `a cluster is already running in ${state.path}${owner === undefined ? '' : ` (pid ${owner.pid})`}; stop it with \`tidegate down --state ${state.path}\`, or start another one with --state DIR`,
+      `a cluster is already running in ${quotePath(state.path)}${owner === undefined ? '' : ` (pid ${owner.pid})`}; stop it with \`tidegate down --state ${quotePath(state.path)}\`, or start another one with --state DIR`,
       { cause },
     );
   }

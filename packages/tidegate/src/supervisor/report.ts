@@ -1,9 +1,9 @@
 /** The status of a cluster, for `tidegate status`, its JSON output, and the summary of `tidegate up`. */
 import { readFile } from 'node:fs/promises';
 import type { ChildStatus } from './child.ts';
-import type { FrontDoorReport } from './front-doors.ts';
 import type { NodeReport } from './node-reports.ts';
 import type { PoolReport } from './pools.ts';
+import type { FrontDoorReport } from './routers.ts';
 import type { RouteReport } from './routes.ts';
 
 export interface ClusterReport {
@@ -23,6 +23,14 @@ export interface ClusterReport {
   /** Empty while the API server is unreachable, like `routes`. */
   frontDoors: FrontDoorReport[];
   routes: RouteReport[];
+}
+
+/** Receives what happens while a cluster starts, runs and stops. */
+export interface Reporter {
+  /** What is done now. */
+  step(line: string): void;
+  /** What the user should know, also afterwards. */
+  note(line: string): void;
 }
 
 export interface ProcessReport extends ChildStatus {

@@ -2,12 +2,14 @@
 
 import type { Pod } from '@tidegate/kube';
 import { ROUTER_LABEL } from '../api/index.ts';
+import type { FrontDoor } from './front-doors.ts';
 import { httpGet } from './http.ts';
+import { type UrlAnswer, whoAnswers } from './router-identity.ts';
 
 export interface RouterReport {
   pod: string;
   node: string;
-  /** Whether its HTTP port responds. */
+  /** Whether the router itself responds on its HTTP port. */
   responding: boolean;
   /** The name of the data plane, for example nginx. */
   dataPlane?: string;
@@ -15,20 +17,33 @@ export interface RouterReport {
   lastChange?: string;
 }
 
-/** Queries every pod of the router with this name. */
-export const queryRouters = (name: string, pods: readonly Pod[]): Promise<RouterReport[]> =>
-  Promise.all(pods.filter(({ metadata }) => metadata.labels?.[ROUTER_LABEL] === name).map(queryRouter));
+export interface FrontDoorReport extends FrontDoor {
+  /** Its pods, each queried directly. */
+  routers: RouterReport[];
+  /** What answers at each of its URLs. */
+  answers: UrlAnswer[];
+}
+
+/** Queries every pod of a front door. */
+const queryRouters = (
+  { name, identity }: Pick<FrontDoor, 'name' | 'identity'>,
+  pods: readonly Pod[],
+): Promise<RouterReport[]> => Promise.all(podsOf(name, pods).map((pod) => queryRouter(pod, identity)));
+
+export const podsOf = (router: string, pods: readonly Pod[]): Pod[] =>
+  pods.filter(({ metadata }) => metadata.labels?.[ROUTER_LABEL] === router);
 
 /** Queries the HTTP port and the metrics of one pod; either may fail without affecting the other. */
-async function queryRouter(pod: Pod): Promise<RouterReport> {
-  const at = (port: string): string | undefined => urlOf(pod, port);
-  const [http, metrics] = await Promise.all(
-    [at('http'), at('admin')].map((url) => (url === undefined ? undefined : httpGet(`${url}/metrics`))),
-  );
+async function queryRouter(pod: Pod, identity: string | undefined): Promise<RouterReport> {
+  const [http, admin] = [urlOf(pod, 'http'), urlOf(pod, 'admin')];
+  const [answer, metrics] = await Promise.all([
+    http === undefined ? undefined : whoAnswers(http, identity),
+    admin === undefined ? undefined : httpGet(`${admin}/metrics`),
+  ]);
   return {
     pod: `${pod.metadata.namespace}/${pod.metadata.name}`,
     node: pod.spec?.nodeName ?? '',
-    responding: http !== undefined,
+    responding: answer?.from === 'router',
     ...readMetrics(metrics?.status === 200 ? metrics.body : ''),
   };
 }
@@ -47,4 +62,13 @@ export function readMetrics(text: string): Pick<RouterReport, 'dataPlane' | 'las
     ...(dataPlane !== undefined && { dataPlane }),
     ...(seconds > 0 && { lastChange: new Date(seconds * 1000).toISOString() }),
   };
+}
+
+/** Queries the routers of a front door, and what answers at its URLs. */
+export async function queryFrontDoor(door: FrontDoor, pods: readonly Pod[]): Promise<FrontDoorReport> {
+  const [routers, answers] = await Promise.all([
+    queryRouters(door, pods),
+    Promise.all(door.urls.map((url) => whoAnswers(url, door.identity))),
+  ]);
+  return { ...door, routers, answers };
 }

@@ -13,12 +13,13 @@
  *   hub-N.sock         the socket of node N's hub; a process that can open it is authenticated as the node
  */
 
-import { access, constants, readdir, readFile, stat } from 'node:fs/promises';
+import { access, chmod, constants, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeDirectory, writeFileAtomically } from '@tidegate/disk';
+import { makeDirectory, quotePath, writeFileAtomically } from '@tidegate/disk';
 import { isJsonMap } from '@tidegate/kube';
 import { codeOf, SupervisorError } from './error.ts';
 import type { NodeLayout } from './layout.ts';
+import { type ClusterPorts, DEFAULT_PORTS, PORT_NAMES } from './ports.ts';
 
 export interface NodeState extends NodeLayout {
   /** The last byte of the node's address. It is not reused while the node exists. */
@@ -33,6 +34,8 @@ export interface ClusterState {
   /** X in the addresses 127.X.0.n of nodes and 127.X.m.* of pods; 0 until a free range is chosen. */
   range: number;
   port: number;
+  /** The ports that all nodes and routers use, each on its own address. */
+  ports: ClusterPorts;
   /** The path of the user's image table. */
   images?: string;
   /** The example objects have not been created yet. */
@@ -40,8 +43,8 @@ export interface ClusterState {
   nodes: NodeState[];
 }
 
-export const addressOf = (cluster: ClusterState, node: NodeState): string =>
-  `127.${cluster.range}.0.${node.number}`;
+export const addressOf = ({ range }: Pick<ClusterState, 'range'>, { number }: NodeState): string =>
+  `127.${range}.0.${number}`;
 
 /** The paths in a state directory. */
 export class StateDirectory {
@@ -108,8 +111,11 @@ export const isStateFile = (entry: string): boolean =>
   /^hub-\d+\.sock$/.test(entry) ||
   /^((cluster|children)\.json|kube-proxy\.token)\.\d+\.tmp$/.test(entry);
 
-/** Creates the directory if it does not exist, and rejects a directory that holds something else. */
-export async function prepareState(state: StateDirectory): Promise<void> {
+/**
+ * Creates the directory if it does not exist, rejects a directory that holds something else, and makes it private: it
+ * holds keys, and sockets that authenticate as a node.
+ */
+export async function prepareState(state: StateDirectory, report: (line: string) => void): Promise<void> {
   const { path } = state;
   try {
     makeDirectory(path);
@@ -117,7 +123,7 @@ export async function prepareState(state: StateDirectory): Promise<void> {
   } catch (error) {
     if (codeOf(error) === 'EEXIST' || codeOf(error) === 'ENOTDIR') throw notADirectory(path);
     throw new SupervisorError(
-      `cannot write to the state directory ${path} (${(error as Error).message}); choose another with --state`,
+      `cannot write to the state directory ${quotePath(path)} (${(error as Error).message}); choose another with --state`,
       { cause: error },
     );
   }
@@ -125,14 +131,30 @@ export async function prepareState(state: StateDirectory): Promise<void> {
   const foreign = entries.find((entry) => !isStateFile(entry) && join(path, entry) !== state.images);
   if (!entries.includes('cluster.json') && foreign !== undefined) {
     throw new SupervisorError(
-      `${path} is not a tidegate state directory: it contains ${foreign} but no cluster.json; choose an empty or new directory with --state`,
+      `${quotePath(path)} is not a tidegate state directory: it contains ${foreign} but no cluster.json; choose an empty or new directory with --state`,
     );
   }
+  await makePrivate(path, report);
+}
+
+async function makePrivate(path: string, report: (line: string) => void): Promise<void> {
+  const mode = (await stat(path)).mode & 0o777;
+  if ((mode & 0o077) === 0) return;
+  const shown = `${quotePath(path)} (mode ${mode.toString(8)})`;
+  try {
+    await chmod(path, 0o700);
+  } catch (cause) {
+    throw new SupervisorError(
+      `other users can enter the state directory ${shown}, and it belongs to another user; choose another with --state`,
+      { cause },
+    );
+  }
+  report(`other users could enter the state directory ${shown}; changed its mode to 700`);
 }
 
 const notADirectory = (path: string): SupervisorError =>
   new SupervisorError(
-    `the state directory ${path} is a file or is below a file; choose another with --state`,
+    `the state directory ${quotePath(path)} is a file or is below a file; choose another with --state`,
   );
 
 /** Undefined when the directory holds no cluster. */
@@ -143,7 +165,7 @@ export async function readCluster(state: StateDirectory): Promise<ClusterState |
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
     if (codeOf(error) === 'ENOTDIR') throw notADirectory(state.path);
-    throw new SupervisorError(`cannot read ${state.clusterFile}: ${(error as Error).message}`, {
+    throw new SupervisorError(`cannot read ${quotePath(state.clusterFile)}: ${(error as Error).message}`, {
       cause: error,
     });
   }
@@ -151,7 +173,7 @@ export async function readCluster(state: StateDirectory): Promise<ClusterState |
     return checkCluster(JSON.parse(text));
   } catch (cause) {
     throw new SupervisorError(
-      `${state.clusterFile} is damaged (${(cause as Error).message}): restore a good copy, or delete the cluster with \`tidegate down --wipe --state ${state.path}\``,
+      `${quotePath(state.clusterFile)} is damaged (${(cause as Error).message}): restore a good copy, or delete the cluster with \`tidegate down --wipe --state ${quotePath(state.path)}\``,
       { cause },
     );
   }
@@ -177,6 +199,7 @@ function checkCluster(value: unknown): ClusterState {
   return {
     range: number(cluster.range, 'range', 127),
     port: number(cluster.port, 'port', 65535),
+    ports: ports(cluster.ports),
     ...(images === undefined ? {} : { images }),
     ...(cluster.awaitsStory === true && { awaitsStory: true }),
     nodes: cluster.nodes.map((item: unknown, i) => {
@@ -201,6 +224,13 @@ function object(value: unknown, what: string): Record<string, unknown> {
 function number(value: unknown, what: string, most: number): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= most) return value;
   throw new Error(`${what} is not a number from 0 to ${most}`);
+}
+
+/** A cluster of an earlier version has none recorded, and used the default ports. */
+function ports(value: unknown = {}): ClusterPorts {
+  const recorded: Record<string, unknown> = { ...DEFAULT_PORTS, ...object(value, 'ports') };
+  const checked = PORT_NAMES.map((name) => [name, number(recorded[name], `ports.${name}`, 65535)]);
+  return Object.fromEntries(checked) as ClusterPorts;
 }
 
 function labels(value: unknown, what: string): Record<string, string> {

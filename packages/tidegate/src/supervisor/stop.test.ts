@@ -1,9 +1,13 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { lockDirectory } from '@tidegate/disk';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { identify } from '@tidegate/disk';
+import { type Clock, systemClock } from '@tidegate/kube';
+import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { ControlServer } from './control.ts';
 import { StateDirectory } from './state.ts';
 import { stopCluster } from './stop.ts';
@@ -14,23 +18,86 @@ beforeEach(async () => {
 });
 afterEach(() => rm(state.path, { recursive: true, force: true }));
 
-it('resolves when the supervisor has released the lock, not when it replies', async () => {
-  const unlock = await lockDirectory(state.path);
-  const answered: string[] = [];
-  const control = await ControlServer.listen(state.socket, async ({ command }) => {
-    answered.push(command);
-  });
+/** Delays of a minute pass in a third of a second. */
+const fast: Clock = {
+  ...systemClock,
+  monotonic: () => systemClock.monotonic() * 200,
+  after: (ms, fire) => systemClock.after(ms / 200, fire),
+};
+
+/** A process that holds the lock of the state directory, as a supervisor does. */
+async function supervisor(script: string): Promise<ChildProcess> {
+  const child = spawn(
+    process.execPath,
+    ['-e', `${script}; console.log('runs'); setInterval(() => {}, 1e6)`],
+    {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    },
+  );
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await once(child.stdout!, 'data');
+  await writeFile(join(state.path, 'lock-1'), JSON.stringify(await identify(child.pid ?? 0)));
+  return child;
+}
+
+/** Answers requests in place of that process. */
+async function answers(handle: (command: string) => Promise<void>): Promise<void> {
+  const control = await ControlServer.listen(state.socket, ({ command }) => handle(command));
+  onTestFinished(() => control.close());
+}
+
+const signalOf = async (child: ChildProcess): Promise<unknown> =>
+  child.signalCode ?? (await once(child, 'exit'))[1];
+
+it('resolves when the process of the supervisor has ended, not when it replies', async () => {
+  const child = await supervisor('');
+  const asked: string[] = [];
+  await answers(async (command) => void asked.push(command));
   let isDone = false;
   const stopped = stopCluster(state, () => {}).then((wasRunning) => {
     isDone = true;
     return wasRunning;
   });
-  while (answered.length === 0) await sleep(5);
-  await control.close();
-  await sleep(50);
+  while (asked.length === 0) await sleep(5);
+  await sleep(100);
   expect(isDone).toBe(false);
-  await unlock();
+  child.kill('SIGINT');
   expect(await stopped).toBe(true);
+  expect(asked).toEqual(['stop']);
+});
+
+it('kills a supervisor that has replied but does not exit', async () => {
+  const child = await supervisor("process.on('SIGTERM', () => {})");
+  await answers(async () => {});
+  const lines: string[] = [];
+  expect(await stopCluster(state, (line) => lines.push(line), fast)).toBe(true);
+  expect(await signalOf(child)).toBe('SIGKILL');
+  expect(lines).toContain(`the supervisor (pid ${child.pid}) did not exit in time and was killed`);
+});
+
+it('stops a supervisor that never replies', async () => {
+  const child = await supervisor('');
+  const silent = createServer(() => {});
+  silent.listen(state.socket);
+  onTestFinished(() => void silent.close());
+  await once(silent, 'listening');
+  const lines: string[] = [];
+  expect(await stopCluster(state, (line) => lines.push(line), fast)).toBe(true);
+  expect(await signalOf(child)).toBe('SIGTERM');
+  expect(lines).toEqual([
+    `waiting for the supervisor (pid ${child.pid}); it is ended if it is silent for 90 s`,
+    `the supervisor (pid ${child.pid}) does not stop: it has been silent for 90 s; ending it`,
+  ]);
+});
+
+it('stops a supervisor that does not listen, even if it ignores SIGTERM', async () => {
+  const child = await supervisor("process.on('SIGTERM', () => {})");
+  const lines: string[] = [];
+  expect(await stopCluster(state, (line) => lines.push(line), fast)).toBe(true);
+  expect(await signalOf(child)).toBe('SIGKILL');
+  expect(lines.join('\n')).toContain(
+    `the supervisor (pid ${child.pid}) does not stop: a cluster is running in`,
+  );
 });
 
 it('resolves immediately when the state directory holds no cluster', async () => {

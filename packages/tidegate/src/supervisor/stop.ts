@@ -1,22 +1,102 @@
-import { lockDirectory, lockOwner } from '@tidegate/disk';
-import { sleep, systemClock } from '@tidegate/kube';
-import { callSupervisor } from './control.ts';
+import { isAlive, lockDirectory, type ProcessIdentity } from '@tidegate/disk';
+import { type Clock, sleep, systemClock } from '@tidegate/kube';
+import { callSupervisor, ownerOf } from './control.ts';
+import { SupervisorError } from './error.ts';
 import { awaitLeftovers, endContainers } from './leftovers.ts';
 import { hasCluster, type StateDirectory } from './state.ts';
 
-const POLL_MS = 20;
+type Report = (line: string) => void;
 
-/** Resolves when no process of the cluster is left, including those of a killed run. False when none was running. */
-export async function stopCluster(state: StateDirectory, report: (line: string) => void): Promise<boolean> {
-  const answer = await callSupervisor(state, { command: 'stop' }, report);
-  if (answer === undefined) await endLeftovers(state, report);
-  // The supervisor has replied and is about to exit. Wait for its lock, because a new `up` needs it.
-  else while ((await lockOwner(state.path)) !== undefined) await sleep(systemClock, POLL_MS);
-  return answer !== undefined;
+const POLL_MS = 20;
+/** The slowest step of a stop is to end a node with its pods, which takes half a minute at most. */
+const SILENCE_MS = 90_000;
+/** When to say what is waited for. */
+const NOTICE_MS = 10_000;
+/** A supervisor that has replied, or that got a signal, has nothing left to wait for. */
+const EXIT_MS = 15_000;
+
+/**
+ * Resolves when no process of the cluster is left, including those of a killed run. False when none was running. What
+ * it reports it has seen: the supervisor counts as stopped when its process has ended, not when it says so.
+ */
+export async function stopCluster(
+  state: StateDirectory,
+  report: Report,
+  clock: Clock = systemClock,
+): Promise<boolean> {
+  const supervisor = await ownerOf(state);
+  if (supervisor !== undefined) {
+    await askToStop(state, supervisor, report, clock);
+    await untilEnded(supervisor, report, clock);
+  }
+  await endLeftovers(state, report);
+  return supervisor !== undefined;
+}
+
+/** Returns when the supervisor has replied, or has been sent a signal because it does not respond. */
+async function askToStop(
+  state: StateDirectory,
+  supervisor: ProcessIdentity,
+  report: Report,
+  clock: Clock,
+): Promise<void> {
+  const silence = new AbortController();
+  const name = `the supervisor (pid ${supervisor.pid})`;
+  const expectReply = (): (() => void) => {
+    const cancels = [
+      clock.after(NOTICE_MS, () =>
+        report(`waiting for ${name}; it is ended if it is silent for ${SILENCE_MS / 1000} s`),
+      ),
+      clock.after(SILENCE_MS, () => silence.abort()),
+    ];
+    return () => cancels.forEach((cancel) => void cancel());
+  };
+  let cancel = expectReply();
+  const onProgress = (line: string): void => {
+    cancel();
+    cancel = expectReply();
+    report(line);
+  };
+  try {
+    await callSupervisor(state, { command: 'stop' }, onProgress, silence.signal);
+  } catch (error) {
+    if (!(await isAlive(supervisor))) return;
+    const why = silence.signal.aborted
+      ? `it has been silent for ${SILENCE_MS / 1000} s`
+      : (error as Error).message;
+    report(`${name} does not stop: ${why}; ending it`);
+    signal(supervisor, 'SIGTERM');
+  } finally {
+    cancel();
+  }
+}
+
+async function untilEnded(supervisor: ProcessIdentity, report: Report, clock: Clock): Promise<void> {
+  const end = clock.monotonic() + EXIT_MS;
+  let killed = false;
+  while (await isAlive(supervisor)) {
+    if (!killed && clock.monotonic() > end) {
+      killed = true;
+      report(`the supervisor (pid ${supervisor.pid}) did not exit in time and was killed`);
+      signal(supervisor, 'SIGKILL');
+    }
+    await sleep(clock, POLL_MS);
+  }
+}
+
+function signal({ pid }: ProcessIdentity, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    // It has ended in the meantime.
+    if (code === 'ESRCH') return;
+    throw new SupervisorError(`cannot stop the supervisor (pid ${pid}): ${message}`, { cause });
+  }
 }
 
 /** Stops what a killed supervisor left. The lock prevents that a new `up` starts at the same time. */
-async function endLeftovers(state: StateDirectory, report: (line: string) => void): Promise<void> {
+async function endLeftovers(state: StateDirectory, report: Report): Promise<void> {
   if (!(await hasCluster(state))) return;
   const unlock = await lockDirectory(state.path);
   try {

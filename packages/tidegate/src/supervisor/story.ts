@@ -4,18 +4,26 @@ import { join } from 'node:path';
 import { isAlreadyExists, type KubeClient, type KubeObject } from '@tidegate/kube';
 import { parseAllDocuments } from 'yaml';
 import type { YurtIngress } from '../api/index.ts';
+import { choosePort, OFFSET } from './free-port.ts';
+import { portsOf, withPorts } from './story-ports.ts';
+
+export interface StoryOptions {
+  /** The manifests. */
+  directory: string;
+  /** Whether pods can listen on a port. */
+  isFree(port: number): Promise<boolean>;
+  report(line: string): void;
+  signal: AbortSignal;
+}
 
 /**
  * Creates the objects of all manifests in the directory, in the order of the file names. Objects that exist are left
  * unchanged: they come from an interrupted start, and the user may have changed them since. Resolves to the pools
  * that have a front door.
  */
-export async function createStory(
-  client: KubeClient,
-  directory: string,
-  signal: AbortSignal,
-): Promise<string[]> {
-  const story = await readStory(directory);
+export async function createStory(client: KubeClient, options: StoryOptions): Promise<string[]> {
+  const { directory, signal } = options;
+  const story = await withFreePorts(await readStory(directory), options);
   for (const object of story) {
     const resource = await client.discovery.forObject(object);
     const metadata = { ...(resource.namespaced && { namespace: 'default' }), ...object.metadata };
@@ -26,6 +34,22 @@ export async function createStory(
     }
   }
   return story.flatMap((object) => (isYurtIngress(object) ? poolsOf(object) : []));
+}
+
+async function withFreePorts(
+  story: readonly KubeObject[],
+  { isFree, report }: StoryOptions,
+): Promise<KubeObject[]> {
+  const replacements = new Map<number, number>();
+  for (const port of portsOf(story)) {
+    if (await isFree(port)) continue;
+    const other = await choosePort(port + OFFSET, isFree);
+    replacements.set(port, other);
+    report(
+      `port ${port} is in use by another program on this machine; the pods of the example use ${other} instead`,
+    );
+  }
+  return withPorts(story, replacements);
 }
 
 type FrontDoors = Pick<YurtIngress, 'spec'>;

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { childController, KubeClient, loadConfig } from '@tidegate/kube';
+import { KubeClient, loadConfig } from '@tidegate/kube';
 import type { ChildSpec } from './child.ts';
 import { Children } from './children.ts';
 import {
@@ -12,22 +12,30 @@ import {
   type ProgramOptions,
   serverOf,
 } from './commands.ts';
+import { type Component, checkNames, processesOf } from './components.ts';
 import { type NodeCredentials, nodeCredentials } from './credentials.ts';
 import { DiskWatch } from './disk-watch.ts';
 import { SupervisorError } from './error.ts';
-import { type FrontDoor, frontDoors, readFrontDoors, sampleRequest, untilOpen } from './front-doors.ts';
+import { type FrontDoor, frontDoors, sampleRequest } from './front-doors.ts';
 import { installRbac } from './install.ts';
 import { hubOf } from './layout.ts';
-import { isFree, Links } from './links.ts';
-import { rotateLogs } from './logs.ts';
+import { Links } from './links.ts';
+import { rotateLogs, supervisorLog } from './logs.ts';
 import { nodeReports } from './node-reports.ts';
 import { NodeWatch } from './node-watch.ts';
-import { readObjects } from './objects.ts';
+import { doorNotReady, type NotReady, nodeNotReady } from './not-ready.ts';
+import { readObjects, type SeenObjects } from './objects.ts';
+import { readFrontDoors, untilOpen } from './open-doors.ts';
 import { poolReports } from './pools.ts';
+import { freeForPods } from './ports.ts';
 import { ProxyToken } from './proxy-token.ts';
 import { type PruneOptions, pruneLayout } from './prune.ts';
-import { type ClusterReport, memoryOf } from './report.ts';
-import { queryRouters } from './routers.ts';
+import { readdressNodes } from './readdress.ts';
+import { type Awaited, untilReady } from './readiness.ts';
+import { type ClusterReport, memoryOf, type Reporter } from './report.ts';
+import { crashRouter } from './router-pods.ts';
+import { RouterWatch } from './router-watch.ts';
+import { queryFrontDoor } from './routers.ts';
 import { routeReports } from './routes.ts';
 import { ServingApprover } from './serving-approver.ts';
 import { addressOf, type NodeState, writeCluster } from './state.ts';
@@ -35,15 +43,13 @@ import { createStory } from './story.ts';
 import { resolveTargets } from './targets.ts';
 import { writeRefusal } from './write-refusal.ts';
 
-export interface SupervisorOptions extends ProgramOptions, Omit<PruneOptions, 'signal'> {
+export interface SupervisorOptions extends ProgramOptions, Omit<PruneOptions, 'signal' | 'report'> {
   /** The file with the RBAC objects of hubs. */
   hubManifests: string;
   /** The directory with the example manifests. */
   storyManifests: string;
+  reporter: Reporter;
 }
-
-/** Long enough for a slow machine. `up` then reports what is not ready and keeps running. */
-const READY_TIMEOUT_MS = 60_000;
 
 /** In the order in which they start. */
 const SERVERS = ['apiserver', 'controllers', 'manager'];
@@ -56,22 +62,31 @@ export class Supervisor {
   readonly #children: Children;
   readonly #since = new Date();
   readonly #stopping = new AbortController();
-  readonly #listeners = new Set<(line: string) => void>();
+  readonly #listeners = new Set<Reporter>();
+  readonly #reporter: Reporter = {
+    step: (line) => {
+      for (const listener of this.#listeners) listener.step(line);
+    },
+    note: (line) => {
+      for (const listener of this.#listeners) listener.note(line);
+    },
+  };
   #phase: ClusterReport['phase'] = 'starting';
   #client: KubeClient | undefined;
   #watch: NodeWatch | undefined;
+  #routerWatch: RouterWatch | undefined;
   #approver: ServingApprover | undefined;
   #proxyToken: ProxyToken | undefined;
-  #starting: Promise<string[]> = Promise.resolve([]);
+  #starting: Promise<NotReady[]> = Promise.resolve([]);
   #stopped: Promise<void> | undefined;
   #changingLinks: Promise<unknown> = Promise.resolve();
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#links = new Links(options.cluster);
-    this.#disk = new DiskWatch(options.state.path, (line) => this.#report(line));
-    this.#children = new Children(options.state.childrenFile, (line) => this.#report(line));
-    this.#listeners.add(options.report);
+    this.#disk = new DiskWatch(options.state.path, (line) => this.#reporter.note(line));
+    this.#children = new Children(options.state.childrenFile, this.#reporter);
+    this.#listeners.add(options.reporter);
     // Every child and every request adds a listener.
     setMaxListeners(0, this.#stopping.signal);
   }
@@ -83,10 +98,10 @@ export class Supervisor {
 
   /**
    * Starts links, API server and credentials; then controllers, manager and nodes in parallel, each node after its
-   * hub. A new cluster gets the example objects meanwhile. Resolves to the names of the nodes, or otherwise the
-   * front doors, that are not ready after a minute. On failure, everything is stopped again.
+   * hub. A new cluster gets the example objects meanwhile. Resolves to the nodes, or otherwise the front
+   * doors, that are not ready in time, with the reasons. On failure, everything is stopped again.
    */
-  async start(): Promise<string[]> {
+  async start(): Promise<NotReady[]> {
     try {
       this.#starting = this.#startAll();
       return await this.#starting;
@@ -99,20 +114,21 @@ export class Supervisor {
   }
 
   /** Each step waits for the one before, except where `Promise.all` runs independent parts in parallel. */
-  async #startAll(): Promise<string[]> {
+  async #startAll(): Promise<NotReady[]> {
     this.#disk.run();
     await rotateLogs(this.#options.state.logs);
-    await this.#checkPort();
+    this.#listeners.add(supervisorLog(this.#options.state.logs));
     await this.#links.open();
     this.#save();
     const client = await this.#startApiServer();
     const before = await this.#expectedFrontDoors(client);
-    await pruneLayout(client, { ...this.#options, signal: this.stopping });
+    await pruneLayout(client, { ...this.#options, report: this.#reporter.note, signal: this.stopping });
+    await readdressNodes(client, this.#options.cluster.range, this.stopping);
     const controllers = this.#start(controllersSpec(this.#options));
     const manager = this.#start(managerSpec(this.#options));
     const [story] = await Promise.all([
-      manager.then(() => this.#report('manager is ready')).then(() => this.#createStory(client)),
-      controllers.then(() => this.#report('controllers are ready')),
+      manager.then(() => this.#reporter.step('manager is ready')).then(() => this.#createStory(client)),
+      controllers.then(() => this.#reporter.step('controllers are ready')),
       this.#startNodes(client),
     ]);
     const notReady = await this.#untilNodesReady();
@@ -120,6 +136,9 @@ export class Supervisor {
       notReady.push(...(await this.#untilFrontDoorsOpen(client, [...before, ...story])));
     this.stopping.throwIfAborted();
     this.#phase = 'running';
+    // Not earlier: routers that do not become ready are reported above, and an adopted pod may restart its router once.
+    this.#routerWatch = new RouterWatch(client, this.#options.state, this.#reporter.note);
+    this.#routerWatch.run();
     return notReady;
   }
 
@@ -138,10 +157,15 @@ export class Supervisor {
   async #createStory(client: KubeClient): Promise<string[]> {
     const { cluster, storyManifests } = this.#options;
     if (cluster.awaitsStory !== true) return [];
-    const doors = await createStory(client, storyManifests, this.stopping);
+    const doors = await createStory(client, {
+      directory: storyManifests,
+      isFree: freeForPods(cluster.range),
+      report: this.#reporter.note,
+      signal: this.stopping,
+    });
     delete cluster.awaitsStory;
     this.#save();
-    this.#report(
+    this.#reporter.step(
       'created the example: two pools, an application, and a front door with an Ingress for each pool',
     );
     return doors;
@@ -152,7 +176,7 @@ export class Supervisor {
    * wait for the same stop.
    */
   stop(progress?: (line: string) => void): Promise<void> {
-    if (progress !== undefined) this.#listeners.add(progress);
+    if (progress !== undefined) this.#listeners.add({ step: progress, note: progress });
     this.#stopped ??= this.#stopAll();
     return this.#stopped;
   }
@@ -165,7 +189,7 @@ export class Supervisor {
   /** Assembles the report. Without the API server, it contains only what the supervisor itself knows. */
   async status(): Promise<ClusterReport> {
     const { state, cluster } = this.#options;
-    const seen = this.#client === undefined ? undefined : await readObjects(this.#client);
+    const seen = await this.#readObjects();
     const nodes = nodeReports(cluster, this.#watch?.nodes ?? new Map(), seen?.pods);
     const routes = routeReports(seen?.ingresses ?? [], seen?.routers ?? []);
     const doors = frontDoors(seen?.routers ?? [], routes);
@@ -190,9 +214,7 @@ export class Supervisor {
       ],
       nodes,
       pools: poolReports(nodes, seen),
-      frontDoors: await Promise.all(
-        doors.map(async (door) => ({ ...door, routers: await queryRouters(door.name, seen?.pods ?? []) })),
-      ),
+      frontDoors: await Promise.all(doors.map((door) => queryFrontDoor(door, seen?.pods ?? []))),
       routes,
     };
   }
@@ -201,6 +223,12 @@ export class Supervisor {
     const disk = await this.#disk.warning();
     const refusal = this.#client === undefined ? undefined : await writeRefusal(this.#client);
     return [disk, refusal].flatMap((warning) => warning ?? []);
+  }
+
+  /** Undefined when the API server is unreachable. One that is known not to respond is not asked, because that takes long. */
+  async #readObjects(): Promise<SeenObjects | undefined> {
+    if (this.#client === undefined || !this.#children.isResponding('apiserver')) return undefined;
+    return readObjects(this.#client);
   }
 
   /** Cuts or mends the links of the target nodes; returns the names of the nodes whose link changed. */
@@ -214,12 +242,20 @@ export class Supervisor {
       }
       const names = changed.map(({ name }) => name);
       if (names.length > 0)
-        this.#report(`link ${action === 'cut' ? 'cut' : 'restored'}: ${names.join(', ')}`);
+        this.#reporter.note(`link ${action === 'cut' ? 'cut' : 'restored'}: ${names.join(', ')}`);
       return names;
     });
     // The caller receives a failure; the next change only waits for this one to finish.
     this.#changingLinks = change.catch(() => undefined);
     return change;
+  }
+
+  /** Kills processes of a component, which are restarted. Returns a description of each. */
+  crash(component: Component, names: readonly string[]): string[] {
+    checkNames(component, names);
+    if (component === 'router') return names.flatMap((name) => crashRouter(this.#options.state, name));
+    const nodes = names.length === 0 ? [] : this.#nodesFor(names).map(({ name }) => name);
+    return processesOf(component, nodes).map((name) => `${name} (pid ${this.#children.crash(name)})`);
   }
 
   /** Labels from the API take precedence over those of the layout, because users may have changed them. */
@@ -235,14 +271,6 @@ export class Supervisor {
     return nodes.filter(({ name }) => names.includes(name));
   }
 
-  async #checkPort(): Promise<void> {
-    const { port } = this.#options.cluster;
-    if (await isFree({ host: '127.0.0.1', port })) return;
-    throw new SupervisorError(
-      `port ${port} on 127.0.0.1 is already in use; choose another with --port (0 selects a free port)`,
-    );
-  }
-
   async #startApiServer(): Promise<KubeClient> {
     const { state, cluster } = this.#options;
     await this.#start(apiserverSpec(this.#options));
@@ -251,11 +279,11 @@ export class Supervisor {
     const client = new KubeClient(config, { userAgent: 'tidegate-supervisor' });
     this.#client = client;
     await client.text('/readyz', { signal: this.stopping });
-    this.#report(`API server is ready at ${config.server}`);
+    this.#reporter.step(`API server is ready at ${config.server}`);
     this.#watch = new NodeWatch(client);
     this.#watch.run();
     const known = cluster.nodes.map((node) => ({ name: node.name, address: addressOf(cluster, node) }));
-    this.#approver = new ServingApprover(client, known, (line) => this.#report(line));
+    this.#approver = new ServingApprover(client, known, this.#reporter.note);
     await this.#approver.run();
     return client;
   }
@@ -264,12 +292,13 @@ export class Supervisor {
   async #startNodes(client: KubeClient): Promise<void> {
     const { state, cluster, hubManifests } = this.#options;
     await installRbac(client, hubManifests, this.stopping);
-    this.#proxyToken = new ProxyToken(client, state.proxyToken, (line) => this.#report(line));
+    this.#proxyToken = new ProxyToken(client, state.proxyToken, this.#reporter.note);
     const [credentials] = await Promise.all([
       Promise.all(cluster.nodes.map((node) => this.#credentialsOf(node, client))),
       this.#proxyToken.run(),
     ]);
-    if (cluster.nodes.length > 0) this.#report(`issued credentials for ${cluster.nodes.length} nodes`);
+    const count = cluster.nodes.length;
+    if (count > 0) this.#reporter.step(`issued credentials for ${count} ${count === 1 ? 'node' : 'nodes'}`);
     const started = cluster.nodes.map((node, i) => {
       const starting = this.#startNode(node, credentials[i]!);
       // A node whose link is cut runs from its hub's cache. If it has never run before, it waits for the link; the
@@ -299,47 +328,29 @@ export class Supervisor {
 
   #withoutWaiting(starting: Promise<void>): void {
     starting.catch((error: Error) => {
-      if (!this.stopping.aborted) this.#report(error.message);
+      if (!this.stopping.aborted) this.#reporter.note(error.message);
     });
   }
 
-  #untilNodesReady(): Promise<string[]> {
+  #untilNodesReady(): Promise<NotReady[]> {
     const names = this.#options.cluster.nodes.filter(({ cut }) => !cut).map(({ name }) => name);
-    return this.#waitFor(names, async (onReady, signal) => {
+    const wait: Awaited['wait'] = async (onReady, signal) => {
       const onNode = (name: string): void => onReady(name, `node ${name} is ready`);
       await this.#watch?.untilReady(names, onNode, signal);
-    });
+    };
+    const explain = async (name: string): Promise<NotReady> =>
+      nodeNotReady(name, this.#children.statusOf(hubOf(name)), this.#children.statusOf(name));
+    return untilReady({ names, wait, explain, reporter: this.#reporter, signal: this.stopping });
   }
 
-  #untilFrontDoorsOpen(client: KubeClient, names: readonly string[]): Promise<string[]> {
-    return this.#waitFor(names, (onReady, signal) => {
+  #untilFrontDoorsOpen(client: KubeClient, names: readonly string[]): Promise<NotReady[]> {
+    const wait: Awaited['wait'] = (onReady, signal) => {
       const onFrontDoor = ({ name, urls }: FrontDoor): void =>
         onReady(name, `front door ${name} is ready at ${urls.join(', ')}`);
       return untilOpen(client, names, onFrontDoor, signal);
-    });
-  }
-
-  /** Waits until everything named is ready or the timeout passes; resolves to the names that are not ready. */
-  async #waitFor(
-    names: readonly string[],
-    wait: (onReady: (name: string, line: string) => void, signal: AbortSignal) => Promise<void>,
-  ): Promise<string[]> {
-    const waiting = new Set(names);
-    const { controller, release } = childController(this.stopping);
-    const timer = setTimeout(() => controller.abort(), READY_TIMEOUT_MS);
-    const onReady = (name: string, line: string): void => {
-      waiting.delete(name);
-      this.#report(line);
     };
-    try {
-      await wait(onReady, controller.signal);
-    } catch (error) {
-      if (!controller.signal.aborted) throw error;
-    } finally {
-      clearTimeout(timer);
-      release();
-    }
-    return [...waiting];
+    const explain = async (name: string): Promise<NotReady> => doorNotReady(name, await readObjects(client));
+    return untilReady({ names, wait, explain, reporter: this.#reporter, signal: this.stopping });
   }
 
   #start(spec: ChildSpec): Promise<void> {
@@ -353,7 +364,11 @@ export class Supervisor {
     this.#stopping.abort(new SupervisorError('stopped'));
     // A start in progress aborts at its next step; what it has opened by then is closed below.
     await this.#starting.catch(() => undefined);
+    // From here on, routers end on purpose.
+    await this.#routerWatch?.close();
     const { nodes } = this.#options.cluster;
+    // Requests to an API server that hangs would delay the stop of everything else.
+    if (!this.#children.isResponding('apiserver')) await this.#children.stop(['apiserver']);
     await this.#children.stop(nodes.map(({ name }) => name));
     await this.#children.stop(nodes.map(({ name }) => hubOf(name)));
     await Promise.all([this.#watch?.close(), this.#approver?.close(), this.#proxyToken?.close()]);
@@ -367,9 +382,5 @@ export class Supervisor {
 
   #save(): void {
     writeCluster(this.#options.state, this.#options.cluster);
-  }
-
-  #report(line: string): void {
-    for (const listener of this.#listeners) listener(line);
   }
 }

@@ -1,6 +1,6 @@
 import { readdir, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { lockDirectory } from '@tidegate/disk';
+import { lockDirectory, quotePath } from '@tidegate/disk';
 import { SupervisorError } from './error.ts';
 import { hasCluster, isStateFile, type StateDirectory } from './state.ts';
 
@@ -8,7 +8,7 @@ import { hasCluster, isStateFile, type StateDirectory } from './state.ts';
 export async function wipeState(state: StateDirectory): Promise<string[]> {
   if (!(await hasCluster(state))) {
     throw new SupervisorError(
-      `${state.path} has no cluster.json, so it is not a tidegate state directory; nothing was removed`,
+      `${quotePath(state.path)} has no cluster.json, so it is not a tidegate state directory; nothing was removed`,
     );
   }
   await lockDirectory(state.path);

@@ -1,4 +1,5 @@
 import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import { quotePath } from '@tidegate/disk';
 import type { Logger } from '@tidegate/kube';
 import type { ImageRule, Images } from '../contracts.ts';
 import { imagePattern } from './pattern.ts';
@@ -65,7 +66,9 @@ export function readImages(file: string): ImageEntry[] {
     text = readFileSync(file, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw new ImageTableError(`${file}: cannot be read: ${(error as Error).message}`, { cause: error });
+    throw new ImageTableError(`${quotePath(file)}: cannot be read: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
   return parseImages(text, file);
 }

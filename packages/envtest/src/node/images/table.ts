@@ -1,3 +1,4 @@
+import { quotePath } from '@tidegate/disk';
 import { isMap, isSeq, LineCounter, type Node, parseDocument, type YAMLMap } from 'yaml';
 import type { ImageRule } from '../contracts.ts';
 import { imagePattern } from './pattern.ts';
@@ -23,10 +24,10 @@ export function parseImages(text: string, file: string): ImageEntry[] {
   const errorAtNode = (node: unknown, message: string): ImageTableError => {
     const start = (node as Node | null)?.range?.[0];
     const line = start === undefined ? '' : `:${lines.linePos(start).line}`;
-    return new ImageTableError(`${file}${line}: ${message}`);
+    return new ImageTableError(`${quotePath(file)}${line}: ${message}`);
   };
   const [syntax] = document.errors;
-  if (syntax !== undefined) throw new ImageTableError(`${file}: ${syntax.message.split('\n')[0]}`);
+  if (syntax !== undefined) throw new ImageTableError(`${quotePath(file)}: ${syntax.message.split('\n')[0]}`);
   if (document.contents === null) return [];
   const list = isMap(document.contents) ? document.contents.get('images', true) : undefined;
   if (!isSeq(list))

@@ -1,5 +1,6 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { quotePath } from '@tidegate/disk';
 import { Serial } from '@tidegate/kube';
 
 interface Kept {
@@ -89,7 +90,7 @@ async function readKept(file: string): Promise<Kept> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { last: FIRST - 1, pods: {} };
     throw new Error(
-      `cannot read ${file}: ${(error as Error).message}. Remove the file to start with new addresses.`,
+      `cannot read ${quotePath(file)}: ${(error as Error).message}. Remove the file to start with new addresses.`,
       {
         cause: error,
       },

@@ -1,4 +1,4 @@
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import type { Clock, Logger, Pod } from '@tidegate/kube';
 import {
@@ -31,6 +31,7 @@ import { fillIn, firstTcpPort, placeholdersOf, portAdvice } from './command.ts';
 import { CONTAINER_VARIABLE, processesBelow } from './proc.ts';
 import type { Records } from './records.ts';
 import { follow, launch, signalOne } from './spawn.ts';
+import { clearTerminationMessage, terminationMessage } from './termination-message.ts';
 
 export interface ProcessRuntimeOptions {
   nodeIP: string;
@@ -48,10 +49,6 @@ export interface ProcessRuntimeOptions {
   /** Closes what the parts above share. */
   onClose(): Promise<void>;
 }
-
-/** The default path of the file in which a container leaves a message when it ends. */
-const TERMINATION_MESSAGE = '/dev/termination-log';
-const MAX_MESSAGE_BYTES = 4096;
 
 type Runnable = Exclude<ImageRule, { kind: 'absent' }>;
 
@@ -84,6 +81,7 @@ export class ProcessRuntime implements Runtime {
     const place = this.place(pod.metadata.uid!).container(container.name);
     const cwd = join(place.root, posix.join('/', container.workingDir ?? ''));
     await mkdir(cwd, { recursive: true, mode: 0o700 });
+    await clearTerminationMessage(place, container);
     const { command, env } = await this.#commandOf(pod, container, place, attempt.podIP, rule);
     const output = await logs.outputFor(place, attempt.restartCount);
     try {
@@ -236,7 +234,7 @@ export class ProcessRuntime implements Runtime {
   ): Promise<Exit> {
     const exit = await process.exited;
     await this.#options.logs.ended(place);
-    const message = await terminationMessage(place, container);
+    const message = await terminationMessage(place, container, exit, this.#options.logs);
     const forbidden =
       rule.kind === 'stand-in' && exit.code === EXIT_PORT_NOT_ALLOWED && container !== undefined;
     return {
@@ -264,17 +262,4 @@ function spawnProblem([program = '']: string[], { code, message }: NodeJS.ErrnoE
   }
   if (code === 'EACCES') return `the program ${JSON.stringify(program)} is not executable`;
   return message;
-}
-
-async function terminationMessage(
-  { root }: ContainerPlace,
-  container: Container | undefined,
-): Promise<string | undefined> {
-  const path = container?.terminationMessagePath ?? TERMINATION_MESSAGE;
-  try {
-    const text = await readFile(join(root, posix.join('/', path)), 'utf8');
-    return text.slice(0, MAX_MESSAGE_BYTES);
-  } catch {
-    return undefined; // Most containers write none.
-  }
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { Agent, get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,7 +26,10 @@ async function configure(file: string, fields: object): Promise<void> {
   await rename(`${file}.tmp`, file);
 }
 
-const start = (file: string): TestProcess => new TestProcess([process.execPath, program, '--config', file]);
+const start = (file: string): TestProcess =>
+  new TestProcess([process.execPath, program, '--config', file], {
+    env: { ...process.env, CONTAINER_ROOT: directory },
+  });
 
 async function ask(port: number, agent: Agent | false = false): Promise<number | undefined> {
   const [response] = await once(get({ host: address, port, agent }), 'response');
@@ -83,14 +86,16 @@ describe('the process of a stand-in', () => {
     expect(await standIn.exited).toEqual({ code: 0, signal: null });
   });
 
-  test('reports in one sentence that a port is in use', async () => {
+  test('reports in one sentence that a port is in use, also as its termination message', async () => {
     const file = join(directory, 'taken.json');
     await configure(file, { ports: [18090] });
-    const first = start(file);
+    start(file);
     await expect.poll(() => answers(18090)).toBe(true);
     const second = start(file);
     expect(await second.exited).toEqual({ code: 1, signal: null });
-    expect(second.output).toContain('stand-in: port 18090 on 127.99.1.3 is in use by another program.\n');
-    await first.kill('SIGKILL');
+    const sentence =
+      'stand-in: port 18090 on 127.99.1.3 is in use by another program of this machine, which possibly listens on all addresses; stop it, or use another port in the pod.';
+    expect(second.output).toContain(`${sentence}\n`);
+    expect(await readFile(join(directory, 'dev/termination-log'), 'utf8')).toBe(sentence);
   });
 });

@@ -1,5 +1,5 @@
-import { unwatchFile, watch, watchFile } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { mkdirSync, unwatchFile, watch, watchFile, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EXIT_PORT_NOT_ALLOWED } from '../contracts.ts';
 import { readStandInConfig } from './config.ts';
@@ -55,9 +55,21 @@ const describePorts = (ports: number[]): string =>
     ? 'no port: the container declares none, and no Service selects the pod'
     : `port ${ports.join(', ')}`;
 
+/** Also leaves the reason as the termination message, which is part of the status of the pod. */
 function giveUp({ sentence, code }: { sentence: string; code: number }): void {
   console.error(sentence);
+  const root = process.env.CONTAINER_ROOT;
+  if (root !== undefined) leaveMessage(join(root, 'dev/termination-log'), sentence);
   process.exit(code);
+}
+
+function leaveMessage(file: string, sentence: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, sentence);
+  } catch (error) {
+    console.error(`stand-in: cannot write ${file}: ${(error as Error).message}`);
+  }
 }
 
 function explain(
@@ -72,7 +84,10 @@ function explain(
         code: EXIT_PORT_NOT_ALLOWED,
       };
     case 'EADDRINUSE':
-      return { sentence: `stand-in: port ${port} on ${address} is in use by another program.`, code: 1 };
+      return {
+        sentence: `stand-in: port ${port} on ${address} is in use by another program of this machine, which possibly listens on all addresses; stop it, or use another port in the pod.`,
+        code: 1,
+      };
     default:
       return { sentence: `stand-in: cannot listen on ${address}:${port}: ${error.message}`, code: 1 };
   }

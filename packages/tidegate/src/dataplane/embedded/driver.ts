@@ -44,11 +44,11 @@ export class EmbeddedDriver implements Driver {
       log.warn({ err: error }, 'failed to close the connections of an endpoint'),
     );
     this.#contexts = new SecureContexts(log);
-    const { accessLog, defaults } = options;
+    const { accessLog } = options;
     this.#accessLog = accessLog === undefined ? undefined : new AccessLog(accessLog, log);
     this.#traffic = new Traffic(options.className, this.#accessLog);
     this.#handler = new Handler(() => this.#table, this.#upstreams, {
-      defaults,
+      options,
       traffic: this.#traffic,
       log,
     });

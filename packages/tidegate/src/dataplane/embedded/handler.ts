@@ -1,6 +1,7 @@
 import type { Logger } from '@tidegate/kube';
 import { match, type RouteTable } from '../../ingress/match/index.ts';
 import type { RouteAction } from '../../ingress/model.ts';
+import { identityHost } from '../answers.ts';
 import type { DriverOptions } from '../driver.ts';
 import { MAX_TRIES } from '../limits.ts';
 import { answer, breakOff } from './answer.ts';
@@ -24,32 +25,44 @@ export class Handler {
   readonly #table: () => RouteTable;
   readonly #upstreams: Upstreams;
   readonly #defaults: DriverOptions['defaults'];
+  readonly #identityHost: string | undefined;
   readonly #traffic: Traffic;
   readonly #log: Logger;
 
   constructor(
     table: () => RouteTable,
     upstreams: Upstreams,
-    deps: { defaults: DriverOptions['defaults']; traffic: Traffic; log: Logger },
+    deps: { options: Pick<DriverOptions, 'defaults' | 'identity'>; traffic: Traffic; log: Logger },
   ) {
     this.#table = table;
     this.#upstreams = upstreams;
-    this.#defaults = deps.defaults;
+    const { defaults, identity } = deps.options;
+    this.#defaults = defaults;
+    this.#identityHost = identity === undefined ? undefined : identityHost(identity);
     this.#traffic = deps.traffic;
     this.#log = deps.log;
   }
 
   /** Never throws. Each request gets exactly one response, and is counted once. */
   handle(exchange: Exchange): void {
-    exchange.response.once('close', () => this.#traffic.ended(exchange));
     // Clients may disconnect at any time. Without listeners, their errors would crash the program.
     exchange.request.on('error', () => {});
     exchange.response.on('error', () => {});
+    if (this.#asksForIdentity(exchange)) {
+      answer(exchange, 200);
+      return;
+    }
+    exchange.response.once('close', () => this.#traffic.ended(exchange));
     this.#route(exchange).catch((error: unknown) => {
       this.#log.error({ err: error, requestId: exchange.id }, 'failed to handle a request');
       if (exchange.response.headersSent) breakOff(exchange);
       else answer(exchange, 500);
     });
+  }
+
+  /** Not traffic: such a request is in no metric and in no log. */
+  #asksForIdentity({ host, secure }: Exchange): boolean {
+    return !secure && this.#identityHost !== undefined && host === this.#identityHost;
   }
 
   async #route(exchange: Exchange): Promise<void> {

@@ -11,6 +11,7 @@ const INPUTS: ConfigInputs = {
   httpsPort: 443,
   workers: 2,
   className: 'gold',
+  identity: undefined,
   instance: '0123456789abcdef',
   connectTimeoutMs: 1,
   readTimeoutMs: 2,

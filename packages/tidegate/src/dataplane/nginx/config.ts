@@ -1,4 +1,5 @@
 import type { AccessLogEntry } from '../access-log.ts';
+import { identityHost } from '../answers.ts';
 import { CLIENT_HEADERS_MS, CLIENT_IDLE_MS, CLIENT_STALL_MS, HEADER_BUFFERS } from '../limits.ts';
 import { location, NGINX_UPSTREAM_BLOCKS } from './config-locations.ts';
 import { luaSettings } from './lua-settings.ts';
@@ -14,6 +15,8 @@ export interface ConfigInputs {
   httpsPort: number;
   workers: number;
   className: string;
+  /** Proves which router this is, see `identityHost`. */
+  identity: string | undefined;
   /** Unique among all nginx processes: it makes request IDs unique. */
   instance: string;
   connectTimeoutMs: number;
@@ -75,6 +78,8 @@ ${luaSettings({
 ${temporaryPaths(runtime)}
 ${accessLog(inputs)}
   server_tokens off;
+  # The name with the identity of the router is longer than the default allows.
+  server_names_hash_bucket_size 128;
   uninitialized_variable_warn off;
   keepalive_timeout ${CLIENT_IDLE_MS}ms;
   keepalive_requests 1000000;
@@ -115,7 +120,7 @@ ${NGINX_UPSTREAM_BLOCKS}
     listen ${listen(inputs.address, inputs.httpPort)};
 ${locations('false')}
   }
-  server {
+${identityServer(inputs)}  server {
     listen ${listen(inputs.address, inputs.httpsPort)} ssl http2;
     ssl_certificate ${quoted(inputs.defaultCertificate)};
     ssl_certificate_key ${quoted(inputs.defaultCertificate)};
@@ -134,6 +139,21 @@ ${locations('true')}
     location = /metrics { content_by_lua_block { tidegate.metrics.print() } }
   }
 }
+`;
+}
+
+/** A request for the identity of the router. nginx compares the name, so no other request gets here. */
+function identityServer({ address, httpPort, identity }: ConfigInputs): string {
+  if (identity === undefined) return '';
+  if (!/^[a-z0-9-]+$/.test(identity)) throw new Error(`${JSON.stringify(identity)} is not a valid UID`);
+  // Options of a listening socket may be given only once.
+  const socket = listen(address, httpPort).replace(' ipv6only=off', '');
+  return `  server {
+    listen ${socket};
+    server_name ${identityHost(identity)};
+    access_log off;
+    location / { content_by_lua_block { tidegate.answer(200) } }
+  }
 `;
 }
 

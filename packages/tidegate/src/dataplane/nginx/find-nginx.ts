@@ -11,17 +11,29 @@ export interface NginxBinary {
   modules: readonly string[];
 }
 
-export type NginxSearch = { readonly nginx: NginxBinary } | { readonly missing: string };
+/** `missing` is a sentence with the reason and what to do; `reason` is the reason alone. */
+export type NginxSearch =
+  | { readonly nginx: NginxBinary }
+  | { readonly missing: string; readonly reason: string };
 
 const PLACES = ['/usr/sbin/nginx', '/usr/bin/nginx'];
 const MODULES = ['ndk_http_module.so', 'ngx_http_lua_module.so'];
 const PACKAGES = 'nginx-light, libnginx-mod-http-lua, lua-resty-core and lua-cjson';
 
+/** An nginx that does not even print its version does not work. */
+const TIMEOUT_MS = 30_000;
+
 /** Looks for the files of Debian's packages and runs a test. If a part is missing, the result says what to install. */
-export async function findNginx(): Promise<NginxSearch> {
-  const path = PLACES.find((place) => existsSync(place));
+export async function findNginx(places: readonly string[] = PLACES): Promise<NginxSearch> {
+  const path = places.find((place) => existsSync(place));
   if (path === undefined) return missing('nginx is not installed');
-  const { stderr } = await promisify(execFile)(path, ['-V']);
+  let stderr: string;
+  try {
+    ({ stderr } = await promisify(execFile)(path, ['-V'], { timeout: TIMEOUT_MS }));
+  } catch (error) {
+    // For example, the file is not executable, or is a program for another processor.
+    return missing(`${path} cannot be run (${(error as Error).message.split('\n')[0]})`);
+  }
   const folder = /--modules-path=(\S+)/.exec(stderr)?.[1] ?? '/usr/lib/nginx/modules';
   const nginx = { path, modules: MODULES.map((name) => join(folder, name)) };
   if (!nginx.modules.every((module) => existsSync(module))) return missing('nginx has no Lua module');
@@ -29,8 +41,9 @@ export async function findNginx(): Promise<NginxSearch> {
   return wrong === undefined ? { nginx } : missing(`nginx cannot run Lua (${wrong})`);
 }
 
-const missing = (what: string): { missing: string } => ({
-  missing: `${what}: install the packages ${PACKAGES}, or use the embedded data plane`,
+const missing = (reason: string): { missing: string; reason: string } => ({
+  reason,
+  missing: `${reason}: install the packages ${PACKAGES}, or use the embedded data plane`,
 });
 
 /** Resolves with an error message, or undefined if all parts work together. */
@@ -41,7 +54,7 @@ async function tryLua({ path, modules }: NginxBinary): Promise<string | undefine
     writeFileSync(
       config,
       `${modules.map((module) => `load_module ${module};`).join('\n')}
-pid ${directory}/pid;
+pid "${directory}/pid";
 error_log stderr;
 daemon off;
 events {}
@@ -51,7 +64,7 @@ http {
 }
 `,
     );
-    await promisify(execFile)(path, ['-c', config]);
+    await promisify(execFile)(path, ['-c', config], { timeout: TIMEOUT_MS });
     return undefined;
   } catch (error) {
     return (error as Error).message.split('\n').find((line) => line.includes('[e')) ?? String(error);

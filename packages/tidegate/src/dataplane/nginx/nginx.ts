@@ -78,7 +78,7 @@ export class Nginx {
     binary: NginxBinary,
     { listening, first, log }: { listening: Listening; first?: readonly Change[]; log: Logger },
   ) {
-    const { directory, address, className, defaults, memory, accessLog } = options;
+    const { directory, address, className, identity, defaults, memory, accessLog } = options;
     const workers = options.workers ?? Math.min(availableParallelism(), MAX_WORKERS);
     this.#directory = directory;
     this.#workers = workers;
@@ -95,6 +95,7 @@ export class Nginx {
       httpsPort: listening.https,
       workers,
       className,
+      identity,
       instance: randomBytes(8).toString('hex'),
       ...defaults,
       memory: { ...MEMORY, ...memory },

@@ -45,7 +45,7 @@ export function provisionController(
   provisioned: ProvisionedObjects,
   report: ProvisionListener,
 ): Controller {
-  const { client, informers, routerImage } = context;
+  const { client, informers, routerImage, routerPorts } = context;
   const routers = informers.for(L7_ROUTERS);
 
   async function reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
@@ -65,7 +65,7 @@ export function provisionController(
 
   async function provision(cached: L7Router, signal: AbortSignal): Promise<void> {
     const router = await addFinalizer(client, L7_ROUTERS, cached, ROUTER_FINALIZER, { signal });
-    const wanted = objectsFor(router, routerImage);
+    const wanted = objectsFor(router, routerImage, routerPorts);
     for (const object of wanted) await provisioned.apply(object, signal);
     const isWanted = new Set(wanted.map((object) => `${object.kind} ${keyOf(object)}`));
     // Delete objects of a previous spec, for example in another namespace.

@@ -7,4 +7,5 @@
 export { provisionController } from './controller.ts';
 export { workloadName, workloadOf } from './identity.ts';
 export { isMadeFrom, ProvisionedObjects } from './provisioned-objects.ts';
+export type { RouterPorts } from './router-program.ts';
 export { secretAccessController } from './secret-access.ts';

@@ -8,7 +8,13 @@
 import type { ClusterRoleBinding, ConfigMap, RoleBinding } from '@tidegate/kube';
 import { INGRESS_NGINX_CONTROLLER_PREFIX, type L7Router } from '../../api/index.ts';
 import type { Identity } from './identity.ts';
-import { type Container, containerPorts, PORTS, probes, type RouterProgram } from './router-program.ts';
+import {
+  type Container,
+  containerPorts,
+  probes,
+  type RouterPorts,
+  type RouterProgram,
+} from './router-program.ts';
 
 const CLUSTER_ROLE = 'tidegate-ingress-nginx';
 /** Permissions in the namespace of the router, for example for the lease. */
@@ -18,11 +24,11 @@ const USER = 101;
 
 export const ingressNginx: RouterProgram = {
   needs: (_, identity) => [configMap(identity), ...bindings(identity)],
-  pod: (router, identity, image) => ({
+  pod: (router, identity, image, ports) => ({
     // It finishes open requests before it exits.
     terminationGracePeriodSeconds: 300,
     securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
-    containers: [container(router, identity, image)],
+    containers: [container(router, identity, image, ports)],
   }),
 };
 
@@ -47,16 +53,16 @@ function bindings({ name, namespace, metadata }: Identity): [ClusterRoleBinding,
   ];
 }
 
-const container = (router: L7Router, identity: Identity, image: string): Container => ({
+const container = (router: L7Router, identity: Identity, image: string, ports: RouterPorts): Container => ({
   // The same container name as in other routers, for `kubectl logs -c router`.
   name: 'router',
   image,
-  args: ['/nginx-ingress-controller', ...argumentsFor(router, identity)],
+  args: ['/nginx-ingress-controller', ...argumentsFor(router, identity, ports)],
   env: [
     { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
     { name: 'POD_NAMESPACE', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } },
   ],
-  ports: containerPorts(),
+  ports: containerPorts(ports),
   ...probes('/healthz', '/healthz'),
   lifecycle: { preStop: { exec: { command: ['/wait-shutdown'] } } },
   resources: { requests: { cpu: '100m', memory: '90Mi' } },
@@ -69,7 +75,7 @@ const container = (router: L7Router, identity: Identity, image: string): Contain
   },
 });
 
-function argumentsFor({ spec }: L7Router, { name }: Identity): string[] {
+function argumentsFor({ spec }: L7Router, { name }: Identity, ports: RouterPorts): string[] {
   const { ingressClassName, workload } = spec;
   const addresses = workload?.addresses ?? [];
   return [
@@ -80,8 +86,8 @@ function argumentsFor({ spec }: L7Router, { name }: Identity): string[] {
     `--configmap=$(POD_NAMESPACE)/${name}`,
     // Without it, the controller publishes the addresses of the nodes that it runs on.
     ...(addresses.length > 0 ? [`--publish-status-address=${addresses.join(',')}`] : []),
-    `--http-port=${PORTS.http}`,
-    `--https-port=${PORTS.https}`,
-    `--healthz-port=${PORTS.admin}`,
+    `--http-port=${ports.http}`,
+    `--https-port=${ports.https}`,
+    `--healthz-port=${ports.admin}`,
   ];
 }

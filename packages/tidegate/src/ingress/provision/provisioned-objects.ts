@@ -20,6 +20,7 @@ import {
 import { INGRESS_FIELD_MANAGER, type L7Router, ROUTER_LABEL } from '../../api/index.ts';
 import type { IngressContext } from '../context.ts';
 import { isAsWanted, withMadeFrom } from './as-wanted.ts';
+import type { RouterPorts } from './router-program.ts';
 import { objectsFor } from './workload.ts';
 
 /** Kinds of the objects of routers, in the order in which they are deleted: the Deployment first. */
@@ -109,8 +110,13 @@ export class ProvisionedObjects {
 }
 
 /** Whether the object matches the current spec of the router. */
-export function isMadeFrom(object: KubeObject, router: L7Router, defaultImage: string): boolean {
-  const wanted = objectsFor(router, defaultImage).find(
+export function isMadeFrom(
+  object: KubeObject,
+  router: L7Router,
+  defaultImage: string,
+  ports?: RouterPorts,
+): boolean {
+  const wanted = objectsFor(router, defaultImage, ports).find(
     (each) => each.kind === object.kind && keyOf(each) === keyOf(object),
   );
   return wanted !== undefined && isAsWanted(object, withMadeFrom(wanted));

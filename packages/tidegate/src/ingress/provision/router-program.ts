@@ -10,14 +10,21 @@ export interface RouterProgram {
   /** Additional objects, for example RBAC objects and ConfigMaps. */
   needs(router: L7Router, identity: Identity): KubeObject[];
   /** The pod spec, without the service account and without scheduling constraints. */
-  pod(router: L7Router, identity: Identity, image: string): PodSpec;
+  pod(router: L7Router, identity: Identity, image: string, ports: RouterPorts): PodSpec;
+}
+
+/** The ports of a router in its pod. */
+export interface RouterPorts {
+  readonly http: number;
+  readonly https: number;
+  readonly admin: number;
 }
 
 /** Container ports above 1024, which need no privileges. */
-export const PORTS = { http: 8080, https: 8443, admin: 10254 } as const;
+export const PORTS: RouterPorts = { http: 8080, https: 8443, admin: 10254 };
 
-export const containerPorts = (): NonNullable<Container['ports']> =>
-  Object.entries(PORTS).map(([name, containerPort]) => ({ name, containerPort, protocol: 'TCP' }));
+export const containerPorts = (ports: RouterPorts): NonNullable<Container['ports']> =>
+  Object.entries(ports).map(([name, containerPort]) => ({ name, containerPort, protocol: 'TCP' }));
 
 /** `healthy` is the path of the startup and liveness probes, `ready` that of the readiness probe. */
 export const probes = (

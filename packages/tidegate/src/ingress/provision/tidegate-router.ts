@@ -6,7 +6,13 @@ import type { ClusterRole, ClusterRoleBinding } from '@tidegate/kube';
 import { INGRESS_CLASS_PARAMETERS, type L7Router } from '../../api/index.ts';
 import { classesOf } from '../classes/index.ts';
 import type { Identity } from './identity.ts';
-import { type Container, containerPorts, PORTS, probes, type RouterProgram } from './router-program.ts';
+import {
+  type Container,
+  containerPorts,
+  probes,
+  type RouterPorts,
+  type RouterProgram,
+} from './router-program.ts';
 
 /**
  * Also the working directory. `--state` is relative to it, because in the embedded cluster a container is a process
@@ -17,7 +23,7 @@ const READ = ['get', 'list', 'watch'];
 
 export const tidegateRouter: RouterProgram = {
   needs: (router, identity) => [clusterRole(router, identity), clusterRoleBinding(identity)],
-  pod: (router, _, image) => ({
+  pod: (router, _, image, ports) => ({
     terminationGracePeriodSeconds: 60,
     securityContext: {
       runAsNonRoot: true,
@@ -26,7 +32,7 @@ export const tidegateRouter: RouterProgram = {
       fsGroup: 65532,
       seccompProfile: { type: 'RuntimeDefault' },
     },
-    containers: [container(router, image)],
+    containers: [container(router, image, ports)],
     volumes: [
       { name: 'state', emptyDir: {} },
       { name: 'tmp', emptyDir: {} },
@@ -62,17 +68,19 @@ const clusterRoleBinding = ({ name, namespace, metadata }: Identity): ClusterRol
   subjects: [{ kind: 'ServiceAccount', name, namespace }],
 });
 
-const container = (router: L7Router, image: string): Container => ({
+const container = (router: L7Router, image: string, ports: RouterPorts): Container => ({
   name: 'router',
   image,
   workingDir: STATE_MOUNT,
-  args: argumentsFor(router),
+  args: argumentsFor(router, ports),
   env: [
     { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
     { name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
   ],
-  ports: containerPorts(),
+  ports: containerPorts(ports),
   ...probes('/healthz', '/readyz'),
+  // The reason of a crash is in the status of the pod then, not only in its log.
+  terminationMessagePolicy: 'FallbackToLogsOnError',
   resources: { requests: { cpu: '50m', memory: '96Mi' } },
   securityContext: {
     allowPrivilegeEscalation: false,
@@ -85,7 +93,7 @@ const container = (router: L7Router, image: string): Container => ({
   ],
 });
 
-function argumentsFor(router: L7Router): string[] {
+function argumentsFor(router: L7Router, ports: RouterPorts): string[] {
   const { driver, pool, workload } = router.spec;
   return [
     'router',
@@ -94,10 +102,11 @@ function argumentsFor(router: L7Router): string[] {
     ...(pool === undefined ? [] : [`--pool=${pool}`]),
     // If nginx is not installed, for example in the embedded cluster, the router logs that and uses Node instead.
     `--data-plane=${driver === 'nginx' ? 'auto' : driver}`,
+    `--router-uid=${router.metadata.uid}`,
     '--bind-address=$(POD_IP)',
-    `--http-port=${PORTS.http}`,
-    `--https-port=${PORTS.https}`,
-    `--admin-port=${PORTS.admin}`,
+    `--http-port=${ports.http}`,
+    `--https-port=${ports.https}`,
+    `--admin-port=${ports.admin}`,
     '--state=state',
     ...(workload?.accessLog === true ? ['--access-log=/dev/stdout'] : []),
   ];

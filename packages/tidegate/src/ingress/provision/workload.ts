@@ -10,11 +10,12 @@ import {
 import { isOwnProgram } from '../classes/index.ts';
 import { identityOf, selectorOf, workloadOf } from './identity.ts';
 import { ingressNginx } from './ingress-nginx.ts';
+import { PORTS, type RouterPorts } from './router-program.ts';
 import { type PodSpec, scheduling } from './scheduling.ts';
 import { tidegateRouter } from './tidegate-router.ts';
 
 /** Returns the objects in the order in which they are created: a pod needs its account and its permissions first. */
-export function objectsFor(router: L7Router, defaultImage: string): KubeObject[] {
+export function objectsFor(router: L7Router, defaultImage: string, ports: RouterPorts = PORTS): KubeObject[] {
   const { replicas, image = defaultImage } = workloadOf(router);
   const identity = identityOf(router);
   const metadata = { ...identity.metadata, namespace: identity.namespace };
@@ -23,7 +24,7 @@ export function objectsFor(router: L7Router, defaultImage: string): KubeObject[]
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata } satisfies ServiceAccount,
     ...needs(router, identity),
     service(router, metadata),
-    deployment(router, metadata, pod(router, identity, image)),
+    deployment(router, metadata, pod(router, identity, image, ports)),
     ...(replicas > 1 ? [disruptionBudget(router, metadata)] : []),
   ];
 }

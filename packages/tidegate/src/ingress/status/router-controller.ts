@@ -46,7 +46,7 @@ export interface RouterStatusParts {
 
 /** Writes the status of each L7Router: addresses, hosts, problems and conditions. */
 export function routerStatusController(context: IngressContext, parts: RouterStatusParts): Controller {
-  const { client, informers, recorder, clock, routerImage } = context;
+  const { client, informers, recorder, clock, routerImage, routerPorts } = context;
   const { classes, routesByFamily, provisioned, provisionProblems } = parts;
   const routers = informers.for(L7_ROUTERS);
   const nodes = informers.for(NODES);
@@ -124,7 +124,7 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
     if (problem !== undefined) return { done: false, reason: 'NotProvisioned', message: problem };
     const deployment = provisioned.get<Deployment>('Deployment', key);
     // The status of the Deployment is about a previous spec of the router.
-    if (deployment !== undefined && !isMadeFrom(deployment, router, routerImage)) {
+    if (deployment !== undefined && !isMadeFrom(deployment, router, routerImage, routerPorts)) {
       return { done: false, reason: 'Progressing', message: 'The Deployment has not been updated yet' };
     }
     return rolloutOf(deployment, all);

@@ -43,6 +43,13 @@ it('allocates every address of the range except the first and the last', async (
   expect(pool.anyAddress(claimant('a/x'))).toBeUndefined();
 });
 
+it('does not choose a port on which another program listens, but gives it to a service that asks for it', async () => {
+  const pool = allocator(await testStore(), { ...FULL, usedPorts: () => new Set([30000, 30002]) });
+  expect(pool.anyPort(claimant('a/x'))).toBe(30001);
+  expect(pool.anyPort(claimant('a/y'))).toBeUndefined();
+  expect(pool.claimPort(30002, claimant('a/z'))).toBeUndefined();
+});
+
 it('follows the services in the store', async () => {
   const store = await testStore();
   await write(store, 'old', {

@@ -20,6 +20,8 @@ const HOLD_MS = 30_000;
 export interface ServiceAllocatorOptions {
   clusterIPRange?: string;
   nodePortRange?: string;
+  /** Ports that a Service gets only if it asks for them, because other programs of this machine listen on them. */
+  usedPorts?: () => ReadonlySet<number>;
   random?: () => number;
 }
 
@@ -41,6 +43,7 @@ export class ServiceAllocator {
   readonly addresses: AddressRange;
   readonly ports: PortRange;
   readonly #random: () => number;
+  readonly #usedPorts: () => ReadonlySet<number>;
   readonly #owners = new Map<string, string>();
   readonly #holds = new Map<string, Hold>();
   readonly #stop: () => void;
@@ -49,6 +52,7 @@ export class ServiceAllocator {
     this.addresses = addressRange(options.clusterIPRange ?? '10.96.0.0/16');
     this.ports = portRange(options.nodePortRange ?? '30000-32767');
     this.#random = options.random ?? Math.random;
+    this.#usedPorts = options.usedPorts ?? (() => new Set());
     const { entries, revision } = store.list('services');
     for (const { value } of entries) this.#take(JSON.parse(value.toString()) as Service);
     this.#stop = store.watch('services', { fromRevision: revision }, (changes) => this.#follow(changes));
@@ -92,7 +96,8 @@ export class ServiceAllocator {
   }
 
   anyPort(claimant: Claimant): number | undefined {
-    const taken = (value: number): boolean => this.#isTaken(portKey(value), claimant);
+    const used = this.#usedPorts();
+    const taken = (value: number): boolean => used.has(value) || this.#isTaken(portKey(value), claimant);
     const port = pickFree(this.ports, taken, this.#random);
     if (port !== undefined) this.#claim(portKey(port), claimant);
     return port;

@@ -1,0 +1,14 @@
+import { execFileSync } from 'node:child_process';
+import { expect, it } from 'vitest';
+import { quotePath } from './quote-path.ts';
+
+it('leaves a plain path as it is', () => {
+  expect(quotePath('/home/me/.tidegate/node-a_1')).toBe('/home/me/.tidegate/node-a_1');
+});
+
+it.each(['/my folder', "/it's", '/a"b', '/$HOME', '/a\\b', '/a;b', '/*', '~/x', '', '/straße'])(
+  'gives %j to a program as one word',
+  (path) => {
+    expect(execFileSync('sh', ['-c', `printf %s ${quotePath(path)}`], { encoding: 'utf8' })).toBe(path);
+  },
+);

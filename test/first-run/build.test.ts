@@ -1,0 +1,105 @@
+/** `scripts/build.js` in a small copy of the repository, where building is one line. */
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { repositoryFile } from '../support/repository.ts';
+
+let root: string;
+const inRoot = (path: string): string => join(root, path);
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(inRoot(path)), { recursive: true });
+  writeFileSync(inRoot(path), text);
+}
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'tidegate build '));
+  for (const path of ['scripts/build.js', 'packages/tidegate/bin/require-node.js']) {
+    write(path, '');
+    copyFileSync(repositoryFile(path), inRoot(path));
+  }
+  write('package.json', '{ "type": "module" }');
+  write('package-lock.json', '{}');
+  write('bench/main.ts', '');
+  write('test/chaos/main.ts', '');
+  write('packages/tidegate/src/main.ts', 'one');
+  write('packages/tidegate/src/main.test.ts', 'one');
+  write(
+    'scripts/bundle.js',
+    `import { appendFileSync } from 'node:fs';
+     export const bundleAll = async () => appendFileSync(new URL('../builds', import.meta.url), 'x');`,
+  );
+});
+afterEach(() => {
+  chmodSync(root, 0o755);
+  rmSync(root, { recursive: true });
+});
+
+function build(...args: string[]): { status: number | null; output: string } {
+  // Root may write anywhere, so that nothing is read-only for it.
+  const user = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+  const { status, stdout, stderr } = spawnSync(process.execPath, [inRoot('scripts/build.js'), ...args], {
+    encoding: 'utf8',
+    ...user,
+  });
+  return { status, output: stdout + stderr };
+}
+
+const builds = (): number => readFileSync(inRoot('builds'), 'utf8').length;
+
+it('builds once, and again only when a source has changed', () => {
+  chmodSync(root, 0o777);
+  expect(build()).toEqual({ status: 0, output: '' });
+  expect(build()).toEqual({ status: 0, output: '' });
+  expect(builds()).toBe(1);
+  write('packages/tidegate/src/main.test.ts', 'a test is not in the program');
+  build();
+  expect(builds()).toBe(1);
+  write('packages/tidegate/src/main.ts', 'two');
+  expect(build()).toEqual({ status: 0, output: 'Building, because the sources have changed ...\n' });
+  expect(builds()).toBe(2);
+  write('packages/tidegate/src/new.ts', '');
+  build();
+  expect(builds()).toBe(3);
+  // The same size, at another time.
+  utimesSync(inRoot('packages/tidegate/src/new.ts'), 1, 1);
+  build();
+  expect(builds()).toBe(4);
+  build('--force');
+  expect(builds()).toBe(5);
+});
+
+it.each(['', '/dist', '/packages/tidegate/dist'])(
+  'says in one sentence that its folder%s is read-only',
+  (folder) => {
+    mkdirSync(inRoot('packages/tidegate/dist'));
+    mkdirSync(inRoot('dist'));
+    for (const path of ['', 'dist', 'packages/tidegate/dist']) chmodSync(inRoot(path), 0o777);
+    chmodSync(`${root}${folder}`, 0o555);
+    expect(build()).toEqual({
+      status: 1,
+      output: `tidegate: cannot build: '${root}${folder}' is read-only; copy '${root}' to a folder in which you can write, and run \`npm ci\` there\n`,
+    });
+  },
+);
+
+it('builds again after a build that failed', () => {
+  chmodSync(root, 0o777);
+  write(
+    'scripts/bundle.js',
+    "export const bundleAll = async () => { throw new Error('a type is missing'); };",
+  );
+  expect(build()).toMatchObject({ status: 1, output: expect.stringContaining('a type is missing') });
+  expect(build()).toMatchObject({ status: 1 });
+});
