@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KubeClient, LEASES, loadConfig, NODES, PODS, SECRETS, systemClock } from '@tidegate/kube';
 import { installDefinitions } from '../../packages/tidegate/src/manager/install.ts';
-import { freePort } from '../../packages/tidegate/src/supervisor/free-port.ts';
 import { installRbac } from '../../packages/tidegate/src/supervisor/install.ts';
 import { ServingApprover } from '../../packages/tidegate/src/supervisor/serving-approver.ts';
 import { accountToken, allowReading } from '../support/accounts.ts';

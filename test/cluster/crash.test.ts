@@ -1,11 +1,10 @@
 /** Processes that crash or hang, the commands to try it out, and what users read about it. */
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EdgeApplication } from '../../packages/tidegate/src/api/index.ts';
 import type { ClusterReport } from '../../packages/tidegate/src/supervisor/index.ts';
 import { Cluster, eventually } from '../support/cluster.ts';
 import { findKubectl } from '../support/kubectl.ts';
+import { finish } from '../support/process.ts';
 import { repositoryFile } from '../support/repository.ts';
 import { Tidegate } from '../support/tidegate.ts';
 
@@ -150,9 +149,8 @@ describe('other commands in this cluster', () => {
   );
 
   it('the manifests of the example are applied without a warning', async () => {
-    const { stdout, stderr } = await promisify(execFile)(
-      findKubectl(),
-      ['apply', '--server-side', '--validate=strict', '-f', repositoryFile('examples/story')],
+    const { stdout, stderr } = await finish(
+      [findKubectl(), 'apply', '--server-side', '--validate=strict', '-f', repositoryFile('examples/story')],
       { env: { ...process.env, KUBECONFIG: `${cluster.state}/kubeconfig` } },
     );
     expect(stdout).toContain('edgeapplication.apps.kubeedge.io/nginx-app serverside-applied');

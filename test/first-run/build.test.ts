@@ -1,5 +1,4 @@
 /** `scripts/build.js` in a small copy of the repository, where building is one line. */
-import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   copyFileSync,
@@ -13,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { finish } from '../support/process.ts';
 import { repositoryFile } from '../support/repository.ts';
 
 let root: string;
@@ -46,60 +46,57 @@ afterEach(() => {
   rmSync(root, { recursive: true });
 });
 
-function build(...args: string[]): { status: number | null; output: string } {
+async function build(...args: string[]): Promise<{ status: number | null; output: string }> {
   // Root may write anywhere, so that nothing is read-only for it.
   const user = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
-  const { status, stdout, stderr } = spawnSync(process.execPath, [inRoot('scripts/build.js'), ...args], {
-    encoding: 'utf8',
-    ...user,
-  });
-  return { status, output: stdout + stderr };
+  const { code, output } = await finish([process.execPath, inRoot('scripts/build.js'), ...args], user);
+  return { status: code, output };
 }
 
 const builds = (): number => readFileSync(inRoot('builds'), 'utf8').length;
 
-it('builds once, and again only when a source has changed', () => {
+it('builds once, and again only when a source has changed', async () => {
   chmodSync(root, 0o777);
-  expect(build()).toEqual({ status: 0, output: '' });
-  expect(build()).toEqual({ status: 0, output: '' });
+  expect(await build()).toEqual({ status: 0, output: '' });
+  expect(await build()).toEqual({ status: 0, output: '' });
   expect(builds()).toBe(1);
   write('packages/tidegate/src/main.test.ts', 'a test is not in the program');
-  build();
+  await build();
   expect(builds()).toBe(1);
   write('packages/tidegate/src/main.ts', 'two');
-  expect(build()).toEqual({ status: 0, output: 'Building, because the sources have changed ...\n' });
+  expect(await build()).toEqual({ status: 0, output: 'Building, because the sources have changed ...\n' });
   expect(builds()).toBe(2);
   write('packages/tidegate/src/new.ts', '');
-  build();
+  await build();
   expect(builds()).toBe(3);
   // The same size, at another time.
   utimesSync(inRoot('packages/tidegate/src/new.ts'), 1, 1);
-  build();
+  await build();
   expect(builds()).toBe(4);
-  build('--force');
+  await build('--force');
   expect(builds()).toBe(5);
 });
 
 it.each(['', '/dist', '/packages/tidegate/dist'])(
   'says in one sentence that its folder%s is read-only',
-  (folder) => {
+  async (folder) => {
     mkdirSync(inRoot('packages/tidegate/dist'));
     mkdirSync(inRoot('dist'));
     for (const path of ['', 'dist', 'packages/tidegate/dist']) chmodSync(inRoot(path), 0o777);
     chmodSync(`${root}${folder}`, 0o555);
-    expect(build()).toEqual({
+    expect(await build()).toEqual({
       status: 1,
       output: `tidegate: cannot build: '${root}${folder}' is read-only; copy '${root}' to a folder in which you can write, and run \`npm ci\` there\n`,
     });
   },
 );
 
-it('builds again after a build that failed', () => {
+it('builds again after a build that failed', async () => {
   chmodSync(root, 0o777);
   write(
     'scripts/bundle.js',
     "export const bundleAll = async () => { throw new Error('a type is missing'); };",
   );
-  expect(build()).toMatchObject({ status: 1, output: expect.stringContaining('a type is missing') });
-  expect(build()).toMatchObject({ status: 1 });
+  expect(await build()).toMatchObject({ status: 1, output: expect.stringContaining('a type is missing') });
+  expect(await build()).toMatchObject({ status: 1 });
 });

@@ -1,14 +1,14 @@
 /** What `npm ci` prints on the oldest supported Node.js. */
-import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
+import { finish } from '../support/process.ts';
 import { repositoryFile } from '../support/repository.ts';
 
 it('installs without a warning about engines or install scripts', async () => {
   const args = ['ci', '--dry-run', '--offline', '--ignore-scripts', '--no-audit', '--no-fund'];
-  const { stdout, stderr } = await promisify(execFile)('npm', args, { cwd: repositoryFile('.') });
-  expect(stdout + stderr).not.toMatch(/EBADENGINE|install-scripts/);
+  const { code, output } = await finish(['npm', ...args], { cwd: repositoryFile('.') });
+  expect(code, output).toBe(0);
+  expect(output).not.toMatch(/EBADENGINE|install-scripts/);
 });
 
 /** npm prints a warning for each of these on Node 20. Their code is not run, only their files are read. */

@@ -14,7 +14,6 @@ import {
 } from '@tidegate/kube';
 import { type Hub, startHub } from '../../packages/tidegate/src/hub/index.ts';
 import { HEALTH_TIMINGS } from '../../packages/tidegate/src/hub/upstream/index.ts';
-import { freePort } from '../../packages/tidegate/src/supervisor/free-port.ts';
 import { installRbac } from '../../packages/tidegate/src/supervisor/install.ts';
 import { Relay } from '../../packages/tidegate/src/supervisor/relay.ts';
 import { ServingApprover } from '../../packages/tidegate/src/supervisor/serving-approver.ts';

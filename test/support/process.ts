@@ -34,6 +34,9 @@ export interface ProcessOptions {
   ipc?: boolean;
   /** Runs the process in a session and process group of its own. */
   detached?: boolean;
+  /** The user and group of the process; only root can change them. */
+  uid?: number;
+  gid?: number;
 }
 
 /** A running process, its output, and how it ended. */
@@ -141,14 +144,13 @@ export async function run(command: readonly string[], options?: ProcessOptions):
 const SHOWN = 300;
 const shortened = (command: readonly string[]): string => command.join(' ').slice(0, SHOWN);
 
-function spawnOptions({ cwd, env, input, log, interactive, ipc, detached }: ProcessOptions): SpawnOptions {
+function spawnOptions({ env, input, log, interactive, ipc, ...passedOn }: ProcessOptions): SpawnOptions {
   const stdin = interactive || input !== undefined ? 'pipe' : 'ignore';
   const output = log ?? 'pipe';
   return {
-    cwd,
+    ...passedOn,
     // The directory identifies the processes of a test run.
     env: env === undefined ? process.env : { TMPDIR: tmpdir(), ...env },
     stdio: ipc ? [stdin, output, output, 'ipc'] : [stdin, output, output],
-    detached,
   };
 }

@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
+import { run } from '../../../test/support/process.ts';
 import { quotePath } from './quote-path.ts';
 
 it('leaves a plain path as it is', () => {
@@ -8,7 +8,7 @@ it('leaves a plain path as it is', () => {
 
 it.each(['/my folder', "/it's", '/a"b', '/$HOME', '/a\\b', '/a;b', '/*', '~/x', '', '/straße'])(
   'gives %j to a program as one word',
-  (path) => {
-    expect(execFileSync('sh', ['-c', `printf %s ${quotePath(path)}`], { encoding: 'utf8' })).toBe(path);
+  async (path) => {
+    expect(await run(['sh', '-c', `printf %s ${quotePath(path)}`])).toBe(path);
   },
 );

@@ -1,10 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startTicksOf } from '@tidegate/envtest/node';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { TestProcess } from '../../../../test/support/process.ts';
 import type { NodeLayout } from './layout.ts';
 import { logFiles } from './log-files.ts';
 import { DEFAULT_PORTS } from './ports.ts';
@@ -12,10 +11,10 @@ import { crashRouter, podsOfRouter } from './router-pods.ts';
 import { StateDirectory, writeCluster } from './state.ts';
 
 let state: StateDirectory;
-let child: ChildProcess;
+let child: TestProcess;
 beforeEach(async () => {
   state = new StateDirectory(await mkdtemp(join(tmpdir(), 'tidegate-routers-')));
-  child = spawn('sleep', ['1000']);
+  child = new TestProcess(['sleep', '1000']);
   const node = { labels: {}, apiPort: 0, cut: false };
   const nodes = [
     { ...node, name: 'node-a', number: 1 },
@@ -24,7 +23,7 @@ beforeEach(async () => {
   writeCluster(state, { range: 64, port: 6443, ports: DEFAULT_PORTS, nodes });
 });
 afterEach(async () => {
-  child.kill('SIGKILL');
+  await child.kill('SIGKILL');
   await rm(state.path, { recursive: true });
 });
 
@@ -45,7 +44,7 @@ async function record(
   return logs;
 }
 
-const ticks = (): string => startTicksOf(child.pid ?? 0) ?? '';
+const ticks = (): string => startTicksOf(child.pid) ?? '';
 
 describe('the pods of a router', () => {
   it('are those of its Deployment', async () => {
@@ -67,18 +66,16 @@ describe('the pods of a router', () => {
 
   it('are killed by their recorded process', async () => {
     await record('node-a', 'tidegate-router-paris-abcde12345-x1y2z', ticks());
-    const exit = once(child, 'exit');
     expect(crashRouter(state, 'paris')).toEqual([
       `router paris (pod ingress/tidegate-router-paris-abcde12345-x1y2z on node-a, pid ${child.pid})`,
     ]);
-    expect(await exit).toEqual([null, 'SIGKILL']);
+    expect(await child.exited).toEqual({ code: null, signal: 'SIGKILL' });
   });
 
   it('are not killed if their pid belongs to another process now', async () => {
     await record('node-a', 'tidegate-router-paris-abcde12345-x1y2z', '1');
     expect(() => crashRouter(state, 'paris')).toThrow('router paris does not run');
-    expect(child.exitCode).toBeNull();
-    expect(child.signalCode).toBeNull();
+    expect(child.running).toBe(true);
   });
 });
 

@@ -1,4 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -8,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { identify } from '@tidegate/disk';
 import { type Clock, systemClock } from '@tidegate/kube';
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
+import { TestProcess } from '../../../../test/support/process.ts';
 import { ControlServer } from './control.ts';
 import { StateDirectory } from './state.ts';
 import { stopCluster } from './stop.ts';
@@ -26,17 +26,15 @@ const fast: Clock = {
 };
 
 /** A process that holds the lock of the state directory, as a supervisor does. */
-async function supervisor(script: string): Promise<ChildProcess> {
-  const child = spawn(
+async function supervisor(script: string): Promise<TestProcess> {
+  const child = new TestProcess([
     process.execPath,
-    ['-e', `${script}; console.log('runs'); setInterval(() => {}, 1e6)`],
-    {
-      stdio: ['ignore', 'pipe', 'ignore'],
-    },
-  );
-  onTestFinished(() => void child.kill('SIGKILL'));
-  await once(child.stdout!, 'data');
-  await writeFile(join(state.path, 'lock-1'), JSON.stringify(await identify(child.pid ?? 0)));
+    '-e',
+    `${script}; console.log('runs'); setInterval(() => {}, 1e6)`,
+  ]);
+  onTestFinished(() => child.kill('SIGKILL'));
+  await child.until(({ stdout }) => stdout.includes('runs'));
+  await writeFile(join(state.path, 'lock-1'), JSON.stringify(await identify(child.pid)));
   return child;
 }
 
@@ -46,8 +44,7 @@ async function answers(handle: (command: string) => Promise<void>): Promise<void
   onTestFinished(() => control.close());
 }
 
-const signalOf = async (child: ChildProcess): Promise<unknown> =>
-  child.signalCode ?? (await once(child, 'exit'))[1];
+const signalOf = async (child: TestProcess): Promise<unknown> => (await child.exited).signal;
 
 it('resolves when the process of the supervisor has ended, not when it replies', async () => {
   const child = await supervisor('');
@@ -61,7 +58,7 @@ it('resolves when the process of the supervisor has ended, not when it replies',
   while (asked.length === 0) await sleep(5);
   await sleep(100);
   expect(isDone).toBe(false);
-  child.kill('SIGINT');
+  child.signal('SIGINT');
   expect(await stopped).toBe(true);
   expect(asked).toEqual(['stop']);
 });
