@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { configDefaults, defineConfig } from 'vitest/config';
+import { guard, limits } from './vitest.limits.ts';
 import { sources } from './vitest.sources.ts';
 
 export default defineConfig({
@@ -8,17 +9,15 @@ export default defineConfig({
     // Most tests wait for processes more than they compute, so at least two workers run. The default is one less than
     // the number of cores.
     maxWorkers: Math.max(2, availableParallelism() - 1),
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    // The default of one second is too short on a busy machine. Only failing tests wait for the whole time.
-    expect: { poll: { timeout: 30_000 } },
+    ...guard,
+    ...limits,
     reporters: ['default', ['json', { outputFile: 'node_modules/.vitest/report.json' }]],
+    // Modules have no side effects on import. So the test files of a worker share them, which halves the run time.
+    isolate: false,
     projects: [
-      // Modules of the packages have no side effects on import. So test files share imported modules, which halves the
-      // run time.
       {
         extends: true,
-        test: { name: 'packages', include: ['packages/*/{src,examples}/**/*.test.ts'], isolate: false },
+        test: { name: 'packages', include: ['packages/*/{src,examples}/**/*.test.ts'] },
       },
       {
         extends: true,

@@ -7,7 +7,6 @@ import {
 } from '../../packages/tidegate/src/api/index.ts';
 import { eventually } from '../support/cluster.ts';
 import { findKubectl } from '../support/kubectl.ts';
-import { nameOfOurs } from './support/abandoned.ts';
 import { ControlPlane, KUBERNETES_CLUSTER_IP, SERVER_ADDRESS, SERVER_URL } from './support/control-plane.ts';
 import { EdgeNode, HUB_ADDRESS } from './support/edge-node.ts';
 import { KubeProxy } from './support/kube-proxy.ts';
@@ -36,7 +35,7 @@ let guestToken: string;
 
 beforeAll(async () => {
   cloud = await ControlPlane.create();
-  edgeNamespace = await Namespace.create(nameOfOurs('edge'));
+  edgeNamespace = await Namespace.create('edge');
   await connect(cloud.namespace, SERVER_ADDRESS, edgeNamespace, '10.99.0.2');
   await cloud.start();
   await createAccounts();

@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { guard, limits } from '../../vitest.limits.ts';
 import { sources } from '../../vitest.sources.ts';
 
 /** Not part of `npm test`: these tests need root, and Kubernetes programs that take minutes to build. */
@@ -7,9 +8,8 @@ export default defineConfig({
   test: {
     include: ['test/kube/**/*.test.ts'],
     fileParallelism: false,
-    testTimeout: 120_000,
-    hookTimeout: 180_000,
-    expect: { poll: { timeout: 30_000 } },
+    ...guard,
+    ...limits,
     reporters: ['default', ['json', { outputFile: 'node_modules/.vitest/report.kube.json' }]],
   },
 });

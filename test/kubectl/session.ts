@@ -2,14 +2,15 @@
  * The environment of one case: its own namespace, a kubeconfig for it, an empty discovery cache, and bash with kubectl
  * first in PATH. `close` removes everything.
  */
-import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { findKubectl } from '../support/kubectl.ts';
+import { findKubectl, KUBECTL_ENV } from '../support/kubectl.ts';
+import { PATIENCE_MS } from '../support/patience.ts';
+import { TestProcess } from '../support/process.ts';
 
 const FOLDER = import.meta.dirname;
-const COMMAND_TIMEOUT_MS = 40_000;
+const COMMAND_TIMEOUT_MS = PATIENCE_MS;
 
 /** The output of a script, stdout and stderr together, and its exit code. */
 export interface Result {
@@ -71,6 +72,7 @@ async function environment(home: string, kubeconfig: string): Promise<Record<str
     HOME: home,
     KUBECACHEDIR: join(home, 'cache'),
     KUBECONFIG: kubeconfig,
+    ...KUBECTL_ENV,
     LC_ALL: 'C',
     TZ: 'UTC',
   };
@@ -82,26 +84,13 @@ async function mustRun(run: Session['run'], script: string): Promise<string> {
   return output;
 }
 
-function runBash(script: string, env: Record<string, string>): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    // A single pipe for both streams keeps the order of the output.
-    const child = spawn('bash', ['-c', `exec 2>&1\n${script}`], {
-      cwd: FOLDER,
-      env,
-      stdio: ['ignore', 'pipe', 'inherit'],
-      detached: true,
-    });
-    const chunks: Buffer[] = [];
-    const timer = setTimeout(() => child.pid && process.kill(-child.pid, 'SIGKILL'), COMMAND_TIMEOUT_MS);
-    child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
-    child.on('error', reject);
-    child.on('close', (code, signal) => {
-      clearTimeout(timer);
-      const output = Buffer.concat(chunks).toString('utf8');
-      // Rendered as output, so that the rest of the case is still shown.
-      if (code === null)
-        resolve({ output: `${output}\n(${signal}: no end within ${COMMAND_TIMEOUT_MS} ms)`, exitCode: 137 });
-      else resolve({ output, exitCode: code });
-    });
-  });
+async function runBash(script: string, env: Record<string, string>): Promise<Result> {
+  // A single pipe for both streams keeps the order of the output.
+  const child = new TestProcess(['bash', '-c', `exec 2>&1\n${script}`], { cwd: FOLDER, env, detached: true });
+  // A script that waits for ever ends here, so that its output is shown. SIGKILL goes to its whole process group.
+  const timer = setTimeout(() => process.kill(-child.pid, 'SIGKILL'), COMMAND_TIMEOUT_MS);
+  const { code } = await child.exited.finally(() => clearTimeout(timer));
+  if (code !== null) return { output: child.output, exitCode: code };
+  // Rendered as output, so that the rest of the case is still shown.
+  return { output: `${child.output}\n(killed: no end within ${COMMAND_TIMEOUT_MS} ms)`, exitCode: 137 };
 }

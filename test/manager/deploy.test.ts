@@ -1,5 +1,4 @@
 /** Applies deploy/ as a user does: the CRDs are current, and the permissions in it are sufficient for the manager. */
-import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { runControllers } from '@tidegate/envtest/controllers';
 import {
@@ -38,14 +37,15 @@ import {
 } from '../../packages/tidegate/src/api/index.ts';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
 import { Kubectl } from '../support/kubectl.ts';
+import { finish } from '../support/process.ts';
 import { eventually, type Manager, startManager } from './support.ts';
 
 const DEPLOY = join(import.meta.dirname, '../../deploy');
 const GENERATE = join(import.meta.dirname, '../../scripts/generate-crds.js');
 
-it('deploy/crds matches the code', () => {
-  const { status, stderr } = spawnSync(process.execPath, [GENERATE, '--check'], { encoding: 'utf8' });
-  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+it('deploy/crds matches the code', async () => {
+  const { code, stderr } = await finish([process.execPath, GENERATE, '--check']);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 });
 
 describe('the manager with only the permissions of its ServiceAccount', () => {

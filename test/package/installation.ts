@@ -1,11 +1,8 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { run } from '../support/process.ts';
 import { repositoryFile } from '../support/repository.ts';
-
-const run = promisify(execFile);
 
 /** npm packages that contain nothing but the program `node` of one release line. */
 const NODE_RELEASES = [20, 22, 24] as const;
@@ -22,13 +19,13 @@ export class Installation {
 
   static async make(): Promise<Installation> {
     const folder = await mkdtemp(join(tmpdir(), 'tidegate-package-'));
-    const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], {
+    const stdout = await run(['npm', 'pack', '--json', '--pack-destination', folder], {
       cwd: repositoryFile('packages/tidegate'),
     });
     const [packed] = JSON.parse(stdout.slice(stdout.indexOf('['))) as { filename: string }[];
     const nodes = NODE_RELEASES.map((release) => `node${release}@npm:${nodePackage}@${release}`);
-    await run('npm', ['init', '-y'], { cwd: folder });
-    await run('npm', ['install', '--no-audit', '--no-fund', `./${packed?.filename}`, ...nodes], {
+    await run(['npm', 'init', '-y'], { cwd: folder });
+    await run(['npm', 'install', '--no-audit', '--no-fund', `./${packed?.filename}`, ...nodes], {
       cwd: folder,
     });
     return new Installation(folder);

@@ -38,7 +38,7 @@ describe.each<NodeRelease>([20, 22, 24])('on Node %i', (release) => {
 
     const cluster = await Cluster.startWith(command);
     try {
-      const doors = await eventually('both front doors answer', () => answers(cluster), 120_000);
+      const doors = await eventually('both front doors answer', () => answers(cluster));
       expect(doors).toEqual({ hangzhou: 'hangzhou', beijing: 'beijing' });
       await cluster.tidegate('cut', 'hangzhou');
       expect(await answers(cluster)).toEqual(doors);

@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { guard, limits } from '../../vitest.limits.ts';
 import { sources } from '../../vitest.sources.ts';
 
 /** Apart from `npm test`: it installs the packed program and two more versions of Node from npm. */
@@ -7,8 +8,8 @@ export default defineConfig({
   test: {
     include: ['test/package/**/*.test.ts'],
     fileParallelism: false,
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
+    ...guard,
+    ...limits,
     reporters: ['default', ['json', { outputFile: 'node_modules/.vitest/report.package.json' }]],
   },
 });

@@ -1,9 +1,7 @@
 /** Runs `tidegate router`, `trace`, `get` and `describe` as a user does. */
-import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import { ENDPOINT_SLICES, INGRESS_CLASSES, INGRESSES, NAMESPACES, SERVICES } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { INGRESS_CLASS_PARAMETERS } from '../../packages/tidegate/src/api/index.ts';
@@ -13,6 +11,7 @@ import { ask } from '../dataplane/support/client.ts';
 import { eventually } from '../support/cluster.ts';
 import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embedded.ts';
 import { findKubectl } from '../support/kubectl.ts';
+import { run } from '../support/process.ts';
 import { Tidegate } from '../support/tidegate.ts';
 
 const BIN = join(import.meta.dirname, '../../bin');
@@ -110,9 +109,9 @@ describe('commands that read the cluster', () => {
     const kubectl = findKubectl();
     const path = [BIN, dirname(process.execPath), process.env.PATH].join(delimiter);
     const env = { ...process.env, PATH: path, KUBECONFIG: cluster.kubeconfig };
-    const run = (...args: string[]) => promisify(execFile)(kubectl, ['tidegate', ...args], { env });
-    expect((await run('get', 'ingressclass', 'gold')).stdout).toContain('gold   tidegate.io/embedded');
-    expect((await run('trace', '--help')).stdout).toMatch(/^Usage: kubectl tidegate trace /);
+    const plugin = (...args: string[]) => run([kubectl, 'tidegate', ...args], { env });
+    expect(await plugin('get', 'ingressclass', 'gold')).toContain('gold   tidegate.io/embedded');
+    expect(await plugin('trace', '--help')).toMatch(/^Usage: kubectl tidegate trace /);
   });
 });
 

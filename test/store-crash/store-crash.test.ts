@@ -1,15 +1,13 @@
 /** Kills a writer with SIGKILL again and again: no acknowledged write may be lost, and revisions never decrease. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { openStore, type Store } from '@tidegate/envtest/store';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { TestProcess } from '../support/process.ts';
 import { type Acknowledged, configMap, valueAt } from './workload.ts';
 
 const ROUNDS = 15;
@@ -36,22 +34,18 @@ afterAll(() => rm(directory, { recursive: true, force: true }));
 
 /** Lets the writer run for a random time, kills it, and returns the writes that it acknowledged. */
 async function runAndKill(data: string): Promise<Acknowledged[]> {
-  const child = spawn(process.execPath, [program, data], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const exited = once(child, 'exit');
-  const acknowledged: Acknowledged[] = [];
-  const lines = createInterface({ input: child.stdout });
-  const finished = once(lines, 'close');
-  lines.on('line', (line) => {
-    // The kill can cut off the last line.
-    if (line.endsWith('}')) acknowledged.push(JSON.parse(line) as Acknowledged);
-  });
-  await Promise.race([once(lines, 'line'), exited]);
+  const writer = new TestProcess([process.execPath, program, data]);
+  await writer.until(({ stdout }) => stdout.includes('\n'));
   await sleep(Math.random() * LONGEST_RUN_MS);
-  child.kill('SIGKILL');
-  const [code, signal] = await exited;
-  expect({ code, signal }).toEqual({ code: null, signal: 'SIGKILL' });
-  await finished;
-  return acknowledged;
+  await writer.kill('SIGKILL');
+  expect({ ...(await writer.exited), stderr: writer.stderr }).toEqual({
+    code: null,
+    signal: 'SIGKILL',
+    stderr: '',
+  });
+  // The kill can cut off the last line.
+  const lines = writer.stdout.split('\n').slice(0, -1);
+  return lines.map((line) => JSON.parse(line) as Acknowledged);
 }
 
 /** The state after all acknowledged writes, by name. */

@@ -1,14 +1,13 @@
 /** The cluster of the story, as after `npm start`. */
-import { execFile } from 'node:child_process';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { KubeList, Pod, Service } from '@tidegate/kube';
 import type { ClusterReport } from '../../packages/tidegate/src/supervisor/index.ts';
 import { Cluster } from '../support/cluster.ts';
 import { type DataPlane, EMBEDDED_DATA_PLANE } from '../support/data-plane.ts';
 import type { Answer } from '../support/load.ts';
+import { run } from '../support/process.ts';
 import { Tidegate } from '../support/tidegate.ts';
 import { Callers, type Door } from './callers.ts';
 
@@ -84,14 +83,13 @@ export class World {
 
   /** The output of a command that `tidegate up` suggested. */
   async tried(line: string): Promise<Answer> {
-    const { stdout } = await promisify(execFile)('/bin/sh', ['-c', line]);
-    return JSON.parse(stdout) as Answer;
+    return JSON.parse(await run(['/bin/sh', '-c', line])) as Answer;
   }
 
   async trace(...args: string[]): Promise<string> {
-    const run = new Tidegate(['trace', ...args, '--kubeconfig', join(this.cluster.state, 'kubeconfig')]);
-    await run.exited;
-    return run.stdout + run.stderr;
+    const trace = new Tidegate(['trace', ...args, '--kubeconfig', join(this.cluster.state, 'kubeconfig')]);
+    await trace.exited;
+    return trace.stdout + trace.stderr;
   }
 }
 

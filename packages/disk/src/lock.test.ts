@@ -1,8 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { TestProcess } from '../../../test/support/process.ts';
 import { lockDirectory } from './lock.ts';
 import { temporaryDirectory } from './testing.ts';
 
@@ -10,9 +9,9 @@ const inUse = (directory: string, pid: number) =>
   `the data directory ${directory} is in use by process ${pid}; stop it, or use another directory`;
 
 async function deadPid(): Promise<number> {
-  const child = spawn('true');
-  await once(child, 'exit');
-  return child.pid!;
+  const child = new TestProcess(['true']);
+  await child.exited;
+  return child.pid;
 }
 
 describe('the lock of a data directory', () => {

@@ -1,9 +1,9 @@
-import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { Kubectl } from '../../support/kubectl.ts';
-import { nameOfOurs, removeAbandoned } from './abandoned.ts';
+import { run } from '../../support/process.ts';
+import { repositoryFile } from '../../support/repository.ts';
 import { Credentials } from './credentials.ts';
 import { Namespace } from './namespace.ts';
 import { Program } from './program.ts';
@@ -28,9 +28,8 @@ const CONTROLLERS = [
 /**
  * The directory of the Kubernetes programs. The first call on a machine builds them, which takes ten minutes.
  */
-export function kubernetesPrograms(): string {
-  const script = resolve(import.meta.dirname, '../../../scripts/build-kubernetes');
-  return execFileSync(script, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim();
+async function kubernetesPrograms(): Promise<string> {
+  return (await run([repositoryFile('scripts/build-kubernetes')])).trim();
 }
 
 /** A real Kubernetes control plane in a network namespace of its own. */
@@ -46,10 +45,10 @@ export class ControlPlane {
   readonly #apiServer: Program;
   readonly #controllerManager: Program;
 
-  private constructor(directory: string, namespace: Namespace) {
+  private constructor(directory: string, namespace: Namespace, programs: string) {
     this.directory = directory;
     this.namespace = namespace;
-    this.programs = kubernetesPrograms();
+    this.programs = programs;
     this.credentials = new Credentials(directory);
     this.adminKubeconfig = this.credentials.kubeconfig(
       'admin',
@@ -67,9 +66,9 @@ export class ControlPlane {
   }
 
   static async create(): Promise<ControlPlane> {
-    await removeAbandoned();
-    const directory = await mkdtemp(join(tmpdir(), nameOfOurs('')));
-    return new ControlPlane(directory, await Namespace.create(nameOfOurs('cloud')));
+    const programs = await kubernetesPrograms();
+    const directory = await mkdtemp(join(tmpdir(), 'kube-'));
+    return new ControlPlane(directory, await Namespace.create('cloud'), programs);
   }
 
   async start(): Promise<void> {

@@ -1,20 +1,10 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { run } from '../../support/process.ts';
 
-const execute = promisify(execFile);
-const SHOWN_OF_COMMAND = 200;
-
-/** Runs a program until it exits. Rejects with everything that it printed. */
-export async function run(program: string, ...args: string[]): Promise<string> {
-  try {
-    const { stdout } = await execute(program, args, { timeout: 60_000, maxBuffer: 64 * 1024 * 1024 });
-    return stdout;
-  } catch (error) {
-    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
-    const command = [program, ...args].join(' ').slice(0, SHOWN_OF_COMMAND);
-    throw new Error(`${command}: ${stdout}${stderr || String(error)}`);
-  }
-}
+/** The watchdog of the test run deletes the namespaces that are listed here (test/guard). */
+const listed = (name: string): string => join(tmpdir(), 'network-namespaces', name);
 
 /** A network namespace: its own interfaces, firewall and ports. */
 export class Namespace {
@@ -24,17 +14,16 @@ export class Namespace {
     this.name = name;
   }
 
-  static async create(name: string): Promise<Namespace> {
+  /** The name has the process id, because tests may run several times on a machine. */
+  static async create(role: string): Promise<Namespace> {
     if (process.getuid?.() !== 0) throw new Error('these tests create network namespaces; run them as root');
+    const name = `tidegate-${process.pid}-${role}`;
     const namespace = new Namespace(name);
-    await run('ip', 'netns', 'add', name);
+    await mkdir(join(listed(name), '..'), { recursive: true });
+    await writeFile(listed(name), '');
+    await run(['ip', 'netns', 'add', name]);
     await namespace.ip('link', 'set', 'lo', 'up');
     return namespace;
-  }
-
-  static async all(): Promise<Namespace[]> {
-    const lines = (await run('ip', 'netns', 'list')).split('\n').filter(Boolean);
-    return lines.map((line) => new Namespace(line.split(' ')[0]!));
   }
 
   /** Prefix for a command that runs in this namespace. The process becomes that of the command. */
@@ -43,11 +32,11 @@ export class Namespace {
   }
 
   run(program: string, ...args: string[]): Promise<string> {
-    return run('ip', 'netns', 'exec', this.name, program, ...args);
+    return run([...this.wrapper, program, ...args]);
   }
 
   async ip(...args: string[]): Promise<void> {
-    await run('ip', '-n', this.name, ...args);
+    await run(['ip', '-n', this.name, ...args]);
   }
 
   async addAddress(address: string): Promise<void> {
@@ -56,14 +45,10 @@ export class Namespace {
 
   /** Kills all processes in the namespace, and deletes it with its interfaces. */
   async remove(): Promise<void> {
-    try {
-      const pids = await run('ip', 'netns', 'pids', this.name);
-      for (const pid of pids.split('\n').filter(Boolean)) end(Number(pid));
-      await run('ip', 'netns', 'delete', this.name);
-    } catch (error) {
-      // Another run that cleans up may have removed it already.
-      if (!/No such file/.test(String(error))) throw error;
-    }
+    const pids = await run(['ip', 'netns', 'pids', this.name]);
+    for (const pid of pids.split('\n').filter(Boolean)) end(Number(pid));
+    await run(['ip', 'netns', 'delete', this.name]);
+    await rm(listed(this.name));
   }
 }
 

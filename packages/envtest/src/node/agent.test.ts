@@ -1,6 +1,4 @@
-import { type ChildProcess, fork } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { get } from 'node:http';
 import { join } from 'node:path';
@@ -8,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { type KubeObject, NODES, PODS, type Pod, silentLogger } from '@tidegate/kube';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
+import { TestProcess } from '../../../../test/support/process.ts';
 import { type Agent, startAgent } from './index.ts';
 import { startTestCluster, type TestCluster } from './testing/cluster.ts';
 import { eventually } from './testing/eventually.ts';
@@ -239,8 +238,7 @@ test('adopts containers of an agent that was killed, and stops those whose pod w
   await create('lost', [server]);
   const kept = await when('kept', isReady);
   const lost = await when('lost', isReady);
-  first.kill('SIGKILL');
-  await once(first, 'exit');
+  await first.kill('SIGKILL');
   await cluster.admin.delete(PODS, { namespace: 'default', name: 'lost' }, { gracePeriodSeconds: 0 });
   expect((await fetchText(`http://${lost.status?.podIP}:8080/`)).status).toBe(200);
   node = await startNode();
@@ -255,7 +253,7 @@ test('adopts containers of an agent that was killed, and stops those whose pod w
 });
 
 /** The same agent as a separate process, so that it can be killed. */
-async function startProcess(): Promise<ChildProcess> {
+async function startProcess(): Promise<TestProcess> {
   const admin = parse(await readFile(join(cluster.directory, 'kubeconfig'), 'utf8'));
   Object.assign(admin.users[0].user, {
     as: `system:node:${NODE}`,
@@ -266,8 +264,9 @@ async function startProcess(): Promise<ChildProcess> {
   const args = ['--node-name', NODE, '--kubeconfig', kubeconfig, '--address', ADDRESS];
   const files = ['--state', join(cluster.directory, NODE), '--images', await writeImages()];
   const proxy = ['--proxy-kubeconfig', join(cluster.directory, 'kubeconfig')];
-  const child = fork(PROGRAM, ['node', ...args, ...files, ...proxy], { execArgv: [] });
-  await once(child, 'message');
+  const command = [process.execPath, PROGRAM, 'node', ...args, ...files, ...proxy];
+  const child = new TestProcess(command, { ipc: true });
+  await child.message();
   return child;
 }
 

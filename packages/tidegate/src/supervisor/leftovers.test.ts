@@ -1,38 +1,31 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { TestProcess } from '../../../../test/support/process.ts';
 import { endContainers, RunningChildren } from './leftovers.ts';
 
 let directory: string;
-const spawned: ChildProcess[] = [];
+const spawned: TestProcess[] = [];
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'tidegate-leftovers-'));
 });
 afterEach(async () => {
-  for (const child of spawned.splice(0)) child.kill('SIGKILL');
+  for (const child of spawned.splice(0)) await child.kill('SIGKILL');
   await rm(directory, { recursive: true, force: true });
 });
 
 /** Starts a process the way an agent starts containers; resolves when it runs. */
 async function container(node: string, script: string): Promise<{ ended: Promise<string | null> }> {
   const own = join(directory, node, 'pods', 'uid', 'containers', 'c');
-  const child = spawn(
-    process.execPath,
-    ['-e', `${script}; console.log('runs'); setInterval(() => {}, 1e6)`],
-    {
-      env: { TIDEGATE_CONTAINER: `${own}:id` },
-      stdio: ['ignore', 'pipe', 'ignore'],
-    },
+  const child = new TestProcess(
+    [process.execPath, '-e', `${script}; console.log('runs'); setInterval(() => {}, 1e6)`],
+    { env: { TIDEGATE_CONTAINER: `${own}:id` } },
   );
   spawned.push(child);
-  const ended = new Promise<string | null>((resolve) =>
-    child.once('exit', (_code, signal) => resolve(signal)),
-  );
-  await new Promise((resolve) => child.stdout?.once('data', resolve));
-  return { ended };
+  await child.until(({ stdout }) => stdout.includes('runs'));
+  return { ended: child.exited.then(({ signal }) => signal) };
 }
 
 describe('containers that outlived their node agent', () => {
@@ -49,7 +42,7 @@ describe('containers that outlived their node agent', () => {
   it('are left alone when they belong to another directory', async () => {
     const other = await container('ab', '');
     await endContainers(join(directory, 'a'), () => {});
-    spawned[0]!.kill('SIGINT');
+    spawned[0]!.signal('SIGINT');
     expect(await other.ended).toBe('SIGINT');
   });
 });

@@ -1,4 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { Agent, get } from 'node:http';
@@ -6,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { TestProcess } from '../../../../../test/support/process.ts';
 
 let directory: string;
 let program: string;
@@ -26,16 +26,7 @@ async function configure(file: string, fields: object): Promise<void> {
   await rename(`${file}.tmp`, file);
 }
 
-function start(file: string): { child: ChildProcess; output: () => string; ended: Promise<unknown[]> } {
-  const child = spawn(process.execPath, [program, '--config', file], { stdio: ['ignore', 'pipe', 'pipe'] });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.on('data', (chunk: Buffer) => {
-      output += chunk.toString();
-    });
-  }
-  return { child, output: () => output, ended: once(child, 'close') };
-}
+const start = (file: string): TestProcess => new TestProcess([process.execPath, program, '--config', file]);
 
 async function ask(port: number, agent: Agent | false = false): Promise<number | undefined> {
   const [response] = await once(get({ host: address, port, agent }), 'response');
@@ -53,37 +44,37 @@ describe('the process of a stand-in', () => {
   test('follows its file, and drains without failing a request', async () => {
     const file = join(directory, 'serving.json');
     await configure(file, { ports: [18080] });
-    const { child, output, ended } = start(file);
+    const standIn = start(file);
     await expect.poll(() => answers(18080)).toBe(true);
     await configure(file, { ports: [18080, 18081] });
     await expect.poll(() => answers(18081)).toBe(true);
 
     const agent = new Agent({ keepAlive: true, maxSockets: 2 });
-    child.kill('SIGTERM');
+    standIn.signal('SIGTERM');
     // Requests arrive over new and existing connections for as long as endpoints may still contain the pod.
     for (let i = 0; i < 30; i++) {
       expect(await Promise.all([ask(18080, agent), ask(18081, agent), ask(18080)])).toEqual([200, 200, 200]);
     }
     agent.destroy();
-    expect(await ended).toEqual([0, null]);
-    expect(output()).toMatch(/ GET \/ 200\n/);
+    expect(await standIn.exited).toEqual({ code: 0, signal: null });
+    expect(standIn.output).toMatch(/ GET \/ 200\n/);
   });
 
   test('exits immediately when its work is expected to complete', async () => {
     const file = join(directory, 'job.json');
     await configure(file, { completes: true });
-    const { output, ended } = start(file);
-    expect(await ended).toEqual([0, null]);
-    expect(output()).toBe('stand-in for nginx: completed.\n');
+    const standIn = start(file);
+    expect(await standIn.exited).toEqual({ code: 0, signal: null });
+    expect(standIn.output).toBe('stand-in for nginx: completed.\n');
   });
 
   test('runs without ports until SIGTERM', async () => {
     const file = join(directory, 'idle.json');
     await configure(file, {});
-    const { child, output, ended } = start(file);
-    await expect.poll(output).toContain('no port');
-    child.kill('SIGTERM');
-    expect(await ended).toEqual([0, null]);
+    const standIn = start(file);
+    await expect.poll(() => standIn.output).toContain('no port');
+    standIn.signal('SIGTERM');
+    expect(await standIn.exited).toEqual({ code: 0, signal: null });
   });
 
   test('reports in one sentence that a port is in use', async () => {
@@ -92,9 +83,8 @@ describe('the process of a stand-in', () => {
     const first = start(file);
     await expect.poll(() => answers(18090)).toBe(true);
     const second = start(file);
-    expect(await second.ended).toEqual([1, null]);
-    expect(second.output()).toContain('stand-in: port 18090 on 127.99.1.3 is in use by another program.\n');
-    first.child.kill('SIGKILL');
-    await first.ended;
+    expect(await second.exited).toEqual({ code: 1, signal: null });
+    expect(second.output).toContain('stand-in: port 18090 on 127.99.1.3 is in use by another program.\n');
+    await first.kill('SIGKILL');
   });
 });

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, request as plainRequest } from 'node:http';
 import { Agent, type RequestOptions, request as secureRequest } from 'node:https';
@@ -12,6 +11,7 @@ import type { KeyPair } from '@tidegate/kube/certificates';
 import { VirtualClock } from '@tidegate/kube/testing';
 import { ApiError } from '@tidegate/serving';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { finish } from '../../../../../test/support/process.ts';
 import { TestAuthority } from '../certificates/testing/authority.ts';
 import { Authenticator } from '../identity/authenticator.ts';
 import type { RequestHandler, UpgradeHandler } from './listener.ts';
@@ -275,7 +275,7 @@ describe('open', () => {
     await writeFile(socketFile(), 'x');
     await expect(open()).rejects.toThrow(/exists and is not a socket/);
     await rm(socketFile());
-    leaveSocket(socketFile());
+    await leaveSocket(socketFile());
     await open();
     expect((await get({ socketPath: socketFile() })).body).toBe('ok');
   });
@@ -330,7 +330,7 @@ describe('close', () => {
 });
 
 /** Leaves a socket without a listener, as after kill -9. */
-function leaveSocket(path: string): void {
+async function leaveSocket(path: string): Promise<void> {
   const script = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`;
-  spawnSync(process.execPath, ['-e', script]);
+  await finish([process.execPath, '-e', script]);
 }

@@ -1,8 +1,7 @@
-import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { run } from '../../../../../../test/support/process.ts';
 import { findNginx } from '../find-nginx.ts';
 import { luaDirectory } from '../lua-files.ts';
 import { type LuaOptions, luaSettings } from '../lua-settings.ts';
@@ -29,7 +28,7 @@ export async function runLua(script: string, input: unknown = {}): Promise<unkno
     writeFileSync(file('input.json'), JSON.stringify(input));
     writeFileSync(file('script.lua'), script);
     writeFileSync(file('nginx.conf'), config(found.nginx.modules, directory));
-    await promisify(execFile)(found.nginx.path, ['-c', file('nginx.conf')]);
+    await run([found.nginx.path, '-c', file('nginx.conf')]);
     return JSON.parse(readFileSync(file('output.json'), 'utf8'));
   } finally {
     rmSync(directory, { recursive: true });
