@@ -15,6 +15,8 @@ import {
   silentLogger,
 } from '@tidegate/kube';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { PATIENCE_MS } from '../support/patience.ts';
+import { reservePort } from '../support/ports.ts';
 
 const CONFIGMAPS = { group: '', version: 'v1', resource: 'configmaps', namespaced: true };
 
@@ -27,7 +29,7 @@ const start = async (port: number): ReturnType<typeof startApiServer> =>
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'tidegate-kit-'));
-  server = await start(0);
+  server = await start(await reservePort());
   const kubeconfig = join(directory, 'kubeconfig');
   server.writeAdminKubeconfig(kubeconfig);
   client = new KubeClient(await loadConfig({ env: {}, path: kubeconfig }));
@@ -52,7 +54,7 @@ test('keeps an informer up to date through changes and a restart', async () => {
   const running = informers.run(stop.signal);
   await informer.synced;
   await client.create(CONFIGMAPS, configMap('before'), { namespace: 'default' });
-  await vi.waitFor(() => expect(informer.cache.get('default/before')).toBeDefined(), 10_000);
+  await vi.waitFor(() => expect(informer.cache.get('default/before')).toBeDefined(), PATIENCE_MS);
 
   const { port } = server;
   await server.close();
@@ -62,7 +64,7 @@ test('keeps an informer up to date through changes and a restart', async () => {
   await vi.waitFor(() => {
     expect(informer.cache.get('default/after')).toBeDefined();
     expect(informer.cache.get('default/before')).toBeUndefined();
-  }, 20_000);
+  }, PATIENCE_MS);
   stop.abort();
   await running;
 });

@@ -2,8 +2,8 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CredentialSource, fixedCredential, KubeClient } from '@tidegate/kube';
-import { freePort } from '../../packages/tidegate/src/supervisor/links.ts';
 import { clientCertificate } from '../support/accounts.ts';
+import { reservePort } from '../support/ports.ts';
 import { Tidegate } from '../support/tidegate.ts';
 import { Link } from './link.ts';
 
@@ -59,15 +59,9 @@ export class ChaosNode {
   static async open(name: string, admin: KubeClient, parent: string): Promise<ChaosNode> {
     const directory = join(parent, name);
     await mkdir(directory);
-    const taken = new Set<number>();
-    const port = async (): Promise<number> => {
-      const free = await freePort(0, taken);
-      taken.add(free);
-      return free;
-    };
-    const link = new Link(await port(), Number(new URL(admin.config.server).port));
+    const link = new Link(await reservePort(), Number(new URL(admin.config.server).port));
     await link.set('open');
-    const ports = { http: await port(), https: await port(), admin: await port() };
+    const ports = { http: await reservePort(), https: await reservePort(), admin: await reservePort() };
     const { cert, key } = await clientCertificate(admin, `system:node:${name}`);
     await writeFile(join(directory, 'kubeconfig'), kubeconfig(link.port, admin.config.ca ?? '', cert, key));
     return new ChaosNode(name, link, ports, admin, directory, fixedCredential({ cert, key }));

@@ -6,9 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { KubeClient, LEASES, loadConfig, NODES, PODS, SECRETS, systemClock } from '@tidegate/kube';
 import { installDefinitions } from '../../packages/tidegate/src/manager/install.ts';
 import { installRbac } from '../../packages/tidegate/src/supervisor/install.ts';
-import { freePort } from '../../packages/tidegate/src/supervisor/links.ts';
 import { ServingApprover } from '../../packages/tidegate/src/supervisor/serving-approver.ts';
 import { accountToken, allowReading } from '../support/accounts.ts';
+import { reservePort } from '../support/ports.ts';
 import { startApiServerProcess, type Tidegate } from '../support/tidegate.ts';
 import { ChaosNode } from './node.ts';
 
@@ -51,7 +51,7 @@ export class World {
   /** Starts `nodeCount` of the nodes; the others exist only by name. */
   static async open(nodeCount: number): Promise<World> {
     const directory = await mkdtemp(join(tmpdir(), 'tidegate-chaos-'));
-    const port = await freePort(0);
+    const port = await reservePort();
     const { server, kubeconfig } = await startApiServerProcess(directory, port);
     const { signal } = new AbortController();
     const admin = new KubeClient(await loadConfig({ path: kubeconfig, env: {} }), { maxRetries: 0 });

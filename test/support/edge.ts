@@ -15,12 +15,12 @@ import {
 import { type Hub, startHub } from '../../packages/tidegate/src/hub/index.ts';
 import { HEALTH_TIMINGS } from '../../packages/tidegate/src/hub/upstream/index.ts';
 import { installRbac } from '../../packages/tidegate/src/supervisor/install.ts';
-import { freePort } from '../../packages/tidegate/src/supervisor/links.ts';
 import { Relay } from '../../packages/tidegate/src/supervisor/relay.ts';
 import { ServingApprover } from '../../packages/tidegate/src/supervisor/serving-approver.ts';
 import { accountToken, allowReading, clientCertificate } from './accounts.ts';
 import { type EmbeddedWithKinds, startEmbeddedWithKinds } from './embedded.ts';
 import { Front } from './front.ts';
+import { reservePort } from './ports.ts';
 import type { Way } from './wire.ts';
 
 export const NODE = 'edge-1';
@@ -92,15 +92,9 @@ export class Edge {
       ? new Front(server.url, server.client.config.ca ?? '', credential)
       : undefined;
     const port = (await front?.listen()) ?? Number(new URL(server.url).port);
-    const taken = new Set<number>();
-    const free = async (): Promise<number> => {
-      const found = await freePort(0, taken);
-      taken.add(found);
-      return found;
-    };
-    const relay = new Relay({ host: '127.0.0.1', port: await free() }, { host: '127.0.0.1', port });
+    const relay = new Relay({ host: '127.0.0.1', port: await reservePort() }, { host: '127.0.0.1', port });
     await relay.open();
-    const ports = { http: await free(), https: await free(), admin: await free() };
+    const ports = { http: await reservePort(), https: await reservePort(), admin: await reservePort() };
     const edge = new Edge({ server, directory, relay, front, credential, ports }, options);
     await edge.#approver.run();
     await edge.startHub();

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { startApiServer } from '@tidegate/envtest/apiserver';
 import { KubeClient, loadConfig, silentLogger, systemClock } from '@tidegate/kube';
 import { installDefinitions } from '../../packages/tidegate/src/manager/install.ts';
+import { reservePort } from './ports.ts';
 
 export interface Embedded {
   kubeconfig: string;
@@ -21,7 +22,7 @@ export interface Embedded {
 export async function startEmbedded(): Promise<Embedded> {
   const directory = await mkdtemp(join(tmpdir(), 'tidegate-test-'));
   const start = (port: number) => startApiServer({ directory, port, log: silentLogger, version: 'test' });
-  let server = await start(0);
+  let server = await start(await reservePort());
   const kubeconfig = join(directory, 'kubeconfig');
   server.writeAdminKubeconfig(kubeconfig);
   return {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ANSWER_HEADERS, answerBody } from '../../../packages/tidegate/src/dataplane/answers.ts';
-import { freePort } from '../support/backend.ts';
+import { CLOSED_PORTS } from '../../support/ports.ts';
 import { askRaw } from '../support/client.ts';
 import { host, route, upstream } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
@@ -44,7 +44,7 @@ export function answers(make: MakeDriver): void {
         ],
         upstreams: [
           upstream('empty', []),
-          upstream('gone', [await freePort()]),
+          upstream('gone', [CLOSED_PORTS[0]]),
           upstream('good', [good.port]),
           upstream('silent', [silent.port]),
         ],

@@ -1,7 +1,8 @@
 import { Agent } from 'node:http';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { NeedsFullState } from '../../../packages/tidegate/src/dataplane/driver.ts';
-import { type Backend, freePort } from '../support/backend.ts';
+import { reservePort } from '../../support/ports.ts';
+import type { Backend } from '../support/backend.ts';
 import { ask } from '../support/client.ts';
 import { delta, host, route, upstream } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
@@ -31,7 +32,7 @@ export function changes(make: MakeDriver): void {
     });
 
     test('serves the initial table from the first request on', async () => {
-      const httpPort = await freePort();
+      const httpPort = await reservePort();
       const hosts = Array.from({ length: 2000 }, (_, i) => host(`h${i}.io`, 'p'));
       const first = { hosts: [...hosts, host('a.io', 'p')], upstreams: [upstream('p', [port(0)])] };
       let isUp = false;

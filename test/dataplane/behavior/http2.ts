@@ -1,6 +1,6 @@
 import type { ClientHttp2Session } from 'node:http2';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { freePort } from '../support/backend.ts';
+import { CLOSED_PORTS } from '../../support/ports.ts';
 import { askHttp2, http2Session } from '../support/client.ts';
 import { GrpcBackend, grpcFrame } from '../support/grpc-backend.ts';
 import { host, route, upstream } from '../support/words.ts';
@@ -27,8 +27,8 @@ export function http2(make: MakeDriver): void {
         upstreams: [
           upstream('one', [one.port]),
           upstream('grpc', [grpc.port], { protocol: 'grpc' }),
-          upstream('gone', [await freePort()], { protocol: 'grpc' }),
-          upstream('next', [await freePort(), grpc.port], { protocol: 'grpc' }),
+          upstream('gone', [CLOSED_PORTS[0]], { protocol: 'grpc' }),
+          upstream('next', [CLOSED_PORTS[0], grpc.port], { protocol: 'grpc' }),
         ],
       });
       session = http2Session(world.ports.https, 'one.io');

@@ -1,6 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Backend, freePort } from '../support/backend.ts';
+import { CLOSED_PORTS } from '../../support/ports.ts';
+import type { Backend } from '../support/backend.ts';
 import { host, route, upstream } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
 
@@ -66,7 +67,7 @@ export function limits(make: MakeDriver): void {
     test('responds with 502 if no endpoint listens', async () => {
       await world.change({
         hosts: [host('gone.io', 'gone')],
-        upstreams: [upstream('gone', [await freePort()])],
+        upstreams: [upstream('gone', [CLOSED_PORTS[0]])],
       });
       expect(await world.respondingBackend('gone.io/')).toBe(502);
     });
@@ -74,7 +75,7 @@ export function limits(make: MakeDriver): void {
     test('tries the next endpoint if one does not listen, for every method', async () => {
       await world.change({
         hosts: [host('next.io', 'next')],
-        upstreams: [upstream('next', [await freePort(), await freePort(), good.port])],
+        upstreams: [upstream('next', [...CLOSED_PORTS, good.port])],
       });
       for (const method of ['GET', 'POST', 'PUT', 'PATCH']) {
         expect(await world.respondingBackend('next.io/', method === 'GET' ? {} : { method, body: 'x' })).toBe(

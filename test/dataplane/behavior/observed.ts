@@ -3,7 +3,7 @@ import {
   DURATION_BUCKETS_SECONDS,
   TRAFFIC_METRICS,
 } from '../../../packages/tidegate/src/dataplane/traffic-metrics.ts';
-import { freePort } from '../support/backend.ts';
+import { CLOSED_PORTS } from '../../support/ports.ts';
 import { host, upstream } from '../support/words.ts';
 import { type MakeDriver, World } from '../support/world.ts';
 
@@ -17,7 +17,7 @@ export function observed(make: MakeDriver): void {
       const one = await world.backend('one');
       await world.change({
         hosts: [host('one.io', 'one'), host('*.wild.io', 'one'), host('gone.io', 'gone')],
-        upstreams: [upstream('one', [one.port]), upstream('gone', [await freePort()])],
+        upstreams: [upstream('one', [one.port]), upstream('gone', [CLOSED_PORTS[0]])],
       });
       for (const where of ['one.io/a', 'one.io/b?c', 'x.wild.io/', 'y.wild.io/', 'gone.io/', 'nowhere.io/']) {
         await world.ask(where, { headers: { 'User-Agent': 'me "\\ {}', 'X-Request-Id': 'id-1' } });

@@ -88,11 +88,3 @@ async function echo(backend: string, before: number, request: IncomingMessage): 
   const { method = '', url = '', httpVersion: version, rawHeaders: raw, headers } = request;
   return JSON.stringify({ backend, method, url, version, raw, headers, bodyBytes, before });
 }
-
-/** A port without a listener. */
-export async function freePort(): Promise<number> {
-  const backend = await Backend.start('unused');
-  const { port } = backend;
-  await backend.stop();
-  return port;
-}

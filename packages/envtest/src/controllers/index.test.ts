@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,13 +14,14 @@ import {
   silentLogger,
 } from '@tidegate/kube';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { PATIENCE_MS } from '../../../../test/support/patience.ts';
+import { reservePort } from '../../../../test/support/ports.ts';
 import { startApiServer } from '../apiserver/index.ts';
 import { runControllers } from './index.ts';
 
 type Server = Awaited<ReturnType<typeof startApiServer>>;
 
 const GRACE_MS = 1000;
-const PATIENCE_MS = 20_000;
 
 let directory: string;
 let port: number;
@@ -37,7 +37,7 @@ const startServer = (): Promise<Server> =>
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'tidegate-controllers-'));
-  port = await freePort();
+  port = await reservePort();
   server = await startServer();
   const path = join(directory, 'kubeconfig');
   server.writeAdminKubeconfig(path);
@@ -141,13 +141,4 @@ async function eventually<T>(look: () => Promise<T | false>): Promise<T> {
     if (answer !== false) return answer;
     if (performance.now() > end) throw new Error('not seen in time');
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { buffer, text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { reservePort } from '../../../../test/support/ports.ts';
 import { Relay } from './relay.ts';
 
 let upstream: Server;
@@ -14,14 +15,6 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  const port = await listening(server);
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
 beforeEach(async () => {
   serve = (socket) => socket.pipe(socket);
   upstream = createServer({ allowHalfOpen: true }, (socket) => {
@@ -29,7 +22,7 @@ beforeEach(async () => {
     serve(socket);
   });
   relay = new Relay(
-    { host: '127.0.0.1', port: await freePort() },
+    { host: '127.0.0.1', port: await reservePort() },
     { host: '127.0.0.1', port: await listening(upstream) },
   );
   await relay.open();

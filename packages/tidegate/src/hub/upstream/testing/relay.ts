@@ -1,4 +1,5 @@
-import { type AddressInfo, createServer, connect as dial, type Server, type Socket } from 'node:net';
+import { createServer, connect as dial, type Server, type Socket } from 'node:net';
+import { reservePort } from '../../../../../../test/support/ports.ts';
 
 /** A TCP proxy to a server that can fail in different ways. */
 export class Relay {
@@ -18,8 +19,9 @@ export class Relay {
   }
 
   async open(): Promise<this> {
+    // The port stays the same after a cut.
+    this.#port ||= await reservePort();
     await new Promise<void>((resolve) => this.#server.listen(this.#port, '127.0.0.1', resolve));
-    this.#port = (this.#server.address() as AddressInfo).port;
     return this;
   }
 
