@@ -9,6 +9,7 @@ import { newSigningRequest, requestCertificate } from '@tidegate/kube/certificat
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
 import { Kubectl } from '../support/kubectl.ts';
+import { PATIENCE_MS } from '../support/patience.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -121,15 +122,15 @@ test('streams a followed log line by line until the container ends', async () =>
   const path = '/api/v1/namespaces/default/pods/web/log?follow=true';
   const lines: string[] = [];
   const following = follow(path, (text) => lines.push(text));
-  await vi.waitFor(() => expect(lines.join('')).toBe('first\n'), 30_000);
+  await vi.waitFor(() => expect(lines.join('')).toBe('first\n'), PATIENCE_MS);
   write('second\n');
-  await vi.waitFor(() => expect(lines.join('')).toBe('first\nsecond\n'), 30_000);
+  await vi.waitFor(() => expect(lines.join('')).toBe('first\nsecond\n'), PATIENCE_MS);
   end();
   await following.ended;
 
   asked.length = 0;
   const output = kubectl.run('logs -f web');
-  await vi.waitFor(() => expect(asked).toHaveLength(1), 30_000);
+  await vi.waitFor(() => expect(asked).toHaveLength(1), PATIENCE_MS);
   write('last\n');
   end();
   expect(await output).toBe('first\nlast\n');

@@ -3,6 +3,7 @@
 import { ENDPOINT_SLICES, ENDPOINTS, KubeClient, loadConfig, SERVICES } from '@tidegate/kube';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Embedded, startEmbedded } from '../support/embedded.ts';
+import { PATIENCE_MS } from '../support/patience.ts';
 
 let embedded: Embedded;
 let client: KubeClient;
@@ -52,5 +53,5 @@ test('is restored after a change', async () => {
     expect((await client.get(SERVICES, kubernetes)).spec?.clusterIP).toBe('10.96.0.1');
     expect((await client.get(ENDPOINTS, kubernetes)).subsets).toHaveLength(1);
     expect((await client.get(ENDPOINT_SLICES, kubernetes)).endpoints).toHaveLength(1);
-  }, 30_000);
+  }, PATIENCE_MS);
 });

@@ -44,7 +44,7 @@ describe('one application at two sites', () => {
     addresses = new Map(
       items.map(({ metadata, status }) => [metadata.name ?? '', status?.addresses?.[0]?.address ?? '']),
     );
-  }, 120_000);
+  });
   afterAll(() => cluster?.stop());
 
   test('each site gets its edition, with its replicas and its registry', async () => {
@@ -53,7 +53,7 @@ describe('one application at two sites', () => {
       ['beijing', 3],
     ] as const) {
       await eventually(`nginx-${site} exists`, () => cluster.kubectl.run(`get deployment nginx-${site}`));
-      await cluster.kubectl.run(`rollout status deployment/nginx-${site} --timeout=60s`);
+      await cluster.kubectl.run(`rollout status deployment/nginx-${site} --timeout=240s`);
       const { spec } = await cluster.kubectl.json<Deployment>(`get deployment nginx-${site}`);
       expect(spec?.replicas).toBe(replicas);
       expect(spec?.template.spec?.containers.map(({ image }) => image)).toEqual([
@@ -113,7 +113,7 @@ describe('one application at two sites', () => {
       const placed = await podsByNode();
       return placed['node-b']?.includes('nginx-hangzhou') === true ? undefined : true;
     });
-    await cluster.kubectl.run('rollout status deployment/nginx-hangzhou --timeout=60s');
+    await cluster.kubectl.run('rollout status deployment/nginx-hangzhou --timeout=240s');
     await eventually('clients at node-a reach node-a only', async () => {
       const seen = await answersAt('node-a');
       return seen.join() === 'node-a' || undefined;
@@ -125,7 +125,7 @@ describe('one application at two sites', () => {
   });
 
   test('deleting the application deletes its objects', async () => {
-    await cluster.kubectl.run('delete edgeapplication nginx-app --timeout=60s');
+    await cluster.kubectl.run('delete edgeapplication nginx-app --timeout=240s');
     await eventually('nothing is left', async () => {
       const left = await cluster.kubectl.json<KubeList>(
         'get deployments,services -l app.kubernetes.io/managed-by=tidegate',

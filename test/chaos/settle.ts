@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { type KubeObject, qualifiedName } from '@tidegate/kube';
+import { PATIENCE_MS } from '../support/patience.ts';
 import type { Interest, ProgramClient } from './clients.ts';
 import type { ChaosTarget } from './faults.ts';
 import type { Ledger } from './ledger.ts';
@@ -9,7 +10,7 @@ import type { ViewRow } from './node.ts';
 import { expected, nameOf, type Truth, truth, withoutVersion } from './oracle.ts';
 
 /** Allows for client backoff, the detection of a silent link, and a busy machine. */
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = PATIENCE_MS;
 const POLL_MS = 200;
 /** Each hub here has a few dozen objects and a dozen clients. */
 const LIMITS = { megabytes: 300, descriptors: 150 };

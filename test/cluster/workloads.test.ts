@@ -43,7 +43,7 @@ describe('workloads', () => {
 
   const pods = async (): Promise<Pod[]> =>
     (await cluster.kubectl.json<KubeList<Pod>>('get pods -l app=web')).items;
-  const rolledOut = () => cluster.kubectl.run('rollout status deployment/web --timeout=60s');
+  const rolledOut = () => cluster.kubectl.run('rollout status deployment/web --timeout=240s');
   /** The operating system processes of the containers. */
   const processOf = async (pod: Pod): Promise<number> => cluster.processOf(pod);
 
@@ -58,7 +58,7 @@ describe('workloads', () => {
       const address = node.status?.addresses?.find(({ type }) => type === 'InternalIP')?.address;
       return `http://${address}:${port}/hello`;
     });
-  }, 120_000);
+  });
   afterAll(() => cluster?.stop());
 
   test('has ready nodes at both sites', async () => {
@@ -113,7 +113,7 @@ describe('workloads', () => {
     await load.stop();
     expect(load.failures).toEqual([]);
     expect(load.pods.size).toBeGreaterThanOrEqual(10);
-  }, 180_000);
+  });
 
   test('restarts a pod process that is killed', async () => {
     const [victim] = await pods();
@@ -163,12 +163,11 @@ describe('workloads', () => {
     await eventually(
       'node-a is not ready',
       async () => (await cluster.kubectl.run('get node node-a')).includes('NotReady') || undefined,
-      60_000,
     );
     await load.stop();
     expect(load.failures).toEqual([]);
     expect(load.answered).toBeGreaterThan(0);
     await cluster.tidegate('mend', 'location=hangzhou');
-    await cluster.kubectl.run('wait --for=condition=Ready node/node-a node/node-b --timeout=60s');
-  }, 180_000);
+    await cluster.kubectl.run('wait --for=condition=Ready node/node-a node/node-b --timeout=240s');
+  });
 });

@@ -32,8 +32,8 @@ describe('metrics of a running cluster', () => {
   let cluster: Cluster;
   beforeAll(async () => {
     cluster = await Cluster.start();
-  }, 120_000);
-  afterAll(async () => cluster?.stop(), 60_000);
+  });
+  afterAll(async () => cluster?.stop());
 
   async function routerPod(): Promise<Pod> {
     const { items } = await cluster.kubectl.json<KubeList<Pod>>('-n ingress-nginx get pods');

@@ -4,11 +4,11 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster } from '../support/cluster.ts';
 import { findKubectl } from '../support/kubectl.ts';
+import { PATIENCE_MS } from '../support/patience.ts';
 import { type CommandBlock, commandBlocks, comparable, isRepeatable, matches } from './blocks.ts';
 import { Shell } from './shell.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const PATIENCE_MS = 90_000;
 /** `UPDATE_DOCS=1` writes the output of commands into the page where it differs. */
 const UPDATE = process.env.UPDATE_DOCS === '1';
 

@@ -114,7 +114,7 @@ describe('a hub that only forwards', () => {
     const applied = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { a: '1' } };
     expect(await kubectl.apply(applied)).toContain('configmap/k created');
     expect(await kubectl.run('get configmaps k -o jsonpath={.data.a}')).toBe('1');
-    const deleted = kubectl.run('wait --for=delete configmap/k --timeout=30s');
+    const deleted = kubectl.run('wait --for=delete configmap/k --timeout=240s');
     await sleep(100);
     expect(await kubectl.run('delete configmap k')).toContain('deleted');
     await deleted;

@@ -18,6 +18,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { objectOf } from '../../packages/tidegate/src/hub/views/item.ts';
 import type { View, ViewKey } from '../../packages/tidegate/src/hub/views/view.ts';
 import { Views } from '../../packages/tidegate/src/hub/views/views.ts';
+import { PATIENCE_MS } from '../support/patience.ts';
 
 const KEY: ViewKey = {
   identity: 'sa:default:app:1',
@@ -120,7 +121,7 @@ const isCurrent = (view: View) =>
   vi.waitFor(async () => {
     expect(view.state).toBe('following');
     expect(contents(view)).toEqual(await upstream());
-  }, 20_000);
+  }, PATIENCE_MS);
 
 test('a view follows the API server through its restart', async () => {
   await write('a', '1');

@@ -62,7 +62,7 @@ describe('a router in a cluster', () => {
       metadata: { name: 'gold' },
       spec: { controller: 'tidegate.io/embedded' },
     });
-  }, 120_000);
+  });
   afterAll(() => cluster.stop());
 
   const routers = async (): Promise<L7Router[]> =>

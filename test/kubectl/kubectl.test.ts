@@ -15,7 +15,6 @@ import { openSession, type Session } from './session.ts';
 import { differences, outputLines, parseTranscript, renderTranscript, type Step } from './transcript.ts';
 
 const CASES = join(import.meta.dirname, 'cases');
-const CASE_TIMEOUT_MS = 120_000;
 
 interface Target {
   readonly kubeconfig: string;
@@ -60,21 +59,17 @@ describe('kubectl', () => {
   afterAll(() => target?.stop());
 
   const files = readdirSync(CASES).filter((file) => file.endsWith('.txt'));
-  test.concurrent.each(files.map((file) => basename(file, '.txt')))(
-    '%s',
-    async (topic) => {
-      const path = join(CASES, `${topic}.txt`);
-      const recorded = await readFile(path, 'utf8');
-      const session = await openSession(topic, target.kubeconfig);
-      try {
-        const steps = parseTranscript(recorded);
-        const replayed = await replay(steps, session);
-        if (target.record) await writeFile(path, renderTranscript(replayed));
-        else if (renderTranscript(replayed) !== recorded) expect.fail(`\n${differences(steps, replayed)}`);
-      } finally {
-        await session.close();
-      }
-    },
-    CASE_TIMEOUT_MS,
-  );
+  test.concurrent.each(files.map((file) => basename(file, '.txt')))('%s', async (topic) => {
+    const path = join(CASES, `${topic}.txt`);
+    const recorded = await readFile(path, 'utf8');
+    const session = await openSession(topic, target.kubeconfig);
+    try {
+      const steps = parseTranscript(recorded);
+      const replayed = await replay(steps, session);
+      if (target.record) await writeFile(path, renderTranscript(replayed));
+      else if (renderTranscript(replayed) !== recorded) expect.fail(`\n${differences(steps, replayed)}`);
+    } finally {
+      await session.close();
+    }
+  });
 });

@@ -4,7 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { join } from 'node:path';
 
-const LIFETIME_MS = 100_000;
+/** The case stops the server. This only ends one whose case was interrupted. */
+const LIFETIME_MS = 1_200_000;
 const directory = process.argv[2];
 
 const answers = {

@@ -115,7 +115,7 @@ async function askedBackends(ports: Listening, count: number): Promise<string[]>
 }
 
 // This takes seconds on an idle machine.
-describe('200 changes of routes, 1,000 of endpoints and 50 of certificates', { timeout: 240_000 }, () => {
+describe('200 changes of routes, 1,000 of endpoints and 50 of certificates', { timeout: 1_800_000 }, () => {
   it('fail no request with nginx, and do not restart its processes', async () => {
     const driver = new NginxDriver(options(), { log: silentLogger });
     await routing(driver, async (ports) => {

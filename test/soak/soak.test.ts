@@ -20,11 +20,11 @@ let world: World;
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'tidegate-soak-'));
   world = await World.open(directory, 'nginx');
-}, 120_000);
+});
 afterAll(async () => {
   await world?.close();
   await rm(directory, { recursive: true, force: true });
-}, 60_000);
+});
 
 it('responses stay in their pool and front doors stay open, whatever happens', async () => {
   const lines: string[] = [];
@@ -37,4 +37,4 @@ it('responses stay in their pool and front doors stay open, whatever happens', a
   });
   const { answered } = await soak.run();
   expect(answered).toBeGreaterThan(100);
-}, 300_000);
+});

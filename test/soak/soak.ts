@@ -4,6 +4,7 @@
  * cluster must settle, and every failed request must be explained by an operation.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PATIENCE_MS } from '../support/patience.ts';
 import { Chance } from '../support/random.ts';
 import { Callers } from './callers.ts';
 import type { Excuse } from './excuses.ts';
@@ -30,7 +31,7 @@ export interface SoakResult {
 }
 
 /** Allows for the backoff of processes that were killed several times, and for slow pod starts on a busy machine. */
-const SETTLE_MS = 90_000;
+const SETTLE_MS = PATIENCE_MS;
 const POLL_MS = 300;
 /** How often the next operation starts before the cluster has settled. */
 const OVERLAP_PERCENT = 25;

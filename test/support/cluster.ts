@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pod } from '@tidegate/kube';
 import { Kubectl } from './kubectl.ts';
+import { PATIENCE_MS } from './patience.ts';
 import { Tidegate } from './tidegate.ts';
 
 /** `tidegate up` with its own state directory, as a user runs it. */
@@ -45,8 +46,7 @@ export class Cluster {
       if (!up.running) throw new Stop(`tidegate up exited: ${up.stdout}${up.stderr}`);
       return /^(Ready|Started) in/m.test(up.stdout) || undefined;
     };
-    // Fifteen processes and their pods start at once, which takes a while on a busy machine.
-    await eventually('tidegate up is ready', isReady, 110_000);
+    await eventually('tidegate up is ready', isReady);
     return new Cluster(state, up, command);
   }
 
@@ -98,11 +98,12 @@ export class Stop extends Error {}
 export async function eventually<T>(
   what: string,
   look: () => Promise<T | undefined> | T | undefined,
-  patienceMs = 45_000,
+  patienceMs = PATIENCE_MS,
 ): Promise<T> {
   const end = Date.now() + patienceMs;
   let last: unknown = 'nothing seen yet';
   while (Date.now() < end) {
+    const started = Date.now();
     try {
       const answer = await look();
       if (answer !== undefined) return answer;
@@ -110,7 +111,8 @@ export async function eventually<T>(
       if (error instanceof Stop) throw error;
       last = error;
     }
-    await sleep(50);
+    // A look may start a process. At least as long a pause leaves half of the time to the others.
+    await sleep(Math.max(50, Date.now() - started));
   }
   throw new Error(`not within ${patienceMs} ms: ${what} (last: ${String(last)})`);
 }

@@ -13,11 +13,12 @@ import {
 import { expect, vi } from 'vitest';
 import { NODE_POOLS } from '../../packages/tidegate/src/api/index.ts';
 import { type Edge, NODE } from './edge.ts';
+import { PATIENCE_MS } from './patience.ts';
 import { say } from './wire.ts';
 
 /** Polls until the condition holds. */
 export const soon = <T>(look: () => T | Promise<T>): Promise<T> =>
-  vi.waitFor(look, { timeout: 20_000, interval: 20 });
+  vi.waitFor(look, { timeout: PATIENCE_MS, interval: 20 });
 
 /** Cuts the link and waits until the hub has noticed it. */
 export async function goOffline(edge: Edge): Promise<void> {

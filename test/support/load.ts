@@ -1,5 +1,6 @@
 import { Agent, get } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PATIENCE_MS } from './patience.ts';
 
 export interface Answer {
   pod: string;
@@ -52,7 +53,7 @@ export class Load {
 export function ask(url: string, agent?: Agent, headers?: Record<string, string>): Promise<Answer> {
   return new Promise((resolve, reject) => {
     // Without an agent, a request uses its own connection.
-    const request = get(url, { agent: agent ?? false, headers, timeout: 10_000 }, (response) => {
+    const request = get(url, { agent: agent ?? false, headers, timeout: PATIENCE_MS }, (response) => {
       let body = '';
       response.setEncoding('utf8');
       response.on('data', (chunk: string) => {
@@ -64,7 +65,7 @@ export function ask(url: string, agent?: Agent, headers?: Record<string, string>
         else reject(new Error(`status ${response.statusCode}: ${body}`));
       });
     });
-    request.on('timeout', () => request.destroy(new Error('no response within 10 s')));
+    request.on('timeout', () => request.destroy(new Error(`no response within ${PATIENCE_MS} ms`)));
     request.on('error', (error) => reject(Object.assign(error, { reusedSocket: request.reusedSocket })));
   });
 }

@@ -5,10 +5,11 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Listening } from '../../../packages/tidegate/src/dataplane/driver.ts';
 import { askHttp2 } from '../../dataplane/support/client.ts';
+import { PATIENCE_MS } from '../../support/patience.ts';
 
 /** Pause between two requests of a client, so that other clients get processor time. */
 const PAUSE_MS = 4;
-const TIMEOUT_MS = 20_000;
+const TIMEOUT_MS = PATIENCE_MS;
 
 interface TrafficOptions {
   ports: Listening;

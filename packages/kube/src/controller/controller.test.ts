@@ -177,7 +177,7 @@ describe('controller', () => {
 
 async function until(condition: () => boolean): Promise<void> {
   for (let i = 0; !condition(); i++) {
-    if (i === 2_000) throw new Error('it never happened');
+    if (i === 100_000) throw new Error('it never happened');
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
 }

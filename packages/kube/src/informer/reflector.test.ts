@@ -48,7 +48,7 @@ describe('a reflector', () => {
 
   async function until(condition: () => boolean, stepMs = 0): Promise<void> {
     for (let i = 0; !condition(); i++) {
-      if (i === 2_000) throw new Error(`it never happened; so far: ${story.join('; ')}`);
+      if (i === 100_000) throw new Error(`it never happened; so far: ${story.join('; ')}`);
       await realSleep(1);
       await clock.current.advance(stepMs);
     }

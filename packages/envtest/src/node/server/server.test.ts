@@ -96,9 +96,7 @@ async function start(status: Partial<ContainerStatus> = RUNNING): Promise<void> 
     log: silentLogger,
   });
   // Until the certificate is available, every handshake fails.
-  await expect
-    .poll(() => ask('/healthz').catch(() => undefined), { timeout: 10_000 })
-    .toMatchObject({ code: 200 });
+  await expect.poll(() => ask('/healthz').catch(() => undefined)).toMatchObject({ code: 200 });
 }
 
 interface Answer {

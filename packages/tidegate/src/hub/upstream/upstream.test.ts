@@ -32,10 +32,8 @@ const get = (path: string, more: Partial<ForwardRequest> = {}): ForwardRequest =
   ...more,
 });
 
-async function eventually(what: () => boolean): Promise<void> {
-  for (let i = 0; i < 500 && !what(); i++) await sleep(10);
-  expect(what(), what.toString()).toBe(true);
-}
+const eventually = (what: () => boolean): Promise<void> =>
+  expect.poll(what, { message: what.toString() }).toBe(true);
 
 describe('upstream', () => {
   let api: SmallApi;

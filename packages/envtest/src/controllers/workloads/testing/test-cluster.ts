@@ -22,10 +22,10 @@ import {
   systemClock,
 } from '@tidegate/kube';
 import type { PodStatus } from 'kubernetes-types/core/v1.d.ts';
+import { PATIENCE_MS } from '../../../../../../test/support/patience.ts';
 import { startApiServer } from '../../../apiserver/index.ts';
 import type { MakeController } from '../../context.ts';
 
-const TIMEOUT_MS = 5_000;
 const EVENTS: Resource<KubeObject & { reason: string; message: string }> = {
   group: '',
   version: 'v1',
@@ -130,11 +130,11 @@ export class TestCluster {
 
   /** Polls until `look` returns something other than undefined and false. */
   async eventually<T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> {
-    const end = performance.now() + TIMEOUT_MS;
+    const end = performance.now() + PATIENCE_MS;
     for (;;) {
       const answer = await look();
       if (answer !== undefined && answer !== false) return answer;
-      if (performance.now() > end) throw new Error(`${what}: not seen within ${TIMEOUT_MS} ms`);
+      if (performance.now() > end) throw new Error(`${what}: not seen within ${PATIENCE_MS} ms`);
       await sleep(10);
     }
   }

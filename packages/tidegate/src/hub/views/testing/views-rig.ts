@@ -105,7 +105,7 @@ export class ViewsRig {
   /** Waits for a condition. Virtual time advances by `stepMs` in each step, while the sockets work in real time. */
   async until(condition: () => boolean | Promise<boolean>, stepMs = 0): Promise<void> {
     for (let i = 0; !(await condition()); i++) {
-      if (i === 2_000) throw new Error('the condition was not met in 2000 steps');
+      if (i === 100_000) throw new Error('the condition was not met in 100,000 steps');
       await realSleep(1);
       await this.clock.advance(stepMs);
     }
