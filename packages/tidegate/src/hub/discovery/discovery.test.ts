@@ -18,9 +18,9 @@ const TIMINGS = {
   intervalMs: 3_600_000,
   maxIntervalMs: 3_600_000,
   downIntervalMs: 20,
-  timeoutMs: 1_000,
-  maxTimeoutMs: 1_000,
-  hungMs: 1_000,
+  timeoutMs: 240_000,
+  maxTimeoutMs: 240_000,
+  hungMs: 240_000,
 };
 const SERVICE_ACCOUNT: Identity = { kind: 'bearer', key: 'sa:a:b:c', token: 'mine' };
 const ANONYMOUS: Identity = { kind: 'anonymous', key: 'anonymous' };
