@@ -1,6 +1,7 @@
 /** Runs the chaos test: `npm run chaos -- --minutes 5 --seed 7`. */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
+import { startGuard } from '../guard/setup.ts';
 import { chaos } from './chaos.ts';
 
 const { values } = parseArgs({
@@ -27,6 +28,7 @@ if (wrong.length > 0) {
 }
 const seed = Number(values.seed);
 console.log(`seed ${seed}`);
+const endGuard = startGuard();
 const end = performance.now() + Number(values.minutes) * 60_000;
 try {
   const { steps, writes, usages } = await chaos({
@@ -43,4 +45,6 @@ try {
 } catch (error) {
   console.error(error);
   process.exitCode = 1;
+} finally {
+  await endGuard?.();
 }

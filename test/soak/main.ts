@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { startGuard } from '../guard/setup.ts';
 import type { DataPlane } from '../support/data-plane.ts';
 import { OPERATION_GROUPS } from './operations/index.ts';
 import { lastWarnings, summary } from './report.ts';
@@ -45,7 +46,9 @@ if (wrong.length > 0) {
 const seed = Number(values.seed);
 const print = (line: string): void => console.log(line);
 print(`seed ${seed}, data plane ${values['data-plane']}`);
+// After a failure, the directory stays for its logs. It is created before the guard sets another place for temporary files.
 const directory = await mkdtemp(join(tmpdir(), 'tidegate-soak-'));
+const endGuard = startGuard();
 const world = await World.open(directory, values['data-plane'] as DataPlane);
 const end = performance.now() + Number(values.minutes) * 60_000;
 try {
@@ -62,4 +65,6 @@ try {
   console.error(error instanceof Violation ? error.message : error);
   print(`Repeat this run with --seed ${seed}. All logs are in ${directory}.`);
   process.exitCode = 1;
+} finally {
+  await endGuard?.();
 }
