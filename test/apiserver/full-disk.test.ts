@@ -1,11 +1,10 @@
 /** `tidegate apiserver` on a file system that is filled and freed, with its data and its log on it. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { smallDisk } from '@tidegate/disk/testing';
 import { CONFIG_MAPS, KubeClient, type KubeObject, loadConfig } from '@tidegate/kube';
 import { expect, onTestFinished, test } from 'vitest';
+import { TestProcess } from '../support/process.ts';
 import { PROGRAM } from '../support/repository.ts';
 import { Tidegate } from '../support/tidegate.ts';
 
@@ -21,7 +20,7 @@ const configMap = (name: string, kilobytes = 1): KubeObject => ({
 class Server {
   readonly disk: Disk;
   readonly #kubeconfig: string;
-  #child!: ChildProcess;
+  #process!: TestProcess;
   client!: KubeClient;
 
   constructor(disk: Disk) {
@@ -43,23 +42,21 @@ class Server {
 
   async start(): Promise<void> {
     const log = openSync(this.logFile, 'a');
-    this.#child = spawn(process.execPath, [PROGRAM, ...this.args], { stdio: ['ignore', log, log, 'ipc'] });
+    this.#process = new TestProcess([process.execPath, PROGRAM, ...this.args], { log, ipc: true });
     closeSync(log);
-    await Promise.race([once(this.#child, 'message'), once(this.#child, 'exit')]);
+    await Promise.race([this.#process.message(), this.#process.exited]);
     expect(this.log).not.toContain('tidegate: ');
     this.client = new KubeClient(await loadConfig({ path: this.#kubeconfig, env: {} }));
   }
 
   async stop(signal: NodeJS.Signals): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const exited = once(this.#child, 'exit');
+    if (!this.running) return;
     await this.client.close();
-    this.#child.kill(signal);
-    await exited;
+    await this.#process.kill(signal);
   }
 
   get running(): boolean {
-    return this.#child.exitCode === null && this.#child.signalCode === null;
+    return this.#process.running;
   }
 
   get logFile(): string {
