@@ -20,7 +20,7 @@ const configMap = (name: string, kilobytes = 1): KubeObject => ({
 class Server {
   readonly disk: Disk;
   readonly #kubeconfig: string;
-  #child!: TestProcess;
+  #process!: TestProcess;
   client!: KubeClient;
 
   constructor(disk: Disk) {
@@ -42,9 +42,9 @@ class Server {
 
   async start(): Promise<void> {
     const log = openSync(this.logFile, 'a');
-    this.#child = new TestProcess([process.execPath, PROGRAM, ...this.args], { log, ipc: true });
+    this.#process = new TestProcess([process.execPath, PROGRAM, ...this.args], { log, ipc: true });
     closeSync(log);
-    await Promise.race([this.#child.message(), this.#child.exited]);
+    await Promise.race([this.#process.message(), this.#process.exited]);
     expect(this.log).not.toContain('tidegate: ');
     this.client = new KubeClient(await loadConfig({ path: this.#kubeconfig, env: {} }));
   }
@@ -52,11 +52,11 @@ class Server {
   async stop(signal: NodeJS.Signals): Promise<void> {
     if (!this.running) return;
     await this.client.close();
-    await this.#child.kill(signal);
+    await this.#process.kill(signal);
   }
 
   get running(): boolean {
-    return this.#child.running;
+    return this.#process.running;
   }
 
   get logFile(): string {

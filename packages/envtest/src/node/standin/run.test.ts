@@ -89,7 +89,7 @@ describe('the process of a stand-in', () => {
   test('reports in one sentence that a port is in use, also as its termination message', async () => {
     const file = join(directory, 'taken.json');
     await configure(file, { ports: [18090] });
-    start(file);
+    const first = start(file);
     await expect.poll(() => answers(18090)).toBe(true);
     const second = start(file);
     expect(await second.exited).toEqual({ code: 1, signal: null });
@@ -97,5 +97,6 @@ describe('the process of a stand-in', () => {
       'stand-in: port 18090 on 127.99.1.3 is in use by another program of this machine, which possibly listens on all addresses; stop it, or use another port in the pod.';
     expect(second.output).toContain(`${sentence}\n`);
     expect(await readFile(join(directory, 'dev/termination-log'), 'utf8')).toBe(sentence);
+    await first.kill('SIGKILL');
   });
 });
