@@ -1,8 +1,10 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
+import { type IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { type Logger, Metrics } from '@tidegate/kube';
 import { openAdmission } from './admission/index.ts';
 import { Authenticator } from './auth/authenticate.ts';
@@ -158,6 +160,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       },
       handler,
     );
+    server.on('upgrade', (request, socket, head) => handler(request, responseTo(request, socket, head)));
     closers.push(await listen(server, options.port ?? 6443, host, stopping));
     const { address, port } = server.address() as AddressInfo;
     url = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
@@ -190,6 +193,19 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     await close();
     throw error;
   }
+}
+
+/**
+ * The response to a request that wants to switch the protocol. Node leaves the connection to the server then, so an
+ * ordinary response must close it.
+ */
+function responseTo(request: IncomingMessage, socket: Duplex, head: Buffer): ServerResponse {
+  if (head.length > 0) socket.unshift(head);
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket as Socket);
+  response.once('finish', () => socket.end());
+  return response;
 }
 
 /** Starts to listen. Resolves with a function that stops listening and closes all connections. */

@@ -43,6 +43,8 @@ export interface AgentOptions {
   program: string[];
   /** The PATH of the pods' programs. */
   path: string;
+  /** Run the commands of containers as processes; off by default, because manifests then run code on this machine. */
+  runCommands?: boolean | undefined;
   kubernetesVersion: string;
   version: string;
   log: Logger;

@@ -18,6 +18,7 @@ interface Options {
   advertisePort: number;
   label: Record<string, string>;
   images?: string;
+  runCommands?: true;
   hollow?: true;
   count?: number;
   logLevel: string;
@@ -54,6 +55,7 @@ export function nodeCommand(): Command {
         .default({}, 'none'),
     )
     .option('--images <file>', 'table that maps images to commands')
+    .option('--run-commands', 'run the commands of containers as processes of your user')
     .option('--hollow', 'run no processes; pods are ready immediately')
     .option('--count <number>', 'with --hollow, number of nodes, named <node name>-1 and so on', parseCount)
     .addOption(logLevelOption())
@@ -107,6 +109,7 @@ async function start(options: Options, open: Open, log: Logger, signal: AbortSig
     labels: options.label,
     stateDirectory,
     imagesFile: options.images,
+    runCommands: options.runCommands,
     program: [process.execPath, ...process.execArgv, process.argv[1] ?? ''],
     path: process.env.PATH ?? '',
     kubernetesVersion: kubernetesVersion(),

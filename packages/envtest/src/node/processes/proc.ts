@@ -14,18 +14,31 @@ export function startTicksOf(pid: number): string | undefined {
 
 /** The environment variable that names the container of a process. */
 export const CONTAINER_VARIABLE = 'TIDEGATE_CONTAINER';
+/** The environment variable that names the agent with which a process ends. */
+export const AGENT_VARIABLE = 'TIDEGATE_AGENT';
+
+const afterEquals = (variable: string): string => variable.slice(variable.indexOf('=') + 1);
+
+/** A container process. `agent` is set if it ends with its agent, see `commands/watchdog.ts`. */
+interface ContainerProcess {
+  pid: number;
+  container: string;
+  agent: string | undefined;
+}
 
 /** All container processes below `directory`, with the container of each. */
-export function processesBelow(directory: string): { pid: number; container: string }[] {
+export function processesBelow(directory: string): ContainerProcess[] {
   const prefix = `${CONTAINER_VARIABLE}=${directory}/`;
   return readdirSync('/proc').flatMap((name) => {
     const pid = Number(name);
     if (!Number.isInteger(pid)) return [];
-    const variable = read(`/proc/${pid}/environ`)
-      ?.split('\0')
-      .find((entry) => entry.startsWith(prefix));
-    if (variable === undefined) return [];
-    return [{ pid, container: variable.slice(CONTAINER_VARIABLE.length + 1) }];
+    const variables = read(`/proc/${pid}/environ`)?.split('\0') ?? [];
+    const container = variables.find((entry) => entry.startsWith(prefix));
+    if (container === undefined) return [];
+    const agent = variables.find((entry) => entry.startsWith(`${AGENT_VARIABLE}=`));
+    return [
+      { pid, container: afterEquals(container), agent: agent === undefined ? agent : afterEquals(agent) },
+    ];
   });
 }
 

@@ -1,6 +1,7 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import type { Clock, Logger, Pod } from '@tidegate/kube';
+import { OwnCommandError, type OwnCommands, ownCommand, unknownEntrypoint } from '../commands/index.ts';
 import {
   type Container,
   type ContainerLogs,
@@ -10,7 +11,9 @@ import {
   EXIT_PORT_NOT_ALLOWED,
   type ImageRule,
   type Images,
+  type Inside,
   type PodPlace,
+  type Runnable,
   type StandIns,
   type Volumes,
 } from '../contracts.ts';
@@ -43,6 +46,8 @@ export interface ProcessRuntimeOptions {
   volumes: Volumes;
   environment: Environment;
   logs: ContainerLogs;
+  /** Undefined: containers do not run their own commands. */
+  ownCommands?: OwnCommands | undefined;
   clock: Clock;
   log: Logger;
   /** Closes what the parts above share. */
@@ -53,13 +58,22 @@ export interface ProcessRuntimeOptions {
 const TERMINATION_MESSAGE = '/dev/termination-log';
 const MAX_MESSAGE_BYTES = 4096;
 
-type Runnable = Exclude<ImageRule, { kind: 'absent' }>;
+/** What to start for a container. */
+interface Program {
+  command: string[];
+  env: Record<string, string>;
+  cwd: string;
+  /** Set when it is the container's own command. */
+  inside?: Inside;
+}
 
 /** The runtime that runs containers as processes; see `index.ts` for identity and adoption. */
 export class ProcessRuntime implements Runtime {
   readonly probes = true;
   readonly #options: ProcessRuntimeOptions;
   readonly #followed = new Set<() => void>();
+  /** By container directory, while it runs its own command. */
+  readonly #inside = new Map<string, Inside>();
 
   constructor(options: ProcessRuntimeOptions) {
     this.#options = options;
@@ -82,19 +96,24 @@ export class ProcessRuntime implements Runtime {
     const rule = images.resolve(image);
     if (rule.kind === 'absent') throw new StartError('ErrImagePull', rule.message);
     const place = this.place(pod.metadata.uid!).container(container.name);
-    const cwd = join(place.root, posix.join('/', container.workingDir ?? ''));
-    await mkdir(cwd, { recursive: true, mode: 0o700 });
-    const { command, env } = await this.#commandOf(pod, container, place, attempt.podIP, rule);
+    const { command, env, cwd, inside } = await this.#programOf(pod, container, place, attempt.podIP, rule);
     const output = await logs.outputFor(place, attempt.restartCount);
     try {
-      const marked = { ...env, [CONTAINER_VARIABLE]: `${place.directory}:${attempt.containerID}` };
-      const process = await launch({ command, env: marked, cwd, output: output.fd });
+      const mark = `${place.directory}:${attempt.containerID}`;
+      const process = await launch({
+        command,
+        env: { ...env, [CONTAINER_VARIABLE]: mark },
+        cwd,
+        output: output.fd,
+      });
       log.info({ pod: pod.metadata.name, container: container.name, pid: process.handle.pid }, 'started');
+      if (inside !== undefined) this.#inside.set(place.directory, inside);
+      const exited = this.#ended(process, container, place, rule);
       return {
-        process: { ...process, exited: this.#ended(process, container, place, rule) },
-        imageID: rule.kind === 'stand-in' ? 'tidegate://stand-in' : `tidegate://${command[0]}`,
-        note: noteOf(image, rule, command),
-        ...listening(container, rule),
+        process: { ...process, exited: inside === undefined ? exited : this.#allEnded(exited, place, mark) },
+        imageID: inside === undefined ? imageIDOf(rule, command) : 'tidegate://command',
+        note: inside === undefined ? noteOf(image, rule, command) : ownNote(image),
+        ...(inside === undefined ? listening(container, rule) : { inside }),
       };
     } catch (error) {
       throw new StartError('RunContainerError', spawnProblem(command, error as NodeJS.ErrnoException), {
@@ -103,6 +122,10 @@ export class ProcessRuntime implements Runtime {
     } finally {
       await output.close();
     }
+  }
+
+  inside(uid: string, container: string): Inside | undefined {
+    return this.#inside.get(this.place(uid).container(container).directory);
   }
 
   async adopt({ container, record, place, handle }: Known): Promise<Process | undefined> {
@@ -147,11 +170,13 @@ export class ProcessRuntime implements Runtime {
           .map(([name, { containerID }]) => `${this.place(uid).container(name).directory}:${containerID}`),
       ),
     );
-    for (const { pid, container } of processesBelow(records.directory)) {
-      if (noted.has(container)) continue;
+    for (const { pid, container, agent } of processesBelow(records.directory)) {
+      if (noted.has(container) && agent === undefined) continue;
       log.warn(
         { pid, container },
-        'killing a container process that is in no record; an earlier agent was killed before it recorded the start',
+        agent === undefined
+          ? 'killing a container process that is in no record; an earlier agent was killed before it recorded the start'
+          : 'killing a command of a container whose agent has ended',
       );
       signalOne(pid, 'SIGKILL');
     }
@@ -195,23 +220,50 @@ export class ProcessRuntime implements Runtime {
     }
   }
 
-  async #commandOf(
+  async #programOf(
     pod: Pod,
     container: Container,
     place: ContainerPlace,
     podIP: string,
     rule: Runnable,
-  ): Promise<{ command: string[]; env: Record<string, string> }> {
+  ): Promise<Program> {
     const { standIns, nodeIP } = this.#options;
     const env = await this.#environmentOf(pod, container, place, podIP);
+    const own = await this.#ownProgramOf(pod, container, place, env, rule);
+    if (own !== undefined) return own;
+    const cwd = join(place.root, posix.join('/', container.workingDir ?? ''));
+    await mkdir(cwd, { recursive: true, mode: 0o700 });
     if (rule.kind === 'stand-in') {
-      return { command: await standIns.command(pod, container, place, podIP), env };
+      return { command: await standIns.command(pod, container, place, podIP), env, cwd };
     }
     const placeholders = placeholdersOf(pod, container, place, { podIP, nodeIP });
     const given = Object.entries(rule.env).map(([name, value]) => [name, fillIn(value, placeholders)]);
     const command = rule.command.map((part) => fillIn(part, placeholders));
     const args = (container.args ?? []).map((arg) => expand(arg, env));
-    return { command: [...command, ...args], env: { ...env, ...Object.fromEntries(given) } };
+    return { command: [...command, ...args], env: { ...env, ...Object.fromEntries(given) }, cwd };
+  }
+
+  /** Undefined when the container does not run its own command: the image has a rule, or commands are not run. */
+  async #ownProgramOf(
+    pod: Pod,
+    container: Container,
+    place: ContainerPlace,
+    env: Record<string, string>,
+    rule: Runnable,
+  ): Promise<Program | undefined> {
+    const { ownCommands } = this.#options;
+    if (ownCommands === undefined || !isUnmapped(rule)) return undefined;
+    const words = ownCommand(container, env);
+    const unknown = words.length === 0 ? unknownEntrypoint(pod, container) : undefined;
+    if (unknown !== undefined) throw new StartError('CreateContainerError', unknown);
+    if (words.length === 0) return undefined;
+    try {
+      const inside = await ownCommands.prepare(pod, container, place, env);
+      return { ...inside.run(words), inside };
+    } catch (error) {
+      if (!(error instanceof OwnCommandError)) throw error;
+      throw new StartError('CreateContainerError', error.message, { cause: error });
+    }
   }
 
   async #environmentOf(
@@ -245,7 +297,26 @@ export class ProcessRuntime implements Runtime {
       ...(forbidden ? { advice: portAdvice(container) } : {}),
     };
   }
+
+  /** A container ends with its first process, also when others have left its process group. */
+  async #allEnded(exited: Promise<Exit>, place: ContainerPlace, mark: string): Promise<Exit> {
+    const exit = await exited;
+    this.#inside.delete(place.directory);
+    for (const { pid, container } of processesBelow(this.#options.records.directory)) {
+      if (container === mark) signalOne(pid, 'SIGKILL');
+    }
+    return exit;
+  }
 }
+
+/** Whether nothing is known about the image, so that the container's own command may run. */
+const isUnmapped = (rule: Runnable): boolean => rule.kind === 'stand-in' && rule.isMapped !== true;
+
+const imageIDOf = (rule: Runnable, [program]: string[]): string =>
+  rule.kind === 'stand-in' ? 'tidegate://stand-in' : `tidegate://${program}`;
+
+const ownNote = (image: string): string =>
+  `Container image ${JSON.stringify(image)} is not available on this machine: running the command of the container as a process`;
 
 /** A stand-in counts as started when it listens, because nothing is known about how the real program starts. */
 function listening(container: Container, rule: Runnable): { listensOn?: number } {
