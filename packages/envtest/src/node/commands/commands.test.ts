@@ -2,9 +2,10 @@
 import { execFile } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:http';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { CONFIG_MAPS, EVENTS, NODES, PODS, type Pod, silentLogger } from '@tidegate/kube';
+import { CONFIG_MAPS, NODES, PODS, type Pod, silentLogger } from '@tidegate/kube';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Agent, startAgent } from '../index.ts';
 import { named, startTestCluster, type TestCluster } from '../testing/cluster.ts';
@@ -81,9 +82,11 @@ async function when(name: string, ready: (pod: Pod) => boolean): Promise<Pod> {
 const isOver = ({ status }: Pod): boolean => ['Succeeded', 'Failed'].includes(status?.phase ?? '');
 const endOf = ({ status }: Pod) => status?.containerStatuses?.[0]?.state?.terminated;
 
-async function logs(name: string, container = 'main'): Promise<string> {
-  const path = `/api/v1/namespaces/default/pods/${name}/log?container=${container}`;
-  return String(await cluster.admin.raw({ method: 'GET', path }));
+/** The output of the latest attempt. */
+async function logs({ metadata, status }: Pod): Promise<string> {
+  const { restartCount = 0 } = status?.containerStatuses?.[0] ?? {};
+  const directory = join(cluster.directory, NODE, 'pods', metadata.uid!, 'containers', 'main', 'logs');
+  return readFile(join(directory, `${restartCount}.log`), 'utf8');
 }
 
 describe('a command', () => {
@@ -107,7 +110,7 @@ describe('a command', () => {
     const pod = await when('job', isOver);
     expect(pod.status?.phase).toBe('Failed');
     expect(endOf(pod)).toMatchObject({ exitCode: 3, reason: 'Error', message: 'why\n' });
-    expect(await logs('job')).toBe('hello-$(NAME) hello job /srv/work\n');
+    expect(await logs(pod)).toBe('hello-$(NAME) hello job /srv/work\n');
   });
 
   test('sees its volumes at their paths and cannot change the machine', async () => {
@@ -141,7 +144,7 @@ describe('a command', () => {
       ],
     });
     const pod = await when('volumes', isOver);
-    expect(await logs('volumes')).toBe(
+    expect(await logs(pod)).toBe(
       'blue\nrefused\nrefused\ndata\nown\nown\napp="shop"\nreadable\n',
     );
     expect(endOf(pod)).toMatchObject({ exitCode: 0, reason: 'Completed' });
@@ -166,7 +169,7 @@ describe('a command', () => {
     });
     const pod = await when('order', isOver);
     expect(pod.status?.phase).toBe('Succeeded');
-    expect(await logs('order')).toBe('first\nside\n');
+    expect(await logs(pod)).toBe('first\nside\n');
     const ended = await when('order', ({ status }) =>
       status?.initContainerStatuses?.every(({ state }) => state?.terminated?.exitCode === 0) ?? false,
     );
@@ -222,7 +225,7 @@ describe('a command', () => {
       restartCount: 1,
       lastState: { terminated: { exitCode: 1 } },
     });
-    expect(await logs('again')).toBe('second\n');
+    expect(await logs(pod)).toBe('second\n');
   });
 });
 
@@ -234,10 +237,6 @@ test('a Job without a command waits, and the reason says what to do', async () =
   expect(pod.status?.containerStatuses?.[0]?.state?.waiting?.message).toBe(
     'the command of image "perl:5" is unknown, because this machine has no container images; set the command of container main, or map the image in images.yaml',
   );
-  await eventually(async () => {
-    const { items } = await cluster.admin.list(EVENTS, { namespace: 'default' });
-    expect(items.map(({ reason }) => reason)).toContain('Failed');
-  });
 });
 
 test('a server of the machine is reachable from a command', async () => {
@@ -249,7 +248,7 @@ test('a server of the machine is reachable from a command', async () => {
     restartPolicy: 'Never',
     containers: [{ name: 'main', image: 'node:22', command: [process.execPath, '-e', script] }],
   });
-  await when('client', isOver);
-  expect(await logs('client')).toBe('hi\n');
+  const pod = await when('client', isOver);
+  expect(await logs(pod)).toBe('hi\n');
   server.close();
 });
