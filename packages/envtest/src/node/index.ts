@@ -8,7 +8,8 @@
  *   - `processes/` runs containers as processes; `hollow/` only pretends to, for tests with many nodes;
  *   - `probes/`: startup, liveness and readiness probes;
  *   - `images/` and `standin/`: what to run for an image; `env/` and `volumes/`: what the process receives, with `references/` for the ConfigMaps and Secrets; `logs/`: its output;
- *   - `server/`: the HTTPS server of the kubelet, for `kubectl logs`; `nodeport/`: forwards NodePorts.
+ *   - `server/`: the HTTPS server of the kubelet, for `kubectl logs` and `kubectl exec`; `nodeport/` and `clusterip/`: forward the ports of Services;
+ *   - `commands/`: runs the containers' own commands, if the user allows it.
  *
  * One pod:
  *   1. An informer event wakes the pod's worker (`pods/worker.ts`).

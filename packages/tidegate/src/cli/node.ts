@@ -7,8 +7,9 @@ import { createLog } from './create-log.ts';
 import { logLevelOption, parseAddress, parsePort } from './options.ts';
 import { packageVersion } from './package-files.ts';
 import { CommandError, fail, untilStopped } from './process.ts';
+import { type RunCommandsOptions, runsCommands, withRunCommandsOptions } from './run-commands.ts';
 
-interface Options {
+interface Options extends RunCommandsOptions {
   nodeName: string;
   kubeconfig: string;
   proxyKubeconfig?: string;
@@ -18,14 +19,13 @@ interface Options {
   advertisePort: number;
   label: Record<string, string>;
   images?: string;
-  runCommands?: true;
   hollow?: true;
   count?: number;
   logLevel: string;
 }
 
 export function nodeCommand(): Command {
-  return new Command('node')
+  const command = new Command('node')
     .description('Run a node of the embedded cluster, with pods as local processes')
     .requiredOption('--node-name <name>', 'name of the node')
     .option(
@@ -55,11 +55,11 @@ export function nodeCommand(): Command {
         .default({}, 'none'),
     )
     .option('--images <file>', 'table that maps images to commands')
-    .option('--run-commands', 'run the commands of containers as processes of your user')
     .option('--hollow', 'run no processes; pods are ready immediately')
     .option('--count <number>', 'with --hollow, number of nodes, named <node name>-1 and so on', parseCount)
     .addOption(logLevelOption())
     .action(run);
+  return withRunCommandsOptions(command);
 }
 
 async function run(options: Options): Promise<void> {
@@ -109,7 +109,7 @@ async function start(options: Options, open: Open, log: Logger, signal: AbortSig
     labels: options.label,
     stateDirectory,
     imagesFile: options.images,
-    runCommands: options.runCommands,
+    runCommands: runsCommands(options),
     program: [process.execPath, ...process.execArgv, process.argv[1] ?? ''],
     path: process.env.PATH ?? '',
     kubernetesVersion: kubernetesVersion(),

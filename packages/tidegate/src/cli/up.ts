@@ -12,9 +12,15 @@ import { summary } from './cluster-text.ts';
 import { FILENAME_FLAGS, logLevelOption, nodeMonitorGracePeriodOption, parsePort } from './options.ts';
 import { packageFile } from './package-files.ts';
 import { fail } from './process.ts';
+import {
+  type RunCommandsOptions,
+  runCommandsWarning,
+  runsCommands,
+  withRunCommandsOptions,
+} from './run-commands.ts';
 import { DEFAULT_STATE, stateOf, stateOption } from './state.ts';
 
-interface Options extends Omit<ClusterOptions, 'file'> {
+interface Options extends Omit<ClusterOptions, 'file'>, RunCommandsOptions {
   state: string;
   filename?: string;
   logLevel: string;
@@ -22,7 +28,7 @@ interface Options extends Omit<ClusterOptions, 'file'> {
 }
 
 export function upCommand(): Command {
-  return new Command('up')
+  const command = new Command('up')
     .description(
       'Run a small Kubernetes cluster on this machine: API server, controllers, and nodes with their hubs',
     )
@@ -58,6 +64,7 @@ Examples:
   tidegate up -f sites.yaml      # nodes: [{ name: shop-1, labels: { location: paris } }]`,
     )
     .action(run);
+  return withRunCommandsOptions(command);
 }
 
 async function run(options: Options): Promise<void> {
@@ -67,6 +74,8 @@ async function run(options: Options): Promise<void> {
   // The reader of our output may exit, for example `tidegate up | head`; the cluster keeps running.
   process.stdout.on('error', () => {});
   try {
+    const runCommands = runsCommands(options);
+    if (runCommands) report(runCommandsWarning());
     const { cluster, change, unlock } = await openCluster(
       state,
       { ...options, file: options.filename },
@@ -79,6 +88,7 @@ async function run(options: Options): Promise<void> {
       cluster,
       relabeled: change?.relabeled ?? new Map(),
       logLevel: options.logLevel,
+      runCommands,
       nodeGraceMs: options.nodeMonitorGracePeriod,
       hubManifests: packageFile('deploy/hub.yaml'),
       storyManifests: packageFile('examples/story'),

@@ -8,7 +8,14 @@ import { SupervisorError } from './error.ts';
 import { exampleLayout, layoutFromFile, layoutFromNames, type NodeLayout } from './layout.ts';
 import { awaitLeftovers } from './leftovers.ts';
 import { chooseRange, freePort } from './links.ts';
-import { type ClusterState, prepareState, readCluster, type StateDirectory, writeCluster } from './state.ts';
+import {
+  type ClusterState,
+  prepareState,
+  readCluster,
+  type StateDirectory,
+  serviceCIDRFor,
+  writeCluster,
+} from './state.ts';
 
 const DEFAULT_PORT = 6443;
 
@@ -48,12 +55,16 @@ export async function openCluster(
       options.images === undefined ? before?.images : await readablePath(resolve(options.images));
     // Every node agent reads the table too, but would report an error once for each node, and only in its log.
     readImages(images ?? state.images);
+    const range = before?.range ?? (await chooseRange());
+    // ClusterIPs cannot change, so a cluster keeps the range that it was created with.
+    const serviceCIDR = before === undefined ? serviceCIDRFor(range) : before.serviceCIDR;
     const cluster: ClusterState = {
-      range: before?.range ?? (await chooseRange()),
+      range,
       port:
         options.port === 0
           ? await freePort(before?.port ?? 0)
           : (options.port ?? before?.port ?? DEFAULT_PORT),
+      ...(serviceCIDR === undefined ? {} : { serviceCIDR }),
       ...(images === undefined ? {} : { images }),
       ...(needsStory(options, before) && { awaitsStory: true }),
       nodes: numberNodes(before, layout),

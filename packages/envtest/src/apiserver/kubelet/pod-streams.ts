@@ -38,8 +38,7 @@ export const podStream =
       signal,
     };
     const { answer, connection } = await kubelets.upgrade(nodeName, wanted, handshake(request.headers));
-    if (connection === undefined)
-      throw new ApiError(answer.statusCode ?? 500, '', await failureText(answer));
+    if (connection === undefined) throw new ApiError(answer.statusCode ?? 500, '', await failureText(answer));
     const client = request.socket;
     response.detachSocket(client);
     client.write(switching(answer));

@@ -1,8 +1,8 @@
 /** Containers that run their own commands, on a node with a real API server. */
 import { execFile } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { CONFIG_MAPS, NODES, PODS, type Pod, silentLogger } from '@tidegate/kube';
@@ -129,7 +129,10 @@ describe('a command', () => {
       volumes: [
         { name: 'settings', configMap: { name: 'settings' } },
         { name: 'data', emptyDir: {} },
-        { name: 'labels', downwardAPI: { items: [{ path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } }] } },
+        {
+          name: 'labels',
+          downwardAPI: { items: [{ path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } }] },
+        },
       ],
       containers: [
         {
@@ -144,9 +147,7 @@ describe('a command', () => {
       ],
     });
     const pod = await when('volumes', isOver);
-    expect(await logs(pod)).toBe(
-      'blue\nrefused\nrefused\ndata\nown\nown\napp="shop"\nreadable\n',
-    );
+    expect(await logs(pod)).toBe('blue\nrefused\nrefused\ndata\nown\nown\napp="shop"\nreadable\n');
     expect(endOf(pod)).toMatchObject({ exitCode: 0, reason: 'Completed' });
   });
 
@@ -160,8 +161,14 @@ describe('a command', () => {
         {
           name: 'side',
           restartPolicy: 'Always',
-          ...sh('echo side >> /shared/log; trap "echo bye >> /shared/log; exit 0" TERM; while :; do sleep 0.1; done'),
-          startupProbe: { exec: { command: ['grep', 'side', '/shared/log'] }, periodSeconds: 1, timeoutSeconds: 60 },
+          ...sh(
+            'echo side >> /shared/log; trap "echo bye >> /shared/log; exit 0" TERM; while :; do sleep 0.1; done',
+          ),
+          startupProbe: {
+            exec: { command: ['grep', 'side', '/shared/log'] },
+            periodSeconds: 1,
+            timeoutSeconds: 60,
+          },
           volumeMounts: mounts,
         },
       ],
@@ -170,8 +177,10 @@ describe('a command', () => {
     const pod = await when('order', isOver);
     expect(pod.status?.phase).toBe('Succeeded');
     expect(await logs(pod)).toBe('first\nside\n');
-    const ended = await when('order', ({ status }) =>
-      status?.initContainerStatuses?.every(({ state }) => state?.terminated?.exitCode === 0) ?? false,
+    const ended = await when(
+      'order',
+      ({ status }) =>
+        status?.initContainerStatuses?.every(({ state }) => state?.terminated?.exitCode === 0) ?? false,
     );
     expect(ended.status?.initContainerStatuses?.map(({ name }) => name)).toEqual(['first', 'side']);
   });
@@ -186,7 +195,11 @@ describe('a command', () => {
           ...sh('trap "exit 0" TERM; while :; do sleep 0.1; done'),
           volumeMounts: [{ name: 'shared', mountPath: '/shared' }],
           lifecycle: { postStart: { exec: { command: ['touch', '/shared/started'] } } },
-          readinessProbe: { exec: { command: ['test', '-e', '/shared/started'] }, periodSeconds: 1, timeoutSeconds: 60 },
+          readinessProbe: {
+            exec: { command: ['test', '-e', '/shared/started'] },
+            periodSeconds: 1,
+            timeoutSeconds: 60,
+          },
         },
       ],
     });
@@ -231,8 +244,9 @@ describe('a command', () => {
 
 test('a Job without a command waits, and the reason says what to do', async () => {
   await create('unknown', { restartPolicy: 'Never', containers: [{ name: 'main', image: 'perl:5' }] });
-  const pod = await when('unknown', ({ status }) =>
-    status?.containerStatuses?.[0]?.state?.waiting?.reason === 'CreateContainerError',
+  const pod = await when(
+    'unknown',
+    ({ status }) => status?.containerStatuses?.[0]?.state?.waiting?.reason === 'CreateContainerError',
   );
   expect(pod.status?.containerStatuses?.[0]?.state?.waiting?.message).toBe(
     'the command of image "perl:5" is unknown, because this machine has no container images; set the command of container main, or map the image in images.yaml',

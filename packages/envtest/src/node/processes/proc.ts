@@ -27,8 +27,12 @@ interface ContainerProcess {
 }
 
 /** All container processes below `directory`, with the container of each. */
-export function processesBelow(directory: string): ContainerProcess[] {
-  const prefix = `${CONTAINER_VARIABLE}=${directory}/`;
+export const processesBelow = (directory: string): ContainerProcess[] =>
+  containerProcesses().filter(({ container }) => container.startsWith(`${directory}/`));
+
+/** The container processes of all nodes on this machine, as far as this user may read them. */
+export function containerProcesses(): ContainerProcess[] {
+  const prefix = `${CONTAINER_VARIABLE}=/`;
   return readdirSync('/proc').flatMap((name) => {
     const pid = Number(name);
     if (!Number.isInteger(pid)) return [];

@@ -18,7 +18,7 @@ import { HEADLESS, nodePortsOf, type Service, type ServiceSpec } from './types.t
 const HOLD_MS = 30_000;
 
 export interface ServiceAllocatorOptions {
-  clusterIPRange?: string;
+  clusterIPRange?: string | undefined;
   nodePortRange?: string;
   random?: () => number;
 }

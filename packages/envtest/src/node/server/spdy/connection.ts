@@ -109,7 +109,10 @@ export class SpdyConnection {
   }
 
   #drained(done: () => void): void {
-    if (!this.#transport.writableNeedDrain || !this.#transport.writable) return done();
+    if (!this.#transport.writableNeedDrain || !this.#transport.writable) {
+      done();
+      return;
+    }
     const proceed = (): void => {
       this.#transport.off('drain', proceed);
       this.#transport.off('close', proceed);

@@ -11,12 +11,7 @@ const RESIZE_RETRY_MS = 100;
 const RESIZE_TRIES = 20;
 
 /** Runs a command in a container, connected to the streams of a client, and reports its exit code. */
-export async function exec(
-  inside: Inside,
-  words: string[],
-  channels: Channels,
-  tty: boolean,
-): Promise<void> {
+export async function exec(inside: Inside, words: string[], channels: Channels, tty: boolean): Promise<void> {
   const { command, env, cwd } = inside.run(words);
   const [program = '', ...args] = tty ? inTerminal(command) : command;
   const child = spawn(program, args, {
@@ -69,7 +64,9 @@ function copy(output: NodeJS.ReadableStream, to: Writable | undefined): void {
 /** The Status of the end, with the exit code where client-go expects it. Resolves when all output is read. */
 function ended(child: ChildProcess): Promise<object> {
   return new Promise((resolve) => {
-    child.once('error', (error) => resolve(failure(`error executing command in container: ${error.message}`)));
+    child.once('error', (error) =>
+      resolve(failure(`error executing command in container: ${error.message}`)),
+    );
     child.once('close', (code, signal) => {
       const exitCode = code ?? 128 + constants.signals[signal!];
       if (exitCode === 0) return resolve({ metadata: {}, status: 'Success' });

@@ -42,7 +42,10 @@ export async function serveUpgrade(pods: NodePods, upgrade: Upgrade): Promise<vo
     case 'portForward':
       return forwardPorts(await tunnelOf(upgrade), podIPOf(found.pod));
     default:
-      throw new RequestError(501, `${action} is not supported: the pods of this cluster are processes of this machine`);
+      throw new RequestError(
+        501,
+        `${action} is not supported: the pods of this cluster are processes of this machine`,
+      );
   }
 }
 
@@ -91,7 +94,10 @@ function acceptSpdy({ request, socket, head }: Upgrade, protocol: string): void 
   const header = request.headers['x-stream-protocol-version'] ?? '';
   const offered = String(header).split(/,\s*/);
   if (!offered.includes(protocol)) {
-    throw new RequestError(403, `unable to negotiate protocol: client supports [${offered.join(' ')}], server supports [${protocol}]`);
+    throw new RequestError(
+      403,
+      `unable to negotiate protocol: client supports [${offered.join(' ')}], server supports [${protocol}]`,
+    );
   }
   socket.write(
     `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: ${protocol}\r\n\r\n`,
@@ -103,7 +109,10 @@ function acceptWebSocket({ request, socket, head }: Upgrade, protocols: string[]
   const offered = (request.headers['sec-websocket-protocol'] ?? '').split(/,\s*/);
   const protocol = protocols.find((one) => offered.includes(one));
   if (request.headers.upgrade?.toLowerCase() !== 'websocket' || protocol === undefined) {
-    throw new RequestError(400, `the client must use SPDY/3.1, or a WebSocket with one of the protocols ${protocols.join(', ')}`);
+    throw new RequestError(
+      400,
+      `the client must use SPDY/3.1, or a WebSocket with one of the protocols ${protocols.join(', ')}`,
+    );
   }
   const server = new WebSocketServer({ noServer: true, handleProtocols: () => protocol });
   return new Promise((resolve) => server.handleUpgrade(request, socket, head, resolve));

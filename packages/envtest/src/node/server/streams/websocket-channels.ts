@@ -55,6 +55,6 @@ export function webSocketChannels(socket: WebSocket, wanted: Wanted): Channels {
 
 function send(socket: WebSocket, channel: number, data: Buffer, done: () => void): void {
   // A client that has left needs no data. Its end is reported by the event `close`.
-  if (socket.readyState !== socket.OPEN) return done();
-  socket.send(Buffer.concat([Buffer.from([channel]), data]), { binary: true }, () => done());
+  if (socket.readyState !== socket.OPEN) done();
+  else socket.send(Buffer.concat([Buffer.from([channel]), data]), { binary: true }, () => done());
 }
