@@ -8,10 +8,10 @@ import {
   type Logger,
   type ReconcileResult,
   type Service,
-  serviceOfSlice,
 } from '@tidegate/kube';
 import { Balancer } from '../nodeport/balancer.ts';
 import { Forwarder } from '../nodeport/forwarder.ts';
+import { servicesOf } from '../nodeport/node-ports.ts';
 import { type ClusterTarget, clusterTargetsOf } from '../nodeport/targets.ts';
 import { nodeStateOf } from './client-node.ts';
 import { type Handed, HandoverServer, handOver } from './handover.ts';
@@ -60,7 +60,7 @@ export class ClusterIPs {
       clock: options.clock,
     })
       .watch(options.services)
-      .watch(options.slices, (slice) => serviceOfSlice(slice) ?? []);
+      .watch(options.slices, servicesOf);
   }
 
   /** Runs until the signal is aborted, and then ends every connection. */

@@ -33,12 +33,23 @@ export class Forwarder {
   }
 
   listen(port: number, address: string): Promise<void> {
+    const server = this.#server;
     return new Promise((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(port, address, () => {
-        this.#server.off('error', reject);
+      const end = (): void => {
+        server.off('error', failed);
+        server.off('listening', listening);
+      };
+      const failed = (error: Error): void => {
+        end();
+        reject(error);
+      };
+      const listening = (): void => {
+        end();
         resolve();
-      });
+      };
+      server.once('error', failed);
+      server.once('listening', listening);
+      server.listen(port, address);
     });
   }
 

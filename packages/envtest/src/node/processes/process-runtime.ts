@@ -96,21 +96,18 @@ export class ProcessRuntime implements Runtime {
     const rule = images.resolve(image);
     if (rule.kind === 'absent') throw new StartError('ErrImagePull', rule.message);
     const place = this.place(pod.metadata.uid!).container(container.name);
-    const { command, env, cwd, inside } = await this.#programOf(pod, container, place, attempt.podIP, rule);
+    const { command, env, cwd, inside } = await this.#programOf(pod, container, place, attempt, rule);
     const output = await logs.outputFor(place, attempt.restartCount);
     try {
-      const mark = `${place.directory}:${attempt.containerID}`;
-      const process = await launch({
-        command,
-        env: { ...env, [CONTAINER_VARIABLE]: mark },
-        cwd,
-        output: output.fd,
-      });
+      const process = await launch({ command, env, cwd, output: output.fd });
       log.info({ pod: pod.metadata.name, container: container.name, pid: process.handle.pid }, 'started');
       if (inside !== undefined) this.#inside.set(place.directory, inside);
       const exited = this.#ended(process, container, place, rule);
       return {
-        process: { ...process, exited: inside === undefined ? exited : this.#allEnded(exited, place, mark) },
+        process: {
+          ...process,
+          exited: inside === undefined ? exited : this.#allEnded(exited, place, attempt),
+        },
         imageID: inside === undefined ? imageIDOf(rule, command) : 'tidegate://command',
         note: inside === undefined ? noteOf(image, rule, command) : ownNote(image),
         ...(inside === undefined ? listening(container, rule) : { inside }),
@@ -224,11 +221,15 @@ export class ProcessRuntime implements Runtime {
     pod: Pod,
     container: Container,
     place: ContainerPlace,
-    podIP: string,
+    attempt: Attempt,
     rule: Runnable,
   ): Promise<Program> {
     const { standIns, nodeIP } = this.#options;
-    const env = await this.#environmentOf(pod, container, place, podIP);
+    const { podIP } = attempt;
+    const env = {
+      ...(await this.#environmentOf(pod, container, place, podIP)),
+      [CONTAINER_VARIABLE]: markOf(place, attempt),
+    };
     const own = await this.#ownProgramOf(pod, container, place, env, rule);
     if (own !== undefined) return own;
     const cwd = join(place.root, posix.join('/', container.workingDir ?? ''));
@@ -299,8 +300,9 @@ export class ProcessRuntime implements Runtime {
   }
 
   /** A container ends with its first process, also when others have left its process group. */
-  async #allEnded(exited: Promise<Exit>, place: ContainerPlace, mark: string): Promise<Exit> {
+  async #allEnded(exited: Promise<Exit>, place: ContainerPlace, attempt: Attempt): Promise<Exit> {
     const exit = await exited;
+    const mark = markOf(place, attempt);
     this.#inside.delete(place.directory);
     for (const { pid, container } of processesBelow(this.#options.records.directory)) {
       if (container === mark) signalOne(pid, 'SIGKILL');
@@ -308,6 +310,10 @@ export class ProcessRuntime implements Runtime {
     return exit;
   }
 }
+
+/** Every process of a container has it in its environment. */
+const markOf = ({ directory }: ContainerPlace, { containerID }: Attempt): string =>
+  `${directory}:${containerID}`;
 
 /** Whether nothing is known about the image, so that the container's own command may run. */
 const isUnmapped = (rule: Runnable): boolean => rule.kind === 'stand-in' && rule.isMapped !== true;
