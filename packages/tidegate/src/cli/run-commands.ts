@@ -14,9 +14,12 @@ export const withRunCommandsOptions = (command: Command): Command =>
     .option('--run-commands-as-root', 'the same as root, which --run-commands alone refuses');
 
 /** Whether commands run. Throws for root: a manifest could then change everything on the machine. */
-export function runsCommands({ runCommands, runCommandsAsRoot }: RunCommandsOptions): boolean {
+export function runsCommands(
+  { runCommands, runCommandsAsRoot }: RunCommandsOptions,
+  uid = process.getuid?.(),
+): boolean {
   if (runCommandsAsRoot === true) return true;
-  if (runCommands === true && process.getuid?.() === 0) {
+  if (runCommands === true && uid === 0) {
     throw new CommandError(
       'you are root, and --run-commands would run the commands of every manifest as root; run tidegate as another user, or use --run-commands-as-root if you trust all manifests',
     );

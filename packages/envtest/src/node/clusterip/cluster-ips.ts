@@ -10,7 +10,7 @@ import {
   type Service,
 } from '@tidegate/kube';
 import { Balancer } from '../nodeport/balancer.ts';
-import { Forwarder } from '../nodeport/forwarder.ts';
+import { Forwarder, reset } from '../nodeport/forwarder.ts';
 import { servicesOf } from '../nodeport/node-ports.ts';
 import { type ClusterTarget, clusterTargetsOf } from '../nodeport/targets.ts';
 import { nodeStateOf } from './client-node.ts';
@@ -125,7 +125,7 @@ export class ClusterIPs {
       (client, serve) => {
         const node = nodeStateOf(client);
         if (node === undefined || node === stateDirectory) serve();
-        else void handOver(node, name, client, () => client.resetAndDestroy());
+        else void handOver(node, name, client, () => reset(client));
       },
     );
     return { service, balancer, forwarder, listens: false };

@@ -83,7 +83,7 @@ export class Forwarder {
   #connectFirst(client: Socket, name: string, [endpoint, ...others]: Endpoint[]): void {
     if (client.destroyed) return;
     if (endpoint === undefined) {
-      client.resetAndDestroy();
+      reset(client);
       return;
     }
     const upstream = connect({
@@ -124,9 +124,15 @@ export function join(client: Socket, upstream: Socket): void {
     [upstream, client],
   ] as const) {
     from.pipe(to);
-    from.on('error', () => to.resetAndDestroy());
+    from.on('error', () => reset(to));
     from.once('close', () => {
       if (!from.readableEnded) to.destroy();
     });
   }
+}
+
+/** Closes a connection as a closed port does. A unix socket, over which another agent passed it on, can only end. */
+export function reset(socket: Socket): void {
+  if (socket.remoteFamily === undefined) socket.destroy();
+  else socket.resetAndDestroy();
 }
