@@ -1,0 +1,19 @@
+import { Duplex } from 'node:stream';
+
+/** Two ends of a connection in memory. */
+export function duplexPair(): [Duplex, Duplex] {
+  const end = (other: () => Duplex): Duplex =>
+    new Duplex({
+      read() {},
+      write(data: Buffer, _encoding, done) {
+        other().push(data);
+        done();
+      },
+      final(done) {
+        other().push(null);
+        done();
+      },
+    });
+  const [a, b]: [Duplex, Duplex] = [end(() => b), end(() => a)];
+  return [a, b];
+}
