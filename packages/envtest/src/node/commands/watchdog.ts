@@ -16,8 +16,7 @@ export const agentIdentity = (): string => `${process.pid}-${startTicksOf(proces
 const SCRIPT = `
 while read -r line; do :; done
 for round in 1 2 3; do
-  for file in /proc/[0-9]*/environ; do
-    grep -aqsF -- "$1" "$file" || continue
+  for file in $(grep -alsF -- "$1" /proc/[0-9]*/environ); do
     pid=\${file#/proc/}
     kill -KILL "\${pid%/environ}" 2>/dev/null
   done

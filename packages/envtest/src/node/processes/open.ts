@@ -48,6 +48,7 @@ export async function openProcessRuntime(options: OpenOptions): Promise<ProcessR
     nodeName,
     nodeIP,
     apiService: () => services.cache.get('default/kubernetes'),
+    servicesIn: (namespace) => services.cache.byIndex('namespace', namespace),
     allocatable,
     path: options.path,
   });
