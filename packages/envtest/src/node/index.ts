@@ -21,5 +21,4 @@ export { type Agent, startAgent } from './agent.ts';
 export { startHollowNodes } from './hollow/hollow-nodes.ts';
 export { readImages } from './images/index.ts';
 export { crashDelay } from './pods/record.ts';
-export { processesBelow, startTicksOf } from './processes/proc.ts';
-export { signalOne } from './processes/spawn.ts';
+export { processesBelow, signalOne, startTicksOf } from './proc/index.ts';

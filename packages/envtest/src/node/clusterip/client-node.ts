@@ -1,6 +1,6 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { containerProcesses } from '../processes/proc.ts';
+import { containerProcesses } from '../proc/index.ts';
 import { inodeOf } from './tcp-table.ts';
 
 /** The directory of a container is `STATE/pods/<uid>/containers/<name>`. */

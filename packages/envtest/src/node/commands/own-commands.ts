@@ -3,7 +3,7 @@ import { dirname, join, posix } from 'node:path';
 import type { Pod } from '@tidegate/kube';
 import type { Container, ContainerPlace, Inside } from '../contracts.ts';
 import { expand } from '../env/index.ts';
-import { AGENT_VARIABLE } from '../processes/proc.ts';
+import { AGENT_VARIABLE } from '../proc/index.ts';
 import { machineFiles } from './machine-files.ts';
 import { type Mount, planMounts } from './mount-plan.ts';
 import { removeTree } from './remove-tree.ts';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Inside } from '../contracts.ts';
-import { signalOne } from '../processes/spawn.ts';
+import { signalOne } from '../proc/index.ts';
 
 /** How a command in a container ended. */
 export interface Ran {
@@ -14,6 +14,8 @@ export interface Ran {
 
 /** The kubelet reads as much of the output of a probe. */
 const MAX_OUTPUT_BYTES = 10 * 1024;
+/** How long to read the output of a command that has ended. */
+const OUTPUT_MS = 1_000;
 
 /** Runs a command of a probe or hook to its end, or kills it with all its children after the timeout. */
 export function runInside(
@@ -49,10 +51,17 @@ export function runInside(
       });
     }
     child.once('error', (error) => end(127, error.message));
-    // A background process may hold the output open, so the end of the command counts, not the end of its output.
-    child.once('exit', (code, name) => {
-      kill();
-      setImmediate(() => end(code ?? 128 + constants.signals[name!]));
+    let hurry: NodeJS.Timeout | undefined;
+    // A background process may hold the output open. It belongs to the container, and nobody waits for it.
+    child.once('exit', () => {
+      hurry = setTimeout(() => {
+        child.stdout.destroy();
+        child.stderr.destroy();
+      }, OUTPUT_MS);
+    });
+    child.once('close', (code, name) => {
+      clearTimeout(hurry);
+      end(code ?? 128 + constants.signals[name!]);
     });
     if (signal?.aborted === true) kill();
   });

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { startTicksOf } from '../processes/proc.ts';
+import { startTicksOf } from '../proc/index.ts';
 import { eventually } from '../testing/eventually.ts';
 import { startWatchdog } from './watchdog.ts';
 

@@ -4,7 +4,7 @@
  * and a Job must not depend on a lost exit code, so the commands of containers end and are started again.
  */
 import { spawn } from 'node:child_process';
-import { AGENT_VARIABLE, startTicksOf } from '../processes/proc.ts';
+import { AGENT_VARIABLE, startTicksOf } from '../proc/index.ts';
 
 /** Identifies this agent. A pid is reused, but not with the same start time. */
 export const agentIdentity = (): string => `${process.pid}-${startTicksOf(process.pid) ?? ''}`;

@@ -29,11 +29,11 @@ import {
   SetUpError,
   StartError,
 } from '../pods/runtime.ts';
+import { CONTAINER_VARIABLE, processesBelow, signalOne } from '../proc/index.ts';
 import type { Addresses } from './addresses.ts';
 import { fillIn, firstTcpPort, placeholdersOf, portAdvice } from './command.ts';
-import { CONTAINER_VARIABLE, processesBelow } from './proc.ts';
 import type { Records } from './records.ts';
-import { follow, launch, signalOne } from './spawn.ts';
+import { follow, launch } from './spawn.ts';
 
 export interface ProcessRuntimeOptions {
   nodeIP: string;

@@ -14,6 +14,9 @@ export function duplexPair(): [Duplex, Duplex] {
         done();
       },
     });
-  const [a, b]: [Duplex, Duplex] = [end(() => b), end(() => a)];
-  return [a, b];
+  const ends: Duplex[] = [];
+  const first = end(() => ends[1]!);
+  const second = end(() => ends[0]!);
+  ends.push(first, second);
+  return [first, second];
 }

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Writable } from 'node:stream';
 import type { Inside } from '../../contracts.ts';
-import { signalOne } from '../../processes/spawn.ts';
+import { signalOne } from '../../proc/index.ts';
 import type { Channels } from './channels.ts';
 import { inTerminal, resizeTerminal } from './terminal.ts';
 
@@ -26,8 +26,8 @@ export async function exec(inside: Inside, words: string[], channels: Channels, 
   channels.left.addEventListener('abort', kill, { once: true });
   if (channels.left.aborted) kill();
   connect(child, channels, tty);
+  // Processes that the command leaves behind belong to the container, and end with it.
   const status = await ended(child);
-  kill();
   channels.left.removeEventListener('abort', kill);
   await channels.finish(status);
 }
