@@ -52,7 +52,7 @@ export function runInside(
     }
     child.once('error', (error) => end(127, error.message));
     let hurry: NodeJS.Timeout | undefined;
-    // A background process may hold the output open. It belongs to the container, and nobody waits for it.
+    // A background process may hold the output open. It belongs to the container, so its end does not matter.
     child.once('exit', () => {
       hurry = setTimeout(() => {
         child.stdout.destroy();

@@ -7,7 +7,7 @@ export interface Choice {
   chosen(client: string, endpoint: Endpoint): void;
 }
 
-/** Decides who serves a new connection: calls `serve`, or passes the connection on. */
+/** Serves a new connection or passes it on: calls `serve`, or leaves the connection to another agent. */
 export type Route = (client: Socket, serve: () => void) => void;
 
 /** On one machine, an endpoint accepts immediately or never. */
