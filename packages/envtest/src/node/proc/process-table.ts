@@ -28,22 +28,20 @@ interface ContainerProcess {
 
 /** All container processes below `directory`, with the container of each. */
 export const processesBelow = (directory: string): ContainerProcess[] =>
-  containerProcesses().filter(({ container }) => container.startsWith(`${directory}/`));
+  [...containerProcesses()].filter(({ container }) => container.startsWith(`${directory}/`));
 
-/** The container processes of all nodes on this machine, as far as this user may read them. */
-export function containerProcesses(): ContainerProcess[] {
+/** The container processes of all nodes on this machine, as far as this user may read them; usually the newest first. */
+export function* containerProcesses(): Iterable<ContainerProcess> {
   const prefix = `${CONTAINER_VARIABLE}=/`;
-  return readdirSync('/proc').flatMap((name) => {
+  for (const name of readdirSync('/proc').reverse()) {
     const pid = Number(name);
-    if (!Number.isInteger(pid)) return [];
+    if (!Number.isInteger(pid)) continue;
     const variables = read(`/proc/${pid}/environ`)?.split('\0') ?? [];
     const container = variables.find((entry) => entry.startsWith(prefix));
-    if (container === undefined) return [];
+    if (container === undefined) continue;
     const agent = variables.find((entry) => entry.startsWith(`${AGENT_VARIABLE}=`));
-    return [
-      { pid, container: afterEquals(container), agent: agent === undefined ? agent : afterEquals(agent) },
-    ];
-  });
+    yield { pid, container: afterEquals(container), agent: agent === undefined ? agent : afterEquals(agent) };
+  }
 }
 
 /** Undefined when the process has ended, or belongs to another user and may not be read. */
