@@ -101,6 +101,13 @@ async function kubectl(args: string[], { input = '', env = {} } = {}): Promise<R
   return { code, stdout, stderr };
 }
 
+/** The output of a command in the pod of a node. Rejects when the command fails. */
+async function inPod(node: string, ...command: string[]): Promise<string> {
+  const { code, stdout, stderr } = await kubectl(['exec', await nameOn(node), '--', ...command]);
+  if (code !== 0) throw new Error(`${command[0]} exited with ${code}: ${stdout}${stderr}`);
+  return stdout;
+}
+
 async function podOn(node: string): Promise<Pod> {
   const { items } = await cluster.kubectl.json<{ items: Pod[] }>('get pods -l app=web');
   return items.find(({ spec }) => spec?.nodeName === node)!;
@@ -256,7 +263,7 @@ describe('a ClusterIP', () => {
         socket.on('error', (error) => console.log(error.code));
       };
       connect(6);`;
-    const { stdout } = await kubectl(['exec', await nameOn(node), '--', process.execPath, '-e', code]);
+    const stdout = await inPod(node, process.execPath, '-e', code);
     return [...new Set(stdout.trim().split('\n'))].sort();
   }
 
@@ -302,8 +309,7 @@ describe('a ClusterIP', () => {
       }).on('error', (error) => console.log(error.code));`;
     // As another user, only ports above 1023 answer.
     const expected = isRoot ? '200\n' : /200|ECONNREFUSED/;
-    const { stdout } = await kubectl(['exec', await nameOn('right'), '--', process.execPath, '-e', code]);
-    expect(stdout).toMatch(expected);
+    expect(await inPod('right', process.execPath, '-e', code)).toMatch(expected);
   });
 });
 
@@ -319,7 +325,7 @@ describe('when the process of a node is killed', () => {
       const container = status?.containerStatuses?.[0];
       return (container?.ready === true && (container.restartCount ?? 0) > 0) || undefined;
     });
-    expect((await kubectl(['exec', await nameOn('left'), '--', 'echo', 'back'])).stdout).toBe('back\n');
+    expect(await inPod('left', 'echo', 'back')).toBe('back\n');
   });
 });
 
@@ -327,7 +333,7 @@ test('nothing is left of a command that has left its process group when the clus
   // A number of seconds that no other process sleeps for.
   const mark = String(randomInt(1e8, 1e9));
   const script = `setsid sleep ${mark} > /dev/null 2>&1 & sleep 0.2`;
-  await kubectl(['exec', await nameOn('right'), '--', 'sh', '-c', script]);
+  await inPod('right', 'sh', '-c', script);
   expect(await processesWith(mark)).toHaveLength(1);
   await cluster.up.kill('SIGTERM');
   expect(await processesWith(mark)).toEqual([]);
