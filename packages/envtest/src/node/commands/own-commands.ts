@@ -5,7 +5,7 @@ import type { Container, ContainerPlace, Inside } from '../contracts.ts';
 import { expand } from '../env/index.ts';
 import { AGENT_VARIABLE } from '../proc/index.ts';
 import { machineFiles } from './machine-files.ts';
-import { type Mount, planMounts } from './mount-plan.ts';
+import { type Bind, type Mount, planMounts } from './mount-plan.ts';
 import { removeTree } from './remove-tree.ts';
 import { createEntries, Sandbox } from './sandbox.ts';
 
@@ -60,6 +60,10 @@ export class OwnCommands {
     const mounts = await mountsOf(pod, container, place);
     const { entries, binds } = planMounts(machineFiles, mounts, [directory]);
     await createEntries(root, entries);
+    const known = new Set(['none', ...binds.map(({ source }) => source)]);
+    // The mounts of the machine change while the container runs. Its root has no place for what is new.
+    const currentBinds = (): Bind[] =>
+      planMounts(machineFiles, mounts, [directory]).binds.filter(({ source }) => known.has(source));
     const { KUBECONFIG, ...others } = env;
     const isOurs = KUBECONFIG === join(place.directory, 'kubeconfig');
     const variables = {
@@ -71,7 +75,7 @@ export class OwnCommands {
     };
     return {
       run: (command) => ({
-        command: sandbox.wrap({ root, binds, directory, command }),
+        command: sandbox.wrap({ root, binds: currentBinds(), directory, command }),
         env: variables,
         cwd: place.directory,
       }),

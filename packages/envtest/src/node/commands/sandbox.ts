@@ -28,6 +28,8 @@ type Tools = Record<(typeof TOOLS)[number], string>;
  * Arguments: the tools, the root, the user, the group, the working directory, the binds, `--`, the command. The root
  * must be a mount for pivot_root; it is unbindable, so that binding a directory above it does not copy it.
  *
+ * A mount of the machine can vanish at any time, so only a mount that still exists must become read-only.
+ *
  * The second user namespace gives the process its own user id again, and takes away the capabilities with which it
  * could undo the mounts.
  */
@@ -42,7 +44,11 @@ try() {
 try "$mount" --bind "$root" "$root"
 try "$mount" --make-unbindable "$root"
 while [ "$1" != -- ]; do
-  try "$mount" -o "$1" "$2" "$root$3"
+  if [ "$2" != none ]; then
+    try "$mount" -o "$1" "$2" "$root$3"
+  elif ! "$mount" -o "$1" "$2" "$root$3" 2>/dev/null && grep -qF " $root$3 " /proc/self/mountinfo; then
+    try false "$3" cannot be made read-only
+  fi
   shift 3
 done
 shift
