@@ -1,6 +1,12 @@
 import { DiskError, isDiskErrno } from '@tidegate/disk';
 import type { Pod } from '@tidegate/kube';
-import { type Container, type ContainerPlace, type Inside, type PodPlace, VolumeError } from '../contracts.ts';
+import {
+  type Container,
+  type ContainerPlace,
+  type Inside,
+  type PodPlace,
+  VolumeError,
+} from '../contracts.ts';
 import type { ContainerRecord, Exit, PodRecord, ProcessHandle } from './record.ts';
 
 /** A running container. */
