@@ -21,12 +21,17 @@ export interface BuiltinsOptions {
   authenticator: Authenticator;
   authorizer: Authorizer;
   rbac: Rbac;
+  /** The range of ClusterIPs. */
+  serviceCIDR: string;
 }
 
 /** The definitions of all built-in resources, connected to the server. */
 export function builtins(options: BuiltinsOptions): { definitions: ResourceDefinition[]; close(): void } {
   const { core, pki, tokens, authenticator, authorizer, rbac } = options;
-  const services = new ServiceAllocator(core.store, { usedPorts: recentWildcardPorts() });
+  const services = new ServiceAllocator(core.store, {
+    clusterIPRange: options.serviceCIDR,
+    usedPorts: recentWildcardPorts(),
+  });
   const definitions = builtinResources({
     services,
     reviews: reviews({ authenticator, audiences: tokens.audiences, authorizer, rbac }),

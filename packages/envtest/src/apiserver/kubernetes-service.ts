@@ -13,8 +13,6 @@ import type { Worker } from './workers.ts';
 
 const NAMESPACE = 'default';
 const NAME = 'kubernetes';
-/** The first address of the service range. */
-const CLUSTER_IP = '10.96.0.1';
 
 /** By storage name. */
 type Wanted = ReadonlyMap<string, KubeObject>;
@@ -25,10 +23,15 @@ export class KubernetesService {
   readonly #options: WriteOptions;
   readonly #wanted: Wanted;
 
-  constructor(core: Core, options: WriteOptions, listening: { address: string; port: number }) {
+  /** `clusterIP` is the first address of the service range. */
+  constructor(
+    core: Core,
+    options: WriteOptions,
+    listening: { address: string; port: number; clusterIP: string },
+  ) {
     this.#core = core;
     this.#options = options;
-    this.#wanted = wantedObjects(reachable(listening.address), listening.port);
+    this.#wanted = wantedObjects(reachable(listening.address), listening.port, listening.clusterIP);
   }
 
   async publish(): Promise<void> {
@@ -74,7 +77,7 @@ function reachable(address: string): string {
   return all.find(({ internal, family }) => !internal && family === 'IPv4')?.address ?? '127.0.0.1';
 }
 
-function wantedObjects(address: string, port: number): Wanted {
+function wantedObjects(address: string, port: number, clusterIP: string): Wanted {
   const metadata = { name: NAME, namespace: NAMESPACE };
   const ports = [{ name: 'https', port, protocol: 'TCP' }];
   return new Map<string, KubeObject>([
@@ -86,8 +89,8 @@ function wantedObjects(address: string, port: number): Wanted {
         metadata: { ...metadata, labels: { component: 'apiserver', provider: 'kubernetes' } },
         spec: {
           type: 'ClusterIP',
-          clusterIP: CLUSTER_IP,
-          clusterIPs: [CLUSTER_IP],
+          clusterIP,
+          clusterIPs: [clusterIP],
           ports: [{ name: 'https', port: 443, protocol: 'TCP', targetPort: port }],
         },
       },

@@ -1,8 +1,10 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
+import { type IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { type Logger, Metrics } from '@tidegate/kube';
 import { openAdmission } from './admission/index.ts';
 import { Authenticator } from './auth/authenticate.ts';
@@ -21,6 +23,7 @@ import { createHandler } from './http/handler.ts';
 import { KubernetesService } from './kubernetes-service.ts';
 import type { Core, WriteOptions } from './operations/core.ts';
 import { requestMetrics } from './request-metrics.ts';
+import { addressRange, toAddress } from './resources/service/pool.ts';
 import { Registry } from './served/registry.ts';
 import { openStore } from './store/index.ts';
 import { startWorkers } from './workers.ts';
@@ -36,6 +39,8 @@ export interface ApiServerOptions {
   log: Logger;
   /** The version of Tidegate, shown in `/version`. */
   version: string;
+  /** The range of ClusterIPs. Default: 10.96.0.0/16. A range cannot change while Services exist. */
+  serviceCIDR?: string;
   /** Additional names and addresses for the serving certificate. */
   hosts?: string[];
   now?: () => Date;
@@ -51,6 +56,8 @@ export interface ApiServer {
   writeAdminKubeconfig(path: string, context?: string): void;
   close(): Promise<void>;
 }
+
+const DEFAULT_SERVICE_CIDR = '10.96.0.0/16';
 
 /** The user of the server's own writes. */
 const SYSTEM: WriteOptions = {
@@ -76,7 +83,9 @@ const SYSTEM: WriteOptions = {
  * ```
  */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
-  const { log, host = '127.0.0.1' } = options;
+  const { log, host = '127.0.0.1', serviceCIDR = DEFAULT_SERVICE_CIDR } = options;
+  // The first address belongs to the Service `kubernetes`.
+  const clusterIP = toAddress(addressRange(serviceCIDR).first);
   const now = options.now ?? ((): Date => new Date());
   const closers: (() => Promise<void> | void)[] = [];
   const close = async (): Promise<void> => {
@@ -87,7 +96,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     closers.push(() => store.close());
     const pki = openPki({
       directory: join(options.directory, 'pki'),
-      hosts: [host, ...(options.hosts ?? [])],
+      hosts: [host, clusterIP, ...(options.hosts ?? [])],
       now,
     });
     const metrics = new Metrics();
@@ -118,7 +127,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       uuid: randomUUID,
       random,
     };
-    const resources = builtins({ core, pki, tokens, authenticator, authorizer, rbac });
+    const resources = builtins({ core, pki, tokens, authenticator, authorizer, rbac, serviceCIDR });
     closers.push(() => resources.close());
     for (const definition of resources.definitions) registry.set(definition);
     await bootstrap(core, SYSTEM, bootstrapPolicy());
@@ -158,10 +167,11 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       },
       handler,
     );
+    server.on('upgrade', (request, socket, head) => handler(request, responseTo(request, socket, head)));
     closers.push(await listen(server, options.port ?? 6443, host, stopping));
     const { address, port } = server.address() as AddressInfo;
     url = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
-    const kubernetes = new KubernetesService(core, SYSTEM, { address, port });
+    const kubernetes = new KubernetesService(core, SYSTEM, { address, port, clusterIP });
     await kubernetes
       .publish()
       .catch((error: unknown) =>
@@ -190,6 +200,19 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     await close();
     throw error;
   }
+}
+
+/**
+ * The response to a request that wants to switch the protocol. Node leaves the connection to the server then, so an
+ * ordinary response must close it.
+ */
+function responseTo(request: IncomingMessage, socket: Duplex, head: Buffer): ServerResponse {
+  if (head.length > 0) socket.unshift(head);
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket as Socket);
+  response.once('finish', () => socket.end());
+  return response;
 }
 
 /** Starts to listen. Resolves with a function that stops listening and closes all connections. */

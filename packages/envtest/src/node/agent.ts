@@ -14,6 +14,7 @@ import {
   SERVICES,
   systemClock,
 } from '@tidegate/kube';
+import { ClusterIPs } from './clusterip/index.ts';
 import { FileLogs } from './logs/index.ts';
 import { NodePorts } from './nodeport/index.ts';
 import { Lanes } from './pods/lanes.ts';
@@ -43,6 +44,8 @@ export interface AgentOptions {
   program: string[];
   /** The PATH of the pods' programs. */
   path: string;
+  /** Run the commands of containers as processes; off by default, because manifests then run code on this machine. */
+  runCommands?: boolean | undefined;
   kubernetesVersion: string;
   version: string;
   log: Logger;
@@ -67,7 +70,7 @@ const WRITES_AT_ONCE = 8;
  * Starts a node that runs containers as processes of this machine, see `index.ts` of this folder.
  *
  * The parts start in this order: the container runtime with what earlier agents left, the Node registration, the
- * kubelet's server and the NodePorts, then the pods. They stop in the opposite order, so that pods stay reachable
+ * kubelet's server and the addresses of Services, then the pods. They stop in the opposite order, so that pods stay reachable
  * until they have ended.
  */
 export async function startAgent(options: AgentOptions): Promise<Agent> {
@@ -115,7 +118,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       clock,
     });
     closers.push(() => server.close());
-    closers.push(runNodePorts(options, recorder, clock));
+    closers.push(runServices(options, recorder, clock));
     const detach = followPods(pods, manager);
     closers.push(async () => {
       detach();
@@ -138,8 +141,8 @@ function describe(options: AgentOptions): NodeDescription {
 }
 
 /** Runs with its own identity, like kube-proxy in other clusters. Returns a function that stops it. */
-function runNodePorts(
-  { name, address, proxyClient, log }: AgentOptions,
+function runServices(
+  { name, address, proxyClient, stateDirectory, log }: AgentOptions,
   recorder: EventRecorder,
   clock: Clock,
 ): () => Promise<void> {
@@ -148,7 +151,20 @@ function runNodePorts(
   const services = informers.for(SERVICES);
   const slices = informers.for(ENDPOINT_SLICES);
   const nodePorts = new NodePorts({ nodeName: name, address, services, slices, recorder, log, clock });
-  const running = Promise.all([informers.run(stop.signal), nodePorts.run(stop.signal)]);
+  const clusterIPs = new ClusterIPs({
+    nodeName: name,
+    stateDirectory,
+    services,
+    slices,
+    recorder,
+    log,
+    clock,
+  });
+  const running = Promise.all([
+    informers.run(stop.signal),
+    nodePorts.run(stop.signal),
+    clusterIPs.run(stop.signal),
+  ]);
   return async () => {
     stop.abort();
     await running;

@@ -23,8 +23,12 @@ export interface PodPlace {
 /** What is run for an image. The machine has no container images, only programs. */
 export type ImageRule =
   | { kind: 'command'; command: string[]; env: Record<string, string> }
-  | { kind: 'stand-in' }
+  /** `isMapped`: the user's table asks for it. Otherwise nothing is known about the image. */
+  | { kind: 'stand-in'; isMapped?: true }
   | { kind: 'absent'; message: string };
+
+/** A rule with something to run. */
+export type Runnable = Exclude<ImageRule, { kind: 'absent' }>;
 
 /** Decides what to run for an image name. */
 export interface Images {
@@ -41,6 +45,12 @@ export interface StandIns {
 
 /** The exit code of a stand-in that may not bind a port below 1024; the agent then reports how to allow it. */
 export const EXIT_PORT_NOT_ALLOWED = 77;
+
+/** Runs commands in a container: with its file system, its environment and its working directory. */
+export interface Inside {
+  /** The process to start for a command. */
+  run(command: string[]): { command: string[]; env: Record<string, string>; cwd: string };
+}
 
 /** The files of a pod's volumes, kept up to date until `unmount`. `mount` may be called again for a mounted pod. */
 export interface Volumes {
@@ -105,4 +115,6 @@ export interface NodePods {
   list(): Pod[];
   /** The pod with its latest status; undefined when it does not run on this node. */
   find(namespace: string, name: string): { pod: Pod; place: PodPlace } | undefined;
+  /** Undefined when the container does not run, or does not run its own command. */
+  inside(pod: Pod, container: string): Inside | undefined;
 }

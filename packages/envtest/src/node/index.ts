@@ -8,7 +8,8 @@
  *   - `processes/` runs containers as processes; `hollow/` only pretends to, for tests with many nodes;
  *   - `probes/`: startup, liveness and readiness probes;
  *   - `images/` and `standin/`: what to run for an image; `env/` and `volumes/`: what the process receives, with `references/` for the ConfigMaps and Secrets; `logs/`: its output;
- *   - `server/`: the HTTPS server of the kubelet, for `kubectl logs`; `nodeport/`: forwards NodePorts.
+ *   - `server/`: the HTTPS server of the kubelet, for `kubectl logs` and `kubectl exec`; `nodeport/` and `clusterip/`: forward the ports of Services;
+ *   - `commands/`: runs the containers' own commands, if the user allows it.
  *
  * One pod:
  *   1. An informer event wakes the pod's worker (`pods/worker.ts`).
@@ -20,5 +21,4 @@ export { type Agent, startAgent } from './agent.ts';
 export { startHollowNodes } from './hollow/hollow-nodes.ts';
 export { readImages } from './images/index.ts';
 export { crashDelay } from './pods/record.ts';
-export { processesBelow, startTicksOf } from './processes/proc.ts';
-export { signalOne } from './processes/spawn.ts';
+export { processesBelow, signalOne, startTicksOf } from './proc/index.ts';

@@ -2,7 +2,7 @@ import { dirname, resolve } from 'node:path';
 import { makeDirectory, quotePath } from '@tidegate/disk';
 import { Command } from 'commander';
 import { createLog } from './create-log.ts';
-import { logLevelOption, parseAddress, parsePort } from './options.ts';
+import { logLevelOption, parseAddress, parsePort, parseRange } from './options.ts';
 import { packageVersion } from './package-files.ts';
 import { CommandError, fail, untilStopped } from './process.ts';
 
@@ -10,6 +10,7 @@ interface Options {
   state: string;
   bindAddress: string;
   port: number;
+  serviceClusterIpRange?: string;
   kubeconfig: string;
   logLevel: string;
 }
@@ -20,6 +21,11 @@ export function apiserverCommand(): Command {
     .option('--state <dir>', 'state directory: objects, keys and certificates', '.tidegate/apiserver')
     .option('--bind-address <address>', 'address to listen on', parseAddress, '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 selects a free port', parsePort, 6443)
+    .option(
+      '--service-cluster-ip-range <range>',
+      'range of ClusterIPs, which cannot change while Services exist (default: 10.96.0.0/16)',
+      parseRange,
+    )
     .option(
       '--kubeconfig <file>',
       'kubeconfig file to write when the server is ready',
@@ -45,6 +51,7 @@ async function run(options: Options): Promise<void> {
       directory: resolve(options.state),
       host: options.bindAddress,
       port: options.port,
+      ...(options.serviceClusterIpRange === undefined ? {} : { serviceCIDR: options.serviceClusterIpRange }),
       log,
       version: packageVersion(),
     });

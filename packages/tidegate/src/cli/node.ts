@@ -7,8 +7,9 @@ import { createLog } from './create-log.ts';
 import { logLevelOption, parseAddress, parsePort } from './options.ts';
 import { packageVersion } from './package-files.ts';
 import { CommandError, fail, untilStopped } from './process.ts';
+import { type RunCommandsOptions, runsCommands, withRunCommandsOptions } from './run-commands.ts';
 
-interface Options {
+interface Options extends RunCommandsOptions {
   nodeName?: string;
   kubeconfig: string;
   proxyKubeconfig?: string;
@@ -24,7 +25,7 @@ interface Options {
 }
 
 export function nodeCommand(): Command {
-  return new Command('node')
+  const command = new Command('node')
     .description('Run a node of the embedded cluster, with pods as local processes')
     .option('--node-name <name>', 'name of the node; required without --hollow (default: hollow)')
     .option(
@@ -64,6 +65,7 @@ Examples:
   tidegate node --hollow --count 100      # in a cluster of \`tidegate up\`, from the same folder`,
     )
     .action(run);
+  return withRunCommandsOptions(command);
 }
 
 async function run(options: Options): Promise<void> {
@@ -116,6 +118,7 @@ async function start(options: Options, open: Open, log: Logger, signal: AbortSig
     labels: options.label,
     stateDirectory,
     imagesFile: options.images,
+    runCommands: runsCommands(options),
     program: [process.execPath, ...process.execArgv, process.argv[1] ?? ''],
     path: process.env.PATH ?? '',
     kubernetesVersion: kubernetesVersion(),

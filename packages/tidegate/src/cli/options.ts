@@ -22,6 +22,18 @@ export function parseAddress(text: string): string {
   return text;
 }
 
+/** Parses a range of IPv4 addresses that is large enough for Services. */
+export function parseRange(text: string): string {
+  const [address = '', bits = '', ...rest] = text.split('/');
+  const size = /^\d+$/.test(bits) ? Number(bits) : 0;
+  if (isIP(address) !== 4 || size < 8 || size > 28 || rest.length > 0) {
+    throw new InvalidArgumentError(
+      'Use a range of IPv4 addresses with 8 to 28 bits, for example 10.96.0.0/16.',
+    );
+  }
+  return text;
+}
+
 export function parseBoolean(text: string): boolean {
   if (text !== 'true' && text !== 'false') throw new InvalidArgumentError('Use true or false.');
   return text === 'true';

@@ -13,9 +13,10 @@ import { callerFor } from './caller.ts';
 import { summary } from './cluster-text.ts';
 import { packageFile } from './package-files.ts';
 import { type Progress, seconds } from './progress.ts';
+import { type RunCommandsOptions, runCommandsWarning, runsCommands } from './run-commands.ts';
 import { stateOf } from './state.ts';
 
-export interface UpOptions extends Omit<ClusterOptions, 'file'> {
+export interface UpOptions extends Omit<ClusterOptions, 'file'>, RunCommandsOptions {
   state: string;
   filename?: string;
   logLevel: string;
@@ -25,6 +26,8 @@ export interface UpOptions extends Omit<ClusterOptions, 'file'> {
 /** Resolves when the cluster has stopped. */
 export async function runCluster(options: UpOptions, progress: Progress): Promise<void> {
   const state = stateOf(options);
+  const runCommands = runsCommands(options);
+  if (runCommands) progress.note(runCommandsWarning());
   const { cluster, change, close } = await openCluster(
     state,
     { ...options, file: options.filename },
@@ -38,6 +41,7 @@ export async function runCluster(options: UpOptions, progress: Progress): Promis
       cluster,
       relabeled: change?.relabeled ?? new Map(),
       logLevel: options.logLevel,
+      runCommands,
       nodeGraceMs: options.nodeMonitorGracePeriod,
       hubManifests: packageFile('deploy/hub.yaml'),
       storyManifests: packageFile('examples/story'),

@@ -10,11 +10,12 @@ import { packageVersion } from './package-files.ts';
 import { fail } from './process.ts';
 import { Progress } from './progress.ts';
 import type { UpOptions } from './run-cluster.ts';
+import { withRunCommandsOptions } from './run-commands.ts';
 
 const EXIT_MS = 5_000;
 
 export function upCommand(): Command {
-  return new Command('up')
+  const command = new Command('up')
     .description(
       'Run a small Kubernetes cluster on this machine: API server, controllers, and nodes with their hubs',
     )
@@ -54,6 +55,7 @@ Examples:
   tidegate up -f sites.yaml      # nodes: [{ name: shop-1, labels: { location: paris } }]`,
     )
     .action(run);
+  return withRunCommandsOptions(command);
 }
 
 /** Prints a line first, because loading the rest of the program takes the larger part of a second. */

@@ -12,6 +12,8 @@ export interface ProgramOptions {
   state: StateDirectory;
   cluster: ClusterState;
   logLevel: string;
+  /** Containers run their own commands. Not kept in the state: the user allows it for each run. */
+  runCommands?: boolean;
   /** How long a node stays Ready after its last heartbeat. */
   nodeGraceMs: number;
 }
@@ -28,6 +30,7 @@ export function apiserverSpec({ program, state, cluster, logLevel }: ProgramOpti
       'apiserver',
       ...['--state', state.apiserver],
       ...['--port', String(cluster.port)],
+      ...(cluster.serviceCIDR === undefined ? [] : ['--service-cluster-ip-range', cluster.serviceCIDR]),
       ...['--kubeconfig', state.kubeconfig],
       ...['--log-level', logLevel],
     ],
@@ -111,7 +114,7 @@ export function hubSpec(
 
 /** The child process of one node. */
 export function nodeSpec(
-  { program, state, cluster, logLevel }: ProgramOptions,
+  { program, state, cluster, logLevel, runCommands }: ProgramOptions,
   node: NodeState,
   credentials: NodeCredentials,
 ): ChildSpec {
@@ -129,6 +132,8 @@ export function nodeSpec(
       ...['--state', state.node(node.name)],
       ...Object.entries(node.labels).flatMap(([key, value]) => ['--label', `${key}=${value}`]),
       ...['--images', cluster.images ?? state.images],
+      // `tidegate up` has checked already whether root may run commands.
+      ...(runCommands === true ? ['--run-commands-as-root'] : []),
       ...['--log-level', logLevel],
     ],
     log: join(state.logs, `${node.name}.log`),

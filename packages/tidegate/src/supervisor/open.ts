@@ -16,6 +16,7 @@ import {
   prepareState,
   readCluster,
   type StateDirectory,
+  serviceCIDRFor,
   writeCluster,
 } from './state.ts';
 
@@ -65,6 +66,8 @@ export async function openCluster(
     readImages(images ?? state.images);
     held = await holdRange(before?.range);
     const { range } = held;
+    // ClusterIPs cannot change, so a cluster keeps the range that it was created with.
+    const serviceCIDR = before === undefined ? serviceCIDRFor(range) : before.serviceCIDR;
     const nodes = numberNodes(before, layout);
     const free = freeIn(
       range,
@@ -74,6 +77,7 @@ export async function openCluster(
       range,
       port: await apiPort(options.port, before?.port, report),
       ports: await choosePorts(before?.ports ?? DEFAULT_PORTS, free, report),
+      ...(serviceCIDR === undefined ? {} : { serviceCIDR }),
       ...(images === undefined ? {} : { images }),
       ...(needsStory(options, before) && { awaitsStory: true }),
       nodes,

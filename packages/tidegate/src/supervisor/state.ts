@@ -36,6 +36,8 @@ export interface ClusterState {
   port: number;
   /** The ports that all nodes and routers use, each on its own address. */
   ports: ClusterPorts;
+  /** The range of ClusterIPs. Clusters of version 0.1 have none, and their ClusterIPs do not answer. */
+  serviceCIDR?: string;
   /** The path of the user's image table. */
   images?: string;
   /** The example objects have not been created yet. */
@@ -190,16 +192,26 @@ export async function hasCluster(state: StateDirectory): Promise<boolean> {
   );
 }
 
+/** X + 64 in the range 127.X.0.0/16 of the nodes: no cluster has nodes or pods there. */
+export const serviceCIDRFor = (range: number): string => `127.${range + 64}.0.0/16`;
+
+const isServiceCIDR = (value: unknown): value is string =>
+  typeof value === 'string' && /^127\.\d{1,3}\.0\.0\/16$/.test(value);
+
 /** Validates cluster.json, which users may edit. */
 function checkCluster(value: unknown): ClusterState {
   const cluster = object(value, 'the file');
   if (!Array.isArray(cluster.nodes)) throw new Error('nodes is not a list');
   const { images } = cluster;
   if (images !== undefined && typeof images !== 'string') throw new Error('images is not a string');
+  const { serviceCIDR } = cluster;
+  if (serviceCIDR !== undefined && !isServiceCIDR(serviceCIDR))
+    throw new Error('serviceCIDR is not a range such as 127.128.0.0/16');
   return {
     range: number(cluster.range, 'range', 127),
     port: number(cluster.port, 'port', 65535),
     ports: ports(cluster.ports),
+    ...(serviceCIDR === undefined ? {} : { serviceCIDR }),
     ...(images === undefined ? {} : { images }),
     ...(cluster.awaitsStory === true && { awaitsStory: true }),
     nodes: cluster.nodes.map((item: unknown, i) => {

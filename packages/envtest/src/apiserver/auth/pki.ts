@@ -46,8 +46,6 @@ const ALWAYS_SERVED_NAMES = [
   'kubernetes.default.svc.cluster.local',
   '127.0.0.1',
   '::1',
-  // The first address of the default service range belongs to the Service `kubernetes`.
-  '10.96.0.1',
 ];
 
 export interface PkiOptions {

@@ -1,6 +1,7 @@
-import type { IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import { isIPv6 } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { ApiError, notFound } from '@tidegate/serving';
 import type { Pki } from '../auth/pki.ts';
 import type { Node } from '../resources/core/types.ts';
@@ -19,6 +20,12 @@ export interface KubeletRequest {
   signal: AbortSignal;
 }
 
+/** The response of a kubelet to a request to switch the protocol: it agrees if there is a connection. */
+export interface Upgraded {
+  answer: IncomingMessage;
+  connection: Duplex | undefined;
+}
+
 /**
  * Sends requests to kubelets at the address and port in the Node object. The kubelet must have a certificate of the
  * cluster CA for that address, and receives the client certificate of the API server.
@@ -35,14 +42,35 @@ export class KubeletClient {
   }
 
   /** Resolves with the response headers, whatever the status. */
-  async open(nodeName: string, { method, path, query, signal }: KubeletRequest): Promise<IncomingMessage> {
+  open(nodeName: string, wanted: KubeletRequest): Promise<IncomingMessage> {
+    return this.#ask(nodeName, wanted, {}, (asked, resolve) => asked.once('response', resolve));
+  }
+
+  /** Asks to switch the protocol of the connection, with the headers of the client. */
+  upgrade(nodeName: string, wanted: KubeletRequest, headers: Record<string, string>): Promise<Upgraded> {
+    return this.#ask<Upgraded>(nodeName, wanted, headers, (asked, resolve) => {
+      asked.once('response', (answer) => resolve({ answer, connection: undefined }));
+      asked.once('upgrade', (answer, connection, head) => {
+        if (head.length > 0) connection.unshift(head);
+        resolve({ answer, connection });
+      });
+    });
+  }
+
+  async #ask<T>(
+    nodeName: string,
+    { method, path, query, signal }: KubeletRequest,
+    headers: Record<string, string>,
+    listen: (asked: ClientRequest, resolve: (answer: T) => void) => void,
+  ): Promise<T> {
     const { host, port } = this.#locate(nodeName);
     const search = query.size === 0 ? '' : `?${query}`;
     return new Promise((resolve, reject) => {
-      const asked = request({ host, port, method, path: path + search, agent: this.#agent, signal });
+      const options = { host, port, method, path: path + search, headers, agent: this.#agent, signal };
+      const asked = request(options);
       const patience = setTimeout(() => asked.destroy(new Error('i/o timeout')), PATIENCE_MS);
       asked.once('close', () => clearTimeout(patience));
-      asked.once('response', (answer) => {
+      listen(asked, (answer) => {
         clearTimeout(patience);
         resolve(answer);
       });

@@ -1,13 +1,16 @@
 /**
- * The subresources `pods/exec`, `pods/attach` and `pods/portforward`. The request to the node does not upgrade the
- * protocol: the nodes of the embedded cluster do not support streams and answer with an error.
+ * The subresources `pods/exec`, `pods/attach` and `pods/portforward`: the node and the client agree on a protocol (SPDY or
+ * WebSocket), and the server copies bytes between them.
  */
+import { type IncomingHttpHeaders, type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { ApiError, badRequest } from '@tidegate/serving';
 import type { Pod } from '../resources/pod/types.ts';
 import type { Connect } from '../resources/types.ts';
 import { chooseContainer } from './container.ts';
 import type { KubeletClient } from './kubelet-client.ts';
-import { failureText, isSuccess, relayBody } from './relay.ts';
+import { failureText } from './relay.ts';
 
 /** Parameters of the API and their names in the kubelet. */
 const FLAGS = [
@@ -26,17 +29,44 @@ export const podStream =
       action === 'portForward' ? '' : `/${chooseContainer(pod, query.get('container') ?? '')}`;
     const nodeName = pod.spec.nodeName ?? '';
     if (nodeName === '') throw badRequest(`pod ${name} does not have a host assigned`);
-    if (exchange.request.headers.upgrade === undefined) throw badRequest('Upgrade request required');
-    const answer = await kubelets.open(nodeName, {
-      method: 'POST',
+    const { request, response } = exchange;
+    if (request.headers.upgrade === undefined) throw badRequest('Upgrade request required');
+    const wanted = {
+      method: request.method === 'GET' ? ('GET' as const) : ('POST' as const),
       path: `/${action}/${namespace}/${name}${container}`,
       query: kubeletQuery(query),
       signal,
-    });
-    if (!isSuccess(answer)) throw new ApiError(answer.statusCode ?? 500, '', await failureText(answer));
-    exchange.head(200, answer.headers['content-type'] ?? 'text/plain');
-    await relayBody(answer, exchange, signal);
+    };
+    const { answer, connection } = await kubelets.upgrade(nodeName, wanted, handshake(request.headers));
+    if (connection === undefined) throw new ApiError(answer.statusCode ?? 500, '', await failureText(answer));
+    const client = request.socket;
+    response.detachSocket(client);
+    client.write(switching(answer));
+    await copyBoth(client, connection);
   };
+
+/** Only the headers with which the client and the node agree on a protocol. Credentials stay here. */
+const HANDSHAKE = /^(upgrade|connection|sec-websocket-.*|x-stream-protocol-version)$/;
+
+function handshake(headers: IncomingHttpHeaders): Record<string, string> {
+  const kept = Object.entries(headers).filter(([name]) => HANDSHAKE.test(name));
+  return Object.fromEntries(kept.map(([name, value]) => [name, String(value)]));
+}
+
+function switching({ statusCode = 101, headers }: IncomingMessage): string {
+  const lines = Object.entries(handshake(headers)).map(([name, value]) => `${name}: ${value}`);
+  return [`HTTP/1.1 ${statusCode} ${STATUS_CODES[statusCode]}`, ...lines, '', ''].join('\r\n');
+}
+
+/** Until both directions have ended. A connection that breaks ends the other one. */
+async function copyBoth(client: Duplex, node: Duplex): Promise<void> {
+  const broken = (): void => {
+    client.destroy();
+    node.destroy();
+  };
+  await Promise.all([pipeline(client, node).catch(broken), pipeline(node, client).catch(broken)]);
+  broken();
+}
 
 function kubeletQuery(query: URLSearchParams): URLSearchParams {
   const wanted = new URLSearchParams();

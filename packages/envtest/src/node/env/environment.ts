@@ -12,6 +12,7 @@ import { expand } from './expand.ts';
 import { fieldValue } from './fields.ts';
 import { writeKubeconfig } from './kubeconfig.ts';
 import { type Allocatable, resourceValue } from './resources.ts';
+import { serviceLinks } from './service-links.ts';
 
 /** Options of {@link PodEnvironment}. */
 export interface PodEnvironmentOptions {
@@ -20,6 +21,8 @@ export interface PodEnvironmentOptions {
   nodeIP: string;
   /** The Service `default/kubernetes` as this node sees it; pods reach the API server there. */
   apiService: () => Service | undefined;
+  /** The Services of a namespace. */
+  servicesIn?: (namespace: string) => readonly Service[];
   allocatable: () => Allocatable;
   /** The PATH of the pods, which is that of the agent. */
   path?: string;
@@ -27,7 +30,7 @@ export interface PodEnvironmentOptions {
 
 type Variables = Record<string, string>;
 
-/** Composes environments like the kubelet: `envFrom`, then the address of the API server, then `env` in order. */
+/** Composes environments like the kubelet: Services of the namespace, `envFrom`, then the address of the API server, then `env` in order. */
 export class PodEnvironment implements Environment {
   readonly #options: PodEnvironmentOptions;
 
@@ -39,6 +42,7 @@ export class PodEnvironment implements Environment {
     try {
       const variables = {
         ...(await this.#given(pod, container, place)),
+        ...this.#links(pod),
         ...(await this.#fromSources(pod, container)),
         ...apiServerVariables(this.#options.apiService()),
       };
@@ -66,6 +70,11 @@ export class PodEnvironment implements Environment {
       CONTAINER_ROOT: place.root,
       ...(kubeconfig === undefined ? {} : { KUBECONFIG: kubeconfig }),
     };
+  }
+
+  #links({ metadata, spec }: Pod): Variables {
+    if (spec?.enableServiceLinks === false) return {};
+    return serviceLinks(this.#options.servicesIn?.(metadata.namespace ?? '') ?? []);
   }
 
   async #fromSources(pod: Pod, { envFrom = [] }: Container): Promise<Variables> {

@@ -49,6 +49,8 @@ export class HollowRuntime implements Runtime {
     await this.release(uid);
   }
 
+  inside(): undefined {}
+
   place(): PodPlace {
     throw new Error('a hollow node keeps no files');
   }

@@ -101,7 +101,7 @@ describe('the table', () => {
       message: 'images.yaml marks nginx as absent',
     });
     expect(images.resolve('old')).toEqual({ kind: 'absent', message: 'gone for good' });
-    expect(images.resolve('tidegate')).toEqual({ kind: 'stand-in' });
+    expect(images.resolve('tidegate')).toEqual({ kind: 'stand-in', isMapped: true });
   });
 
   test('follows changes of the file, and ignores invalid ones', async () => {

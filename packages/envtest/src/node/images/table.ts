@@ -69,7 +69,7 @@ function ruleOf(fields: Record<string, unknown>, errorAt: ErrorAt): ImageRule {
   if (message !== undefined && absent === undefined)
     throw errorAt('message', 'is allowed only with absent: true');
   if ('env' in fields && command === undefined) throw errorAt('env', 'is allowed only with command');
-  if (standIn === true) return { kind: 'stand-in' };
+  if (standIn === true) return { kind: 'stand-in', isMapped: true };
   if (absent === true) {
     if (message !== undefined && typeof message !== 'string') throw errorAt('message', 'must be a string');
     return { kind: 'absent', message: message ?? `images.yaml marks ${image} as absent` };

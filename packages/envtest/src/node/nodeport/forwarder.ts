@@ -7,19 +7,24 @@ export interface Choice {
   chosen(client: string, endpoint: Endpoint): void;
 }
 
+/** Serves a new connection or passes it on: calls `serve`, or leaves the connection to another agent. */
+export type Route = (client: Socket, serve: () => void) => void;
+
 /** On one machine, an endpoint accepts immediately or never. */
 const CONNECT_TIMEOUT_MS = 3_000;
 
 /** One listener that forwards every connection to an endpoint. */
 export class Forwarder {
   readonly #choice: Choice;
+  readonly #route: Route | undefined;
   readonly #server: Server;
   /** Both sockets of every connection. */
   readonly #sockets = new Set<Socket>();
 
   /** `onError` is called when connections cannot be accepted, for example when file descriptors run out. */
-  constructor(choice: Choice, onError: (error: Error) => void) {
+  constructor(choice: Choice, onError: (error: Error) => void, route?: Route) {
     this.#choice = choice;
+    this.#route = route;
     // Half-open: each direction ends on its own. Paused: nothing is read until an endpoint is connected.
     this.#server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, (client) =>
       this.#accept(client),
@@ -28,12 +33,23 @@ export class Forwarder {
   }
 
   listen(port: number, address: string): Promise<void> {
+    const server = this.#server;
     return new Promise((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(port, address, () => {
-        this.#server.off('error', reject);
+      const end = (): void => {
+        server.off('error', failed);
+        server.off('listening', listening);
+      };
+      const failed = (error: Error): void => {
+        end();
+        reject(error);
+      };
+      const listening = (): void => {
+        end();
         resolve();
-      });
+      };
+      server.once('error', failed);
+      server.once('listening', listening);
+      server.listen(port, address);
     });
   }
 
@@ -52,7 +68,14 @@ export class Forwarder {
     this.#own(client);
     // The client may disconnect before an endpoint is connected.
     client.on('error', () => client.destroy());
-    const name = client.remoteAddress ?? '';
+    const serve = (): void => this.serve(client, client.remoteAddress ?? '');
+    if (this.#route === undefined) serve();
+    else this.#route(client, serve);
+  }
+
+  /** Connects a client to an endpoint. `name` identifies the client for session affinity. */
+  serve(client: Socket, name: string): void {
+    this.#own(client);
     this.#connectFirst(client, name, this.#choice.candidates(name));
   }
 
@@ -60,7 +83,7 @@ export class Forwarder {
   #connectFirst(client: Socket, name: string, [endpoint, ...others]: Endpoint[]): void {
     if (client.destroyed) return;
     if (endpoint === undefined) {
-      client.resetAndDestroy();
+      reset(client);
       return;
     }
     const upstream = connect({
@@ -95,15 +118,21 @@ export class Forwarder {
 }
 
 /** Copies both directions with backpressure; an end or a reset on one side is passed on to the other. */
-function join(client: Socket, upstream: Socket): void {
+export function join(client: Socket, upstream: Socket): void {
   for (const [from, to] of [
     [client, upstream],
     [upstream, client],
   ] as const) {
     from.pipe(to);
-    from.on('error', () => to.resetAndDestroy());
+    from.on('error', () => reset(to));
     from.once('close', () => {
       if (!from.readableEnded) to.destroy();
     });
   }
+}
+
+/** Closes a connection as a closed port does. A unix socket, over which another agent passed it on, can only end. */
+export function reset(socket: Socket): void {
+  if (socket.remoteFamily === undefined) socket.destroy();
+  else socket.resetAndDestroy();
 }

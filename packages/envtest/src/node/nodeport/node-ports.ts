@@ -123,7 +123,8 @@ export class NodePorts {
   }
 }
 
-function servicesOf(slice: EndpointSlice): string[] {
+/** The key of the Service that a slice belongs to. */
+export function servicesOf(slice: EndpointSlice): string[] {
   const service = serviceOfSlice(slice);
   return service === undefined ? [] : [service];
 }

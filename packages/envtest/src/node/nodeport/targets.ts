@@ -7,34 +7,65 @@ export interface Endpoint {
   port: number;
 }
 
-/** One listener of a node, and the endpoints of its connections. */
-export interface Target {
-  nodePort: number;
+/** Where the connections of a listener go. */
+export interface Destinations {
   endpoints: Endpoint[];
   /** How long a client stays with its endpoint; undefined without session affinity. */
   affinityMs: number | undefined;
+}
+
+/** One listener of a node, and the endpoints of its connections. */
+export interface Target extends Destinations {
+  nodePort: number;
+}
+
+/** One ClusterIP with a port, and the endpoints of its connections. */
+export interface ClusterTarget extends Destinations {
+  address: string;
+  port: number;
 }
 
 const DEFAULT_AFFINITY_SECONDS = 10_800;
 
 /** The listeners that a Service needs on one node, from all its EndpointSlices. */
 export function targetsOf(service: Service, slices: readonly EndpointSlice[], nodeName: string): Target[] {
-  const {
-    type,
-    ports = [],
-    externalTrafficPolicy,
-    sessionAffinity,
-    sessionAffinityConfig,
-  } = service.spec ?? {};
+  const { type, ports = [], externalTrafficPolicy } = service.spec ?? {};
   if (type !== 'NodePort' && type !== 'LoadBalancer') return [];
-  const seconds = sessionAffinityConfig?.clientIP?.timeoutSeconds ?? DEFAULT_AFFINITY_SECONDS;
+  const onlyNode = externalTrafficPolicy === 'Local' ? nodeName : undefined;
   return ports.filter(isTcp).flatMap((port) => {
     if (port.nodePort === undefined || port.nodePort === 0) return [];
-    const onlyNode = externalTrafficPolicy === 'Local' ? nodeName : undefined;
-    const endpoints = endpointsOf(port, slices, onlyNode);
-    const affinityMs = sessionAffinity === 'ClientIP' ? seconds * 1000 : undefined;
-    return [{ nodePort: port.nodePort, endpoints, affinityMs }];
+    return [{ nodePort: port.nodePort, ...destinationsOf(service, port, slices, onlyNode) }];
   });
+}
+
+/** The ClusterIPs that a node answers on. Only loopback addresses exist on every machine without any set-up. */
+export function clusterTargetsOf(
+  service: Service,
+  slices: readonly EndpointSlice[],
+  nodeName: string,
+): ClusterTarget[] {
+  const { type, ports = [], clusterIP = '', internalTrafficPolicy } = service.spec ?? {};
+  if (type === 'ExternalName' || !clusterIP.startsWith('127.')) return [];
+  const onlyNode = internalTrafficPolicy === 'Local' ? nodeName : undefined;
+  return ports.filter(isTcp).map((port) => ({
+    address: clusterIP,
+    port: port.port,
+    ...destinationsOf(service, port, slices, onlyNode),
+  }));
+}
+
+function destinationsOf(
+  { spec }: Service,
+  port: core.ServicePort,
+  slices: readonly EndpointSlice[],
+  onlyNode: string | undefined,
+): Destinations {
+  const { sessionAffinity, sessionAffinityConfig } = spec ?? {};
+  const seconds = sessionAffinityConfig?.clientIP?.timeoutSeconds ?? DEFAULT_AFFINITY_SECONDS;
+  return {
+    endpoints: endpointsOf(port, slices, onlyNode),
+    affinityMs: sessionAffinity === 'ClientIP' ? seconds * 1000 : undefined,
+  };
 }
 
 const isTcp = ({ protocol }: { protocol?: string }): boolean => protocol === undefined || protocol === 'TCP';

@@ -1,5 +1,5 @@
 import type { Clock, Logger, Pod } from '@tidegate/kube';
-import type { Container } from '../contracts.ts';
+import type { Container, Inside } from '../contracts.ts';
 import { ContainerProbes } from '../probes/container-probes.ts';
 import { isSidecar } from './lifecycle.ts';
 import type { Exit, PodRecord } from './record.ts';
@@ -22,8 +22,11 @@ interface Subject {
   container: Container;
   podIP: string;
   process: Process;
+  /** This agent has just started it, so its postStart hook is due. */
+  isNew?: boolean;
   startedAt: number;
   listensOn?: number | undefined;
+  inside?: Inside | undefined;
 }
 
 /** A minimum grace period, also for pods deleted with grace period 0 and for sidecars that are stopped last. */
@@ -50,13 +53,22 @@ export class RunningContainers {
 
   /** Supervises a container that was just started or adopted. */
   attend(subject: Subject): void {
-    const { clock, warn } = this.#options;
-    const { container, podIP, process } = subject;
+    const { clock, warn, onChange } = this.#options;
+    const { container, podIP, process, inside } = subject;
     const { name } = container;
     const probes = this.#options.probes ? this.#probesOf(subject) : undefined;
-    const onPreStopFailed = (message: string): void => warn('FailedPreStopHook', message);
-    const running = new RunningContainer({ container, podIP, process, probes, clock, onPreStopFailed });
+    const running = new RunningContainer({
+      container,
+      podIP,
+      process,
+      inside,
+      probes,
+      clock,
+      warn,
+      onChange,
+    });
     this.#running.set(name, { container, running });
+    if (subject.isNew === true) running.begin();
     process.exited.then(
       (exit) => this.lost(name, exit),
       (error: unknown) => {
@@ -79,7 +91,7 @@ export class RunningContainers {
     return this.#exits.splice(0);
   }
 
-  /** Stops containers that failed a probe or whose image has changed. They are started again after they have ended. */
+  /** Stops containers that failed a probe or their postStart hook, or whose image has changed. They are started again after they have ended. */
   stopUnfit(pod: Pod, record: PodRecord, graceMs: number): void {
     this.#stoppedSince = undefined;
     const images = new Map(
@@ -88,8 +100,9 @@ export class RunningContainers {
     for (const [name, { container, running }] of this.#running) {
       const changed = images.get(name) !== record.containers[name]?.image;
       const probe = running.failedProbe;
-      if (running.stopping || (probe === undefined && !changed)) continue;
-      const why = probe === undefined ? 'definition changed' : `failed ${probe} probe`;
+      const hook = running.hookFailed ? 'failed postStart hook' : undefined;
+      if (running.stopping || (probe === undefined && hook === undefined && !changed)) continue;
+      const why = probe === undefined ? (hook ?? 'definition changed') : `failed ${probe} probe`;
       this.#options.notify('Killing', `Container ${name} ${why}, will be restarted`);
       const own = probe === undefined ? undefined : ownGrace(container, probe);
       running.stop(own === undefined ? graceMs : own * 1000);
@@ -110,11 +123,12 @@ export class RunningContainers {
     return all.length === 0;
   }
 
-  #probesOf({ container, podIP, startedAt, listensOn }: Subject): ContainerProbes {
+  #probesOf({ container, podIP, startedAt, listensOn, inside }: Subject): ContainerProbes {
     const { clock, warn, onChange } = this.#options;
     return new ContainerProbes({
       container,
       podIP,
+      inside,
       startedAt,
       listensOn,
       clock,

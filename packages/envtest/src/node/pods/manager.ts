@@ -1,5 +1,5 @@
 import { keyOf, type Logger, type Pod } from '@tidegate/kube';
-import type { NodePods, PodPlace } from '../contracts.ts';
+import type { Inside, NodePods, PodPlace } from '../contracts.ts';
 import type { PodRecord } from './record.ts';
 import { PodWorker, type WorkerContext } from './worker.ts';
 
@@ -58,6 +58,10 @@ export class PodManager implements NodePods {
     const pod = this.list().findLast((candidate) => keyOf(candidate) === `${namespace}/${name}`);
     if (pod === undefined) return undefined;
     return { pod, place: this.#context.runtime.place(pod.metadata.uid!) };
+  }
+
+  inside(pod: Pod, container: string): Inside | undefined {
+    return this.#context.runtime.inside(pod.metadata.uid!, container);
   }
 
   /** Stops all containers. Their pods stay in the API. */

@@ -1,7 +1,7 @@
-import { type Clock, sleep } from '@tidegate/kube';
-import type { Container } from '../contracts.ts';
-import { check } from '../probes/check.ts';
+import type { Clock } from '@tidegate/kube';
+import type { Container, Inside } from '../contracts.ts';
 import type { ContainerProbes } from '../probes/container-probes.ts';
+import { type HookProblem, runHook } from './hooks.ts';
 import type { Process } from './runtime.ts';
 
 /** Options of {@link RunningContainer}. */
@@ -9,16 +9,25 @@ export interface RunningOptions {
   container: Container;
   podIP: string;
   process: Process;
+  /** Undefined when the container does not run its own command. */
+  inside: Inside | undefined;
   /** Undefined when the runtime cannot be probed. */
   probes: ContainerProbes | undefined;
   clock: Clock;
-  onPreStopFailed(message: string): void;
+  /** Records an event. */
+  warn(reason: string, message: string): void;
+  /** The postStart hook has ended. */
+  onChange(): void;
 }
+
+/** Kubernetes has no limit for postStart hooks. This one only guards against a hook that hangs forever. */
+const POST_START_MS = 24 * 3600 * 1000;
 
 /** A container from its start to its end, and how it is stopped. */
 export class RunningContainer {
   readonly #options: RunningOptions;
-  readonly #preStop = new AbortController();
+  readonly #ending = new AbortController();
+  #postStart: 'none' | 'running' | 'failed' = 'none';
   #deadline: number | undefined;
   #cancelKill: () => void = () => {};
 
@@ -35,7 +44,7 @@ export class RunningContainer {
   }
 
   get started(): boolean {
-    return this.#options.probes?.started ?? true;
+    return this.#postStart === 'none' && (this.#options.probes?.started ?? true);
   }
 
   get ready(): boolean {
@@ -46,8 +55,26 @@ export class RunningContainer {
     return this.#options.probes?.failed;
   }
 
+  get hookFailed(): boolean {
+    return this.#postStart === 'failed';
+  }
+
   get stopping(): boolean {
     return this.#deadline !== undefined;
+  }
+
+  /** Runs the postStart hook. The container has not started before it has ended. */
+  begin(): void {
+    const hook = this.#options.container.lifecycle?.postStart;
+    if (hook === undefined) return;
+    this.#postStart = 'running';
+    void runHook(hook, this.#hookContext(POST_START_MS)).then((problem) => {
+      const isFailed = problem !== undefined && 'failed' in problem;
+      this.#postStart = isFailed ? 'failed' : 'none';
+      if (this.#ending.signal.aborted) return;
+      this.#warn('PostStart', problem);
+      this.#options.onChange();
+    });
   }
 
   /**
@@ -62,7 +89,7 @@ export class RunningContainer {
     this.#deadline = deadline;
     this.#cancelKill();
     this.#cancelKill = clock.after(graceMs, () => {
-      this.#preStop.abort();
+      this.#ending.abort();
       process.signal('SIGKILL');
     });
     if (!first) return;
@@ -73,26 +100,25 @@ export class RunningContainer {
   /** Called when the container has ended. */
   close(): void {
     this.#cancelKill();
-    this.#preStop.abort();
+    this.#ending.abort();
     this.#options.probes?.close();
   }
 
+  /** The hook runs within the grace period, not before it. */
   async #terminate(graceMs: number): Promise<void> {
-    await this.#runPreStop(graceMs);
-    if (!this.#preStop.signal.aborted) this.process.signal('SIGTERM');
+    const hook = this.#options.container.lifecycle?.preStop;
+    this.#warn('PreStop', await runHook(hook, this.#hookContext(graceMs)));
+    if (!this.#ending.signal.aborted) this.process.signal('SIGTERM');
   }
 
-  /** The hook runs within the grace period, not before it. */
-  async #runPreStop(graceMs: number): Promise<void> {
-    const { container, podIP, clock, onPreStopFailed } = this.#options;
-    const hook = container.lifecycle?.preStop;
-    if (hook?.sleep !== undefined) {
-      await sleep(clock, hook.sleep.seconds * 1000, this.#preStop.signal).catch(() => {}); // Rejects when aborted.
-    } else if (hook?.httpGet !== undefined || hook?.tcpSocket !== undefined) {
-      const { ok, output } = await check(hook, container, podIP, graceMs);
-      if (!ok) onPreStopFailed(`PreStopHook failed: ${output}`);
-    } else if (hook?.exec !== undefined) {
-      onPreStopFailed('PreStopHook was not run: exec hooks are not supported in this cluster');
-    }
+  #hookContext(timeoutMs: number): Parameters<typeof runHook>[1] {
+    const { container, podIP, inside, clock } = this.#options;
+    return { container, podIP, inside, clock, timeoutMs, signal: this.#ending.signal };
+  }
+
+  #warn(hook: 'PostStart' | 'PreStop', problem: HookProblem): void {
+    if (problem === undefined) return;
+    const text = 'failed' in problem ? `failed: ${problem.failed}` : `was not run: ${problem.notRun}`;
+    this.#options.warn(`Failed${hook}Hook`, `${hook}Hook ${text}`);
   }
 }

@@ -1,6 +1,12 @@
 import { DiskError, isDiskErrno } from '@tidegate/disk';
 import type { Pod } from '@tidegate/kube';
-import { type Container, type ContainerPlace, type PodPlace, VolumeError } from '../contracts.ts';
+import {
+  type Container,
+  type ContainerPlace,
+  type Inside,
+  type PodPlace,
+  VolumeError,
+} from '../contracts.ts';
 import type { ContainerRecord, Exit, PodRecord, ProcessHandle } from './record.ts';
 
 /** A running container. */
@@ -19,6 +25,8 @@ export interface Launched {
   note: string;
   /** The port on which it must listen before it counts as started; undefined when the node cannot know. */
   listensOn?: number;
+  /** For probes and hooks; undefined when the container does not run its own command. */
+  inside?: Inside;
 }
 
 /** Runs the containers of a node's pods. */
@@ -36,6 +44,8 @@ export interface Runtime {
   release(uid: string): Promise<void>;
   /** Removes everything when the pod no longer exists. */
   remove(uid: string): Promise<void>;
+  /** For `kubectl exec`; undefined when the container does not run its own command. */
+  inside(uid: string, container: string): Inside | undefined;
   place(uid: string): PodPlace;
   /** The records that earlier agents left. */
   load(): Promise<PodRecord[]>;
@@ -87,7 +97,11 @@ export function setUpProblem(error: unknown): { reason: string; message: string 
 /** The container cannot be started now. `reason` is its waiting reason. */
 export class StartError extends Error {
   override readonly name = 'StartError';
-  readonly reason: 'ErrImagePull' | 'CreateContainerConfigError' | 'RunContainerError';
+  readonly reason:
+    | 'ErrImagePull'
+    | 'CreateContainerConfigError'
+    | 'CreateContainerError'
+    | 'RunContainerError';
 
   constructor(reason: StartError['reason'], message: string, options?: ErrorOptions) {
     super(message, options);

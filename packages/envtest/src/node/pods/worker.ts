@@ -290,10 +290,18 @@ export class PodWorker {
       this.#recordFailedStart(container, error);
       return;
     }
-    const { process, imageID, note, listensOn } = launched;
+    const { process, imageID, note, listensOn, inside } = launched;
     const launch = { process: process.handle, containerID, image, imageID };
     this.#record.containers[name] = started(record, launch, clock.now());
-    this.#containers.attend({ container, podIP, process, startedAt: clock.now(), listensOn });
+    this.#containers.attend({
+      container,
+      podIP,
+      process,
+      inside,
+      startedAt: clock.now(),
+      listensOn,
+      isNew: true,
+    });
     await this.#save();
     this.#event('normal', 'Pulled', note);
     this.#event('normal', 'Created', `Created container: ${name}`);

@@ -1,9 +1,10 @@
-/** One check of a container from outside: an HTTP request or a TCP connection. */
+/** One check of a container: an HTTP request, a TCP connection, or a command that runs in it. */
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
 import type * as core from 'kubernetes-types/core/v1.d.ts';
-import type { Container } from '../contracts.ts';
+import { runInside } from '../commands/index.ts';
+import type { Container, Inside } from '../contracts.ts';
 
 /** The result of one attempt of a probe. */
 export interface CheckOutcome {
@@ -14,17 +15,21 @@ export interface CheckOutcome {
 
 type Handler = Pick<core.Probe, 'httpGet' | 'tcpSocket' | 'grpc' | 'exec'>;
 
-/** Commands would have to run inside the container, which is not supported. */
-export const isRunInside = (handler: Handler): boolean => handler.exec !== undefined;
+/** What is checked, and how long a check may take. */
+export interface CheckedContainer {
+  container: Container;
+  podIP: string;
+  /** Undefined when no commands run in the container. A check that needs one succeeds. */
+  inside?: Inside | undefined;
+  timeoutMs: number;
+}
 
 /** Runs one check. Every problem becomes a failed outcome; the promise never rejects. */
 export async function check(
   handler: Handler,
-  container: Container,
-  podIP: string,
-  timeoutMs: number,
+  { container, podIP, inside, timeoutMs }: CheckedContainer,
 ): Promise<CheckOutcome> {
-  const { httpGet, tcpSocket, grpc } = handler;
+  const { httpGet, tcpSocket, grpc, exec } = handler;
   try {
     if (httpGet !== undefined) {
       const port = portNumber(httpGet.port, container);
@@ -35,10 +40,22 @@ export async function check(
       return await dial({ host: tcpSocket.host ?? podIP, port, timeoutMs });
     }
     if (grpc !== undefined) return await dial({ host: podIP, port: grpc.port, timeoutMs });
+    if (exec !== undefined && inside !== undefined) return await run(exec, inside, timeoutMs);
     return { ok: true, output: '' };
   } catch (error) {
     return { ok: false, output: error instanceof Error ? error.message : String(error) };
   }
+}
+
+async function run(
+  { command = [] }: core.ExecAction,
+  inside: Inside,
+  timeoutMs: number,
+): Promise<CheckOutcome> {
+  const { code, output, timedOut } = await runInside(inside, command, { timeoutMs });
+  if (!timedOut) return { ok: code === 0, output: output === '' ? `command exited with ${code}` : output };
+  const text = JSON.stringify(command.join(' '));
+  return { ok: false, output: `command timed out: ${text} timed out after ${timeoutMs / 1000}s` };
 }
 
 /** The number of a port; it may be given by its name in the container. */

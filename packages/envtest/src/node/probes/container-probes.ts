@@ -1,7 +1,7 @@
 import type { Clock } from '@tidegate/kube';
 import type * as core from 'kubernetes-types/core/v1.d.ts';
-import type { Container } from '../contracts.ts';
-import { check, isRunInside } from './check.ts';
+import type { Container, Inside } from '../contracts.ts';
+import { check } from './check.ts';
 import { Probe } from './probe.ts';
 import type { ProbeKind } from './result.ts';
 
@@ -9,6 +9,8 @@ import type { ProbeKind } from './result.ts';
 export interface ContainerProbesOptions {
   container: Container;
   podIP: string;
+  /** Undefined when the container does not run its own command. */
+  inside?: Inside | undefined;
   /** Milliseconds since the epoch. */
   startedAt: number;
   /** A port that must accept connections before the container counts as started. Ignored if it has a startup probe. */
@@ -84,7 +86,7 @@ export class ContainerProbes {
       kind: 'Startup',
       timing: { ...LISTENING, failureThreshold: Number.POSITIVE_INFINITY },
       runningMs: 0,
-      check: () => check({ tcpSocket: { port: listensOn } }, container, podIP, 1_000),
+      check: () => check({ tcpSocket: { port: listensOn } }, { container, podIP, timeoutMs: 1_000 }),
       onFailure: () => {},
       onResultChange: () => this.#onStartup(),
       clock,
@@ -93,15 +95,17 @@ export class ContainerProbes {
 
   #probe(kind: ProbeKind, probe: core.Probe | undefined): Probe | undefined {
     if (probe === undefined) return undefined;
-    const { container, podIP, startedAt, clock, onUnhealthy, onNotRun, onChange } = this.#options;
-    if (isRunInside(probe)) {
-      onNotRun(`${kind} probe counts as passed: exec probes are not supported in this cluster`);
+    const { container, podIP, inside, startedAt, clock, onUnhealthy, onNotRun, onChange } = this.#options;
+    if (probe.exec !== undefined && inside === undefined) {
+      onNotRun(
+        `${kind} probe counts as passed: exec probes run only in containers that run their own command`,
+      );
     }
     return new Probe({
       kind,
       timing: probe,
       runningMs: clock.now() - startedAt,
-      check: () => check(probe, container, podIP, (probe.timeoutSeconds ?? 1) * 1000),
+      check: () => check(probe, { container, podIP, inside, timeoutMs: (probe.timeoutSeconds ?? 1) * 1000 }),
       onFailure: (output) => onUnhealthy(`${kind} probe failed: ${output}`),
       onResultChange: () => (kind === 'Startup' ? this.#onStartup() : onChange()),
       clock,

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { VirtualClock } from '@tidegate/kube/testing';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Inside } from '../contracts.ts';
 import { type CheckOutcome, check } from './check.ts';
 import { Probe } from './probe.ts';
 import { afterOutcome, initialState, type ProbeKind } from './result.ts';
@@ -88,7 +89,11 @@ describe('a check', () => {
   });
 
   const look = (handler: Parameters<typeof check>[0], timeoutMs = 5_000) =>
-    check(handler, { name: 'c', ports: [{ name: 'web', containerPort: port }] }, '127.0.0.1', timeoutMs);
+    check(handler, {
+      container: { name: 'c', ports: [{ name: 'web', containerPort: port }] },
+      podIP: '127.0.0.1',
+      timeoutMs,
+    });
 
   test('uses HTTP, with a named port and headers', async () => {
     expect(await look({ httpGet: { port: 'web', path: '/' } })).toEqual({ ok: true, output: '' });
@@ -123,5 +128,20 @@ describe('a check', () => {
 
   test('passes when only a command inside the container could run it', async () => {
     expect((await look({ exec: { command: ['true'] } })).ok).toBe(true);
+  });
+
+  test('runs a command in the container, and fails with its output or after its timeout', async () => {
+    const inside: Inside = {
+      run: (command) => ({ command, env: { PATH: process.env.PATH ?? '' }, cwd: '/' }),
+    };
+    const run = (words: string[], timeoutMs = 60_000) =>
+      check({ exec: { command: words } }, { container: { name: 'c' }, podIP: '', inside, timeoutMs });
+    expect((await run(['true'])).ok).toBe(true);
+    expect(await run(['sh', '-c', 'echo not yet; exit 3'])).toEqual({ ok: false, output: 'not yet\n' });
+    expect(await run(['no-such-program'])).toMatchObject({ ok: false });
+    expect(await run(['sleep', '600'], 50)).toEqual({
+      ok: false,
+      output: 'command timed out: "sleep 600" timed out after 0.05s',
+    });
   });
 });

@@ -6,7 +6,7 @@
  *
  * Identity and adoption: processes outlive the agent, so an agent that restarts must find the processes that its
  * predecessor started. A pid alone is not enough, because the kernel reuses pids. The record therefore also holds
- * the start time in clock ticks since boot (`proc.ts`), which together with the pid identifies a process until the
+ * the start time in clock ticks since boot (`proc/`), which together with the pid identifies a process until the
  * machine reboots. Every process also carries the variable TIDEGATE_CONTAINER. A process with this variable that is
  * in no record was started just before its agent was killed; `ProcessRuntime.load` kills it, because it would hold
  * its ports forever.

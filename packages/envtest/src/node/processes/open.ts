@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Clock, Informer, KubeClient, Logger, Node, Service } from '@tidegate/kube';
+import { agentIdentity, OwnCommands, Sandbox, startWatchdog } from '../commands/index.ts';
 import type { ContainerLogs } from '../contracts.ts';
 import { PodEnvironment } from '../env/index.ts';
 import { ImageTable } from '../images/index.ts';
@@ -25,6 +26,8 @@ export interface OpenOptions {
   program: string[];
   /** The PATH of the pods' programs. */
   path: string;
+  /** Run the commands of containers as processes. */
+  runCommands?: boolean | undefined;
   clock: Clock;
   log: Logger;
 }
@@ -45,9 +48,11 @@ export async function openProcessRuntime(options: OpenOptions): Promise<ProcessR
     nodeName,
     nodeIP,
     apiService: () => services.cache.get('default/kubernetes'),
+    servicesIn: (namespace) => services.cache.byIndex('namespace', namespace),
     allocatable,
     path: options.path,
   });
+  const commands = options.runCommands === true ? await openOwnCommands(options) : undefined;
   return new ProcessRuntime({
     nodeIP,
     podCIDR: () => node()?.spec?.podCIDR,
@@ -58,11 +63,28 @@ export async function openProcessRuntime(options: OpenOptions): Promise<ProcessR
     volumes: new PodVolumes({ client, references, nodeIP, allocatable, log, clock }),
     environment,
     logs,
+    ownCommands: commands?.ownCommands,
     clock,
     log,
     onClose: async () => {
+      await commands?.close();
       images.close();
       await references.close();
     },
   });
+}
+
+async function openOwnCommands({ path, log }: OpenOptions): Promise<{
+  ownCommands: OwnCommands;
+  close(): Promise<void>;
+}> {
+  const sandbox = await Sandbox.open(path);
+  if (!(sandbox instanceof Sandbox)) {
+    log.warn(
+      { reason: sandbox.unavailable },
+      'this machine does not allow user namespaces: containers that mount volumes cannot run their commands',
+    );
+  }
+  const agent = agentIdentity();
+  return { ownCommands: new OwnCommands({ sandbox, agent }), close: startWatchdog(agent) };
 }

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import type { Clock, Logger, Pod } from '@tidegate/kube';
+import { OwnCommandError, type OwnCommands, ownCommand, unknownEntrypoint } from '../commands/index.ts';
 import {
   type Container,
   type ContainerLogs,
@@ -10,7 +11,9 @@ import {
   EXIT_PORT_NOT_ALLOWED,
   type ImageRule,
   type Images,
+  type Inside,
   type PodPlace,
+  type Runnable,
   type StandIns,
   type Volumes,
 } from '../contracts.ts';
@@ -26,11 +29,11 @@ import {
   SetUpError,
   StartError,
 } from '../pods/runtime.ts';
+import { CONTAINER_VARIABLE, processesBelow, signalOne } from '../proc/index.ts';
 import type { Addresses } from './addresses.ts';
 import { fillIn, firstTcpPort, placeholdersOf, portAdvice } from './command.ts';
-import { CONTAINER_VARIABLE, processesBelow } from './proc.ts';
 import type { Records } from './records.ts';
-import { follow, launch, signalOne } from './spawn.ts';
+import { follow, launch } from './spawn.ts';
 import { clearTerminationMessage, terminationMessage } from './termination-message.ts';
 
 export interface ProcessRuntimeOptions {
@@ -44,19 +47,30 @@ export interface ProcessRuntimeOptions {
   volumes: Volumes;
   environment: Environment;
   logs: ContainerLogs;
+  /** Undefined: containers do not run their own commands. */
+  ownCommands?: OwnCommands | undefined;
   clock: Clock;
   log: Logger;
   /** Closes what the parts above share. */
   onClose(): Promise<void>;
 }
 
-type Runnable = Exclude<ImageRule, { kind: 'absent' }>;
+/** What to start for a container. */
+interface Program {
+  command: string[];
+  env: Record<string, string>;
+  cwd: string;
+  /** Set when it is the container's own command. */
+  inside?: Inside;
+}
 
 /** The runtime that runs containers as processes; see `index.ts` for identity and adoption. */
 export class ProcessRuntime implements Runtime {
   readonly probes = true;
   readonly #options: ProcessRuntimeOptions;
   readonly #followed = new Set<() => void>();
+  /** By container directory, while it runs its own command. */
+  readonly #inside = new Map<string, Inside>();
 
   constructor(options: ProcessRuntimeOptions) {
     this.#options = options;
@@ -79,20 +93,22 @@ export class ProcessRuntime implements Runtime {
     const rule = images.resolve(image);
     if (rule.kind === 'absent') throw new StartError('ErrImagePull', rule.message);
     const place = this.place(pod.metadata.uid!).container(container.name);
-    const cwd = join(place.root, posix.join('/', container.workingDir ?? ''));
-    await mkdir(cwd, { recursive: true, mode: 0o700 });
     await clearTerminationMessage(place, container);
-    const { command, env } = await this.#commandOf(pod, container, place, attempt.podIP, rule);
+    const { command, env, cwd, inside } = await this.#programOf(pod, container, place, attempt, rule);
     const output = await logs.outputFor(place, attempt.restartCount);
     try {
-      const marked = { ...env, [CONTAINER_VARIABLE]: `${place.directory}:${attempt.containerID}` };
-      const process = await launch({ command, env: marked, cwd, output: output.fd });
+      const process = await launch({ command, env, cwd, output: output.fd });
       log.info({ pod: pod.metadata.name, container: container.name, pid: process.handle.pid }, 'started');
+      if (inside !== undefined) this.#inside.set(place.directory, inside);
+      const exited = this.#ended(process, container, place, rule);
       return {
-        process: { ...process, exited: this.#ended(process, container, place, rule) },
-        imageID: rule.kind === 'stand-in' ? 'tidegate://stand-in' : `tidegate://${command[0]}`,
-        note: noteOf(image, rule, command),
-        ...listening(container, rule),
+        process: {
+          ...process,
+          exited: inside === undefined ? exited : this.#allEnded(exited, place, attempt),
+        },
+        imageID: inside === undefined ? imageIDOf(rule, command) : 'tidegate://command',
+        note: inside === undefined ? noteOf(image, rule, command) : ownNote(image),
+        ...(inside === undefined ? listening(container, rule) : { inside }),
       };
     } catch (error) {
       throw new StartError('RunContainerError', spawnProblem(command, error as NodeJS.ErrnoException), {
@@ -101,6 +117,10 @@ export class ProcessRuntime implements Runtime {
     } finally {
       await output.close();
     }
+  }
+
+  inside(uid: string, container: string): Inside | undefined {
+    return this.#inside.get(this.place(uid).container(container).directory);
   }
 
   async adopt({ container, record, place, handle }: Known): Promise<Process | undefined> {
@@ -145,11 +165,13 @@ export class ProcessRuntime implements Runtime {
           .map(([name, { containerID }]) => `${this.place(uid).container(name).directory}:${containerID}`),
       ),
     );
-    for (const { pid, container } of processesBelow(records.directory)) {
-      if (noted.has(container)) continue;
+    for (const { pid, container, agent } of processesBelow(records.directory)) {
+      if (noted.has(container) && agent === undefined) continue;
       log.warn(
         { pid, container },
-        'killing a container process that is in no record; an earlier agent was killed before it recorded the start',
+        agent === undefined
+          ? 'killing a container process that is in no record; an earlier agent was killed before it recorded the start'
+          : 'killing a command of a container whose agent has ended',
       );
       signalOne(pid, 'SIGKILL');
     }
@@ -193,23 +215,54 @@ export class ProcessRuntime implements Runtime {
     }
   }
 
-  async #commandOf(
+  async #programOf(
     pod: Pod,
     container: Container,
     place: ContainerPlace,
-    podIP: string,
+    attempt: Attempt,
     rule: Runnable,
-  ): Promise<{ command: string[]; env: Record<string, string> }> {
+  ): Promise<Program> {
     const { standIns, nodeIP } = this.#options;
-    const env = await this.#environmentOf(pod, container, place, podIP);
+    const { podIP } = attempt;
+    const env = {
+      ...(await this.#environmentOf(pod, container, place, podIP)),
+      [CONTAINER_VARIABLE]: markOf(place, attempt),
+    };
+    const own = await this.#ownProgramOf(pod, container, place, env, rule);
+    if (own !== undefined) return own;
+    const cwd = join(place.root, posix.join('/', container.workingDir ?? ''));
+    await mkdir(cwd, { recursive: true, mode: 0o700 });
     if (rule.kind === 'stand-in') {
-      return { command: await standIns.command(pod, container, place, podIP), env };
+      return { command: await standIns.command(pod, container, place, podIP), env, cwd };
     }
     const placeholders = placeholdersOf(pod, container, place, { podIP, nodeIP });
     const given = Object.entries(rule.env).map(([name, value]) => [name, fillIn(value, placeholders)]);
     const command = rule.command.map((part) => fillIn(part, placeholders));
     const args = (container.args ?? []).map((arg) => expand(arg, env));
-    return { command: [...command, ...args], env: { ...env, ...Object.fromEntries(given) } };
+    return { command: [...command, ...args], env: { ...env, ...Object.fromEntries(given) }, cwd };
+  }
+
+  /** Undefined when the container does not run its own command: the image has a rule, or commands are not run. */
+  async #ownProgramOf(
+    pod: Pod,
+    container: Container,
+    place: ContainerPlace,
+    env: Record<string, string>,
+    rule: Runnable,
+  ): Promise<Program | undefined> {
+    const { ownCommands } = this.#options;
+    if (ownCommands === undefined || !isUnmapped(rule)) return undefined;
+    const words = ownCommand(container, env);
+    const unknown = words.length === 0 ? unknownEntrypoint(pod, container) : undefined;
+    if (unknown !== undefined) throw new StartError('CreateContainerError', unknown);
+    if (words.length === 0) return undefined;
+    try {
+      const inside = await ownCommands.prepare(pod, container, place, env);
+      return { ...inside.run(words), inside };
+    } catch (error) {
+      if (!(error instanceof OwnCommandError)) throw error;
+      throw new StartError('CreateContainerError', error.message, { cause: error });
+    }
   }
 
   async #environmentOf(
@@ -243,7 +296,31 @@ export class ProcessRuntime implements Runtime {
       ...(forbidden ? { advice: portAdvice(container) } : {}),
     };
   }
+
+  /** A container ends with its first process, also when others have left its process group. */
+  async #allEnded(exited: Promise<Exit>, place: ContainerPlace, attempt: Attempt): Promise<Exit> {
+    const exit = await exited;
+    const mark = markOf(place, attempt);
+    this.#inside.delete(place.directory);
+    for (const { pid, container } of processesBelow(this.#options.records.directory)) {
+      if (container === mark) signalOne(pid, 'SIGKILL');
+    }
+    return exit;
+  }
 }
+
+/** Every process of a container has it in its environment. */
+const markOf = ({ directory }: ContainerPlace, { containerID }: Attempt): string =>
+  `${directory}:${containerID}`;
+
+/** Whether nothing is known about the image, so that the container's own command may run. */
+const isUnmapped = (rule: Runnable): boolean => rule.kind === 'stand-in' && rule.isMapped !== true;
+
+const imageIDOf = (rule: Runnable, [program]: string[]): string =>
+  rule.kind === 'stand-in' ? 'tidegate://stand-in' : `tidegate://${program}`;
+
+const ownNote = (image: string): string =>
+  `Container image ${JSON.stringify(image)} is not available on this machine: running the command of the container as a process`;
 
 /** A stand-in counts as started when it listens, because nothing is known about how the real program starts. */
 function listening(container: Container, rule: Runnable): { listensOn?: number } {

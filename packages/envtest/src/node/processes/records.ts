@@ -1,8 +1,9 @@
 /** The pods on disk: `STATE/pods/<uid>/{pod.json,containers/<name>/{root,logs}}`. */
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isErrno } from '@tidegate/disk';
 import type { Logger } from '@tidegate/kube';
+import { removeTree } from '../commands/index.ts';
 import type { ContainerPlace, PodPlace } from '../contracts.ts';
 import type { PodRecord } from '../pods/record.ts';
 
@@ -49,7 +50,7 @@ export class Records {
   }
 
   async remove(uid: string): Promise<void> {
-    await rm(join(this.#directory, uid), { recursive: true, force: true });
+    await removeTree(join(this.#directory, uid));
   }
 
   /** A directory without a readable record belongs to no running pod, so it is removed. */

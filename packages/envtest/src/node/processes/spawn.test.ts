@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '@tidegate/kube';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { CONTAINER_VARIABLE, processesBelow, startTicksOf } from '../proc/index.ts';
 import { eventually } from '../testing/eventually.ts';
-import { CONTAINER_VARIABLE, processesBelow, startTicksOf } from './proc.ts';
 import { follow, launch } from './spawn.ts';
 
 let directory: string;

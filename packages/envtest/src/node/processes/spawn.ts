@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 import type { Clock } from '@tidegate/kube';
 import type { Exit, ProcessHandle } from '../pods/record.ts';
 import type { Process } from '../pods/runtime.ts';
-import { startTicksOf } from './proc.ts';
+import { signalOne, startTicksOf } from '../proc/index.ts';
 
 /** A process to start. */
 export interface Command {
@@ -73,13 +73,3 @@ function signalProcess(handle: ProcessHandle, signal: 'SIGTERM' | 'SIGKILL'): vo
 }
 
 const signalGroup = (leader: number, signal: NodeJS.Signals): void => signalOne(-leader, signal);
-
-/** Signals a process, or a process group if the number is negative. */
-export function signalOne(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch (error) {
-    // All processes have already ended.
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
-}

@@ -2,17 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Pod } from '@tidegate/kube';
 import type * as core from 'kubernetes-types/core/v1.d.ts';
 import type { ContainerLogs, LogOptions, NodePods } from '../contracts.ts';
-
-/** An error that is sent to the client with this status code. */
-export class RequestError extends Error {
-  override readonly name = 'RequestError';
-  readonly code: number;
-
-  constructor(code: number, message: string) {
-    super(message);
-    this.code = code;
-  }
-}
+import { RequestError } from './request-error.ts';
 
 /** `GET /containerLogs/{namespace}/{pod}/{container}`. Ends when the log ends or the client disconnects. */
 export async function sendContainerLogs(

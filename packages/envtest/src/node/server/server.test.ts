@@ -84,6 +84,7 @@ async function start(status: Partial<ContainerStatus> = RUNNING): Promise<void> 
       namespace === 'default' && name === 'web'
         ? { pod: known, place: cluster.placeOf(pod.metadata.uid!) }
         : undefined,
+    inside: () => undefined,
   };
   server = await startKubeletServer({
     client,
@@ -185,11 +186,11 @@ describe("the kubelet's server", () => {
     expect(answer.text).toContain(text);
   });
 
-  test('rejects exec', async () => {
+  test('rejects exec without an upgrade of the connection', async () => {
     await start();
     expect(await ask('/exec/default/web/main?command=ls', undefined, 'POST')).toMatchObject({
-      code: 501,
-      text: 'exec is not supported: the pods of the embedded cluster are processes of this machine',
+      code: 400,
+      text: 'Upgrade request required',
     });
   });
 

@@ -1,11 +1,13 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { type Clock, type KubeClient, type Logger, systemClock } from '@tidegate/kube';
 import type { ContainerLogs, NodePods } from '../contracts.ts';
 import { keepServingCertificate } from './certificate.ts';
-import { RequestError, sendContainerLogs } from './container-logs.ts';
+import { sendContainerLogs } from './container-logs.ts';
+import { RequestError } from './request-error.ts';
+import { serveUpgrade, type Upgrade } from './streams/upgrade.ts';
 
 /** Options of the HTTPS server of a node, which the API server calls for logs. */
 export interface KubeletServerOptions {
@@ -32,7 +34,8 @@ export interface KubeletServer {
 
 /** The only user that is authorized. */
 const API_SERVER = 'kube-apiserver-kubelet-client';
-const NOT_SUPPORTED = ['exec', 'attach', 'portForward', 'run'];
+/** Requests that must upgrade their connection. */
+const STREAMS = ['exec', 'attach', 'portForward'];
 
 /**
  * The kubelet's HTTPS server, for the API server. It listens immediately; TLS handshakes fail until the cluster has
@@ -50,6 +53,7 @@ export async function startKubeletServer(options: KubeletServerOptions): Promise
     { ca, requestCert: true, rejectUnauthorized: false, requestTimeout: 0 },
     (request, response) => answer(options, request, response),
   );
+  server.on('upgrade', (request, socket, head) => void answerUpgrade(options, { request, socket, head }));
   const sockets = await listen(server, port, address);
   const stop = new AbortController();
   const keeping = keepServingCertificate(
@@ -86,6 +90,24 @@ async function listen(server: Server, port: number, address: string): Promise<Re
   return sockets;
 }
 
+/** Errors are sent as plain HTTP, as long as the protocol has not been switched. */
+async function answerUpgrade({ pods, log }: KubeletServerOptions, upgrade: Upgrade): Promise<void> {
+  const { request, socket } = upgrade;
+  try {
+    authenticate(request.socket as TLSSocket);
+    await serveUpgrade(pods, upgrade);
+  } catch (error) {
+    const known = error instanceof RequestError;
+    if (!known) log.error({ err: error, url: request.url }, 'a stream failed');
+    const code = known ? error.code : 500;
+    const text = known ? error.message : 'internal server error; see the log of the node';
+    const length = Buffer.byteLength(text);
+    socket.end(
+      `HTTP/1.1 ${code} ${STATUS_CODES[code]}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${length}\r\nConnection: close\r\n\r\n${text}`,
+    );
+  }
+}
+
 function answer(options: KubeletServerOptions, request: IncomingMessage, response: ServerResponse): void {
   const failed = (error: unknown): void => {
     if (!(error instanceof RequestError))
@@ -118,10 +140,7 @@ async function route(
 ): Promise<void> {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'https://node');
   const [first = '', ...rest] = pathname.split('/').slice(1).map(decodeURIComponent);
-  if (NOT_SUPPORTED.includes(first)) {
-    const text = `${first} is not supported: the pods of the embedded cluster are processes of this machine`;
-    throw new RequestError(501, text);
-  }
+  if (STREAMS.includes(first)) throw new RequestError(400, 'Upgrade request required');
   if (request.method !== 'GET') throw new RequestError(405, `method ${request.method} is not allowed`);
   switch (first) {
     case 'containerLogs':

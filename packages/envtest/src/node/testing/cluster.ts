@@ -16,11 +16,13 @@ export interface TestCluster {
   stop(): Promise<void>;
 }
 
-export async function startTestCluster(): Promise<TestCluster> {
+/** `serviceCIDR` is the range of ClusterIPs. */
+export async function startTestCluster(serviceCIDR?: string): Promise<TestCluster> {
   const directory = await mkdtemp(join(tmpdir(), 'tidegate-node-'));
   const server = await startApiServer({
     directory: join(directory, 'apiserver'),
     port: 0,
+    ...(serviceCIDR === undefined ? {} : { serviceCIDR }),
     log: silentLogger,
     version: 'test',
   });

@@ -18,7 +18,7 @@ import { HEADLESS, nodePortsOf, type Service, type ServiceSpec } from './types.t
 const HOLD_MS = 30_000;
 
 export interface ServiceAllocatorOptions {
-  clusterIPRange?: string;
+  clusterIPRange?: string | undefined;
   nodePortRange?: string;
   /** Ports that a Service gets only if it asks for them, because other programs of this machine listen on them. */
   usedPorts?: () => ReadonlySet<number>;
