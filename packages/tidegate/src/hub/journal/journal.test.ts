@@ -351,11 +351,11 @@ describe('a replay', () => {
     world.answer = ({ url }) =>
       isForbidden && !url.pathname.includes('/nodes/') ? [403, status(403, 'Forbidden')] : [200, {}];
     await expect(world.replay()).rejects.toThrow(
-      'the API server forbids 2 writes, for example to pods shop/shop',
+      'the API server forbids 2 writes, for example to pods web/shop',
     );
     expect(world.journal.entries().map(({ object }) => object)).toEqual([
-      'pods shop/shop',
-      'events shop/first',
+      'pods web/shop',
+      'events web/first',
     ]);
     await world.clock.advance(9 * 60_000);
     await expect(world.replay()).rejects.toThrow('forbids 2 writes');
