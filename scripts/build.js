@@ -51,6 +51,11 @@ await bundle(join(root, 'packages/envtest/dist/node'), {
 await cp(join(root, 'packages/envtest/dist/node'), join(dist, 'node'), { recursive: true });
 await bundle(
   join(root, 'dist'),
-  { 'bench/main': 'bench/main.ts', 'chaos/main': 'test/chaos/main.ts', 'soak/main': 'test/soak/main.ts' },
+  {
+    'bench/main': 'bench/main.ts',
+    'chaos/main': 'test/chaos/main.ts',
+    'fuzz/main': 'test/fuzz/main.ts',
+    'soak/main': 'test/soak/main.ts',
+  },
   ['classic-level', 'vitest'],
 );

@@ -1,6 +1,6 @@
 /**
  * What the admin port shows of views and journal to every local user: numbers. Which clients, namespaces and objects they
- * are about is only on the admin socket, because the name of a Secret, or that a pod reads it, is nobody else's business.
+ * concern is only on the admin socket: the names of Secrets, and which pods read them, do not concern other users.
  */
 import type { AdminRow } from './admin.ts';
 

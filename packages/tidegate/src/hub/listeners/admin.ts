@@ -66,7 +66,7 @@ async function answer(
   send(response, 200, 'application/json', `${JSON.stringify(rows, undefined, 2)}\n`);
 }
 
-/** A target that cannot be parsed is no page. */
+/** A target that cannot be parsed names none of the pages. */
 function targetOf({ url = '' }: IncomingMessage): Pick<RequestTarget, 'pathname' | 'searchParams'> {
   try {
     return requestTarget(url);
