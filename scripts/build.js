@@ -40,7 +40,8 @@ await empty(dist);
 await empty(join(root, 'dist'));
 // The schemas are a cache with a stamp of its own, so they are made only when something they depend on has changed.
 generateSchemas();
-await cp(join(root, 'packages/envtest/dist/schemas'), join(dist, 'schemas'), { recursive: true });
+for (const place of [dist, join(root, 'dist')])
+  await cp(join(root, 'packages/envtest/dist/schemas'), join(place, 'schemas'), { recursive: true });
 // nginx reads its Lua files itself.
 await cp(join(product, 'src/dataplane/nginx/lua'), join(dist, 'nginx/lua'), { recursive: true });
 await bundle(dist, { 'cli/main': 'packages/tidegate/src/cli/main.ts' });

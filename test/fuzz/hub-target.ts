@@ -33,6 +33,11 @@ export async function startHubTarget(): Promise<FuzzTarget> {
   };
 }
 
-/** Old prefixes are refused, discovery is requested again by the hub itself, and collections may come from a copy. */
-const mayAnswer = (target: string): boolean =>
-  !/\/(?:secrets|pods|services|deployments)\/[^/?]+(?:\?|$)|\/proxy\/|^\/healthz/.test(target);
+/**
+ * Reads of single objects, proxied requests and health checks must reach the API server. Everything else may be answered
+ * by the hub: old prefixes are refused, the hub requests discovery documents itself, and collections may come from a copy.
+ */
+const FORWARDED =
+  /^\/(?:api\/v1\/(?:namespaces\/[^/?]+\/(?:(?:secrets|pods|services)\/[^/?]+(?:\?|$)|(?:pods|services)\/[^/?]+\/proxy\/)|nodes\/[^/?]+\/proxy\/)|apis\/apps\/v1\/namespaces\/[^/?]+\/deployments\/[^/?]+(?:\?|$)|healthz(?:\?|$))/;
+
+const mayAnswer = (target: string): boolean => !FORWARDED.test(target);
