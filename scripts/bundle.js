@@ -48,7 +48,8 @@ export async function bundleAll() {
   await empty(join(root, 'dist'));
   // The schemas are a cache with a stamp of its own, so they are made only when something they depend on has changed.
   generateSchemas();
-  await cp(join(root, 'packages/envtest/dist/schemas'), join(dist, 'schemas'), { recursive: true });
+  for (const place of [dist, join(root, 'dist')])
+    await cp(join(root, 'packages/envtest/dist/schemas'), join(place, 'schemas'), { recursive: true });
   // nginx reads its Lua files itself.
   await cp(join(product, 'src/dataplane/nginx/lua'), join(dist, 'nginx/lua'), { recursive: true });
   const inputs = await bundle(dist, { 'cli/main': 'packages/tidegate/src/cli/main.ts' });
@@ -60,7 +61,12 @@ export async function bundleAll() {
   await cp(join(root, 'packages/envtest/dist/node'), join(dist, 'node'), { recursive: true });
   await bundle(
     join(root, 'dist'),
-    { 'bench/main': 'bench/main.ts', 'chaos/main': 'test/chaos/main.ts', 'soak/main': 'test/soak/main.ts' },
+    {
+      'bench/main': 'bench/main.ts',
+      'chaos/main': 'test/chaos/main.ts',
+      'fuzz/main': 'test/fuzz/main.ts',
+      'soak/main': 'test/soak/main.ts',
+    },
     ['classic-level', 'vitest'],
   );
 }

@@ -5,9 +5,10 @@ import { type CredentialSource, fixedCredential, KubeClient } from '@tidegate/ku
 import { clientCertificate } from '../support/accounts.ts';
 import { reservePort } from '../support/ports.ts';
 import { Tidegate } from '../support/tidegate.ts';
+import { say } from '../support/wire.ts';
 import { Link } from './link.ts';
 
-/** The columns of `/v1/views` that are used here. */
+/** The columns of `/v1/views` on the admin socket that are used here. */
 export interface ViewRow {
   identity: string;
   resource: string;
@@ -109,8 +110,8 @@ export class ChaosNode {
   }
 
   async page<Row>(name: 'views' | 'journal'): Promise<Row[]> {
-    const answer = await fetch(`http://127.0.0.1:${this.ports.admin}/v1/${name}`);
-    return (await answer.json()) as Row[];
+    const answer = await say({ socketPath: join(this.#directory, 'state', 'admin.sock') }, `/v1/${name}`);
+    return answer.json<Row[]>();
   }
 
   async ready(): Promise<boolean> {

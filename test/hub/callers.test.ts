@@ -221,7 +221,11 @@ describe('offline', () => {
 
 it('the log and the admin pages never contain a token', async () => {
   const pages = ['/v1/views', '/v1/filters', '/v1/journal', '/v1/upstreams', '/metrics'];
-  const shown = await Promise.all(pages.map(async (page) => (await say(edge.administration, page)).text));
+  const shown = await Promise.all(
+    [edge.administration, edge.adminSocket].flatMap((way) =>
+      pages.map(async (page) => (await say(way, page)).text),
+    ),
+  );
   const everything = [...log.lines, ...shown].join('\n');
   expect(log.lines.length).toBeGreaterThan(0);
   for (const secret of [token, stranger, token.split('.')[2]!, 'opaque-and-unknown', 'hunter2'])

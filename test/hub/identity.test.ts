@@ -243,6 +243,8 @@ describe('the token of a pod', () => {
   let access: Access;
   let bare: KubeClient;
   let online = true;
+  const ended = new AbortController();
+  let running: Promise<void> = Promise.resolve();
   const lastContact = Date.now();
 
   beforeAll(async () => {
@@ -254,6 +256,8 @@ describe('the token of a pod', () => {
       memory,
       online: () => online,
       lastContact: () => lastContact,
+      onEnded: () => {},
+      podIsGone: async () => false,
       clock,
       log,
     });
@@ -267,6 +271,8 @@ describe('the token of a pod', () => {
     });
   });
   afterAll(async () => {
+    ended.abort();
+    await running;
     await bare.close();
     await memory.close();
   });
@@ -295,8 +301,7 @@ describe('the token of a pod', () => {
     await kubectl.run(
       'create clusterrolebinding keys --clusterrole=system:service-account-issuer-discovery --group=system:nodes',
     );
-    const reading = authenticator.run(stop.signal);
-    ends.push(reading);
+    running = authenticator.run(ended.signal);
     await eventually(async () => (await by(token)).key === `sa:shop:web:${await uid()}`);
     online = false;
     expect((await by(await newToken('shop', 'web'))).key).toBe(`sa:shop:web:${await uid()}`);

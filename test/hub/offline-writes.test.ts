@@ -212,11 +212,11 @@ describe('offline', () => {
   });
 
   it('everything survives a kill of the hub', async () => {
-    const said = await say(edge.administration, '/v1/journal');
+    const said = await say(edge.adminSocket, '/v1/journal');
     const before = said.json<unknown[]>();
     expect(before.length).toBeGreaterThanOrEqual(6);
     await edge.killHub();
-    expect((await say(edge.administration, '/v1/journal')).json()).toEqual(before);
+    expect((await say(edge.adminSocket, '/v1/journal')).json()).toEqual(before);
     expect(readyMessage(await node.get(PODS, POD))).toBe('three');
     expect(await podNames(node)).toEqual(['p']);
   });
@@ -241,7 +241,7 @@ describe('offline', () => {
       expect(order).toEqual(['e1', 'e2', 'e3']);
       expect(ours[1]).toMatchObject({ count: 2 });
     });
-    expect((await say(edge.administration, '/v1/journal')).json()).toEqual([]);
+    expect((await say(edge.adminSocket, '/v1/journal')).json()).toEqual([]);
     // Afterwards, the node reads what the API server has.
     await soon(async () => expect(await node.get(PODS, POD)).toEqual(await edge.admin.get(PODS, POD)));
   });

@@ -16,7 +16,7 @@ import {
   silentLogger,
   systemClock,
 } from '@tidegate/kube';
-import { Exchange } from '@tidegate/serving';
+import { Exchange, requestTarget } from '@tidegate/serving';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DiscoveryCache } from '../../packages/tidegate/src/hub/discovery/index.ts';
 import { HEALTH_TIMINGS, Upstream, writeHead } from '../../packages/tidegate/src/hub/upstream/index.ts';
@@ -85,7 +85,7 @@ describe('a hub that only forwards', () => {
       await pipeline(answer.body, response).catch(() => response.destroy());
     });
     hub.on('upgrade', (request, socket, head) => {
-      upstream.upgrade(request, socket, head, 'node').catch(() => {
+      upstream.upgrade({ request, path: request.url ?? '', socket, head }, 'node').catch(() => {
         writeHead(socket, 503, { connection: 'close', 'content-length': '0' });
         socket.end();
       });
@@ -200,6 +200,7 @@ it('stores the discovery documents of a real server', async () => {
       delete: (key) => map.delete(key),
     },
     log: silentLogger,
+    tokens: { prove: async () => {}, suspect: async () => {} },
   });
   const stopped = new AbortController();
   const running = cache.run(stopped.signal);
@@ -216,8 +217,8 @@ it('stores the discovery documents of a real server', async () => {
   const hub = createServer(async (request, response) => {
     const exchange = new Exchange(request, response);
     const identity = { kind: 'node', key: 'node' } as const;
-    const url = new URL(request.url ?? '/', 'http://hub');
-    await cache.serve({ exchange, url, identity, signal: new AbortController().signal });
+    const target = requestTarget(request.url ?? '');
+    await cache.serve({ exchange, target, identity, signal: new AbortController().signal });
   });
   await new Promise<void>((resolve) => hub.listen(0, '127.0.0.1', resolve));
   const origin = `http://127.0.0.1:${(hub.address() as AddressInfo).port}`;

@@ -52,7 +52,7 @@ export interface ViewLine {
 
 /** The views that the hub reports. */
 export const viewsOf = async (edge: Edge): Promise<ViewLine[]> =>
-  (await say(edge.administration, '/v1/views', { headers: { accept: 'application/json' } })).json();
+  (await say(edge.adminSocket, '/v1/views', { headers: { accept: 'application/json' } })).json();
 
 export const service = (
   name: string,

@@ -180,6 +180,11 @@ export class Edge {
     return { host: '127.0.0.1', port: this.ports.admin };
   }
 
+  /** The admin pages with details. */
+  get adminSocket(): Way {
+    return { socketPath: join(this.state, 'admin.sock') };
+  }
+
   /** Authenticated as the node, with its certificate. */
   get asNode(): Way {
     const { cert = '', key = '' } = this.credential;

@@ -2,7 +2,7 @@
  * `@tidegate/serving`: the server side of the Kubernetes API conventions, for programs that answer API requests: the
  * embedded API server and the hub.
  *
- * One request: `requestInfo` reads verb and resource from method and path -> `bearerToken` and `ClientCertificates`
+ * One request: `requestTarget` parses path and query -> `requestInfo` reads verb and resource from them -> `bearerToken` and `ClientCertificates`
  * read the credentials -> `listOptions` and `watchOptions` validate the query -> `negotiate` chooses the
  * representation -> the program computes the answer -> `Exchange` sends it, compressed if the client accepts that.
  * Errors are ApiErrors, which become a Status; problems of fields are FieldErrors. All messages are those of
@@ -54,4 +54,5 @@ export {
   watchTimeoutMs,
 } from './read-options.ts';
 export { isWatch, type RequestInfo, type ResourceRequest, requestInfo, type Verb } from './request-info.ts';
+export { type RequestTarget, requestTarget } from './request-target.ts';
 export { untilClosed } from './until-closed.ts';

@@ -39,7 +39,7 @@ const NAMESPACE_SUBRESOURCES = new Set(['status', 'finalize']);
  * including discovery, become a PathRequest. Path segments are decoded after splitting, so that an encoded slash in a
  * name cannot change the path.
  */
-export function requestInfo(method: string, url: URL): RequestInfo {
+export function requestInfo(method: string, url: Pick<URL, 'pathname' | 'searchParams'>): RequestInfo {
   const segments = url.pathname.split('/').filter((s) => s !== '');
   const rest = resourceSegments(segments);
   if (rest === undefined) return { type: 'path', verb: method.toLowerCase(), path: url.pathname };

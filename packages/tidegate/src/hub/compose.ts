@@ -2,6 +2,7 @@
  * The one place where the parts of the hub are created and connected, from the disk outwards. Each part names what it
  * needs in its options; nothing is looked up or passed on implicitly.
  */
+import { dirname, join } from 'node:path';
 import { type Clock, fixedCredential, type Logger, Metrics, systemClock } from '@tidegate/kube';
 import { METRICS_PREFIX } from '../api/index.ts';
 import { Access } from './access/index.ts';
@@ -17,7 +18,15 @@ import {
 import { Authenticator } from './identity/index.ts';
 import { Journal, Replayer } from './journal/index.ts';
 import type { Lifetime } from './lifetime.ts';
-import { adminHandler, Handler, Listeners, type Ports } from './listeners/index.ts';
+import {
+  type AdminSource,
+  adminHandler,
+  Handler,
+  Listeners,
+  type Ports,
+  summarizeJournal,
+  summarizeViews,
+} from './listeners/index.ts';
 import { certificateIssued, openCertificate, openNodeCredentials, openUpstream } from './open.ts';
 import type { HubOptions } from './options.ts';
 import { Projections } from './projections/index.ts';
@@ -25,6 +34,7 @@ import {
   type ChainFor,
   decodeBody,
   Forwarding,
+  forgetForbidden,
   PrivateReads,
   Reads,
   RecentWrites,
@@ -33,7 +43,7 @@ import {
   Writes,
 } from './requests/index.ts';
 import { openState } from './state.ts';
-import { IssuedTokens, keepTokensOfPods } from './tokens/index.ts';
+import { IssuedTokens, keepTokensOfPods, podIsGone } from './tokens/index.ts';
 import { Views } from './views/index.ts';
 
 export interface HubHealth {
@@ -105,6 +115,8 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
     memory,
     online,
     lastContact: () => upstream.lastContact || undefined,
+    podIsGone: (claims) => podIsGone(views, nodeName, claims),
+    onEnded: (key) => ended(key),
     clock,
     log,
   });
@@ -116,6 +128,13 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
     clock,
     log,
   });
+
+  const ended = (key: string): void => {
+    access.forget(key);
+    views
+      .dropIdentity(key)
+      .catch((err) => log.error({ err }, 'cannot delete the copies of a rejected token'));
+  };
 
   // What replaces the API server while it is unreachable.
   const discovery = await DiscoveryCache.open({ upstream, map: memory, tokens: authenticator, clock, log });
@@ -129,11 +148,8 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
   const chainFor: ChainFor = ({ component, info }) => filters.chainFor(component, info, info.verb);
   const recentWrites = new RecentWrites(clock);
   const forwarding = new Forwarding(upstream, {
-    accepted: ({ token }) => authenticator.accepted(token),
-    rejected: async ({ token, key }) => {
-      access.forget(key);
-      await authenticator.rejected(token);
-    },
+    unauthorized: (identity) => authenticator.suspect(identity),
+    forbidden: (call) => forgetForbidden(call, views),
   });
   const sharedReads = new SharedReads({
     views,
@@ -145,8 +161,17 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
     upstream,
     clock,
   });
-  const privateReads = new PrivateReads({ views, projections, forwarding, chainFor, upstream, clock });
-  const reads = new Reads({ sharedReads, privateReads, forwarding, chainFor, upstream });
+  const privateReads = new PrivateReads({
+    views,
+    projections,
+    forwarding,
+    access,
+    chainFor,
+    upstream,
+    clock,
+  });
+  const prove = authenticator.prove.bind(authenticator);
+  const reads = new Reads({ sharedReads, privateReads, forwarding, chainFor, upstream, prove });
   const writes = new Writes({
     forwarding,
     views,
@@ -167,26 +192,33 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
     const reasons = [nodeCredentials.waitingFor(), certificate.waitingFor].flatMap((reason) => reason ?? []);
     return { ready: reasons.length === 0, reasons, warnings: state.warnings() };
   };
-  const admin = adminHandler(
-    {
-      health,
-      metrics,
-      views: () => views.describe().map((view) => ({ ...view })),
-      filters: () => filters.describe(),
-      journal: () => journal.entries().map((entry) => ({ ...entry })),
-      upstreams: () =>
-        upstream.servers().map((server) => ({ ...server, since: new Date(server.since).toISOString() })),
-    },
-    log,
-  );
+  const details: AdminSource = {
+    health,
+    metrics,
+    views: () => views.describe().map((view) => ({ ...view })),
+    filters: () => filters.describe(),
+    journal: () => journal.entries().map((entry) => ({ ...entry })),
+    upstreams: () =>
+      upstream.servers().map((server) => ({ ...server, since: new Date(server.since).toISOString() })),
+  };
+  const summary: AdminSource = {
+    ...details,
+    views: () => summarizeViews(views.describe()),
+    journal: () => summarizeJournal(journal.entries()),
+  };
   const { bindAddress, hubAddress, httpPort, httpsPort, adminPort, socket, clientCa } = options;
   // The last part to open, so that a client that can connect finds everything in place.
   const listeners = await Listeners.open(
-    { bindAddress, hubAddress, httpPort, httpsPort, adminPort, socket, certificate, clientCa, clock, log },
+    {
+      ...{ bindAddress, hubAddress, httpPort, httpsPort, adminPort, socket },
+      adminSocket: join(dirname(socket), 'admin.sock'),
+      ...{ certificate, clientCa, clock, log },
+    },
     {
       request: (request, response, entrance) => void handler.handle(request, response, entrance),
       upgrade: (request, duplex, head, entrance) => void handler.upgrade(request, duplex, head, entrance),
-      admin,
+      admin: adminHandler(summary, log),
+      adminDetails: adminHandler(details, log),
     },
   );
   lifetime.onClose(() => listeners.close());

@@ -17,8 +17,8 @@ const LIST_SERVICES: ResourceAttributes = {
   namespace: '',
   name: '',
 };
-const WEB: BearerIdentity = { kind: 'bearer', key: 'sa:shop:web:u1', token: 'token-of-web' };
-const OPAQUE: BearerIdentity = { kind: 'bearer', key: 'token:abc', token: 'token-of-jane' };
+const WEB: BearerIdentity = { kind: 'bearer', key: 'sa:shop:web:u1', token: 'token-of-web', tokenKey: 'a' };
+const OPAQUE: BearerIdentity = { kind: 'bearer', key: 'token:abc', token: 'token-of-jane', tokenKey: 'b' };
 
 describe('access to shared views', () => {
   let directory: string;
@@ -61,8 +61,7 @@ describe('access to shared views', () => {
       client,
       memory,
       tokens: {
-        accepted: async (token) => void tokens.push(`+${token}`),
-        rejected: async (token) => void tokens.push(`-${token}`),
+        suspect: async ({ token }) => void tokens.push(token),
       },
       online: () => online,
       clock,
@@ -84,7 +83,6 @@ describe('access to shared views', () => {
     expect(request!.url.pathname).toBe('/apis/authorization.k8s.io/v1/selfsubjectaccessreviews');
     expect(request!.headers.authorization).toBe('Bearer token-of-web');
     expect(reviewIn(request!)).toEqual(LIST_SERVICES);
-    expect(tokens).toEqual(['+token-of-web']);
     await clock.advance(300_000);
     await access.check(WEB, LIST_SERVICES, signal);
     expect(asked()).toBe(2);
@@ -158,8 +156,12 @@ describe('access to shared views', () => {
     await restart();
     await access.check(WEB, LIST_SERVICES, signal);
     online = true;
-    server.failNext({ code: 500 });
-    await access.check(WEB, LIST_SERVICES, signal);
+    for (const code of [500, 429, 408]) {
+      server.failNext({ code });
+      await access.check(WEB, LIST_SERVICES, signal);
+    }
+    server.failNext({ code: 403 });
+    await expect(access.check(WEB, LIST_SERVICES, signal)).rejects.toMatchObject({ status: { code: 503 } });
     await server.stop();
     await access.check(WEB, LIST_SERVICES, signal);
     await expect(access.check(OPAQUE, LIST_SERVICES, signal)).rejects.toMatchObject({
@@ -167,18 +169,33 @@ describe('access to shared views', () => {
     });
   });
 
-  it('is forgotten when the API server answers 401', async () => {
+  it('is refused when the API server answers 401, and stays valid for other tokens of the account', async () => {
     await access.check(WEB, LIST_SERVICES, signal);
-    await access.check(WEB, { ...LIST_SERVICES, verb: 'watch' }, signal);
     await clock.advance(300_000);
     server.failNext({ code: 401 });
     await expect(access.check(WEB, LIST_SERVICES, signal)).rejects.toMatchObject({ status: { code: 401 } });
-    expect(tokens.at(-1)).toBe('-token-of-web');
-    expect(memory.keys('access/')).toEqual([]);
+    expect(tokens).toEqual(['token-of-web']);
     online = false;
-    await expect(access.check(WEB, { ...LIST_SERVICES, verb: 'watch' }, signal)).rejects.toMatchObject({
-      status: { code: 503 },
-    });
+    await access.check({ ...WEB, token: 'another' }, LIST_SERVICES, signal);
+    access.forget(WEB.key);
+    expect(memory.keys('access/')).toEqual([]);
+  });
+
+  it('to one verb ends with a denial of another: the role may have been removed', async () => {
+    const inShop = { ...LIST_SERVICES, namespace: 'shop' };
+    const inOther = { ...LIST_SERVICES, namespace: 'other' };
+    for (const attributes of [LIST_SERVICES, { ...inShop, verb: 'watch' } as const, inOther])
+      await access.check(WEB, attributes, signal);
+    await access.check(OPAQUE, inShop, signal);
+    allowed = false;
+    await expect(access.check(WEB, inShop, signal)).rejects.toMatchObject({ status: { code: 403 } });
+    online = false;
+    for (const verb of ['watch', 'get', 'list'] as const)
+      await expect(access.check(WEB, { ...inShop, verb, name: 'a' }, signal)).rejects.toMatchObject({
+        status: { code: 503 },
+      });
+    await access.check(WEB, inOther, signal);
+    await access.check(OPAQUE, inShop, signal);
   });
 
   it('stops waiting when the client disconnects', async () => {

@@ -24,8 +24,8 @@ export interface AccessOptions {
    */
   client: KubeClient;
   memory: Memory;
-  /** Receives the outcome of each review: whether the API server accepted the token. */
-  tokens: { accepted(token: string): Promise<void>; rejected(token: string): Promise<void> };
+  /** Called when the API server has answered a review with 401. */
+  tokens: { suspect(identity: BearerIdentity): Promise<void> };
   /** Whether an API server is reachable. */
   online: () => boolean;
   clock: Clock;
@@ -76,7 +76,7 @@ export class Access {
     if (!decision.allowed) throw refusal(attributes, decision);
   }
 
-  /** Deletes all decisions for an identity whose token the API server rejected. */
+  /** Deletes all decisions for an identity that has ended. */
   forget(identityKey: string): void {
     this.#decisions.forget(identityKey);
   }
@@ -84,7 +84,7 @@ export class Access {
   /**
    * Uses an allowed decision that is fresh, otherwise a new review by the API server. If the API server is
    * unreachable or fails, an older decision for this question applies, or one that includes this read. A 4xx
-   * response is an answer of the API server, so no stored decision overrides it.
+   * response is an answer of the API server, so no stored decision overrides it, unless the API server is only busy.
    */
   async #decide(identity: BearerIdentity, attributes: ResourceAttributes): Promise<Decision> {
     const { online, clock } = this.#options;
@@ -100,8 +100,11 @@ export class Access {
     try {
       return await this.#ask(identity, attributes);
     } catch (error) {
-      if (isUnauthorized(error)) throw await this.#rejected(identity);
-      if (fallback !== undefined && !(error instanceof ApiStatusError && error.code < 500)) return fallback;
+      if (isUnauthorized(error)) {
+        await this.#options.tokens.suspect(identity);
+        throw unauthorized();
+      }
+      if (fallback !== undefined && !isFinal(error)) return fallback;
       this.#options.log.warn({ err: error, identity: identity.key }, 'access review failed');
       throw unknown(attributes, (error as Error).message);
     }
@@ -121,7 +124,7 @@ export class Access {
   }
 
   async #review(identity: BearerIdentity, attributes: ResourceAttributes): Promise<Decision> {
-    const { tokens, clock } = this.#options;
+    const { clock } = this.#options;
     const { verb, group, version, resource, namespace, name } = attributes;
     const { allowed, reason } = await this.#post<{ allowed?: boolean; reason?: string }>(
       identity,
@@ -129,7 +132,6 @@ export class Access {
       'SelfSubjectAccessReview',
       { resourceAttributes: { verb, group, version, resource, namespace, name } },
     );
-    await tokens.accepted(identity.token);
     const decision: Decision =
       allowed === true
         ? { allowed, askedAt: clock.monotonic() }
@@ -167,13 +169,11 @@ export class Access {
     );
     return ((answer as { status?: S } | null)?.status ?? {}) as S;
   }
-
-  async #rejected({ key, token }: BearerIdentity): Promise<ApiError> {
-    this.forget(key);
-    await this.#options.tokens.rejected(token);
-    return unauthorized();
-  }
 }
+
+/** Whether the API server has decided that it does not answer the review. 408 and 429 only mean that it is busy. */
+const isFinal = (error: unknown): boolean =>
+  error instanceof ApiStatusError && error.code < 500 && ![408, 429].includes(error.code);
 
 /** Repeats the message of the RBAC authorizer of the API server. */
 function refusal(attributes: ResourceAttributes, { username = '', reason = '' }: Decision): ApiError {

@@ -69,7 +69,12 @@ export class Decisions {
     return undefined;
   }
 
+  /**
+   * Stores a decision. A denial withdraws every permission for the same resource that could come from the same role:
+   * otherwise a client that may no longer list could still watch from the copy while no API server is reachable.
+   */
   put(identityKey: string, attributes: ResourceAttributes, decision: Decision): void {
+    if (!decision.allowed) this.#withdraw(identityKey, attributes);
     const key = decisionKey(identityKey, attributes);
     const before = this.#known.get(key);
     this.#known.delete(key);
@@ -85,6 +90,17 @@ export class Decisions {
     const prefix = `${PREFIX}${identityKey}/`;
     for (const key of [...this.#known.keys()]) if (key.startsWith(prefix)) this.#known.delete(key);
     this.#memory.deletePrefix(prefix);
+  }
+
+  #withdraw(identityKey: string, { group, resource, namespace }: ResourceAttributes): void {
+    for (const verb of READS) {
+      const prefix = `${PREFIX}${[identityKey, verb, group, resource].join('/')}/`;
+      for (const [key, { allowed }] of this.#known) {
+        if (!allowed || !key.startsWith(prefix)) continue;
+        const [of = ''] = key.slice(prefix.length).split('/');
+        if (namespace === '' || of === '' || of === namespace) this.#drop(key);
+      }
+    }
   }
 
   #drop(key: string): void {

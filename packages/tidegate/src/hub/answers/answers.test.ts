@@ -211,6 +211,18 @@ test('sends an initial state of any size to a slow client, and disconnects a cli
   expect(reader.over).toBe('cut');
 });
 
+test('sends the error that ends a watch also to a client that is still reading earlier events', async () => {
+  const data = 'x'.repeat(512 * 1024);
+  for (let i = 0; i < 40; i++) view.put(service(`s${i}`, 100 + i, { data }));
+  const response = await server.get('watch=1&resourceVersion=0');
+  // The API server was restored from a backup, and the client has read nothing yet.
+  view.change([], '5');
+  const reader = new Reader(response);
+  await until(() => reader.over !== undefined);
+  expect(reader.frames.length).toBe(43);
+  expect(reader.texts.at(-1)).toBe('ERROR 410@too old resource version: 139 (5)');
+});
+
 test('encodes an event once for all watches with the same form', () => {
   const item = { key: 'a/x', resourceVersion: '2', bytes: Buffer.from(JSON.stringify(service('x', 2))) };
   const events = [{ type: 'ADDED', item } as const];

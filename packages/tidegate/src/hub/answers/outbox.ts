@@ -20,6 +20,7 @@ export class Outbox {
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
   #blocked = false;
+  #onSent = (): void => {};
 
   constructor(response: ServerResponse, onOverflow: () => void) {
     this.#response = response;
@@ -40,10 +41,19 @@ export class Outbox {
     if (this.#waitingBytes > MOST_WAITING) this.#onOverflow();
   }
 
+  /** Sends a last frame. Calls `onSent` when the client has accepted everything before it and the frame itself. */
+  finish(frame: Buffer, onSent: () => void): void {
+    this.#onSent = onSent;
+    this.#waiting.push(frame);
+    this.#waitingBytes += frame.length;
+    this.#pump();
+  }
+
   /** Discards everything that was not written yet. */
   close(): void {
     this.#response.off('drain', this.#onDrain);
     this.#blocked = true;
+    this.#onSent = () => {};
     this.#initial = undefined;
     this.#waiting = [];
   }
@@ -56,7 +66,10 @@ export class Outbox {
   #pump(): void {
     while (!this.#blocked) {
       const chunk = this.#nextChunk();
-      if (chunk === undefined) return;
+      if (chunk === undefined) {
+        this.#onSent();
+        return;
+      }
       this.#blocked = !this.#response.write(chunk);
     }
   }

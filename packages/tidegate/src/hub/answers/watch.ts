@@ -52,6 +52,7 @@ class WatchStream {
   readonly #form: Form;
   readonly #outbox: Outbox;
   #stop = (): void => {};
+  #failed = false;
 
   constructor(exchange: Exchange, hold: Hold, options: WatchOptions, form: Form) {
     this.#exchange = exchange;
@@ -123,14 +124,17 @@ class WatchStream {
   }
 
   #bookmark(annotations?: Record<string, string>): void {
-    if (!this.#options.allowWatchBookmarks) return;
+    if (!this.#options.allowWatchBookmarks || this.#failed) return;
     this.#outbox.send(bookmarkFrame(this.#hold.projection, this.#form, annotations));
   }
 
   #fail(error: unknown): void {
     if (!(error instanceof ApiError)) throw error;
-    this.#outbox.send(errorFrame(error));
-    this.#stop();
+    // No event may follow. A slow client gets what is queued for it first, and the error after that: without it, the client
+    // would resume from a version that cannot be resumed.
+    this.#hold.unsubscribe();
+    this.#failed = true;
+    this.#outbox.finish(errorFrame(error), () => this.#stop());
   }
 
   /** The client reads too slowly. A normal end would suggest that it has received everything. */

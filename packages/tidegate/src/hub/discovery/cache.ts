@@ -2,18 +2,12 @@ import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { type Clock, type Logger, sleep, systemClock } from '@tidegate/kube';
-import { type Exchange, unauthorized } from '@tidegate/serving';
-import { credentialOf, type Identity } from '../identity/index.ts';
-import {
-  type ForwardedAnswer,
-  type RequestHeaders,
-  type Upstream,
-  UpstreamUnavailable,
-  unavailable,
-} from '../upstream/index.ts';
+import { type Exchange, type RequestTarget, unauthorized } from '@tidegate/serving';
+import { type BearerIdentity, credentialOf, type Identity } from '../identity/index.ts';
+import { type ForwardedAnswer, type Upstream, UpstreamUnavailable, unavailable } from '../upstream/index.ts';
 import { contentOf, type Document, documentOf } from './document.ts';
 import { type DocumentMap, Documents } from './documents.ts';
-import { documentPath, isDocument } from './paths.ts';
+import { documentPath, isDocument, isPlain } from './paths.ts';
 import { warm } from './warm.ts';
 
 export interface DiscoveryOptions {
@@ -21,14 +15,19 @@ export interface DiscoveryOptions {
   map: DocumentMap;
   log: Logger;
   clock?: Clock;
-  /** Receives which tokens the API server accepted and rejected. */
-  tokens?: { accepted(token: string): Promise<void>; rejected(token: string): Promise<void> };
+  /** Decides which clients get stored documents. */
+  tokens: {
+    /** See `Authenticator.prove`. */
+    prove(identity: Identity, signal: AbortSignal): Promise<void>;
+    /** Called when the API server has answered 401. */
+    suspect(identity: BearerIdentity): Promise<void>;
+  };
 }
 
 /** A request for a path that is not a resource. */
 interface DocumentCall {
   readonly exchange: Exchange;
-  readonly url: URL;
+  readonly target: RequestTarget;
   readonly identity: Identity;
   readonly signal: AbortSignal;
 }
@@ -36,9 +35,8 @@ interface DocumentCall {
 /** A document that a client requests, and how. */
 interface Question {
   path: string;
-  /** The requested path, with its query. */
-  target: string;
-  headers: RequestHeaders;
+  /** The media types that the client accepts. */
+  accept: string | undefined;
   identity: Identity;
   signal: AbortSignal;
 }
@@ -96,17 +94,11 @@ export class DiscoveryCache {
    * Answers a request for a discovery document. Resolves to false if the path is not such a document. Throws
    * the error for the client.
    */
-  async serve({ exchange, url, identity, signal }: DocumentCall): Promise<boolean> {
+  async serve({ exchange, target, identity, signal }: DocumentCall): Promise<boolean> {
     const { request, response } = exchange;
-    const path = documentPath(url.pathname);
-    if (request.method !== 'GET' || !isDocument(path)) return false;
-    const question = {
-      path,
-      target: request.url ?? path,
-      headers: request.headersDistinct,
-      identity,
-      signal,
-    };
+    const path = documentPath(target.pathname);
+    if (request.method !== 'GET' || !isDocument(path) || !isPlain(target.searchParams)) return false;
+    const question = { path, accept: request.headersDistinct.accept?.join(), identity, signal };
     const outcome = await this.#ask(question).catch((error: unknown) => {
       if (error instanceof UpstreamUnavailable) return this.#recall(question, error);
       throw error;
@@ -121,23 +113,25 @@ export class DiscoveryCache {
   }
 
   /** Requests the document from an API server and stores it. */
-  async #ask({ path, target, headers, identity, signal }: Question): Promise<Outcome> {
-    const known = await this.#documents.find(path, headers.accept?.join());
+  async #ask({ path, accept, identity, signal }: Question): Promise<Outcome> {
+    const known = await this.#documents.find(path, accept);
     const etag = known?.headers.etag;
     const answer = await this.#options.upstream.forward({
       method: 'GET',
-      path: target,
+      // What is stored under a path must be the answer to exactly this path, for every client. So nothing else of the
+      // client's request is forwarded: no query, no conditions, no ranges.
+      path,
       // The ETag is that of the hub's copy, which may differ from the copy of the client. `sendDocument`
       // compares the result with the ETag that the client sent.
       headers: {
-        ...headers,
+        accept: accept === undefined ? undefined : [accept],
         'accept-encoding': ['gzip'],
         'if-none-match': etag === undefined ? undefined : [etag],
       },
       credential: credentialOf(identity),
       signal,
     });
-    await this.#reportToken(identity, answer.status);
+    if (answer.status === 401 && identity.kind === 'bearer') await this.#options.tokens.suspect(identity);
     if (answer.status === 304 && known !== undefined) {
       answer.body.resume();
       return { document: known };
@@ -153,9 +147,10 @@ export class DiscoveryCache {
    * Answers from the stored copy. Every authenticated client gets the same documents, because the API server
    * also serves discovery to all authenticated users (ClusterRole `system:discovery`).
    */
-  async #recall({ path, headers, identity }: Question, cause: UpstreamUnavailable): Promise<Outcome> {
+  async #recall({ path, accept, identity, signal }: Question, cause: UpstreamUnavailable): Promise<Outcome> {
     if (identity.kind === 'anonymous') throw unauthorized();
-    const document = await this.#documents.find(path, headers.accept?.join());
+    await this.#options.tokens.prove(identity, signal);
+    const document = await this.#documents.find(path, accept);
     if (document !== undefined) return { document };
     throw unavailable(
       `the API server is unreachable, and this node has no copy of ${path} in a format that the client accepts: ${cause.message}`,
@@ -165,13 +160,7 @@ export class DiscoveryCache {
 
   /** Requests a document with the credentials of the node. */
   async #refresh(path: string, accept: string, signal: AbortSignal): Promise<Document | undefined> {
-    const outcome = await this.#ask({
-      path,
-      target: path,
-      headers: { accept: [accept] },
-      identity: NODE,
-      signal,
-    });
+    const outcome = await this.#ask({ path, accept, identity: NODE, signal });
     if ('document' in outcome) return outcome.document;
     this.#options.log.debug(
       { path, status: outcome.answer.status },
@@ -179,12 +168,6 @@ export class DiscoveryCache {
     );
     outcome.answer.body.resume();
     return undefined;
-  }
-
-  async #reportToken(identity: Identity, status: number): Promise<void> {
-    if (identity.kind !== 'bearer') return;
-    if (status === 401) await this.#options.tokens?.rejected(identity.token);
-    else await this.#options.tokens?.accepted(identity.token);
   }
 
   /** Resolves when the API servers are reachable (or unreachable), or when the signal is aborted. */

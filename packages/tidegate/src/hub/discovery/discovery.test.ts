@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { fixedCredential, Metrics, silentLogger, systemClock } from '@tidegate/kube';
-import { type ApiError, Exchange } from '@tidegate/serving';
+import { type ApiError, Exchange, requestTarget } from '@tidegate/serving';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Identity } from '../identity/identity.ts';
 import { SmallApi } from '../upstream/testing/api.ts';
@@ -22,7 +22,7 @@ const TIMINGS = {
   maxTimeoutMs: 240_000,
   hungMs: 240_000,
 };
-const SERVICE_ACCOUNT: Identity = { kind: 'bearer', key: 'sa:a:b:c', token: 'mine' };
+const SERVICE_ACCOUNT: Identity = { kind: 'bearer', key: 'sa:a:b:c', token: 'mine', tokenKey: 'k' };
 const ANONYMOUS: Identity = { kind: 'anonymous', key: 'anonymous' };
 
 class MemoryMap extends Map<string, Buffer> {
@@ -134,9 +134,9 @@ describe('discovery', () => {
     cache = await open();
     hub = createServer(async (request, response) => {
       const exchange = new Exchange(request, response);
-      const url = new URL(request.url ?? '/', 'http://hub');
       try {
-        const served = await cache.serve({ exchange, url, identity, signal: stop.signal });
+        const target = requestTarget(request.url ?? '');
+        const served = await cache.serve({ exchange, target, identity, signal: stop.signal });
         if (!served) await exchange.text(418, 'not a document');
       } catch (error) {
         await exchange.status((error as ApiError).status);
@@ -160,8 +160,8 @@ describe('discovery', () => {
       map: map.asDurable(),
       log: silentLogger,
       tokens: {
-        accepted: async (token) => void tokens.push(`accepted ${token}`),
-        rejected: async (token) => void tokens.push(`rejected ${token}`),
+        prove: async ({ kind }) => void tokens.push(`prove ${kind}`),
+        suspect: async ({ token }) => void tokens.push(`suspect ${token}`),
       },
     });
 
@@ -204,11 +204,12 @@ describe('discovery', () => {
     const online = await get('/version');
     expect(JSON.parse(online.body)).toEqual({ major: '1' });
     expect(cluster.api.requests[0]!.headers.authorization).toBe('Bearer mine');
-    expect(tokens).toEqual(['accepted mine']);
+    expect(tokens).toEqual([]);
     cluster.put('/version', { major: '2' });
     expect(JSON.parse((await get('/version')).body)).toEqual({ major: '2' });
     await cut();
     const offline = await get('/version/?timeout=32s');
+    expect(tokens).toContain('prove bearer');
     expect(offline).toMatchObject({ status: 200, body: '{"major":"2"}' });
     expect(offline.headers['content-type']).toBe('application/json');
     // The documents survive a restart.
@@ -272,9 +273,22 @@ describe('discovery', () => {
     expect(await get('/apis/apps/v1')).toMatchObject({ status: 404, body: '404 page not found\n' });
     cluster.api.answer = (_, response) => response.writeHead(401).end();
     expect((await get('/version')).status).toBe(401);
-    expect(tokens.at(-1)).toBe('rejected mine');
+    expect(tokens.at(-1)).toBe('suspect mine');
     await cut();
     expect((await get('/apis/apps/v1')).status).toBe(503);
+  });
+
+  it('stores the answer to the path alone: queries, conditions and ranges of the client do not reach the server', async () => {
+    expect((await get('/apis?pretty=1')).status).toBe(418);
+    expect((await get('/apis?timeout=abc')).status).toBe(418);
+    await get('/apis/?timeout=32s', {
+      range: 'bytes=0-3',
+      'if-modified-since': 'Fri, 01 Jan 2100 00:00:00 GMT',
+    });
+    const [request] = cluster.api.requests;
+    expect(request!.url).toBe('/apis');
+    expect(request!.headers).not.toHaveProperty('range');
+    expect(request!.headers).not.toHaveProperty('if-modified-since');
   });
 
   it('does not serve other paths', async () => {

@@ -16,3 +16,10 @@ export const isDocument = (path: string): boolean => DOCUMENTS.some((pattern) =>
 /** Treats `/api/` like `/api`. */
 export const documentPath = (pathname: string): string =>
   pathname.endsWith('/') ? pathname.slice(0, -1) : pathname;
+
+/**
+ * Whether the query does not change the document: `timeout` limits how long the API server works, and `hash` names a
+ * version for caches. A request with anything else is forwarded as it is, and the response is not stored.
+ */
+export const isPlain = (query: URLSearchParams): boolean =>
+  [...query].every(([name, value]) => (name === 'timeout' && /^\d+s$/.test(value)) || name === 'hash');

@@ -8,7 +8,7 @@ import { KubeClient, silentLogger } from '@tidegate/kube';
 import { answerJson, FakeServer, VirtualClock } from '@tidegate/kube/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Authenticator } from './authenticator.ts';
-import type { Identity } from './identity.ts';
+import type { BearerIdentity, Identity } from './identity.ts';
 import { ISSUER, TokenAuthority } from './testing/authority.ts';
 
 const HOUR = 3_600_000;
@@ -34,6 +34,7 @@ describe('the authenticator', () => {
   let online: boolean;
   let lastContact: number | undefined;
   let authenticator: Authenticator;
+  let ended: string[];
 
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'tidegate-hub-'));
@@ -47,6 +48,7 @@ describe('the authenticator', () => {
     client = new KubeClient(await server.start());
     clock = new VirtualClock();
     online = true;
+    ended = [];
     lastContact = undefined;
     authenticator = await open();
   });
@@ -64,6 +66,8 @@ describe('the authenticator', () => {
       memory,
       online: () => online,
       lastContact: () => lastContact,
+      onEnded: (key) => void ended.push(key),
+      podIsGone: async ({ pod }) => pod?.uid === 'gone',
       clock,
       log: silentLogger,
     });
@@ -83,6 +87,11 @@ describe('the authenticator', () => {
     return authenticator.authenticate(request, { node });
   };
   const withToken = (token: string): Promise<Identity> => by({ authorization: `Bearer ${token}` });
+  /** Whether the hub shows stored data to a client with this token. */
+  const prove = async (token: string): Promise<void> =>
+    authenticator.prove(await withToken(token), new AbortController().signal);
+  const suspect = async (token: string): Promise<void> =>
+    authenticator.suspect((await withToken(token)) as BearerIdentity);
   const refused = { status: { code: 401, reason: 'Unauthorized' } };
 
   it('treats a client without credentials as anonymous, whatever its User-Agent', async () => {
@@ -104,10 +113,10 @@ describe('the authenticator', () => {
   it('verifies service account tokens with the keys of the cluster, also offline after a restart', async () => {
     const token = authority.issue({ expires: clock.now() + HOUR });
     const expected = { kind: 'bearer', key: 'sa:shop:web:uid-of-web', token };
-    expect(await withToken(token)).toEqual(expected);
+    expect(await withToken(token)).toMatchObject(expected);
     cut();
     await restart();
-    expect(await withToken(token)).toEqual(expected);
+    expect(await withToken(token)).toMatchObject(expected);
     expect((await withToken(authority.issue({ expires: clock.now() + HOUR }))).key).toBe(expected.key);
   });
 
@@ -182,75 +191,184 @@ describe('the authenticator', () => {
     expect((await withToken(token)).kind).toBe('bearer');
   });
 
-  it('accepts a token for another audience only if the API server has accepted that audience', async () => {
+  it('accepts a token for another audience only if a review shows that the API server has that audience', async () => {
     const token = authority.issue({ aud: ['vault'], expires: clock.now() + HOUR });
-    expect((await withToken(token)).key).toMatch(/^token:/);
+    await expect(withToken(token)).rejects.toMatchObject(refused);
     cut();
     await expect(withToken(token)).rejects.toMatchObject(refused);
     online = true;
-    await authenticator.accepted(token);
+    authority.audiences = ['vault', ISSUER];
+    expect((await withToken(token)).key).toBe('sa:shop:web:uid-of-web');
     const another = authority.issue({ aud: 'vault', expires: clock.now() + HOUR });
-    const both = authority.issue({ aud: ['elsewhere', ISSUER], expires: clock.now() + HOUR });
+    const both = authority.issue({ aud: ['elsewhere', 'vault'], expires: clock.now() + HOUR });
+    const never = authority.issue({ aud: ['elsewhere'], expires: clock.now() + HOUR });
     cut();
     await restart();
     for (const good of [token, another, both])
       expect((await withToken(good)).key).toBe('sa:shop:web:uid-of-web');
+    await expect(withToken(never)).rejects.toMatchObject(refused);
   });
 
-  it('accepts an opaque token offline only if the API server has accepted exactly this token', async () => {
-    expect((await withToken('opaque-1')).key).toMatch(/^token:/);
-    await authenticator.accepted('opaque-1');
-    await authenticator.accepted('opaque-2');
-    await authenticator.rejected('opaque-2');
-    cut();
-    await restart();
-    expect((await withToken('opaque-1')).kind).toBe('bearer');
-    await expect(withToken('opaque-2')).rejects.toMatchObject(refused);
-    await expect(withToken('opaque-3')).rejects.toMatchObject(refused);
-  });
-
-  it('rejects a token offline that the API server rejected, with any valid signature', async () => {
-    const token = authority.issue({ expires: clock.now() + HOUR });
-    await withToken(token);
-    expect((await withToken(withOtherSignature(token))).key).toBe('sa:shop:web:uid-of-web');
-    await authenticator.rejected(token);
-    expect((await withToken(token)).kind).toBe('bearer');
+  it('does not trust audiences and tokens that earlier versions have stored', async () => {
+    const token = authority.issue({ aud: ['vault'], expires: clock.now() + HOUR });
+    await expect(withToken(token)).rejects.toMatchObject(refused);
+    const stored = JSON.parse((await memory.get('signing-keys'))!.toString());
+    memory.put('signing-keys', Buffer.from(JSON.stringify({ ...stored, audiences: ['vault'] })));
+    memory.put('tokens/answer/abc', Buffer.from('{"accepted":true,"hour":1}'));
     cut();
     await restart();
     await expect(withToken(token)).rejects.toMatchObject(refused);
-    await expect(withToken(withOtherSignature(token))).rejects.toMatchObject(refused);
+    expect(memory.keys('tokens/answer/')).toEqual([]);
+  });
+
+  it('accepts an opaque token offline only if the API server has accepted exactly this token', async () => {
+    for (const token of ['opaque-1', 'opaque-2']) authority.accepted.add(token);
+    expect((await withToken('opaque-1')).key).toMatch(/^token:/);
+    await prove('opaque-1');
+    await prove('opaque-2');
+    authority.accepted.delete('opaque-2');
+    await suspect('opaque-2');
+    expect(ended).toEqual([(await withToken('opaque-2')).key]);
+    await expect(prove('opaque-2')).rejects.toMatchObject(refused);
+    await expect(prove('opaque-3')).rejects.toMatchObject(refused);
+    cut();
+    await restart();
+    expect((await withToken('opaque-1')).kind).toBe('bearer');
+    for (const token of ['opaque-2', 'opaque-3', 'opaque-1=', 'opaque-1.'])
+      await expect(withToken(token)).rejects.toMatchObject(refused);
+  });
+
+  it('shows stored data online for a minute after a review, and asks once for concurrent requests', async () => {
+    const token = authority.issue({ expires: clock.now() + HOUR });
+    await withToken(token);
+    const before = authority.reviews;
+    await clock.advance(60_000);
+    await Promise.all(Array.from({ length: 10 }, () => prove(token)));
+    await clock.advance(59_000);
+    await prove(token);
+    expect(authority.reviews - before).toBe(1);
+    authority.rejected.add(token);
+    await prove(token);
+    await clock.advance(1_000);
+    await expect(prove(token)).rejects.toMatchObject(refused);
+    const other = authority.issue({ expires: clock.now() + HOUR });
+    await prove(other);
+  });
+
+  it('rejects a token offline that the API server rejected, in every spelling, until it expires', async () => {
+    const stop = new AbortController();
+    const token = authority.issue({ expires: clock.now() + 100 * HOUR });
+    await prove(token);
+    expect((await withToken(withOtherSignature(token))).key).toBe('sa:shop:web:uid-of-web');
+    authority.rejected.add(token);
+    await suspect(token);
+    expect((await withToken(token)).kind).toBe('bearer');
+    await expect(prove(token)).rejects.toMatchObject(refused);
+    const running = authenticator.run(stop.signal);
+    await clock.advance(30 * HOUR);
+    stop.abort();
+    await running;
+    cut();
+    await restart();
+    const [head, claims, signature] = token.split('.');
+    for (const spelling of [
+      token,
+      withOtherSignature(token),
+      `${token}=`,
+      `${head}=.${claims}.${signature}`,
+      `${head}.${claims}==.${signature}`,
+    ])
+      await expect(withToken(spelling)).rejects.toMatchObject(refused);
     online = true;
-    await authenticator.accepted(token);
+    authority.rejected.clear();
+    await prove(token);
     cut();
     expect((await withToken(token)).kind).toBe('bearer');
   });
 
-  it('remembers an accepted token for 24 online hours', async () => {
-    const stop = new AbortController();
-    const running = authenticator.run(stop.signal);
-    await authenticator.accepted('opaque');
+  it('rejects a token offline whose pod has left the node', async () => {
+    const issue = (uid: string): string =>
+      authority.issue({ expires: clock.now() + HOUR, pod: { name: 'p', uid } });
+    const [here, gone] = [issue('here'), issue('gone')];
+    await prove(here);
+    await prove(gone);
     cut();
-    await clock.advance(100 * HOUR);
+    await withToken(here);
+    await expect(withToken(gone)).rejects.toMatchObject(refused);
+  });
+
+  it('applies the rule for offline clients when the API server cannot answer a review', async () => {
+    const token = authority.issue({ expires: clock.now() + HOUR });
+    authority.accepted.add('opaque-1');
+    await prove(token);
+    await prove('opaque-1');
+    await clock.advance(60_000);
+    const answer = server.intercept;
+    for (const code of [500, 429]) {
+      server.intercept = (request, response) => {
+        if (!request.url.pathname.endsWith('/tokenreviews')) return answer?.(request, response) ?? false;
+        return answerJson(response, { kind: 'Status', code, message: 'busy' }, code);
+      };
+      await prove(token);
+      await prove('opaque-1');
+      await expect(prove('opaque-2')).rejects.toMatchObject(refused);
+    }
+    server.intercept = (_, response) =>
+      answerJson(response, { kind: 'Status', code: 403, message: 'no' }, 403);
+    await expect(prove('opaque-1')).rejects.toMatchObject({
+      status: { code: 503, message: expect.stringMatching(/allow the node to create them/) },
+    });
+  });
+
+  it('does not accept an answer that is not a review', async () => {
+    server.intercept = (_, response) => answerJson(response, { status: { authenticated: true } }, 200);
+    await expect(prove('opaque-1')).rejects.toMatchObject(refused);
+    server.intercept = (_, response) =>
+      answerJson(response, { kind: 'TokenReview', status: { authenticated: true, user: {} } }, 201);
+    await expect(prove('opaque-1')).rejects.toMatchObject(refused);
+  });
+
+  it('does not accept a token that the API server authenticates as another user', async () => {
+    const token = authority.issue({ expires: clock.now() + 2 * HOUR });
+    await prove(token);
+    await clock.advance(HOUR);
+    authority.accepted.add(token);
+    await expect(prove(token)).rejects.toMatchObject(refused);
+  });
+
+  it('remembers an accepted token for 24 online hours, however often the hub restarts', async () => {
+    authority.accepted.add('opaque');
+    await prove('opaque');
+    /** Runs for a time, and is stopped. */
+    const runFor = async (ms: number): Promise<void> => {
+      const stop = new AbortController();
+      const running = authenticator.run(stop.signal);
+      await clock.advance(ms);
+      stop.abort();
+      await running;
+      await restart();
+    };
+    cut();
+    await runFor(100 * HOUR);
     expect((await withToken('opaque')).kind).toBe('bearer');
     online = true;
-    await clock.advance(25 * HOUR);
+    for (let i = 0; i < 60; i++) await runFor(HOUR / 2);
     cut();
     await expect(withToken('opaque')).rejects.toMatchObject(refused);
-    stop.abort();
-    await running;
   });
 
   it('stores neither invented tokens nor any token in plain text', async () => {
     const token = authority.issue({ expires: clock.now() + HOUR });
     await withToken(token);
-    await authenticator.accepted('opaque-secret');
-    await authenticator.accepted(token);
-    for (let i = 0; i < 5_000; i++) await authenticator.rejected(`junk-${i}`);
-    for (let i = 0; i < 2_500; i++) await authenticator.accepted(`good-${i}`);
-    expect(memory.keys('tokens/answer/').length).toBe(2_000);
+    authority.accepted.add('opaque-secret');
+    await prove('opaque-secret');
+    await prove(token);
+    const before = memory.keys('tokens/decision/').length;
+    for (let i = 0; i < 100; i++) await suspect(`junk-${i}`);
+    for (let i = 0; i < 100; i++) await expect(prove(`junk-${i}`)).rejects.toMatchObject(refused);
+    expect(memory.keys('tokens/decision/').length).toBe(before);
     await memory.flush();
     const text = await readFile(join(directory, 'identity'), 'latin1');
-    for (const secret of ['opaque-secret', 'junk-', 'good-', token.split('.')[2]!])
-      expect(text).not.toContain(secret);
+    for (const secret of ['opaque-secret', 'junk-', token.split('.')[2]!]) expect(text).not.toContain(secret);
   });
 });

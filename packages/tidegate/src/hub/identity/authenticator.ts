@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
-import type { Clock, KubeClient, Logger } from '@tidegate/kube';
+import { type Clock, type KubeClient, type Logger, orAborted } from '@tidegate/kube';
 import {
   ApiError,
   bearerToken,
@@ -9,13 +9,25 @@ import {
   type ShownCertificate,
   unauthorized,
 } from '@tidegate/serving';
-import { type AnonymousIdentity, type Identity, type NodeIdentity, nodeUser } from './identity.ts';
+import {
+  type AnonymousIdentity,
+  type BearerIdentity,
+  type Identity,
+  type NodeIdentity,
+  nodeUser,
+} from './identity.ts';
 import type { Memory } from './memory.ts';
-import { serviceAccountKey, type ValidityTimes } from './service-account-token.ts';
+import { Proofs, type ProofsOptions } from './proofs.ts';
+import {
+  type ServiceAccountClaims,
+  serviceAccountKey,
+  signedPart,
+  type ValidityTimes,
+} from './service-account-token.ts';
 import { SigningKeys } from './signing-keys.ts';
 import { TokenMemory } from './token-memory.ts';
 
-export interface AuthenticatorOptions {
+export interface AuthenticatorOptions extends Pick<ProofsOptions, 'onEnded' | 'podIsGone'> {
   nodeName: string;
   /** A client with the credentials of the node. */
   client: KubeClient;
@@ -41,27 +53,22 @@ const ANONYMOUS: AnonymousIdentity = { kind: 'anonymous', key: 'anonymous' };
  * Authenticates requests in the order of the API server: a client certificate, then a bearer token, then
  * anonymous.
  *
- * While an API server is reachable, it authenticates every token itself, because the hub forwards or
- * authorizes each request with the token of the client. The hub verifies service account tokens only to
- * determine the identity, to which stored data is bound. While no API server is reachable, a token is
- * accepted if
- *
- * - it is a service account token that the hub can verify and that the API server has not rejected, or
- * - the API server has accepted exactly this token before (see TokenMemory).
- *
- * The rule for service account tokens is weaker on purpose: a pod can start offline with a token that was issued
- * earlier but never used at the API server.
+ * `authenticate` determines which client a request claims to be, with a token that can be valid. While an API server is
+ * reachable, that is enough to forward the request: the API server authenticates the token itself. It is not enough to
+ * show the client anything that the hub has stored: call `prove` before that.
  */
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
   readonly #keys: SigningKeys;
   readonly #tokens: TokenMemory;
+  readonly #proofs: Proofs;
   readonly #certificates: ClientCertificates;
 
   private constructor(options: AuthenticatorOptions, keys: SigningKeys, tokens: TokenMemory) {
     this.#options = options;
     this.#keys = keys;
     this.#tokens = tokens;
+    this.#proofs = new Proofs({ ...options, tokens, onAudiences: (audiences) => keys.learn(audiences) });
     this.#certificates = new ClientCertificates(() => options.clock.now());
   }
 
@@ -88,21 +95,18 @@ export class Authenticator {
     return ANONYMOUS;
   }
 
-  /** Call this for every response of an API server, other than 401, to a request with this token. */
-  async accepted(token: string): Promise<void> {
-    this.#tokens.remember(token, true);
-    // An accepted token is remembered as a whole. A rejection of its signed part is out of date now.
-    if (this.#tokens.wasAccepted(signedPart(token)) === false) this.#tokens.remember(signedPart(token), true);
-    await this.#keys.learn(token);
+  /**
+   * Resolves if the hub may show the client what it has stored for its identity: the API server currently accepts its
+   * token, see Proofs. Throws 401 or 503 otherwise. The node has proved itself with its certificate or its socket.
+   */
+  async prove(identity: Identity, signal: AbortSignal): Promise<void> {
+    if (identity.kind === 'bearer') return orAborted(this.#proofs.require(identity), signal);
+    if (identity.kind === 'anonymous' && !this.#options.online()) throw unauthorized();
   }
 
-  /**
-   * Call this for every 401 response to a request with this token. Only tokens that the hub might accept
-   * offline are remembered. A client can invent any number of other tokens, which would fill the memory.
-   */
-  async rejected(token: string): Promise<void> {
-    if (await this.#keys.haveSigned(token)) this.#tokens.remember(signedPart(token), false);
-    if (this.#tokens.wasAccepted(token) !== undefined) this.#tokens.remember(token, false);
+  /** Call this when a request of the client was answered with 401. See Proofs.suspect. */
+  async suspect(identity: BearerIdentity): Promise<void> {
+    await this.#proofs.suspect(identity);
   }
 
   /**
@@ -125,15 +129,30 @@ export class Authenticator {
    * its own.
    */
   async #bearer(token: string): Promise<Identity> {
-    const verified = await this.#keys.verify(token, () => this.#validityTimes());
+    let verified = await this.#verify(token);
+    // A review shows whether the audience is one of the API server.
+    if (verified.status === 'other audience' && (await this.#isAccepted(token)))
+      verified = await this.#verify(token);
     if (verified.status === 'forged' || verified.status === 'untimely') throw unauthorized();
-    if (verified.status === 'verified') {
-      // The account, or the pod that the token is bound to, may have been deleted. The signature does not show that.
-      this.#checkOffline(signedPart(token), { unlessRejected: true });
-      return { kind: 'bearer', key: serviceAccountKey(verified.claims), token };
-    }
-    this.#checkOffline(token, { unlessRejected: false });
-    return { kind: 'bearer', key: `token:${createHash('sha256').update(token).digest('hex')}`, token };
+    const identity =
+      verified.status === 'verified' ? accountIdentity(token, verified.claims) : opaqueIdentity(token);
+    if (!this.#options.online()) await this.#proofs.requireKnown(identity);
+    return identity;
+  }
+
+  #verify(token: string): ReturnType<SigningKeys['verify']> {
+    return this.#keys.verify(token, () => this.#validityTimes());
+  }
+
+  /** False if the API server cannot be asked. Throws 401 if it rejects the token. */
+  async #isAccepted(token: string): Promise<boolean> {
+    if (!this.#options.online()) return false;
+    const review = await this.#proofs.review(opaqueIdentity(token)).catch((err: unknown) => {
+      this.#options.log.warn({ err }, 'cannot review a token for an unknown audience');
+      return undefined;
+    });
+    if (review?.authenticated === false) throw unauthorized();
+    return review !== undefined;
   }
 
   /**
@@ -148,23 +167,21 @@ export class Authenticator {
     const now = Math.max(clock.now(), contact ?? 0);
     return { now, expiry: online() ? now : (contact ?? now) };
   }
-
-  /**
-   * Online, the API server authenticates every token itself, and this check does nothing. `remembered` is the
-   * string under which the token is in TokenMemory.
-   */
-  #checkOffline(remembered: string, { unlessRejected }: { unlessRejected: boolean }): void {
-    if (this.#options.online()) return;
-    if (!(this.#tokens.wasAccepted(remembered) ?? unlessRejected)) throw unauthorized();
-  }
 }
 
-/**
- * A rejected token that the hub can verify is remembered without its signature. A client that has the token
- * can change an ECDSA signature, or the encoding of any signature, so that it is different but still valid.
- * The hub must reject such a variant as well.
- */
-function signedPart(token: string): string {
-  const dot = token.lastIndexOf('.');
-  return dot < 0 ? token : token.slice(0, dot);
-}
+const accountIdentity = (token: string, claims: ServiceAccountClaims): BearerIdentity => ({
+  kind: 'bearer',
+  key: serviceAccountKey(claims),
+  token,
+  tokenKey: `signed:${hash(signedPart(token))}`,
+  claims,
+});
+
+const opaqueIdentity = (token: string): BearerIdentity => ({
+  kind: 'bearer',
+  key: `token:${hash(token)}`,
+  token,
+  tokenKey: `text:${hash(token)}`,
+});
+
+const hash = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -1,3 +1,5 @@
+import type { ServiceAccountClaims } from './service-account-token.ts';
+
 /**
  * The authenticated client. Everything that the hub stores for a client is bound to `key`, which never
  * depends on unverified claims, for example the User-Agent.
@@ -19,6 +21,10 @@ export interface BearerIdentity {
   /** `sa:<namespace>:<name>:<uid>` if the cluster has signed the token, otherwise `token:<sha256>`. */
   readonly key: string;
   readonly token: string;
+  /** Identifies the token: by what the cluster has signed, otherwise by its text. Two tokens never have the same key. */
+  readonly tokenKey: string;
+  /** The claims, if the hub has verified the token as a service account token. */
+  readonly claims?: ServiceAccountClaims;
 }
 
 /** A client without credentials. The API server decides what it may do; offline, it may do nothing. */

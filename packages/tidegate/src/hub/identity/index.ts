@@ -4,7 +4,8 @@
  *
  *   authenticator.ts: a client certificate, then a bearer token, then the unix socket of the node, then anonymous
  *     -> signing-keys.ts verifies service account tokens with the keys of the cluster, which are stored on disk
- *     -> token-memory.ts remembers which tokens the API server accepted and rejected, for when it is unreachable
+ *     -> proofs.ts decides whether the API server currently accepts a token, before anything stored is served. It asks
+ *        with a TokenReview (token-review.ts); token-memory.ts keeps the answers for when the API server is unreachable
  *   identity.ts is the result. Everything that the hub stores is bound to `Identity.key`; credential.ts selects the
  *   credentials with which a request of that identity is forwarded.
  */
@@ -12,4 +13,4 @@ export { Authenticator, type Entrance } from './authenticator.ts';
 export { credentialOf } from './credential.ts';
 export { type AnonymousIdentity, type BearerIdentity, type Identity, nodeUser } from './identity.ts';
 export type { Memory } from './memory.ts';
-export { usernameOf } from './service-account-token.ts';
+export { type ServiceAccountClaims, usernameOf } from './service-account-token.ts';

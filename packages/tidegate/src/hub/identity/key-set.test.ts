@@ -27,32 +27,37 @@ describe('a key set', async () => {
     })),
   };
   const keys = await KeySet.open(jwks);
+  const hasSigned = (token: string): Promise<boolean> =>
+    keys.verify(token, {}).then(
+      () => true,
+      () => false,
+    );
 
   it.each(Object.keys(pairs) as (keyof typeof pairs)[])(
     'verifies %s, with and without a key id',
     async (alg) => {
-      expect(await keys.hasSigned(tokenBy(pairs[alg].privateKey, alg, `key-${alg}`))).toBe(true);
-      expect(await keys.hasSigned(tokenBy(pairs[alg].privateKey, alg))).toBe(true);
+      expect(await hasSigned(tokenBy(pairs[alg].privateKey, alg, `key-${alg}`))).toBe(true);
+      expect(await hasSigned(tokenBy(pairs[alg].privateKey, alg))).toBe(true);
     },
   );
 
   it('rejects other keys, other algorithms and changed content', async () => {
     const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
-    expect(await keys.hasSigned(tokenBy(stranger, 'ES256', 'key-ES256'))).toBe(false);
-    expect(await keys.hasSigned(tokenBy(stranger, 'ES256'))).toBe(false);
-    expect(await keys.hasSigned(tokenBy(pairs.RS256.privateKey, 'RS512', 'key-RS256'))).toBe(false);
+    expect(await hasSigned(tokenBy(stranger, 'ES256', 'key-ES256'))).toBe(false);
+    expect(await hasSigned(tokenBy(stranger, 'ES256'))).toBe(false);
+    expect(await hasSigned(tokenBy(pairs.RS256.privateKey, 'RS512', 'key-RS256'))).toBe(false);
     const [, claims, signature] = tokenBy(pairs.ES256.privateKey, 'ES256', 'key-ES256').split('.');
     for (const alg of ['none', 'HS256', 'ES384', '__proto__'])
-      expect(await keys.hasSigned(`${encode({ alg, kid: 'key-ES256' })}.${claims}.${signature}`)).toBe(false);
+      expect(await hasSigned(`${encode({ alg, kid: 'key-ES256' })}.${claims}.${signature}`)).toBe(false);
     const head = encode({ alg: 'ES256', kid: 'key-ES256' });
-    expect(await keys.hasSigned(`${head}.${encode({ sub: 'y' })}.${signature}`)).toBe(false);
-    expect(await keys.hasSigned(`${head}.${claims}.`)).toBe(false);
+    expect(await hasSigned(`${head}.${encode({ sub: 'y' })}.${signature}`)).toBe(false);
+    expect(await hasSigned(`${head}.${claims}.`)).toBe(false);
   });
 
   it('rejects a token with padding or with more than three parts', async () => {
     const token = tokenBy(pairs.ES256.privateKey, 'ES256', 'key-ES256');
     for (const other of [`${token}=`, token.replace('.', '=.'), `${token}.`])
-      expect(await keys.hasSigned(other), JSON.stringify(other.slice(token.length))).toBe(false);
+      expect(await hasSigned(other), JSON.stringify(other.slice(token.length))).toBe(false);
   });
 
   it('distinguishes an unknown key from a bad signature', () => {

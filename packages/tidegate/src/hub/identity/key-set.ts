@@ -1,12 +1,11 @@
 import {
-  type CompactVerifyGetKey,
-  compactVerify,
   createLocalJWKSet,
   decodeProtectedHeader,
   errors,
   importJWK,
   type JSONWebKeySet,
   type JWK,
+  type JWTVerifyGetKey,
   type JWTVerifyOptions,
   jwtVerify,
 } from 'jose';
@@ -16,7 +15,7 @@ const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512'];
 const CURVES: Readonly<Record<string, string>> = { 'P-256': 'ES256', 'P-384': 'ES384', 'P-521': 'ES512' };
 
 /** Selects the key for a token. */
-type GetKey = CompactVerifyGetKey;
+type GetKey = JWTVerifyGetKey;
 
 /** The public keys of service account tokens, as the API server publishes them at /openid/v1/jwks. */
 export class KeySet {
@@ -51,16 +50,6 @@ export class KeySet {
   /** Verifies the signature and the claims. Rejects with an error of jose. */
   async verify(token: string, options: JWTVerifyOptions): Promise<void> {
     await this.#withKeys((getKey) => jwtVerify(token, getKey, { ...options, algorithms: ALGORITHMS }));
-  }
-
-  /** Verifies the signature alone: the token may have expired, or be meant for another audience. */
-  async hasSigned(token: string): Promise<boolean> {
-    try {
-      await this.#withKeys((getKey) => compactVerify(token, getKey, { algorithms: ALGORITHMS }));
-      return true;
-    } catch {
-      return false;
-    }
   }
 
   /** jose selects the key by the header of the token. If several keys fit, the caller has to try each of them. */

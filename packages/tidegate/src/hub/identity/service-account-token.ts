@@ -11,6 +11,8 @@ export interface ServiceAccountClaims {
   namespace: string;
   name: string;
   uid: string;
+  /** The pod that the token is bound to. The API server rejects the token when the pod is deleted. */
+  pod?: { name: string; uid: string };
 }
 
 /**
@@ -26,6 +28,25 @@ export interface ValidityTimes {
 export const LEEWAY_SECONDS = 60;
 const LEEWAY_MS = LEEWAY_SECONDS * 1000;
 
+/** The three parts of a token, each in base64url without padding. */
+const PARTS = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
+
+/**
+ * Whether the token is written in the only valid way. Decoders ignore padding, line breaks and unused bits, so a token has
+ * many spellings that they accept alike. The hub accepts one, so that a rejected token cannot come back in another.
+ */
+export const isStrict = (token: string): boolean =>
+  PARTS.test(token) &&
+  token.split('.').every((part) => Buffer.from(part, 'base64url').toString('base64url') === part);
+
+/**
+ * Identifies a token by what was signed, after the signature was verified. A client that has a token can change an ECDSA
+ * signature so that it is different but still valid.
+ */
+export function signedPart(token: string): string {
+  return token.slice(0, token.lastIndexOf('.'));
+}
+
 /**
  * Returns undefined for every other token: opaque tokens, tokens of other types, and legacy service account
  * tokens from Secrets. Legacy tokens have no audience and do not expire. Only the API server can authenticate
@@ -33,13 +54,16 @@ const LEEWAY_MS = LEEWAY_SECONDS * 1000;
  */
 export function readClaims(token: string): ServiceAccountClaims | undefined {
   const { iss, aud, exp, nbf, 'kubernetes.io': bound } = payloadOf(token);
-  const { namespace, serviceaccount } = fieldsOf(bound);
+  const { namespace, serviceaccount, pod } = fieldsOf(bound);
   const { name, uid } = fieldsOf(serviceaccount);
   const audiences = typeof aud === 'string' ? [aud] : aud;
   if (typeof iss !== 'string' || typeof exp !== 'number' || !isStrings(audiences)) return undefined;
   if (typeof namespace !== 'string' || typeof name !== 'string' || typeof uid !== 'string') return undefined;
   const notBefore = typeof nbf === 'number' ? nbf * 1000 : 0;
-  return { issuer: iss, audiences, notBefore, expires: exp * 1000, namespace, name, uid };
+  const claims = { issuer: iss, audiences, notBefore, expires: exp * 1000, namespace, name, uid };
+  const { name: podName, uid: podUid } = fieldsOf(pod);
+  if (typeof podName !== 'string' || typeof podUid !== 'string') return claims;
+  return { ...claims, pod: { name: podName, uid: podUid } };
 }
 
 /** Whether a token with these claims is valid at the given times. Does not verify the signature. */

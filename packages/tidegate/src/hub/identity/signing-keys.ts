@@ -4,6 +4,7 @@ import { errors } from 'jose';
 import { KeySet } from './key-set.ts';
 import type { Memory } from './memory.ts';
 import {
+  isStrict,
   isTimely,
   LEEWAY_SECONDS,
   readClaims,
@@ -25,18 +26,22 @@ export interface SigningKeysOptions {
  * The result of verifying a token:
  * - `verified`: the cluster signed it, it is meant for the API server, and it is valid now.
  * - `untimely`: the same, but it has expired or is not valid yet.
- * - `forged`: it names a key of the cluster, but that key did not sign it.
+ * - `other audience`: the cluster signed it, but no TokenReview has shown yet that it is meant for the API server.
+ * - `forged`: it names a key of the cluster, but that key did not sign it, or it is not written in the valid way.
  * - `unknown`: the hub cannot verify the token; only the API server can.
  */
 export type TokenVerification =
   | { status: 'verified'; claims: ServiceAccountClaims }
-  | { status: 'untimely' | 'forged' | 'unknown' };
+  | { status: 'untimely' | 'other audience' | 'forged' | 'unknown' };
 
-/** What the API server publishes about its tokens, and the audiences that it has accepted so far. */
+/**
+ * What the API server publishes about its tokens, and its audiences as TokenReviews have shown them. Versions before 0.2.0
+ * stored `audiences`, which were not proved; they are ignored.
+ */
 interface Document {
   issuer: string;
   jwks: unknown;
-  audiences: readonly string[];
+  provedAudiences: readonly string[];
 }
 
 const DOCUMENT = 'signing-keys';
@@ -77,7 +82,8 @@ export class SigningKeys {
     const keys = new SigningKeys(options);
     const stored = await options.memory.get(DOCUMENT);
     if (stored === undefined) return keys;
-    const document = JSON.parse(stored.toString()) as Document;
+    const { issuer, jwks, provedAudiences = [] } = JSON.parse(stored.toString()) as Document;
+    const document = { issuer, jwks, provedAudiences };
     keys.#use(document, await KeySet.open(document.jwks));
     return keys;
   }
@@ -102,6 +108,7 @@ export class SigningKeys {
     const keys = this.#keys;
     const document = this.#document;
     if (claims.issuer !== document?.issuer || keys?.knows(token) !== true) return { status: 'unknown' };
+    if (!isStrict(token)) return { status: 'forged' };
     if (this.#verified.has(token)) {
       this.#remember(token);
       return isTimely(claims, times()) ? { status: 'verified', claims } : { status: 'untimely' };
@@ -117,32 +124,15 @@ export class SigningKeys {
   }
 
   /**
-   * Call this when the API server has accepted `token`. If the token has a single audience, that audience
-   * must be one of the audiences of the API server. The hub has no other way to learn them: the flag
+   * Adds audiences of the API server that a TokenReview has shown. The hub has no other way to learn them: the flag
    * --api-audiences is not published.
    */
-  async learn(token: string): Promise<void> {
-    const claims = readClaims(token);
-    if (claims === undefined || claims.audiences.length !== 1) return;
-    if (this.#isForApiServer(claims) || !(await this.haveSigned(token))) return;
-    if (this.#isForApiServer(claims) || this.#document === undefined || this.#keys === undefined) return;
-    const audiences = [...this.#document.audiences, ...claims.audiences];
-    this.#keep({ ...this.#document, audiences }, this.#keys);
-  }
-
-  /**
-   * Whether the cluster has signed the token, for any audience and any time. Only uses keys that are known
-   * now.
-   */
-  async haveSigned(token: string): Promise<boolean> {
-    const claims = readClaims(token);
-    if (claims === undefined || claims.issuer !== this.#document?.issuer) return false;
-    return this.#verified.has(token) || (await this.#keys?.hasSigned(token)) === true;
-  }
-
-  #isForApiServer({ audiences }: ServiceAccountClaims): boolean {
-    const known = this.#document === undefined ? [] : audiencesOf(this.#document);
-    return audiences.some((audience) => known.includes(audience));
+  learn(audiences: readonly string[]): void {
+    if (this.#document === undefined || this.#keys === undefined) return;
+    const known = this.#document.provedAudiences;
+    const added = audiences.filter((audience) => !known.includes(audience));
+    if (added.length === 0) return;
+    this.#keep({ ...this.#document, provedAudiences: [...known, ...added] }, this.#keys);
   }
 
   #remember(token: string): void {
@@ -176,8 +166,8 @@ export class SigningKeys {
       const { issuer } = configuration as { issuer?: unknown };
       if (typeof issuer !== 'string') throw new Error('/.well-known/openid-configuration has no issuer');
       const keys = await KeySet.open(jwks);
-      const audiences = issuer === this.#document?.issuer ? this.#document.audiences : [];
-      this.#keep({ issuer, jwks, audiences }, keys);
+      const provedAudiences = issuer === this.#document?.issuer ? this.#document.provedAudiences : [];
+      this.#keep({ issuer, jwks, provedAudiences }, keys);
       return true;
     } catch (err) {
       log.warn(
@@ -201,13 +191,6 @@ export class SigningKeys {
   }
 }
 
-/**
- * The audiences of the API server that the hub knows: its issuer, which is the default audience, and those
- * that it has accepted. The hub never accepts a token for another audience on its signature. Otherwise, a
- * service that receives such a token could use it here to impersonate its client.
- */
-const audiencesOf = ({ issuer, audiences }: Document): string[] => [issuer, ...audiences];
-
 async function verify(
   token: string,
   claims: ServiceAccountClaims,
@@ -217,7 +200,9 @@ async function verify(
 ): Promise<void> {
   const options = {
     issuer: document.issuer,
-    audience: audiencesOf(document),
+    // Never empty: jose would not check the audience. A service that receives a token for another audience could
+    // otherwise use it here to impersonate its client.
+    audience: ['', ...document.provedAudiences],
     clockTolerance: LEEWAY_SECONDS,
   };
   try {
@@ -235,11 +220,12 @@ async function verify(
  * jose checks claims after the signature. Every error that does not concern a claim means that the token is
  * not genuine.
  */
-function statusOf(error: unknown): 'untimely' | 'forged' | 'unknown' {
+function statusOf(error: unknown): 'untimely' | 'other audience' | 'forged' | 'unknown' {
   if (error instanceof errors.JWTExpired) return 'untimely';
   if (!(error instanceof errors.JWTClaimValidationFailed)) return 'forged';
   if (error.claim === 'nbf') return 'untimely';
-  return error.claim === 'aud' || error.claim === 'iss' ? 'unknown' : 'forged';
+  if (error.claim === 'aud') return 'other audience';
+  return error.claim === 'iss' ? 'unknown' : 'forged';
 }
 
 /**

@@ -329,7 +329,7 @@ describe('a replay', () => {
   it('drops and logs entries whose object is gone or that are rejected', async () => {
     const world = await threeEntries();
     world.answer = ({ method }) =>
-      method === 'PATCH' ? [404, status(404, 'NotFound')] : [403, status(403, 'Forbidden')];
+      method === 'PATCH' ? [404, status(404, 'NotFound')] : [422, status(422, 'Invalid')];
     expect(await world.replay()).toEqual({ sent: 0, dropped: 3 });
     expect(world.logged).toEqual(
       Array(3).fill('dropped a write that was made while no API server was reachable'),
@@ -339,6 +339,34 @@ describe('a replay', () => {
       'tidegate_hub_journal_dropped_total{reason="refused"} 2',
     ]);
     expect(world.journal.size).toBe(0);
+  });
+
+  it('keeps a write that is forbidden for a moment, sends the others, and drops it after ten minutes', async () => {
+    const world = await World.start();
+    const { journal } = world;
+    await journal.write(patchPod({ phase: 'Running' }), pod);
+    await journal.write(patchNode({ phase: 'Running' }), node);
+    await journal.write(event('first'), undefined);
+    let isForbidden = true;
+    world.answer = ({ url }) =>
+      isForbidden && !url.pathname.includes('/nodes/') ? [403, status(403, 'Forbidden')] : [200, {}];
+    await expect(world.replay()).rejects.toThrow(
+      'the API server forbids 2 writes, for example to pods web/shop',
+    );
+    expect(world.journal.entries().map(({ object }) => object)).toEqual([
+      'pods web/shop',
+      'events web/first',
+    ]);
+    await world.clock.advance(9 * 60_000);
+    await expect(world.replay()).rejects.toThrow('forbids 2 writes');
+    isForbidden = false;
+    expect(await world.replay()).toEqual({ sent: 2, dropped: 0 });
+    isForbidden = true;
+    await journal.write(patchPod({ phase: 'Failed' }), pod);
+    await expect(world.replay()).rejects.toThrow('forbids 1 writes');
+    await world.clock.advance(10 * 60_000);
+    expect(await world.replay()).toEqual({ sent: 0, dropped: 1 });
+    expect(await world.dropped()).toEqual(['tidegate_hub_journal_dropped_total{reason="forbidden"} 1']);
   });
 
   it('drops the status of a replaced object, but not of one with a write conflict', async () => {

@@ -45,6 +45,8 @@ export interface ReplayResult {
 }
 
 const MAX_EVENTS = 10_000;
+/** A write that the API server forbids is dropped if it still does so after this time. */
+const FORBIDDEN_FOR_MS = 10 * 60_000;
 
 /**
  * The writes of the node that no API server has received yet. No other component may use the map, which must undo puts
@@ -62,6 +64,8 @@ export class Journal {
   /** Allows one replay at a time. */
   readonly #replays = new Serial();
   readonly #dropped;
+  /** Monotonic time of the first 403 for an entry, by key. */
+  readonly #forbiddenSince = new Map<string, number>();
   /** The key of the entry that is being sent. */
   #sending: string | undefined;
   /**
@@ -153,23 +157,41 @@ export class Journal {
   replay(client: KubeClient, signal: AbortSignal): Promise<ReplayResult> {
     return this.#replays.run(async () => {
       const result = { sent: 0, dropped: 0 };
-      for (let key = this.#shelf.first(); key !== undefined; key = this.#shelf.first()) {
+      // Later writes to an object must not overtake one that waits, so all entries of the object wait with it.
+      const postponed = new Map<string, unknown>();
+      const next = (): string | undefined => this.#shelf.first(postponed);
+      for (let key = next(); key !== undefined; key = next()) {
         const outcome = await this.#send(key, client, signal);
-        if (outcome === 'sent') result.sent += 1;
-        else result.dropped += 1;
+        if (typeof outcome === 'object') postponed.set(outcome.object, outcome.error);
+        else result[outcome] += 1;
       }
+      for (const [object, cause] of postponed)
+        throw new Error(
+          `the API server forbids ${postponed.size} writes, for example to ${object}; retrying`,
+          {
+            cause,
+          },
+        );
       this.#overflowing = false;
       return result;
     });
   }
 
-  async #send(key: string, client: KubeClient, signal: AbortSignal): Promise<'sent' | 'dropped'> {
+  async #send(
+    key: string,
+    client: KubeClient,
+    signal: AbortSignal,
+  ): Promise<'sent' | 'dropped' | { object: string; error: unknown }> {
     signal.throwIfAborted();
     this.#sending = key;
     try {
       const entry = await this.#serial.run(() => this.#shelf.get(key));
       if (entry === undefined) throw new Error(`the journal entry ${key} is missing on disk`);
       const outcome = await send(entry, client, signal);
+      if (this.#isPostponed(key, outcome)) {
+        const { error } = outcome as { error?: unknown };
+        return { object: summaryOf(entry).object, error };
+      }
       await this.#serial.run(async () => this.#settle(key, entry.writes));
       if (outcome === 'sent') return 'sent';
       this.#reportDrop(summaryOf(entry), outcome);
@@ -177,6 +199,20 @@ export class Journal {
     } finally {
       this.#sending = undefined;
     }
+  }
+
+  /** Whether the write is forbidden, but not yet for so long that the API server means it. */
+  #isPostponed(key: string, outcome: Outcome): boolean {
+    const now = this.#options.clock.monotonic();
+    if (outcome === 'sent' || outcome.reason !== 'forbidden') {
+      this.#forbiddenSince.delete(key);
+      return false;
+    }
+    const since = this.#forbiddenSince.get(key) ?? now;
+    this.#forbiddenSince.set(key, since);
+    if (now - since < FORBIDDEN_FOR_MS) return true;
+    this.#forbiddenSince.delete(key);
+    return false;
   }
 
   /**

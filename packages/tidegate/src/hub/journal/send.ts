@@ -3,6 +3,7 @@ import {
   ApiStatusError,
   isAlreadyExists,
   isConflict,
+  isForbidden,
   isInvalid,
   isNotFound,
   type KubeClient,
@@ -15,9 +16,11 @@ import type { Entry, EventPatchEntry, NewEventEntry, StateEntry } from './entry.
 /**
  * - `gone`: the object does not exist.
  * - `replaced`: another object has the same name.
+ * - `forbidden`: the API server answers 403. It may permit the request a moment later: an API server that has just started
+ *   does not know all roles and pods yet.
  * - `refused`: the API server rejects the request, and will always do so.
  */
-export type Outcome = 'sent' | { reason: 'gone' | 'replaced' | 'refused'; error?: unknown };
+export type Outcome = 'sent' | { reason: 'gone' | 'replaced' | 'forbidden' | 'refused'; error?: unknown };
 
 const LEASE_ATTEMPTS = 3;
 /** The API server warns about `$retainKeys` as an unknown field in a condition that it does not have yet. */
@@ -32,6 +35,7 @@ export async function send(entry: Entry, client: KubeClient, signal: AbortSignal
     return await sendByKind(entry, client, signal);
   } catch (error) {
     if (isNotFound(error)) return { reason: 'gone', error };
+    if (isForbidden(error)) return { reason: 'forbidden', error };
     if (isFinal(error)) return { reason: 'refused', error };
     throw error;
   }

@@ -63,9 +63,10 @@ export class Shelf {
     return this.#states.size + this.#events.size;
   }
 
-  /** The key of the entry to send next. */
-  first(): string | undefined {
-    for (const keys of [this.#states.keys(), this.#events.keys()]) for (const key of keys) return key;
+  /** The key of the entry to send next, other than entries of these objects (as in EntrySummary). */
+  first(postponed: { has(object: string): boolean }): string | undefined {
+    for (const entries of [this.#states, this.#events])
+      for (const [key, { object }] of entries) if (!postponed.has(object)) return key;
     return undefined;
   }
 

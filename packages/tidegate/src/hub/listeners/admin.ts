@@ -1,6 +1,7 @@
 /**
- * Health, metrics and debugging pages of the hub, for every client that can connect to the admin port. The pages never
- * contain tokens, keys or objects.
+ * Health, metrics and debugging pages of the hub, on the admin port and on the admin socket. The pages never contain
+ * tokens, keys or objects. The port is open to every local user, so its pages of views and journal contain only
+ * numbers (admin-summary.ts); the socket, which only the user of the hub can open, has the details.
  *
  *   GET /v1/healthz, /v1/readyz   text, for supervisors and probes; if not ready, one reason per line, and one line for
  *                                 each thing that does not work although the hub is ready
@@ -9,6 +10,7 @@
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { type Logger, type Metrics, textTable } from '@tidegate/kube';
+import { type RequestTarget, requestTarget } from '@tidegate/serving';
 
 /**
  * One row of a page. Only plain values are allowed, so that nested data, for example an object, cannot leak.
@@ -32,7 +34,7 @@ export interface AdminSource {
 const PAGES = ['views', 'filters', 'journal', 'upstreams'] as const;
 const PATHS = ['/v1/healthz', '/v1/readyz', '/metrics', ...PAGES.map((page) => `/v1/${page}`)];
 
-/** The request listener of the admin port. */
+/** The request listener of the admin port, or of the admin socket. */
 export function adminHandler(source: AdminSource, log: Logger): RequestListener {
   return (request, response) => {
     answer(source, request, response).catch((err: unknown) => {
@@ -48,7 +50,7 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://hub');
+  const { pathname, searchParams } = targetOf(request);
   if (!PATHS.includes(pathname))
     return sendText(response, 404, `not found; available paths: ${PATHS.join(', ')}`);
   if (request.method !== 'GET' && request.method !== 'HEAD') {
@@ -62,6 +64,15 @@ async function answer(
   const rows = source[pathname.slice('/v1/'.length) as (typeof PAGES)[number]]();
   if (wantsText(request, searchParams)) return sendText(response, 200, tableOf(rows));
   send(response, 200, 'application/json', `${JSON.stringify(rows, undefined, 2)}\n`);
+}
+
+/** A target that cannot be parsed names none of the pages. */
+function targetOf({ url = '' }: IncomingMessage): Pick<RequestTarget, 'pathname' | 'searchParams'> {
+  try {
+    return requestTarget(url);
+  } catch {
+    return { pathname: '', searchParams: new URLSearchParams() };
+  }
 }
 
 function sendReadiness(

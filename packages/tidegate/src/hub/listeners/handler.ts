@@ -1,7 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Logger, Metrics } from '@tidegate/kube';
-import { ApiError, badRequest, Exchange, type RequestInfo, requestInfo } from '@tidegate/serving';
+import {
+  ApiError,
+  badRequest,
+  Exchange,
+  type RequestInfo,
+  type RequestTarget,
+  requestInfo,
+  requestTarget,
+} from '@tidegate/serving';
 import { answerStatus } from '../answers/index.ts';
 import { type Authenticator, credentialOf, type Entrance } from '../identity/index.ts';
 import { componentOf, type RequestDispatcher, refusalOf } from '../requests/index.ts';
@@ -44,11 +52,11 @@ export class Handler {
     if (stopping.aborted) leave();
     let info: RequestInfo | undefined;
     try {
-      const url = new URL(request.url ?? '/', 'http://hub');
-      info = requestInfo(request.method ?? 'GET', url);
+      const target = requestTarget(request.url ?? '');
+      info = requestInfo(request.method ?? 'GET', target);
       const identity = await authenticator.authenticate(request, entrance);
       const component = componentOf(request.headers['user-agent']);
-      await dispatcher.dispatch({ exchange, url, info, identity, component, signal: gone.signal });
+      await dispatcher.dispatch({ exchange, target, info, identity, component, signal: gone.signal });
     } catch (error) {
       await this.#fail(exchange, error, gone.signal);
     } finally {
@@ -65,9 +73,10 @@ export class Handler {
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, entrance: Entrance): Promise<void> {
     const { authenticator, upstream } = this.#options;
     try {
+      const target = requestTarget(request.url ?? '');
       const identity = await authenticator.authenticate(request, entrance);
-      checkUpgrade(request);
-      await upstream.upgrade(request, socket, head, credentialOf(identity));
+      checkUpgrade(request, target);
+      await upstream.upgrade({ request, path: target.text, socket, head }, credentialOf(identity));
     } catch (error) {
       const refusal = refusalOf(error);
       const { status } =
@@ -110,8 +119,8 @@ export class Handler {
 const STREAMS = new Set(['exec', 'attach', 'portforward', 'proxy', 'log']);
 
 /** API servers also serve watches over WebSockets. The hub cannot filter those, so it rejects them. */
-function checkUpgrade({ method = 'GET', url = '/' }: IncomingMessage): void {
-  const info = requestInfo(method, new URL(url, 'http://hub'));
+function checkUpgrade({ method = 'GET' }: IncomingMessage, target: RequestTarget): void {
+  const info = requestInfo(method, target);
   if (info.type === 'resource' && STREAMS.has(info.subresource)) return;
   throw badRequest(
     'the hub upgrades connections only for exec, attach, port-forward, log and proxy; send this request without an Upgrade header',

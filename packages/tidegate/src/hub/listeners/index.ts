@@ -7,6 +7,7 @@
  *   A request -> handler.ts parses the path, authenticates the client (identity/), and calls the dispatcher (requests/).
  *   admin.ts serves health, metrics and debugging pages on the admin port.
  */
-export { adminHandler } from './admin.ts';
+export { type AdminSource, adminHandler } from './admin.ts';
+export { summarizeJournal, summarizeViews } from './admin-summary.ts';
 export { Handler } from './handler.ts';
 export { Listeners, type Ports } from './listeners.ts';

@@ -54,6 +54,7 @@ afterEach(async () => {
 });
 
 const socketFile = (): string => join(directory, 'run', 'hub.sock');
+const adminSocketFile = (): string => join(directory, 'run', 'admin.sock');
 async function open(options: Partial<ListenersOptions> = {}): Promise<void> {
   listeners = await Listeners.open(
     {
@@ -63,6 +64,7 @@ async function open(options: Partial<ListenersOptions> = {}): Promise<void> {
       httpsPort: 0,
       adminPort: 0,
       socket: socketFile(),
+      adminSocket: adminSocketFile(),
       certificate,
       clientCa: authority.ca,
       clock,
@@ -73,6 +75,7 @@ async function open(options: Partial<ListenersOptions> = {}): Promise<void> {
       request: (request, response, entrance) => handle(request, response, entrance),
       upgrade: (request, socket, head, entrance) => upgrade(request, socket, head, entrance),
       admin: (_, response) => response.end('admin'),
+      adminDetails: (_, response) => response.end('details'),
     },
   );
 }
@@ -113,6 +116,8 @@ describe('a client', () => {
       memory,
       online: () => true,
       lastContact: () => undefined,
+      onEnded: () => {},
+      podIsGone: async () => false,
       clock: systemClock,
       log: silentLogger,
     });

@@ -25,6 +25,8 @@ export interface ListenersOptions {
   adminPort: number;
   /** Path of the unix socket. Any process that can open it is authenticated as the node. */
   socket: string;
+  /** Path of the unix socket with the detailed admin pages. */
+  adminSocket: string;
   /** Until there is a certificate, TLS handshakes fail. */
   certificate: Pick<CertificateSource, 'current' | 'onChange'>;
   /** The CA of client certificates, in PEM format. */
@@ -37,7 +39,10 @@ export interface ListenersOptions {
 export interface Handlers {
   request: RequestHandler;
   upgrade: UpgradeHandler;
+  /** For every local user. */
   admin(request: IncomingMessage, response: ServerResponse): void;
+  /** For the user of the hub. */
+  adminDetails(request: IncomingMessage, response: ServerResponse): void;
 }
 
 /** The ports that the hub listens on. If an option is 0, this is the port that the system chose. */
@@ -89,7 +94,7 @@ export class Listeners {
   }
 
   async #openAll(): Promise<Ports> {
-    const { bindAddress, hubAddress, httpPort, httpsPort, adminPort, socket } = this.#options;
+    const { bindAddress, hubAddress, httpPort, httpsPort, adminPort, socket, adminSocket } = this.#options;
     const http = await this.#onPort(this.#plain(HTTP), httpPort, '--http-port');
     const admin = await this.#onPort(createServer(this.#handlers.admin), adminPort, '--admin-port');
     const https = await this.#onPort(this.#secure(), httpsPort, '--https-port');
@@ -99,6 +104,8 @@ export class Listeners {
       ? await this.#onPort(this.#secure(), httpsPort, '--https-port', hubAddress)
       : https;
     await this.#add(this.#plain(SOCKET), (server) => listenOnSocket(server, socket));
+    const details = createServer(this.#handlers.adminDetails);
+    await this.#add(details, (server) => listenOnSocket(server, adminSocket));
     return { http: http.port, https: https.port, hubHttps: hubHttps.port, admin: admin.port };
   }
 

@@ -1,13 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Resource } from '@tidegate/kube';
-import type { Exchange, RequestInfo, ResourceRequest } from '@tidegate/serving';
+import type { Exchange, RequestInfo, RequestTarget, ResourceRequest } from '@tidegate/serving';
 import type { Chain } from '../filters/index.ts';
 import type { Identity } from '../identity/index.ts';
 
 /** An authenticated request on its way through the hub. */
 export interface Call<I extends RequestInfo = RequestInfo> {
   readonly exchange: Exchange;
-  readonly url: URL;
+  readonly target: RequestTarget;
   readonly info: I;
   readonly identity: Identity;
   /** The program that sent the request, see `componentOf`. It selects filters; it never grants access. */

@@ -15,6 +15,7 @@ export interface DispatcherOptions {
   upstream: Pick<Upstream, 'online'>;
 }
 
+const OLD_PREFIXES = new Set(['watch', 'proxy', 'redirect']);
 const READ_VERBS = new Set(['get', 'list', 'watch']);
 
 /** Passes an authenticated request to the part of the hub that answers it. */
@@ -32,6 +33,11 @@ export class RequestDispatcher {
       if (!(await discovery.serve(call))) await forwarding.pass(call);
       return;
     }
+    // Paths from before Kubernetes 1.10. The API server still understands some of them, and the hub would not filter them.
+    if (OLD_PREFIXES.has(call.info.resource))
+      throw badRequest(
+        `the hub does not serve paths that begin with ${call.info.resource}; use ?watch=true, or the subresource proxy`,
+      );
     const resourceCall = call as ResourceCall;
     if (!READ_VERBS.has(call.info.verb)) return writes.serve(resourceCall);
     // Logs and proxy responses are not objects. A status subresource is one, but it cannot be watched on its own.

@@ -8,10 +8,12 @@ import { type ForwardedAnswer, type Upstream, UpstreamUnavailable } from '../ups
 import type { Call } from './call.ts';
 import { badGateway } from './failures.ts';
 
-/** Notified of each response to a request with a bearer token: rejected after 401, accepted after any other status. */
-export interface TokenListener {
-  accepted(identity: BearerIdentity): Promise<void>;
-  rejected(identity: BearerIdentity): Promise<void>;
+/** Notified of responses that may end what the client may see of the hub's copies. */
+export interface RefusalListener {
+  /** 401: the token may have been rejected, or a server behind the API server asks for other credentials. */
+  unauthorized(identity: BearerIdentity): Promise<void>;
+  /** 403. */
+  forbidden(call: Call): Promise<void>;
 }
 
 /** The largest response that the hub buffers in order to inspect it. */
@@ -27,32 +29,32 @@ export interface WholeAnswer {
 /** Forwards requests to an API server with the credentials of the client that sent them. */
 export class Forwarding {
   readonly #upstream: Pick<Upstream, 'forward'>;
-  readonly #tokens: TokenListener;
+  readonly #refusals: RefusalListener;
 
-  constructor(upstream: Pick<Upstream, 'forward'>, tokens: TokenListener) {
+  constructor(upstream: Pick<Upstream, 'forward'>, refusals: RefusalListener) {
     this.#upstream = upstream;
-    this.#tokens = tokens;
+    this.#refusals = refusals;
   }
 
   /** Returns the response as a stream. Pass `body` if it was read already. `headers` override those of the client. */
   async send(
-    { exchange: { request }, identity, signal }: Call,
+    call: Call,
     { body, headers = {} }: { body?: Buffer; headers?: Record<string, string[]> } = {},
   ): Promise<ForwardedAnswer> {
+    const { exchange, target, identity, signal } = call;
+    const { request } = exchange;
     const streamed = hasBody(request.headers) ? request : undefined;
     const sent = body ?? streamed;
     const answer = await this.#upstream.forward({
       method: request.method ?? 'GET',
-      path: request.url ?? '/',
+      path: target.text,
       headers: { ...request.headersDistinct, ...headers },
       ...(sent === undefined ? {} : { body: sent }),
       credential: credentialOf(identity),
       signal,
     });
-    if (identity.kind === 'bearer') {
-      if (answer.status === 401) await this.#tokens.rejected(identity);
-      else await this.#tokens.accepted(identity);
-    }
+    if (answer.status === 401 && identity.kind === 'bearer') await this.#refusals.unauthorized(identity);
+    if (answer.status === 403) await this.#refusals.forbidden(call);
     return answer;
   }
 

@@ -7,12 +7,14 @@
  *        (shared-resources.ts), and private-reads.ts serves what one identity reads for itself
  *     -> writes.ts for everything else. recent-writes.ts lets a client read its own writes from a shared resource
  *     -> forwarding.ts sends a request to the API server, for either of them or unchanged
+ *     -> forbidden.ts deletes the copies that a 403 concerns
  *   failures.ts turns errors into the Status objects of an API server.
  */
 export { type ChainFor, componentOf } from './call.ts';
 export { decodeBody } from './decode-body.ts';
 export { RequestDispatcher } from './dispatcher.ts';
 export { refusalOf } from './failures.ts';
+export { forgetForbidden } from './forbidden.ts';
 export { Forwarding } from './forwarding.ts';
 export { PrivateReads } from './private-reads.ts';
 export { Reads } from './reads.ts';

@@ -6,7 +6,8 @@ import {
   type KubeList,
   type KubeObject,
 } from '@tidegate/kube';
-import { type ListOptions, notFound, type Representation } from '@tidegate/serving';
+import { ApiError, type ListOptions, notFound, type Representation } from '@tidegate/serving';
+import type { Access } from '../access/index.ts';
 import { answerList, answerObject, answerUpstreamList, answerWatch } from '../answers/index.ts';
 import type { Identity } from '../identity/index.ts';
 import { EVERYTHING, type Projections, type Selection, selectable } from '../projections/index.ts';
@@ -31,6 +32,7 @@ export interface PrivateReadsOptions {
   views: Views;
   projections: Projections;
   forwarding: Forwarding;
+  access: Pick<Access, 'check'>;
   chainFor: ChainFor;
   upstream: ConnectionState;
   clock: Clock;
@@ -54,7 +56,7 @@ export class PrivateReads {
   /** Answers a get, list or watch. */
   async serve(call: ResourceCall, representation: Representation): Promise<void> {
     if (call.info.verb === 'get') return this.#get(call, representation);
-    const read = readOptions(call.url.searchParams, namespaceOf(call.info));
+    const read = readOptions(call.target.searchParams, namespaceOf(call.info));
     return read.watch ? this.#watch(call, read, representation) : this.#list(call, read, representation);
   }
 
@@ -68,7 +70,10 @@ export class PrivateReads {
 
   /** Answers from a view for exactly this watch, which is created if there is none. */
   async #watch(call: ResourceCall, read: Watch, representation: Representation): Promise<void> {
-    const held = this.#options.views.private(keyOf(call, read.selection), credentialsOf(call.identity));
+    const key = keyOf(call, read.selection);
+    // If the client may not watch any more, its copy is deleted here, and the API server refuses the new view.
+    await this.#mayUseCopy(call, key);
+    const held = this.#options.views.private(key, credentialsOf(call.identity));
     try {
       // Without a resourceVersion, a watch starts with the newest state, not with the state from before an outage.
       if (read.options.resourceVersion === '')
@@ -128,7 +133,8 @@ export class PrivateReads {
     if (upstream.online) {
       const followed = views.find(key);
       try {
-        if (followed !== undefined && isServedFrom(followed.view, read.options))
+        const fits = followed !== undefined && isServedFrom(followed.view, read.options);
+        if (fits && (await this.#mayUseCopy(call, key)))
           return await this.#answerList(call, followed.view, EVERYTHING, read.options, representation);
       } finally {
         followed?.release();
@@ -140,6 +146,26 @@ export class PrivateReads {
       }
     }
     await this.#listStored(call, key, read, representation);
+  }
+
+  /**
+   * Whether the client may still read what is stored, while an API server is reachable. The copy was read with its
+   * permissions, but a watch that keeps a copy current continues after a permission was revoked. So the hub asks, at
+   * most every five minutes, see Access. If the answer is no, the copy is deleted.
+   */
+  async #mayUseCopy(call: ResourceCall, key: ViewKey): Promise<boolean> {
+    const { access, views, upstream } = this.#options;
+    const { identity, info, signal } = call;
+    if (identity.kind !== 'bearer' || !upstream.online || !views.has(key)) return true;
+    const namespace = namespaceOf(info);
+    try {
+      await access.check(identity, { ...info, namespace }, signal);
+      return true;
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status.code !== 403) throw error;
+      await views.forbid(identity.key, resourceOf(info), namespace, info.name);
+      return false;
+    }
   }
 
   /** Answers from the API server, and stores the response for the time when no API server is reachable. */

@@ -1,5 +1,6 @@
 import { ApiStatusError } from '@tidegate/kube';
-import { badRequest, type Representation } from '@tidegate/serving';
+import type { Representation } from '@tidegate/serving';
+import type { Identity } from '../identity/index.ts';
 import { type Upstream, UpstreamUnavailable } from '../upstream/index.ts';
 import type { ChainFor, ResourceCall } from './call.ts';
 import type { Forwarding } from './forwarding.ts';
@@ -13,6 +14,8 @@ export interface ReadsOptions {
   forwarding: Forwarding;
   chainFor: ChainFor;
   upstream: Pick<Upstream, 'online'>;
+  /** See `Authenticator.prove`. */
+  prove(identity: Identity, signal: AbortSignal): Promise<void>;
 }
 
 /**
@@ -27,17 +30,15 @@ export class Reads {
   }
 
   async serve(call: ResourceCall): Promise<void> {
-    const { sharedReads, privateReads, forwarding, chainFor, upstream } = this.#options;
+    const { sharedReads, privateReads, forwarding, chainFor, upstream, prove } = this.#options;
     const { identity, exchange } = call;
-    if (call.info.resource === 'watch')
-      throw badRequest(
-        'the hub does not serve paths that begin with watch; list the resource with ?watch=true',
-      );
     const unfiltered = chainFor(call).filters.length === 0;
     // Views belong to identities. An anonymous request gets one only if its response must be filtered.
     if (identity.kind === 'anonymous' && unfiltered) return forwarding.pass(call);
     const representation = representationFor(exchange.request.headers.accept, unfiltered && upstream.online);
     if (representation === 'forward') return forwarding.pass(call);
+    // From here on, the answer may come from what the hub has stored.
+    await prove(identity, call.signal);
     if (sharedReads.takes(call)) {
       try {
         if (await sharedReads.serve(call, representation, 'newest')) return;

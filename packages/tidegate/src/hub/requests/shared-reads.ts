@@ -34,11 +34,11 @@ export class SharedReads {
 
   /** Whether the resource is shared and the hub can evaluate the selectors of the request itself. */
   takes(call: ResourceCall): boolean {
-    const { info, url, identity } = call;
+    const { info, target, identity } = call;
     const resource = resourceOf(info);
     if (identity.kind === 'anonymous' || !isShared(resource)) return false;
     if (info.verb === 'get') return true;
-    return selectable(resource, readOptions(url.searchParams, namespaceOf(info)).selection.fields);
+    return selectable(resource, readOptions(target.searchParams, namespaceOf(info)).selection.fields);
   }
 
   /**
@@ -79,7 +79,7 @@ export class SharedReads {
 
   async #answer(call: ResourceCall, view: View, representation: Representation): Promise<void> {
     const { projections, clock, chainFor, upstream } = this.#options;
-    const { info, url, exchange, signal } = call;
+    const { info, target, exchange, signal } = call;
     const chain = (): Chain => chainFor(call);
     if (info.verb === 'get') {
       const key = info.namespace === '' ? info.name : `${info.namespace}/${info.name}`;
@@ -87,7 +87,7 @@ export class SharedReads {
       if (item === undefined) throw notFound(info, info.name);
       return answerObject(exchange, item, representation);
     }
-    const read = readOptions(url.searchParams, namespaceOf(info));
+    const read = readOptions(target.searchParams, namespaceOf(info));
     if (read.watch && read.options.resourceVersion === '') await untilUpToDate(view, upstream, signal);
     const hold = projections.hold(view, chain, read.selection);
     try {
@@ -104,9 +104,9 @@ export class SharedReads {
    */
   async #canAnswer(call: ResourceCall, view: View): Promise<boolean> {
     const { projections, chainFor, upstream } = this.#options;
-    const { info, url, signal } = call;
+    const { info, target, signal } = call;
     if (info.verb === 'get') return this.#isNewest(call, view);
-    const { watch, options, selection } = readOptions(url.searchParams, namespaceOf(info));
+    const { watch, options, selection } = readOptions(target.searchParams, namespaceOf(info));
     if (watch || !upstream.online) return true;
     if (options.continue !== '') return false;
     if (options.exact) {

@@ -97,13 +97,13 @@ export class Writes {
   /** Writes to the journal, and to the views of the node, so that the kubelet reads its own writes. */
   async #write(call: ResourceCall, body: Buffer): Promise<void> {
     const { journal, views, chainFor } = this.#options;
-    const { info, url, exchange } = call;
+    const { info, target, exchange } = call;
     const resource = resourceOf(info);
     const known =
       info.name === '' ? undefined : await views.covering('node', resource, namespaceOf(info), info.name);
     const base = known?.result === 'found' ? objectOf(known.item) : undefined;
     const contentType = exchange.request.headers['content-type'] ?? '';
-    const request = { info, query: url.searchParams, contentType, body };
+    const request = { info, query: target.searchParams, contentType, body };
     const object = await journal.write(request, base);
     await views.overlay('node', resource, object);
     const shown = chainFor(call).apply(object) ?? object;

@@ -8,4 +8,4 @@
  * upkeep.ts deletes the tokens of pods that have left the node.
  */
 export { IssuedTokens, type TokenRequest } from './issued-tokens.ts';
-export { keepTokensOfPods } from './upkeep.ts';
+export { keepTokensOfPods, podIsGone } from './upkeep.ts';

@@ -14,7 +14,7 @@ export type UpstreamCredential = 'node' | { readonly token: string } | 'none';
 
 export interface ForwardRequest {
   method: string;
-  /** The path with the query, as the client sent it. */
+  /** The path with the query, as parsed by the hub. */
   path: string;
   /**
    * The `headersDistinct` of the client's request. The Authorization header is dropped; only `credential`

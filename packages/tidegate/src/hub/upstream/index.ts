@@ -16,7 +16,6 @@
 export type { LbMode } from './choose.ts';
 export { UpstreamUnavailable, unavailable } from './errors.ts';
 export type { ForwardedAnswer, UpstreamCredential } from './forward.ts';
-export type { RequestHeaders } from './headers.ts';
 export { HEALTH_TIMINGS, type HealthTimings } from './health.ts';
 export { writeHead } from './upgrade.ts';
 export { Upstream } from './upstream.ts';

@@ -43,7 +43,7 @@ describe('an upgrade', () => {
     over = 0;
     hub = createServer();
     hub.on('upgrade', (request, socket, head) => {
-      upstream.upgrade(request, socket, head, { token: 'mine' }).then(
+      upstream.upgrade({ request, path: request.url ?? '', socket, head }, { token: 'mine' }).then(
         () => over++,
         (error: unknown) => {
           failures.push(error);

@@ -8,6 +8,8 @@ import { forwardedRequestHeaders, forwardedResponseHeaders, type ResponseHeaders
 /** A client's Upgrade request, as Node's HTTP server reports it. */
 export interface ClientUpgrade {
   request: IncomingMessage;
+  /** The path with the query, as parsed by the hub. */
+  path: string;
   socket: Duplex;
   /** Data that the client sent after its request. */
   head: Buffer;
@@ -27,7 +29,7 @@ export function upgrade(
   { authorization }: Credential,
   client: ClientUpgrade,
 ): Promise<void> {
-  const { request, socket } = client;
+  const { request, path, socket } = client;
   return new Promise((resolve, reject) => {
     let controller: Controller | undefined;
     let answering = false;
@@ -38,7 +40,7 @@ export function upgrade(
       {
         // A placeholder: FailoverExchange replaces it with the chosen server.
         origin: 'http://chosen-server.invalid',
-        path: request.url ?? '/',
+        path,
         method: request.method ?? 'GET',
         upgrade: request.headers.upgrade ?? '',
         headers: {

@@ -1,5 +1,3 @@
-import type { IncomingMessage } from 'node:http';
-import type { Duplex } from 'node:stream';
 import {
   type Clock,
   ConfigError,
@@ -16,7 +14,7 @@ import { type ForwardedAnswer, type ForwardRequest, forward, type UpstreamCreden
 import { HEALTH_TIMINGS, HealthMonitor, type HealthTimings } from './health.ts';
 import { Lane } from './lane.ts';
 import { type ServerState, UpstreamServer } from './server.ts';
-import { upgrade } from './upgrade.ts';
+import { type ClientUpgrade, upgrade } from './upgrade.ts';
 
 export interface UpstreamOptions {
   /** URLs of the API servers, for example `https://host:6443`, in order of preference. */
@@ -147,14 +145,9 @@ export class Upstream {
    * Forwards a client's Upgrade request, and resolves when the connection is closed. Throws
    * UpstreamUnavailable if no server answers; nothing was sent to the client in that case.
    */
-  async upgrade(
-    request: IncomingMessage,
-    socket: Duplex,
-    head: Buffer,
-    as: UpstreamCredential,
-  ): Promise<void> {
+  async upgrade(client: ClientUpgrade, as: UpstreamCredential): Promise<void> {
     const credential = await this.#credential(as);
-    await upgrade(this.#connections(credential), credential, { request, socket, head });
+    await upgrade(this.#connections(credential), credential, client);
   }
 
   /** Ends all requests and closes all connections. */

@@ -202,6 +202,7 @@ export class ManagedView {
     const { storage, clock, log } = this.#options;
     const view = new MemoryView(this.key, storage, clock, log);
     this.#view = view;
+    view.onUnobserved = () => this.#releaseIfIdle();
     this.#loaded = false;
     this.#loading = this.#load(view);
     return view;
@@ -291,8 +292,8 @@ export class ManagedView {
   }
 
   /**
-   * Removes the objects from memory. A view with subscribers stays: they would miss the changes of the MemoryView that the
-   * next `hold` creates.
+   * Removes the objects from memory. A view with subscribers stays until the last of them has left: they would miss the
+   * changes of the MemoryView that the next `hold` creates.
    */
   #unload(): void {
     const view = this.#view;

@@ -25,6 +25,8 @@ export class MemoryView implements View {
   readonly #refusalListeners = new Set<(why: Error) => void>();
   readonly #followingListeners = new Set<() => void>();
   readonly #waiters = new Waiters();
+  /** Called when the last subscriber has left. */
+  onUnobserved = (): void => {};
   #followed = false;
   #resourceVersion: string | undefined;
   #listKind: string | undefined;
@@ -93,7 +95,9 @@ export class MemoryView implements View {
 
   subscribe(listener: ViewListener): () => void {
     this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return () => {
+      if (this.#listeners.delete(listener) && this.#listeners.size === 0) this.onUnobserved();
+    };
   }
 
   onRefused(listener: (why: Error) => void): () => void {

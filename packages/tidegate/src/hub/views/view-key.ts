@@ -56,6 +56,15 @@ export function isComplete(key: ViewKey, namespace: string, name: string): boole
 export const reaches = (key: ViewKey, namespace: string): boolean =>
   key.namespace === '' || key.namespace === namespace;
 
+/**
+ * Whether the view could answer a read of this object or, without a name, of this namespace, or a part of it. A view of
+ * another single object could not.
+ */
+export function answers(key: ViewKey, namespace: string, name: string): boolean {
+  if (name === '') return namespace === '' || reaches(key, namespace);
+  return reaches(key, namespace) && (!isSingle(key) || isComplete(key, namespace, name));
+}
+
 export const selectOf = ({ namespace, labelSelector, fieldSelector }: ViewKey): SelectOptions => ({
   namespace,
   labelSelector,

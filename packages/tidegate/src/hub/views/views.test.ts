@@ -247,6 +247,53 @@ describe('Views', () => {
     expect(found.result).toBe('found');
   });
 
+  it('deletes what could answer a read that the API server forbids, and nothing else', async () => {
+    const keys = [
+      keyOfView(app),
+      keyOfView(app, { namespace: 'default' }),
+      keyOfView(app, { namespace: 'default', labelSelector: 'a=b' }),
+      keyOfView(app, { namespace: 'default', fieldSelector: 'metadata.name=a' }),
+      keyOfView(app, { namespace: 'default', fieldSelector: 'metadata.name=b' }),
+      keyOfView(app, { namespace: 'other' }),
+      keyOfView('token:other', { namespace: 'default' }),
+    ];
+    const left = (): number[] => keys.flatMap((key, i) => (rig.views.has(key) ? [i] : []));
+    const store = async (): Promise<void> => {
+      for (const key of keys) await rig.views.store(key, listOf('101', widget('a', '101')));
+    };
+    await rig.end();
+    rig = await new ViewsRig().start();
+    const v2 = { ...WIDGETS, version: 'v2' };
+    await store();
+    await rig.views.forbid(app, v2, 'default', 'a');
+    expect(left()).toEqual([4, 5, 6]);
+    await store();
+    await rig.views.forbid(app, WIDGETS, 'default', '');
+    expect(left()).toEqual([5, 6]);
+    await store();
+    await rig.views.forbid(app, WIDGETS, '', '');
+    expect(left()).toEqual([6]);
+    await rig.restart();
+    expect(left()).toEqual([6]);
+  });
+
+  it('unloads an idle view when its last subscriber leaves', async () => {
+    rig.server.put('a');
+    const { view, release } = rig.views.private(keyOfView(app), bearer('t'));
+    await rig.until(() => view.state === 'following');
+    const unsubscribe = view.subscribe(() => {});
+    release();
+    await rig.clock.advance(5 * 60_000);
+    await rig.until(() => rig.openClients === 0);
+    unsubscribe();
+    // The next hold reads the view from disk, into another MemoryView.
+    const again = rig.views.find(keyOfView(app));
+    expect(again?.view).not.toBe(view);
+    await again?.view.ready(soon());
+    expect(again?.view.size).toBe(1);
+    again?.release();
+  });
+
   describe('covering', () => {
     const lookUp = async (name: string, namespace = 'default', identity = app): Promise<string> => {
       const found = await rig.views.covering(identity, WIDGETS, namespace, name);

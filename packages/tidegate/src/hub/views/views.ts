@@ -1,5 +1,6 @@
 import type { DurableMap } from '@tidegate/disk';
 import {
+  ApiStatusError,
   type Clock,
   type ConnectionState,
   type CredentialSource,
@@ -16,6 +17,7 @@ import {
   type Random,
   type Resource,
   splitKey,
+  statusOf,
 } from '@tidegate/kube';
 import { IdentityDroppedError } from './errors.ts';
 import { DEFAULT_LIMITS, type ViewLimits, victims } from './eviction.ts';
@@ -24,10 +26,21 @@ import { itemOf, objectOf } from './item.ts';
 import { type AcquireClient, ManagedView, type ManagedViewOptions } from './managed-view.ts';
 import { showViews, type ViewCounters, viewCounters } from './metrics.ts';
 import { type CompleteList, PageAssembler } from './pages.ts';
+import { discardsCopy } from './refusal.ts';
 import { SettledUpstream } from './settled-upstream.ts';
 import { type ViewRecord, ViewStorage } from './storage.ts';
 import type { View, ViewItem, ViewKey } from './view.ts';
-import { groupOf, idOf, isComplete, NODE, reaches, SHARED, sharedKey, singleKey } from './view-key.ts';
+import {
+  answers,
+  groupOf,
+  idOf,
+  isComplete,
+  NODE,
+  reaches,
+  SHARED,
+  sharedKey,
+  singleKey,
+} from './view-key.ts';
 import { type WipeGuard, wipeGuard } from './wipe-guard.ts';
 
 export interface ViewsOptions {
@@ -153,6 +166,11 @@ export class Views {
     return this.#hold(key, () => this.#clients.acquire(identity, credentials));
   }
 
+  /** Whether anything of the view is known. */
+  has(key: ViewKey): boolean {
+    return this.#views.get(idOf(key))?.progress !== undefined;
+  }
+
   /** The view if anything of it is known, without following it. */
   find(key: ViewKey): HeldView | undefined {
     const view = this.#views.get(idOf(key));
@@ -213,6 +231,30 @@ export class Views {
   async overlay(identity: string, resource: Resource, object: KubeObject): Promise<void> {
     const item = itemOf(object, resource);
     await Promise.all([...this.#group(identity, resource)].map((view) => view.overlay(item)));
+  }
+
+  /** Looks up one object in exactly this view, which contains everything that its key selects. */
+  async lookUp(key: ViewKey, objectKey: string): Promise<Lookup> {
+    const view = this.#views.get(idOf(key));
+    if (view?.progress === undefined) return { result: 'unknown' };
+    const item = await view.item(objectKey);
+    return item === undefined ? { result: 'absent' } : { result: 'found', item };
+  }
+
+  /**
+   * The API server has refused a read of the identity with 403. Deletes every copy that could answer that read, and ends
+   * its watches: a revoked permission must not live on in a copy. The next permitted read creates the copy again. `name`
+   * is empty for a list or watch. Views of other versions of the resource are included: permissions do not name versions.
+   */
+  async forbid(identity: string, resource: Resource, namespace: string, name: string): Promise<void> {
+    const why = new ApiStatusError(statusOf(403, 'the API server no longer permits this read'));
+    const isRefused = ({ key }: ManagedView): boolean =>
+      key.identity === identity &&
+      qualifiedName(key.resource) === qualifiedName(resource) &&
+      answers(key, namespace, name) &&
+      discardsCopy(key, why, 1);
+    const refused = [...this.#views.values()].filter(isRefused);
+    await Promise.all(refused.map((view) => this.#drop(view, why)));
   }
 
   /** Deletes all views of an identity, and ends its watches. */

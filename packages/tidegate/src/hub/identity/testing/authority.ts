@@ -3,8 +3,15 @@ import type { ReceivedRequest } from '@tidegate/kube/testing';
 
 export const ISSUER = 'https://kubernetes.default.svc.cluster.local';
 
-/** Signs tokens as an API server does, and publishes its keys. */
+/** Signs tokens as an API server does, publishes its keys, and reviews tokens. */
 export class TokenAuthority {
+  /** Opaque tokens that the API server accepts, and tokens that it no longer accepts. */
+  readonly accepted = new Set<string>();
+  readonly rejected = new Set<string>();
+  /** How many TokenReviews were answered. */
+  reviews = 0;
+  /** The audiences of the API server. */
+  audiences: string[] = [ISSUER];
   readonly #keys: { id: string; privateKey: KeyObject; publicKey: KeyObject }[] = [];
 
   constructor() {
@@ -18,9 +25,16 @@ export class TokenAuthority {
   }
 
   /** Times are in milliseconds since the epoch. */
-  issue(claims: { expires: number; notBefore?: number; name?: string; aud?: unknown; iss?: string }): string {
+  issue(claims: {
+    expires: number;
+    notBefore?: number;
+    name?: string;
+    aud?: unknown;
+    iss?: string;
+    pod?: { name: string; uid: string };
+  }): string {
     const { id, privateKey } = this.#keys.at(-1)!;
-    const { expires, notBefore = 0, name = 'web', aud = [ISSUER], iss = ISSUER } = claims;
+    const { expires, notBefore = 0, name = 'web', aud = [ISSUER], iss = ISSUER, pod } = claims;
     const payload = {
       iss,
       aud,
@@ -28,7 +42,7 @@ export class TokenAuthority {
       nbf: Math.floor(notBefore / 1000),
       jti: randomUUID(),
       sub: `system:serviceaccount:shop:${name}`,
-      'kubernetes.io': { namespace: 'shop', serviceaccount: { name, uid: `uid-of-${name}` } },
+      'kubernetes.io': { namespace: 'shop', pod, serviceaccount: { name, uid: `uid-of-${name}` } },
     };
     const text = [{ alg: 'ES256', kid: id }, payload]
       .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
@@ -37,8 +51,9 @@ export class TokenAuthority {
     return `${text}.${signature.toString('base64url')}`;
   }
 
-  /** Returns the two documents of issuer discovery; undefined for every other path. */
-  answer({ url }: ReceivedRequest): object | undefined {
+  /** Returns the two documents of issuer discovery, and TokenReviews; undefined for every other path. */
+  answer({ url, body }: ReceivedRequest): object | undefined {
+    if (url.pathname.endsWith('/tokenreviews')) return this.#review(JSON.parse(body).spec.token);
     if (url.pathname === '/.well-known/openid-configuration') return { issuer: ISSUER };
     if (url.pathname !== '/openid/v1/jwks') return undefined;
     const keys = this.#keys.map(({ id, publicKey }) => ({
@@ -48,5 +63,26 @@ export class TokenAuthority {
       ...publicKey.export({ format: 'jwk' }),
     }));
     return { keys };
+  }
+
+  /** Reads the claims without verifying them: the tests present no forged tokens here. */
+  #review(token: string): object {
+    this.reviews++;
+    const review = { kind: 'TokenReview', apiVersion: 'authentication.k8s.io/v1' };
+    const refused = { ...review, status: { error: 'invalid bearer token' } };
+    const [signed] = token.split(/\.[^.]*$/);
+    if ([...this.rejected].some((other) => other.startsWith(`${signed}`))) return refused;
+    if (this.accepted.has(token))
+      return { ...review, status: { authenticated: true, user: { username: 'jane' } } };
+    const [, claims = ''] = token.split('.');
+    const {
+      sub,
+      aud,
+      'kubernetes.io': bound,
+    } = claims === '' ? {} : JSON.parse(Buffer.from(claims, 'base64url').toString());
+    const audiences = [aud].flat().filter((audience) => this.audiences.includes(audience));
+    if (audiences.length === 0) return refused;
+    const user = { username: sub, uid: bound.serviceaccount.uid };
+    return { ...review, status: { authenticated: true, user, audiences } };
   }
 }
