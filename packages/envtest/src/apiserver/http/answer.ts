@@ -4,6 +4,7 @@ import { entryBytes, fromStorage } from '../served/codec.ts';
 import { includeObject, toTable } from '../served/table.ts';
 import type { Entry } from '../store/types.ts';
 import type { Call } from './call.ts';
+import { sendObject } from './send.ts';
 
 const NEWLINE = Buffer.from('\n');
 
@@ -29,7 +30,7 @@ export async function answerObject(call: Call, code: number, stored: KubeObject)
   const apiVersion = `meta.k8s.io/${representation.version}`;
   switch (representation.as) {
     case undefined:
-      return call.exchange.object(code, object, representation.format);
+      return sendObject(call.exchange, code, object, representation.format);
     case 'Table': {
       const { resourceVersion } = object.metadata;
       const table = toTable(served.version, [object], {
@@ -38,10 +39,10 @@ export async function answerObject(call: Call, code: number, stored: KubeObject)
         metadata: resourceVersion === undefined ? {} : { resourceVersion },
         now: call.core.now(),
       });
-      return call.exchange.object(code, table, representation.format);
+      return sendObject(call.exchange, code, table, representation.format);
     }
     case 'PartialObjectMetadata':
-      return call.exchange.object(code, partialMetadata(object, apiVersion), representation.format);
+      return sendObject(call.exchange, code, partialMetadata(object, apiVersion), representation.format);
     default:
       throw new ApiError(406, 'NotAcceptable', `an object cannot be written as ${representation.as}`);
   }

@@ -14,6 +14,7 @@ import { bodyFormat, mediaType, readBody } from './body.ts';
 import type { Call } from './call.ts';
 import { readBodyAs } from './decode.ts';
 import { readPage } from './list.ts';
+import { sendList, sendObject } from './send.ts';
 import { optionsOf } from './write.ts';
 
 /** Number of objects of a collection that are deleted in parallel. */
@@ -30,7 +31,7 @@ export async function serveDelete(call: Call): Promise<void> {
     options: options.write,
   });
   if (deleted.gone && served.definition.returnsDeleted !== true) {
-    await call.exchange.object(200, deletedStatus(call, deleted), call.representation.format);
+    await sendObject(call.exchange, 200, deletedStatus(call, deleted), call.representation.format);
   } else {
     await answerObject(call, 200, deleted.object);
   }
@@ -82,12 +83,16 @@ export async function serveDeleteCollection(call: Call): Promise<void> {
     }
   };
   await Promise.all(Array.from({ length: PARALLEL }, work));
-  await call.exchange.object(200, {
+  const items = served.definition.custom
+    ? deleted
+    : deleted.map(({ kind: _, apiVersion: __, ...item }) => item);
+  const list = {
     kind: served.definition.listKind,
     apiVersion: servedApiVersion(served),
     metadata: page.metadata,
-    items: served.definition.custom ? deleted : deleted.map(({ kind: _, apiVersion: __, ...item }) => item),
-  });
+    items,
+  };
+  await sendList(call.exchange, 200, list, call.representation.format === 'protobuf' ? 'protobuf' : 'json');
 }
 
 /** Reads the options from the body, the query, or both. The body wins. */

@@ -12,6 +12,7 @@ import { bodyFormat, mediaType, readBody } from './body.ts';
 import { type Call, targetOf } from './call.ts';
 import { decodeObject } from './decode.ts';
 import { applyPatch, checkPatchType, readPatch, servePatch } from './patch.ts';
+import { sendObject } from './send.ts';
 import { answer, optionsOf, serveGet, serveUpdate } from './write.ts';
 import { fieldValidation } from './write-options.ts';
 
@@ -119,7 +120,7 @@ async function serveHandled(call: Call, subresource: Subresource): Promise<void>
     });
     if (result.respond === undefined) return answer(call, code, updated);
   }
-  await exchange.object(code, result.respond ?? parent, call.representation.format);
+  await sendObject(exchange, code, result.respond ?? parent, call.representation.format);
 }
 
 function parentOf(call: Call): KubeObject {

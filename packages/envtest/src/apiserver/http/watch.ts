@@ -2,26 +2,25 @@ import {
   type Exchange,
   INITIAL_EVENTS_END,
   partialMetadata,
-  type Representation,
   tooOldResourceVersion,
   type WatchOptions,
   watchOptions,
   watchTimeoutMs,
 } from '@tidegate/serving';
-import { decodeStored, encodeStored, entryBytes, fromStorage } from '../served/codec.ts';
+import { decodeStored, encodeStored, fromStorage } from '../served/codec.ts';
 import { type Served, servedApiVersion } from '../served/registry.ts';
 import { parseSelection, type Selection } from '../served/selection.ts';
 import { type IncludeObject, includeObject, toTable } from '../served/table.ts';
 import { type Change, CompactedError, type Entry, type Store } from '../store/types.ts';
+import { type EventType, type Framing, framingOf, sharedFrame } from './frames.ts';
+import type { Shown } from './representation.ts';
 
 export interface WatchRequest {
   served: Served;
   namespace: string;
   query: URLSearchParams;
-  representation: Representation;
+  representation: Shown;
 }
-
-type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
 /** A client that reads too slowly is disconnected and must list again. This limits the memory of the server. */
 const MAX_BUFFERED = 16 * 1024 * 1024;
@@ -46,6 +45,7 @@ class WatchStream {
   readonly #selection: Selection;
   readonly #include: IncludeObject;
   readonly #options: WatchOptions;
+  readonly #framing: Framing;
   #sentHeaders = false;
   #end: () => void = () => undefined;
 
@@ -56,12 +56,13 @@ class WatchStream {
     this.#selection = parseSelection(request.served.definition, request.query);
     this.#include = includeObject(request.query);
     this.#options = watchOptions(request.query);
+    this.#framing = framingOf(request.representation.format);
   }
 
   run(signal: AbortSignal): Promise<void> {
     const timeoutMs = watchTimeoutMs(this.#options);
     const { response } = this.#exchange;
-    this.#exchange.head(200, 'application/json', { 'Transfer-Encoding': 'chunked' });
+    this.#exchange.head(200, this.#framing.contentType, { 'Transfer-Encoding': 'chunked' });
     response.flushHeaders();
     return new Promise((resolve) => {
       let unsubscribe = (): void => undefined;
@@ -84,7 +85,7 @@ class WatchStream {
       } catch (error) {
         if (!(error instanceof CompactedError)) throw error;
         const { status } = tooOldResourceVersion(error.requested, error.oldest);
-        response.write(`${JSON.stringify({ type: 'ERROR', object: status })}\n`);
+        response.write(this.#framing.object('ERROR', status));
         stop();
       }
     });
@@ -138,53 +139,47 @@ class WatchStream {
     const { served, representation } = this.#request;
     if (representation.as === undefined) {
       return shared === undefined
-        ? encodeFrame(type, served, entry)
-        : sharedFrame(type, served, entry, shared);
+        ? this.#framing.entry(type, served, entry)
+        : sharedFrame(this.#framing, type, served, shared);
     }
     const object = fromStorage(served, decodeStored(entry));
     const apiVersion = `meta.k8s.io/${representation.version}`;
-    const shown =
-      representation.as === 'Table'
-        ? toTable(served.version, [object], {
-            apiVersion,
-            include: this.#include,
-            metadata: { resourceVersion: String(entry.revision) },
-            now: new Date(),
-            headers: !this.#sentHeaders,
-          })
-        : partialMetadata(object, apiVersion);
+    if (representation.as !== 'Table') return this.#framing.object(type, partialMetadata(object, apiVersion));
+    const table = toTable(served.version, [object], {
+      apiVersion,
+      include: this.#include,
+      metadata: { resourceVersion: String(entry.revision) },
+      now: new Date(),
+      headers: !this.#sentHeaders,
+    });
     this.#sentHeaders = true;
-    return Buffer.from(`${JSON.stringify({ type, object: shown })}\n`);
+    return this.#framing.object(type, table);
   }
 
   #sendBookmark(annotations?: Record<string, string>): void {
     if (!this.#options.allowWatchBookmarks) return;
     const { served, representation } = this.#request;
+    const { kind } = served.definition;
     const metadata = {
       resourceVersion: String(this.#store.revision),
       creationTimestamp: null,
       ...(annotations && { annotations }),
     };
+    const apiVersion = `meta.k8s.io/${representation.version}`;
+    const partial = { kind: 'PartialObjectMetadata', apiVersion, metadata };
     const object =
-      representation.as === 'Table'
-        ? {
-            kind: 'Table',
-            apiVersion: `meta.k8s.io/${representation.version}`,
-            metadata: { resourceVersion: metadata.resourceVersion },
-            columnDefinitions: null,
-            rows: [
-              {
-                cells: [],
-                object: {
-                  kind: 'PartialObjectMetadata',
-                  apiVersion: `meta.k8s.io/${representation.version}`,
-                  metadata,
-                },
-              },
-            ],
-          }
-        : { kind: served.definition.kind, apiVersion: servedApiVersion(served), metadata };
-    this.#write([Buffer.from(`${JSON.stringify({ type: 'BOOKMARK', object })}\n`)]);
+      representation.as === undefined
+        ? { kind, apiVersion: servedApiVersion(served), metadata }
+        : representation.as === 'Table'
+          ? {
+              kind: 'Table',
+              apiVersion,
+              metadata: { resourceVersion: metadata.resourceVersion },
+              columnDefinitions: null,
+              rows: [{ cells: [], object: partial }],
+            }
+          : partial;
+    this.#write([this.#framing.object('BOOKMARK', object)]);
   }
 
   #write(frames: Buffer[]): void {
@@ -198,24 +193,6 @@ class WatchStream {
     }
   }
 }
-
-/** The bytes of an event are the same for every plain watcher of a version, so they are encoded once. */
-const frames = new WeakMap<Change, Map<Served['version'], Buffer>>();
-
-function sharedFrame(type: EventType, served: Served, entry: Entry, change: Change): Buffer {
-  const byVersion = frames.get(change) ?? new Map<Served['version'], Buffer>();
-  const known = byVersion.get(served.version);
-  if (known !== undefined) return known;
-  const made = encodeFrame(type, served, entry);
-  byVersion.set(served.version, made);
-  frames.set(change, byVersion);
-  return made;
-}
-
-const FRAME_END = Buffer.from('}\n');
-
-const encodeFrame = (type: EventType, served: Served, entry: Entry): Buffer =>
-  Buffer.concat([Buffer.from(`{"type":"${type}","object":`), entryBytes(served, entry), FRAME_END]);
 
 /** The previous state of an object that stops matching, with the resourceVersion of the change. */
 function atRevision(served: Served, previous: Entry, revision: number): Entry {

@@ -8,6 +8,7 @@ import { answerEntry, answerObject } from './answer.ts';
 import { bodyFormat, mediaType, readBody } from './body.ts';
 import { type Call, targetOf } from './call.ts';
 import { decodeObject } from './decode.ts';
+import { sendObject } from './send.ts';
 import { fieldValidation, writeOptions } from './write-options.ts';
 
 export async function serveGet(call: Call): Promise<void> {
@@ -28,7 +29,7 @@ export async function serveCreate(call: Call): Promise<void> {
   if (definition.review !== undefined) {
     definition.strategy.defaults?.(object);
     const reviewed = await definition.review(object, contextOf(core, options));
-    await exchange.object(201, reviewed, call.representation.format);
+    await sendObject(exchange, 201, reviewed, call.representation.format);
     return;
   }
   const stored = toStorage(served, object);
