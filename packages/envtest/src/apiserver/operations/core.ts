@@ -90,5 +90,4 @@ export const refOf = (definition: ResourceDefinition): { group: string; resource
 export const hasSubresource = (definition: ResourceDefinition, name: string): boolean =>
   definition.subresources[name] !== undefined;
 
-/** Times in objects are in whole seconds. */
-export const timestamp = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;
+export { timestamp } from '../resources/timestamp.ts';
