@@ -7,6 +7,8 @@ import { GarbageCollector } from './collector/garbage.ts';
 import { NamespaceCollector } from './collector/namespaces.ts';
 import { CrdRegistrar } from './crd/registrar.ts';
 import type { Core, WriteOptions } from './operations/core.ts';
+import type { QuotaLedger } from './quota/ledger.ts';
+import { QuotaStatus } from './quota/status.ts';
 import type { Key } from './store/types.ts';
 import { startWorkers, type Worker, type WorkerOptions } from './workers.ts';
 
@@ -15,6 +17,7 @@ export interface ControllersOptions {
   options: WriteOptions;
   pki: Pki;
   authorizer: Authorizer;
+  ledger: QuotaLedger;
   log: Logger;
   metrics: Metrics;
 }
@@ -28,6 +31,7 @@ export function startControllers(options: ControllersOptions): { close(): Promis
     },
     'garbage-collector': { make: (enqueue) => garbageWorker(core, write, enqueue), concurrency: 8 },
     namespaces: { make: (enqueue) => new NamespaceCollector(core, write, enqueue), concurrency: 4 },
+    quotas: { make: (enqueue) => new QuotaStatus(core, write, options.ledger, enqueue), concurrency: 2 },
     certificates: { make: (enqueue) => new CsrController(core, write, options, enqueue), concurrency: 1 },
   };
   return startWorkers(workers, { store: core.store, log, metrics });

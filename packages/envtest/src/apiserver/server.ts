@@ -20,6 +20,7 @@ import { documentsOf } from './documents.ts';
 import { createHandler } from './http/handler.ts';
 import { KubernetesService } from './kubernetes-service.ts';
 import type { Core, WriteOptions } from './operations/core.ts';
+import { QuotaLedger } from './quota/ledger.ts';
 import { requestMetrics } from './request-metrics.ts';
 import { Registry } from './served/registry.ts';
 import { openStore } from './store/index.ts';
@@ -96,7 +97,9 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
 
     const registry = new Registry();
     const random = (limit: number): number => randomInt(limit);
-    const admission = openAdmission({ store, registry, rbac, authorizer, random });
+    const ledger = new QuotaLedger(store, registry);
+    closers.push(() => ledger.close());
+    const admission = openAdmission({ store, registry, rbac, authorizer, ledger, random });
     closers.push(() => admission.close());
     const core: Core = {
       store,
@@ -110,7 +113,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     closers.push(() => resources.close());
     for (const definition of resources.definitions) registry.set(definition);
     await bootstrap(core, SYSTEM, bootstrapPolicy());
-    const controllers = startControllers({ core, options: SYSTEM, pki, authorizer, log, metrics });
+    const controllers = startControllers({ core, options: SYSTEM, pki, authorizer, ledger, log, metrics });
     closers.push(() => controllers.close());
 
     let url = '';

@@ -41,7 +41,11 @@ export async function openCollecting(
   const core: Core = {
     store,
     registry,
-    admission: { mutate: async ({ object }) => object as KubeObject, validate: async () => undefined },
+    admission: {
+      mutate: async ({ object }) => object as KubeObject,
+      validate: async () => undefined,
+      reserve: () => () => undefined,
+    },
     now: () => new Date('2026-01-01T00:00:00Z'),
     uuid: () => `uid-${++uids}`,
     random: () => 0,

@@ -92,8 +92,13 @@ async function updateOnce(core: Core, request: UpdateRequest, entry: Entry): Pro
   check(served, subresource, object, old);
   for (const warning of definition.strategy.warnings?.(object, old) ?? []) options.warn(warning);
   await core.admission.validate({ ...attributes, object });
-  if (options.dryRun) return { object, entry: undefined };
-  return store(core, request, definition.pruneForStorage?.(object) ?? object, old, entry, insists);
+  const release = core.admission.reserve({ ...attributes, object });
+  try {
+    if (options.dryRun) return { object, entry: undefined };
+    return await store(core, request, definition.pruneForStorage?.(object) ?? object, old, entry, insists);
+  } finally {
+    release();
+  }
 }
 
 /** The client refers to another object with the same name. The words are those of kube-apiserver's storage. */
