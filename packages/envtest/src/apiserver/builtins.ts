@@ -22,7 +22,11 @@ export interface BuiltinsOptions {
   rbac: Rbac;
 }
 
-export function builtins(options: BuiltinsOptions): { definitions: ResourceDefinition[]; close(): void } {
+export function builtins(options: BuiltinsOptions): {
+  definitions: ResourceDefinition[];
+  serviceRange: string;
+  close(): void;
+} {
   const { core, pki, tokens, authenticator, authorizer, rbac } = options;
   const services = new ServiceAllocator(core.store);
   const definitions = builtinResources({
@@ -33,5 +37,5 @@ export function builtins(options: BuiltinsOptions): { definitions: ResourceDefin
     kubelets: kubeletHooks(core.store, pki),
     customResourceDefinition: crdStrategy,
   });
-  return { definitions, close: () => services.close() };
+  return { definitions, serviceRange: services.addresses.cidr, close: () => services.close() };
 }

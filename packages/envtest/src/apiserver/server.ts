@@ -113,7 +113,16 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     closers.push(() => resources.close());
     for (const definition of resources.definitions) registry.set(definition);
     await bootstrap(core, SYSTEM, bootstrapPolicy());
-    const controllers = startControllers({ core, options: SYSTEM, pki, authorizer, ledger, log, metrics });
+    const controllers = startControllers({
+      core,
+      options: SYSTEM,
+      pki,
+      authorizer,
+      ledger,
+      serviceRange: resources.serviceRange,
+      log,
+      metrics,
+    });
     closers.push(() => controllers.close());
 
     let url = '';

@@ -19,7 +19,7 @@ export function decodeProtobuf(body: Buffer): KubeObject {
         `${kind || 'the object'} in ${apiVersion || 'an unknown version'} is not supported in protobuf; send it as application/json`,
       );
     }
-    return { ...decodeMessage(reader, type), apiVersion, kind } as KubeObject;
+    return { kind, apiVersion, ...decodeMessage(reader, type) } as KubeObject;
   } catch (error) {
     if (error instanceof WireError) throw badRequest(`the protobuf body cannot be read: ${error.message}`);
     throw error;

@@ -20,6 +20,12 @@ export function isCIDR(text: string): boolean {
 /** For example `2001:db8::1` for `2001:DB8:0::1`. The address must be valid. */
 export const canonicalAddress = (ip: string): string => (isIPv4(ip) ? ip : formatIPv6(groupsOf(ip)));
 
+/** Whether an address is in a range. Both must be valid. */
+export function contains(cidr: string, ip: string): boolean {
+  const [network = '', bits = ''] = cidr.split('/');
+  return familyOf(network) === familyOf(ip) && canonicalCIDR(`${ip}/${bits}`) === canonicalCIDR(cidr);
+}
+
 /** True if a valid CIDR has bits after its prefix. */
 export const hasHostBits = (cidr: string): boolean => {
   const [ip = '', bits = ''] = cidr.split('/');
