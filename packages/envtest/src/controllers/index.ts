@@ -2,7 +2,8 @@
  * The parts of kube-controller-manager and kube-scheduler that the embedded cluster needs. Each controller has its
  * own folder and does not know the others; they share only the informer caches and the objects in the API.
  *
- * The folders: `workloads` (Deployment, ReplicaSet, StatefulSet, DaemonSet, Job, CronJob), `pods` (what all of these
+ * The folders: `workloads` (Deployment, ReplicaSet,
+ * ReplicationController, StatefulSet, DaemonSet, Job, CronJob), `pods` (what all of these
  * have in common), `scheduler`, `endpoints`, `nodes`, `disruption`, `serviceaccounts`, `rbac`. Four files help to
  * work with a cache that lags behind: `own-writes.ts`, `stale-reads.ts`, `retries.ts` and `pods/expectations.ts`.
  *
@@ -41,7 +42,7 @@ import { cronJobController } from './workloads/cronjob/index.ts';
 import { daemonSetController } from './workloads/daemonset/index.ts';
 import { deploymentController } from './workloads/deployment/index.ts';
 import { jobController } from './workloads/job/index.ts';
-import { replicaSetController } from './workloads/replicaset/index.ts';
+import { replicaSetController, replicationController } from './workloads/replicaset/index.ts';
 import { statefulSetController } from './workloads/statefulset/index.ts';
 
 export interface ControllersOptions extends NodeOptions {
@@ -62,6 +63,7 @@ const controllersOf = (options: NodeOptions): MakeController[] => [
   schedulerController,
   deploymentController,
   replicaSetController,
+  replicationController,
   daemonSetController,
   statefulSetController,
   jobController,
