@@ -62,7 +62,7 @@ function* parseFile(text) {
       }
       markers = [];
     } else {
-      const opened = /^type (\w+) struct \{(\})?$/.exec(trimmed);
+      const opened = /^type (\w+) struct ?\{(\})?$/.exec(trimmed);
       const named = /^type (\w+) ([\w.[\]*]+)$/.exec(trimmed);
       if (opened?.[2] !== undefined) yield { name: opened[1], markers, fields: [] };
       else if (opened !== null) struct = { name: opened[1], markers, fields: [] };

@@ -2,6 +2,7 @@
 import type { Logger, Metrics } from '@tidegate/kube';
 import { IpAddresses } from './addresses/ip-addresses.ts';
 import { ServiceCidrs } from './addresses/service-cidrs.ts';
+import type { WebhookTransport } from './admission/webhooks/transport.ts';
 import { ApiServices } from './aggregation/api-services.ts';
 import type { Authorizer } from './auth/authorization.ts';
 import { CsrController } from './auth/csr/controller.ts';
@@ -22,6 +23,8 @@ export interface ControllersOptions {
   pki: Pki;
   authorizer: Authorizer;
   ledger: QuotaLedger;
+  /** Calls the conversion webhooks of CustomResourceDefinitions. */
+  transport: WebhookTransport;
   /** The range of cluster IPs. */
   serviceRange: string;
   log: Logger;
@@ -32,7 +35,7 @@ export function startControllers(options: ControllersOptions): { close(): Promis
   const { core, options: write, log, metrics } = options;
   const workers: Record<string, WorkerOptions> = {
     'custom-resource-definitions': {
-      make: (enqueue) => new CrdRegistrar(core, write, enqueue),
+      make: (enqueue) => new CrdRegistrar(core, write, options.transport, enqueue),
       concurrency: 1,
     },
     'garbage-collector': {

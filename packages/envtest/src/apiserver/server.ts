@@ -5,6 +5,8 @@ import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 import { type Logger, Metrics } from '@tidegate/kube';
 import { openAdmission } from './admission/index.ts';
+import { storeServiceResolver } from './admission/webhooks/service-resolver.ts';
+import { WebhookTransport } from './admission/webhooks/transport.ts';
 import { Authenticator } from './auth/authenticate.ts';
 import { anyOf, masters } from './auth/authorization.ts';
 import { writeKubeconfig } from './auth/kubeconfig.ts';
@@ -113,12 +115,15 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     closers.push(() => resources.close());
     for (const definition of resources.definitions) registry.set(definition);
     await bootstrap(core, SYSTEM, bootstrapPolicy());
+    const transport = new WebhookTransport(storeServiceResolver(store));
+    closers.push(() => transport.close());
     const controllers = startControllers({
       core,
       options: SYSTEM,
       pki,
       authorizer,
       ledger,
+      transport,
       serviceRange: resources.serviceRange,
       log,
       metrics,

@@ -4,7 +4,7 @@
  *
  * The folders: `workloads` (Deployment, ReplicaSet,
  * ReplicationController, StatefulSet, DaemonSet, Job, CronJob), `pods` (what all of these
- * have in common), `scheduler`, `endpoints`, `nodes`, `disruption`, `serviceaccounts`, `rbac`. Four files help to
+ * have in common), `scheduler`, `endpoints`, `nodes`, `disruption`, `volumes`, `serviceaccounts`, `rbac`. Four files help to
  * work with a cache that lags behind: `own-writes.ts`, `stale-reads.ts`, `retries.ts` and `pods/expectations.ts`.
  *
  * One Deployment:
@@ -38,6 +38,7 @@ import { type NodeOptions, nodeControllers } from './nodes/index.ts';
 import { clusterRoleAggregationController } from './rbac/cluster-role-aggregation.ts';
 import { schedulerController } from './scheduler/index.ts';
 import { rootCaController, serviceAccountController } from './serviceaccounts/index.ts';
+import { claimController, storageClassController, volumeController } from './volumes/index.ts';
 import { cronJobController } from './workloads/cronjob/index.ts';
 import { daemonSetController } from './workloads/daemonset/index.ts';
 import { deploymentController } from './workloads/deployment/index.ts';
@@ -68,6 +69,9 @@ const controllersOf = (options: NodeOptions): MakeController[] => [
   statefulSetController,
   jobController,
   cronJobController,
+  storageClassController,
+  claimController,
+  volumeController,
   disruptionController,
   endpointSliceController,
   endpointsController,

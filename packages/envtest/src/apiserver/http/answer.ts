@@ -1,6 +1,6 @@
 import type { KubeObject } from '@tidegate/kube';
 import { ApiError, partialMetadata } from '@tidegate/serving';
-import { entryBytes, fromStorage } from '../served/codec.ts';
+import { entryBytes, isCurrent, readableOne } from '../served/codec.ts';
 import { includeObject, toTable } from '../served/table.ts';
 import type { Entry } from '../store/types.ts';
 import type { Call } from './call.ts';
@@ -16,7 +16,12 @@ export async function answerEntry(
   object: () => KubeObject,
 ): Promise<void> {
   const { as, format } = call.representation;
-  if (as === undefined && format === 'json') {
+  const { definition } = call.served;
+  if (
+    as === undefined &&
+    format === 'json' &&
+    (definition.convert === undefined || isCurrent(call.served, entry))
+  ) {
     await call.exchange.bytes(code, 'application/json', [entryBytes(call.served, entry), NEWLINE]);
     return;
   }
@@ -26,7 +31,7 @@ export async function answerEntry(
 /** Sends an object that is in the storage version in the format that the client requested. */
 export async function answerObject(call: Call, code: number, stored: KubeObject): Promise<void> {
   const { served, representation, query } = call;
-  const object = fromStorage(served, stored);
+  const object = await readableOne(served, stored);
   const apiVersion = `meta.k8s.io/${representation.version}`;
   switch (representation.as) {
     case undefined:

@@ -7,7 +7,7 @@ import {
   isNotFound,
   type PropagationPolicy,
 } from '../operations/delete.ts';
-import { decodeStored, fromStorage } from '../served/codec.ts';
+import { decodeStored, readableOne } from '../served/codec.ts';
 import { servedApiVersion } from '../served/registry.ts';
 import { answerObject } from './answer.ts';
 import { bodyFormat, mediaType, readBody } from './body.ts';
@@ -74,11 +74,11 @@ export async function serveDeleteCollection(call: Call): Promise<void> {
           delete: options.delete,
           options: options.write,
         });
-        deleted.push(fromStorage(served, result.object));
+        deleted.push(await readableOne(served, result.object));
       } catch (error) {
         // Another client deleted the object in the meantime, so there is nothing left to do.
         if (!isNotFound(error)) throw error;
-        deleted.push(fromStorage(served, decodeStored(entry)));
+        deleted.push(await readableOne(served, decodeStored(entry)));
       }
     }
   };

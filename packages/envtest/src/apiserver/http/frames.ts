@@ -1,8 +1,8 @@
 /** The events of a watch as bytes, in JSON or protobuf. */
-import type { JsonMap } from '@tidegate/kube';
+import type { JsonMap, KubeObject } from '@tidegate/kube';
 import { type Format, MEDIA_TYPES } from '@tidegate/serving';
 import { encodeWatchEvent, type TypeMeta } from '../protobuf/index.ts';
-import { decodeStored, entryBytes, fromStorage } from '../served/codec.ts';
+import { decodeStored, entryBytes, fromStorage, readableOne } from '../served/codec.ts';
 import type { Served } from '../served/registry.ts';
 import type { Change, Entry } from '../store/types.ts';
 
@@ -33,6 +33,24 @@ const PROTOBUF: Framing = {
 };
 
 export const framingOf = (format: Format): Framing => (format === 'protobuf' ? PROTOBUF : JSON_LINES);
+
+/** The objects of changes that a webhook has converted, or is converting, for any watcher. */
+const converted = new WeakMap<Change, Map<Served['version'], Promise<KubeObject>>>();
+
+/** The object of a change in a version that only a webhook can convert to. */
+export function convertedObject(
+  served: Served,
+  entry: Entry,
+  change: Change | undefined,
+): Promise<KubeObject> {
+  const convert = (): Promise<KubeObject> => readableOne(served, decodeStored(entry));
+  if (change === undefined) return convert();
+  const byVersion = converted.get(change) ?? new Map<Served['version'], Promise<KubeObject>>();
+  converted.set(change, byVersion);
+  const known = byVersion.get(served.version) ?? convert();
+  byVersion.set(served.version, known);
+  return known;
+}
 
 /** The bytes of an event are the same for every plain watcher of a version and format, so they are encoded once. */
 const shared = new WeakMap<Change, Map<Framing, Map<Served['version'], Buffer>>>();

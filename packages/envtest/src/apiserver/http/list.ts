@@ -9,7 +9,7 @@ import {
   partialMetadata,
   tooLargeResourceVersion,
 } from '@tidegate/serving';
-import { decodeStored, fromStorage, listItem } from '../served/codec.ts';
+import { decodeStored, listItem, readable } from '../served/codec.ts';
 import { type Served, servedApiVersion } from '../served/registry.ts';
 import { parseSelection } from '../served/selection.ts';
 import { includeObject, toTable } from '../served/table.ts';
@@ -39,11 +39,16 @@ export async function serveList(
 ): Promise<void> {
   const page = readPage(store, request);
   const { served, representation } = request;
-  if (representation.as === undefined && representation.format === 'json') {
+  const { definition } = served;
+  if (
+    representation.as === undefined &&
+    representation.format === 'json' &&
+    definition.convert === undefined
+  ) {
     await exchange.bytes(200, 'application/json', listBytes(served, page));
     return;
   }
-  const objects = page.entries.map((entry) => fromStorage(served, decodeStored(entry)));
+  const objects = await readable(served, page.entries.map(decodeStored));
   if (representation.as === 'Table') {
     const apiVersion = `meta.k8s.io/${representation.version}`;
     const options = { apiVersion, include: includeObject(request.query), metadata: page.metadata, now };
@@ -57,7 +62,7 @@ export async function serveList(
 export function readPage(store: Store, request: ListRequest): Page {
   const { served, query } = request;
   const { definition } = served;
-  const selection = parseSelection(definition, query);
+  const selection = parseSelection(served, query);
   const options = listOptions(query);
   const { limit } = options;
   const start = startingPoint(options);

@@ -1,18 +1,21 @@
+import type { KubeObject } from '@tidegate/kube';
 import {
+  ApiError,
   type Exchange,
   INITIAL_EVENTS_END,
+  internalError,
   partialMetadata,
   tooOldResourceVersion,
   type WatchOptions,
   watchOptions,
   watchTimeoutMs,
 } from '@tidegate/serving';
-import { decodeStored, encodeStored, fromStorage } from '../served/codec.ts';
+import { decodeStored, encodeStored, fromStorage, isCurrent } from '../served/codec.ts';
 import { type Served, servedApiVersion } from '../served/registry.ts';
 import { parseSelection, type Selection } from '../served/selection.ts';
 import { type IncludeObject, includeObject, toTable } from '../served/table.ts';
 import { type Change, CompactedError, type Entry, type Store } from '../store/types.ts';
-import { type EventType, type Framing, framingOf, sharedFrame } from './frames.ts';
+import { convertedObject, type EventType, type Framing, framingOf, sharedFrame } from './frames.ts';
 import type { Shown } from './representation.ts';
 
 export interface WatchRequest {
@@ -38,6 +41,9 @@ export function serveWatch(
   return new WatchStream(store, request, exchange).run(signal);
 }
 
+/** An event; a promise if a webhook converts its object. */
+type Frame = Buffer | Promise<Buffer>;
+
 class WatchStream {
   readonly #store: Store;
   readonly #request: WatchRequest;
@@ -47,13 +53,15 @@ class WatchStream {
   readonly #options: WatchOptions;
   readonly #framing: Framing;
   #sentHeaders = false;
+  /** Set while frames wait for a conversion. */
+  #converting: Promise<void> | undefined;
   #end: () => void = () => undefined;
 
   constructor(store: Store, request: WatchRequest, exchange: Exchange) {
     this.#store = store;
     this.#request = request;
     this.#exchange = exchange;
-    this.#selection = parseSelection(request.served.definition, request.query);
+    this.#selection = parseSelection(request.served, request.query);
     this.#include = includeObject(request.query);
     this.#options = watchOptions(request.query);
     this.#framing = framingOf(request.representation.format);
@@ -102,23 +110,23 @@ class WatchStream {
       const state = this.#store.list(definition.storage, { namespace });
       fromRevision = state.revision;
       const matching = state.entries.filter((entry) => this.#selection.matches(entry));
-      this.#write(matching.map((entry) => this.#frame('ADDED', entry, undefined)));
+      this.#send(matching.map((entry) => this.#frame('ADDED', entry, undefined)));
       if (this.#options.initialEventsEnd) this.#sendBookmark({ [INITIAL_EVENTS_END]: 'true' });
     }
     return this.#store.watch(definition.storage, { namespace, name, fromRevision }, (changes) => {
-      const frames: Buffer[] = [];
+      const frames: Frame[] = [];
       for (const change of changes) {
         const frame = this.#frameOf(change);
         if (frame !== undefined) frames.push(frame);
       }
-      this.#write(frames);
+      this.#send(frames);
     });
   }
 
   /**
    * For a watch with selectors, an object appears as ADDED or DELETED when a change makes it match or stop matching.
    */
-  #frameOf(change: Change): Buffer | undefined {
+  #frameOf(change: Change): Frame | undefined {
     const { entry, previous } = change;
     const was = previous !== undefined && this.#selection.matches(previous);
     if (change.type === 'delete') return was ? this.#frame('DELETED', entry, change) : undefined;
@@ -135,14 +143,23 @@ class WatchStream {
     return this.#frame('DELETED', atRevision(this.#request.served, previous, entry.revision), undefined);
   }
 
-  #frame(type: EventType, entry: Entry, shared: Change | undefined): Buffer {
+  #frame(type: EventType, entry: Entry, shared: Change | undefined): Frame {
     const { served, representation } = this.#request;
+    if (served.definition.convert !== undefined && !isCurrent(served, entry)) {
+      return convertedObject(served, entry, shared).then((object) => this.#shown(type, object, entry));
+    }
     if (representation.as === undefined) {
       return shared === undefined
         ? this.#framing.entry(type, served, entry)
         : sharedFrame(this.#framing, type, served, shared);
     }
-    const object = fromStorage(served, decodeStored(entry));
+    return this.#shown(type, fromStorage(served, decodeStored(entry)), entry);
+  }
+
+  /** The event with the form of the object that the client asked for. */
+  #shown(type: EventType, object: KubeObject, entry: Entry): Buffer {
+    const { served, representation } = this.#request;
+    if (representation.as === undefined) return this.#framing.object(type, object);
     const apiVersion = `meta.k8s.io/${representation.version}`;
     if (representation.as !== 'Table') return this.#framing.object(type, partialMetadata(object, apiVersion));
     const table = toTable(served.version, [object], {
@@ -179,7 +196,32 @@ class WatchStream {
               rows: [{ cells: [], object: partial }],
             }
           : partial;
-    this.#write([this.#framing.object('BOOKMARK', object)]);
+    this.#send([this.#framing.object('BOOKMARK', object)]);
+  }
+
+  /** Writes the frames in order. Frames that a webhook converts are written once they are converted, as are later ones. */
+  #send(frames: Frame[]): void {
+    const isReady = (frame: Frame): frame is Buffer => !(frame instanceof Promise);
+    if (this.#converting === undefined && frames.every(isReady)) {
+      this.#write(frames);
+      return;
+    }
+    const before = this.#converting ?? Promise.resolve();
+    const sending = before
+      .then(() => Promise.all(frames))
+      .then((ready) => this.#write(ready))
+      .catch((error: unknown) => this.#fail(error))
+      .finally(() => {
+        if (this.#converting === sending) this.#converting = undefined;
+      });
+    this.#converting = sending;
+  }
+
+  /** A client cannot skip an event, so it must list again. */
+  #fail(error: unknown): void {
+    const { status } = error instanceof ApiError ? error : internalError(error);
+    this.#write([this.#framing.object('ERROR', status)]);
+    this.#end();
   }
 
   #write(frames: Buffer[]): void {

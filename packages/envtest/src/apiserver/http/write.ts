@@ -3,7 +3,7 @@ import { badRequest, methodNotAllowed, notFound } from '@tidegate/serving';
 import { contextOf, keyOf, refOf, type Written } from '../operations/core.ts';
 import { createObject } from '../operations/create.ts';
 import { updateObject } from '../operations/update.ts';
-import { decodeStored, toStorage } from '../served/codec.ts';
+import { decodeStored, storable } from '../served/codec.ts';
 import { answerEntry, answerObject } from './answer.ts';
 import { bodyFormat, mediaType, readBody } from './body.ts';
 import { type Call, targetOf } from './call.ts';
@@ -32,7 +32,7 @@ export async function serveCreate(call: Call): Promise<void> {
     await sendObject(exchange, 201, reviewed, call.representation.format);
     return;
   }
-  const stored = toStorage(served, object);
+  const stored = await storable(served, object);
   definition.strategy.defaults?.(stored);
   await answer(
     call,
@@ -45,7 +45,7 @@ export async function serveUpdate(call: Call): Promise<void> {
   const { core, served, info } = call;
   const { definition } = served;
   const options = optionsOf(call, 'UpdateOptions');
-  const object = toStorage(served, await readObject(call, 'UpdateOptions'));
+  const object = await storable(served, await readObject(call, 'UpdateOptions'));
   definition.strategy.defaults?.(object);
   if ((object.metadata.name ?? '') !== info.name) {
     throw badRequest(

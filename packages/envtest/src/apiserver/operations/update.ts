@@ -4,7 +4,7 @@ import { conflict, fieldError, invalid, notFound, OBJECT_MODIFIED } from '@tideg
 import { withoutChangeOfTimesOnly } from '../apply/managed-fields.ts';
 import type { ResourceDefinition, Strategy } from '../resources/types.ts';
 import { validateObjectMetaUpdate } from '../resources/validation/metadata.ts';
-import { decodeStored, encodeStored } from '../served/codec.ts';
+import { currentStored, decodeStored, encodeStored } from '../served/codec.ts';
 import type { Served } from '../served/registry.ts';
 import type { Entry } from '../store/types.ts';
 import {
@@ -59,8 +59,11 @@ export async function updateObject(core: Core, request: UpdateRequest): Promise<
 async function updateOnce(core: Core, request: UpdateRequest, entry: Entry): Promise<Written | 'raced'> {
   const { served, options, subresource } = request;
   const { definition } = served;
-  const old = decodeStored(entry);
-  const wanted = await request.change(decodeStored(entry));
+  const old = await currentStored(definition, entry);
+  // Decoding again is faster than copying.
+  const wanted = await request.change(
+    definition.convert === undefined ? decodeStored(entry) : structuredClone(old),
+  );
   // For a patch, a changed uid is reported later as an immutable field.
   if (request.retries !== true) checkUid(definition, wanted, old);
   const insists = checkResourceVersion(definition, request.name, wanted, old) && request.retries !== true;

@@ -9,7 +9,7 @@ import type { Webhook } from '../../resources/webhooks/types.ts';
 import type { Authorize, AuthorizerQuestion } from '../../schema/cel/authorizer.ts';
 import { compileMatchCondition, type MatchCondition } from '../../schema/cel/match-condition.ts';
 import type { Served } from '../../served/registry.ts';
-import { reviewRequest } from './review.ts';
+import { formsOf, reviewRequest } from './review.ts';
 
 export class MatchConditions {
   readonly #authorizer: Authorizer;
@@ -21,9 +21,12 @@ export class MatchConditions {
   }
 
   /** A false condition decides. Errors matter only if no condition is false, and then the failurePolicy decides. */
-  hold(webhook: Webhook, attributes: AdmissionAttributes, target: Served): boolean {
+  async hold(webhook: Webhook, attributes: AdmissionAttributes, target: Served): Promise<boolean> {
     if (!webhook.matchConditions?.length) return true;
-    const { request } = reviewRequest('', 'v1', attributes, target) as { request: Record<string, unknown> };
+    const forms = await formsOf(attributes, target);
+    const { request } = reviewRequest('', 'v1', attributes, target, forms) as {
+      request: Record<string, unknown>;
+    };
     const { object, oldObject, ...rest } = request;
     const authorize: Authorize = (question) => this.#answer(question, attributes.user);
     const errors: string[] = [];

@@ -16,7 +16,7 @@ import { applyJsonPatch } from '../../patch/json-patch.ts';
 import type { Webhook } from '../../resources/webhooks/types.ts';
 import { decodeCustom } from '../../schema/custom.ts';
 import { decode } from '../../schema/decode.ts';
-import { fromStorage, toStorage } from '../../served/codec.ts';
+import { readableOne, storable } from '../../served/codec.ts';
 import type { Registry, Served } from '../../served/registry.ts';
 import type { Store } from '../../store/types.ts';
 import { MatchConditions } from './conditions.ts';
@@ -25,6 +25,7 @@ import { namespaceSelected, objectSelected, wantedAs } from './match.ts';
 import {
   type AdmissionResponse,
   denial,
+  formsOf,
   namespaceOf,
   ResponseError,
   readResponse,
@@ -80,7 +81,7 @@ export class AdmissionWebhooks {
     const repeatable = new Set<Webhook>();
     const toRepeat = new Set<Webhook>();
     const call = async (webhook: Webhook): Promise<void> => {
-      const target = this.#wanted(webhook, now);
+      const target = await this.#wanted(webhook, now);
       if (target === undefined) return;
       const object = await this.#mutateBy(webhook, target, now);
       if (object !== now.object) {
@@ -98,9 +99,9 @@ export class AdmissionWebhooks {
   async validate(attributes: AdmissionAttributes): Promise<void> {
     const webhooks = this.#validating.all();
     if (webhooks.length === 0 || isExempt(attributes)) return;
-    const calls = webhooks.flatMap((webhook) => {
-      const target = this.#wanted(webhook, attributes);
-      return target === undefined ? [] : [this.#ask(webhook, target, attributes, false)];
+    const calls = webhooks.map(async (webhook) => {
+      const target = await this.#wanted(webhook, attributes);
+      if (target !== undefined) await this.#ask(webhook, target, attributes, false);
     });
     const results = await Promise.allSettled(calls);
     const refused = results.find((result) => result.status === 'rejected');
@@ -120,8 +121,8 @@ export class AdmissionWebhooks {
         `admission webhook ${quote(webhook)} attempted to modify the object, which is not supported for this operation`,
       );
     }
-    const before = fromStorage(target, structuredClone(attributes.object));
-    const patched = toStorage(target, decodeAt(target, applyPatch(before, patch)));
+    const before = await readableOne(target, structuredClone(attributes.object));
+    const patched = await storable(target, decodeAt(target, applyPatch(before, patch)));
     return isDeepStrictEqual(plain(patched), plain(attributes.object)) ? attributes.object : patched;
   }
 
@@ -164,7 +165,7 @@ export class AdmissionWebhooks {
       );
     }
     const uid = this.#uuid();
-    const review = reviewRequest(uid, version, attributes, target);
+    const review = reviewRequest(uid, version, attributes, target, await formsOf(attributes, target));
     const text = await this.#transport.post(clientConfig, review, timeoutSeconds).catch((cause: Error) => {
       throw new CallFailure(`failed to call webhook: ${cause.message}`, { cause });
     });
@@ -177,7 +178,7 @@ export class AdmissionWebhooks {
   }
 
   /** The version in which the webhook receives the request; undefined if it does not match. */
-  #wanted(webhook: Webhook, attributes: AdmissionAttributes): Served | undefined {
+  async #wanted(webhook: Webhook, attributes: AdmissionAttributes): Promise<Served | undefined> {
     if (!objectSelected(webhook.objectSelector, attributes)) return undefined;
     const target = wantedAs(webhook, attributes, () => this.#equivalents(attributes.served));
     if (target === undefined) return undefined;
@@ -188,7 +189,7 @@ export class AdmissionWebhooks {
     ) {
       return undefined;
     }
-    return this.#conditions.hold(webhook, attributes, target) ? target : undefined;
+    return (await this.#conditions.hold(webhook, attributes, target)) ? target : undefined;
   }
 
   /** All other resources and versions of the same stored objects. */
