@@ -4,7 +4,8 @@
  *
  * The folders: `workloads` (Deployment, ReplicaSet,
  * ReplicationController, StatefulSet, DaemonSet, Job, CronJob), `pods` (what all of these
- * have in common), `scheduler`, `endpoints`, `nodes`, `disruption`, `volumes`, `serviceaccounts`, `rbac`. Four files help to
+ * have in common), `scheduler`, `endpoints`, `nodes`, `disruption`, `autoscaling`, `volumes`,
+ * `serviceaccounts`, `rbac`. Four files help to
  * work with a cache that lags behind: `own-writes.ts`, `stale-reads.ts`, `retries.ts` and `pods/expectations.ts`.
  *
  * One Deployment:
@@ -27,6 +28,7 @@ import {
   type Metrics,
   systemClock,
 } from '@tidegate/kube';
+import { autoscalingController } from './autoscaling/index.ts';
 import type { MakeController } from './context.ts';
 import { disruptionController } from './disruption/index.ts';
 import {
@@ -69,6 +71,7 @@ const controllersOf = (options: NodeOptions): MakeController[] => [
   statefulSetController,
   jobController,
   cronJobController,
+  autoscalingController,
   storageClassController,
   claimController,
   volumeController,

@@ -24,6 +24,7 @@ const GROUPS: Readonly<Record<string, number>> = {
   'node.k8s.io': 16_300,
   'discovery.k8s.io': 16_200,
   'flowcontrol.apiserver.k8s.io': 16_100,
+  'metrics.k8s.io': 100,
 };
 
 /** Of the groups of CustomResourceDefinitions. */

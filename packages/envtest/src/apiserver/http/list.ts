@@ -10,6 +10,7 @@ import {
   tooLargeResourceVersion,
 } from '@tidegate/serving';
 import { decodeStored, listItem, readable } from '../served/codec.ts';
+import { computedList } from '../served/computed.ts';
 import { type Served, servedApiVersion } from '../served/registry.ts';
 import { parseSelection } from '../served/selection.ts';
 import { includeObject, toTable } from '../served/table.ts';
@@ -67,15 +68,17 @@ export function readPage(store: Store, request: ListRequest): Page {
   const { limit } = options;
   const start = startingPoint(options);
   const namespace = definition.namespaced && request.namespace !== '' ? request.namespace : undefined;
-  const result = atRevision(store, start, () =>
-    store.list(definition.storage, {
-      namespace,
-      revision: start.revision,
-      after: start.token?.after,
-      // With selectors, it is unknown how many objects must be read to fill a page.
-      limit: selection.all && limit > 0 ? limit : undefined,
-    }),
-  );
+  const result =
+    computedList(store, definition, namespace, new Date()) ??
+    atRevision(store, start, () =>
+      store.list(definition.storage, {
+        namespace,
+        revision: start.revision,
+        after: start.token?.after,
+        // With selectors, it is unknown how many objects must be read to fill a page.
+        limit: selection.all && limit > 0 ? limit : undefined,
+      }),
+    );
   let { entries, remaining } = result;
   if (!selection.all) {
     entries = entries.filter(selection.matches);

@@ -4,6 +4,7 @@ import { contextOf, keyOf, refOf, type Written } from '../operations/core.ts';
 import { createObject } from '../operations/create.ts';
 import { updateObject } from '../operations/update.ts';
 import { decodeStored, storable } from '../served/codec.ts';
+import { computedList } from '../served/computed.ts';
 import { answerEntry, answerObject } from './answer.ts';
 import { bodyFormat, mediaType, readBody } from './body.ts';
 import { type Call, targetOf } from './call.ts';
@@ -13,7 +14,12 @@ import { fieldValidation, writeOptions } from './write-options.ts';
 
 export async function serveGet(call: Call): Promise<void> {
   const { core, served, info } = call;
-  const entry = core.store.get(keyOf(served.definition, info.namespace, info.name));
+  const { definition } = served;
+  const computed = computedList(core.store, definition, info.namespace, core.now());
+  const entry =
+    computed === undefined
+      ? core.store.get(keyOf(definition, info.namespace, info.name))
+      : computed.entries.find(({ name }) => name === info.name);
   if (entry === undefined) throw notFound(refOf(served.definition), info.name);
   await answerEntry(call, 200, entry, () => decodeStored(entry));
 }

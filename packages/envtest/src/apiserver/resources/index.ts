@@ -26,6 +26,7 @@ import type { BuiltinHooks } from './hooks.ts';
 import { extensionsIngresses, ingresses } from './ingress/ingress.ts';
 import { ingressclasses } from './ingress/ingressclass.ts';
 import { networkpolicies } from './ingress/networkpolicy.ts';
+import { metrics } from './metrics/definition.ts';
 import { pods } from './pod/definition.ts';
 import { limitranges } from './quota/limitrange.ts';
 import { resourcequotas } from './quota/resourcequota.ts';
@@ -106,5 +107,6 @@ export const builtinResources = (hooks: BuiltinHooks): ResourceDefinition[] => [
   mutatingwebhookconfigurations,
   validatingwebhookconfigurations,
   certificatesigningrequests,
+  ...metrics,
   ...reviews(hooks),
 ];

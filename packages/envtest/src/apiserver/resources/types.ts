@@ -126,6 +126,9 @@ export interface ScalePaths {
   labelSelectorPath?: string;
 }
 
+/** The objects of a resource that is not stored; `namespace` is undefined for all namespaces. */
+export type Compute = (store: Store, namespace: string | undefined, now: Date) => KubeObject[];
+
 export interface ResourceDefinition {
   group: string;
   plural: string;
@@ -167,6 +170,8 @@ export interface ResourceDefinition {
   strategy: Strategy;
   /** Removes fields that the storage version does not have before an object is stored. Returns a new object. */
   pruneForStorage?(object: KubeObject): KubeObject;
+  /** For resources whose objects are computed for each get and list. Nothing is stored. */
+  compute?: Compute;
   /** For review resources: computes the response to a create. Nothing is stored. */
   review?(object: KubeObject, context: RequestContext): Promise<KubeObject>;
 }
