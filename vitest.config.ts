@@ -5,15 +5,17 @@ import { sources } from './vitest.sources.ts';
 export default defineConfig({
   ...sources,
   test: {
-    // Most tests wait for processes more than they compute; the default would be one less than there are cores.
+    // Most tests wait for processes more than they compute, so at least two workers run. The default is one less than
+    // the number of cores.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // Its second of patience is not enough for a busy machine; who waits for what never comes waits longer.
+    // The default of one second is too short on a busy machine. Only failing tests wait for the whole time.
     expect: { poll: { timeout: 30_000 } },
     reporters: ['default', ['json', { outputFile: 'node_modules/.vitest/report.json' }]],
     projects: [
-      // Nothing happens at import time in the packages, so their tests share what was imported: half the time.
+      // Modules of the packages have no side effects on import. So test files share imported modules, which halves the
+      // run time.
       {
         extends: true,
         test: { name: 'packages', include: ['packages/*/{src,examples}/**/*.test.ts'], isolate: false },

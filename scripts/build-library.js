@@ -2,7 +2,7 @@
 // declaration for each source. The libraries of this workspace that it depends on are compiled first, because it is
 // type-checked against their declarations, as it will be after installation.
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 
@@ -29,6 +29,8 @@ function build(name, done = new Set()) {
   }
   removeStale(folder, elsewhere);
   compile(folder, manifest);
+  // Git ignores the copy.
+  copyFileSync(join(packages, '../LICENSE'), join(folder, 'LICENSE'));
 }
 
 /** Removes the output of earlier runs, so that a source that was deleted or moved is not packed. */

@@ -21,6 +21,12 @@ const PHRASES = [
   [/(?<!\bthere )\b(?:is|are|was|were) no (?!longer|more|such|less|matter)/i, 'is not a ...'],
   [/\bcarr(?:y|ies|ied) the (?:bytes|traffic)\b/i, 'proxies, forwards traffic'],
   [/\bwith commas between\b/i, 'comma-separated'],
+  [/\b(?:anyone|someone|no one|everyone)\b/i, 'a client, a user: name what is meant'],
+  [/\b(?:is|are|was|were) (?:no longer |not )?heard\b/i, 'sends heartbeats, is reachable'],
+  [
+    /behaviour|(?<!aria-)labelled|colour|normalise|favour|cancelled/i,
+    'American spelling, as in the Kubernetes documentation',
+  ],
   [/\b(?:link|cloud|hub|server|router|API server) (?:is|was) away\b/i, 'is unreachable, is disconnected'],
 ];
 
@@ -32,6 +38,7 @@ const SKIPPED = [
   /^test\/kubectl\/cases\//,
   /\/testdata\//,
   /\/golden\/.*\.(json|yaml|txt)$/,
+  /^test\/kubectl\/manifests\//,
   /go-facts\.js$|schema-facts\.js$/,
 ];
 

@@ -1,3 +1,8 @@
+/**
+ * Measures the embedded API server. servers.ts starts it and the references in child processes: bare-server.ts answers
+ * without doing anything, storage-reference.ts writes the same objects with a database library. objects.ts has the objects,
+ * and watchers.ts measures how fast an event reaches many watchers.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +13,7 @@ import { connect, type RunningServer, residentMiB, startBare, startTidegate } fr
 import { classicLevelWrites } from './storage-reference.ts';
 import { watchFanOut } from './watchers.ts';
 
+/** Large enough for a stable rate, small enough for a run of a minute. */
 const CREATES = { one: 1500, many: 8000 };
 const FEW = 3500;
 const LIST = 10_000;
@@ -18,6 +24,9 @@ const CROWD = 50_000;
 const REAL =
   'kube-apiserver 1.36 + etcd on 2 cores, for comparison: 350 creates/s (1 client), 1,130/s (64), 2,200 gets/s (64), 430 MB, 10 s to start';
 
+/**
+ * Measures a server in a process of its own over HTTPS, as users run it, with references for the disk and for Node.
+ */
 export async function benchApiServer(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'tidegate-bench-'));
   const figures: Figure[] = [];

@@ -7,6 +7,7 @@ export const configMap = (name: string): string =>
     data: { text: 'x'.repeat(1900) },
   });
 
+/** A pod as a Deployment would create it, bound to a node. */
 export const pod = (name: string): string =>
   JSON.stringify({
     apiVersion: 'v1',

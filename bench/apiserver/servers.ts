@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent } from 'undici';
 
+/** A server in a child process. `startMs` is the time until it served requests. */
 export interface RunningServer {
   url: string;
   kubeconfig: string;

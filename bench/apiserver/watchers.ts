@@ -2,6 +2,7 @@ import { type Agent, request } from 'undici';
 import { hammer, quantile } from '../report.ts';
 import { configMap } from './objects.ts';
 
+/** Number of events; the result is a quantile over all watchers and rounds. */
 const ROUNDS = 20;
 
 /** Time from sending a POST until each of `count` watchers has read the event. */

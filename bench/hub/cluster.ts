@@ -7,14 +7,14 @@ import { allowReading, createPool, NODE } from './objects.ts';
 
 const ACCOUNT = { name: 'bench', namespace: 'default' };
 
-/** An API server in a process of its own, with what a hub and its clients need there. */
+/** An API server in its own process, with everything that a hub and its clients need. */
 export interface Cluster {
   directory: string;
   server: RunningServer;
   admin: KubeClient;
-  /** The hub's, with the certificate of its node. */
+  /** The kubeconfig of the hub, with the certificate of its node. */
   kubeconfig: string;
-  /** Of an account that may read what is measured. */
+  /** The token of a service account that may read what is measured. */
   token: string;
   stop(): Promise<void>;
 }

@@ -8,7 +8,7 @@ import type { Way } from './ways.ts';
 
 const ROUNDS = 7;
 
-/** What a list from the cloud weighs and costs to read, in protobuf and in JSON. */
+/** The size of a list, and the time to decode it, in protobuf and in JSON. */
 export async function benchEncodings(direct: Way): Promise<Figure[]> {
   const json = await direct.read('/apis/discovery.k8s.io/v1/endpointslices');
   const list = withKinds(JSON.parse(json.toString()));
@@ -32,7 +32,7 @@ export async function benchEncodings(direct: Way): Promise<Figure[]> {
   ];
 }
 
-/** API servers zip quickly rather than well. */
+/** API servers use the fastest compression level. */
 const zipped = (bytes: Buffer): number => gzipSync(bytes, { level: 1 }).length;
 
 const megabytes = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)} MiB`;

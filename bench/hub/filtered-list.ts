@@ -10,6 +10,7 @@ const LABEL = 'large';
 const PATH = '/apis/discovery.k8s.io/v1/endpointslices';
 const ROUNDS = 5;
 
+/** Creates the EndpointSlices for `benchFilteredList`. */
 export async function createLargeSlices({ admin }: Cluster): Promise<void> {
   await admin.create(SERVICES, service(LABEL));
   await hammer(SLICES, 8, async (i) => {
@@ -17,10 +18,10 @@ export async function createLargeSlices({ admin }: Cluster): Promise<void> {
   });
 }
 
-/** All slices, of which kube-proxy sees the half of the endpoints that are in its pool. */
+/** Lists all slices. kube-proxy sees only the endpoints in its pool, which are half of them. */
 export async function benchFilteredList(ways: PerWay<Way>): Promise<Figure[]> {
   let selections = 0;
-  // Nobody has selected that before, so nothing is filtered yet.
+  // A new selection each time, so that the hub cannot reuse objects that it filtered before.
   const newSelection = (): string => `${PATH}?labelSelector=app%21%3D${selections++}`;
   const first = await eachWay((name) => rate(ways[name], newSelection));
   const again = await eachWay((name) => rate(ways[name], () => PATH));

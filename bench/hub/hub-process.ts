@@ -10,21 +10,25 @@ const PROGRAM = new URL('../../bin/tidegate', import.meta.url).pathname;
 
 export interface HubProcess {
   pid: number;
-  /** http, where programs of the node find it. */
+  /** The plain HTTP URL for programs of the node. */
   url: string;
+  /** The sum of a metric over all of its labels. */
   metric(name: string): Promise<number>;
   residentMiB(): number;
-  /** The most that it ever had. */
+  /** The maximum resident memory since the start. */
   peakMiB(): number;
   stop(): Promise<void>;
 }
 
-/** Starts `tidegate hub` as a node does. `state` names its directory: a new name is a node without a memory. */
+/**
+ * Starts `tidegate hub` as on a node. `state` is the name of its directory; with a new name, the hub starts
+ * without stored data.
+ */
 export async function startHubProcess(cluster: Cluster, state: string): Promise<HubProcess> {
   const { directory, kubeconfig } = cluster;
-  // The API server's own certificate is good for this machine.
+  // The certificate of the API server is valid for this machine.
   const pki = (file: string): string => join(directory, 'data', 'pki', file);
-  const ports = ['--port', '0', '--secure-port', '0', '--admin-port', '0', '--hub-address', '127.0.0.1'];
+  const ports = ['--http-port', '0', '--https-port', '0', '--admin-port', '0', '--hub-address', '127.0.0.1'];
   const tls = ['--tls-cert-file', pki('apiserver.crt'), '--tls-private-key-file', pki('apiserver.key')];
   const node = ['--node-name', NODE, '--kubeconfig', kubeconfig, '--state', join(directory, state)];
   const child = spawn(PROGRAM, ['hub', ...node, ...ports, ...tls, '--log-level', 'warn'], {
@@ -54,6 +58,7 @@ function sum(metrics: string, name: string): number {
   return lines.reduce((total, line) => total + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
 }
 
+/** The kernel records the peak of the resident memory as VmHWM. */
 function peakMiB(pid: number): number {
   const line = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
   return Math.round(Number(line?.[1] ?? 0) / 1024);

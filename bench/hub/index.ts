@@ -1,3 +1,9 @@
+/**
+ * The benchmark of the hub. cluster.ts starts an API server, hub-process.ts a hub, and nginx.ts a plain reverse proxy; ways.ts
+ * lists the three ways to the API server that are compared. Then latency.ts, watchers.ts, filtered-list.ts,
+ * upstream-bytes.ts, memory.ts and encodings.ts measure one thing each, with objects.ts as data.
+ */
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +19,7 @@ import { benchUpstreamBytes } from './upstream-bytes.ts';
 import { benchWatchers } from './watchers.ts';
 import { eachWay, Way } from './ways.ts';
 
-/** What the hub costs and saves, beside the direct connection and beside nginx that only passes on. */
+/** Measures the hub in comparison with a direct connection and with nginx as a plain reverse proxy. */
 export async function benchHub(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'tidegate-bench-'));
   try {

@@ -6,20 +6,20 @@ import { eachWay, type PerWay, type Way } from './ways.ts';
 
 const SLICES = '/apis/discovery.k8s.io/v1/endpointslices';
 const CORE = `/api/v1/namespaces/${NAMESPACE}`;
-/** The ways take turns, so that what else happens on the machine hits all of them. */
+/** Direct, nginx and hub are measured alternately, so that other load on the machine affects all of them. */
 const TURNS = 5;
 const GETS = 200;
 const LISTS = 10;
 const EVENTS = 40;
 
-/** How long one client waits, one request after the other, and from a write until the watch has it. */
+/** Measures sequential requests of one client, and the time from a write until its watch event arrives. */
 export async function benchLatency(cluster: Cluster, ways: PerWay<Way>): Promise<Figure[]> {
   await createConfigMap(cluster.admin);
   const reading = (path: string, count: number) => () =>
     inTurns(ways, (way) => timed(count, () => way.read(path)));
   const measures: [string, () => Promise<PerWay<number[]>>][] = [
     ['get of a Service (shared, from the view)', reading(`${CORE}/services/service-1`, GETS)],
-    ['get of a ConfigMap (passed on)', reading(`${CORE}/configmaps/one`, GETS)],
+    ['get of a ConfigMap (forwarded)', reading(`${CORE}/configmaps/one`, GETS)],
     ['list of 1000 Services', reading('/api/v1/services', LISTS)],
     ['watch event of an EndpointSlice, filtered', () => inTurns(ways, (way) => events(cluster.admin, way))],
   ];
@@ -28,6 +28,7 @@ export async function benchLatency(cluster: Cluster, ways: PerWay<Way>): Promise
   return figures;
 }
 
+/** The first measurement of each is a warm-up and is discarded. */
 async function inTurns(
   ways: PerWay<Way>,
   measure: (way: Way) => Promise<number[]>,
@@ -49,7 +50,7 @@ async function timed(count: number, work: () => Promise<unknown>): Promise<numbe
   return samples;
 }
 
-/** The writes go to the API server directly, whichever way the watch goes. */
+/** Writes go directly to the API server, whatever way the watch takes. */
 async function events(admin: KubeClient, way: Way): Promise<number[]> {
   let arrived: () => void = () => undefined;
   const close = await way.watch(SLICES, await way.version(SLICES), () => arrived());

@@ -10,7 +10,10 @@ export const SERVICE_COUNT = 1_000;
 const ENDPOINTS_EACH = 5;
 const SETTLE_MS = 5_000;
 
-/** What the hub weighs with nothing to know, and with a whole cluster's Services and endpoints in front of kube-proxy. */
+/**
+ * Measures the memory of the hub without clients, and with kube-proxy watching the Services and endpoints of
+ * a large cluster.
+ */
 export async function benchMemory(cluster: Cluster): Promise<Figure[]> {
   const idle = await weigh(cluster, 'hub-idle', async () => {});
   await hammer(SERVICE_COUNT, 32, async (i) => {
@@ -30,6 +33,7 @@ export async function benchMemory(cluster: Cluster): Promise<Figure[]> {
   ];
 }
 
+/** In MiB. */
 interface Weight {
   settled: number;
   peak: number;
@@ -52,7 +56,7 @@ async function weigh(
   }
 }
 
-/** Lists and watches both, and stays. */
+/** Lists and watches both resources, and keeps the watches open. */
 const asKubeProxy =
   (cluster: Cluster) =>
   async (hub: HubProcess): Promise<void> => {

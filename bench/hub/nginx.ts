@@ -4,7 +4,7 @@ import { freePort } from '../../packages/tidegate/src/supervisor/links.ts';
 import { type Contender, program, startServer } from '../programs.ts';
 import type { Cluster } from './cluster.ts';
 
-/** nginx that passes everything on, unchanged and unbuffered: http in front, https with keep-alive behind. */
+/** nginx as a plain reverse proxy, unbuffered: HTTP in front, HTTPS with keep-alive behind. */
 export async function startNginx({ directory, server }: Cluster): Promise<Contender> {
   const port = await freePort(0);
   const folder = join(directory, 'nginx');

@@ -13,10 +13,10 @@ import {
 
 export const NODE = 'shop-1';
 export const NAMESPACE = 'default';
-/** Half of them are in the pool of the hub's node. */
+/** Every second node is in the pool of the hub's node. */
 const NODES = Array.from({ length: 20 }, (_, i) => `shop-${i + 1}`);
 
-/** One whose traffic stays in its pool. */
+/** A Service whose traffic stays in its pool. */
 export const service = (name: string): Service => ({
   apiVersion: 'v1',
   kind: 'Service',
@@ -29,6 +29,7 @@ export const service = (name: string): Service => ({
   spec: { selector: { app: name }, ports: [{ name: 'http', port: 80, targetPort: 8080 }] },
 });
 
+/** The endpoints are distributed evenly over the nodes. */
 export const endpointSlice = (name: string, serviceName: string, endpoints: number): EndpointSlice => ({
   apiVersion: 'discovery.k8s.io/v1',
   kind: 'EndpointSlice',
@@ -56,7 +57,7 @@ export const endpointSlice = (name: string, serviceName: string, endpoints: numb
   })),
 });
 
-/** A pool with half of the nodes in it, as the manager would have found. */
+/** Creates a pool with half of the nodes, with the status that the manager would write. */
 export async function createPool(admin: KubeClient): Promise<void> {
   const pool = { apiVersion: 'apps.openyurt.io/v1beta2', kind: 'NodePool', metadata: { name: 'shop' } };
   const made = await admin.create(NODE_POOLS, { ...pool, spec: { type: 'Edge' } } as KubeObject);
@@ -66,7 +67,7 @@ export async function createPool(admin: KubeClient): Promise<void> {
 
 const RBAC = { group: 'rbac.authorization.k8s.io', version: 'v1', namespaced: false };
 
-/** All that lets an account read what is measured. */
+/** Allows an account to read what is measured. */
 export async function allowReading(
   admin: KubeClient,
   account: { name: string; namespace: string },

@@ -1,13 +1,17 @@
-/** Protobuf as API servers write it: the embedded one writes JSON only, and its cost to the reader is to be compared. */
+/**
+ * Encodes lists in protobuf as API servers do. The embedded API server only writes JSON, but the cost of
+ * decoding is to be compared.
+ */
 import type { KubeList, KubeObject } from '@tidegate/kube';
 import { type FieldType, type MessageType, messageOfKind, type Scalar } from '@tidegate/kube/protobuf';
 
+/** Wire types of the protobuf encoding. */
 const VARINT = 0;
 const BYTES = 2;
 
 export function encodeList({ apiVersion, kind, metadata, items }: KubeList): Buffer {
   const type = messageOfKind(apiVersion, kind.replace(/List$/, ''));
-  if (type === undefined) throw new Error(`${kind} is not read in protobuf`);
+  if (type === undefined) throw new Error(`${kind} has no protobuf schema`);
   const listMeta = bytesField(2, Buffer.from(metadata.resourceVersion ?? ''));
   const raw = [bytesField(1, listMeta), ...items.map((item) => bytesField(2, message(item, type)))];
   const typeMeta = [bytesField(1, Buffer.from(apiVersion)), bytesField(2, Buffer.from(kind))];

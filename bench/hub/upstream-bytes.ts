@@ -6,10 +6,13 @@ import { touchSlice } from './latency.ts';
 import { Way } from './ways.ts';
 
 const PATHS = ['/api/v1/services', '/apis/discovery.k8s.io/v1/endpointslices'];
+/** The number of clients in the second measurement. */
 const CROWD = 10;
 const EVENTS = 50;
 
-/** What comes over the link when programs start, list and watch, and something happens. */
+/**
+ * Measures the bytes that are received over the link when programs start, list and watch, and objects change.
+ */
 export async function benchUpstreamBytes(cluster: Cluster): Promise<Figure[]> {
   const [hubOne, hubMany] = [await throughHub(cluster, 1), await throughHub(cluster, CROWD)];
   const [directOne, directMany] = [await direct(cluster, 1), await direct(cluster, CROWD)];
@@ -36,10 +39,11 @@ async function throughHub(cluster: Cluster, clients: number): Promise<number> {
   }
 }
 
-/** All bytes that the clients read. */
+/** All bytes that the clients receive. */
 const direct = (cluster: Cluster, clients: number): Promise<number> =>
   live(cluster, cluster.server.url, clients);
 
+/** Starts the clients, changes an object, and returns the bytes that all clients received. */
 async function live(cluster: Cluster, url: string, clients: number): Promise<number> {
   const way = new Way(url, cluster, 2 * CROWD + 1);
   let bytes = 0;
@@ -47,7 +51,7 @@ async function live(cluster: Cluster, url: string, clients: number): Promise<num
   let done: () => void = () => undefined;
   await hammer(clients, clients, async () => {
     for (const path of PATHS) {
-      // Clients of Go ask for compression by themselves; watches are never compressed.
+      // Clients in Go request compression by default. Watches are never compressed.
       const list = await way.read(`${path}?resourceVersion=0`, { 'accept-encoding': 'gzip' });
       bytes += list.length;
       const { metadata } = JSON.parse((isZipped(list) ? gunzipSync(list) : list).toString());

@@ -9,13 +9,14 @@ const WATCHERS = 500;
 const ROUNDS = 20;
 
 interface Outcome {
+  /** For each round, the time until the last watcher has the event. */
   allMs: number[];
-  /** For each event: of the process on the way, and of the API server. */
+  /** CPU time per event, of the process on the way and of the API server. */
   wayMs: number;
   serverMs: number;
 }
 
-/** One event to many programs of the node. */
+/** Measures the delivery of one event to many programs of the node. */
 export async function benchWatchers(
   cluster: Cluster,
   urls: PerWay<string>,
@@ -49,16 +50,16 @@ async function fanOut(cluster: Cluster, url: string, pid: number): Promise<Outco
   const way = new Way(url, cluster, WATCHERS + 1);
   const version = await way.version(SLICES);
   let missing = 0;
-  let everybody: () => void = () => undefined;
+  let allArrived: () => void = () => undefined;
   await hammer(WATCHERS, 25, async () => {
-    await way.watch(SLICES, version, () => --missing === 0 && everybody());
+    await way.watch(SLICES, version, () => --missing === 0 && allArrived());
   });
   const before = [cpuMs(pid), cpuMs(cluster.server.pid)] as const;
   const allMs: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     missing = WATCHERS;
     const arrived = new Promise<void>((resolve) => {
-      everybody = resolve;
+      allArrived = resolve;
     });
     const started = performance.now();
     await Promise.all([touchSlice(cluster.admin), arrived]);

@@ -4,7 +4,10 @@ import { Agent, type Dispatcher, request } from 'undici';
 import { KUBE_PROXY_USER_AGENT } from '../../packages/tidegate/src/api/index.ts';
 import type { Cluster } from './cluster.ts';
 
-/** A way to the API server, as a program on the node goes it: with a token, as kube-proxy. */
+/**
+ * A way to the API server (direct, through nginx, or through the hub) for a program on the node, which
+ * authenticates with a token as kube-proxy.
+ */
 export class Way {
   readonly #url: string;
   readonly #token: string;
@@ -42,16 +45,19 @@ export class Way {
     throw new Error(`GET ${path} answered ${answer.statusCode}: ${(await answer.body.text()).slice(0, 500)}`);
   }
 
-  /** Where a list is now, to watch from there. */
+  /** The current version of a list, to start a watch from. */
   async version(path: string): Promise<string> {
     return JSON.parse((await this.read(`${path}?resourceVersion=0`)).toString()).metadata.resourceVersion;
   }
 
-  /** `onEvents` is called with whatever arrives together. Resolves, when it is open, to how to end it. */
+  /**
+   * Calls `onEvents` with each chunk that arrives. Resolves when the watch is open, to a function that closes
+   * it.
+   */
   async watch(path: string, version: string, onEvents: (bytes: Buffer) => void): Promise<() => void> {
     const { body } = await this.open(`${path}?watch=true&resourceVersion=${version}`);
     body.on('data', onEvents);
-    body.on('error', () => undefined); // Ended by us.
+    body.on('error', () => undefined); // The caller closed the watch.
     return () => body.destroy();
   }
 
@@ -60,9 +66,10 @@ export class Way {
   }
 }
 
-/** The same journey by three roads. */
+/** One value for each way to the API server. */
 export type PerWay<T> = Record<'direct' | 'nginx' | 'hub', T>;
 
+/** Measures the three ways one after the other. */
 export async function eachWay<T>(measure: (name: keyof PerWay<T>) => Promise<T>): Promise<PerWay<T>> {
   return { direct: await measure('direct'), nginx: await measure('nginx'), hub: await measure('hub') };
 }

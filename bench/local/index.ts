@@ -66,7 +66,7 @@ export async function benchLocal(): Promise<void> {
           {
             what: 'all pods ready',
             value: seconds(podsReady),
-            reference: `create, bind, status alone ${seconds(reference)}`,
+            reference: `only create, bind and status: ${seconds(reference)}`,
             ratio: (podsReady / reference).toFixed(2),
           },
           { what: 'memory, API server', value: `${residentMiB(server.pid)} MiB` },
@@ -108,7 +108,7 @@ const service = (app: string): KubeObject => ({
   spec: { selector: { app }, ports: [{ port: 80, targetPort: 8080 }] },
 });
 
-/** The minimum of writes for as many pods: each is created, bound and reported as ready. */
+/** The reference: the same number of pods, each created, bound and reported as ready, without any controller. */
 async function writesAlone(client: KubeClient): Promise<number> {
   const namespace = 'kube-public';
   const took = await hammer(POD_COUNT, 16, async (i) => {

@@ -23,6 +23,7 @@ type Size = (typeof SIZES)['small'];
 const HEARTBEATS = 1_000;
 const MOVES = 50;
 
+/** The figures of one size. `coldMs` and `moveMs` are wall-clock times; the micros are CPU time per operation. */
 interface Outcome {
   coldMs: number;
   memoryMiB: number;
@@ -31,13 +32,16 @@ interface Outcome {
   moveMicros: number;
 }
 
-/** What pools and applications cost, at two sizes: what happens to one node must not cost more in a larger cluster. */
+/**
+ * Measures pools and applications at two sizes. The cost of a change of one node must not grow with the cluster; the
+ * ratio in the last column shows that.
+ */
 export async function benchPools(): Promise<void> {
   const small = await measure(SIZES.small);
   const large = await measure(SIZES.large);
   const figures: Figure[] = [
     row(
-      'cold start until all is in its place',
+      'cold start until all nodes and applications are placed',
       seconds(large.coldMs),
       seconds(small.coldMs),
       large.coldMs / small.coldMs,
@@ -62,7 +66,7 @@ export async function benchPools(): Promise<void> {
     ),
     ...([0.5, 0.99] as const).map((share) =>
       row(
-        `one node moves, until it is labelled, p${share * 100}`,
+        `one node moves, until it is labeled, p${share * 100}`,
         millis(quantile(large.moveMs, share)),
         millis(quantile(small.moveMs, share)),
         quantile(large.moveMs, share) / quantile(small.moveMs, share),
@@ -92,7 +96,7 @@ async function measure(size: Size): Promise<Outcome> {
   const client = new KubeClient(await loadConfig({ env: process.env, path: server.kubeconfig }));
   let manager: ChildProcess | undefined;
   try {
-    // Without the manager's admission, so that the applications are there before it is.
+    // The manager and its admission webhook start later, so that the cold start includes all applications.
     await installDefinitions(client, systemClock, new AbortController().signal);
     await fill(client, size);
     const started = performance.now();
@@ -103,9 +107,9 @@ async function measure(size: Size): Promise<Outcome> {
       { stdio: ['ignore', 'ignore', 'inherit'] },
     );
     const pid = manager.pid ?? 0;
-    await until('every application is in its place', () => allPlaced(client, size));
+    await until('all nodes and applications are placed', () => allPlaced(client, size));
     const coldMs = performance.now() - started;
-    // What is left to write has nothing to do with the nodes that follow.
+    // The remaining writes of the cold start must not count for the measurements that follow.
     await quiet(pid);
     const memoryMiB = residentMiB(pid);
     const heartbeatMicros = await cpuOf(pid, HEARTBEATS, () => heartbeats(client, size));
@@ -171,6 +175,7 @@ const application = (i: number, { pools }: Size): KubeObject => ({
   },
 });
 
+/** Creates all nodes, pools and applications. */
 async function fill(client: KubeClient, size: Size): Promise<void> {
   await hammer(size.nodes, 32, async (i) => {
     await client.create(NODES, node(i, size));
@@ -183,6 +188,7 @@ async function fill(client: KubeClient, size: Size): Promise<void> {
   });
 }
 
+/** Whether every application has a status for both of its pools, and every node has the label of its pool. */
 async function allPlaced(client: KubeClient, size: Size): Promise<boolean> {
   const { items } = await client.list<EdgeApplication & KubeObject>(EDGE_APPLICATIONS, {
     resourceVersion: '0',
@@ -193,6 +199,7 @@ async function allPlaced(client: KubeClient, size: Size): Promise<boolean> {
   return nodes.items.length === size.nodes;
 }
 
+/** Updates that change no pool. The manager must notice that cheaply. */
 async function heartbeats(client: KubeClient, size: Size): Promise<void> {
   await hammer(HEARTBEATS, 8, async (i) => {
     await client.patch(NODES, { name: `node-${i % size.nodes}`, subresource: 'status' }, 'strategic', {
@@ -203,7 +210,7 @@ async function heartbeats(client: KubeClient, size: Size): Promise<void> {
   });
 }
 
-/** Milliseconds from the write that relabels a node until it carries the label of its new group. */
+/** Milliseconds from the write that relabels a node until it has the label of its new group. */
 async function move(client: KubeClient, i: number, { pools }: Size): Promise<number> {
   const name = `node-${i}`;
   const to = site((i + 1) % pools);
@@ -219,7 +226,7 @@ async function move(client: KubeClient, i: number, { pools }: Size): Promise<num
   return performance.now() - started;
 }
 
-/** Microseconds of processor time that a process spent on each of `count` things. */
+/** Microseconds of processor time that a process spent on each of `count` operations. */
 async function cpuOf(pid: number, count: number, work: () => Promise<void>): Promise<number> {
   const before = cpuMs(pid);
   await work();
@@ -227,7 +234,7 @@ async function cpuOf(pid: number, count: number, work: () => Promise<void>): Pro
   return ((cpuMs(pid) - before) * 1000) / count;
 }
 
-/** Waits until a process has nothing more to do. */
+/** Waits until a process uses almost no CPU time: at most 10 ms within a second. */
 async function quiet(pid: number): Promise<void> {
   for (let last = -1, now = cpuMs(pid); now - last > 10; last = now, now = cpuMs(pid)) await sleep(1_000);
 }
@@ -236,7 +243,7 @@ async function until(what: string, look: () => Promise<boolean>): Promise<void> 
   const end = performance.now() + 300_000;
   while (!(await look())) {
     if (performance.now() > end) throw new Error(`not within five minutes: ${what}`);
-    // Looking is not free: a list of all nodes keeps the server from its work.
+    // Not more often, because a list of all nodes takes CPU time of the server that is measured.
     await sleep(1_000);
   }
 }

@@ -3,7 +3,7 @@ import { freePort } from '../../packages/tidegate/src/supervisor/links.ts';
 import { type Contender, program, startServer } from '../programs.ts';
 import { nginxArguments } from './nginx-files.ts';
 
-/** What stands behind the routers: it answers at two addresses, and is faster than any of them. */
+/** The backend of all routers: an nginx that listens on two addresses and is faster than any router. */
 export async function startBackend(directory: string): Promise<Contender & { endpoints: string[] }> {
   const port = await freePort(0);
   const endpoints = ['127.0.0.2', '127.0.0.3'].map((address) => `${address}:${port}`);

@@ -3,7 +3,7 @@ import { type KeyPair, selfSignedCa } from '@tidegate/kube/certificates';
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Nobody checks it: it is only told from the next one. */
+/** A self-signed certificate. Clients do not verify it; they only check which of two certificates they got. */
 export function newCertificate(): KeyPair {
   const { privateKey } = generateKeyPairSync('ec', {
     namedCurve: 'P-256',

@@ -23,7 +23,7 @@ const driverOptions = (directory: string): DriverOptions => ({
   defaults: { connectTimeoutMs: 5_000, readTimeoutMs: 60_000, maxBodyBytes: 0 },
 });
 
-/** Ours: nginx with routes as data. */
+/** The nginx data plane of Tidegate, with routes as data. */
 export async function startLuaRouter(directory: string, routes: Routes): Promise<Contender> {
   const driver = new NginxDriver(driverOptions(join(directory, 'lua')), { log: silentLogger });
   const { http } = await driver.start();
@@ -39,7 +39,7 @@ export async function startLuaRouter(directory: string, routes: Routes): Promise
 
 export const EMBEDDED_PROCESS = 'embedded-router';
 
-/** Ours, where there is no nginx: in a process of its own, as the agent is. */
+/** The embedded data plane of Tidegate, in its own process like the agent. */
 export async function startEmbeddedRouter(directory: string, routes: Routes): Promise<Contender> {
   const main = new URL(import.meta.url).pathname.replace(/[^/]*$/, 'main.js');
   const child = fork(main, [EMBEDDED_PROCESS, join(directory, 'embedded'), JSON.stringify(routes)]);
@@ -52,7 +52,7 @@ export async function startEmbeddedRouter(directory: string, routes: Routes): Pr
   };
 }
 
-/** What runs in that process. */
+/** The main function of that process. */
 export async function runEmbeddedRouter([directory = '', routes = '']: string[]): Promise<void> {
   const driver = new EmbeddedDriver(driverOptions(directory), { log: silentLogger });
   const { http } = await driver.start();
@@ -61,7 +61,7 @@ export async function runEmbeddedRouter([directory = '', routes = '']: string[])
   process.send?.(http);
 }
 
-/** As somebody would write it by hand: a server for each host, a location for each path, connections kept. */
+/** nginx with a handwritten configuration: a server per host, a location per path, and kept connections. */
 export async function startStaticNginx(directory: string, routes: Routes): Promise<Contender> {
   const port = await freePort(0);
   const servers = routes.endpoints.map((endpoint) => `server ${endpoint};`).join(' ');
@@ -88,7 +88,7 @@ export async function startStaticNginx(directory: string, routes: Routes): Promi
   return startServer('static nginx.conf', program('nginx', 'nginx-light'), args, `http://127.0.0.1:${port}`);
 }
 
-/** A map from host and path to the backend, which haproxy looks up for each request. */
+/** haproxy with a map from host and path to the backend. */
 export async function startHaproxy(directory: string, routes: Routes): Promise<Contender> {
   const port = await freePort(0);
   const map = join(directory, `haproxy-${routes.hosts}.map`);

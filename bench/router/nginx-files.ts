@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Writes an nginx.conf into a folder of its own; returns how to start nginx with it. */
+/** Writes an nginx.conf into its own folder. Returns the arguments to start nginx with it. */
 export async function nginxArguments(folder: string, workers: number, http: string): Promise<string[]> {
   await mkdir(folder, { recursive: true });
   const configuration = join(folder, 'nginx.conf');

@@ -15,13 +15,13 @@ import { hammer } from '../report.ts';
 const namespace = 'bench';
 const MOST_SERVICES = 1_000;
 const PARALLEL = 16;
-/** Its endpoint is moved to and fro. */
+/** The Service whose endpoint alternates between two ports. */
 export const MOVING = 'moving';
 export const SECRET = 'certificate';
 
 export const hostOf = (name: string): string => `${name}.bench.example`;
 
-/** So many Ingresses, each with a host of its own, and besides the one whose endpoint, and whose certificate, changes. */
+/** Creates Ingresses with one host each, and one more Ingress whose endpoint and certificate change. */
 export async function createObjects(
   client: KubeClient,
   ingresses: number,

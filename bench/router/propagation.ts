@@ -22,7 +22,7 @@ interface Samples {
   memoryMiB: number;
 }
 
-/** Writes to a real API server, and asks the router until it answers as it should. */
+/** Writes to the embedded API server, and sends requests to the router until the response is as expected. */
 export async function benchPropagation(directory: string, ingresses: number): Promise<Figure[]> {
   const server = await startTidegate(directory);
   const client = new KubeClient(await loadConfig({ env: {}, path: server.kubeconfig }));
@@ -110,7 +110,7 @@ async function certificateChanges(
   return samples;
 }
 
-/** From before the write until the first answer that is as it should be. */
+/** Milliseconds from the start of the write until the first expected response. */
 async function timed(write: () => Promise<unknown>, isRight: () => Promise<boolean>): Promise<number> {
   const started = performance.now();
   const written = write();
@@ -168,7 +168,7 @@ function figures(ingresses: number, [nginx, embedded]: Samples[]): Figure[] {
     ...quantiles('a new route', ({ route }) => route),
     ...quantiles('another endpoint', ({ endpoint }) => endpoint),
     ...quantiles('another certificate', ({ certificate }) => certificate),
-    row('start until all is served', ({ startMs }) => startMs, millis),
+    row('start until all routes are served', ({ startMs }) => startMs, millis),
     row(
       'memory with the agent',
       (samples) => samples.memoryMiB,

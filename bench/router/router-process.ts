@@ -9,7 +9,7 @@ const PROGRAM = new URL('../../bin/tidegate', import.meta.url).pathname;
 export interface RouterProcess {
   http: string;
   https: string;
-  /** From its start until it served all routes. */
+  /** Time from the start until all routes are served. */
   startMs: number;
   pid: number;
   stop(): Promise<void>;
@@ -37,7 +37,7 @@ export async function startRouterProcess(
   const child = spawn(PROGRAM, [...args, ...ports, ...state], { stdio: ['ignore', 'pipe', 'inherit'] });
   const line = await new Promise<string>((resolve, reject) => {
     child.stdout.once('data', (chunk: Buffer) => resolve(chunk.toString()));
-    child.once('exit', (code) => reject(new Error(`tidegate router ended with code ${code}`)));
+    child.once('exit', (code) => reject(new Error(`tidegate router exited with code ${code}`)));
   });
   const [http = '', https = '', admin = ''] = line.match(/https?:\/\/[\d.:]+/g) ?? [];
   while ((await request(`${admin.replace(/\.$/, '')}/readyz`)).statusCode !== 200) await sleep(10);

@@ -1,13 +1,13 @@
 import type { Delta, HostRoutes, RouteAction, Upstream } from '../../packages/tidegate/src/ingress/model.ts';
 
-/** So many Services share the hosts, as where tenants have more names than programs. */
+/** Number of Services, which all hosts share: tenants often have more hosts than Services. */
 const SERVICES = 100;
 export const PATHS = ['/static', '/api', '/'] as const;
 
 /** The same routes for every contender: hosts with three paths each, Services with two endpoints each. */
 export interface Routes {
   hosts: number;
-  /** Where backends listen, `address:port`. */
+  /** `address:port` of the backends. */
   endpoints: readonly string[];
 }
 
@@ -17,7 +17,7 @@ export const services = (): number[] => Array.from({ length: SERVICES }, (_, ind
 export const hosts = ({ hosts: count }: Routes): number[] =>
   Array.from({ length: count }, (_, index) => index);
 
-/** As a Driver takes them. */
+/** The routes as a full state for a Driver. */
 export function deltaOf(routes: Routes): Delta {
   return {
     from: 0,

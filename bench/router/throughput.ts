@@ -4,18 +4,18 @@ import { startEmbeddedRouter, startHaproxy, startLuaRouter, startStaticNginx } f
 import type { Routes } from './routes.ts';
 import { type Load, runWrk, wrkScript } from './wrk.ts';
 
-/** They take turns, so that what else happens on the machine hits all of them. */
+/** The routers are measured in turns, so that other load on the machine affects all of them. */
 const TURNS = 5;
 const SECONDS = 3;
-/** All hosts have been asked for by then, from every worker. */
+/** Long enough that every worker has served every host once. */
 const WARM_UP_SECONDS = 6;
 
 interface Measured extends Load {
-  /** Of the processor, for one request: it does not depend on who else has use for it. */
+  /** Processor time per request. Unlike latency, it does not depend on other load of the machine. */
   microseconds: number;
 }
 
-/** Requests per second and latency of our nginx, beside each of the others with the same routes. */
+/** Compares throughput and latency of nginx with Lua with each of the others, with the same routes. */
 export async function benchThroughput(directory: string, routes: Routes): Promise<Figure[]> {
   const contenders: Contender[] = [];
   try {
@@ -76,7 +76,7 @@ function figures(hosts: number, contenders: Contender[], results: Measured[]): F
     ...rows('p50', ({ result }) => result.p50, millis),
     ...rows('p99', ({ result }) => result.p99, millis),
     ...rows(
-      'processor time of a request',
+      'processor time per request',
       ({ result }) => result.microseconds,
       (value) => `${value.toFixed(0)} µs`,
     ),

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { program } from '../programs.ts';
 import { hostName, PATHS } from './routes.ts';
 
-/** What a load generator has seen. */
+/** Results of the load generator. Latencies are in milliseconds. */
 export interface Load {
   requests: number;
   perSecond: number;
@@ -15,7 +15,7 @@ export interface Load {
 
 const CONNECTIONS = 64;
 
-/** Requests for all hosts in turn, over connections that stay. */
+/** Writes a wrk script that sends requests to all hosts in turn over kept connections. */
 export async function wrkScript(directory: string, hosts: number): Promise<string> {
   const file = join(directory, `requests-${hosts}.lua`);
   const [before = '', after = ''] = hostName(0).split('0');
@@ -42,7 +42,7 @@ export async function runWrk(url: string, script: string, seconds: number): Prom
   const args = ['-t2', `-c${CONNECTIONS}`, `-d${seconds}s`, '--latency', '-s', script, url];
   const { stdout } = await promisify(execFile)(program('wrk', 'wrk'), args);
   const bad = /Non-2xx or 3xx responses: \d+|Socket errors: .*/.exec(stdout)?.[0];
-  if (bad !== undefined) throw new Error(`${url} was asked in vain: ${bad}`);
+  if (bad !== undefined) throw new Error(`requests to ${url} failed: ${bad}`);
   return {
     requests: Number(/(\d+) requests in/.exec(stdout)?.[1]),
     perSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]),

@@ -12,7 +12,7 @@ const PART = { height: 32, padding: 10 };
 const CLIENTS_TOP = SITE.top + SITE.height + 44;
 const HEIGHT = CLIENTS_TOP + 36;
 
-/** Colours are classes, so that one file suits a light and a dark page. */
+/** Colors are classes, so that one file suits a light and a dark page. */
 const STYLE = `
   text { font-family: system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1f2933; }
   .page { fill: #fbfcfd; stroke: #dde3ea; }

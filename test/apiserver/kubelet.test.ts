@@ -95,7 +95,7 @@ const says =
 const failure = (args: string): Promise<string> =>
   kubectl.run(args).then(
     (output) => `no failure: ${output}`,
-    (error: Error) => error.message.replace(/^.*ended with 1: /, '').trim(),
+    (error: Error) => error.message.replace(/^.*exited with 1: /, '').trim(),
   );
 
 test('serves kubectl logs with all options', async () => {

@@ -1,4 +1,4 @@
-/** `tidegate render` and `tidegate diff`, in this process. */
+/** Runs `tidegate render` and `tidegate diff` in this process. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ afterEach(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
-/** Returns the exit code. */
+/** Runs a command and returns its exit code. */
 async function tidegate(...args: string[]): Promise<number> {
   try {
     await createProgram().parseAsync(args, { from: 'user' });
@@ -75,11 +75,11 @@ describe('tidegate render', () => {
     );
   });
 
-  it('names the field of every mistake, and still prints the rest', async () => {
+  it('names the field of every mistake, and still prints the other objects', async () => {
     expect(await tidegate('render', '-f', file(application([settings, { kind: 'Secret' }])))).toBe(1);
     expect(printed()).toHaveLength(1);
     expect(stderr).toBe(
-      'spec.workloadTemplate.manifests[1].apiVersion: say which version of the API the object is of, such as apps/v1\n',
+      'spec.workloadTemplate.manifests[1].apiVersion: apiVersion is required, for example apps/v1\n',
     );
   });
 
@@ -119,7 +119,7 @@ describe('tidegate diff', () => {
   const diff = (path: string): Promise<number> =>
     tidegate('diff', '-f', path, '--kubeconfig', server.kubeconfig);
 
-  it('shows what would be new, and writes nothing', async () => {
+  it('shows objects that would be created, and writes nothing', async () => {
     for (const name of ['hangzhou', 'beijing']) {
       await client.create(NODE_GROUPS, {
         apiVersion: 'apps.kubeedge.io/v1alpha1',
@@ -135,7 +135,7 @@ describe('tidegate diff', () => {
     expect((await client.list(DEPLOYMENTS)).items).toEqual([]);
   });
 
-  it('shows the lines that would change, and ends with 0 when none would', async () => {
+  it('shows lines that would change, and exits with 0 if there are none', async () => {
     const labels = {
       'groupmanagement.kubeedge.io/edgeapplication-name': 'app',
       'apps.tidegate.io/edgeapplication-namespace': 'default',
@@ -151,12 +151,14 @@ describe('tidegate diff', () => {
     expect(stdout).toContain('-  a: "1"\n+  a: "2"\n');
   });
 
-  it('ends with 2 when something would not work', async () => {
+  it('exits with 2 and names the objects and fields that would fail', async () => {
     await client.create(CONFIG_MAPS, { ...settings, metadata: { name: 'theirs' } }, { namespace: 'default' });
     const theirs = { ...settings, metadata: { name: 'theirs' } };
     const scope = { targetNodeGroups: [{ name: 'nowhere' }] };
     expect(await diff(file(application([theirs], scope)))).toBe(2);
     expect(stderr).toMatch(/targetNodeGroups\[0\]\.name: there is no NodeGroup or NodePool nowhere\n/);
-    expect(stderr).toMatch(/ConfigMap default\/theirs: it exists already and is not of this application/);
+    expect(stderr).toMatch(
+      /ConfigMap default\/theirs: the object exists and does not belong to this application/,
+    );
   });
 });

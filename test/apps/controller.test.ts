@@ -1,4 +1,4 @@
-/** EdgeApplications against the embedded API server. Where a rollout matters, the test plays the Deployment controller. */
+/** EdgeApplications with the embedded API server. There is no Deployment controller; tests set the status themselves. */
 import { readFileSync } from 'node:fs';
 import {
   CONFIG_MAPS,
@@ -156,11 +156,11 @@ const rolledOut = (deployment: Deployment) => {
   );
 };
 
-describe('the controller of applications', () => {
+describe('the application controller', () => {
   let stop: AbortController;
   let running: Promise<unknown>;
   let recorder: EventRecorder;
-  /** The keys, in order. */
+  /** The keys that were reconciled, in order. */
   const reconciled: unknown[] = [];
   const log: Logger = {
     ...silentLogger,
@@ -198,7 +198,7 @@ describe('the controller of applications', () => {
     await end();
   });
 
-  it("makes what the proposal's example promises, and says when it is available", async () => {
+  it('creates the objects of the KubeEdge example, and reports when they are available', async () => {
     for (const name of ['hangzhou', 'beijing']) await makeGroup(name);
     await create(parse(readFileSync(SEED, 'utf8')) as EdgeApplication);
     for (const [pool, replicas] of [
@@ -235,14 +235,13 @@ describe('the controller of applications', () => {
         {
           type: 'Available',
           status: 'True',
-          message:
-            '2 of 2 pods are available; its kind has no field .spec.template.spec.ports, which was left out',
+          message: '2 of 2 pods are available; unknown fields were ignored: .spec.template.spec.ports',
         },
       ],
     });
   });
 
-  it('leaves out every field that a kind does not have, and names them', async () => {
+  it('ignores unknown fields, and names them in the status', async () => {
     await makeGroup('east');
     const { spec } = web();
     const template = {
@@ -258,7 +257,7 @@ describe('the controller of applications', () => {
       expect(readyText(stray)).toContain(field);
   });
 
-  it('corrects drift, and makes again what was deleted', async () => {
+  it('corrects drift, and recreates deleted objects', async () => {
     await create(application('drift', [settings('drift', { a: '1' })]));
     await appears(CONFIG_MAPS, 'drift');
     await client.patch(CONFIG_MAPS, { name: 'drift', namespace }, 'merge', { data: { a: '2' } });
@@ -268,7 +267,7 @@ describe('the controller of applications', () => {
     await appears(CONFIG_MAPS, 'drift', (again) => again.metadata.uid !== metadata.uid);
   });
 
-  it('puts its labels back, also on what it can not own by reference', async () => {
+  it('restores its labels, also on objects without an owner reference', async () => {
     await create(application('labels', [settings('far', {}, { namespace: 'other' })]));
     await readyBecomes('labels', /True/);
     await client.patch(CONFIG_MAPS, { name: 'far', namespace: 'other' }, 'merge', {
@@ -282,7 +281,7 @@ describe('the controller of applications', () => {
     );
   });
 
-  it('prunes the manifest that was removed and the target that was dropped', async () => {
+  it('deletes the objects of a removed manifest and of a removed target', async () => {
     await makeGroup('east');
     await makeGroup('west');
     await create(
@@ -298,17 +297,17 @@ describe('the controller of applications', () => {
     expect(await find(CONFIG_MAPS, 'two')).toBeDefined();
   });
 
-  it('prunes what was made before it was started again', async () => {
+  it('deletes objects that an earlier process created', async () => {
     await create(application('restart', [settings('old', {}, { namespace: 'other' }), settings('new')]));
     await appears(CONFIG_MAPS, 'old', undefined, 'other');
-    // At once: what is made stands in the status before it is made.
+    // Stop without waiting for a status report: objects are recorded in the status before they are created.
     await end();
     await setManifests('restart', [settings('new')]);
     start();
     await isGone(CONFIG_MAPS, 'old', 'other');
   });
 
-  it('changes nothing when manifests are reordered', async () => {
+  it('does not change objects when manifests are reordered', async () => {
     await create(application('order', [settings('o1'), settings('o2'), settings('o3')]));
     await readyBecomes('order', /True/);
     const before = await Promise.all(['o1', 'o2', 'o3'].map((name) => appears(CONFIG_MAPS, name)));
@@ -322,7 +321,7 @@ describe('the controller of applications', () => {
     }
   });
 
-  it('never deletes for a bad override: what runs stays as it is, and the status names the field', async () => {
+  it('keeps running objects unchanged after a bad override, and names the field in the status', async () => {
     await makeGroup('east');
     await create(application('bad', [web(), settings('kept')], [{ name: 'east' }]));
     const { metadata } = await appears(DEPLOYMENTS, 'web-east');
@@ -355,7 +354,7 @@ describe('the controller of applications', () => {
     );
   });
 
-  it('applies the rest when one manifest is refused', async () => {
+  it('applies the other manifests when the API server rejects one', async () => {
     await create(application('partly', [settings('Not A Name'), settings('good')]));
     await appears(CONFIG_MAPS, 'good');
     const partly = await readyBecomes('partly', /False ApplyFailed/);
@@ -366,7 +365,7 @@ describe('the controller of applications', () => {
     expect(entryOf(partly, 'good')?.conditions?.[1]).toMatchObject({ status: 'True' });
   });
 
-  it('keeps the edition of a pool that is gone, and takes it up again with the pool', async () => {
+  it('keeps the edition of a deleted pool, and updates it when the pool exists again', async () => {
     await makeGroup('brief');
     await create(application('pools', [web()], [{ name: 'brief' }, { name: 'later' }]));
     const { metadata } = await appears(DEPLOYMENTS, 'web-brief');
@@ -386,14 +385,14 @@ describe('the controller of applications', () => {
     await readyBecomes('pools', /Progressing/);
   });
 
-  it('never takes over what is not its own', async () => {
+  it('does not change objects of others, unless they get its labels', async () => {
     await client.create(CONFIG_MAPS, settings('foreign', { a: 'theirs' }), { namespace });
     await create(application('first', [settings('shared', { by: 'first' })]));
     await readyBecomes('first', /True/);
     await create(
       application('second', [settings('foreign', { a: 'ours' }), settings('shared', { by: 'second' })]),
     );
-    const refused = await readyBecomes('second', /False Refused: .*hand it over with the labels/);
+    const refused = await readyBecomes('second', /False Refused: .*delete it, or add the labels/);
     expect(readyText(refused)).toMatch(/belongs to EdgeApplication default\/first/);
     expect((await find(CONFIG_MAPS, 'foreign'))?.data).toEqual({ a: 'theirs' });
     await client.patch(CONFIG_MAPS, { name: 'foreign', namespace }, 'merge', {
@@ -408,7 +407,7 @@ describe('the controller of applications', () => {
     expect((await find(CONFIG_MAPS, 'shared'))?.data).toEqual({ by: 'first' });
   });
 
-  it('cleans up in other namespaces and outside of any before it goes', async () => {
+  it('deletes objects in other namespaces and cluster-scoped objects before the application is gone', async () => {
     const role = {
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'ClusterRole',
@@ -429,7 +428,7 @@ describe('the controller of applications', () => {
     await isGone(EDGE_APPLICATIONS, 'clean');
   });
 
-  it('leaves everything where it is when deleted with --cascade=orphan', async () => {
+  it('keeps all objects when the application is deleted with --cascade=orphan', async () => {
     await create(application('orphan', [settings('stays')]));
     await readyBecomes('orphan', /True/);
     await client.delete(EDGE_APPLICATIONS, { name: 'orphan', namespace }, { propagationPolicy: 'Orphan' });
@@ -440,7 +439,7 @@ describe('the controller of applications', () => {
     await client.delete(CONFIG_MAPS, { name: 'stays', namespace });
   });
 
-  it('waits for a kind that the cluster does not have yet', async () => {
+  it('applies an object when its CustomResourceDefinition is created later', async () => {
     const gadget = {
       apiVersion: 'example.com/v1',
       kind: 'Gadget',
@@ -475,7 +474,7 @@ describe('the controller of applications', () => {
     await readyBecomes('early', /True Available/);
   });
 
-  it('looks at one application only when one of its objects has changed', async () => {
+  it('reconciles only the application whose object has changed', async () => {
     for (const name of ['many-1', 'many-2', 'many-3'])
       await create(application(name, [settings(name, { a: '1' })]));
     for (const name of ['many-1', 'many-2', 'many-3']) await readyBecomes(name, /True/);

@@ -1,4 +1,4 @@
-/** The first example of the README, done with kubectl and HTTP on the embedded cluster. */
+/** Runs the pools and the application of `examples/story` in the embedded cluster, with kubectl and HTTP clients. */
 
 import type { Deployment, KubeList, KubeObject, Node, Pod, Service } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -29,7 +29,7 @@ describe('one application at two sites', () => {
     }
     return placed;
   };
-  /** The nodes whose pods answered at the NodePort of a node. */
+  /** Sends requests to the NodePort of a node, and returns the nodes whose pods responded. */
   const answersAt = async (node: string): Promise<string[]> => {
     const seen = new Set<string>();
     for (let i = 0; i < 12; i++) seen.add((await ask(`http://${addresses.get(node)}:${port}/`)).node);
@@ -47,12 +47,12 @@ describe('one application at two sites', () => {
   }, 120_000);
   afterAll(() => cluster?.stop());
 
-  test('each site has its edition, with its number of pods and its registry', async () => {
+  test('each site gets its edition, with its replicas and its registry', async () => {
     for (const [site, replicas] of [
       ['hangzhou', 2],
       ['beijing', 3],
     ] as const) {
-      await eventually(`nginx-${site} is there`, () => cluster.kubectl.run(`get deployment nginx-${site}`));
+      await eventually(`nginx-${site} exists`, () => cluster.kubectl.run(`get deployment nginx-${site}`));
       await cluster.kubectl.run(`rollout status deployment/nginx-${site} --timeout=60s`);
       const { spec } = await cluster.kubectl.json<Deployment>(`get deployment nginx-${site}`);
       expect(spec?.replicas).toBe(replicas);
@@ -69,7 +69,7 @@ describe('one application at two sites', () => {
     );
   });
 
-  test('the Service carries the name of its application', async () => {
+  test('the Service has the label of its application', async () => {
     const service = await cluster.kubectl.json<Service>('get service nginx-service');
     expect(service.metadata.labels).toMatchObject({
       'groupmanagement.kubeedge.io/edgeapplication-name': 'nginx-app',
@@ -77,12 +77,12 @@ describe('one application at two sites', () => {
     port = service.spec?.ports?.[0]?.nodePort ?? 0;
   });
 
-  test('a client of a site reaches the pods of that site only', async () => {
+  test('a client at a site reaches only pods of that site', async () => {
     expect(await answersAt('node-a')).toEqual(['node-a', 'node-b']);
     expect(await answersAt('node-c')).toEqual(['node-c', 'node-d', 'node-e']);
   });
 
-  test('kubectl shows groups and the state of the application', async () => {
+  test('kubectl shows node groups and the status of the application', async () => {
     expect(await cluster.kubectl.run('get nodegroups')).toMatch(/^NAME +.*READY.*AGE/);
     const { status } = await eventually('everything is available', async () => {
       const application = await cluster.kubectl.json<EdgeApplication>('get edgeapplication nginx-app');
@@ -103,7 +103,7 @@ describe('one application at two sites', () => {
     );
   });
 
-  test('a node that is relabelled moves: its membership, its pods, and what its clients see', async () => {
+  test('a relabeled node changes its pool, its pods, and the endpoints of its clients', async () => {
     await cluster.kubectl.run('label node node-b location=beijing --overwrite');
     await eventually('node-b is in beijing', async () => {
       const node = await cluster.kubectl.json<Node>('get node node-b');
@@ -124,7 +124,7 @@ describe('one application at two sites', () => {
     });
   });
 
-  test('when the application is deleted, so is all that it made', async () => {
+  test('deleting the application deletes its objects', async () => {
     await cluster.kubectl.run('delete edgeapplication nginx-app --timeout=60s');
     await eventually('nothing is left', async () => {
       const left = await cluster.kubectl.json<KubeList>(

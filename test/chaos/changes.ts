@@ -1,4 +1,4 @@
-/** Changes in the cloud: all kinds of objects that hubs have to show, hide or pass on. */
+/** Changes of objects in the cloud, of all kinds that hubs have to show, hide or forward. */
 
 import {
   CONFIG_MAPS,
@@ -26,11 +26,13 @@ const GROUPS = ['group-a', 'group-b'];
 const LABEL = 'groupmanagement.kubeedge.io/edgeapplication-name';
 const POOL_KEY = 'openyurt.io/nodepool';
 
+/** Labels and annotations that filters evaluate. */
 interface Marks {
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
 }
 
+/** The scopes that a Service can have. */
 const SCOPES: Marks[] = [
   {},
   { annotations: { 'openyurt.io/topologyKeys': 'kubernetes.io/hostname' } },
@@ -48,6 +50,7 @@ const LISTENS: Marks[] = [
 ];
 const DISCARDS: Marks[] = [{}, { annotations: { 'svc.openyurt.io/discard': 'true' } }];
 
+/** Settings of the filters in the ConfigMap yurt-hub-cfg. */
 const SETTINGS: Record<string, string>[] = [
   {},
   { servicetopology: '-coredns' },
@@ -59,6 +62,7 @@ const SETTINGS: Record<string, string>[] = [
 /** More bytes than the embedded API server keeps as watch history. */
 const BURST = { writes: 40, bytes: 1_000_000 };
 
+/** Changes one object. */
 export type Change = (admin: KubeClient, chance: Chance) => Promise<void>;
 
 export const CHANGES: Record<string, Change> = {

@@ -36,6 +36,7 @@ export interface ChaosResult {
   usages: HubUsage[];
 }
 
+/** The share of steps that are faults; the others are changes. */
 const FAULT_PERCENT = 35;
 const BURST_PERCENT = 3;
 

@@ -40,6 +40,7 @@ export const PROGRAMS: Record<Program, (node: string) => Interest[]> = {
 /** A Service that is limited to the node from the start: no program may ever see an endpoint of another node. */
 export const PRIVATE_SERVICE = 'private';
 
+/** A program on a node. `restart` discards its caches, as a crash does. */
 export class ProgramClient {
   readonly node: ChaosNode;
   readonly program: Program;
@@ -96,6 +97,7 @@ export class ProgramClient {
     return node.asBearer(this.#tokens[program === 'tidegate-router' ? 'router' : 'kubeProxy'], program);
   }
 
+  /** Records every endpoint of another node that is received, also if a later event removes it. */
   #watchForLeaks(informer: Informer): void {
     const look = (object: KubeObject): void => {
       if (object.metadata.labels?.['kubernetes.io/service-name'] !== PRIVATE_SERVICE) return;

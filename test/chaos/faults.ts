@@ -53,6 +53,7 @@ export const FAULTS: Record<string, Fault> = {
   },
 };
 
+/** Starts everything that is stopped, and opens all links. */
 export async function repairAll({ world }: ChaosTarget): Promise<void> {
   await world.startServer();
   for (const node of world.nodes) {

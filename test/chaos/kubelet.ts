@@ -23,6 +23,7 @@ const CONDITION = 'Chaos';
 /** The object is gone, was replaced or was written in the meantime; the same happens without a hub. */
 const EXPECTED_CODES = [404, 409, 422];
 
+/** Each write contains an increasing number, so that the ledger can detect a lost write. */
 export class Kubelet {
   readonly #program: ProgramClient;
   readonly #ledger: Ledger;

@@ -3,6 +3,7 @@ import { isNotFound, type KubeClient, type KubeObject, type Resource, type Targe
 /** Returns the number of the last write that an object contains. */
 export type NumberOf = (object: KubeObject) => number;
 
+/** The last acknowledged write of an object. */
 interface Line {
   resource: Resource;
   target: Target;

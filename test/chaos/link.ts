@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** `silent` means that connections are neither refused nor answered, as with a firewall that drops packets. */
 export type LinkState = 'open' | 'slow' | 'silent' | 'cut';
 
+/** The delay of each chunk on a slow link. */
 const SLOW_MS = 150;
 
 /** A connection. A forgotten one passes nothing any more, although new connections work. */
@@ -19,6 +20,7 @@ export class Link {
   readonly #target: number;
   readonly #connections = new Set<Connection>();
   #server: Server | undefined;
+  /** Chunks that wait for a change of the state. */
   #waiting: (() => void)[] = [];
   state: LinkState = 'cut';
 
@@ -65,6 +67,7 @@ export class Link {
     pipeline(upstream, this.#line(connection), client, broken);
   }
 
+  /** One direction of a connection. */
   #line(connection: Connection): Transform {
     const pass = (done: TransformCallback, chunk?: Buffer): void => {
       this.#passable(connection).then(() => done(null, chunk), done);

@@ -85,7 +85,7 @@ export class ChaosNode {
       'hub',
       ...['--node-name', this.name, '--kubeconfig', join(this.#directory, 'kubeconfig')],
       ...['--state', join(this.#directory, 'state'), '--hub-address', '127.0.0.1'],
-      ...['--port', String(http), '--secure-port', String(https), '--admin-port', String(admin)],
+      ...['--http-port', String(http), '--https-port', String(https), '--admin-port', String(admin)],
     ]);
     this.#hub = hub;
     while (!hub.stdout.includes('Hub of node')) {

@@ -49,8 +49,8 @@ export async function truth(admin: KubeClient): Promise<Truth> {
 }
 
 /**
- * By `namespace/name`; without resourceVersion, because an object that is filtered again has the version of its
- * cause.
+ * The objects that a program should see, by `namespace/name`. They have no resourceVersion, because an object
+ * that is filtered again gets the version of the change that caused it.
  */
 export function expected(
   all: Truth,
@@ -82,6 +82,7 @@ function isFiltered(all: Truth, filter: string, program: Program): boolean {
 const at = (object: KubeObject, path: string): unknown =>
   path.split('.').reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], object);
 
+/** The object as the program should see it; undefined if it must not see the object. */
 function shown(all: Truth, node: ChaosNode, program: Program, object: KubeObject): KubeObject | undefined {
   if (object.kind === 'Service') return shownService(all, node, program, object as Service);
   return object.kind === 'EndpointSlice' ? shownSlice(all, node, program, object as EndpointSlice) : object;
@@ -146,7 +147,7 @@ function isNear(all: Truth, here: string, there: string | undefined, first: Kind
   return pool !== undefined && pool === poolOf(all, kind, there);
 }
 
-/** When two pools claim a node, the one that was written last. */
+/** If two pools claim a node, the pool that was written last wins. */
 function poolOf(all: Truth, kind: Kind, node: string): string | undefined {
   const nodesOf = ({ status }: KubeObject): string[] => {
     const { nodes, containedNodes } = (status ?? {}) as { nodes?: string[]; containedNodes?: string[] };

@@ -112,11 +112,11 @@ describe('a running cluster', () => {
   it('cuts and mends links by label', async () => {
     const port = await apiPortOf('east');
     expect(await reach(port)).toBe('connected');
-    expect((await run('cut', 'site=e')).stdout).toBe('Cut: east\n');
+    expect((await run('cut', 'site=e')).stdout).toBe('Disconnected: east\n');
     expect(await reach(port)).toBe('ECONNREFUSED');
     expect(await links()).toEqual(['east cut', 'west up']);
     expect((await run('cut', 'east')).stdout).toBe('Nothing to do: the links are already cut.\n');
-    expect((await run('mend', '--all')).stdout).toBe('Mended: east\n');
+    expect((await run('mend', '--all')).stdout).toBe('Reconnected: east\n');
     expect(await reach(port)).toBe('connected');
     expect(await links()).toEqual(['east up', 'west up']);
   });
@@ -141,8 +141,8 @@ describe('a running cluster', () => {
         const { nodes } = await status();
         return nodes.find(({ name, labels }) => name === node && Object.values(labels).includes(pool));
       });
-      expect((await run('cut', pool)).stdout).toBe(`Cut: ${node}\n`);
-      expect((await run('mend', pool)).stdout).toBe(`Mended: ${node}\n`);
+      expect((await run('cut', pool)).stdout).toBe(`Disconnected: ${node}\n`);
+      expect((await run('mend', pool)).stdout).toBe(`Reconnected: ${node}\n`);
     }
     await kubectl.run('label node west apps.openyurt.io/desired-nodepool-');
     await kubectl.run('delete nodegroup sunrise');
@@ -243,7 +243,7 @@ describe('a second up', () => {
     const { code, stderr } = await run('up', '--port', '0');
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /^tidegate: apiserver failed to start: .*ca\.crt is there, but its key .* \(log: .*apiserver\.log\)\n$/,
+      /^tidegate: apiserver failed to start: .*ca\.crt exists, but its key .* is missing: .* \(log: .*apiserver\.log\)\n$/,
     );
     expect((await status()).phase).toBe('stopped');
   });

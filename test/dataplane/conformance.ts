@@ -5,7 +5,7 @@ import { shownCertificate } from './support/client.ts';
 import { Cluster } from './support/cluster.ts';
 import type { MakeDriver } from './support/world.ts';
 
-/** The scenarios that the public conformance suite of Ingress has, through compiler and data plane. */
+/** The scenarios of the public ingress controller conformance suite, tested through compiler and data plane. */
 export function conformance(make: MakeDriver): void {
   describe('conformance', () => {
     let cluster: Cluster;
@@ -32,7 +32,7 @@ export function conformance(make: MakeDriver): void {
         ['PUT', 'my-host'],
         ['DELETE', 'my-host'],
         ['PATCH', 'my-host'],
-      ])('%s with the host %j', async (method, host) => {
+      ])('forwards %s with the host %j', async (method, host) => {
         const where = `${host || '127.0.0.1'}/sub/path?query=1`;
         const { status, headers, echo } = await cluster.world.ask(where, {
           method,
@@ -71,9 +71,11 @@ export function conformance(make: MakeDriver): void {
         ['bar.foo.com/', 'wildcard-foo-com'],
         ['baz.bar.foo.com/', 404],
         ['foo.com/', 404],
-      ])('%s: %s', async (where, expected) => expect(await cluster.world.whoAnswers(where)).toBe(expected));
+      ])('sends %s to %s', async (where, expected) =>
+        expect(await cluster.world.respondingBackend(where)).toBe(expected),
+      );
 
-      test('TLS with a certificate for the host', async () => {
+      test('uses the certificate of the host for TLS', async () => {
         const { https } = cluster.world.ports;
         expect((await shownCertificate(https, 'foo.bar.com')).subjectaltname).toBe('DNS:foo.bar.com');
         expect((await cluster.world.askSecurely('foo.bar.com/')).echo.backend).toBe('foo-bar-com');
@@ -121,24 +123,26 @@ export function conformance(make: MakeDriver): void {
         ['trailing.rules/aaa/bbb', 'aaa-slash'],
         ['trailing.rules/foo/', 'exact'],
         ['trailing.rules/foo', 404],
-      ])('%s: %s', async (where, expected) => expect(await cluster.world.whoAnswers(where)).toBe(expected));
+      ])('sends %s to %s', async (where, expected) =>
+        expect(await cluster.world.respondingBackend(where)).toBe(expected),
+      );
     });
 
-    test('ingress class: one of another class is not ours', async () => {
+    test('ignores an Ingress of another class', async () => {
       await cluster.service('classless');
       const other = { className: 'some-invalid-class-name', rules: { 'class.rules/': 'classless:80' } };
       cluster.put('Ingress', ingress({ name: 'other-class', ...other }));
-      expect((await cluster.serve()).told).toEqual([]);
-      expect(await cluster.world.whoAnswers('class.rules/')).toBe(404);
+      expect((await cluster.serve()).outcomes).toEqual([]);
+      expect(await cluster.world.respondingBackend('class.rules/')).toBe(404);
     });
 
-    test('load balancing: 100 requests reach all of 10 Pods', async () => {
+    test('spreads 100 requests over all 10 pods', async () => {
       await cluster.service('balanced', { pods: 10 });
       cluster.put('Ingress', ingress({ name: 'balanced', rules: { 'balance.rules/': 'balanced:80' } }));
       await cluster.serve();
-      const who = new Set<string | number>();
-      for (let i = 0; i < 100; i++) who.add(await cluster.world.whoAnswers('balance.rules/'));
-      expect([...who].sort()).toEqual(Array.from({ length: 10 }, (_, i) => `balanced-${i}`));
+      const names = new Set<string | number>();
+      for (let i = 0; i < 100; i++) names.add(await cluster.world.respondingBackend('balance.rules/'));
+      expect([...names].sort()).toEqual(Array.from({ length: 10 }, (_, i) => `balanced-${i}`));
     });
   });
 }

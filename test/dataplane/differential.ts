@@ -83,7 +83,7 @@ const anyRequest = fc.record({
   by: fc.constantFrom('http' as const, 'http' as const, 'https' as const, 'http2' as const),
 });
 
-/** Tables one after the other: what is there changes or goes, and something comes. */
+/** A change of the table, incremental or complete, and requests to send after it. */
 const anyStep = fc.record({
   whole: fc.constantFrom(false, false, true),
   hosts: anyHosts,
@@ -98,7 +98,7 @@ interface Asked {
   by: 'http' | 'https' | 'http2';
 }
 
-/** The reference says where a request goes; so does the data plane, whatever the table and the request. */
+/** Compares the data plane with the reference implementation, for random tables and requests. */
 export function differential(make: MakeDriver, runs: number): void {
   let world: World;
   let upstreams: Upstream[] = [];
@@ -136,7 +136,7 @@ export function differential(make: MakeDriver, runs: number): void {
     return status === 200 ? /"backend":"([^"]+)"/.exec(body)?.[1] : status;
   };
 
-  test('it goes by the table as the reference does', async () => {
+  test('routes like the reference implementation', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyStep, { minLength: 1, maxLength: 3 }), async (steps) => {
         for (const { requests, ...step } of steps) {
@@ -190,7 +190,7 @@ async function byHttp2({ ports }: World, { host: at, target, version }: Asked): 
     const { status, headers: head, body } = await askHttp2(session, '', { headers });
     return { status, location: head.location, body };
   } catch (error) {
-    // HTTP/2 itself forbids some of it: a refusal as good as ours.
+    // HTTP/2 forbids some of these requests by itself, which counts as a rejection.
     if (!/PROTOCOL_ERROR/.test((error as Error).message)) throw error;
     return { status: 400, location: undefined, body: '' };
   } finally {

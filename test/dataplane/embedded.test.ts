@@ -1,12 +1,12 @@
 import { EmbeddedDriver } from '../../packages/tidegate/src/dataplane/embedded/index.ts';
-import { behaviour } from './behaviour/index.ts';
+import { behavior } from './behavior/index.ts';
 import { conformance } from './conformance.ts';
 import { differential } from './differential.ts';
 import { injection } from './injection.ts';
 
 const make = (...args: ConstructorParameters<typeof EmbeddedDriver>) => new EmbeddedDriver(...args);
 
-behaviour(make);
+behavior(make);
 conformance(make);
 injection(make, async () => process.pid);
 differential(make, 30);

@@ -23,8 +23,8 @@ const ANNOTATIONS = [
 ];
 
 /**
- * Whatever tenants write, it is data: it changes its own route or is refused, and everybody else is answered as before.
- * `processesOf` says who carries the bytes: they stay the same.
+ * Text that a tenant writes is only data. It affects its own route or is rejected, and other tenants are not affected.
+ * `processesOf` returns the processes of the data plane, which must not change.
  */
 export function injection(make: MakeDriver, processesOf: (driver: Driver) => Promise<unknown>): void {
   const authority = new TestAuthority();
@@ -37,20 +37,21 @@ export function injection(make: MakeDriver, processesOf: (driver: Driver) => Pro
         'victim.io/a/b?c',
         'other.io/a',
         'other.io/b',
-        'nobody.example/',
-        'nobody.example/pwned',
-      ].map((where) => world.whoAnswers(where)),
+        'unknown.example/',
+        'unknown.example/pwned',
+      ].map((where) => world.respondingBackend(where)),
     ),
     certificate: (await shownCertificate(world.ports.https, 'victim.io')).subject.CN,
     processes: await processesOf(world.driver),
   });
 
-  describe('injection by objects', () => {
+  describe('injection through objects', () => {
     let cluster: Cluster;
     let before: Awaited<ReturnType<typeof probe>>;
 
     beforeAll(async () => {
       cluster = await Cluster.start(make);
+      // The victim is older, so conflicts are decided in its favor.
       await cluster.service('victim');
       await cluster.service('evil', { namespace: 'evil' });
       cluster.put('Secret', secret('tls', authority.issue(['victim.io'])));
@@ -70,22 +71,25 @@ export function injection(make: MakeDriver, processesOf: (driver: Driver) => Pro
     });
     afterAll(() => cluster.stop());
 
-    test.each(EVIL_TEXTS.map((text) => [title(text), text] as const))('%s', async (_, text) => {
-      const all = evilIngresses(text);
-      for (const each of all) cluster.put('Ingress', each);
-      for (const name of ['tls', text]) {
-        cluster.put('Secret', secret(name, { certificate: text, key: text }, { namespace: 'evil' }));
-      }
-      await cluster.serve();
-      expect(await probe(cluster.world)).toEqual(before);
-      for (const { metadata } of all) cluster.remove('Ingress', `evil/${metadata.name}`);
-      for (const name of ['tls', text]) cluster.remove('Secret', `evil/${name}`);
-      await cluster.serve();
-      expect(await probe(cluster.world)).toEqual(before);
-    });
+    test.each(EVIL_TEXTS.map((text) => [title(text), text] as const))(
+      'treats %s as data',
+      async (_, text) => {
+        const all = evilIngresses(text);
+        for (const each of all) cluster.put('Ingress', each);
+        for (const name of ['tls', text]) {
+          cluster.put('Secret', secret(name, { certificate: text, key: text }, { namespace: 'evil' }));
+        }
+        await cluster.serve();
+        expect(await probe(cluster.world)).toEqual(before);
+        for (const { metadata } of all) cluster.remove('Ingress', `evil/${metadata.name}`);
+        for (const name of ['tls', text]) cluster.remove('Secret', `evil/${name}`);
+        await cluster.serve();
+        expect(await probe(cluster.world)).toEqual(before);
+      },
+    );
   });
 
-  describe('injection past the compiler', () => {
+  describe('injection without the compiler', () => {
     let world: World;
     let before: Awaited<ReturnType<typeof probe>>;
 
@@ -103,47 +107,50 @@ export function injection(make: MakeDriver, processesOf: (driver: Driver) => Pro
 
     const harmless = EVIL_TEXTS.filter((text) => !text.includes('victim.io') && text !== '*');
 
-    test.each(harmless.map((text) => [title(text), text] as const))('a table with %s', async (_, text) => {
-      const evil = await world.backend('evil');
-      const routes = [
-        route(text, text),
-        route(text, text, { match: 'Exact', headers: [{ name: text.toLowerCase(), value: text }] }),
-        route('/', text),
-      ];
-      await world.change({
-        hosts: [host('evil.io', routes, { namespace: text }), host(text, routes)],
-        upstreams: [upstream(text, [evil.port], { namespace: text, service: text })],
-        certificates: [
-          certificate(text, { certificate: text, key: text }),
-          { ...certificate('evil.io', { certificate: text, key: text }), secret: text, fingerprint: text },
-        ],
-      });
-      expect(await probe(world)).toEqual(before);
-      expect(await world.whoAnswers('evil.io/')).toBe('evil');
-      expect((await world.askSecurely('evil.io/')).status).toBe(200);
-      const without = { hosts: ['evil.io', text], upstreams: [text], certificates: ['evil.io', text] };
-      await world.change({ without });
-      expect(await world.whoAnswers('evil.io/')).toBe(404);
-      expect(await probe(world)).toEqual(before);
-    });
+    test.each(harmless.map((text) => [title(text), text] as const))(
+      'treats %s in a table as data',
+      async (_, text) => {
+        const evil = await world.backend('evil');
+        const routes = [
+          route(text, text),
+          route(text, text, { match: 'Exact', headers: [{ name: text.toLowerCase(), value: text }] }),
+          route('/', text),
+        ];
+        await world.change({
+          hosts: [host('evil.io', routes, { namespace: text }), host(text, routes)],
+          upstreams: [upstream(text, [evil.port], { namespace: text, service: text })],
+          certificates: [
+            certificate(text, { certificate: text, key: text }),
+            { ...certificate('evil.io', { certificate: text, key: text }), secret: text, fingerprint: text },
+          ],
+        });
+        expect(await probe(world)).toEqual(before);
+        expect(await world.respondingBackend('evil.io/')).toBe('evil');
+        expect((await world.askSecurely('evil.io/')).status).toBe(200);
+        const without = { hosts: ['evil.io', text], upstreams: [text], certificates: ['evil.io', text] };
+        await world.change({ without });
+        expect(await world.respondingBackend('evil.io/')).toBe(404);
+        expect(await probe(world)).toEqual(before);
+      },
+    );
 
-    test('what requests say is data, too', async () => {
+    test('treats text in requests as data', async () => {
       for (const text of EVIL_TEXTS) {
         const latin1 = Buffer.from(text).toString('latin1');
         const head = `GET ${latin1} HTTP/1.1\r\nHost: ${latin1}\r\nConnection: close\r\n\r\n`;
         expect(await askRaw(world.ports.http, head), title(text)).not.toMatch(/pwned|victim/);
         const value = latin1.replace(/[\0\r\n]/g, ' ');
         const headers = `User-Agent: ${value}\r\nX-Request-Id: ${value}\r\nReferer: ${value}\r\n`;
-        const said = await askRaw(
+        const response = await askRaw(
           world.ports.http,
           `GET / HTTP/1.1\r\nHost: victim.io\r\n${headers}Connection: close\r\n\r\n`,
         );
-        expect([200, 400, 431], title(text)).toContain(statusOf(said));
+        expect([200, 400, 431], title(text)).toContain(statusOf(response));
       }
       expect(await probe(world)).toEqual(before);
     });
 
-    test('metrics and log are what they are', async () => {
+    test('keeps the formats of metrics and access log', async () => {
       for (const line of (await world.driver.metrics()).split('\n')) {
         expect(line).toMatch(/^$|^# |^[a-z_]+(\{([a-z]+="([^"\\]|\\[\\"n])*",?)*\})? [-+0-9.eInf]+$/);
       }
@@ -152,7 +159,7 @@ export function injection(make: MakeDriver, processesOf: (driver: Driver) => Pro
   });
 }
 
-/** The text in every place of an Ingress that somebody could write it to. */
+/** Ingresses with the text in every field that a tenant can write. */
 function evilIngresses(text: string): Ingress[] {
   const plain = (name: string, more: Parameters<typeof ingress>[0] = {}): Ingress =>
     ingress({ name, namespace: 'evil', rules: { 'evil.io/': 'evil:80' }, ...more });

@@ -1,6 +1,6 @@
 import type { Driver } from '../../packages/tidegate/src/dataplane/driver.ts';
 import { NginxDriver } from '../../packages/tidegate/src/dataplane/nginx/index.ts';
-import { behaviour } from './behaviour/index.ts';
+import { behavior } from './behavior/index.ts';
 import { conformance } from './conformance.ts';
 import { differential } from './differential.ts';
 import { injection } from './injection.ts';
@@ -10,7 +10,7 @@ const make = (...args: ConstructorParameters<typeof NginxDriver>) => new NginxDr
 const processesOf = async (driver: Driver): Promise<unknown> =>
   driver instanceof NginxDriver ? driver.processes() : undefined;
 
-behaviour(make);
+behavior(make);
 conformance(make);
 injection(make, processesOf);
 differential(make, 30);

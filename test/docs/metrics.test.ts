@@ -1,7 +1,7 @@
 /** docs/reference/metrics.md lists what running programs export. `UPDATE_DOCS=1` writes the tables. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { KubeClient, type KubeList, loadConfig, Metrics, type Pod } from '@tidegate/kube';
+import { KubeClient, type KubeList, loadConfig, type Pod } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startManager } from '../manager/support.ts';
 import { Cluster } from '../support/cluster.ts';
@@ -18,6 +18,7 @@ async function scrape(url: string): Promise<Metric[]> {
 
 async function check(program: string, metrics: Metric[]): Promise<void> {
   expect(metrics.length).toBeGreaterThan(5);
+  for (const { name } of metrics) expect(name).toMatch(/^tidegate_/);
   const page = await readFile(PAGE, 'utf8');
   if (process.env.UPDATE_DOCS === '1') return writeFile(PAGE, withTable(page, program, metrics));
   const shown = tableOf(page, program);
@@ -54,7 +55,7 @@ test('the page lists the metrics of the manager', async () => {
   const server = await startEmbedded();
   const client = new KubeClient(await loadConfig({ path: server.kubeconfig, env: {} }));
   try {
-    const manager = await startManager(client, { leaderElection: true, metrics: new Metrics() });
+    const manager = await startManager(client, { leaderElection: true });
     try {
       await check('manager', await scrape(`http://127.0.0.1:${manager.healthPort}/metrics`));
     } finally {

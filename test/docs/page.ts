@@ -24,7 +24,7 @@ const NPM = `npm() {
   esac
 }`;
 
-interface Problem {
+interface BlockFailure {
   readonly message: string;
   /** What the page should show instead. */
   readonly output?: string;
@@ -84,7 +84,7 @@ export class Page {
   async run(block: CommandBlock): Promise<void> {
     const end = Date.now() + PATIENCE_MS;
     for (;;) {
-      const problem = await this.#problemOf(block);
+      const problem = await this.#failureOf(block);
       if (problem === undefined) return;
       const isFinal = !isRepeatable(block.commands) || Date.now() > end;
       if (isFinal && problem.output !== undefined && block.output !== undefined && UPDATE) {
@@ -96,7 +96,7 @@ export class Page {
     }
   }
 
-  async #problemOf({ commands, output: shown }: CommandBlock): Promise<Problem | undefined> {
+  async #failureOf({ commands, output: shown }: CommandBlock): Promise<BlockFailure | undefined> {
     const { output, failure } = await this.#shell.run(commands);
     // The page shows that a command is rejected.
     const rejected = shown !== undefined && /^(?:error|Error)\b/m.test(shown);

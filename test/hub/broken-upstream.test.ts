@@ -1,4 +1,7 @@
-/** API servers that forget, go back in time, answer nonsense or nothing: what the node runs on stays. */
+/**
+ * API servers that lose data, go back in time, or return invalid or no responses. What runs on the node must
+ * not be affected.
+ */
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
@@ -63,7 +66,7 @@ const answering =
   ({ method, url = '', headers }, response) => {
     if (method !== 'GET' || !pattern.test(url) || /[?&]watch=/.test(url)) return false;
     const text = typeof body === 'string' ? body : JSON.stringify(body);
-    // Who speaks for the administrator of the test is not lied to.
+    // The test client of the administrator gets the real responses.
     if (headers['user-agent']?.startsWith('node/')) return false;
     response.writeHead(code, { 'content-type': type }).end(text);
     return true;
@@ -71,16 +74,16 @@ const answering =
 
 const emptyPods = { kind: 'PodList', apiVersion: 'v1', metadata: { resourceVersion: '999999' }, items: [] };
 
-describe('an empty list that nobody behind it has said', () => {
+describe('a false empty list', () => {
   afterAll(() => {
     edge.front.lie = () => false;
   });
 
-  it('does not wipe the pods of the node, for a list, a watch or a kubelet that starts again', async () => {
+  it('does not remove the pods of the node from lists, watches, or a kubelet that restarts', async () => {
     const watch = await watchFrom(PODS_OF_NODE);
     edge.front.lie = answering(/^\/api\/v1\/(pods|nodes)/, 200, emptyPods);
     expect(await podNames(node)).toEqual(['p']);
-    // The watch upstream breaks, what comes after it is forgotten, and the list anew is empty.
+    // The watch upstream fails, its history is lost, and the new list is empty.
     await goOffline(edge);
     await goOnline(edge);
     expect(await podNames(node)).toEqual(['p']);
@@ -89,13 +92,13 @@ describe('an empty list that nobody behind it has said', () => {
     expect(await podNames(node)).toEqual(['p']);
     expect([...watch.frames, ...again.frames].filter(({ type }) => type === 'DELETED')).toEqual([]);
     expect((await say(edge.administration, '/metrics')).text).toMatch(
-      /doubted_lists_total\{resource="pods"\} [1-9]/,
+      /rejected_empty_lists_total\{resource="pods"\} [1-9]/,
     );
     watch.close();
     again.close();
   });
 
-  it('is believed when it is true', async () => {
+  it('is accepted if it is true', async () => {
     edge.front.lie = () => false;
     const watch = await watchFrom(PODS_OF_NODE);
     await goOffline(edge);
@@ -109,12 +112,12 @@ describe('an empty list that nobody behind it has said', () => {
   });
 });
 
-describe('an answer that is not what it should be', () => {
+describe('an invalid response', () => {
   afterAll(() => {
     edge.front.lie = () => false;
   });
 
-  it('is withheld where it would have to be filtered, and nothing of it is kept', async () => {
+  it('is withheld where it must be filtered, and is not stored', async () => {
     const mine = { ...edge.asNode, headers: { 'user-agent': 'kubelet/v1.36.4' } };
     for (const [body, type] of [
       ['<html>welcome to the hotel</html>', 'text/html'],
@@ -136,7 +139,7 @@ describe('an answer that is not what it should be', () => {
     await goOnline(edge);
   });
 
-  it('an error of the server is passed on as it is, and nothing is forgotten for it', async () => {
+  it('with an error is forwarded unchanged, and deletes nothing', async () => {
     const failure = {
       kind: 'Status',
       apiVersion: 'v1',
@@ -153,7 +156,7 @@ describe('an answer that is not what it should be', () => {
     await goOnline(edge);
   });
 
-  it('slices that can not be understood are waited for, and never shown as they are', async () => {
+  it('to a list of EndpointSlices is retried, and never shown unfiltered', async () => {
     await edge.admin.create(SERVICES, service('web'));
     await edge.admin.create(ENDPOINT_SLICES, slice('web', [NODE]));
     edge.front.lie = answering(/endpointslices/, 200, '<html></html>', 'text/html');
@@ -165,8 +168,8 @@ describe('an answer that is not what it should be', () => {
   });
 });
 
-describe('an API server with a short memory', () => {
-  it('changes that it has forgotten arrive as events all the same', async () => {
+describe('an API server with a short watch history', () => {
+  it('changes that are no longer in the history arrive as events', async () => {
     await edge.admin.create(CONFIG_MAPS, configMap('goes', {}));
     await edge.admin.create(SERVICES, service('goes'));
     const tokenOfApp = await edge.token('app');
@@ -197,7 +200,7 @@ describe('an API server with a short memory', () => {
 });
 
 describe('an API server that was restored from a backup', () => {
-  it('watches are told to begin anew, and then show what there is again', async () => {
+  it('watches end with 410, and new watches show the restored state', async () => {
     const other = await Edge.start({ clock: hastyClock });
     try {
       const reader = other.asBearer(await proxyToken(other), 'reader');
@@ -231,7 +234,7 @@ describe('an API server that was restored from a backup', () => {
   });
 });
 
-it('a kubelet and its hub that start without a link have everything they need', async () => {
+it('a kubelet and its hub that start offline have everything that they need', async () => {
   await node.get(SECRETS, { namespace: 'default', name: 's' }).catch(() => {});
   await edge.admin.create(
     PODS,

@@ -1,4 +1,4 @@
-/** Who asks, through every way into the hub, and what they get for it: with a link, and without one. */
+/** How clients are authenticated on every listener of the hub, and what they may read, online and offline. */
 import { createHmac } from 'node:crypto';
 import { NODES, PODS, SECRETS, SERVICES } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -33,7 +33,7 @@ beforeAll(async () => {
   const node = edge.node();
   await node.create(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name: NODE } });
   await edge.admin.create(PODS, pod('p', { volumes: [{ name: 'v', secret: { secretName: 's' } }] } as never));
-  // The node's own, so that there is something to steal.
+  // Reads of the node itself, which other clients must not see.
   await soon(() => node.get(SECRETS, { namespace: 'default', name: 's' }));
   await node.list(PODS, { fieldSelector: `spec.nodeName=${NODE}` });
   await edge.allowReading('app', [
@@ -45,7 +45,7 @@ beforeAll(async () => {
 });
 afterAll(() => edge.stop());
 
-const whoIs = async (way: Way): Promise<unknown> => {
+const usernameOf = async (way: Way): Promise<unknown> => {
   const path = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
   const { status, text } = await say(way, path, { method: 'POST', body: SELF });
   return status === 201 ? JSON.parse(text).status.userInfo.username : status;
@@ -57,14 +57,14 @@ const waysIn = (): [string, Way][] => [
   ['https at the address for pods', edge.hubHttps],
 ];
 
-describe('without proof', () => {
-  it('nobody is the node, whichever way they come and whatever they call themselves', async () => {
+describe('without credentials', () => {
+  it('no client is authenticated as the node, on any listener and with any User-Agent', async () => {
     for (const [name, way] of waysIn())
       for (const program of ['kubelet/v1.36.4', 'kube-proxy/v1.36.4', 'tidegate-hub/test']) {
         const caller = { ...way, headers: { 'user-agent': program } };
         expect([name, program, (await say(caller, SECRET)).status]).toEqual([name, program, 403]);
         expect((await say(caller, PODS_OF_NODE)).status).toBe(403);
-        expect(await whoIs(caller)).not.toBe(`system:node:${NODE}`);
+        expect(await usernameOf(caller)).not.toBe(`system:node:${NODE}`);
       }
     expect((await say(edge.http, SECRET)).json()).toMatchObject({
       kind: 'Status',
@@ -72,20 +72,20 @@ describe('without proof', () => {
     });
   });
 
-  it('what anybody may ask is answered', async () => {
+  it('public endpoints are served', async () => {
     expect((await say(edge.http, '/version')).status).toBe(200);
     expect((await say(edge.http, '/readyz')).text).toBe('ok');
   });
 });
 
 describe('the node', () => {
-  it('is who has its certificate, at every address, and who can open its socket', async () => {
+  it('is a client with its certificate, at every address, or one that can open its socket', async () => {
     const { cert = '', key = '' } = edge.credential;
     for (const way of [edge.asNode, { ...edge.hubHttps, cert, key }, edge.socket])
-      expect(await whoIs(way)).toBe(`system:node:${NODE}`);
+      expect(await usernameOf(way)).toBe(`system:node:${NODE}`);
   });
 
-  it('is not who has the certificate of another node: that can not be passed on', async () => {
+  it('is not a client with the certificate of another node, which the hub cannot forward', async () => {
     const { cert, key } = await clientCertificate(edge.admin, 'system:node:edge-2');
     const said = await say({ ...edge.https, cert, key }, SECRET);
     expect(said.status).toBe(403);
@@ -97,22 +97,22 @@ describe('the node', () => {
     });
   });
 
-  it('is not who opens its socket with the token of somebody else', async () => {
-    expect(await whoIs({ ...edge.socket, headers: { authorization: `Bearer ${token}` } })).toBe(
+  it('is not a client that opens its socket with the token of an account', async () => {
+    expect(await usernameOf({ ...edge.socket, headers: { authorization: `Bearer ${token}` } })).toBe(
       'system:serviceaccount:default:app',
     );
   });
 });
 
 describe('a token', () => {
-  it('stands for its account, by http and https', async () => {
+  it('authenticates its account, over HTTP and HTTPS', async () => {
     for (const [, way] of waysIn())
-      expect(await whoIs({ ...way, headers: { authorization: `Bearer ${token}` } })).toBe(
+      expect(await usernameOf({ ...way, headers: { authorization: `Bearer ${token}` } })).toBe(
         'system:serviceaccount:default:app',
       );
   });
 
-  it('reads nothing of the node by calling itself kubelet or kube-proxy', async () => {
+  it('gets nothing of the node with the User-Agent of kubelet or kube-proxy', async () => {
     for (const program of ['kubelet', 'kube-proxy']) {
       const caller = edge.asBearer(stranger, program);
       expect((await say(caller, SECRET)).status).toBe(403);
@@ -124,7 +124,7 @@ describe('a token', () => {
     }
   });
 
-  it('that was forged is refused', async () => {
+  it('that is forged is rejected', async () => {
     const [header, claims] = token.split('.');
     const forged = `${header}.${claims}.${createHmac('sha256', 'guess').update('x').digest('base64url')}`;
     for (const each of [forged, 'opaque-and-unknown']) {
@@ -134,14 +134,14 @@ describe('a token', () => {
   });
 });
 
-describe('who speaks for somebody else', () => {
+describe('an impersonating client', () => {
   const impersonating = { 'impersonate-user': 'system:serviceaccount:default:app' };
 
-  it('is passed on, and nothing of it is kept', async () => {
+  it('is forwarded, and the response is not stored', async () => {
     const root = edge.asBearer(await administratorToken(edge.admin), 'kubectl');
     const before = await viewsOf(edge);
     const caller = { ...root, headers: { ...root.headers, ...impersonating } };
-    expect(await whoIs(caller)).toBe('system:serviceaccount:default:app');
+    expect(await usernameOf(caller)).toBe('system:serviceaccount:default:app');
     expect((await say(caller, '/api/v1/namespaces/default/configmaps')).status).toBe(200);
     expect((await say(caller, SECRET)).status).toBe(403);
     expect((await viewsOf(edge)).map(({ identity, resource }) => [identity, resource])).toEqual(
@@ -149,7 +149,7 @@ describe('who speaks for somebody else', () => {
     );
   });
 
-  it('is refused where it may not', async () => {
+  it('is rejected without permission', async () => {
     const caller = edge.asBearer(token);
     const said = await say(
       { ...caller, headers: { ...caller.headers, ...impersonating } },
@@ -160,7 +160,7 @@ describe('who speaks for somebody else', () => {
   });
 });
 
-describe('without a link', () => {
+describe('offline', () => {
   beforeAll(async () => {
     const app = edge.asBearer(token);
     await edge.admin.create(
@@ -186,32 +186,32 @@ describe('without a link', () => {
     }
   });
 
-  it('another token gets nothing of that, and hears a refusal that it heard before', async () => {
+  it('another token gets nothing of that, and a denial that it got before', async () => {
     const caller = edge.asBearer(stranger);
     expect((await say(caller, '/api/v1/namespaces/default/configmaps')).status).toBe(503);
     expect((await say(caller, '/api/v1/services')).status).toBe(403);
     expect((await say(caller, SECRET)).status).toBe(503);
   });
 
-  it('nobody in particular gets nothing', async () => {
+  it('an anonymous client gets nothing', async () => {
     for (const [, way] of waysIn())
       for (const path of [SECRET, '/api/v1/services', '/version', '/api'])
         expect((await say({ ...way, headers: { 'user-agent': 'kubelet/v1.36.4' } }, path)).status).toBe(401);
   });
 
-  it('forged, unknown and other tokens are refused', async () => {
+  it('forged and unknown tokens are rejected', async () => {
     const [header, claims] = token.split('.');
     for (const each of [`${header}.${claims}.AAAA`, 'opaque-and-unknown'])
       expect((await say(edge.asBearer(each), '/api/v1/services')).status).toBe(401);
   });
 
-  it('nobody speaks for others', async () => {
+  it('impersonation is rejected', async () => {
     const caller = edge.asBearer(token);
     const headers = { ...caller.headers, 'impersonate-user': 'system:admin' };
     expect((await say({ ...caller, headers }, '/api/v1/services')).status).toBe(503);
   });
 
-  it('the node goes on, by its certificate and its socket', async () => {
+  it('the node continues with its certificate and its socket', async () => {
     for (const way of [edge.asNode, edge.socket]) {
       expect((await say(way, SECRET)).json()).toMatchObject({ data: { password: expect.any(String) } });
       expect((await say(way, PODS_OF_NODE)).json()).toMatchObject({ items: [{ metadata: { name: 'p' } }] });
@@ -219,7 +219,7 @@ describe('without a link', () => {
   });
 });
 
-it('no token is ever in the log or on the pages for administrators', async () => {
+it('the log and the admin pages never contain a token', async () => {
   const pages = ['/v1/views', '/v1/filters', '/v1/journal', '/v1/upstreams', '/metrics'];
   const shown = await Promise.all(pages.map(async (page) => (await say(edge.administration, page)).text));
   const everything = [...log.lines, ...shown].join('\n');

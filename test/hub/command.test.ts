@@ -37,12 +37,12 @@ const withoutAuthority = async (): Promise<string> => {
   return file;
 };
 
-/** On ports of its own; 0 where nothing else is said. */
+/** Starts a hub with random ports by default. */
 const hub = (...args: string[]): Tidegate =>
   new Tidegate([
     'hub',
     ...['--node-name', 'shop-1', '--state', join(directory, 'state'), '--hub-address', '127.0.0.1'],
-    ...['--port', '0', '--secure-port', '0', '--admin-port', '0', '--log-level', 'error'],
+    ...['--http-port', '0', '--https-port', '0', '--admin-port', '0', '--log-level', 'error'],
     ...args,
   ]);
 
@@ -51,9 +51,9 @@ async function refusal(run: Tidegate): Promise<string> {
   return run.stderr;
 }
 
-it('listens with and without an API server, says where, and ends in order', async () => {
+it('listens with and without an API server, prints its addresses, and stops properly', async () => {
   const run = hub('--kubeconfig', server.kubeconfig, '--server', 'https://127.0.0.1:1');
-  const admin = await eventually('the hub says where it is', () => {
+  const admin = await eventually('the hub prints its addresses', () => {
     if (!run.running) throw new Error(run.stderr);
     return /^Hub of node shop-1 listens on https:.*; admin at (http:.*)\.$/m.exec(run.stdout)?.[1];
   });
@@ -65,26 +65,26 @@ it('listens with and without an API server, says where, and ends in order', asyn
   expect(run.stderr).toBe('');
 });
 
-describe('what can not be started is refused with one sentence', () => {
-  it('no way to the API server', async () => {
+describe('fails with one sentence', () => {
+  it('without an API server', async () => {
     expect(await refusal(hub())).toBe(
       'tidegate: set --kubeconfig, or --bootstrap-kubeconfig for a new node\n',
     );
   });
 
-  it('a kubeconfig that is not there', async () => {
+  it('if the kubeconfig does not exist', async () => {
     expect(await refusal(hub('--kubeconfig', join(directory, 'none')))).toBe(
       `tidegate: ${join(directory, 'none')}: no such file\n`,
     );
   });
 
-  it('nobody who says which certificates are those of nodes', async () => {
+  it('without a CA for the client certificates of nodes', async () => {
     expect(await refusal(hub('--kubeconfig', await withoutAuthority()))).toBe(
       'tidegate: the kubeconfig has no certificate-authority, which the hub needs to verify client certificates of nodes; set --client-ca-file\n',
     );
   });
 
-  it('half a serving certificate', async () => {
+  it('with a serving certificate but no key', async () => {
     expect(await refusal(hub('--kubeconfig', server.kubeconfig, '--tls-cert-file', 'x'))).toBe(
       'tidegate: set both --tls-cert-file and --tls-private-key-file, or neither\n',
     );
@@ -93,19 +93,19 @@ describe('what can not be started is refused with one sentence', () => {
   it.each([
     ['--state', '/proc/hub'],
     ['--socket', '/proc/hub/hub.sock'],
-  ])('a directory that can not be made: %s', async (option, path) => {
+  ])('if a directory cannot be created: %s', async (option, path) => {
     expect(await refusal(hub('--kubeconfig', server.kubeconfig, option, path))).toBe(
       `tidegate: cannot create the directory /proc/hub: ENOENT: no such file or directory, mkdir '/proc/hub'; choose another with ${option}\n`,
     );
   });
 
-  it('a filter that there is not', async () => {
+  it('for an unknown filter', async () => {
     expect(await refusal(hub('--kubeconfig', server.kubeconfig, '--disabled-resource-filters', 'x'))).toMatch(
-      /^tidegate: there is no filter "x" to disable: name some of masterservice, .*\n$/,
+      /^tidegate: cannot disable the unknown filter "x"; valid names: masterservice, .*\n$/,
     );
   });
 
-  it.each(['--port', '--admin-port'])('a port that is taken: %s', async (option) => {
+  it.each(['--http-port', '--admin-port'])('if a port is in use: %s', async (option) => {
     const stderr = await refusal(hub('--kubeconfig', server.kubeconfig, option, String(port)));
     expect(stderr.trim().split('\n')).toHaveLength(1);
     expect(stderr).toContain(String(port));
@@ -116,7 +116,7 @@ describe('what can not be started is refused with one sentence', () => {
     [['--server', 'api.example.com'], 'Use a URL that starts with https:// or http://.'],
     [['--hub-address', 'hub.example.com'], 'Use an IP address.'],
     [['--lb-mode', 'random'], 'Allowed choices are rr, priority.'],
-  ])('%j', async (args, message) => {
+  ])('for %j', async (args, message) => {
     expect(await refusal(hub(...args))).toContain(message);
   });
 });

@@ -1,4 +1,6 @@
-/** deploy/hub.yaml and hub.service as a user applies them: the rights are those that hubs need, and no others. */
+/**
+ * deploy/hub.yaml and hub.service as a user applies them: they grant exactly the permissions that hubs need.
+ */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,7 +40,7 @@ interface Rule {
 }
 type Role = KubeObject & { rules?: Rule[] };
 
-/** What a hub has them for, as the node itself would ask for it. */
+/** Resources that the hub reads for clients, with the path that the node would request. */
 const READ_BY_HUBS: Record<string, string> = {
   endpoints: '/api/v1/endpoints',
   endpointslices: '/apis/discovery.k8s.io/v1/endpointslices',
@@ -47,14 +49,14 @@ const READ_BY_HUBS: Record<string, string> = {
   nodepools: '/apis/apps.openyurt.io/v1beta2/nodepools',
   nodegroups: '/apis/apps.kubeedge.io/v1alpha1/nodegroups',
 };
-/** And what it reads for itself: words of the refusal in its log. */
+/** What the hub reads for itself, with the error in its log if the permission is missing. */
 const READ_FOR_ITSELF: Record<string, RegExp> = {
   '/openid/v1/jwks': /cannot get path "\/openid\/v1\/jwks"/,
   '/.well-known/openid-configuration': /cannot get path "\/\.well-known\/openid-configuration"/,
   configmaps: /cannot (list|watch) resource "configmaps"/,
 };
 
-describe('the rights of a hub', () => {
+describe('the permissions of a hub', () => {
   let server: EmbeddedWithKinds;
   let directory: string;
   let config: ClusterConfig;
@@ -85,7 +87,7 @@ describe('the rights of a hub', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  /** All of it but the right to this resource or path. */
+  /** Applies all of it, except for the permission for one resource or path. */
   async function apply(but?: string): Promise<void> {
     const applier = new Applier(server.client, 'test');
     for (const object of objects)
@@ -103,7 +105,9 @@ describe('the rights of a hub', () => {
     return (status as { allowed: boolean }).allowed;
   }
 
-  /** Runs a new hub; `work` may ask it as the node does. Returns what the hub was refused. */
+  /**
+   * Runs a new hub. `work` can send requests as the node. Returns the permissions that the hub was denied.
+   */
   async function withHub(work: (ask: (path: string) => Promise<number>, refused: string[]) => Promise<void>) {
     const refused: string[] = [];
     const socket = join(directory, `${++hubs}.sock`);
@@ -116,8 +120,8 @@ describe('the rights of a hub', () => {
       stateDirectory: join(directory, `hub-${hubs}`),
       hubAddress: '127.0.0.1',
       bindAddress: '127.0.0.1',
-      port: 0,
-      securePort: 0,
+      httpPort: 0,
+      httpsPort: 0,
       adminPort: 0,
       socket,
       disabledFilters: [],
@@ -138,13 +142,13 @@ describe('the rights of a hub', () => {
     return refused;
   }
 
-  it('are none that a node has without them', async () => {
+  it('do not include any that a node has already', async () => {
     const rights = objects.flatMap(rightsOf);
     expect(rights).toHaveLength(16);
     for (const right of rights) expect([right, await mayI(right)]).toEqual([right, false]);
   });
 
-  it('are enough', async () => {
+  it('are sufficient', async () => {
     await apply();
     const refused = await withHub(async (ask) => {
       for (const path of Object.values(READ_BY_HUBS)) expect([path, await ask(path)]).toEqual([path, 200]);
@@ -154,22 +158,22 @@ describe('the rights of a hub', () => {
     expect(refused).toEqual([]);
   });
 
-  it.each(Object.entries(READ_BY_HUBS))('are all needed: %s', async (resource, path) => {
+  it.each(Object.entries(READ_BY_HUBS))('are all necessary: %s', async (resource, path) => {
     await apply(resource);
     await withHub(async (ask) => {
       expect(await ask(path)).toBe(403);
     });
   });
 
-  it.each(Object.entries(READ_FOR_ITSELF))('are all needed: %s', async (what, words) => {
+  it.each(Object.entries(READ_FOR_ITSELF))('are all necessary: %s', async (what, words) => {
     await apply(what);
     await withHub(async (_, refused) => {
-      await eventually(`${what} is refused`, () => refused.find((message) => words.test(message)));
+      await eventually(`${what} is denied`, () => refused.find((message) => words.test(message)));
     });
   });
 });
 
-/** Each verb of each rule by itself, as an access review asks for it. */
+/** Each verb of each rule separately, as an access review requests it. */
 function rightsOf({ metadata, rules = [] }: Role): object[] {
   const { namespace } = metadata;
   return rules.flatMap(({ verbs, apiGroups = [], resources = [], resourceNames, nonResourceURLs = [] }) =>
@@ -198,23 +202,23 @@ function without({ rules = [], ...role }: Role, but: string | undefined): Role {
   };
 }
 
-/** Keeps what the log tells of requests that were forbidden. */
+/** Collects the log messages about forbidden requests. */
 function collecting(refused: string[]): Logger {
-  const look = (fields: object): void => {
+  const collect = (fields: object): void => {
     const { err } = fields as { err?: { code?: number; message?: string } };
     if (err?.code === 403) refused.push(err.message ?? '');
   };
   return {
     ...silentLogger,
-    warn: look,
-    error: look,
-    info: look,
-    debug: look,
+    warn: collect,
+    error: collect,
+    info: collect,
+    debug: collect,
     child: () => collecting(refused),
   };
 }
 
-it('hub.service starts it with options that there are', async () => {
+it('hub.service uses only options that the command has', async () => {
   const unit = await readFile(join(DEPLOY, 'hub.service'), 'utf8');
   const [, command = ''] = /^ExecStart=(.*)$/m.exec(unit) ?? [];
   const known = new Set(hubCommand().options.map(({ long }) => long));

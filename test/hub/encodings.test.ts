@@ -1,4 +1,7 @@
-/** In whatever form a client asks: JSON, YAML, zipped, only metadata, tables, protobuf; filtered or not, with a link or without. */
+/**
+ * Formats of responses: JSON, YAML, compressed, metadata only, tables, protobuf; filtered or not, online and
+ * offline.
+ */
 
 import { ENDPOINT_SLICES, type KubeList, type KubeObject, SERVICES } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -50,8 +53,8 @@ const ask = (way: Way, path: string, accept: string, headers: Record<string, str
 const web = ({ items }: KubeList<KubeObject>): KubeObject | undefined =>
   items.find(({ metadata }) => metadata.name === 'web-1');
 
-describe('what is filtered', () => {
-  it('comes in JSON and YAML', async () => {
+describe('a filtered response', () => {
+  it('is available in JSON and YAML', async () => {
     const json = await ask(proxy, SLICES, JSON_TYPE);
     expect(json.headers['content-type']).toBe(JSON_TYPE);
     expect(nodesIn(web(json.json()))).toEqual([NODE]);
@@ -62,7 +65,7 @@ describe('what is filtered', () => {
     expect(parseYaml(one.text)).toEqual((await ask(proxy, `${SLICES}/web-1`, JSON_TYPE)).json());
   });
 
-  it('comes as metadata only, to lists, gets and watches, in both versions of that', async () => {
+  it('is available as metadata only, for lists, gets and watches, in both versions', async () => {
     for (const version of ['v1', 'v1beta1']) {
       const accept = `${partial('List', version, PROTOBUF)},${partial('List', version)},${JSON_TYPE}`;
       const list = (await ask(proxy, SLICES, accept)).json<KubeList<KubeObject>>();
@@ -88,7 +91,7 @@ describe('what is filtered', () => {
     }
   });
 
-  it('is negotiated down to what can be filtered, and refused where nothing else is taken', async () => {
+  it('is in a format that can be filtered, or 406 if the client accepts none', async () => {
     for (const accept of [
       `${PROTOBUF},${JSON_TYPE}`,
       `${TABLE},${JSON_TYPE}`,
@@ -111,16 +114,16 @@ describe('what is filtered', () => {
     watch.close();
   });
 
-  it('never reaches a client that takes protobuf only without having been filtered', async () => {
+  it('never reaches a client unfiltered that accepts only protobuf', async () => {
     const said = await ask(proxy, SLICES, PROTOBUF);
     expect([200, 406]).toContain(said.status);
-    // An address of the other node would stand in it as it is.
+    // An unfiltered response would contain an address of the other node.
     expect(said.text).not.toContain('10.0.0.2');
   });
 });
 
-describe('what is not filtered', () => {
-  it('comes as a table or in protobuf from the API server itself', async () => {
+describe('an unfiltered response', () => {
+  it('as a table or in protobuf comes from the API server', async () => {
     const table = await ask(app, MAPS, `${TABLE},${JSON_TYPE}`);
     expect(table.json()).toMatchObject({ kind: 'Table', columnDefinitions: expect.any(Array) });
     const protobuf = await ask(app, MAPS, PROTOBUF);
@@ -139,7 +142,7 @@ describe('what is not filtered', () => {
     ]);
   });
 
-  it('comes as metadata, YAML or JSON from what the hub keeps too', async () => {
+  it('as metadata, YAML or JSON can come from the hub', async () => {
     const json = await ask(app, MAPS, JSON_TYPE);
     expect(parseYaml((await ask(app, MAPS, YAML)).text)).toMatchObject({
       kind: 'ConfigMapList',
@@ -151,14 +154,14 @@ describe('what is not filtered', () => {
   });
 });
 
-describe('without a link', () => {
+describe('offline', () => {
   beforeAll(async () => {
     await ask(app, MAPS, JSON_TYPE);
     await goOffline(edge);
   });
   afterAll(() => goOnline(edge));
 
-  it('JSON, YAML and metadata come as before', async () => {
+  it('JSON, YAML and metadata are available as before', async () => {
     const json = (await ask(app, MAPS, JSON_TYPE)).json();
     expect(parseYaml((await ask(app, MAPS, YAML)).text)).toEqual(json);
     expect((await ask(app, MAPS, partial('List'))).json().kind).toBe('PartialObjectMetadataList');
@@ -170,13 +173,13 @@ describe('without a link', () => {
     ).toEqual([NODE]);
   });
 
-  it('kubectl gets its list without a table, and who takes nothing else hears why not', async () => {
+  it('kubectl gets a list instead of a table, and a client that accepts only tables gets 406', async () => {
     expect((await ask(app, MAPS, `${TABLE},${JSON_TYPE}`)).json().kind).toBe('ConfigMapList');
     expect((await ask(app, MAPS, TABLE)).json()).toMatchObject({ code: 406, reason: 'NotAcceptable' });
   });
 });
 
-it('large answers are zipped for who takes that, small ones are not', async () => {
+it('large responses are compressed for clients that accept gzip, small ones are not', async () => {
   await edge.admin.create(CONFIG_MAPS, configMap('large', { value: 'x'.repeat(300_000) }));
   const gzip = { 'accept-encoding': 'gzip' };
   const large = await soon(async () => {

@@ -1,4 +1,7 @@
-/** What each program sees of the cluster because of where and what it is: every filter, through the hub's listeners. */
+/**
+ * What each program sees of the cluster, depending on its node and its name: every filter, through the
+ * listeners of the hub.
+ */
 
 import {
   CONFIG_MAPS,
@@ -23,7 +26,6 @@ import {
   nodesIn,
   pod,
   proxyToken,
-  SHARED_BY_PROXY,
   service,
   setPool,
   slice,
@@ -79,7 +81,7 @@ const named = <T extends KubeObject>(items: T[], name: string): T | undefined =>
   items.find(({ metadata }) => metadata.name === name);
 const namesOf = (items: KubeObject[]): string[] => items.map(({ metadata }) => metadata.name ?? '');
 
-/** The last word of a watch on an object; undefined when it is gone or was never told of. */
+/** The last state of an object in a watch; undefined if it was deleted or never shown. */
 function shown(frames: Frame[], name: string): KubeObject | undefined {
   const last = frames.filter(({ object }) => object.metadata.name === name).at(-1);
   return last === undefined || last.type === 'DELETED' ? undefined : last.object;
@@ -90,7 +92,7 @@ const watchAs = (program: string, path: string): Promise<Watching> =>
 const SLICES = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices';
 
 describe('masterservice', () => {
-  it('kubelet finds the hub as the Service kubernetes, by get, list and watch; nobody else does', async () => {
+  it('shows the hub as the Service kubernetes to the kubelet, for get, list and watch, and to no other program', async () => {
     const isHub = (object: KubeObject | undefined): unknown =>
       expect((object as Service).spec).toMatchObject({
         clusterIP: HUB_ADDRESS,
@@ -112,7 +114,7 @@ describe('masterservice', () => {
 });
 
 describe('forwardkubesvctraffic', () => {
-  it('kube-proxy finds the hub as the only endpoint of the Service kubernetes', async () => {
+  it('shows the hub to kube-proxy as the only endpoint of the Service kubernetes', async () => {
     const { items } = await proxy.list(ENDPOINT_SLICES, { namespace: 'default' });
     expect(named(items, 'kubernetes')).toMatchObject({
       endpoints: [{ addresses: [HUB_ADDRESS], conditions: { ready: true }, nodeName: NODE }],
@@ -127,7 +129,7 @@ describe('forwardkubesvctraffic', () => {
 });
 
 describe('discardcloudservice', () => {
-  it('kube-proxy does not see load balancers of the cloud, and what becomes one goes', async () => {
+  it('hides load balancers of the cloud from kube-proxy, and Services that become one', async () => {
     const discarded = { annotations: { 'svc.openyurt.io/discard': 'true' }, type: 'LoadBalancer' };
     await edge.admin.create(SERVICES, service('cloud', discarded));
     await edge.admin.create(SERVICES, service('turns', { type: 'LoadBalancer' }));
@@ -150,7 +152,7 @@ describe('discardcloudservice', () => {
 });
 
 describe('nodeportisolation', () => {
-  it('node ports open where they shall, and close when the node moves', async () => {
+  it('shows node ports in the selected pools only, also after the node moves', async () => {
     await setPool(edge.admin, 'north', [NODE]);
     for (const [name, listen] of [
       ['np-north', 'north'],
@@ -177,7 +179,7 @@ describe('nodeportisolation', () => {
 });
 
 describe('inclusterconfig', () => {
-  it('the kubeconfig that kubelet mounts for kube-proxy leads to the hub', async () => {
+  it('changes the kubeconfig that the kubelet mounts for kube-proxy', async () => {
     const data = { 'kubeconfig.conf': KUBECONFIG, 'config.conf': 'kind: KubeProxyConfiguration\n' };
     await edge.admin.create(CONFIG_MAPS, configMap('kube-proxy', data, {}, 'kube-system'));
     await edge.admin.create(PODS, {
@@ -205,7 +207,7 @@ describe('inclusterconfig', () => {
 });
 
 describe('serviceenvupdater', () => {
-  it('pods that name the API server themselves are pointed at the hub, also in the answer to a patch', async () => {
+  it('points pods that set the address of the API server to the hub, also in the response to a patch', async () => {
     const env = (host: string, port: string) => [
       { name: 'KUBERNETES_SERVICE_HOST', value: host },
       { name: 'OTHER', value: 'x' },
@@ -237,7 +239,7 @@ describe('serviceenvupdater', () => {
 });
 
 describe('servicetopology and ingressendpoints', () => {
-  it('each program sees the endpoints that it may send to', async () => {
+  it('show each program the endpoints that it may use', async () => {
     const seenBy = async (program: string): Promise<Record<string, unknown>> => {
       const { items } = await edge.bearer(token, program).list(ENDPOINT_SLICES, { namespace: 'default' });
       const ours = items.filter(({ metadata }) =>
@@ -258,7 +260,7 @@ describe('servicetopology and ingressendpoints', () => {
     });
   });
 
-  it('Endpoints are filtered as slices are', async () => {
+  it('filter Endpoints like EndpointSlices', async () => {
     await edge.admin.create(ENDPOINTS, {
       apiVersion: 'v1',
       kind: 'Endpoints',
@@ -281,7 +283,7 @@ describe('servicetopology and ingressendpoints', () => {
       });
   });
 
-  it('every open watch sees at once when the node moves, an annotation comes or goes, a pool is deleted', async () => {
+  it('update open watches when the node moves, an annotation changes, or a pool is deleted', async () => {
     const programs = ['kube-proxy', 'coredns', 'nginx-ingress-controller'];
     const watches = await Promise.all(programs.map((program) => watchAs(program, SLICES)));
     const all = (name: string, nodes: string[], pick = watches): Promise<void> =>
@@ -314,11 +316,11 @@ describe('servicetopology and ingressendpoints', () => {
     await all('in-pool-1', [NODE]);
     for (const [i, now] of version('in-pool-1').entries()) expect(now).toBeGreaterThan(versions[i]!);
 
-    // The slice of a Service that was not known is shown with its Service.
+    // A slice of an unknown Service is shown when its Service is created.
     await edge.admin.create(SERVICES, service('unknown'));
     await all('unknown-1', MEMBERS, watches.slice(0, 2));
 
-    // Whoever comes back with a version that only this hub gave out goes on from there.
+    // A watch can continue from a version that only this hub has issued.
     const { metadata } = (await say(edge.asBearer(token, 'kube-proxy'), SLICES)).json();
     const again = await Watching.open(
       edge.asBearer(token, 'kube-proxy'),
@@ -330,7 +332,7 @@ describe('servicetopology and ingressendpoints', () => {
     for (const watch of [...watches, again]) watch.close();
   });
 
-  it('slices are filtered in their old version too', async () => {
+  it('filter EndpointSlices in v1beta1 as well', async () => {
     const path = '/apis/discovery.k8s.io/v1beta1/namespaces/default/endpointslices';
     const addresses = async (program: string): Promise<unknown> => {
       const said = await say(edge.asBearer(token, program), `${path}/on-node-1`);
@@ -356,7 +358,7 @@ describe('configuration', () => {
       .catch(() => {})
       .then(() => edge.admin.create(CONFIG_MAPS, configMap('yurt-hub-cfg', data, {}, 'kube-system')));
 
-  it('a component is added and taken away while its watch is open', async () => {
+  it('adds and removes a component while its watch is open', async () => {
     const watch = await watchAs('my-mesh', SLICES);
     const proxyWatch = await watchAs('kube-proxy', SLICES);
     const sees = (frames: Frame[], nodes: string[]): Promise<void> =>
@@ -376,27 +378,5 @@ describe('configuration', () => {
     await sees(proxyWatch.frames, [NODE]);
     watch.close();
     proxyWatch.close();
-  });
-});
-
-describe('filters that are switched off', () => {
-  it('change nothing', async () => {
-    const other = await Edge.start({ disabledFilters: ['servicetopology', 'masterservice'] });
-    try {
-      const real = await other.admin.get(SERVICES, KUBERNETES);
-      expect(await other.node().get(SERVICES, KUBERNETES)).toEqual(real);
-      await other.admin.create(SERVICES, service('on-node', { annotations: ON_NODE }));
-      await other.admin.create(ENDPOINT_SLICES, slice('on-node', [NODE, 'far']));
-      await other.allowReading('p', SHARED_BY_PROXY);
-      const client = other.bearer(await other.token('p'), 'kube-proxy');
-      await soon(async () => {
-        const { items } = await client.list(ENDPOINT_SLICES, { namespace: 'default' });
-        expect(nodesIn(named(items, 'on-node-1'))).toEqual([NODE, 'far']);
-        // The others still do.
-        expect(named(items, 'kubernetes')).toMatchObject({ endpoints: [{ addresses: [HUB_ADDRESS] }] });
-      });
-    } finally {
-      await other.stop();
-    }
   });
 });

@@ -1,4 +1,4 @@
-/** The hub through its listeners, with a real API server behind it. */
+/** The hub through its listeners, with the embedded API server behind it. */
 import { request } from 'node:http';
 import {
   CONFIG_MAPS,
@@ -35,7 +35,7 @@ async function pool(client: KubeClient, name: string, nodes: string[]): Promise<
   });
 }
 
-/** A kube-proxy: an account that may read services and slices. */
+/** A client like kube-proxy, whose account may read Services and EndpointSlices. */
 async function kubeProxy(): Promise<KubeClient> {
   const token = await edge.token('kube-proxy', 'kube-system');
   await edge.allowReading(
@@ -65,7 +65,7 @@ const inform = (client: KubeClient) => {
 };
 
 describe('service scope', () => {
-  it('shows kube-proxy the endpoints of its pool, and what changes as it changes, also while the link is cut', async () => {
+  it('shows kube-proxy the endpoints of its pool, and every change, also after the link was cut', async () => {
     await edge.admin.create(
       SERVICES,
       service('web', { annotations: { 'openyurt.io/topologyKeys': 'openyurt.io/nodepool' } }),
@@ -80,7 +80,7 @@ describe('service scope', () => {
       await soon(() => expect(nodesIn(seen()!)).toEqual([NODE, 'near']));
       const version = seen()!.metadata.resourceVersion;
 
-      // Another node joins the pool: nothing of the slice itself has changed.
+      // Another node joins the pool. The slice itself does not change.
       const here = await edge.admin.get(NODE_POOLS, { name: 'here' });
       await edge.admin.update(
         NODE_POOLS,
@@ -104,8 +104,8 @@ describe('service scope', () => {
   });
 });
 
-describe('a node without a link', () => {
-  it('reads what it has read before, and starts from nothing but the disk of its hub', async () => {
+describe('an offline node', () => {
+  it('can read what it has read before, also after a restart of its hub', async () => {
     const node = edge.node();
     const pod = {
       apiVersion: 'v1',
@@ -152,8 +152,8 @@ describe('a node without a link', () => {
       code: 503,
     });
 
-    // Its status is taken, shows at once, and reaches the API server when the link is back.
-    const ready = { type: 'Ready', status: 'True', reason: 'Test', message: 'said offline' };
+    // The hub accepts its status, shows it at once, and sends it to the API server when the link is restored.
+    const ready = { type: 'Ready', status: 'True', reason: 'Test', message: 'set offline' };
     await again.patch(NODES, { name: NODE, subresource: 'status' }, 'strategic', {
       status: { conditions: [ready] },
     });
@@ -169,8 +169,8 @@ describe('a node without a link', () => {
   });
 });
 
-describe('an Upgrade', () => {
-  it('is no way around the filters: a watch over a websocket is refused', async () => {
+describe('an Upgrade request', () => {
+  it('cannot bypass the filters: a watch over a WebSocket is rejected', async () => {
     const token = await edge.token('app');
     const path = '/apis/discovery.k8s.io/v1/endpointslices?watch=true';
     const answer = await new Promise<number | undefined>((resolve, reject) => {

@@ -1,4 +1,7 @@
-/** Who asks, and what they may, as the API server itself says it: its tokens, its rules, its certificates. */
+/**
+ * Authentication, authorization and certificates with the embedded API server: its tokens, its RBAC, its
+ * signers.
+ */
 import { X509Certificate } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { IncomingMessage } from 'node:http';
@@ -104,7 +107,7 @@ describe('a node without credentials', () => {
     namespaced: false,
   };
 
-  it('gets its own by a bootstrap token', async () => {
+  it('gets its own with a bootstrap token', async () => {
     const { status } = await node.create<KubeObject>(SELF, {
       apiVersion: 'authentication.k8s.io/v1',
       kind: 'SelfSubjectReview',
@@ -115,13 +118,13 @@ describe('a node without credentials', () => {
     });
   });
 
-  it('has them after a restart, without asking anybody', async () => {
+  it('has them after a restart, without a request', async () => {
     const again = await ClientCredentials.open({
       nodeName: 'n1',
       bootstrap: config,
       file: join(directory, 'client.pem'),
       connect: () => {
-        throw new Error('nobody is to be asked');
+        throw new Error('no request is expected');
       },
       clock,
       random,
@@ -131,7 +134,7 @@ describe('a node without credentials', () => {
     expect((await again.current()).cert).toContain('BEGIN CERTIFICATE');
   });
 
-  it('gives its bootstrap token to no server that it can not verify', async () => {
+  it('does not send its bootstrap token to a server that it cannot verify', async () => {
     const { ca: _, ...unpinned } = config;
     for (const bootstrap of [unpinned, { ...config, insecureSkipTlsVerify: true }])
       await expect(
@@ -144,7 +147,7 @@ describe('a node without credentials', () => {
           random,
           log,
         }),
-      ).rejects.toThrow(/^the bootstrap kubeconfig does not say how to verify https:/);
+      ).rejects.toThrow(/^the bootstrap kubeconfig cannot verify https:/);
   });
 });
 
@@ -159,7 +162,7 @@ describe('the serving certificate of a hub', () => {
     log,
   });
 
-  it('is signed once the manager has approved it, and not for what is not the node’s', async () => {
+  it('is signed after the manager has approved it, but not for an address of another node', async () => {
     const metrics = new Metrics();
     const informers = new Informers(admin);
     const recorder = new EventRecorder(admin, { component: 'test' });
@@ -200,7 +203,7 @@ describe('the serving certificate of a hub', () => {
         ({ spec, status }) => spec.signerName.endsWith('/kubelet-serving') && !status?.certificate,
       );
     });
-    // The node registers, with another address: now it is known that this one is not its own.
+    // The node registers with another address, so this address is known not to be its own.
     await node.create<KubeObject>(NODES, {
       apiVersion: 'v1',
       kind: 'Node',
@@ -215,7 +218,7 @@ describe('the serving certificate of a hub', () => {
       return items.some(({ message }) => String(message).includes('"192.0.2.77"'));
     });
     expect(greedy.waitingFor).toMatch(/not approved yet/);
-    // And when it turns out to be its own after all, the request is looked at again.
+    // When the node gets the address, the controller checks the request again.
     const addresses = [{ type: 'ExternalIP', address: '192.0.2.77' }];
     await node.patch(NODES, { name: 'n1', subresource: 'status' }, 'merge', { status: { addresses } });
     await eventually(async () => greedy.current);
@@ -225,7 +228,7 @@ describe('the serving certificate of a hub', () => {
     await recorder.close();
   });
 
-  it('is there after a restart without a link', async () => {
+  it('is available after an offline restart', async () => {
     const away = new KubeClient({ ...config, server: 'https://127.0.0.1:1' }, { maxRetries: 0 });
     const certificate = await openServingCertificate({ ...options(['169.254.2.1']), client: away });
     expect(certificate.waitingFor).toBeUndefined();
@@ -234,7 +237,7 @@ describe('the serving certificate of a hub', () => {
   });
 });
 
-describe('a pod’s token', () => {
+describe('the token of a pod', () => {
   let memory: DurableMap;
   let authenticator: Authenticator;
   let access: Access;
@@ -286,7 +289,7 @@ describe('a pod’s token', () => {
   const mayList = async (identity: Identity, attributes = list): Promise<void> =>
     access.check(identity as BearerIdentity, attributes, stop.signal);
 
-  it('is an opaque one while the node may not read the keys, and the account’s when it may', async () => {
+  it('is opaque while the node may not read the signing keys, and then identifies the account', async () => {
     const token = await newToken('shop', 'web');
     expect((await by(token)).key).toMatch(/^token:/);
     await kubectl.run(
@@ -303,7 +306,7 @@ describe('a pod’s token', () => {
     online = true;
   });
 
-  it('opens what RBAC says, and is refused in the same words as by the API server itself', async () => {
+  it('is authorized by RBAC, and denied with the message of the API server', async () => {
     const token = await newToken('shop', 'web');
     const identity = await by(token);
     const direct = connect(withToken(token));
@@ -327,7 +330,7 @@ describe('a pod’s token', () => {
     online = true;
   });
 
-  it('ends with the account', async () => {
+  it('is rejected after the account is deleted', async () => {
     const token = await newToken('shop', 'web');
     const identity = await by(token);
     await kubectl.run('delete serviceaccount web -n shop');

@@ -1,4 +1,4 @@
-/** The journal in front of a server that judges patches as Kubernetes does. */
+/** The journal with the embedded API server, which applies patches as Kubernetes does. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -65,7 +65,7 @@ const condition = (type: string, status: string, reason: string, message?: strin
   lastTransitionTime: '2026-01-01T00:00:00Z',
 });
 
-it("tells a node's status, and leaves alone what others wrote meanwhile", async () => {
+it('sends the status of a node, and keeps what other clients wrote in the meantime', async () => {
   await client.create(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'edge-1' } });
   const target = { name: 'edge-1', subresource: 'status' };
   const addresses = [{ type: 'InternalIP', address: '10.0.0.1' }];
@@ -88,7 +88,7 @@ it("tells a node's status, and leaves alone what others wrote meanwhile", async 
   await client.patch(NODES, target, 'strategic', {
     status: {
       conditions: [
-        condition('Ready', 'Unknown', 'NodeStatusUnknown', 'not heard of'),
+        condition('Ready', 'Unknown', 'NodeStatusUnknown', 'no heartbeat'),
         condition('Net', 'True', 'Up'),
       ],
     },
@@ -104,7 +104,7 @@ it("tells a node's status, and leaves alone what others wrote meanwhile", async 
   expect(byType.get('Net')).toEqual(condition('Net', 'True', 'Up'));
 });
 
-it("renews the node's lease", async () => {
+it('renews the lease of the node', async () => {
   const namespace = 'kube-node-lease';
   const leaseAt = (renewTime: string) => ({
     apiVersion: 'coordination.k8s.io/v1',
@@ -120,7 +120,7 @@ it("renews the node's lease", async () => {
   expect(spec).toEqual(leaseAt('2026-01-01T00:10:00.000000Z').spec);
 });
 
-it('drops the status of a pod that another one has replaced', async () => {
+it('drops the status of a pod that was replaced', async () => {
   const pod = (name: string): KubeObject => ({
     apiVersion: 'v1',
     kind: 'Pod',
@@ -152,7 +152,7 @@ it('drops the status of a pod that another one has replaced', async () => {
   });
 });
 
-it('makes events and counts them on', async () => {
+it('creates events, and updates their count', async () => {
   const event = (name: string) => ({
     apiVersion: 'v1',
     kind: 'Event',

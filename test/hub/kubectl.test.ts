@@ -1,4 +1,4 @@
-/** The real kubectl through the hub, and custom resources: everything with a link, and what is left of it without one. */
+/** The real kubectl through the hub, and custom resources, online and offline. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CONFIG_MAPS, type KubeList, type KubeObject, type Resource } from '@tidegate/kube';
@@ -59,7 +59,7 @@ const widget = (name: string, size: number): KubeObject => ({
   size,
 });
 
-/** By https, where pods reach it: kubectl sends no token over plain http. */
+/** Uses HTTPS at the address for pods, because kubectl does not send a token over plain HTTP. */
 async function kubeconfig(token: string): Promise<string> {
   const { host, port, ca = '' } = edge.hubHttps;
   const file = join(edge.directory, 'kubeconfig');
@@ -79,12 +79,14 @@ async function kubeconfig(token: string): Promise<string> {
   return file;
 }
 
-/** Its cache of discovery would hide what the hub has. */
+/**
+ * Uses a new cache directory each time. Otherwise, kubectl would use its own copy of the discovery documents.
+ */
 const run = (args: string, input?: string): Promise<string> =>
   kubectl.run(`--cache-dir=${join(edge.directory, `cache-${Math.random()}`)} ${args}`, input);
 
 describe('kubectl', () => {
-  it('reads, writes, describes, explains and asks for its rights', async () => {
+  it('reads, writes, describes, explains and checks permissions', async () => {
     const manifest = JSON.stringify(configMap('c', { k: 'v' }));
     expect(await run('apply -f -', manifest)).toContain('configmap/c created');
     expect(await run('apply --server-side --force-conflicts -f -', manifest)).toContain('serverside-applied');
@@ -118,7 +120,7 @@ describe('kubectl', () => {
     expect(await watching).toContain('configmap/seen');
   });
 
-  it('without a link reads what was read, finds its way, and hears why it can not write', async () => {
+  it('offline, reads what it has read before, uses discovery, and gets an explanation for failed writes', async () => {
     await run('get widgets -o yaml');
     await run('get services -o yaml');
     await run('describe widget one');
@@ -148,7 +150,7 @@ describe('kubectl', () => {
 });
 
 describe('custom resources', () => {
-  it('are listed and watched without a link, and told of when it is back', async () => {
+  it('are listed and watched offline, and updated when the link is restored', async () => {
     const list = (await say(root, WIDGETS_PATH)).json<KubeList<KubeObject>>();
     const watch = await Watching.open(
       root,
@@ -167,7 +169,7 @@ describe('custom resources', () => {
     watch.close();
   });
 
-  it('are forgotten with their definition', async () => {
+  it('are removed with their definition', async () => {
     const watch = await Watching.open(root, `${WIDGETS_PATH}?watch=1&resourceVersion=0`);
     await soon(() => expect(watch.story).toHaveLength(2));
     await edge.admin.delete(
@@ -188,7 +190,7 @@ describe('custom resources', () => {
   });
 });
 
-it('without a link discovery answers in the old form and the new', async () => {
+it('discovery is available offline, aggregated and unaggregated', async () => {
   const aggregated = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json';
   const forms: [path: string, accept: string, kind: string][] = [
     ['/api', 'application/json', 'APIVersions'],

@@ -1,4 +1,4 @@
-/** Every verb without a link, for the node and for others: kept and told later, or refused and not pretended. */
+/** Every write verb offline, for the node and for other clients: stored and sent later, or rejected. */
 
 import {
   CONFIG_MAPS,
@@ -68,13 +68,13 @@ const readyMessage = (object: KubeObject): unknown => {
   return conditions.find(({ type }) => type === 'Ready')?.message;
 };
 const sayAs = async (
-  who: 'node' | 'app',
+  client: 'node' | 'app',
   method: string,
   path: string,
   body?: unknown,
   type?: string,
 ): Promise<Said> =>
-  say(who === 'node' ? edge.asNode : edge.asBearer(bearerToken), path, {
+  say(client === 'node' ? edge.asNode : edge.asBearer(bearerToken), path, {
     method,
     ...(body === undefined ? {} : { body }),
     ...(type === undefined ? {} : { headers: { 'content-type': type } }),
@@ -90,7 +90,7 @@ const tokenRequest = (audience: string) => ({
   },
 });
 
-describe('without a link', () => {
+describe('offline', () => {
   let watch: Watching;
   let issued: unknown;
 
@@ -107,10 +107,10 @@ describe('without a link', () => {
     await goOffline(edge);
   });
 
-  it('what only the API server can do is refused, to the node and to others, and says when to come back', async () => {
+  it('a write that needs the API server is rejected with 503 and Retry-After, for the node and for others', async () => {
     const pods = '/api/v1/namespaces/default/pods';
     const maps = '/api/v1/namespaces/default/configmaps';
-    const refused: [who: 'node' | 'app', method: string, path: string, body?: unknown, type?: string][] = [
+    const refused: [client: 'node' | 'app', method: string, path: string, body?: unknown, type?: string][] = [
       ['node', 'POST', pods, pod('static')],
       ['node', 'DELETE', `${pods}/p`],
       ['node', 'DELETE', pods],
@@ -132,9 +132,9 @@ describe('without a link', () => {
       ['node', 'GET', `${pods}/p/log`],
     ];
     for (const request of refused) {
-      const [who, method, path] = request;
+      const [client, method, path] = request;
       const said = await sayAs(...request);
-      expect([who, method, path, said.status]).toEqual([who, method, path, 503]);
+      expect([client, method, path, said.status]).toEqual([client, method, path, 503]);
       expect(said.headers['retry-after']).toBe('1');
       expect(said.json()).toMatchObject({
         kind: 'Status',
@@ -150,7 +150,7 @@ describe('without a link', () => {
     ).toBe(401);
   });
 
-  it('a node that is there already is not made again', async () => {
+  it('a Node that exists is not created again', async () => {
     const said = await sayAs('node', 'POST', '/api/v1/nodes', {
       apiVersion: 'v1',
       kind: 'Node',
@@ -159,7 +159,7 @@ describe('without a link', () => {
     expect(said.json()).toMatchObject({ code: 409, reason: 'AlreadyExists' });
   });
 
-  it('a status is taken, shows at once to gets, lists and watches, and the last one counts', async () => {
+  it('a status is accepted, is visible at once to gets, lists and watches, and the last one wins', async () => {
     const target = { ...POD, subresource: 'status' };
     for (const message of ['one', 'two', 'three']) {
       const answer = await node.patch(PODS, target, 'strategic', condition(message));
@@ -178,14 +178,14 @@ describe('without a link', () => {
     expect(readyMessage(await node.get(NODES, { name: NODE }))).toBe('put');
   });
 
-  it('its lease is renewed', async () => {
+  it('the lease of the node is renewed', async () => {
     const before = await node.get(LEASES, LEASE);
     const renewed = { ...before, spec: lease('2026-01-02T00:00:00.000000Z').spec };
     expect(await node.update(LEASES, renewed)).toMatchObject({ spec: renewed.spec });
     expect(await node.get(LEASES, LEASE)).toMatchObject({ spec: renewed.spec });
   });
 
-  it('events are taken, and counted on', async () => {
+  it('events are accepted and updated', async () => {
     for (const name of ['e1', 'e2', 'e3'])
       expect((await node.create(EVENTS, event(name, name))).metadata.name).toBe(name);
     expect(
@@ -197,7 +197,7 @@ describe('without a link', () => {
     await expect(node.create(EVENTS, event('e1'))).rejects.toMatchObject({ reason: 'AlreadyExists' });
   });
 
-  it('the token of a pod is handed out again, a real one; a token that was never issued is not made up', async () => {
+  it('the token of a pod is returned again, but no token that was never issued', async () => {
     const { metadata } = await edge.admin.get(PODS, POD);
     const again = async (audience: string): Promise<Said> => {
       const request = tokenRequest(audience);
@@ -211,7 +211,7 @@ describe('without a link', () => {
     expect((await again('other')).status).toBe(503);
   });
 
-  it('all of it survives a kill of the hub', async () => {
+  it('everything survives a kill of the hub', async () => {
     const said = await say(edge.administration, '/v1/journal');
     const before = said.json<unknown[]>();
     expect(before.length).toBeGreaterThanOrEqual(6);
@@ -221,8 +221,8 @@ describe('without a link', () => {
     expect(await podNames(node)).toEqual(['p']);
   });
 
-  it('everything that was taken arrives when the link is back, in its order', async () => {
-    // Somebody else wrote meanwhile, to other parts.
+  it('everything arrives in order when the link is restored', async () => {
+    // In the meantime, another client has written to other fields.
     await edge.admin.patch(NODES, { name: NODE }, 'merge', { metadata: { labels: { by: 'admin' } } });
     const order: string[] = [];
     await goOnline(edge);
@@ -242,12 +242,12 @@ describe('without a link', () => {
       expect(ours[1]).toMatchObject({ count: 2 });
     });
     expect((await say(edge.administration, '/v1/journal')).json()).toEqual([]);
-    // And what the node reads is what the API server has.
+    // Afterwards, the node reads what the API server has.
     await soon(async () => expect(await node.get(PODS, POD)).toEqual(await edge.admin.get(PODS, POD)));
   });
 });
 
-it('what was written to a pod that is gone meanwhile is dropped, and does not hold up the rest', async () => {
+it('a write to a pod that was deleted in the meantime is dropped, and does not block others', async () => {
   await edge.admin.create(PODS, pod('gone'));
   await soon(async () => expect(await podNames(node)).toEqual(['gone', 'p']));
   await goOffline(edge);
@@ -264,12 +264,12 @@ it('what was written to a pod that is gone meanwhile is dropped, and does not ho
   expect(metrics).toMatch(/journal_dropped_total\{reason="(gone|replaced)"\} 1/);
 });
 
-it('a node that was never seen here hears that it can not be judged', async () => {
+it('a get of a Node that the hub has never seen returns 503', async () => {
   await goOffline(edge);
   const said = await sayAs('node', 'GET', '/api/v1/nodes/other');
   expect(said.json()).toMatchObject({
     code: 503,
-    message: expect.stringContaining('never read by this client'),
+    message: expect.stringContaining('this client has never read nodes "other"'),
   });
   await goOnline(edge);
 });

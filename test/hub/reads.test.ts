@@ -1,4 +1,7 @@
-/** Lists and watches as informers make them: pages, selectors, versions, bookmarks, ends; with a link and without. */
+/**
+ * Lists and watches as informers use them: pages, selectors, versions, bookmarks, timeouts; online and
+ * offline.
+ */
 
 import {
   CONFIG_MAPS,
@@ -57,7 +60,7 @@ const listed = async (query: string, from = way, path = MAPS): Promise<KubeList<
 const names = ({ items }: KubeList<KubeObject>): string[] => items.map(({ metadata }) => metadata.name ?? '');
 const test = (n: number): string => `c${n}`;
 
-describe('without a link', () => {
+describe('offline', () => {
   let continueToken: string;
   let reader: Way;
 
@@ -82,18 +85,18 @@ describe('without a link', () => {
   });
   afterAll(() => goOnline(edge));
 
-  it('pages that were read one by one are one list', async () => {
+  it('pages that were read separately are one list', async () => {
     const all = [0, 1, 2, 3, 4, 5, 6].map(test);
     expect(names(await listed('labelSelector=kind%3Dtest'))).toEqual(all);
     expect(names(await listed('labelSelector=kind%3Dtest&limit=2'))).toEqual(all);
   });
 
-  it('a list in pages that began before has to begin anew', async () => {
+  it('a paged list that was started online has to start again', async () => {
     const said = await say(reader, `${MAPS}?limit=2&continue=${continueToken}`);
     expect(said.json()).toMatchObject({ code: 410, reason: 'Expired' });
   });
 
-  it('each selection of one account is there, and no other that nobody has asked for', async () => {
+  it('each selection that an account has read is available, and no other', async () => {
     expect(names(await listed('labelSelector=odd%3Dtrue'))).toEqual([1, 3, 5].map(test));
     expect(names(await listed('labelSelector=odd%3Dfalse'))).toEqual([0, 2, 4, 6].map(test));
     expect(names(await listed('fieldSelector=metadata.name%3Dc3'))).toEqual(['c3']);
@@ -105,12 +108,12 @@ describe('without a link', () => {
       reason: 'ServiceUnavailable',
       message: expect.stringContaining('has not stored this list'),
     });
-    // One object, from whichever list it was in.
+    // A single object comes from any list that contains it.
     expect((await say(way, `${MAPS}/c5`)).json()).toMatchObject({ metadata: { name: 'c5' } });
     expect((await say(way, `${MAPS}/none`)).status).toBe(503);
   });
 
-  it('whoever has read everything may select from it, and hears of what is not there', async () => {
+  it('a client that has read a whole list can select from it, and gets 404 for missing objects', async () => {
     expect(names(await listed('labelSelector=odd', reader))).toHaveLength(7);
     expect((await say(reader, `${MAPS}/none`)).json()).toMatchObject({
       code: 404,
@@ -118,7 +121,7 @@ describe('without a link', () => {
     });
   });
 
-  it('informers that start then get in step, by a list or by a watch alone', async () => {
+  it('new informers can sync, with a list or with a watch only', async () => {
     for (const [path, query] of [
       [MAPS, 'labelSelector=kind%3Dtest'],
       ['/api/v1/services', ''],
@@ -147,12 +150,12 @@ describe('without a link', () => {
     await running;
   });
 
-  it('a watch begins with what is stored, and goes on when the link is back', async () => {
+  it('a watch starts with what is stored, and continues when the link is restored', async () => {
     const { metadata } = await listed('labelSelector=odd%3Dtrue');
     const query = `labelSelector=odd%3Dtrue&watch=1&resourceVersion=${metadata.resourceVersion}`;
     const watch = await Watching.open(way, `${MAPS}?${query}`);
     expect(watch.status).toBe(200);
-    await touch(edge.admin, 'c1', 'changed while it was away');
+    await touch(edge.admin, 'c1', 'changed offline');
     await goOnline(edge);
     await soon(() => expect(watch.story).toEqual(['MODIFIED c1']));
     watch.close();
@@ -163,7 +166,7 @@ describe('versions', () => {
   it.each([
     ['a private list', MAPS],
     ['a shared list', '/api/v1/services'],
-  ])('%s: what the real server makes of each', async (_, path) => {
+  ])('%s handles each as a real server does', async (_, path) => {
     const now = await listed('', way, path);
     const version = Number(now.metadata.resourceVersion);
     expect(version).toBeGreaterThan(0);
@@ -191,7 +194,7 @@ describe('versions', () => {
   it.each([
     ['a private watch', `${MAPS}?labelSelector=kind%3Dtest&`],
     ['a shared watch', '/api/v1/services?'],
-  ])('%s from long ago hears that it is too late', async (_, path) => {
+  ])('%s from an old version gets 410', async (_, path) => {
     const watch = await Watching.open(way, `${path}watch=1&resourceVersion=1`);
     expect(await watch.over).toBe('ended');
     expect(watch.frames).toMatchObject([
@@ -206,7 +209,7 @@ describe('versions', () => {
     ]);
   });
 
-  it('who has just written reads what was written', async () => {
+  it('a client can read its own write', async () => {
     const node = edge.node('writer');
     for (let i = 0; i < 5; i++) {
       const written = await edge.admin.create(SERVICES, service(`w${i}`));
@@ -222,7 +225,7 @@ describe('versions', () => {
 });
 
 describe('a watch', () => {
-  it('ends when its time is over, with a bookmark if it asked for them', async () => {
+  it('ends at its timeout, with a bookmark if requested', async () => {
     for (const [path, bookmarks] of [
       [MAPS, true],
       [MAPS, false],
@@ -239,7 +242,7 @@ describe('a watch', () => {
     }
   });
 
-  it('without a version tells what is there, then what changes', async () => {
+  it('without a version shows the current state, then changes', async () => {
     const watch = await Watching.open(way, `${MAPS}?labelSelector=odd%3Dfalse&watch=1`);
     await soon(() => expect(watch.story.sort()).toEqual([0, 2, 4, 6].map((n) => `ADDED c${n}`)));
     await touch(edge.admin, 'c2', 'x');
@@ -250,7 +253,7 @@ describe('a watch', () => {
     watch.close();
   });
 
-  it('of one object by its name, as kubelets do for what pods use', async () => {
+  it('can select one object by name, as kubelets do for Secrets and ConfigMaps', async () => {
     const path = `${MAPS}?fieldSelector=metadata.name%3Dc6`;
     const { metadata } = await listed('fieldSelector=metadata.name%3Dc6');
     const watch = await Watching.open(way, `${path}&watch=1&resourceVersion=${metadata.resourceVersion}`);
@@ -261,7 +264,7 @@ describe('a watch', () => {
   });
 });
 
-it('one watch upstream serves all who read what is shared', async () => {
+it('one watch upstream serves all clients of a shared resource', async () => {
   const watches = await Promise.all(
     Array.from({ length: 5 }, () => Watching.open(way, '/api/v1/services?watch=1&resourceVersion=0')),
   );
@@ -274,7 +277,7 @@ it('one watch upstream serves all who read what is shared', async () => {
   for (const watch of watches) watch.close();
 });
 
-it('a pod that kubelet has to stop is told of while the link holds, and after a cut', async () => {
+it('a deleted pod is reported to the kubelet, also after the link was cut', async () => {
   const node = edge.asNode;
   await edge.admin.create(PODS, pod('short'));
   const path = `/api/v1/pods?fieldSelector=spec.nodeName%3D${NODE}`;

@@ -1,4 +1,4 @@
-/** A hub that is told to stop while clients go on asking. */
+/** A hub that shuts down while clients send requests. */
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => edge.stop());
 
-it('tells who waits for an answer that none will come', async () => {
+it('answers a pending request with 503', async () => {
   const socket = connect(edge.hub.ports.http, '127.0.0.1');
   const closed = new Promise((resolve) => socket.once('close', resolve));
   let received = '';

@@ -1,4 +1,6 @@
-/** What goes through the hub without being looked at, and what has to end: streams, upgrades, clients that leave or do not read. */
+/**
+ * Streams and upgrades that the hub forwards, and the cleanup after clients that disconnect or do not read.
+ */
 
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -34,8 +36,8 @@ beforeAll(async () => {
 });
 afterAll(() => edge.stop());
 
-describe('what is passed on', () => {
-  it('a log that is followed comes line by line, and ends upstream when its reader leaves', async () => {
+describe('the hub forwards', () => {
+  it('a followed log line by line, and closes it upstream when the client disconnects', async () => {
     const lines: ((line: string) => void)[] = [];
     edge.front.lie = (request, response) => {
       if (request.url !== LOG) return false;
@@ -58,7 +60,7 @@ describe('what is passed on', () => {
     edge.front.lie = () => false;
   });
 
-  it('a body of any size goes through as it is, both ways', async () => {
+  it('bodies of any size in both directions', async () => {
     const size = 80 << 20;
     const path = '/api/v1/namespaces/default/services/web/proxy/large';
     let received = 0;
@@ -87,7 +89,7 @@ describe('what is passed on', () => {
   });
 
   const ALL_MAPS = '/api/v1/configmaps';
-  /** A list of this many ConfigMaps of one MiB each. */
+  /** Makes the API server return a list with this many ConfigMaps of 1 MiB each. */
   const lieOf = (count: number): void => {
     const text = JSON.stringify({
       metadata: { name: 'n', namespace: 'default' },
@@ -112,27 +114,24 @@ describe('what is passed on', () => {
     return got;
   };
 
-  it.each([40, 70])(
-    'a list of %i MiB, more than the hub keeps, goes through, and so does its watch',
-    async (count) => {
-      lieOf(count);
-      expect(await listSize()).toBeGreaterThan(count << 20);
-      const watch = await Watching.open(app, `${ALL_MAPS}?watch=1&timeoutSeconds=${count}`);
-      expect(watch.status).toBe(200);
-      expect(edge.front.requests).toContain(`GET ${ALL_MAPS}?watch=1&timeoutSeconds=${count}`);
-      watch.close();
-      edge.front.lie = () => false;
-      const kept = (await viewsOf(edge)).filter(
-        (view) => view.resource === 'configmaps/v1' && view.objects > 1,
-      );
-      expect(kept).toEqual([]);
-      expect((await say(edge.administration, '/metrics')).text).toMatch(
-        /too_large_total\{resource="configmaps"\} [1-9]/,
-      );
-    },
-  );
+  it.each([40, 70])('a list of %i MiB, which is too large to store, and its watch', async (count) => {
+    lieOf(count);
+    expect(await listSize()).toBeGreaterThan(count << 20);
+    const watch = await Watching.open(app, `${ALL_MAPS}?watch=1&timeoutSeconds=${count}`);
+    expect(watch.status).toBe(200);
+    expect(edge.front.requests).toContain(`GET ${ALL_MAPS}?watch=1&timeoutSeconds=${count}`);
+    watch.close();
+    edge.front.lie = () => false;
+    const kept = (await viewsOf(edge)).filter(
+      (view) => view.resource === 'configmaps/v1' && view.objects > 1,
+    );
+    expect(kept).toEqual([]);
+    expect((await say(edge.administration, '/metrics')).text).toMatch(
+      /too_large_total\{resource="configmaps"\} [1-9]/,
+    );
+  });
 
-  it('an upgrade becomes a connection of its own, and is refused in plain words without a link', async () => {
+  it('an upgraded connection, and answers 503 with a Status object offline', async () => {
     const exec = await upgrade(edge.ports.http, app);
     expect(exec.head).toBe('HTTP/1.1 101 Switching Protocols');
     exec.socket.write('are you there?');
@@ -147,7 +146,7 @@ describe('what is passed on', () => {
   });
 });
 
-/** Sends what kubectl exec sends. */
+/** Sends the same request as kubectl exec. */
 async function upgrade(port: number, way: Way): Promise<{ head: string; socket: Socket; read(): string }> {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => socket.destroy());
@@ -164,8 +163,8 @@ async function upgrade(port: number, way: Way): Promise<{ head: string; socket: 
   return { head: text.slice(0, text.indexOf('\r\n')), socket, read: () => text };
 }
 
-describe('what does not pile up', () => {
-  it('after 200 watches came and went nothing of them is left', async () => {
+describe('the hub cleans up', () => {
+  it('after 200 watches have ended', async () => {
     const clients = async (): Promise<number> =>
       (await viewsOf(edge)).reduce((sum, view) => sum + view.clients, 0);
     await say(app, MAPS);
@@ -187,7 +186,7 @@ describe('what does not pile up', () => {
       for (const watch of watches) watch.close();
     }
     await soon(async () => expect(await clients()).toBe(before));
-    // One for the ConfigMaps, which is kept for a while.
+    // One watch of the ConfigMaps, which is kept for a while.
     expect((await settledWatches()).length).toBeLessThanOrEqual(upstreamBefore.length + 1);
     const metrics = (await say(edge.administration, '/metrics')).text;
     expect(metrics).toMatch(/tidegate_hub_requests_total\{verb="watch",resource="services",code="200"\} 100/);
@@ -196,7 +195,7 @@ describe('what does not pile up', () => {
   const settledWatches = async (): Promise<string[]> =>
     [...edge.front.open].filter((request) => request.includes('watch=true'));
 
-  it('a watcher that does not read is cut off, and the others do not notice', async () => {
+  it('a watch that is not read, without affecting others', async () => {
     const stuck = await open(app, `${MAPS}?watch=1&resourceVersion=0`);
     stuck.pause();
     const cut = new Promise((resolve) => stuck.once('error', resolve));

@@ -1,4 +1,4 @@
-/** The way to the API servers, with a real one at its end: one server behind two ways that come and go. */
+/** Connections to a real API server, over two links that fail and recover. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -28,7 +28,7 @@ import { Kubectl } from '../support/kubectl.ts';
 let embedded: Embedded;
 let ways: Relay[];
 let upstream: Upstream;
-/** Around all of it. */
+/** Bypasses the relays. */
 let direct: KubeClient;
 const stop = new AbortController();
 
@@ -59,9 +59,9 @@ afterAll(async () => {
 });
 
 const bothWays = () =>
-  eventually('both ways lead to the server', () => upstream.servers().every((s) => s.healthy) || undefined);
+  eventually('both servers are healthy', () => upstream.servers().every((s) => s.healthy) || undefined);
 
-describe('a hub that only passes on', () => {
+describe('a hub that only forwards', () => {
   let hub: Server;
   let directory: string;
   let kubectl: Kubectl;
@@ -109,7 +109,7 @@ describe('a hub that only passes on', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  it('lets kubectl work', async () => {
+  it('works with kubectl', async () => {
     const metadata = { name: 'k', namespace: 'default' };
     const applied = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { a: '1' } };
     expect(await kubectl.apply(applied)).toContain('configmap/k created');
@@ -121,7 +121,7 @@ describe('a hub that only passes on', () => {
     expect(await kubectl.run('api-resources --api-group=apps')).toContain('deployments');
   });
 
-  it('passes the answer to an upgrade on, here the refusal', async () => {
+  it('forwards the response to an upgrade, here an error', async () => {
     const spec = { nodeName: 'n', containers: [{ name: 'c', image: 'i' }] };
     const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } };
     const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', namespace: 'default' }, spec };
@@ -132,7 +132,7 @@ describe('a hub that only passes on', () => {
   });
 });
 
-it('fails no read, and loses no change, while ways break under it', async () => {
+it('no read fails and no change is lost while links fail', async () => {
   await bothWays();
   const failures: unknown[] = [];
   let answered = 0;
@@ -159,19 +159,22 @@ it('fails no read, and loses no change, while ways break under it', async () => 
     if (round < 4) {
       await way.cut();
       await direct.create(CONFIG_MAPS, configMap(`round-${round}`));
-      await eventually('the way is given up', () => upstream.servers().some((s) => !s.healthy) || undefined);
-      await eventually('reads go on', () => answered > before + 10 || undefined);
+      await eventually(
+        'the server is unhealthy',
+        () => upstream.servers().some((s) => !s.healthy) || undefined,
+      );
+      await eventually('reads continue', () => answered > before + 10 || undefined);
       await way.open();
       await bothWays();
     } else {
       way.reset();
-      await eventually('reads go on', () => answered > before + 10 || undefined);
+      await eventually('reads continue', () => answered > before + 10 || undefined);
     }
   }
   over = true;
   await Promise.all(readers);
   expect(failures).toEqual([]);
-  await eventually('all changes are seen', () => {
+  await eventually('the informer has all changes', () => {
     const names = informer.cache.list().map((object) => object.metadata.name);
     return [0, 1, 2, 3].every((round) => names.includes(`round-${round}`)) || undefined;
   });
@@ -185,7 +188,7 @@ const configMap = (name: string): ConfigMap => ({
   metadata: { name, namespace: 'default' },
 });
 
-it('keeps what the real server says of itself', async () => {
+it('stores the discovery documents of a real server', async () => {
   await bothWays();
   const map = new Map<string, Buffer>();
   const cache = await DiscoveryCache.open({
@@ -202,7 +205,7 @@ it('keeps what the real server says of itself', async () => {
   const running = cache.run(stopped.signal);
   const groupVersions = (await upstream.node().text('/apis')).match(/"groupVersion":"[^"]+"/g) ?? [];
   const paths = new Set(groupVersions.map((match) => `/apis/${match.slice(16, -1)}`));
-  await eventually('every group version is kept', () => {
+  await eventually('every group version is stored', () => {
     const kept = new Set([...map.keys()].map((key) => key.split(' ')[1]));
     return [...paths, '/api/v1', '/version'].every((path) => kept.has(path)) || undefined;
   });

@@ -1,4 +1,4 @@
-/** Views between the embedded API server, which comes and goes, and a disk. */
+/** Views between the embedded API server, which stops and starts, and a disk. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import {
   silentLogger,
   systemClock,
 } from '@tidegate/kube';
-import { SwitchedLink } from '@tidegate/kube/testing';
+import { SwitchedConnection } from '@tidegate/kube/testing';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { objectOf } from '../../packages/tidegate/src/hub/views/item.ts';
 import type { View, ViewKey } from '../../packages/tidegate/src/hub/views/view.ts';
@@ -32,14 +32,14 @@ let server: Awaited<ReturnType<typeof startApiServer>>;
 let admin: KubeClient;
 let map: DurableMap;
 let views: Views;
-const link = new SwitchedLink();
+const connection = new SwitchedConnection();
 
 const startServer = async (port: number): ReturnType<typeof startApiServer> =>
   startApiServer({ directory: join(directory, 'server'), port, log: silentLogger, version: 'test' });
 
 async function cut(): Promise<number> {
   const { port } = server;
-  link.turn(false);
+  connection.turn(false);
   await server.close();
   return port;
 }
@@ -51,7 +51,7 @@ async function openViews(): Promise<void> {
     node: admin,
     nodeName: 'edge',
     client: (credentials) => new KubeClient({ ...admin.config, credentials }),
-    upstream: link,
+    upstream: connection,
     clock: systemClock,
     random: Math.random,
     log: silentLogger,
@@ -105,11 +105,11 @@ async function upstream(): Promise<Record<string, unknown>> {
   return Object.fromEntries(items.map((item) => [`default/${item.metadata.name}`, item]));
 }
 const story = (view: View): string[] => {
-  const told: string[] = [];
+  const events: string[] = [];
   view.subscribe((changes) => {
-    told.push(...changes.map(({ type, item }) => `${type} ${item.key.slice('default/'.length)}`));
+    events.push(...changes.map(({ type, item }) => `${type} ${item.key.slice('default/'.length)}`));
   });
-  return told;
+  return events;
 };
 const follow = async (): Promise<View> => {
   const { view } = views.private(KEY, admin.config.credentials);
@@ -122,29 +122,29 @@ const isCurrent = (view: View) =>
     expect(contents(view)).toEqual(await upstream());
   }, 20_000);
 
-test('a view follows the API server through a restart of it', async () => {
+test('a view follows the API server through its restart', async () => {
   await write('a', '1');
   await write('b', '1');
   await write('other', '1', 'no');
   const view = await follow();
   await isCurrent(view);
   expect(view).toMatchObject({ size: 2, kind: 'ConfigMap', listKind: 'ConfigMapList' });
-  const told = story(view);
+  const events = story(view);
   await write('a', '2');
   await write('b', '2', 'no');
   await isCurrent(view);
-  expect(told).toEqual(['put a', 'delete b']);
+  expect(events).toEqual(['put a', 'delete b']);
 
   server = await startServer(await cut());
   await write('b', '3');
   await remove('a');
   expect(view.state).toBe('stored');
-  link.turn(true);
+  connection.turn(true);
   await isCurrent(view);
-  expect(told.splice(2)).toEqual(['put b', 'delete a']);
+  expect(events.splice(2)).toEqual(['put b', 'delete a']);
 });
 
-test('the hub starts without the API server, and then learns what it missed', async () => {
+test('views start without the API server, and later get the changes that they missed', async () => {
   await write('c', '1');
   await isCurrent(await follow());
   const before = await upstream();
@@ -157,18 +157,18 @@ test('the hub starts without the API server, and then learns what it missed', as
   expect(await views.covering(KEY.identity, CONFIG_MAPS, 'default', 'other')).toEqual({ result: 'unknown' });
 
   server = await startServer(port);
-  const told = story(view);
+  const events = story(view);
   await remove('c');
   await write('d', '1');
-  link.turn(true);
+  connection.turn(true);
   await isCurrent(view);
-  expect(told).toEqual(['delete c', 'put d']);
+  expect(events).toEqual(['delete c', 'put d']);
 });
 
-test('changes that the API server has forgotten arrive all the same', async () => {
+test('changes that are no longer in the watch history arrive', async () => {
   const view = await follow();
   await isCurrent(view);
-  const told = story(view);
+  const events = story(view);
   server = await startServer(await cut());
   await remove('d');
   await write('e', '1');
@@ -178,7 +178,7 @@ test('changes that the API server has forgotten arrive all the same', async () =
   );
   const put = () => server.core.store.write(key, () => ({ type: 'put', value }));
   for (let i = 0; i < 21; i++) await Promise.all(Array.from({ length: 1000 }, put));
-  link.turn(true);
+  connection.turn(true);
   await isCurrent(view);
-  expect(told).toEqual(['put e', 'delete d']);
+  expect(events).toEqual(['put e', 'delete d']);
 });

@@ -1,4 +1,4 @@
-/** Classes, their parameters and the routers they get, against an embedded API server. */
+/** Tests IngressClasses, their parameters and their routers with an embedded API server. */
 
 import {
   CLUSTER_ROLES,
@@ -28,9 +28,6 @@ afterAll(async () => {
   expect(world.errors).toEqual([]);
 });
 
-const routersAre = (...expected: string[]): Promise<unknown> =>
-  expect.poll(() => world.routers(), { interval: 10 }).toEqual(expected);
-
 const configMap = (name: string, data: Record<string, string>): KubeObject => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
@@ -38,43 +35,43 @@ const configMap = (name: string, data: Record<string, string>): KubeObject => ({
   data,
 });
 
-describe('a class', () => {
-  it('gets a router with its first Ingress, and loses it with its last', async () => {
+describe('an IngressClass', () => {
+  it('gets a router for its first Ingress, which is deleted with its last Ingress', async () => {
     await world.makeClass('gold');
     await world.make(ingressObject('a', 'gold', ['a.example']));
-    await routersAre('gold: a.example');
+    await world.routersAre('gold: a.example');
     await eventually(
       async () => !(await world.isGone(DEPLOYMENTS, 'tidegate-router-gold', SYSTEM_NAMESPACE)),
     );
     await world.remove(INGRESSES, 'a', 'shop');
-    await routersAre();
+    await world.routersAre();
     for (const resource of [DEPLOYMENTS, SERVICES, SERVICE_ACCOUNTS])
       expect(await world.isGone(resource as Resource, 'tidegate-router-gold', SYSTEM_NAMESPACE)).toBe(true);
     expect(await world.isGone(CLUSTER_ROLES, 'tidegate-router-gold')).toBe(true);
   });
 
-  it('of another controller, or none at all, is left alone', async () => {
+  it('of another controller gets no router, and an Ingress without a class is ignored', async () => {
     await world.makeClass('foreign', undefined, 'k8s.io/ingress-nginx');
     await world.makeClass('gold');
     await world.make(ingressObject('f', 'foreign', ['f.example']), ingressObject('g', 'gold', ['g.example']));
     const { spec, ...none } = ingressObject('n', 'gold', ['n.example']);
     await world.make({ ...none, spec: { ...(spec as object), ingressClassName: undefined } } as KubeObject);
-    await routersAre('gold: g.example');
+    await world.routersAre('gold: g.example');
   });
 
-  it('gold, silver and bronze of one provisioner have a router each', async () => {
+  it('has its own router', async () => {
     for (const name of ['gold', 'silver', 'bronze']) {
       await world.makeClass(name);
       await world.make(ingressObject(name, name, [`${name}.example`, 'all.example']));
     }
-    await routersAre(
+    await world.routersAre(
       'bronze: all.example bronze.example',
       'gold: all.example gold.example',
       'silver: all.example silver.example',
     );
   });
 
-  it('is given a sibling when its router is full; placement outlives the manager', async () => {
+  it('gets another router when its router is full, and hosts stay where they are when the manager restarts', async () => {
     await world.makeClass('gold', { maxHosts: '2' });
     for (const host of ['c', 'b', 'a']) {
       await world.make(ingressObject(host, 'gold', [`${host}.example`]));
@@ -82,20 +79,20 @@ describe('a class', () => {
         (await world.routers()).some((router) => router.includes(`${host}.example`)),
       );
     }
-    await routersAre('gold-2: a.example', 'gold: b.example c.example');
+    await world.routersAre('gold-2: a.example', 'gold: b.example c.example');
     await world.stopControllers();
     await world.remove(INGRESSES, 'c', 'shop');
     await world.make(ingressObject('d', 'gold', ['d.example', 'e.example']));
     world.startControllers();
-    await routersAre('gold-2: a.example e.example', 'gold: b.example d.example');
+    await world.routersAre('gold-2: a.example e.example', 'gold: b.example d.example');
   });
 
-  it('moves a host that has outgrown its router without a gap', async () => {
+  it('keeps a moving host on its old router until the new router serves it', async () => {
     await world.makeClass('gold', { maxRules: '4' });
     await world.make(ingressObject('a', 'gold', ['a.example'], { paths: 2 }));
-    await routersAre('gold: a.example');
+    await world.routersAre('gold: a.example');
     await world.make(ingressObject('b', 'gold', ['b.example'], { paths: 2 }));
-    await routersAre('gold: a.example b.example');
+    await world.routersAre('gold: a.example b.example');
     await world.run('gold');
     await world.serve('gold');
     const [before] = (await eventually(async () => {
@@ -103,7 +100,7 @@ describe('a class', () => {
       return addresses.length > 0 && addresses;
     })) as string[];
     await world.make(ingressObject('b', 'gold', ['b.example'], { paths: 3 }));
-    await routersAre('gold-2: a.example', 'gold: (a.example) b.example');
+    await world.routersAre('gold-2: a.example', 'gold: (a.example) b.example');
     await world.run('gold-2');
     await eventually(async () => {
       const { status } = (await world.router('gold-2'))!;
@@ -111,26 +108,26 @@ describe('a class', () => {
     });
     expect(await world.routers()).toContain('gold: (a.example) b.example');
     await world.serve('gold-2');
-    await routersAre('gold-2: a.example', 'gold: b.example');
+    await world.routersAre('gold-2: a.example', 'gold: b.example');
     await eventually(async () => !((await world.addressesOf('a')) as string[]).includes(before!));
     expect(await world.addressesOf('b')).toEqual([before]);
   });
 
-  it('has what is for all hosts on every router', async () => {
+  it('has rules without a host on every router', async () => {
     await world.makeClass('gold', { maxHosts: '1' });
     await world.make(ingressObject('all', 'gold', ['']));
-    await routersAre('gold: ');
+    await world.routersAre('gold: ');
     await world.make(ingressObject('two', 'gold', ['a.example', 'b.example']));
-    await routersAre('gold-2: b.example', 'gold: a.example');
+    await world.routersAre('gold-2: b.example', 'gold: a.example');
     await eventually(async () => (await world.router('gold-2'))?.status?.rules === 2);
   });
 
-  it('that shares an address shares a router', async () => {
+  it('shares a router with classes of the same sharedAddress', async () => {
     for (const name of ['gold', 'silver']) {
       await world.makeClass(name, { sharedAddress: 'front' });
       await world.make(ingressObject(name, name, [`${name}.example`]));
     }
-    await routersAre('front: gold.example silver.example');
+    await world.routersAre('front: gold.example silver.example');
     await eventually(async () => (await world.router('front'))?.spec.sharedWith?.includes('silver'));
     const args = async (): Promise<string[] | undefined> => {
       const target = { name: 'tidegate-router-front', namespace: SYSTEM_NAMESPACE };
@@ -142,22 +139,22 @@ describe('a class', () => {
       .toEqual(expect.arrayContaining(['--class=gold', '--class=silver', '--router=front']));
   });
 
-  it('that comes to share an address keeps its own router until it is served there', async () => {
+  it('keeps its own router until the router of its new sharedAddress serves', async () => {
     await world.makeClass('gold', {});
     await world.make(ingressObject('a', 'gold', ['a.example']));
-    await routersAre('gold: a.example');
+    await world.routersAre('gold: a.example');
     await world.make(parametersObject('gold', { sharedAddress: 'front' }));
-    await routersAre('front: a.example', 'gold: a.example');
+    await world.routersAre('front: a.example', 'gold: a.example');
     await eventually(
       async () => !(await world.isGone(DEPLOYMENTS, 'tidegate-router-front', SYSTEM_NAMESPACE)),
     );
     expect((await world.router('gold'))?.metadata.deletionTimestamp).toBeUndefined();
     await world.run('front');
     await world.serve('front');
-    await routersAre('front: a.example');
+    await world.routersAre('front: a.example');
   });
 
-  it('that somebody has made a router of all hosts for is not placed', async () => {
+  it('is not placed if a user has created a router for all its hosts', async () => {
     await world.makeClass('gold');
     await world.make({
       apiVersion: 'networking.tidegate.io/v1alpha1',
@@ -177,19 +174,19 @@ describe('a class', () => {
   });
 });
 
-describe('parameters', () => {
-  it('that are missing are told, and nothing is provisioned until they come; later changes count', async () => {
+describe('parameters of an IngressClass', () => {
+  it('are reported when they are missing, provision a router when they exist, and update it when they change', async () => {
     await world.make(classObject('gold', 'late'), ingressObject('a', 'gold', ['a.example', 'b.example']));
     await expect
       .poll(() => world.eventsOf('IngressClass', 'gold'))
       .toEqual([
         expect.stringContaining(
-          'ParametersNotFound: There is no IngressClassParameters late in namespace tidegate-system',
+          'ParametersNotFound: spec.parameters: IngressClassParameters tidegate-system/late not found',
         ),
       ]);
     expect(await world.routers()).toEqual([]);
     await world.make(parametersObject('late', { maxHosts: '5', replicas: '2' }));
-    await routersAre('gold: a.example b.example');
+    await world.routersAre('gold: a.example b.example');
     await world.make(parametersObject('late', { maxHosts: '5', replicas: '3' }));
     await eventually(async () => (await world.router('gold'))?.spec.workload?.replicas === 3);
     await world.remove(INGRESS_CLASS_PARAMETERS, 'late', SYSTEM_NAMESPACE);
@@ -200,7 +197,7 @@ describe('parameters', () => {
     expect((await world.router('gold'))?.spec.workload?.replicas).toBe(3);
   });
 
-  it('may be in another namespace, or in a ConfigMap', async () => {
+  it('can be in another namespace, or in a ConfigMap', async () => {
     const withScope = (name: string, kind: string, apiGroup?: string) => ({
       ...classObject(name),
       spec: {
@@ -222,7 +219,7 @@ describe('parameters', () => {
       ingressObject('a', 'one', ['a.example']),
       ingressObject('b', 'two', ['b.example']),
     );
-    await routersAre('one: a.example', 'two: b.example');
+    await world.routersAre('one: a.example', 'two: b.example');
     expect((await world.router('one'))?.spec).toMatchObject({
       driver: 'nginx',
       workload: { httpPort: 8000 },
@@ -230,7 +227,7 @@ describe('parameters', () => {
     expect((await world.router('two'))?.spec.workload?.httpPort).toBe(9000);
     await world.make(configMap('own', { httpPort: '9001' }));
     await eventually(async () => (await world.router('two'))?.spec.workload?.httpPort === 9001);
-    // Other parameters are no reason to begin anew.
+    // A reference to other parameters updates the router and does not replace it.
     const { uid } = (await world.router('one'))!.metadata;
     await world.make(configMap('other', { httpPort: '9100' }));
     await world.client.patch(INGRESS_CLASSES, { name: 'one' }, 'merge', {
@@ -243,16 +240,18 @@ describe('parameters', () => {
     await world.remove(INGRESS_CLASS_PARAMETERS, 'own', 'shop');
   });
 
-  it('that can not be read, or that nobody knows, are told with what to write', async () => {
-    await world.makeClass('gold', { maxHosts: 'many', colour: 'blue' });
+  it('that are invalid or unknown are reported with the valid values', async () => {
+    await world.makeClass('gold', { maxHosts: 'many', color: 'blue' });
+    await expect
+      .poll(() => world.eventsOf('IngressClass', 'gold'))
+      .toContainEqual(expect.stringContaining('maxHosts: "many" is invalid: write a number from 1 to 20000'));
+    await world.make(parametersObject('gold', { color: 'blue' }));
     await expect
       .poll(() => world.eventsOf('IngressClass', 'gold'))
       .toContainEqual(
-        expect.stringContaining('maxHosts: "many" can not be used: write a number from 1 to 20000'),
+        expect.stringContaining(
+          'Unknown parameters are ignored: "color". Supported parameters: accessLog, addresses',
+        ),
       );
-    await world.make(parametersObject('gold', { colour: 'blue' }));
-    await expect
-      .poll(() => world.eventsOf('IngressClass', 'gold'))
-      .toContainEqual(expect.stringContaining('Nobody knows "colour"; known are accessLog, addresses'));
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Both use cases of the L7 router of Kuryr, on a cluster whose routers are real processes: an Ingress before its
- * Service, and a Service before its Ingress, which goes again.
+ * The two use cases of the L7 router of Kuryr, in a cluster whose routers are real processes: the Ingress is created
+ * before its Service, or the Service before its Ingress.
  */
 import { request } from 'node:http';
 import type { Ingress, KubeList, Pod } from '@tidegate/kube';
@@ -67,7 +67,7 @@ describe('a router in a cluster', () => {
 
   const routers = async (): Promise<L7Router[]> =>
     (await cluster.kubectl.json<KubeList<L7Router & Ingress>>('get l7routers')).items;
-  /** Where the status of the Ingress says that it is reached. */
+  /** Waits for the address in the status of the Ingress. */
   const addressOfIngress = (): Promise<Address> =>
     eventually('the Ingress has an address', async () => {
       const { status } = await cluster.kubectl.json<Ingress>('get ingress test');
@@ -87,7 +87,7 @@ describe('a router in a cluster', () => {
     });
   };
 
-  test('first the Ingress, then the Service', async () => {
+  test('responds with 503 until the Service of the Ingress is created', async () => {
     await cluster.kubectl.apply(ingress);
     const address = await addressOfIngress();
     await answers(address, 503);
@@ -100,7 +100,7 @@ describe('a router in a cluster', () => {
     await routerIsGone();
   });
 
-  test('first the Service, then the Ingress, which goes again', async () => {
+  test('serves an Ingress whose Service exists, until the Ingress is deleted', async () => {
     await cluster.kubectl.apply(ingress);
     const address = await addressOfIngress();
     expect(await answers(address, 200)).toContain('"namespace": "default"');

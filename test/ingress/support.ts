@@ -1,4 +1,7 @@
-/** The controllers of classes and routers against an embedded API server. The pods of routers are played by the test. */
+/**
+ * Runs the ingress controllers with an embedded API server. No pods run: the test writes what router pods would
+ * report.
+ */
 import { setMaxListeners } from 'node:events';
 import { inspect } from 'node:util';
 import {
@@ -19,6 +22,7 @@ import {
   silentLogger,
   systemClock,
 } from '@tidegate/kube';
+import { expect } from 'vitest';
 import {
   INGRESS_CLASS_PARAMETERS,
   L7_ROUTERS,
@@ -32,9 +36,10 @@ import { type EmbeddedWithKinds, startEmbeddedWithKinds } from '../support/embed
 
 const EVENTS: Resource = { group: '', version: 'v1', resource: 'events', namespaced: true };
 
+/** An API server and the running ingress controllers. */
 export class IngressWorld {
   readonly client: KubeClient;
-  /** What the controllers complained about. */
+  /** Warnings and errors that the controllers logged. */
   readonly errors: string[] = [];
   readonly #server: EmbeddedWithKinds;
   readonly #applier: Applier;
@@ -60,6 +65,7 @@ export class IngressWorld {
     return world;
   }
 
+  /** Can be called again after stopControllers, to simulate a restart of the manager. */
   startControllers(): void {
     const { client } = this;
     this.#stop = new AbortController();
@@ -85,7 +91,7 @@ export class IngressWorld {
     await this.#server.stop();
   }
 
-  /** As it was at the start. Routers go with their Ingresses; the rest is deleted. */
+  /** Deletes all objects of a test. Routers disappear with their Ingresses. */
   async clear(): Promise<void> {
     const { client } = this;
     for (const namespace of ['shop', 'rival']) await client.deleteCollection(INGRESSES, { namespace });
@@ -102,7 +108,9 @@ export class IngressWorld {
     for (const object of objects) await this.#applier.apply(object);
   }
 
-  /** A class with its parameters beside it in the system's namespace, if it has some. */
+  /**
+   * Creates a class, with an IngressClassParameters of the same name in the system namespace if it has parameters.
+   */
   async makeClass(name: string, parameters?: Record<string, string>, controller = 'tidegate.io/embedded') {
     if (parameters !== undefined) await this.make(parametersObject(name, parameters));
     await this.make(classObject(name, parameters === undefined ? undefined : name, controller));
@@ -112,7 +120,7 @@ export class IngressWorld {
     return this.client.get(L7_ROUTERS, { name }).catch(undefinedIfGone);
   }
 
-  /** `gold: a.example b.example`, sorted; hosts that are leaving in brackets. */
+  /** All routers with their hosts, sorted: `gold: a.example b.example`. Leaving hosts are in parentheses. */
   async routers(): Promise<string[]> {
     const { items } = await this.client.list(L7_ROUTERS);
     return items
@@ -123,7 +131,12 @@ export class IngressWorld {
       .sort();
   }
 
-  /** Plays a pod of the router that carries traffic, on a node of its own. Returns how to end it. */
+  /** Waits until these are the routers, in the format of `routers`. */
+  async routersAre(...expected: string[]): Promise<void> {
+    await expect.poll(() => this.routers(), { interval: 10 }).toEqual(expected);
+  }
+
+  /** Creates a ready pod of the router, on a node of its own. */
   async run(router: string, number = 1): Promise<void> {
     const node = `node-${router}-${number}`;
     await this.make({ apiVersion: 'v1', kind: 'Node', metadata: { name: node } });
@@ -141,7 +154,7 @@ export class IngressWorld {
     await this.client.patch(PODS, target, 'strategic', { status: { phase: 'Running', conditions } });
   }
 
-  /** Says as the pod that it goes by what the L7Router is now. */
+  /** Reports, like the agent in the pod, that the current generation of the L7Router is served. */
   async serve(router: string, number = 1): Promise<void> {
     const { metadata, apiVersion, kind } = (await this.router(router))!;
     const name = `${router}-pod-${number}`;
@@ -166,7 +179,7 @@ export class IngressWorld {
     await this.client.delete(resource, { name, namespace });
   }
 
-  /** Reasons and messages of all events on the object. */
+  /** `reason: message` of all events of the object. */
   async eventsOf(kind: string, name: string): Promise<string[]> {
     const { items } = await this.client.list(EVENTS);
     return items
@@ -206,7 +219,7 @@ export const parametersObject = (
   parameters,
 });
 
-/** Hosts of which each has so many paths. */
+/** An Ingress whose hosts have `paths` paths each. */
 export const ingressObject = (
   name: string,
   className: string,
@@ -236,10 +249,11 @@ export const undefinedIfGone = (error: unknown): undefined => {
   if (!isNotFound(error)) throw error;
 };
 
-/** Different for different names, well enough. */
+/** A hash. Collisions are unlikely with the few names of a test. */
 const lastOctet = (text: string): number =>
   [...text].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 250, 0) + 1;
 
+/** A logger that collects warnings and errors. */
 function complaints(errors: string[]): Logger {
   const keep = (fields: object, message: string): void => {
     errors.push(`${message} ${inspect(fields)}`);

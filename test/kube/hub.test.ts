@@ -15,7 +15,7 @@ import { connect, Namespace } from './support/namespace.ts';
 import { createNode, createPod, POD_PORT, patchStatus, webService } from './support/objects.ts';
 import { Program } from './support/program.ts';
 
-/** edge-1 is where the hub is; edge-2 is in its pool at first, far-1 never is. */
+/** The hub runs on edge-1. edge-2 is in the same pool at first; far-1 is in another. */
 const PODS = { 'edge-1': '10.244.1.1', 'edge-2': '10.244.2.1', 'far-1': '10.244.3.1' };
 const POOL = 'shop';
 const WEB = '10.96.0.80';
@@ -28,9 +28,9 @@ const OWN_PODS = 'get pods -A --field-selector spec.nodeName=edge-1 -o name';
 let cloud: ControlPlane;
 let edgeNamespace: Namespace;
 let edge: EdgeNode;
-/** In the cloud, without a hub: shows what would be everywhere if there were none. */
+/** Runs in the cloud, without a hub, for comparison. */
 let plainProxy: KubeProxy;
-/** Of a service account that may do everything, and of one that may do nothing in particular. */
+/** Tokens of a service account with all permissions, and of one with the default permissions. */
 let adminToken: string;
 let guestToken: string;
 
@@ -72,7 +72,7 @@ async function createAccounts(): Promise<void> {
   guestToken = await cloud.token('default', 'default');
 }
 
-/** What a cluster's manager does: this API server is too old for ours. */
+/** Approves certificates in place of the manager, which does not support this old API server. */
 const approveCertificates = async (): Promise<void> => {
   const requests = (await cloud.kubectl.run('get csr -o name')).split('\n').filter(Boolean);
   if (requests.length > 0) await cloud.kubectl.run(`certificate approve ${requests.join(' ')}`);
@@ -80,7 +80,8 @@ const approveCertificates = async (): Promise<void> => {
 
 async function createWorkload(): Promise<void> {
   const { kubectl } = cloud;
-  // It knows no rules in schemas either: without validation they are left out.
+  // This version of Kubernetes does not support validation rules in CRDs. Without client-side validation, it
+  // ignores them.
   await kubectl.run('apply --validate=false -f deploy/crds/nodepools.apps.openyurt.io.yaml');
   await kubectl.run('wait --for=condition=Established crd/nodepools.apps.openyurt.io');
   await kubectl.apply({
@@ -98,13 +99,16 @@ async function createWorkload(): Promise<void> {
 const setMembers = (...nodes: (keyof typeof PODS)[]): Promise<void> =>
   patchStatus(cloud.kubectl, `nodepool ${POOL}`, { nodes });
 
-/** Empty takes it away. */
+/** An empty string removes the annotation. */
 const setTopology = (keys: string): Promise<string> =>
   cloud.kubectl.run(
     `annotate service web --overwrite ${TOPOLOGY_KEYS_ANNOTATION}${keys && '='}${keys || '-'}`,
   );
 
-/** The pods that answer at the Service's address. So many requests miss one of three once in a hundred million. */
+/**
+ * The pods that answer at the address of the Service. The probability that 50 requests miss one of three pods
+ * is below 1 in 100 million.
+ */
 async function answering(): Promise<string[]> {
   const urls = Array.from({ length: 50 }, () => `http://${WEB}`);
   return [
@@ -113,20 +117,20 @@ async function answering(): Promise<string[]> {
 }
 
 describe('a node with a hub', () => {
-  it('sends what is meant for the API server to its hub', async () => {
+  it('sends traffic for the API server to its hub', async () => {
     await edge.kubeProxy.sends(KUBERNETES_CLUSTER_IP, 443, [`${HUB_ADDRESS}:10268`]);
     await plainProxy.sends(KUBERNETES_CLUSTER_IP, 443, [`${SERVER_ADDRESS}:6443`]);
   });
 
-  it('answers a plain curl with a token, at the address that every pod knows', async () => {
+  it('answers curl with a token at the address of the Service kubernetes', async () => {
     expect(JSON.parse(await edge.ask('/api', adminToken))).toMatchObject({ kind: 'APIVersions' });
     expect(JSON.parse(await edge.ask('/version', adminToken))).toMatchObject({ gitVersion: 'v1.20.2' });
   });
 
-  it('lends nobody a right that is not theirs', async () => {
-    const nobody = JSON.parse(await edge.ask('/api/v1/services'));
-    expect(nobody).toMatchObject({ kind: 'Status', reason: 'Forbidden' });
-    expect(nobody.message).toContain('system:anonymous');
+  it('does not grant permissions that a client does not have', async () => {
+    const anonymous = JSON.parse(await edge.ask('/api/v1/services'));
+    expect(anonymous).toMatchObject({ kind: 'Status', reason: 'Forbidden' });
+    expect(anonymous.message).toContain('system:anonymous');
     const guest = JSON.parse(await edge.ask('/api/v1/services', guestToken));
     expect(guest).toMatchObject({ kind: 'Status', reason: 'Forbidden' });
     expect(guest.message).toContain('system:serviceaccount:default:default');
@@ -134,32 +138,32 @@ describe('a node with a hub', () => {
 });
 
 describe('a kubelet through a hub', () => {
-  it('reads its node and its pods by its certificate', async () => {
+  it('reads its node and its pods with its certificate', async () => {
     expect(await edge.kubelet.run('get node edge-1 -o name')).toBe('node/edge-1\n');
     expect(await edge.kubelet.run(OWN_PODS)).toBe('pod/web-edge-1\n');
   });
 });
 
 describe('the scope of a Service', () => {
-  it('is everywhere without an annotation', async () => {
+  it('includes all nodes without an annotation', async () => {
     await edge.kubeProxy.sends(WEB, 80, EVERYWHERE);
     expect(await answering()).toEqual(Object.values(PODS));
   });
 
-  it('follows the annotation: the node', async () => {
+  it('is the node if the annotation names the node', async () => {
     await setTopology(TOPOLOGY_KEY_NODE);
     await edge.kubeProxy.sends(WEB, 80, endpoints('edge-1'));
     expect(await answering()).toEqual([PODS['edge-1']]);
     await plainProxy.sends(WEB, 80, EVERYWHERE);
   });
 
-  it('follows the annotation: the pool', async () => {
+  it('is the pool if the annotation names the pool', async () => {
     await setTopology(TOPOLOGY_KEY_POOL);
     await edge.kubeProxy.sends(WEB, 80, endpoints('edge-1', 'edge-2'));
     expect(await answering()).toEqual([PODS['edge-1'], PODS['edge-2']]);
   });
 
-  it('follows nodes from pool to pool', async () => {
+  it('changes when nodes move between pools', async () => {
     await setMembers('edge-1', 'far-1');
     await edge.kubeProxy.sends(WEB, 80, endpoints('edge-1', 'far-1'));
     await setMembers('edge-2', 'far-1');
@@ -170,7 +174,7 @@ describe('the scope of a Service', () => {
   });
 });
 
-describe('what comes from the cloud in protobuf', () => {
+describe('a response of the API server in protobuf', () => {
   it.each(['api/v1/services', 'api/v1/endpoints', 'apis/discovery.k8s.io/v1beta1/endpointslices'])(
     'is the same as in JSON: %s',
     async (path) => {
@@ -184,12 +188,12 @@ describe('what comes from the cloud in protobuf', () => {
     },
   );
 
-  it('is what the hub stays with, since it understands it', async () => {
+  it('is used for watches as well', async () => {
     const before = await protobufBytes();
     expect(before).toBeGreaterThan(0);
     await cloud.kubectl.run('label service web seen=yes');
     await eventually(
-      'the change came in protobuf',
+      'the change arrives in protobuf',
       async () => (await protobufBytes()) > before || undefined,
     );
   });
@@ -222,7 +226,10 @@ describe('kubectl through a hub', () => {
       data: { dish: 'soup' },
     };
     expect(await kubectl.apply(configMap)).toContain('configmap/menu created');
-    await eventually('the watch tells', () => watch.lastLines().includes('configmap/menu') || undefined);
+    await eventually(
+      'the watch shows the ConfigMap',
+      () => watch.lastLines().includes('configmap/menu') || undefined,
+    );
     expect(await kubectl.apply({ ...configMap, data: { dish: 'stew' } })).toContain(
       'configmap/menu configured',
     );
@@ -231,8 +238,8 @@ describe('kubectl through a hub', () => {
   });
 });
 
-describe('without the API server', () => {
-  it('all of it holds, when the hub and kube-proxy have started again too', async () => {
+describe('while the API server is unreachable', () => {
+  it('everything works as before, also after a restart of the hub and kube-proxy', async () => {
     await cloud.stopApiServer();
     await edge.kubeProxy.stop();
     await edge.hub.stop();
@@ -245,12 +252,12 @@ describe('without the API server', () => {
     expect(JSON.parse(await edge.ask('/api/v1/services', guestToken))).not.toHaveProperty('items');
   });
 
-  it('kubectl and the kubelet read what they have read before', async () => {
+  it('kubectl and the kubelet can read what they have read before', async () => {
     expect(await edge.kubectl(adminToken).run(CLUSTER_IPS)).toContain(WEB);
     expect(await edge.kubelet.run(OWN_PODS)).toBe('pod/web-edge-1\n');
   });
 
-  it('a write is refused, and the answer says why', async () => {
+  it('a write is rejected with an explanation', async () => {
     const options = ['--json', JSON.stringify({ metadata: { name: 'offline' } })];
     const answer = JSON.parse(
       await edge.ask('/api/v1/namespaces/default/configmaps', adminToken, ...options),
@@ -258,7 +265,7 @@ describe('without the API server', () => {
     expect(answer).toMatchObject({ kind: 'Status', reason: 'ServiceUnavailable', code: 503 });
   });
 
-  it('catches up when the API server is back', async () => {
+  it('the node catches up when the API server is reachable again', async () => {
     await cloud.startApiServer();
     await setTopology('');
     await edge.kubeProxy.sends(WEB, 80, EVERYWHERE);

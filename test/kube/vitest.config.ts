@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import { sources } from '../../vitest.sources.ts';
 
-/** Apart from `npm test`: it needs root, and a Kubernetes that takes minutes to build. */
+/** Not part of `npm test`: these tests need root, and Kubernetes programs that take minutes to build. */
 export default defineConfig({
   ...sources,
   test: {

@@ -10,7 +10,7 @@ import { readdirSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { normalise } from './normalise.ts';
+import { normalize } from './normalize.ts';
 import { openSession, type Session } from './session.ts';
 import { differences, outputLines, parseTranscript, renderTranscript, type Step } from './transcript.ts';
 
@@ -44,7 +44,7 @@ async function replay(steps: readonly Step[], session: Session): Promise<Step[]>
       continue;
     }
     const { output, exitCode } = await session.run(step.script);
-    replayed.push({ ...step, output: outputLines(normalise(output, session.server), exitCode) });
+    replayed.push({ ...step, output: outputLines(normalize(output, session.server), exitCode) });
   }
   return replayed;
 }

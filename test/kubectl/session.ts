@@ -11,17 +11,20 @@ import { findKubectl } from '../support/kubectl.ts';
 const FOLDER = import.meta.dirname;
 const COMMAND_TIMEOUT_MS = 40_000;
 
+/** The output of a script, stdout and stderr together, and its exit code. */
 export interface Result {
   readonly output: string;
   readonly exitCode: number;
 }
 
+/** Runs scripts with kubectl in a namespace of their own. */
 export interface Session {
   readonly server: string;
   run(script: string): Promise<Result>;
   close(): Promise<void>;
 }
 
+/** Prepares a home directory and an empty namespace. The kubeconfig of the caller is not changed. */
 export async function openSession(topic: string, kubeconfig: string): Promise<Session> {
   const home = await mkdtemp(join(tmpdir(), 'kubectl-'));
   const env = await environment(home, kubeconfig);

@@ -13,11 +13,13 @@
  * one of these marks is escaped with a backslash. Blank lines at the end of an output are ignored.
  */
 
+/** A line that is not part of a command, for example a comment. */
 export interface Remark {
   readonly kind: 'remark';
   readonly text: string;
 }
 
+/** A command and its recorded output. */
 export interface Command {
   readonly kind: 'command';
   /** The script for bash, including heredocs. */
@@ -30,6 +32,7 @@ export type Step = Remark | Command;
 
 const MARK = /^(?:[#$>] |[#$>]$|\[exit \d+\]$|\\)/;
 
+/** Parses a file of `test/kubectl/cases`. The inverse of `renderTranscript`. */
 export function parseTranscript(text: string): Step[] {
   const steps: Step[] = [];
   const lines = text.replace(/\n+$/, '').split('\n');
@@ -55,6 +58,7 @@ export function parseTranscript(text: string): Step[] {
   return steps;
 }
 
+/** The text of a transcript, as it is stored. */
 export function renderTranscript(steps: readonly Step[]): string {
   const lines = steps.flatMap((step) => (step.kind === 'remark' ? [step.text] : renderCommand(step)));
   return `${lines.join('\n')}\n`;

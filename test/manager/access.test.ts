@@ -192,7 +192,7 @@ describe('an existing application', () => {
   const patch = (client: KubeClient, change: object): Promise<KubeObject> =>
     client.patch(EDGE_APPLICATIONS, { name: 'wide', namespace: 'a' }, 'merge', change);
 
-  it('can be labelled, but not changed, by a user without permission for its objects', async () => {
+  it('can be labeled, but not changed, by a user without permission for its objects', async () => {
     await patch(as('writer'), { metadata: { labels: { seen: 'yes' } } });
     const scope = { workloadScope: { targetNodeGroups: [{ name: 'rome' }] } };
     expect(await refusal(patch(as('writer'), { spec: scope }))).toContain(`${MANIFEST}[0]: user "writer"`);

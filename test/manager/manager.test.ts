@@ -150,7 +150,7 @@ describe('admission', () => {
     );
     expect(error.code).toBe(422);
     expect(error.message).toContain(
-      'spec.workloadTemplate.manifests[0].metadata.name: give the object a name',
+      'spec.workloadTemplate.manifests[0].metadata.name: a name is required; generateName is not supported',
     );
   });
 
@@ -212,7 +212,7 @@ it('reports its health, and releases everything when it stops', async () => {
     ['/healthz', '/readyz', '/metrics'].map(async (path) => (await fetch(`${base}${path}`)).text()),
   );
   expect([healthz, readyz]).toEqual(['ok', 'ok']);
-  expect(metrics).toContain('controller_runtime_reconcile_total');
+  expect(metrics).toContain('tidegate_controller_runtime_reconcile_total');
   expect((await fetch(`${base}/other`)).status).toBe(404);
   await manager.stop();
   await expect(fetch(`${base}/healthz`)).rejects.toThrow();

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type KubeClient, Metrics, type Resource, silentLogger } from '@tidegate/kube';
+import { METRICS_PREFIX } from '../../packages/tidegate/src/api/index.ts';
 import { type ManagerOptions, runManager } from '../../packages/tidegate/src/manager/index.ts';
 
 export const VALIDATING_CONFIGURATIONS: Resource = {
@@ -34,7 +35,7 @@ export async function startManager(
       leaderElection: false,
       installDefinitions: true,
       log: silentLogger,
-      metrics: new Metrics(),
+      metrics: new Metrics({ prefix: METRICS_PREFIX }),
       signal: stop.signal,
       onReady: ({ healthPort }) => ready(healthPort),
       ...options,

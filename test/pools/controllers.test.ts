@@ -159,7 +159,7 @@ describe('the pool controllers', () => {
       NODE_GROUPS,
       group('hangzhou', { matchLabels: { location: 'hangzhou' }, nodes: ['b', 'c'] }),
     );
-    await readyBecomes(NODE_GROUPS, 'hangzhou', /^NodesMissing: nodes that do not exist: c$/);
+    await readyBecomes(NODE_GROUPS, 'hangzhou', /^NodesMissing: Nodes do not exist: c$/);
     const { status } = await eventually(async () => {
       const found = await client.get(NODE_GROUPS, { name: 'hangzhou' });
       return found.status?.containedNodes?.length === 2 ? found : undefined;
@@ -180,7 +180,7 @@ describe('the pool controllers', () => {
       ],
     });
     await makeNode('c');
-    await readyBecomes(NODE_GROUPS, 'hangzhou', /^NodesNotReady: 1 of 3 nodes: b$/);
+    await readyBecomes(NODE_GROUPS, 'hangzhou', /^NodesNotReady: 1 of 3 nodes are not ready: b$/);
     await labelBecomes('c', NODE_GROUP_LABEL, 'hangzhou');
   });
 
@@ -227,7 +227,11 @@ describe('the pool controllers', () => {
     await client.create(NODE_GROUPS, group('first', { matchLabels: { site: 'x' } }));
     await labelBecomes('a', NODE_GROUP_LABEL, 'first');
     await client.create(NODE_GROUPS, group('second', { nodes: ['a'] }));
-    await readyBecomes(NODE_GROUPS, 'second', /^NodesRefused: nodes that another pool has: a \(in first\)$/);
+    await readyBecomes(
+      NODE_GROUPS,
+      'second',
+      /^NodesRefused: Nodes are owned by another pool: a \(in first\)$/,
+    );
     expect((await client.get(NODE_GROUPS, { name: 'second' })).status?.nodeStatuses).toMatchObject([
       { selectionStatus: 'Failed', selectionStatusReason: 'node a has already belonged to NodeGroup first' },
     ]);
@@ -316,7 +320,7 @@ describe('the pool controllers', () => {
     await client.create(NODE_POOLS, pool('p'));
     await readyBecomes(NODE_POOLS, 'p', /^NodesReady/);
     await client.delete(NODE_POOLS, { name: 'p' });
-    await readyBecomes(NODE_POOLS, 'p', /^Deleting: the pool still has nodes: a; take the label/);
+    await readyBecomes(NODE_POOLS, 'p', /^Deleting: the pool still has nodes: a; remove the label/);
     await label('a', { [NODE_POOL_LABEL]: null });
     await isGone(NODE_POOLS, 'p');
   });

@@ -102,7 +102,7 @@ describe('validation of the kinds by the API server', () => {
   it('rejects a group that selects nodes by the label that it writes itself', async () => {
     const spec = { matchLabels: { 'apps.kubeedge.io/belonging-to': 'x' } };
     expect(await refusal(client.create(NODE_GROUPS, group('circle', spec)))).toMatch(
-      /choose the nodes by another/,
+      /use another label, or list the nodes in spec\.nodes/,
     );
   });
 
@@ -127,7 +127,7 @@ describe('validation of the kinds by the API server', () => {
     expect(made.spec.workloadScope.targetNodeGroups?.[0]?.overriders?.replicas).toBe(0);
     const bad = application('bad', { imageOverriders: [{ component: 'Tag', operator: 'add' }] });
     expect(await refusal(client.create(EDGE_APPLICATIONS, bad))).toMatch(
-      /targetNodeGroups\[0\]\.overriders\.imageOverriders\[0\].*say in value what comes there/,
+      /targetNodeGroups\[0\]\.overriders\.imageOverriders\[0\].*value is required for the operators add and replace/,
     );
   });
 

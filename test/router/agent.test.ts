@@ -1,4 +1,4 @@
-/** The agent against a real API server, with a data plane that only remembers what it is told. */
+/** Tests the agent with the embedded API server and a driver that only records the deltas it gets. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -113,8 +113,8 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-describe('what is served', () => {
-  it('follows Ingresses and endpoints', async () => {
+describe('the routes of a router', () => {
+  it('follow Ingresses and endpoints', async () => {
     await create(INGRESSES, web({ [`${host('a')}/`]: 'web:http' }));
     const { driver } = await run().ready();
     const upstream = `${namespace}_web_http`;
@@ -129,13 +129,13 @@ describe('what is served', () => {
     await expect.poll(() => driver.hosts()).toEqual([host('a')]);
   });
 
-  it('is its own class only', async () => {
+  it('come from Ingresses of its class only', async () => {
     await create(INGRESSES, web({ [`${host('a')}/`]: 'web:http' }, { className: 'silver' }));
     const { driver } = await run().ready();
     expect(driver.hosts()).toEqual([]);
   });
 
-  it('is what its L7Router says, which hears what is served', async () => {
+  it('are limited to the hosts of its L7Router, whose status reports the served generation', async () => {
     const routerName = `gold-${count}`;
     const of = (hosts: string[]): KubeObject => ({
       apiVersion: 'networking.tidegate.io/v1alpha1',
@@ -160,7 +160,7 @@ describe('what is served', () => {
     await cluster.client.delete(L7_ROUTERS, { name: routerName });
   });
 
-  it('has the endpoints of its pool only', async () => {
+  it('use only endpoints of its pool', async () => {
     const nodes = { here: `here-${count}`, there: `there-${count}` };
     for (const [place, name] of Object.entries(nodes)) {
       const labels = { 'apps.openyurt.io/nodepool': `${place}-${count}` };
@@ -180,7 +180,7 @@ describe('what is served', () => {
     await expect.poll(addresses).toEqual(['10.0.0.1:8080', '10.0.0.2:8080']);
   });
 
-  it('has addresses for ExternalNames', async () => {
+  it('use addresses in place of ExternalNames', async () => {
     await create(SERVICES, {
       ...service('far'),
       spec: { type: 'ExternalName', externalName: 'far.example' },
@@ -196,7 +196,7 @@ describe('certificates', () => {
   const tls = [{ secretName: 'cert' }];
   const shown = (driver: RecordingDriver) => driver.table.certificates.get(host('a'))?.certificate;
 
-  it('follow their Secret, and go with it', async () => {
+  it('change with their Secret, and are removed with it', async () => {
     const [first, second] = [authority.issue([host('a')]), authority.issue([host('a')])];
     await create(
       INGRESSES,
@@ -212,7 +212,7 @@ describe('certificates', () => {
     await expect.poll(() => shown(driver)).toBeUndefined();
   });
 
-  it('are read by name, as soon as it is allowed', async () => {
+  it('are read by the name of the Secret, as soon as RBAC allows it', async () => {
     const pair = authority.issue([host('a')]);
     await create(SECRETS, secret('cert', pair));
     await create(
@@ -238,7 +238,7 @@ describe('certificates', () => {
     await client.close();
   });
 
-  /** This one, and no other. */
+  /** Grants access to this Secret only. */
   async function allowSecret(account: string): Promise<void> {
     const apiGroup = 'rbac.authorization.k8s.io';
     const named = { apiVersion: `${apiGroup}/v1`, metadata: { name: account } };
@@ -260,7 +260,7 @@ describe('certificates', () => {
 });
 
 describe('starting and stopping', () => {
-  it('serves what it served last while nobody answers, keys included', async () => {
+  it('serves the stored table, with private keys, while the API server is unreachable', async () => {
     const pair = authority.issue([host('a')]);
     await create(SECRETS, secret('cert', pair));
     await create(
@@ -285,7 +285,7 @@ describe('starting and stopping', () => {
     expect(other.driver.hosts()).toEqual([]);
   });
 
-  it('says why it is not ready, how it does, and ends what runs before it goes', async () => {
+  it('reports health, readiness and metrics, and drains the data plane before it exits', async () => {
     const nowhere = new KubeClient({
       ...(await loadConfig({ path: cluster.kubeconfig, env: {} })),
       server: 'https://127.0.0.1:1',

@@ -1,4 +1,4 @@
-/** `tidegate router`, `trace`, `get` and `describe` as users run them. */
+/** Runs `tidegate router`, `trace`, `get` and `describe` as a user does. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ const HOST = 'shop.example';
 let cluster: EmbeddedWithKinds;
 let directory: string;
 let backend: Backend;
-/** Ends the answer that is under way. */
+/** Ends the response that is in progress. */
 let finish: () => void = () => {};
 
 beforeAll(async () => {
@@ -78,9 +78,9 @@ const router = (...args: string[]): Tidegate =>
     ...args,
   ]);
 
-/** Its ports, once it is ready. */
+/** Waits until the router is ready and returns its ports. */
 async function ready(run: Tidegate): Promise<{ http: number; admin: string }> {
-  const [, http, admin = ''] = await eventually('the router says where it is', () => {
+  const [, http, admin = ''] = await eventually('the router prints its ports', () => {
     if (!run.running) throw new Error(run.stderr);
     return (
       /^Router of class gold listens on http:.*:(\d+) and https:.*; admin at (http:.*)\.$/m.exec(
@@ -92,21 +92,21 @@ async function ready(run: Tidegate): Promise<{ http: number; admin: string }> {
   return { http: Number(http), admin };
 }
 
-describe('commands that ask the cluster', () => {
+describe('commands that read the cluster', () => {
   it('list and show classes, and trace requests', async () => {
-    const said = async (...args: string[]): Promise<string> => {
+    const outputOf = async (...args: string[]): Promise<string> => {
       const run = new Tidegate([...args, '--kubeconfig', cluster.kubeconfig]);
       expect(await run.exited).toEqual({ code: 0, signal: null });
       return run.stdout;
     };
-    expect(await said('get', 'ingressclass')).toBe('NAME   TYPE\ngold   tidegate.io/embedded\n');
-    expect(await said('describe', 'ingressclass', 'gold')).toMatch(/^Parameters: +maxHosts=20$/m);
-    expect(await said('trace', `http://${HOST}/x`)).toMatch(
+    expect(await outputOf('get', 'ingressclass')).toBe('NAME   TYPE\ngold   tidegate.io/embedded\n');
+    expect(await outputOf('describe', 'ingressclass', 'gold')).toMatch(/^Parameters: +maxHosts=20$/m);
+    expect(await outputOf('trace', `http://${HOST}/x`)).toMatch(
       /^=> forwarded to the endpoint above, by Ingress shop\/web \(spec\.rules\[0\]\.http\.paths\[0\]\)$/m,
     );
   });
 
-  it('are a plugin of kubectl', async () => {
+  it('are available as a kubectl plugin', async () => {
     const kubectl = findKubectl();
     const path = [BIN, dirname(process.execPath), process.env.PATH].join(delimiter);
     const env = { ...process.env, PATH: path, KUBECONFIG: cluster.kubeconfig };
@@ -117,7 +117,7 @@ describe('commands that ask the cluster', () => {
 });
 
 describe('tidegate router', () => {
-  it('lets requests end before it does, and starts again without an API server', async () => {
+  it('finishes open requests before it exits, and starts again without an API server', async () => {
     const first = router('--class', 'gold');
     const { http, admin } = await ready(first);
     const answer = ask(http, `${HOST}/slow`);
@@ -139,7 +139,7 @@ describe('tidegate router', () => {
     expect(await second.exited).toEqual({ code: 0, signal: null });
   });
 
-  it('says what is wrong in a sentence', async () => {
+  it('reports each mistake in one sentence', async () => {
     const refusal = async (run: Tidegate): Promise<string> => {
       expect((await run.exited).code).toBe(1);
       return run.stderr;

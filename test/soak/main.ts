@@ -1,4 +1,4 @@
-/** Runs the soak test: `npm run soak -- --minutes 10 --seed 7 --dataplane embedded --only 'cut a pool' --only mend`. */
+/** Runs the soak test: `npm run soak -- --minutes 10 --seed 7 --data-plane embedded --only 'cut a pool' --only mend`. */
 import { randomInt } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,13 +15,13 @@ const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '10' },
     seed: { type: 'string', default: String(randomInt(2 ** 32)) },
-    dataplane: { type: 'string', default: 'nginx' },
+    'data-plane': { type: 'string', default: 'nginx' },
     only: { type: 'string', multiple: true, default: OPERATIONS },
     help: { type: 'boolean', default: false },
   },
 });
 if (values.help) {
-  console.log(`usage: npm run soak -- [--minutes NUMBER] [--seed NUMBER] [--dataplane nginx|embedded] [--only OPERATION]...
+  console.log(`usage: npm run soak -- [--minutes NUMBER] [--seed NUMBER] [--data-plane nginx|embedded] [--only OPERATION]...
 
 Runs random operations on the cluster of the story under constant load. Exits with status 1 when a request fails that no
 operation explains, when the cluster does not settle after an operation, or when a process leaks memory. The same seed
@@ -33,7 +33,7 @@ Operations: ${OPERATIONS.join(', ')}`);
 const wrong = [
   ...(Number(values.minutes) > 0 ? [] : ['--minutes must be a number above 0']),
   ...(Number.isSafeInteger(Number(values.seed)) ? [] : ['--seed must be an integer']),
-  ...(['nginx', 'embedded'].includes(values.dataplane) ? [] : ['--dataplane must be nginx or embedded']),
+  ...(['nginx', 'embedded'].includes(values['data-plane']) ? [] : ['--data-plane must be nginx or embedded']),
   ...(values.only.every((name) => OPERATIONS.includes(name))
     ? []
     : [`--only must be one of: ${OPERATIONS.join(', ')}`]),
@@ -44,9 +44,9 @@ if (wrong.length > 0) {
 }
 const seed = Number(values.seed);
 const print = (line: string): void => console.log(line);
-print(`seed ${seed}, data plane ${values.dataplane}`);
+print(`seed ${seed}, data plane ${values['data-plane']}`);
 const directory = await mkdtemp(join(tmpdir(), 'tidegate-soak-'));
-const world = await World.open(directory, values.dataplane as DataPlane);
+const world = await World.open(directory, values['data-plane'] as DataPlane);
 const end = performance.now() + Number(values.minutes) * 60_000;
 try {
   const shouldContinue = (): boolean => performance.now() < end;

@@ -8,6 +8,7 @@ export interface Acknowledged {
   revision: number;
 }
 
+/** The key of a ConfigMap in the namespace `default`. */
 export function configMap(name: string): Key {
   return { resource: 'configmaps', namespace: 'default', name };
 }

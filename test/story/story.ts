@@ -142,7 +142,7 @@ export function story(dataPlane: DataPlane): void {
   test('trace and status explain the routing', async () => {
     const traced = await world.trace('http://www.example.com/', '--pool', 'hangzhou');
     expect(traced).toMatch(/^ +\d+\. Endpoint \S+ on node node-a$/m);
-    expect(traced).toMatch(/on node node-c: not used \(OtherPool/);
+    expect(traced).toMatch(/on node node-c: not used \(not in pool hangzhou\)$/m);
     expect(traced).toContain('=> forwarded to one of the 2 endpoints above, by Ingress default/hangzhou');
     const unknown = await world.trace('http://unknown.example.com/', '--pool', 'hangzhou');
     expect(unknown.match(/Class \w+/g)).toEqual(['Class hangzhou']);

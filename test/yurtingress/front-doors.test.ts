@@ -19,14 +19,14 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** Every test has pools of its own: nothing has to be taken away after it. */
+/** Creates pools. Every test has its own pools, so it does not need to delete them. */
 const pools = async (...names: string[]): Promise<{ name: string }[]> => {
   await Promise.all(names.map((name) => world.makePool(name)));
   return names.map((name) => ({ name }));
 };
 
 describe.concurrent('a YurtIngress', () => {
-  it('gives each of its pools a class and a router of the same name', async () => {
+  it('creates a class and a router for each pool, with the name of the pool', async () => {
     await pools('hangzhou', 'beijing');
     await world.make('doors', {
       ingress_controller_replicas_per_pool: 2,
@@ -44,15 +44,17 @@ describe.concurrent('a YurtIngress', () => {
     expect((await world.door('beijing')).router.spec.workload).toEqual(workload);
   });
 
-  it('is ready when all its pools are', async () => {
+  it('is ready when all its front doors are ready', async () => {
     await world.make('readiness', { pools: await pools('r1', 'r2') });
     await world.becomes('readiness', 'r1 Pending Progressing, r2 Pending Progressing');
-    await world.tell('r1', 'True');
+    await world.setReady('r1', 'True');
     const half = await world.becomes('readiness', 'r1, r2 Pending Progressing');
-    expect(world.ready(half)).toBe('False Progressing: r2: L7Router r2 waits for the provisioner of nginx');
-    await world.tell('r2', 'True');
+    expect(world.ready(half)).toBe(
+      'False Progressing: r2: L7Router r2 is waiting for the provisioner of nginx',
+    );
+    await world.setReady('r2', 'True');
     const whole = await world.becomes('readiness', 'r1, r2');
-    expect(world.ready(whole)).toBe('True FrontDoorsReady: all front doors are ready: 2');
+    expect(world.ready(whole)).toBe('True FrontDoorsReady: 2 of 2 front doors are ready');
     expect(whole.status).toMatchObject({
       observedGeneration: 1,
       ingress_controller_replicas_per_pool: 1,
@@ -63,10 +65,10 @@ describe.concurrent('a YurtIngress', () => {
     });
   });
 
-  it('tells of the pool that fails, and the others stay ready', async () => {
+  it('reports a failing pool, while the others stay ready', async () => {
     await world.make('failing', { pools: await pools('f1', 'f2') });
-    await world.tell('f1', 'True');
-    await world.tell('f2', 'False', 'ImagePullBackOff', 'pod f2-x, container router: no such image');
+    await world.setReady('f1', 'True');
+    await world.setReady('f2', 'False', 'ImagePullBackOff', 'pod f2-x, container router: no such image');
     const { status } = await world.becomes('failing', 'f1, f2 Failure ImagePullBackOff');
     expect(status?.conditions?.unreadypools?.[0]?.unreadyinfo.message).toContain(
       'pod f2-x, container router',
@@ -78,7 +80,7 @@ describe.concurrent('a YurtIngress', () => {
     );
   });
 
-  it('serves pools in the spelling that was shipped', async () => {
+  it('accepts camelCase fields, as in releases of OpenYurt', async () => {
     await pools('camel');
     await world.make('shipped', {
       ingressControllerReplicasPerPool: 3,
@@ -100,16 +102,16 @@ describe.concurrent('a YurtIngress', () => {
     });
   });
 
-  it('is refused when its two spellings differ, or a pool is there twice', async () => {
+  it('is rejected if its two spellings differ, or if a pool appears twice', async () => {
     await expect(
       world.make('twice', { ingress_controller_image: 'a', ingressControllerImage: 'b' }),
-    ).rejects.toThrow('they mean the same, so write ingress_controller_image only');
+    ).rejects.toThrow('have the same meaning but different values: set ingress_controller_image only');
     await expect(world.make('twice', { pools: [{ name: 'x' }, { name: 'x' }] })).rejects.toThrow(
       /Duplicate value/,
     );
   });
 
-  it('has a class of its own for every pool when ingress-nginx serves it', async () => {
+  it('gives each class its own controller name if the image is ingress-nginx', async () => {
     await world.make('upstream', { pools: await pools('u1') });
     expect((await world.door('u1')).ingressClass.spec).toEqual({ controller: 'tidegate.io/nginx' });
     await world.change('upstream', { ingress_controller_image: INGRESS_NGINX_IMAGE });
@@ -122,7 +124,7 @@ describe.concurrent('a YurtIngress', () => {
     });
   });
 
-  it('makes nothing for a pool that is not there, and says so, until it is', async () => {
+  it('reports a pool that does not exist, and creates the front door when the pool is created', async () => {
     await world.make('early', { pools: [{ name: 'later' }] });
     await world.becomes('early', 'later Failure PoolNotFound');
     expect(await world.find(L7_ROUTERS, 'later')).toBeUndefined();
@@ -130,7 +132,7 @@ describe.concurrent('a YurtIngress', () => {
     await world.door('later');
   });
 
-  it('never takes over a class that somebody else made', async () => {
+  it('never changes a class that is not part of a front door', async () => {
     const [{ name } = { name: '' }] = await pools('taken');
     const ingressClass = {
       apiVersion: 'networking.k8s.io/v1',
@@ -147,14 +149,14 @@ describe.concurrent('a YurtIngress', () => {
   });
 });
 
-describe.concurrent('one pool and the others', () => {
+describe.concurrent('front doors of other pools', () => {
   const versions = async (...names: string[]): Promise<unknown[]> =>
     (await Promise.all(names.map((name) => world.door(name)))).flatMap(({ router, ingressClass }) => [
       router.metadata.resourceVersion,
       ingressClass.metadata.resourceVersion,
     ]);
 
-  it('are not touched when one gets an address, comes, or goes', async () => {
+  it('are not changed when a pool gets an address, is added, or is removed', async () => {
     const [a, b, c] = await pools('a', 'b', 'c');
     await world.make('many', { pools: [a!, b!] });
     const before = await versions('b');
@@ -169,7 +171,7 @@ describe.concurrent('one pool and the others', () => {
     expect(await versions('b')).toEqual(before);
   });
 
-  it('of another YurtIngress are not touched by replicas and images', async () => {
+  it('are not changed by replicas and images of another YurtIngress', async () => {
     const [d, e] = await pools('d', 'e');
     await world.make('first', { pools: [d!] });
     await world.make('second', { pools: [e!] });
@@ -186,8 +188,8 @@ describe.concurrent('one pool and the others', () => {
   });
 });
 
-describe.concurrent('a pool that two YurtIngresses want', () => {
-  it('stays with the one that has it, and goes over without an end when that lets it go', async () => {
+describe.concurrent('a pool in two YurtIngresses', () => {
+  it('stays with the first, and is handed over without downtime when the first removes it', async () => {
     const [pool] = await pools('wanted');
     await world.make('holder', { pools: [pool!] });
     const { router, ingressClass } = await world.door('wanted');
@@ -204,7 +206,7 @@ describe.concurrent('a pool that two YurtIngresses want', () => {
     await world.isGone(YURT_INGRESSES, 'holder');
   });
 
-  it('runs on when it is let go before it is asked for again', async () => {
+  it('keeps its router if one YurtIngress is deleted and another adds the pool shortly after', async () => {
     const [pool] = await pools('moved');
     await world.make('from', { pools: [pool!] });
     const { router } = await world.door('moved');
@@ -219,8 +221,8 @@ describe.concurrent('a pool that two YurtIngresses want', () => {
   });
 });
 
-describe.concurrent('what went wrong with YurtIngress elsewhere', () => {
-  it('the finalizer stays until the front doors were seen to be gone', async () => {
+describe.concurrent('cases that other implementations of YurtIngress got wrong', () => {
+  it('the finalizer stays until the front doors are gone', async () => {
     await world.make('ending', { pools: await pools('end') });
     await world.door('end');
     await client.patch(L7_ROUTERS, { name: 'end' }, 'merge', {
@@ -234,18 +236,18 @@ describe.concurrent('what went wrong with YurtIngress elsewhere', () => {
     await world.isGone(YURT_INGRESSES, 'ending');
   });
 
-  it('what somebody changes or deletes is put right, with a spec that has not changed', async () => {
+  it('drift and deleted objects are corrected without a change of the spec', async () => {
     await world.make('drift', { pools: await pools('drifting') });
     const { router, ingressClass } = await world.door('drifting');
     await client.patch(L7_ROUTERS, { name: 'drifting' }, 'merge', {
       metadata: { labels: null, annotations: { note: 'mine' } },
       spec: { hosts: ['only.example.com'], workload: { replicas: 9 } },
     });
-    const mended = await eventually(async () => {
+    const corrected = await eventually(async () => {
       const { metadata, spec } = (await world.door('drifting')).router;
       return metadata.labels !== undefined && spec.hosts === undefined && { metadata, spec };
     });
-    expect(mended).toMatchObject({ metadata: { annotations: { note: 'mine' } }, spec: router.spec });
+    expect(corrected).toMatchObject({ metadata: { annotations: { note: 'mine' } }, spec: router.spec });
     await client.delete(INGRESS_CLASSES, { name: 'drifting' });
     await eventually(
       async () => (await world.door('drifting')).ingressClass.metadata.uid !== ingressClass.metadata.uid,
@@ -254,7 +256,7 @@ describe.concurrent('what went wrong with YurtIngress elsewhere', () => {
     await eventually(async () => (await world.door('drifting')).router.metadata.uid !== router.metadata.uid);
   });
 
-  it('the status is written although others write to the object all the time', async () => {
+  it('the status is written while another client updates the object constantly', async () => {
     await world.make('busy', { pools: await pools('busy') });
     await world.door('busy');
     let writing = true;
@@ -265,24 +267,24 @@ describe.concurrent('what went wrong with YurtIngress elsewhere', () => {
         });
       }
     })();
-    await world.tell('busy', 'True');
+    await world.setReady('busy', 'True');
     await world.becomes('busy', 'busy');
     writing = false;
     await others;
   });
 
-  it('a router that bears the name of a YurtIngress without its pool goes, and all else works on', async () => {
+  it('a router with the label of a YurtIngress that does not list its pool is deleted', async () => {
     await world.make('tidy', { pools: await pools('tidy-1') });
     const { router } = await world.door('tidy-1');
     const { apiVersion, kind, metadata, spec } = router;
     const stray = { name: 'stray', labels: metadata.labels };
     await client.create(L7_ROUTERS, { apiVersion, kind, metadata: stray, spec });
     await world.isGone(L7_ROUTERS, 'stray');
-    await world.tell('tidy-1', 'True');
+    await world.setReady('tidy-1', 'True');
     await world.becomes('tidy', 'tidy-1');
   });
 
-  it('it can be deleted when its NodePool is gone already', async () => {
+  it('a YurtIngress can be deleted after its NodePool was deleted', async () => {
     await world.make('orphan', { pools: await pools('vanishing') });
     await world.door('vanishing');
     await world.deletePool('vanishing');
@@ -295,7 +297,7 @@ describe.concurrent('what went wrong with YurtIngress elsewhere', () => {
     }
   });
 
-  it('the namespace comes back when somebody deletes it', async () => {
+  it('the namespace is created again after it was deleted', async () => {
     await world.make('spaces', { pools: await pools('space') });
     await world.door('space');
     const { metadata } = await client.get(NAMESPACES, { name: 'ingress-nginx' });

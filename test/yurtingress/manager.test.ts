@@ -1,4 +1,4 @@
-/** Front doors with the real manager, as a user of kubectl sees them. The test is the kubelet of all nodes. */
+/** Front doors with the real manager and kubectl. The tests write the status of pods, as kubelets would. */
 
 import { runControllers } from '@tidegate/envtest/controllers';
 import {
@@ -85,7 +85,7 @@ const ingress = (name: string, ingressClassName: string, host: string, more: obj
   },
 });
 
-/** What a kubelet would write of a pod of the router. */
+/** Writes the status of a pod of the router, as a kubelet would. */
 async function setPod(router: string, status: object, image = 'tidegate'): Promise<void> {
   const { metadata } = await eventually(async () => {
     const { items } = await client.list(PODS, { labelSelector: `${ROUTER_LABEL}=${router}` });
@@ -121,14 +121,14 @@ const crashing = waiting('CrashLoopBackOff', 'back-off 40s restarting failed con
 });
 
 describe('front doors', () => {
-  it('are ready one by one; the one that fails says why in the words of its pods', async () => {
+  it('become ready independently, and a failing one reports the message of its pods', async () => {
     await kubectl.apply(yurtIngress('doors', 'hangzhou', 'beijing'));
     await setPod('hangzhou', running);
     await eventually(async () => (await world.summary('doors')).startsWith('hangzhou, beijing Pending '));
     await setPod('beijing', crashing);
     const { status } = await world.becomes('doors', 'hangzhou, beijing Failure CrashLoopBackOff');
     expect(status?.conditions?.unreadypools?.[0]?.unreadyinfo.message).toMatch(
-      /^0 of 1 pods are available; pod \S+, container router: back-off 40s .*; it ended with code 78$/,
+      /^0 of 1 pods are available; pod \S+, container router: back-off 40s .*; last exit code 78$/,
     );
     expect(await kubectl.run('get ying')).toMatch(/doors +1 +1 +1 +False/);
     await setPod('beijing', running);
@@ -136,7 +136,7 @@ describe('front doors', () => {
     expect(await kubectl.run('get ying doors')).toMatch(/doors +1 +2 +0 +True/);
   });
 
-  it('tell of an image that can not be had, while the routers of the one before serve on', async () => {
+  it('report an image that cannot be pulled, while the routers with the old image keep serving', async () => {
     await world.change('doors', { ingress_controller_image: 'example/nope:1' });
     await setPod('hangzhou', waiting('ImagePullBackOff', 'Back-off pulling image'), 'example/nope:1');
     await eventually(async () =>
@@ -148,37 +148,37 @@ describe('front doors', () => {
     await world.becomes('doors', 'hangzhou, beijing');
   });
 
-  it('are for one YurtIngress each: the API server says whose', async () => {
+  it('belong to one YurtIngress each, and the API server names it in the error', async () => {
     await expect(kubectl.apply(yurtIngress('second', 'hangzhou'))).rejects.toThrow(
-      'spec.pools[0].name: pool hangzhou is in YurtIngress doors already: take it out there first',
+      'spec.pools[0].name: pool hangzhou already belongs to YurtIngress doors: remove it there first',
     );
     const warned = await kubectl.apply(yurtIngress('second', 'atlantis'));
     expect(warned).toContain('Warning: spec.pools[0].name: NodePool or NodeGroup "atlantis" not found');
-    // Its pool is not there, and never was.
+    // Its pool does not exist, so there is nothing to clean up.
     await kubectl.run('delete ying second');
   });
 });
 
 describe('Ingresses of front doors', () => {
-  it('are judged before they are written', async () => {
+  it('are validated before they are stored', async () => {
     const created = await kubectl.apply(ingress('first', 'hangzhou', 'www.example.com'));
-    expect(created).toContain('There is no Service default/web');
+    expect(created).toContain('Service default/web not found');
     const asked = kubectl.run(
       'apply --dry-run=server -f -',
       JSON.stringify(ingress('second', 'hangzhou', 'www.example.com')),
     );
     await expect(asked).rejects.toThrow(
-      'Prefix / of www.example.com is served by Ingress default/first, which is older.',
+      'Prefix / of www.example.com is already served by Ingress default/first, which is older.',
     );
     await kubectl.apply(ingress('second', 'beijing', 'www.example.com'));
     const annotations = { 'tidegate.io/balance': 'random' };
     await expect(
       kubectl.apply(ingress('third', 'beijing', 'b.example.com', { annotations })),
-    ).rejects.toThrow('tidegate.io/balance can not be "random"; write ');
+    ).rejects.toThrow('metadata.annotations[tidegate.io/balance]: Invalid value "random": write ');
     await kubectl.apply(ingress('third', 'elsewhere', 'www.example.com', { annotations }));
   });
 
-  it('are asked about only if the class is ours', async () => {
+  it('are sent to the webhook only if their class belongs to Tidegate', async () => {
     const expression = async (): Promise<string> => {
       const { webhooks } = (await client.get<KubeObject>(VALIDATING_CONFIGURATIONS, {
         name: 'tidegate',
@@ -197,7 +197,7 @@ describe('Ingresses of front doors', () => {
     await eventually(async () => (await expression()).endsWith('in ["beijing","hangzhou"]'));
   });
 
-  it('can be written while a pool is dead, and while nobody is there to judge', async () => {
+  it('can be written while a pool has no nodes, and while no manager runs', async () => {
     await client.delete(NODES, { name: 'hangzhou-1' });
     await kubectl.apply(
       ingress('while-dead', 'beijing', 'c.example.com'),
@@ -205,10 +205,10 @@ describe('Ingresses of front doors', () => {
     );
     await manager.stop();
     await kubectl.apply(
-      ingress('unjudged', 'beijing', 'c.example.com'),
+      ingress('unchecked', 'beijing', 'c.example.com'),
       ingress('other', 'elsewhere', 'c.example.com'),
     );
-    for (const name of ['while-dead', 'to-dead', 'unjudged', 'other']) {
+    for (const name of ['while-dead', 'to-dead', 'unchecked', 'other']) {
       await expect(client.get(INGRESSES, { name, namespace: 'default' })).resolves.not.toSatisfy(isNotFound);
     }
   });

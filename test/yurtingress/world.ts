@@ -1,4 +1,4 @@
-/** A cluster with the controllers of front doors, in which the test is the provisioner of routers. */
+/** A cluster with the controllers of front doors. The tests write the status of routers, as the provisioner would. */
 import { setMaxListeners } from 'node:events';
 import {
   EventRecorder,
@@ -34,13 +34,13 @@ export const INGRESS_NGINX_IMAGE = 'ingress-nginx/controller:v1.11.2';
 
 const EVENTS: Resource = { group: '', version: 'v1', resource: 'events', namespaced: true };
 
-/** Two objects make a front door. */
+/** The two objects of a front door. */
 export interface Door {
   router: L7Router;
   ingressClass: IngressClass;
 }
 
-/** A pool with one node in it. */
+/** Creates a pool with one node. */
 export async function makePool(client: KubeClient, name: string, status?: Node['status']): Promise<void> {
   await client.create(NODE_POOLS, {
     apiVersion: 'apps.openyurt.io/v1beta2',
@@ -99,7 +99,7 @@ export class World {
     return makePool(this.client, name);
   }
 
-  /** Also when it has nodes. */
+  /** Deletes a pool and its node. */
   async deletePool(name: string): Promise<void> {
     const { client } = this;
     await client.delete(NODES, { name: `${name}-1` });
@@ -128,7 +128,7 @@ export class World {
     return this.client.get(YURT_INGRESSES, { name });
   }
 
-  /** Both objects, once they are there. */
+  /** Waits until both objects of a front door exist. */
   door(pool: string): Promise<Door> {
     return eventually(async () => {
       const [router, ingressClass] = await Promise.all([
@@ -152,12 +152,12 @@ export class World {
     await eventually(async () => (await this.find(resource, name)) === undefined);
   }
 
-  /** What a provisioner says of its router. */
-  async tell(
+  /** Sets the condition Ready of a router, as its provisioner would. */
+  async setReady(
     pool: string,
     status: 'True' | 'False',
     reason = 'Serving',
-    message = 'all is well',
+    message = 'all pods are ready',
   ): Promise<void> {
     const router = (await this.door(pool)).router;
     const condition = {
@@ -172,7 +172,7 @@ export class World {
     await this.client.patch(L7_ROUTERS, target, 'merge', { status: { conditions: [condition] } });
   }
 
-  /** `pool type reason` for each that is not ready, after the names of those that are. */
+  /** The names of the ready pools, then `pool type reason` for each pool that is not ready. */
   async summary(name: string): Promise<string> {
     const { status } = await this.get(name);
     const { readypools = [], unreadypools = [] } = status?.conditions ?? {};

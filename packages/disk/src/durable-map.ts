@@ -10,6 +10,7 @@ interface Timers {
   after(ms: number, fire: () => void): () => void;
 }
 
+/** Options of {@link DurableMap}. */
 export interface DurableMapOptions {
   log?: DiskLogger;
   /** How long a change may wait, so that others can become durable with the same sync. Default: 100. */
@@ -135,6 +136,7 @@ export class DurableMap {
    */
   flush(): Promise<void> {
     if (this.#pending.size > 0) {
+      // A failure of the commit in progress was reported to its own callers.
       const before = this.#current?.catch(() => {}) ?? Promise.resolve();
       this.#next ??= before.then(() => this.#commit());
     }

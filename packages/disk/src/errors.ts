@@ -9,6 +9,7 @@
  */
 export type DiskErrorCode = 'locked' | 'corrupt' | 'full' | 'io' | 'closed' | 'version';
 
+/** An error of the disk or of a file. `code` is for programs; the message says what to do. */
 export class DiskError extends Error {
   readonly code: DiskErrorCode;
 
@@ -19,6 +20,7 @@ export class DiskError extends Error {
   }
 }
 
+/** The error for a file whose content is damaged. It must not be repaired silently, because data would be lost. */
 export function corruptFile(path: string, offset: number, what: string, cause?: unknown): DiskError {
   return new DiskError(
     'corrupt',
@@ -43,6 +45,7 @@ export function diskFailure(directory: string, cause: unknown): DiskError {
   return new DiskError('io', `cannot use the data directory ${directory}: ${reason}`, { cause });
 }
 
+/** Whether a system call failed with this code, for example `ENOENT`. */
 export function isErrno(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code;
 }

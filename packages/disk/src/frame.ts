@@ -7,13 +7,14 @@
  *
  * A bad frame has two possible causes. At the end of the file it is a torn write, which was never acknowledged and
  * can be cut off. In the middle it is damage, and cutting there would lose acknowledged writes, so the file is
- * rejected. To tell them apart, a reader searches for an intact frame after the bad one. The marker is not valid
+ * rejected. To distinguish the two, a reader searches for an intact frame after the bad one. The marker is not valid
  * UTF-8, so it never occurs inside stored JSON.
  */
 import type { FileHandle } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 
 const MARKER = Buffer.from([0xff, 0xfe, 0xf5, 0xc0]);
+/** Bytes before the payload: marker, checksum and length. */
 export const FRAME_HEADER_SIZE = 12;
 const CHUNK_SIZE = 1 << 20;
 

@@ -77,10 +77,12 @@ async function readOwner(path: string): Promise<ProcessIdentity | undefined> {
   }
 }
 
+/** The identity of a running process: its pid and when it started, because pids are reused. */
 export async function identify(pid: number): Promise<ProcessIdentity> {
   return { pid, started: (await startOf(pid)) ?? '' };
 }
 
+/** Whether exactly this process runs, and not another one that got its pid. */
 export async function isAlive({ pid, started }: ProcessIdentity): Promise<boolean> {
   try {
     process.kill(pid, 0);

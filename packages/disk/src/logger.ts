@@ -1,8 +1,11 @@
-/** The fields of one log line. An error goes into `err`, the field that pino serializes; `error` does not compile. */
-export interface DiskLogFields {
+/**
+ * The fields of one log line: a closed list, so that an error cannot end up in a field that pino does not serialize. The
+ * logger type of `@tidegate/kube` allows any field; this package does not use it, because it depends on no other package.
+ */
+interface DiskLogFields {
   readonly err?: unknown;
-  readonly error?: never;
-  readonly [field: string]: unknown;
+  readonly file?: string;
+  readonly bytes?: number;
 }
 
 /** The part of a logger that this package uses. A pino logger satisfies it as it is. */

@@ -19,6 +19,7 @@ const READ_AT_ONCE = 64 << 10;
 /** A file with this suffix is unfinished and ignored. */
 export const draftOf = (path: string): string => `${path}.tmp`;
 
+/** One file of a DurableMap: appends frames, and reads values by their position. */
 export class MapFile {
   readonly #output: OutputFile;
   readonly #input: FileHandle;

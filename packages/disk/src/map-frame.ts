@@ -26,6 +26,7 @@ export type PlacedChange = readonly [key: string, place: Place | undefined];
 export const recordSize = (key: string, valueLength: number): number =>
   RECORD_HEADER_SIZE + Buffer.byteLength(key) + valueLength;
 
+/** Throws if the key does not fit into a frame. */
 export function assertKey(key: string): void {
   if (key.length * 3 <= LONGEST_KEY || Buffer.byteLength(key) <= LONGEST_KEY) return;
   throw new RangeError(`a key of a DurableMap has at most ${LONGEST_KEY} bytes: ${key.slice(0, 100)}...`);

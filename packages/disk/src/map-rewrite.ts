@@ -13,6 +13,7 @@ const FRAME_BYTES = 256 << 10;
 /** Syncing in between prevents one huge sync at the end, which the syncs of the writers would wait for. */
 const SYNC_BYTES = 4 << 20;
 
+/** One rewrite. The map stays readable and writable while it runs. */
 export class MapRewrite {
   readonly #path: string;
   readonly #source: MapFile;

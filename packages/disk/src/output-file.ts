@@ -17,6 +17,7 @@ export interface OutputFile {
 /** Opens a file for writing, and creates it if it does not exist. Never truncates it. */
 export type OpenOutput = (path: string) => Promise<OutputFile>;
 
+/** Opens a real file, readable only by its owner. Existing content is kept. */
 export const openFile: OpenOutput = async (path) => {
   const file = await open(path, constants.O_WRONLY | constants.O_CREAT, 0o600);
   return {

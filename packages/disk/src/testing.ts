@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type OpenOutput, openFile } from './output-file.ts';
 
+/** A directory that is removed at the end of the test. */
 export async function temporaryDirectory(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'tidegate-disk-'));
   onTestFinished(() => rm(directory, { recursive: true, force: true }));

@@ -1,5 +1,5 @@
 /**
- * `@tidegate/kube`: a client for any Kubernetes API, and the parts that controllers are made of. It knows nothing about
+ * `@tidegate/kube`: a client for any Kubernetes API, and the parts that controllers are made of. It does not depend on
  * the program that uses it.
  *
  *   base/         clock, logger, metrics, JSON, object types: what everything below builds on
@@ -11,7 +11,7 @@
  *   controller/   workers that take keys from a queue and reconcile them
  *   writes/       server-side apply, finalizers, conditions
  *   leader/       leader election, so that only one replica works
- *   events/       Events that tell users what happened to their object
+ *   events/       Events, which report to users what happened to their object
  *   selectors/    label and field selectors
  *   certificates/, patch/, protobuf/, testing/   entry points of their own
  *
@@ -38,7 +38,7 @@ export {
 export { humanDuration } from './base/duration.ts';
 export { isJsonMap, type JsonMap, jsonEqual, mapIn, ownField, setField } from './base/json.ts';
 export { type LogFields, type Logger, silentLogger } from './base/log.ts';
-export { type CounterMetric, Metrics } from './base/metrics.ts';
+export { type CounterMetric, Metrics, type MetricsOptions } from './base/metrics.ts';
 // Objects and built-in kinds
 export {
   apiVersionOf,
@@ -124,10 +124,10 @@ export {
   TerminalError,
 } from './controller/controller.ts';
 export { EventRecorder } from './events/recorder.ts';
+export { type ConnectionState, pause } from './informer/connection-state.ts';
 // Informers
 export { type Handler, Informer, type InformerOptions } from './informer/informer.ts';
 export { Informers } from './informer/informers.ts';
-export { type Link, pause } from './informer/link.ts';
 export { type Mirror, Reflector } from './informer/reflector.ts';
 export { compareResourceVersions, isOlderVersion, Tombstones } from './informer/resource-version.ts';
 export { type Cache, type IndexFunction, Store } from './informer/store.ts';

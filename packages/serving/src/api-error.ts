@@ -36,12 +36,15 @@ const detailsOf = (ref: ResourceRef, name: string): StatusDetails => ({
   kind: ref.resource,
 });
 
+/** 404: the object does not exist. */
 export const notFound = (ref: ResourceRef, name: string): ApiError =>
   new ApiError(404, 'NotFound', `${qualified(ref)} "${name}" not found`, detailsOf(ref, name));
 
+/** 409: the name is in use. */
 export const alreadyExists = (ref: ResourceRef, name: string): ApiError =>
   new ApiError(409, 'AlreadyExists', `${qualified(ref)} "${name}" already exists`, detailsOf(ref, name));
 
+/** 409: the object has changed, or a precondition does not hold. `why` completes the message. */
 export const conflict = (ref: ResourceRef, name: string, why: string): ApiError =>
   new ApiError(
     409,
@@ -50,9 +53,11 @@ export const conflict = (ref: ResourceRef, name: string, why: string): ApiError 
     detailsOf(ref, name),
   );
 
+/** The reason that clients, for example client-go, recognize as a reason to read the object again and retry. */
 export const OBJECT_MODIFIED =
   'the object has been modified; please apply your changes to the latest version and try again';
 
+/** 403: the user may not do this, or an admission plugin rejected the request. */
 export const forbidden = (ref: ResourceRef, name: string, why: string): ApiError =>
   new ApiError(
     403,
@@ -63,10 +68,13 @@ export const forbidden = (ref: ResourceRef, name: string, why: string): ApiError
     detailsOf(ref, name),
   );
 
+/** 401: the credentials are missing or invalid. */
 export const unauthorized = (): ApiError => new ApiError(401, 'Unauthorized', 'Unauthorized');
 
+/** 400: the request is malformed. */
 export const badRequest = (message: string): ApiError => new ApiError(400, 'BadRequest', message);
 
+/** 405: the resource does not support the verb. */
 export const methodNotAllowed = (): ApiError =>
   new ApiError(
     405,
@@ -127,9 +135,11 @@ export function invalid(kind: { group: string; kind: string }, name: string, err
   });
 }
 
+/** 415: the server cannot read the format of the body. */
 export const unsupportedMediaType = (message: string): ApiError =>
   new ApiError(415, 'UnsupportedMediaType', message);
 
+/** 500: an unexpected error. Its message is sent to the client, as in kube-apiserver. */
 export const internalError = (cause: unknown): ApiError => {
   const text = cause instanceof Error ? cause.message : String(cause);
   return new ApiError(

@@ -1,6 +1,7 @@
 import { isJsonMap, type JsonMap } from '@tidegate/kube';
 /** Bearer tokens: reads the header, and the parts of a JWT. */
 
+/** The token in an Authorization header; undefined if it has none or uses another scheme. */
 export function bearerToken(authorization: string | undefined): string | undefined {
   const [scheme = '', token = ''] = (authorization ?? '').trim().split(' ');
   return scheme.toLowerCase() === 'bearer' && token !== '' ? token : undefined;

@@ -16,6 +16,7 @@ export type FieldErrorReason =
   | 'FieldValueTypeInvalid'
   | 'InternalError';
 
+/** One problem of one field. A validation returns all problems, not only the first. */
 export interface FieldError {
   reason: FieldErrorReason;
   /** The path in the notation that users write: `spec.rules[0].host`, `metadata.labels`. */
@@ -24,6 +25,7 @@ export interface FieldError {
   body: string;
 }
 
+/** The complete message: the path and the text. */
 export const fieldErrorMessage = (e: FieldError): string =>
   e.field === '' ? e.body : `${e.field}: ${e.body}`;
 
@@ -42,6 +44,7 @@ export const printJson = (value: unknown): string =>
 
 const withDetail = (head: string, detail: string): string => (detail === '' ? head : `${head}: ${detail}`);
 
+/** The kinds of field errors of Kubernetes (`k8s.io/apimachinery/pkg/util/validation/field`), with its wording. */
 export const fieldError = {
   required: (field: string, detail = ''): FieldError => ({
     reason: 'FieldValueRequired',

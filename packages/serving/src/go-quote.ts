@@ -23,6 +23,8 @@ function codeOf(code: number): string {
   return code < 0x10000 ? `\\u${hex.padStart(4, '0')}` : `\\U${hex.padStart(8, '0')}`;
 }
 
+/** A string in double quotes, as `%q` of Go prints it. */
 export const quoteText = (text: string): string => `"${escaped(text).replaceAll('"', '\\"')}"`;
 
+/** A character in single quotes, as `%q` of Go prints it. */
 export const quoteCharacter = (char: string): string => `'${escaped(char).replaceAll("'", "\\'")}'`;

@@ -28,6 +28,7 @@ export interface WatchOptions {
 /** The annotation of the bookmark that ends the initial events. */
 export const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
 
+/** Parses the query of a list. Throws a 400 or 422 error for combinations that Kubernetes does not allow. */
 export function listOptions(query: URLSearchParams): ListOptions {
   const limit = parseInteger(query.get('limit'));
   const version = query.get('resourceVersion') ?? '';
@@ -44,6 +45,7 @@ export function listOptions(query: URLSearchParams): ListOptions {
   return { resourceVersion: version, exact, limit, continue: token };
 }
 
+/** Parses the query of a watch. Throws a 400 or 422 error for combinations that Kubernetes does not allow. */
 export function watchOptions(query: URLSearchParams): WatchOptions {
   const sendInitialEvents = query.get('sendInitialEvents');
   checkWatch(query.get('resourceVersionMatch') ?? '', sendInitialEvents);

@@ -1,5 +1,6 @@
 import { parseFieldSelector, SelectorError } from '@tidegate/kube';
 
+/** The verbs of the API, as RBAC rules name them. */
 export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
 
 /** What a request is about, derived from its method, path and query. */
@@ -21,6 +22,7 @@ export interface ResourceRequest {
   fields: Record<string, string>;
 }
 
+/** A request for a path that is not a resource, for example `/healthz`. */
 export interface PathRequest {
   type: 'path';
   verb: string;
@@ -85,6 +87,7 @@ function decodeSegment(segment: string): string {
   }
 }
 
+/** Whether a list request asks for a watch. */
 export const isWatch = (query: URLSearchParams): boolean => {
   const watch = query.get('watch');
   return watch !== null && watch !== '0' && watch !== 'false';

@@ -4,18 +4,18 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { KeyPair } from '@tidegate/kube/certificates';
 
-/** What an endpoint was asked, as it tells in its answer. */
+/** The request as an endpoint received it. The endpoint returns this as JSON. */
 export interface Echo {
   backend: string;
   method: string;
   url: string;
-  /** Of HTTP. */
+  /** HTTP version. */
   version: string;
-  /** Names as they came, and values, in turn. */
+  /** Names and values alternate, unchanged. */
   raw: string[];
   headers: Record<string, string | undefined>;
   bodyBytes: number;
-  /** How many requests came on this connection before. */
+  /** Number of earlier requests on the same connection. */
   before: number;
 }
 
@@ -28,7 +28,7 @@ interface BackendOptions {
   address?: string;
 }
 
-/** An endpoint: it echoes, unless it is told to do something else. */
+/** An endpoint. It returns the request as JSON, unless `handle` is set. */
 export class Backend {
   readonly name: string;
   readonly #server: Server;
@@ -89,9 +89,9 @@ async function echo(backend: string, before: number, request: IncomingMessage): 
   return JSON.stringify({ backend, method, url, version, raw, headers, bodyBytes, before });
 }
 
-/** A port where nobody listens. */
+/** A port without a listener. */
 export async function freePort(): Promise<number> {
-  const backend = await Backend.start('nobody');
+  const backend = await Backend.start('unused');
   const { port } = backend;
   await backend.stop();
   return port;

@@ -13,7 +13,7 @@ export interface Ask {
   method?: string;
   headers?: Record<string, string | string[]>;
   body?: string | Buffer;
-  /** Without it each request has a connection of its own. */
+  /** Default: a new connection for each request. */
   agent?: Agent | SecureAgent;
 }
 
@@ -27,7 +27,7 @@ export interface Answer {
 const NO_AGENT = new Agent({ keepAlive: false });
 const NO_SECURE_AGENT = new SecureAgent({ keepAlive: false });
 
-/** Asks for `host/path`, the path sent as it is written. */
+/** Sends a request for `host/path`. The path is sent unchanged. */
 export function ask(
   port: number,
   where: string,
@@ -79,25 +79,25 @@ const answer = (status: number, headers: IncomingHttpHeaders, body: string): Ans
   },
 });
 
-/** Bytes to the port, and all that comes back until the other side is done. */
+/** Sends bytes and returns everything that is received until the connection is closed. */
 export function askRaw(port: number, bytes: string, { secure = false } = {}): Promise<string> {
   return new Promise((resolve, reject) => {
     const where = { port, host: '127.0.0.1' };
     const socket = secure ? connectTls({ ...where, rejectUnauthorized: false }) : connect(where);
-    let said = '';
+    let received = '';
     socket.setEncoding('latin1');
     socket.on('data', (text: string) => {
-      said += text;
+      received += text;
     });
     socket.once('error', reject);
-    socket.once('close', () => resolve(said));
+    socket.once('close', () => resolve(received));
     socket.write(bytes, 'latin1');
   });
 }
 
 export const statusOf = (raw: string): number => Number(/^HTTP\/1\.[01] (\d{3})/.exec(raw)?.[1]);
 
-/** The certificate that a client is shown that asks for this name. */
+/** The certificate that the server presents for this server name. */
 export function shownCertificate(port: number, servername: string | undefined): Promise<PeerCertificate> {
   return new Promise((resolve, reject) => {
     const socket = connectTls({ port, host: '127.0.0.1', servername, rejectUnauthorized: false }, () => {

@@ -3,7 +3,7 @@ import { CLASS, service, slice } from '../../../packages/tidegate/src/ingress/te
 import type { Backend } from './backend.ts';
 import { type MakeDriver, World } from './world.ts';
 
-/** Objects in, requests answered: a data plane behind the compiler of one class. */
+/** A data plane that is fed by the compiler of one class. */
 export class Cluster {
   readonly world: World;
   readonly #compiler = new Compiler({ classNames: [CLASS], now: Date.now });
@@ -26,7 +26,7 @@ export class Cluster {
     return this;
   }
 
-  /** A Service with a port `http` (80), and its Pods. */
+  /** Creates a Service with the port `http` (80) and starts its pods. */
   async service(name: string, { namespace = 'shop', pods = 1 } = {}): Promise<Backend[]> {
     const backends: Backend[] = [];
     for (let i = 0; i < pods; i++)
@@ -39,11 +39,11 @@ export class Cluster {
     return backends;
   }
 
-  /** All that was put is served. Says of which Ingresses there was something to tell. */
-  async serve(): Promise<{ told: string[] }> {
+  /** Compiles and applies all changes. Returns the keys of the Ingresses whose outcome has changed. */
+  async serve(): Promise<{ outcomes: string[] }> {
     const { delta, outcomes } = this.#compiler.flush();
     if (delta !== undefined) await this.world.driver.apply(delta);
-    return { told: outcomes.set.map(({ ingress }) => ingress) };
+    return { outcomes: outcomes.set.map(({ ingress }) => ingress) };
   }
 
   stop(): Promise<void> {

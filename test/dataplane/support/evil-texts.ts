@@ -1,9 +1,9 @@
 /**
- * Texts that once became configuration or code in some ingress controller, or could in one like ours: quotes, braces
- * and semicolons (CVE-2021-25742, -25745, -25746, 2023-5043, -5044, 2025-1097, -1098, -24514), line ends in paths
+ * Texts that became configuration or code in an ingress controller, or could in one like this: quotes, braces and
+ * semicolons (CVE-2021-25742, -25745, -25746, 2023-5043, -5044, 2025-1097, -1098, -24514), line ends in paths
  * (2021-25748), regular expressions and dot segments (2022-4886), comments (2026-4342), rewrite and headers
- * (2026-3288, 2025-15566), a bypass by other characters (2024-7646, 2026-24512), names that mean something in Lua,
- * JavaScript, shells and logs.
+ * (2026-3288, 2025-15566), bypasses of validation (2024-7646, 2026-24512), and names that are
+ * special in Lua, JavaScript, shells or logs.
  */
 export const EVIL_TEXTS: readonly string[] = [
   '/x"; } location /pwned { return 200 "pwned"; } #',

@@ -1,14 +1,14 @@
 import { createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 
-/** As gRPC sends messages: not compressed, the length, then the bytes. */
+/** A gRPC message: a zero byte (not compressed), the length in four bytes, then the data. */
 export function grpcFrame(text: string): Buffer {
   const head = Buffer.alloc(5);
   head.writeUInt32BE(Buffer.byteLength(text), 1);
   return Buffer.concat([head, Buffer.from(text)]);
 }
 
-/** Speaks HTTP/2 without TLS, and sends back what it gets as a gRPC server would. */
+/** A gRPC server over HTTP/2 without TLS that returns the messages it receives. Some paths fail on purpose. */
 export class GrpcBackend {
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #server: Http2Server = createServer();

@@ -1,4 +1,4 @@
-/** Tables in few words. */
+/** Short constructors of parts of the route model. */
 
 import type { KeyPair } from '@tidegate/kube/certificates';
 import type {
@@ -39,7 +39,7 @@ export const host = (name: string, routes: string | Route[], more: Partial<HostR
   ...more,
 });
 
-/** Endpoints by their port at loopback. */
+/** An upstream with endpoints at these loopback ports. */
 export const upstream = (id: string, ports: readonly number[], more: Partial<Upstream> = {}): Upstream => ({
   id,
   namespace: 'shop',
@@ -59,6 +59,7 @@ export const certificate = (name: string, pair: KeyPair): Certificate => ({
   fingerprint: `fingerprint-${++made}`,
 });
 
+/** The content of a delta. `without` lists what is removed. */
 export interface Change {
   hosts?: HostRoutes[];
   upstreams?: Upstream[];

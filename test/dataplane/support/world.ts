@@ -7,13 +7,13 @@ import { Backend } from './backend.ts';
 import { type Answer, type Ask, ask, askSecurely } from './client.ts';
 import { type Change, delta } from './words.ts';
 
-/** What a data plane is made of, whichever it is. */
+/** Creates the driver under test. */
 export type MakeDriver = (
   options: DriverOptions & { accessLog: string },
   dependencies: { log: Logger },
 ) => Driver | Promise<Driver>;
 
-/** A data plane with endpoints behind it. */
+/** A data plane, its endpoints and the current generation. */
 export class World {
   readonly driver: Driver;
   readonly directory: string;
@@ -60,13 +60,13 @@ export class World {
     return backend;
   }
 
-  /** The next delta. */
+  /** Applies a change as the next delta. */
   async change(change: Change): Promise<void> {
     const from = this.#generation++;
     await this.driver.apply(delta(from, from + 1, change));
   }
 
-  /** All of it, and nothing else. */
+  /** Replaces the whole table. */
   async replace(change: Change): Promise<void> {
     await this.driver.apply(delta(0, ++this.#generation, change));
   }
@@ -79,8 +79,8 @@ export class World {
     return askSecurely(this.ports.https, where, options);
   }
 
-  /** Who answered, or with which status nobody did. */
-  async whoAnswers(where: string, options?: Ask): Promise<string | number> {
+  /** Name of the backend that responded, or the status if the response is not 200. */
+  async respondingBackend(where: string, options?: Ask): Promise<string | number> {
     const { status, echo } = await lazily(this.ask(where, options));
     return status === 200 ? echo().backend : status;
   }

@@ -5,10 +5,10 @@ import { Namespace } from './namespace.ts';
 
 const PREFIX = 'tidegate-kube';
 
-/** With the process's id in it: it keeps two runs apart, and tells later what nobody will remove any more. */
+/** A name with the process ID. It separates concurrent runs, and shows later whether the run still exists. */
 export const nameOfOurs = (role: string): string => `${PREFIX}-${process.pid}-${role}`;
 
-/** Removes what runs have left behind that were killed before they could. */
+/** Removes the namespaces and directories of runs that were killed. */
 export async function removeAbandoned(): Promise<void> {
   for (const namespace of await Namespace.all()) if (isAbandoned(namespace.name)) await namespace.remove();
   for (const entry of await readdir(tmpdir()))

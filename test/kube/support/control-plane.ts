@@ -10,12 +10,12 @@ import { Program } from './program.ts';
 
 export const SERVER_ADDRESS = '10.99.0.1';
 export const SERVER_URL = `https://${SERVER_ADDRESS}:6443`;
-/** The first address of the range below: the API server gives it to the Service default/kubernetes. */
+/** The first address of the range below, which the API server assigns to the Service default/kubernetes. */
 export const KUBERNETES_CLUSTER_IP = '10.96.0.1';
 const SERVICE_RANGE = '10.96.0.0/16';
 const ETCD_URL = 'http://127.0.0.1:2379';
 
-/** Everything but what needs kubelets to answer, or the cloud of a provider. */
+/** The controllers that work without kubelets and without a cloud provider. */
 const CONTROLLERS = [
   'endpointslice',
   'serviceaccount',
@@ -25,7 +25,9 @@ const CONTROLLERS = [
   'namespace',
 ];
 
-/** The directory with the programs. The first call on a machine builds them, which takes ten minutes. */
+/**
+ * The directory of the Kubernetes programs. The first call on a machine builds them, which takes ten minutes.
+ */
 export function kubernetesPrograms(): string {
   const script = resolve(import.meta.dirname, '../../../scripts/build-kubernetes');
   return execFileSync(script, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim();
@@ -37,7 +39,7 @@ export class ControlPlane {
   readonly namespace: Namespace;
   readonly programs: string;
   readonly credentials: Credentials;
-  /** The administrator's, straight to the API server. */
+  /** kubectl of the administrator, directly to the API server. */
   readonly kubectl: Kubectl;
   readonly adminKubeconfig: string;
   readonly #etcd: Program;
@@ -80,18 +82,18 @@ export class ControlPlane {
     return this.#apiServer.start(() => this.kubectl.run('get --raw /readyz'));
   }
 
-  /** At once, as when the machine loses power: no watch is told to end. */
+  /** Kills the API server, as when the machine loses power. Watches do not end properly. */
   stopApiServer(): Promise<void> {
     return this.#apiServer.stop('SIGKILL');
   }
 
-  /** A program of Kubernetes, given its options by name, in this namespace or another. */
+  /** A Kubernetes program with its flags, in this network namespace or another. */
   program(name: string, options: Record<string, string>, namespace = this.namespace, log = name): Program {
     const args = Object.entries(options).map(([option, value]) => `--${option}=${value}`);
     return new Program(namespace, this.directory, [join(this.programs, name), ...args], log);
   }
 
-  /** Of a service account, as a pod has it. */
+  /** A token of a service account, as a pod has it. */
   async token(namespace: string, serviceAccount: string): Promise<string> {
     return (await this.kubectl.run(`-n ${namespace} create token ${serviceAccount}`)).trim();
   }

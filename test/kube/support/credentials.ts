@@ -5,10 +5,10 @@ import { issueCertificate, type KeyPair, selfSignedCa } from '@tidegate/kube/cer
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Who somebody is to the API server. */
+/** How a client authenticates at the API server. */
 export type User = KeyPair | { token: string };
 
-/** The cluster's certificate authority, the key of its service account tokens, and the files that programs read. */
+/** The CA of the cluster, the key of its service account tokens, and the files that programs read. */
 export class Credentials {
   readonly #directory: string;
   readonly #validity = { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + DAY_MS) };
@@ -49,7 +49,7 @@ export class Credentials {
       'token' in user
         ? user
         : { 'client-certificate-data': base64(user.certificate), 'client-key-data': base64(user.key) };
-    // JSON is YAML.
+    // JSON is valid YAML.
     const text = JSON.stringify({
       apiVersion: 'v1',
       kind: 'Config',

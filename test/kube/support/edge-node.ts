@@ -11,11 +11,13 @@ export const HUB_ADDRESS = '169.254.2.1';
 const HUB_URL = `https://${HUB_ADDRESS}:10268`;
 const IN_CLUSTER_URL = `https://${KUBERNETES_CLUSTER_IP}:443`;
 
-/** A node at the edge: a hub, a kube-proxy that knows no other API server than the hub, and what stands in for pods. */
+/**
+ * A node at the edge: a hub, a kube-proxy that only connects to the hub, and HTTP servers in place of pods.
+ */
 export class EdgeNode {
   readonly hub: Program;
   readonly kubeProxy: KubeProxy;
-  /** With the node's own certificate, as a kubelet asks. */
+  /** kubectl with the certificate of the node, as a kubelet would connect. */
   readonly kubelet: Kubectl;
   readonly #cloud: ControlPlane;
   readonly #namespace: Namespace;
@@ -40,7 +42,7 @@ export class EdgeNode {
     this.kubeProxy = new KubeProxy(cloud, namespace, name, throughHub);
   }
 
-  /** `meanwhile` is done again and again until it is ready, for what it waits for. */
+  /** Runs `meanwhile` repeatedly until the hub is ready, for example to approve its certificate. */
   startHub(meanwhile?: () => Promise<void>): Promise<void> {
     return this.hub.start(async () => {
       await meanwhile?.();
@@ -48,7 +50,7 @@ export class EdgeNode {
     });
   }
 
-  /** HTTP servers at these addresses, which are the node's from then on. */
+  /** Starts HTTP servers at these addresses, which are added to the node. */
   async startPods(addresses: readonly string[]): Promise<void> {
     for (const address of addresses) await this.#namespace.addAddress(address);
     const command = [process.execPath, join(import.meta.dirname, 'pods.js'), String(POD_PORT), ...addresses];
@@ -60,7 +62,7 @@ export class EdgeNode {
     return this.#namespace.run('curl', '-sS', '--max-time', '20', ...args);
   }
 
-  /** What a program in a pod gets from the API server that its environment names. Without a token it is nobody. */
+  /** Sends a request to the API server as a program in a pod does. Without a token, it is anonymous. */
   ask(path: string, token?: string, ...options: string[]): Promise<string> {
     const proof = token === undefined ? [] : ['-H', `Authorization: Bearer ${token}`];
     const { caFile } = this.#cloud.credentials;

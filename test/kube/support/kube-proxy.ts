@@ -5,7 +5,7 @@ import type { Namespace } from './namespace.ts';
 import type { Program } from './program.ts';
 import { destinations } from './rules.ts';
 
-/** A real kube-proxy: what it learns with its kubeconfig it writes into the firewall of its namespace. */
+/** A real kube-proxy. It writes what it reads with its kubeconfig to the iptables rules of its namespace. */
 export class KubeProxy {
   readonly #namespace: Namespace;
   readonly #program: Program;
@@ -16,7 +16,7 @@ export class KubeProxy {
       kubeconfig,
       'hostname-override': node,
       'proxy-mode': 'iptables',
-      // The kernel keeps these for the whole machine, which is not ours to change.
+      // These settings apply to the whole machine, so the test must not change them.
       'conntrack-max-per-core': '0',
       'conntrack-tcp-timeout-established': '0s',
       'conntrack-tcp-timeout-close-wait': '0s',
@@ -28,15 +28,17 @@ export class KubeProxy {
     return this.#program.start(() => this.#namespace.run('curl', '-sSf', 'http://127.0.0.1:10256/healthz'));
   }
 
-  /** It leaves its rules behind: whoever finds them again later can not tell how old they are. */
+  /**
+   * kube-proxy leaves its rules behind. They are removed, so that old rules are not mistaken for new ones.
+   */
   async stop(): Promise<void> {
     await this.#program.stop();
     await this.#namespace.run('iptables', '-t', 'nat', '-F');
   }
 
-  /** Waits until the firewall sends what is meant for the Service to exactly these. */
+  /** Waits until the iptables rules send traffic for the Service to exactly these endpoints. */
   async sends(clusterIp: string, port: number, expected: readonly string[]): Promise<void> {
-    const what = `${clusterIp}:${port} leads to ${expected.join(' and ')}`;
+    const what = `${clusterIp}:${port} is forwarded to ${expected.join(' and ')}`;
     await eventually(what, async () => {
       expect(await this.destinations(clusterIp, port)).toEqual(expected);
       return true;

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 const execute = promisify(execFile);
 const SHOWN_OF_COMMAND = 200;
 
-/** Runs a program to its end; rejects with all that it printed. */
+/** Runs a program until it exits. Rejects with everything that it printed. */
 export async function run(program: string, ...args: string[]): Promise<string> {
   try {
     const { stdout } = await execute(program, args, { timeout: 60_000, maxBuffer: 64 * 1024 * 1024 });
@@ -16,7 +16,7 @@ export async function run(program: string, ...args: string[]): Promise<string> {
   }
 }
 
-/** A machine as far as the network goes: own interfaces, own firewall, own ports. */
+/** A network namespace: its own interfaces, firewall and ports. */
 export class Namespace {
   readonly name: string;
 
@@ -25,7 +25,7 @@ export class Namespace {
   }
 
   static async create(name: string): Promise<Namespace> {
-    if (process.getuid?.() !== 0) throw new Error('these tests make network namespaces: run them as root');
+    if (process.getuid?.() !== 0) throw new Error('these tests create network namespaces; run them as root');
     const namespace = new Namespace(name);
     await run('ip', 'netns', 'add', name);
     await namespace.ip('link', 'set', 'lo', 'up');
@@ -37,7 +37,7 @@ export class Namespace {
     return lines.map((line) => new Namespace(line.split(' ')[0]!));
   }
 
-  /** What to put before a command to have it run here. The process that it starts becomes the command's. */
+  /** Prefix for a command that runs in this namespace. The process becomes that of the command. */
   get wrapper(): string[] {
     return ['ip', 'netns', 'exec', this.name];
   }
@@ -54,20 +54,23 @@ export class Namespace {
     await this.ip('address', 'add', `${address}/32`, 'dev', 'lo');
   }
 
-  /** Ends whatever still runs here, and takes the interfaces away with it. */
+  /** Kills all processes in the namespace, and deletes it with its interfaces. */
   async remove(): Promise<void> {
     try {
       const pids = await run('ip', 'netns', 'pids', this.name);
       for (const pid of pids.split('\n').filter(Boolean)) end(Number(pid));
       await run('ip', 'netns', 'delete', this.name);
     } catch (error) {
-      // Another run that tidies up may have been quicker.
+      // Another run that cleans up may have removed it already.
       if (!/No such file/.test(String(error))) throw error;
     }
   }
 }
 
-/** A cable between two namespaces. What has no route leaves through it: the firewall sees only what has one. */
+/**
+ * Connects two namespaces. The link is the default route, because iptables only processes packets that have a
+ * route.
+ */
 export async function connect(a: Namespace, addressA: string, b: Namespace, addressB: string): Promise<void> {
   await a.ip('link', 'add', 'eth0', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', b.name);
   for (const [namespace, address] of [

@@ -2,14 +2,14 @@ import type { Kubectl } from '../../support/kubectl.ts';
 
 export const POD_PORT = 8080;
 
-/** A node that is there and well, as its kubelet would say. */
+/** Creates a node that is Ready, as its kubelet would report. */
 export async function createNode(kubectl: Kubectl, name: string): Promise<void> {
   const labels = { 'kubernetes.io/hostname': name };
   await kubectl.apply({ apiVersion: 'v1', kind: 'Node', metadata: { name, labels } });
   await patchStatus(kubectl, `node ${name}`, { conditions: [{ type: 'Ready', status: 'True' }] });
 }
 
-/** A pod of `app: web` that runs on the node at the address. No kubelet is there to say so: this does. */
+/** Creates a pod with the label `app: web` and sets its status, in place of a kubelet. */
 export async function createPod(
   kubectl: Kubectl,
   name: string,

@@ -1,4 +1,4 @@
-// Stands in for pods: an HTTP server at each of the addresses, which answers with the address it was asked at.
+// Replaces pods: an HTTP server at each of the addresses, which returns the address of the request.
 import { createServer } from 'node:http';
 
 const [port, ...addresses] = process.argv.slice(2);

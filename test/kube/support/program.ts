@@ -6,7 +6,7 @@ import type { Namespace } from './namespace.ts';
 
 const LOG_LINES_SHOWN = 15;
 
-/** A program that runs in a namespace until it is stopped, and can be started again. */
+/** A program that runs in a namespace. It can be stopped and started again. */
 export class Program {
   readonly #namespace: Namespace;
   readonly #command: readonly string[];
@@ -21,21 +21,21 @@ export class Program {
     this.#log = join(directory, `${name}.log`);
   }
 
-  /** Starts it and waits until `ready` gives no error. */
+  /** Starts the program and waits until `ready` resolves. */
   async start(ready: () => Promise<unknown>): Promise<void> {
     const log = openSync(this.#log, 'a');
     const [program = '', ...args] = [...this.#namespace.wrapper, ...this.#command];
     const child = spawn(program, args, { stdio: ['ignore', log, log] });
     closeSync(log);
     this.#child = child;
-    // Told below: a child that could not be started has no process id.
+    // A child that could not be started has no process ID, which is reported below.
     child.once('error', () => {});
     await eventually(`${this.#name} is ready`, async () => {
-      if (!isAlive(child)) throw new Stop('it ended');
+      if (!isAlive(child)) throw new Stop('the program has exited');
       await ready();
       return true;
     }).catch((error: Error) => {
-      throw new Error(`${this.#name}: ${error.message}\nIts last words:\n${this.lastLines()}`);
+      throw new Error(`${this.#name}: ${error.message}\nLast lines of its log:\n${this.lastLines()}`);
     });
   }
 

@@ -1,4 +1,6 @@
-/** Where kube-proxy's iptables rules send what is meant for an address and port of a Service, sorted. */
+/**
+ * Returns where the iptables rules of kube-proxy send traffic for an address and port of a Service, sorted.
+ */
 export function destinations(natTable: string, clusterIp: string, port: number): string[] {
   const rules = natTable.split('\n');
   const rulesOf = (chain: string): string[] => rules.filter((rule) => rule.startsWith(`-A ${chain} `));

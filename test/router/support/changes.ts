@@ -12,11 +12,11 @@ import { ingress, secret, service, slice } from '../../../packages/tidegate/src/
 
 export const HOST = 'churn.example';
 const SECRET = 'churn';
-/** Each has an EndpointSlice for each endpoint. Routes move between them. */
+/** Each Service has one EndpointSlice per endpoint. The route changes between the Services. */
 export const SERVICE_NAMES = ['web', 'shop', 'cart', 'till'] as const;
 type ServiceName = (typeof SERVICE_NAMES)[number];
 
-/** A host with endpoints, and everything about it that can change while it is in use. */
+/** A host with its Services, endpoints and certificate, and methods to change each of them. */
 export class Changes {
   readonly authority = new TestAuthority();
   readonly #client: KubeClient;
@@ -42,12 +42,15 @@ export class Changes {
     await client.create(INGRESSES, this.#ingress(0));
   }
 
-  /** The ports of endpoints that requests go to, now that nothing changes any more. */
+  /** Ports of the endpoints that are in use after the last change. */
   get ready(): number[] {
     return this.#ports.filter((_, index) => this.#ready[this.#used][index]);
   }
 
-  /** Every other one is about the host that is in use: its route goes to the other Service, and others come and go. */
+  /**
+   * Every other change is of the host under test: its route changes to the next Service. The others add and remove
+   * hosts.
+   */
   async changeRoute(count: number): Promise<void> {
     const name = `guest-${count}`;
     if (count % 2 === 0) await this.#client.update(INGRESSES, this.#ingress(count / 2));
@@ -56,7 +59,7 @@ export class Changes {
     else await this.#client.delete(INGRESSES, { name: `guest-${count - 2}`, namespace: 'shop' });
   }
 
-  /** One goes or comes back. Before the last one goes, another one comes. */
+  /** Makes one endpoint ready or unready. At least one endpoint is always ready. */
   async changeEndpoint(name: ServiceName, count: number): Promise<void> {
     const ready = this.#ready[name];
     const isLast = ready.filter(Boolean).length === 1;

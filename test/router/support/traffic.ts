@@ -6,24 +6,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Listening } from '../../../packages/tidegate/src/dataplane/driver.ts';
 import { askHttp2 } from '../../dataplane/support/client.ts';
 
-/** A moment between two requests of a client, for all the others. */
+/** Pause between two requests of a client, so that other clients get processor time. */
 const PAUSE_MS = 4;
-const PATIENCE_MS = 20_000;
+const TIMEOUT_MS = 20_000;
 
 interface TrafficOptions {
   ports: Listening;
   host: string;
-  /** Who signs the certificates of the host: clients check them. */
+  /** CA of the certificates of the host. Clients verify them. */
   ca: string;
 }
 
 /**
- * Clients of every kind that ask until they are stopped: over connections that stay and over new ones, with and without
- * TLS, by HTTP/2, and over WebSockets. Whatever is not the answer of an endpoint is a failure.
+ * Clients that send requests until they are stopped: over kept and new connections, with and without TLS, over HTTP/2 and
+ * over WebSockets. Everything but a response of an endpoint is a failure.
  */
 export class Traffic {
   readonly failures: string[] = [];
-  /** By kind of client. */
+  /** Number of successful requests by kind of client. */
   readonly answered = new Map<string, number>();
   readonly #options: TrafficOptions;
   readonly #clients: Promise<void>[] = [];
@@ -46,7 +46,7 @@ export class Traffic {
 
   #start(kind: string, agent: Agent): void {
     const { host, ports } = this.#options;
-    const options = { port: ports.http, path: '/', headers: { host }, agent, timeout: PATIENCE_MS };
+    const options = { port: ports.http, path: '/', headers: { host }, agent, timeout: TIMEOUT_MS };
     const client = this.#repeat(kind, () => statusOf(request(options)));
     this.#clients.push(client.finally(() => agent.destroy()));
   }
@@ -54,7 +54,7 @@ export class Traffic {
   #startSecure(kind: string, agent: SecureAgent): void {
     const { host, ports, ca } = this.#options;
     const options = { port: ports.https, path: '/', headers: { host }, servername: host, ca, agent };
-    const client = this.#repeat(kind, () => statusOf(secureRequest({ ...options, timeout: PATIENCE_MS })));
+    const client = this.#repeat(kind, () => statusOf(secureRequest({ ...options, timeout: TIMEOUT_MS })));
     this.#clients.push(client.finally(() => agent.destroy()));
   }
 
@@ -76,12 +76,12 @@ export class Traffic {
   #session(): ClientHttp2Session {
     const { host, ports, ca } = this.#options;
     const session = connectHttp2(`https://127.0.0.1:${ports.https}`, { servername: host, ca });
-    // Told by the request that it hits.
+    // The request that is affected reports the error.
     session.on('error', () => {});
     return session;
   }
 
-  /** One that stays open all the time, and says something now and then. */
+  /** One WebSocket that stays open, and sends a message from time to time. */
   async #webSocket(): Promise<void> {
     const { host, ports } = this.#options;
     const headers = { host, connection: 'Upgrade', upgrade: 'websocket' };
@@ -92,16 +92,16 @@ export class Traffic {
       opening.once('error', reject);
       opening.end();
     });
-    let said = 0;
+    let sent = 0;
     await this.#repeat('WebSocket', async () => {
-      const word = `word ${++said}`;
+      const word = `word ${++sent}`;
       socket.write(word);
-      const heard = await new Promise<string>((resolve, reject) => {
+      const received = await new Promise<string>((resolve, reject) => {
         socket.once('data', (data: Buffer) => resolve(data.toString()));
-        socket.once('close', () => reject(new Error('it was closed')));
+        socket.once('close', () => reject(new Error('the WebSocket was closed')));
       });
       socket.removeAllListeners('close');
-      return heard === word ? 200 : 0;
+      return received === word ? 200 : 0;
     });
     socket.destroy();
   }
@@ -120,7 +120,7 @@ export class Traffic {
   }
 }
 
-/** Of a whole answer. */
+/** The status, after the complete response was received. */
 function statusOf(asking: ReturnType<typeof request>): Promise<number> {
   return new Promise((resolve, reject) => {
     asking.once('response', (response) => {

@@ -22,6 +22,7 @@ export interface BuiltinsOptions {
   rbac: Rbac;
 }
 
+/** The definitions of all built-in resources, connected to the server. */
 export function builtins(options: BuiltinsOptions): {
   definitions: ResourceDefinition[];
   serviceRange: string;

@@ -31,6 +31,7 @@ export interface ControllersOptions {
   metrics: Metrics;
 }
 
+/** Starts all of them. Each observes every change of the store. */
 export function startControllers(options: ControllersOptions): { close(): Promise<void> } {
   const { core, options: write, log, metrics } = options;
   const workers: Record<string, WorkerOptions> = {

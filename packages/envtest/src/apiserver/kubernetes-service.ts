@@ -19,6 +19,7 @@ const CLUSTER_IP = '10.96.0.1';
 /** By storage name. */
 type Wanted = ReadonlyMap<string, KubeObject>;
 
+/** Keys are storage names: each of the three objects is reconciled separately. */
 export class KubernetesService {
   readonly #core: Core;
   readonly #options: WriteOptions;

@@ -28,6 +28,7 @@ import { Registry } from './served/registry.ts';
 import { openStore } from './store/index.ts';
 import { startWorkers } from './workers.ts';
 
+/** Options of {@link startApiServer}. */
 export interface ApiServerOptions {
   /** Data directory: objects are in `store/`, keys and certificates in `pki/`. */
   directory: string;
@@ -43,6 +44,7 @@ export interface ApiServerOptions {
   now?: () => Date;
 }
 
+/** A running API server. `core` is for code in the same process that must bypass HTTP, authentication and RBAC. */
 export interface ApiServer {
   readonly url: string;
   readonly port: number;
@@ -62,9 +64,19 @@ const SYSTEM: WriteOptions = {
 };
 
 /**
- * Starts the parts in the order of their dependencies: store, keys and certificates, resources, admission, bootstrap
- * objects, controllers, listener, and the Service that names the listener. Stops them in reverse order, so that no part
- * uses another one that is already closed.
+ * Starts an API server on a data directory of its own. Use `startCluster` of `@tidegate/envtest` for tests; this
+ * function is for programs that run a server for a longer time and manage its directory, port and certificates.
+ *
+ * The parts start in the order of their dependencies: store, keys and certificates, resources, admission, bootstrap
+ * objects, controllers, listener, and the Service that names the listener. They stop in reverse order, so that no
+ * part uses another one that is already closed.
+ *
+ * @example
+ * ```ts
+ * const server = await startApiServer({ directory: '/var/lib/edge', port: 6443, log: pino(), version: '1.0.0' });
+ * server.writeAdminKubeconfig('/etc/edge/admin.kubeconfig');
+ * process.once('SIGTERM', () => void server.close());
+ * ```
  */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { log, host = '127.0.0.1' } = options;

@@ -1,12 +1,13 @@
 import { Controller, type Logger, type Metrics } from '@tidegate/kube';
 import type { Change, Store } from './store/types.ts';
 
-/** Observes every change of the store, enqueues keys, and reconciles them. */
+/** A controller inside the API server. It observes every change of the store, enqueues keys, and reconciles them. */
 export interface Worker {
   observe(change: Change): void;
   reconcile(key: string): Promise<void>;
 }
 
+/** `make` creates the worker; it may enqueue keys at once, for example for everything that is stored. */
 export interface WorkerOptions {
   make(enqueue: (key: string) => void): Worker;
   concurrency: number;

@@ -1,6 +1,6 @@
 /**
  * The parts of kube-controller-manager and kube-scheduler that the embedded cluster needs. Each controller has its
- * own folder and does not know the others; they share only the informer caches and the objects in the API.
+ * own folder and does not depend on the others; they share only the informer caches and the objects in the API.
  *
  * The folders: `workloads` (Deployment, ReplicaSet,
  * ReplicationController, StatefulSet, DaemonSet, Job, CronJob), `pods` (what all of these
@@ -48,6 +48,7 @@ import { jobController } from './workloads/job/index.ts';
 import { replicaSetController, replicationController } from './workloads/replicaset/index.ts';
 import { statefulSetController } from './workloads/statefulset/index.ts';
 
+/** Options of {@link runControllers}. */
 export interface ControllersOptions extends NodeOptions {
   client: KubeClient;
   log: Logger;
@@ -81,7 +82,24 @@ const controllersOf = (options: NodeOptions): MakeController[] => [
   endpointSliceMirroringController,
 ];
 
-/** Runs all controllers until the signal is aborted and the reconciles in progress have finished. */
+/**
+ * Runs all controllers, including the scheduler, until the signal is aborted and the reconciles in progress have
+ * finished. They work with any API server, not only with the embedded one. The garbage collector and namespace
+ * deletion are not among them, because the embedded API server contains them.
+ *
+ * @example
+ * ```ts
+ * await runControllers({
+ *   client,
+ *   log,
+ *   metrics: new Metrics(),
+ *   clusterCidr: '10.244.0.0/16',
+ *   nodeGraceMs: 40_000,
+ *   signal,
+ *   onSynced: () => log.info({}, 'controllers are running'),
+ * });
+ * ```
+ */
 export async function runControllers(options: ControllersOptions): Promise<void> {
   const { client, log, metrics, clock = systemClock, onSynced } = options;
   const informers = new Informers(client, { transform: withoutManagedFields, clock, log });

@@ -22,6 +22,7 @@ import { openProcessRuntime } from './processes/index.ts';
 import { type NodeDescription, Registration, thisMachine } from './registration/index.ts';
 import { startKubeletServer } from './server/index.ts';
 
+/** Options of {@link startAgent}. */
 export interface AgentOptions {
   name: string;
   /** With the identity of this node's kubelet. */
@@ -50,6 +51,7 @@ export interface AgentOptions {
   signal?: AbortSignal;
 }
 
+/** A running node. */
 export interface Agent {
   /** Stops the containers, then everything else. The pods stay in the API; the next agent starts them again. */
   close(): Promise<void>;
@@ -62,9 +64,11 @@ const CLOSE_GRACE_MS = 10_000;
 const WRITES_AT_ONCE = 8;
 
 /**
- * Starts, in this order: the container runtime with what earlier agents left, the Node registration, the kubelet's
- * server and the NodePorts, then the pods. Stops in the opposite order, so that pods stay reachable until they have
- * ended.
+ * Starts a node that runs containers as processes of this machine, see `index.ts` of this folder.
+ *
+ * The parts start in this order: the container runtime with what earlier agents left, the Node registration, the
+ * kubelet's server and the NodePorts, then the pods. They stop in the opposite order, so that pods stay reachable
+ * until they have ended.
  */
 export async function startAgent(options: AgentOptions): Promise<Agent> {
   const { name, client, address, log, clock = systemClock } = options;

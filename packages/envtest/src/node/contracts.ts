@@ -26,6 +26,7 @@ export type ImageRule =
   | { kind: 'stand-in' }
   | { kind: 'absent'; message: string };
 
+/** Decides what to run for an image name. */
 export interface Images {
   resolve(image: string): ImageRule;
 }
@@ -38,7 +39,7 @@ export interface StandIns {
   close(): Promise<void>;
 }
 
-/** The exit code of a stand-in that may not bind a port below 1024; the agent then tells the user how to allow it. */
+/** The exit code of a stand-in that may not bind a port below 1024; the agent then reports how to allow it. */
 export const EXIT_PORT_NOT_ALLOWED = 77;
 
 /** The files of a pod's volumes, kept up to date until `unmount`. `mount` may be called again for a mounted pod. */
@@ -54,6 +55,7 @@ export class VolumeError extends Error {
   override readonly name = 'VolumeError';
 }
 
+/** Computes the environment variables of a container. */
 export interface Environment {
   /** All variables of the process. Rejects with an EnvError when a reference cannot be resolved. */
   of(pod: Pod, container: Container, place: ContainerPlace, podIP: string): Promise<Record<string, string>>;
@@ -64,6 +66,7 @@ export class EnvError extends Error {
   override readonly name = 'EnvError';
 }
 
+/** Which part of a log to read, as in `kubectl logs`. */
 export interface LogOptions {
   follow?: boolean;
   tailLines?: number;

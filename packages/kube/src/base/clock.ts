@@ -14,6 +14,7 @@ export type Random = () => number;
 /** Node fires timers with a longer delay immediately. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
+/** The clock of the machine. The default wherever a clock is optional. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

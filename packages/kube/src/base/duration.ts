@@ -7,6 +7,12 @@ const YEAR = 365 * DAY;
 const two = (big: number, bigUnit: string, small: number, smallUnit: string): string =>
   small === 0 ? `${big}${bigUnit}` : `${big}${bigUnit}${small}${smallUnit}`;
 
+/**
+ * Formats a duration in milliseconds as the AGE column of kubectl does.
+ *
+ * @example
+ * humanDuration(150_000); // '2m30s'
+ */
 export function humanDuration(milliseconds: number): string {
   const seconds = Math.trunc(milliseconds / 1000);
   // The clocks of two machines may differ slightly: up to two seconds in the future still counts as now.

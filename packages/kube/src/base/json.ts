@@ -3,6 +3,7 @@
 /** A JSON object whose fields are not known. */
 export type JsonMap = Record<string, unknown>;
 
+/** Whether the value is a JSON object, and neither a list nor null. */
 export const isJsonMap = (value: unknown): value is JsonMap =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 

@@ -26,12 +26,26 @@ describe('Logger', () => {
     expect(lines[0]?.err).toMatchObject({ stack: expect.stringContaining('log.test.ts') });
   });
 
-  it('does not compile with an error in the field error, which pino prints as {}', () => {
+  it('does not compile with an error in another field, which pino prints as {}', () => {
     const { log, lines } = pinoLogger();
+    const lost = new Error('lost');
     // @ts-expect-error The field for errors is `err`.
-    log.error({ error: new Error('lost') }, 'sync failed');
+    log.error({ error: lost }, 'sync failed');
     expect(lines[0]?.error).toEqual({});
-    // @ts-expect-error The same holds for fields that a child logger adds to every line.
-    silentLogger.child({ error: new Error('lost') });
+    // @ts-expect-error An error class does not make a difference, and neither does the level.
+    log.warn({ node: 'a', cause: new TypeError('lost') }, 'sync failed');
+    // @ts-expect-error A value that may be an error is not accepted either.
+    log.info({ reason: lost as Error | string }, 'sync failed');
+    // @ts-expect-error The same applies to the value of a catch clause.
+    log.debug({ reason: lost as unknown }, 'sync failed');
+    // @ts-expect-error The same applies to fields that a child logger adds to every line.
+    silentLogger.child({ error: lost });
+  });
+
+  it('accepts all other values', () => {
+    const { log, lines } = pinoLogger();
+    const optional: { size?: number } = {};
+    log.child({ component: 'hub' }).info({ names: ['a'], nested: { port: 1 }, ...optional }, 'ready');
+    expect(lines).toMatchObject([{ component: 'hub', names: ['a'], nested: { port: 1 }, msg: 'ready' }]);
   });
 });

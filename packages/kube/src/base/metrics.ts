@@ -1,15 +1,24 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
+/** A value for each label of the metric. */
 type LabelValues = Record<string, string>;
 
+/** A value that only grows. `by` is 1 by default. */
 export interface CounterMetric {
   inc(labels: LabelValues, by?: number): void;
 }
+/** A value that goes up and down. */
 export interface GaugeMetric {
   set(labels: LabelValues, value: number): void;
 }
+/** Counts observations in buckets, for example durations in seconds. */
 export interface HistogramMetric {
   observe(labels: LabelValues, value: number): void;
+}
+
+export interface MetricsOptions {
+  /** Put before the name of every metric that does not begin with it, also before those of the kit. */
+  prefix?: string;
 }
 
 interface MetricOptions {
@@ -20,19 +29,32 @@ interface MetricOptions {
 /**
  * A registry of Prometheus metrics, and the only module that uses the Prometheus library. Creating a metric that
  * already exists returns the existing one, so that all queues and controllers of a program share one set.
+ *
+ * @example
+ * const metrics = new Metrics({ prefix: 'shop_' });
+ * const orders = metrics.counter('orders_total', { help: 'Orders by result.', labels: ['result'] });
+ * orders.inc({ result: 'accepted' });
+ * response.setHeader('content-type', metrics.contentType).end(await metrics.scrape());
  */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #collectors = new Set<() => void>();
+  readonly #prefix: string;
 
-  counter(name: string, { help, labels = [] }: MetricOptions): CounterMetric {
+  constructor({ prefix = '' }: MetricsOptions = {}) {
+    this.#prefix = prefix;
+  }
+
+  counter(ownName: string, { help, labels = [] }: MetricOptions): CounterMetric {
+    const name = this.#fullName(ownName);
     return (
       this.#existing(name, Counter) ??
       new Counter({ name, help, labelNames: labels, registers: [this.#registry] })
     );
   }
 
-  gauge(name: string, { help, labels = [] }: MetricOptions): GaugeMetric {
+  gauge(ownName: string, { help, labels = [] }: MetricOptions): GaugeMetric {
+    const name = this.#fullName(ownName);
     return (
       this.#existing(name, Gauge) ??
       new Gauge({ name, help, labelNames: labels, registers: [this.#registry] })
@@ -40,9 +62,10 @@ export class Metrics {
   }
 
   histogram(
-    name: string,
+    ownName: string,
     { help, labels = [], buckets }: MetricOptions & { buckets: number[] },
   ): HistogramMetric {
+    const name = this.#fullName(ownName);
     return (
       this.#existing(name, Histogram) ??
       new Histogram({ name, help, labelNames: labels, buckets, registers: [this.#registry] })
@@ -58,6 +81,7 @@ export class Metrics {
     return () => this.#collectors.delete(collect);
   }
 
+  /** The Content-Type header for the result of `scrape`. */
   get contentType(): string {
     return this.#registry.contentType;
   }
@@ -66,6 +90,10 @@ export class Metrics {
   async scrape(): Promise<string> {
     for (const collect of this.#collectors) collect();
     return this.#registry.metrics();
+  }
+
+  #fullName(name: string): string {
+    return name.startsWith(this.#prefix) ? name : `${this.#prefix}${name}`;
   }
 
   #existing<M>(name: string, type: abstract new (...args: never[]) => M): M | undefined {

@@ -5,10 +5,13 @@ export interface OwnerReference {
   kind: string;
   name: string;
   uid: string;
+  // At most one owner has it: the controller that manages the object.
   controller?: boolean;
+  // In foreground deletion, the owner waits until this object is gone.
   blockOwnerDeletion?: boolean;
 }
 
+/** The fields that one manager owns; see the Kubernetes documentation of server-side apply. */
 export interface ManagedFieldsEntry {
   manager?: string;
   operation?: 'Apply' | 'Update';
@@ -19,6 +22,7 @@ export interface ManagedFieldsEntry {
   subresource?: string;
 }
 
+/** The metadata of every object. The server sets uid, resourceVersion, generation and the timestamps. */
 export interface ObjectMeta {
   name?: string;
   generateName?: string;
@@ -44,12 +48,14 @@ export interface KubeObject {
   [field: string]: unknown;
 }
 
+/** The metadata of a list. `continue` is set if there are more pages; pass it to the next request. */
 export interface ListMeta {
   resourceVersion?: string;
   continue?: string;
   remainingItemCount?: number;
 }
 
+/** A list, or one page of it. All items are as of `metadata.resourceVersion`. */
 export interface KubeList<T extends KubeObject = KubeObject> {
   apiVersion: string;
   kind: string;
@@ -57,6 +63,7 @@ export interface KubeList<T extends KubeObject = KubeObject> {
   items: T[];
 }
 
+/** One aspect of the status of an object. `lastTransitionTime` is when `status` changed last; see `setCondition`. */
 export interface Condition {
   type: string;
   status: 'True' | 'False' | 'Unknown';
@@ -66,12 +73,14 @@ export interface Condition {
   observedGeneration?: number;
 }
 
+/** One reason for a failure. For an invalid object, there is one cause for each invalid field. */
 export interface StatusCause {
   reason?: string;
   message?: string;
   field?: string;
 }
 
+/** The object that the Status is about. `retryAfterSeconds`: when the client may try again. */
 export interface StatusDetails {
   name?: string;
   group?: string;
@@ -93,6 +102,7 @@ export interface Status {
   code: number;
 }
 
+/** Identifies a kind. The core group is the empty string. */
 export interface GroupVersionKind {
   group: string;
   version: string;
@@ -106,6 +116,7 @@ export function parseApiVersion(apiVersion: string): { group: string; version: s
   return { group: apiVersion.slice(0, slash), version: apiVersion.slice(slash + 1) };
 }
 
+/** The inverse of `parseApiVersion`. */
 export function apiVersionOf(group: string, version: string): string {
   return group === '' ? version : `${group}/${version}`;
 }

@@ -4,6 +4,7 @@
  */
 type Format = 'decimal' | 'binary' | 'exponent';
 
+/** An exact amount. `format` is the notation in which it was written, so that it can be printed the same way. */
 export interface Quantity {
   readonly nanos: bigint;
   readonly format: Format;
@@ -17,7 +18,10 @@ const DECIMAL_SUFFIX = new Map(Object.entries(DECIMAL).map(([suffix, power]) => 
 const BINARY = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 const SYNTAX = /^([+-]?)(\d*)(?:\.(\d*))?([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+)?$/;
 
-/** Undefined when the text is not a quantity. */
+/**
+ * Undefined when the text is not a quantity. Fractions of a billionth are rounded up, and values beyond 2^63 are
+ * limited, as in Kubernetes.
+ */
 export function parseQuantity(text: string): Quantity | undefined {
   const match = SYNTAX.exec(text);
   if (match === null) return undefined;
@@ -40,6 +44,7 @@ function scaleOf(suffix: string): { format: Format; base: bigint; power: number 
 const min = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 const divideUp = (a: bigint, b: bigint): bigint => (a + b - 1n) / b;
 
+/** Compares by value, for `Array.sort`: `1Gi` is more than `1G`. */
 export function compareQuantities(a: Quantity, b: Quantity): number {
   return a.nanos < b.nanos ? -1 : a.nanos > b.nanos ? 1 : 0;
 }
@@ -51,6 +56,7 @@ export function roundUpToMilli(quantity: Quantity): Quantity {
   return { nanos: nanos < 0n ? -magnitude : magnitude, format };
 }
 
+/** The canonical text, which API servers write: `1024Mi` becomes `1Gi`, `0.5` becomes `500m`. */
 export function formatQuantity({ nanos, format }: Quantity): string {
   if (nanos === 0n) return '0';
   const sign = nanos < 0n ? '-' : '';

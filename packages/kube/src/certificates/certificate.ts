@@ -28,8 +28,10 @@ export interface KeyPair {
   key: string;
 }
 
+/** What the certificate may be used for. */
 export type ExtendedUsage = 'serverAuth' | 'clientAuth';
 
+/** The content of a certificate to issue. */
 export interface CertificateRequestInfo {
   /** Raw bytes if it comes from a signing request, to be copied unchanged. */
   subject: Subject | Buffer;
@@ -86,6 +88,7 @@ function toBeSigned(parts: ToBeSigned): Buffer {
   );
 }
 
+/** Creates the certificate of a new certificate authority, as PEM. The key must be an EC key on P-256. */
 export function selfSignedCa(
   subject: Subject,
   privateKey: KeyObject,
@@ -107,6 +110,7 @@ export function selfSignedCa(
   return signed(tbs, privateKey);
 }
 
+/** Issues a certificate for a client or a server and returns it as PEM. */
 export function issueCertificate(request: CertificateRequestInfo, issuer: Issuer): string {
   const ca = new X509Certificate(issuer.certificate);
   const { subject, publicKey, notBefore, notAfter } = request;

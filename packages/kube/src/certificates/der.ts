@@ -24,6 +24,7 @@ function lengthBytes(length: number): Buffer {
   return Buffer.from([0x80 | bytes.length, ...bytes]);
 }
 
+/** One element: tag, length, content. */
 export function tlv(tag: number, ...contents: Buffer[]): Buffer {
   const content = Buffer.concat(contents);
   return Buffer.concat([Buffer.from([tag]), lengthBytes(content.length), content]);
@@ -50,6 +51,7 @@ export function bitString(content: Buffer, unusedBits = 0): Buffer {
   return tlv(TAG.bitString, Buffer.from([unusedBits]), content);
 }
 
+/** An object identifier. Each number is written in groups of seven bits, most significant first. */
 export function oid(dotted: string): Buffer {
   const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number);
   const bytes: number[] = [];

@@ -21,6 +21,16 @@ export interface CertificateRequest {
 /**
  * Requests a certificate from the cluster and returns it as PEM. Waits until the request is approved and signed, or
  * denied; abort `signal` to stop waiting.
+ *
+ * @example
+ * const { key, request } = newSigningRequest({ commonName: 'system:node:n1', organizations: ['system:nodes'] });
+ * const certificate = await requestCertificate(client, {
+ *   namePrefix: 'node-n1-',
+ *   request,
+ *   signerName: 'kubernetes.io/kube-apiserver-client-kubelet',
+ *   usages: ['digital signature', 'client auth'],
+ *   signal,
+ * });
  */
 export async function requestCertificate(client: KubeClient, options: CertificateRequest): Promise<string> {
   const csr = await createRequest(client, options);
@@ -28,6 +38,7 @@ export async function requestCertificate(client: KubeClient, options: Certificat
   const informer = new Informer(client, CERTIFICATE_SIGNING_REQUESTS, {
     fieldSelector: `metadata.name=${csr.metadata.name}`,
   });
+  // A watch, not polling: approval can take days. The informer also survives disconnects.
   const certificate = new Promise<string>((resolve, reject) => {
     controller.signal.addEventListener('abort', () => reject(controller.signal.reason), { once: true });
     const look = (seen: CertificateSigningRequest): void => {

@@ -12,6 +12,7 @@ import {
   SUBJECT_ALT_NAME,
 } from './x509.ts';
 
+/** The subject and the names of the certificate. */
 export interface SigningRequestOptions {
   commonName: string;
   organizations?: string[];
@@ -25,6 +26,7 @@ export interface SigningRequest {
   request: string;
 }
 
+/** Creates a private key (EC, P-256) and a signing request for it. */
 export function newSigningRequest(options: SigningRequestOptions): SigningRequest {
   const { commonName, organizations = [], dnsNames = [], ipAddresses = [] } = options;
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });

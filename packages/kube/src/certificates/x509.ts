@@ -10,6 +10,7 @@ export const ECDSA_WITH_SHA256 = '1.2.840.10045.4.3.2';
 /** PKCS #9: the attribute of a signing request that contains the requested extensions. */
 export const EXTENSION_REQUEST = '1.2.840.113549.1.9.14';
 
+/** Kubernetes reads the common name as the user name and the organizations as groups. */
 export interface Subject {
   commonName: string;
   organizations: string[];

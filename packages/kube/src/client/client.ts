@@ -21,12 +21,13 @@ import {
   watchQuery,
   writeQuery,
 } from './options.ts';
-import { isProtobuf, ProtobufWishes } from './protobuf.ts';
+import { isProtobuf, ProtobufNegotiation } from './protobuf.ts';
 import { pathOf, type Resource, type Target } from './resource.ts';
 import { type HttpRequest, Transport, type TransportOptions } from './transport.ts';
 import { type WatchEvent, watchEvents } from './watch.ts';
 import { framedEvents } from './watch-frames.ts';
 
+/** Options of {@link KubeClient}. */
 export interface ClientOptions extends TransportOptions {
   /**
    * Ask for lists and watches in protobuf where this package can read it. The objects are the same; a watch takes
@@ -50,15 +51,16 @@ export class KubeClient {
   readonly config: ClusterConfig;
   readonly discovery: Discovery;
   readonly #transport: Transport;
-  readonly #protobuf: ProtobufWishes;
+  readonly #protobuf: ProtobufNegotiation;
 
   constructor(config: ClusterConfig, options: ClientOptions = {}) {
     this.config = config;
     this.#transport = new Transport(config, options);
-    this.#protobuf = new ProtobufWishes(options.protobuf === true, options.log ?? silentLogger);
+    this.#protobuf = new ProtobufNegotiation(options.protobuf === true, options.log ?? silentLogger);
     this.discovery = new Discovery((path, accept) => this.raw({ method: 'GET', path, headers: { accept } }));
   }
 
+  /** Reads one object. Check for its absence with `isNotFound`. */
   async get<T extends KubeObject>(
     resource: Resource<T>,
     target: Target,
@@ -85,6 +87,10 @@ export class KubeClient {
     }
   }
 
+  /**
+   * The list page by page, so that not all objects are in memory at once. All pages show the same resource version.
+   * Throws an error that `isExpired` accepts if the server forgets that version before the last page.
+   */
   async *pages<T extends KubeObject>(
     resource: Resource<T>,
     options: ListOptions = {},
@@ -127,7 +133,10 @@ export class KubeClient {
     }
   }
 
-  /** Resolves once the server has accepted the watch. The events follow until the watch ends or `signal` is aborted. */
+  /**
+   * Resolves once the server has accepted the watch. The events follow until the watch ends, which is normal after
+   * some minutes, or `signal` is aborted. Use an `Informer` unless you need the raw events: it resumes and recovers.
+   */
   async watch<T extends KubeObject>(
     resource: Resource<T>,
     options: WatchOptions = {},
@@ -163,6 +172,12 @@ export class KubeClient {
     return this.#write('PUT', pathOf(resource, targetOf(object, options.subresource)), object, options);
   }
 
+  /**
+   * Changes an object with a patch of the given type. For server-side apply, use `Applier`.
+   *
+   * @example
+   * await client.patch(DEPLOYMENTS, { namespace: 'default', name: 'web' }, 'merge', { spec: { replicas: 3 } });
+   */
   async patch<T extends KubeObject>(
     resource: Resource<T>,
     target: Target,
@@ -191,6 +206,7 @@ export class KubeClient {
     return this.#delete<T | Status>(pathOf(resource, target), {}, options);
   }
 
+  /** Deletes all objects that the selectors match. Not atomic: on an error, some of them may be gone. */
   async deleteCollection<T extends KubeObject>(
     resource: Resource<T>,
     options: SelectOptions & DeleteOptions = {},

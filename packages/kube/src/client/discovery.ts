@@ -2,6 +2,7 @@ import { apiVersionOf, type GroupVersionKind, type KubeObject, parseApiVersion }
 import { ApiStatusError } from './errors.ts';
 import type { Resource } from './resource.ts';
 
+/** A resource as the server describes it. */
 export interface DiscoveredResource extends Resource {
   readonly kind: string;
   readonly singular: string;
@@ -12,6 +13,7 @@ export interface DiscoveredResource extends Resource {
   readonly subresources: readonly string[];
 }
 
+/** The server does not serve this kind. Its CustomResourceDefinition may be missing. */
 export class UnknownKindError extends Error {
   constructor({ group, version, kind }: GroupVersionKind) {
     super(
@@ -52,6 +54,7 @@ export class Discovery {
     return this.#resources;
   }
 
+  /** Reads the resources again when they are next needed. */
   invalidate(): void {
     this.#resources = undefined;
   }
@@ -65,6 +68,7 @@ export class Discovery {
     return known as DiscoveredResource & Resource<T>;
   }
 
+  /** The resource of the kind of this object. Throws UnknownKindError. */
   async forObject<T extends KubeObject>(object: T): Promise<DiscoveredResource & Resource<T>> {
     return this.forKind<T>({ ...parseApiVersion(object.apiVersion), kind: object.kind });
   }

@@ -1,6 +1,8 @@
 import type { Status, StatusDetails } from '../base/object.ts';
 
-/** The API server answered with an error. */
+/**
+ * The API server answered with an error. Use the functions below, for example `isNotFound`, to find out which one.
+ */
 export class ApiStatusError extends Error {
   readonly status: Status;
   readonly code: number;
@@ -34,7 +36,7 @@ export class ConnectionError extends Error {
   }
 }
 
-/** The deadline of the request has passed. */
+/** The deadline of the request has passed. A write may have been carried out nevertheless. */
 export class DeadlineError extends Error {
   constructor(request: string, ms: number) {
     super(`${request}: no answer within ${ms} ms`);
@@ -59,14 +61,22 @@ const hasReason = (error: unknown, ...reasons: string[]): boolean =>
 const hasCode = (error: unknown, code: number): boolean =>
   error instanceof ApiStatusError && error.code === code;
 
+/** The object, or its resource, does not exist. */
 export const isNotFound = (error: unknown): boolean => hasReason(error, 'NotFound') || hasCode(error, 404);
+/** A create failed because the name is in use. */
 export const isAlreadyExists = (error: unknown): boolean => hasReason(error, 'AlreadyExists');
+/** The object has changed since it was read, or an apply conflicts with another manager. Read it again and retry. */
 export const isConflict = (error: unknown): boolean => hasReason(error, 'Conflict');
+/** The object failed validation. `details.causes` names the fields. */
 export const isInvalid = (error: unknown): boolean => hasReason(error, 'Invalid');
+/** The request is malformed. Retrying it is pointless. */
 export const isBadRequest = (error: unknown): boolean =>
   hasReason(error, 'BadRequest') || hasCode(error, 400);
+/** The user is known but does not have the permission, or admission rejected the request. */
 export const isForbidden = (error: unknown): boolean => hasReason(error, 'Forbidden') || hasCode(error, 403);
+/** The credential was rejected, even after it was refreshed. */
 export const isUnauthorized = (error: unknown): boolean => hasCode(error, 401);
+/** The server limits the rate, or a disruption budget forbids an eviction. */
 export const isTooManyRequests = (error: unknown): boolean => hasCode(error, 429);
 /** The requested resource version is too old; list again. */
 export const isExpired = (error: unknown): boolean =>

@@ -3,18 +3,21 @@ import type { FieldMatcher, LabelMatcher } from '../selectors/index.ts';
 /** Query parameters, under the names that Kubernetes uses. Undefined values are not sent. */
 export type Query = Record<string, string | number | boolean | undefined>;
 
+/** Options of every request. */
 export interface CallOptions {
   signal?: AbortSignal;
   /** How long to wait for the complete answer. Default: the default of the client. */
   deadlineMs?: number;
 }
 
+/** Selects objects. Without a namespace, objects of all namespaces are selected. */
 export interface SelectOptions {
   namespace?: string;
   labelSelector?: string | LabelMatcher;
   fieldSelector?: string | FieldMatcher;
 }
 
+/** The parameters of a list, with the meaning that the Kubernetes API gives them. */
 export interface ListOptions extends CallOptions, SelectOptions {
   resourceVersion?: string;
   resourceVersionMatch?: 'Exact' | 'NotOlderThan';
@@ -22,6 +25,10 @@ export interface ListOptions extends CallOptions, SelectOptions {
   continue?: string;
 }
 
+/**
+ * The parameters of a watch, with the meaning that the Kubernetes API gives them. There is no deadline: a watch is
+ * open for minutes. Set `timeoutSeconds` to limit it.
+ */
 export interface WatchOptions extends SelectOptions {
   signal?: AbortSignal;
   resourceVersion?: string;
@@ -31,8 +38,10 @@ export interface WatchOptions extends SelectOptions {
   timeoutSeconds?: number;
 }
 
+/** Options of create, update and patch. */
 export interface WriteOptions extends CallOptions {
   dryRun?: boolean;
+  // The owner of the written fields in managedFields. Default: derived from the user agent by the server.
   fieldManager?: string;
   fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
   subresource?: string;
@@ -43,6 +52,7 @@ export interface PatchOptions extends WriteOptions {
   force?: boolean;
 }
 
+/** Options of a delete. `preconditions` prevent the deletion of an object that was recreated or changed meanwhile. */
 export interface DeleteOptions extends CallOptions {
   gracePeriodSeconds?: number;
   propagationPolicy?: 'Orphan' | 'Background' | 'Foreground';
@@ -50,6 +60,7 @@ export interface DeleteOptions extends CallOptions {
   dryRun?: boolean;
 }
 
+/** The patch types and their media types. `strategic` is only supported for built-in kinds. */
 export const PATCH_TYPES = {
   json: 'application/json-patch+json',
   merge: 'application/merge-patch+json',

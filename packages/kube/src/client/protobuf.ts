@@ -25,7 +25,7 @@ function protobufAsText(body: Buffer): string {
  * for example because a newer server sends fields that are unknown here. The client always accepts JSON as well, for
  * servers that do not support protobuf.
  */
-export class ProtobufWishes {
+export class ProtobufNegotiation {
   readonly #enabled: boolean;
   readonly #log: Logger;
   readonly #givenUp = new Set<string>();

@@ -16,6 +16,7 @@ export interface Resource<T extends KubeObject = KubeObject> {
   readonly objectType?: T;
 }
 
+/** One object, or a subresource of it. `namespace` is required for namespaced resources. */
 export interface Target {
   name: string;
   namespace?: string;
@@ -57,6 +58,7 @@ export function keyOf(object: KubeObject): string {
   return namespace === undefined || namespace === '' ? `${name}` : `${namespace}/${name}`;
 }
 
+/** The inverse of `keyOf`. */
 export function splitKey(key: string): { namespace: string | undefined; name: string } {
   const slash = key.indexOf('/');
   if (slash < 0) return { namespace: undefined, name: key };

@@ -2,6 +2,7 @@ import { backoffDelay } from '../base/backoff.ts';
 import type { Random } from '../base/clock.ts';
 import { ConnectionError } from './errors.ts';
 
+/** A longer Retry-After is not obeyed: the caller has a deadline and can decide better. */
 const LONGEST_WAIT_MS = 30_000;
 const RESET_CODES = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 

@@ -11,6 +11,7 @@ import { statusIn } from './protobuf.ts';
 import { resetRetryMs, retryAfterMs } from './retry.ts';
 import { request as undiciRequest } from './undici.ts';
 
+/** A request to any path of the API server. The client adds the server, the credential and default headers. */
 export interface HttpRequest {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: string;
@@ -33,10 +34,16 @@ export interface HttpStream {
   chunks: AsyncIterable<Buffer>;
 }
 
+/** Options that apply to every request of a client. */
 export interface TransportOptions {
   /** `program/version`: identifies this client in the logs and priority levels of the server. */
   userAgent?: string;
+  /** How long to wait for a complete answer, watches excepted. Default: 32 seconds. */
   deadlineMs?: number;
+  /**
+   * How often to repeat a request that the server rejected with Retry-After, or a read whose connection broke.
+   * Default: 5.
+   */
   maxRetries?: number;
   clock?: Clock;
   random?: Random;
@@ -127,6 +134,7 @@ export class Transport {
         continue;
       }
       if (outcome.statusCode < 400) return this.#accepted(outcome);
+      // The token may have been rotated since it was read. One retry with a new credential, then the error is final.
       if (outcome.statusCode === 401 && !refreshed) {
         refreshed = true;
         const other = await orAborted(this.#config.credentials.refresh(credential), request.signal);

@@ -8,13 +8,18 @@ export interface ClusterConfig {
   ca?: string;
   /** The name to expect in the server's certificate, if it is not the host name. */
   tlsServerName?: string;
+  /** Accept any certificate. For tests only: an attacker on the network can then read the credential. */
   insecureSkipTlsVerify?: boolean;
+  /** An HTTP proxy for all connections to the server. */
   proxyUrl?: string;
+  /** Do not ask for compressed answers. Useful on fast networks, where compression costs more time than it saves. */
   disableCompression?: boolean;
+  /** Act as this user. The own user needs the permission to impersonate it. */
   impersonate?: Impersonation;
   credentials: CredentialSource;
 }
 
+/** A user to act as, with its groups and extra fields. */
 export interface Impersonation {
   user: string;
   uid?: string;
@@ -22,6 +27,7 @@ export interface Impersonation {
   extra?: Record<string, string[]>;
 }
 
+/** Proof of identity: a header, a client certificate, or both. */
 export interface Credential {
   /** The complete header: `Bearer ...` or `Basic ...`. */
   readonly authorization?: string;
@@ -37,6 +43,7 @@ export interface CredentialSource {
   refresh(used: Credential): Promise<Credential>;
 }
 
+/** A credential that never changes, for example a token for a test. */
 export function fixedCredential(credential: Credential): CredentialSource {
   return { current: async () => credential, refresh: async () => credential };
 }

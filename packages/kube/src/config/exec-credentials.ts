@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { ConfigError, type Credential, type CredentialSource } from './cluster.ts';
 import { Fields } from './fields.ts';
 
+/** A credential plugin, as configured in `user.exec` of a kubeconfig. */
 export interface ExecPlugin {
   command: string;
   args: string[];

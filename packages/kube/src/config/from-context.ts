@@ -13,6 +13,7 @@ import type { Fields } from './fields.ts';
 import { FileCredentials } from './file-credentials.ts';
 import { type Entry, type Kubeconfig, pathFrom } from './kubeconfig.ts';
 
+/** Options of {@link configFromContext}. `env` is the environment for credential plugins. */
 export interface ContextOptions {
   /** Default: `current-context`. */
   context?: string;

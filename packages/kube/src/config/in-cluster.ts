@@ -6,6 +6,7 @@ import { FileCredentials } from './file-credentials.ts';
 
 const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
 
+/** Options of {@link inClusterConfig}. */
 export interface InClusterOptions {
   env: NodeJS.ProcessEnv;
   /** Where the service account is mounted. */
@@ -13,6 +14,7 @@ export interface InClusterOptions {
   clock?: Clock;
 }
 
+/** Whether the kubelet has set the variables that every container gets. */
 export const isInCluster = (env: NodeJS.ProcessEnv): boolean =>
   (env.KUBERNETES_SERVICE_HOST ?? '') !== '' && (env.KUBERNETES_SERVICE_PORT ?? '') !== '';
 

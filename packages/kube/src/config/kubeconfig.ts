@@ -23,13 +23,14 @@ export interface Kubeconfig {
   contexts: ReadonlyMap<string, Entry>;
 }
 
+/** Where to look for kubeconfig files. */
 export interface KubeconfigSource {
   /** A file that must exist, like `--kubeconfig`. Default: the files in KUBECONFIG, or `~/.kube/config`. */
   path?: string;
   env: NodeJS.ProcessEnv;
 }
 
-/** Undefined when there is no kubeconfig. */
+/** Reads and merges the kubeconfig files. Returns undefined when there is none. Throws a ConfigError. */
 export async function readKubeconfig({ path, env }: KubeconfigSource): Promise<Kubeconfig | undefined> {
   const files: { file: string; text: string }[] = [];
   for (const file of kubeconfigFiles(path, env)) {
@@ -41,6 +42,7 @@ export async function readKubeconfig({ path, env }: KubeconfigSource): Promise<K
   return mergeKubeconfigs(files);
 }
 
+/** The files to read, in order of precedence. */
 export function kubeconfigFiles(path: string | undefined, env: NodeJS.ProcessEnv): string[] {
   if (path !== undefined) return [resolve(path)];
   const listed = (env.KUBECONFIG ?? '').split(delimiter).filter((file) => file !== '');

@@ -3,6 +3,7 @@ import { type ContextOptions, configFromContext } from './from-context.ts';
 import { inClusterConfig, isInCluster } from './in-cluster.ts';
 import { readKubeconfig } from './kubeconfig.ts';
 
+/** Options of {@link loadConfig}. Pass `process.env` as `env`. */
 export interface LoadOptions extends ContextOptions {
   /** A file that must exist, like `--kubeconfig`. */
   path?: string;

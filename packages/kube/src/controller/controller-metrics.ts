@@ -24,29 +24,29 @@ export class ControllerMetrics {
     const labels = ['controller'];
     this.#controller = controller;
     this.#total = metrics.counter('controller_runtime_reconcile_total', {
-      help: 'Total number of reconciliations per controller',
+      help: 'Reconciles, by controller and result.',
       labels: ['controller', 'result'],
     });
     this.#errors = metrics.counter('controller_runtime_reconcile_errors_total', {
-      help: 'Total number of reconciliation errors per controller',
+      help: 'Reconciles that failed, by controller.',
       labels,
     });
     this.#terminalErrors = metrics.counter('controller_runtime_terminal_reconcile_errors_total', {
-      help: 'Total number of terminal reconciliation errors per controller',
+      help: 'Reconciles that failed and are not retried, by controller.',
       labels,
     });
     this.#time = metrics.histogram('controller_runtime_reconcile_time_seconds', {
-      help: 'Length of time per reconciliation per controller',
+      help: 'Duration of reconciles in seconds, by controller.',
       labels,
       buckets: TIME_BUCKETS,
     });
     this.#active = metrics.gauge('controller_runtime_active_workers', {
-      help: 'Number of currently used workers per controller',
+      help: 'Workers that are busy, by controller.',
       labels,
     });
     metrics
       .gauge('controller_runtime_max_concurrent_reconciles', {
-        help: 'Maximum number of concurrent reconciles per controller',
+        help: 'Maximum number of busy workers, by controller.',
         labels,
       })
       .set({ controller }, concurrency);

@@ -8,6 +8,7 @@ import type { Informer } from '../informer/informer.ts';
 import { type QueueOptions, WorkQueue } from '../queue/queue.ts';
 import { ControllerMetrics } from './controller-metrics.ts';
 
+/** The result of a successful reconcile. Returning nothing means: done until something changes. */
 export interface ReconcileResult {
   /** Milliseconds until the key is reconciled again if nothing changes before. */
   requeueAfter?: number;
@@ -22,7 +23,10 @@ export type Reconcile = (
   signal: AbortSignal,
 ) => Promise<ReconcileResult | undefined> | Promise<void>;
 
-/** Thrown by a reconcile function to say that a retry is pointless until something changes. */
+/**
+ * Throw it from a reconcile function if a retry is pointless until something changes, for example for an invalid
+ * spec. The key is not retried with backoff; the next event reconciles it again.
+ */
 export class TerminalError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -30,6 +34,7 @@ export class TerminalError extends Error {
   }
 }
 
+/** Options of {@link Controller}. */
 export interface ControllerOptions {
   /** Identifies the controller in metrics and logs. */
   name: string;
@@ -41,6 +46,7 @@ export interface ControllerOptions {
   concurrency?: number;
   /** How long running reconciles may take to finish after `run` was aborted. Default: 10 seconds. */
   graceMs?: number;
+  /** Backoff and rate limit of retries, see {@link QueueOptions}. */
   queue?: Omit<QueueOptions, 'name' | 'clock' | 'metrics'>;
   clock?: Clock;
   metrics?: Metrics;
@@ -127,6 +133,7 @@ export class Controller {
    */
   async run(signal: AbortSignal): Promise<void> {
     const stopped = aborted(signal);
+    // With an incomplete cache, a reconcile could take an object that was not listed yet for one that does not exist.
     await Promise.race([stopped, Promise.all(this.#synced.map((synced) => synced()))]);
     const work = new AbortController();
     // Every request of every worker listens to it.
@@ -135,6 +142,7 @@ export class Controller {
     const working = Array.from({ length: workers }, () => this.#work(work.signal));
     this.#log.info({ workers }, 'controller started');
     await stopped;
+    // No new keys from now on. Running reconciles may finish, so that they do not leave half of their writes behind.
     for (const detach of this.#detach) detach();
     this.#queue.shutDown();
     const cancelGrace = this.#clock.after(this.#graceMs, () => work.abort(signal.reason));
@@ -164,7 +172,7 @@ export class Controller {
     }
   }
 
-  /** All that follows from the four ways a reconcile can end. */
+  /** The consequences of the four ways in which a reconcile can end. Success resets the backoff of the key. */
   #conclude(key: string, outcome: Outcome): void {
     switch (outcome.type) {
       case 'success':

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { TokenBucket } from '../queue/token-bucket.ts';
 
+/** What makes two events similar or equal. */
 export interface EventFacts {
   /** Identifies the object of the event. */
   subject: string;

@@ -14,6 +14,7 @@ import { type Correlated, Correlator, Recent } from './correlator.ts';
 
 const EVENTS: Resource = { group: '', version: 'v1', resource: 'events', namespaced: true };
 
+/** Options of {@link EventRecorder}. */
 export interface RecorderOptions {
   /** The reporting component: `reportingComponent`, and the FROM column of kubectl describe. */
   component: string;
@@ -32,6 +33,7 @@ interface Pending {
   at: string;
 }
 
+/** Limits the memory that events can take while the server is unreachable. */
 const MOST_PENDING = 1_000;
 const ATTEMPTS = 5;
 const RETRY_MS = 10_000;
@@ -68,10 +70,15 @@ export class EventRecorder {
     this.#correlator = new Correlator(this.#clock);
   }
 
+  /**
+   * Records that something happened as expected. `reason` is one word in CamelCase, for programs; `message` is for
+   * users.
+   */
   normal(subject: KubeObject, reason: string, message: string): void {
     this.#record(subject, 'Normal', reason, message);
   }
 
+  /** Records a problem that a user should know about. */
   warning(subject: KubeObject, reason: string, message: string): void {
     this.#record(subject, 'Warning', reason, message);
   }

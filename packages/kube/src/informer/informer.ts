@@ -20,6 +20,7 @@ export interface Handler<T extends KubeObject> {
   onDelete?(object: T): void;
 }
 
+/** Options of {@link Informer}. The selectors limit what is fetched and watched. */
 export interface InformerOptions<T extends KubeObject> extends SelectOptions {
   /** Reduces what is kept in memory, for example by dropping `metadata.managedFields`. Returns the object to cache. */
   transform?: (object: T) => T;
@@ -31,6 +32,10 @@ export interface InformerOptions<T extends KubeObject> extends SelectOptions {
 /**
  * A local copy of one resource, or of the part that the selectors choose, which is kept current with a watch. Reading
  * from it costs no request.
+ *
+ * There is no periodic resync, unlike in client-go: handlers are called only when an object has changed. After a
+ * disconnect, the informer resumes the watch or compares a new list with its cache, and handlers receive the
+ * difference. A controller that must act periodically returns `requeueAfter`.
  *
  * @example
  * const pods = new Informer(client, PODS, { fieldSelector: 'spec.nodeName=node-1' });
@@ -69,10 +74,12 @@ export class Informer<T extends KubeObject = KubeObject> {
     this.#reflector = new Reflector(client, resource, mirror, { select, clock, random, log: this.#log });
   }
 
+  /** The current objects. Objects are shared: copy an object before changing it. */
   get cache(): Cache<T> {
     return this.#store;
   }
 
+  /** Whether the cache has held the complete state at least once. */
   get hasSynced(): boolean {
     return this.#hasSynced;
   }
@@ -88,7 +95,7 @@ export class Informer<T extends KubeObject = KubeObject> {
    */
   addHandler(handler: Handler<T>): () => void {
     this.#handlers.add(handler);
-    for (const object of this.#store.list()) this.#tell(handler, () => handler.onAdd?.(object));
+    for (const object of this.#store.list()) this.#notify(handler, () => handler.onAdd?.(object));
     return () => this.#handlers.delete(handler);
   }
 
@@ -113,6 +120,7 @@ export class Informer<T extends KubeObject = KubeObject> {
     this.#resolveSynced();
   }
 
+  /** Applies one event, unless a newer state of the object is already known. */
   #apply(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void {
     const key = keyOf(object);
     const { resourceVersion } = object.metadata;
@@ -125,6 +133,7 @@ export class Informer<T extends KubeObject = KubeObject> {
     } else this.#set(object);
   }
 
+  /** Stores the object and calls the handlers, unless it is equal to the cached one. */
   #set(object: T): void {
     const old = this.#store.get(keyOf(object));
     if (old !== undefined && isSame(old, object)) return;
@@ -135,7 +144,7 @@ export class Informer<T extends KubeObject = KubeObject> {
       return;
     }
     this.#store.set(object);
-    this.#tellAll((handler) =>
+    this.#notifyAll((handler) =>
       old === undefined ? handler.onAdd?.(object) : handler.onUpdate?.(old, object),
     );
   }
@@ -144,7 +153,7 @@ export class Informer<T extends KubeObject = KubeObject> {
     const old = this.#store.get(key);
     if (old === undefined) return;
     this.#store.delete(key);
-    this.#tellAll((handler) => handler.onDelete?.(last ?? old));
+    this.#notifyAll((handler) => handler.onDelete?.(last ?? old));
   }
 
   #shrink(object: T): T {
@@ -156,13 +165,13 @@ export class Informer<T extends KubeObject = KubeObject> {
     }
   }
 
-  #tellAll(tell: (handler: Handler<T>) => void): void {
-    for (const handler of [...this.#handlers]) this.#tell(handler, tell);
+  #notifyAll(call: (handler: Handler<T>) => void): void {
+    for (const handler of [...this.#handlers]) this.#notify(handler, call);
   }
 
-  #tell(handler: Handler<T>, tell: (handler: Handler<T>) => void): void {
+  #notify(handler: Handler<T>, call: (handler: Handler<T>) => void): void {
     try {
-      tell(handler);
+      call(handler);
     } catch (error) {
       this.#log.error({ err: error }, 'an event handler threw');
     }

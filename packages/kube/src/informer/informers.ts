@@ -5,6 +5,7 @@ import type { SelectOptions } from '../client/options.ts';
 import { qualifiedName, type Resource } from '../client/resource.ts';
 import { Informer, type InformerOptions } from './informer.ts';
 
+/** Options that apply to all informers. */
 type Shared = Pick<InformerOptions<KubeObject>, 'transform' | 'clock' | 'random' | 'log'>;
 
 /**
@@ -27,6 +28,10 @@ export class Informers {
     this.#options = options;
   }
 
+  /**
+   * The informer for this resource and selection, created on first use. Once `run` was called, new informers start at
+   * once.
+   */
   for<T extends KubeObject>(resource: Resource<T>, select: SelectOptions = {}): Informer<T> {
     const id = identify(resource, select);
     let informer = this.#informers.get(id);

@@ -4,7 +4,7 @@ import { silentLogger } from '../base/log.ts';
 import { KubeClient } from '../client/client.ts';
 import { isForbidden } from '../client/errors.ts';
 import { FakeServer, WIDGETS } from '../testing/fake-server.ts';
-import { SwitchedLink } from '../testing/switched-link.ts';
+import { SwitchedConnection } from '../testing/switched-connection.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { Reflector, type ReflectorOptions } from './reflector.ts';
 
@@ -73,7 +73,7 @@ describe('a reflector', () => {
     expect(server.current.requests.some((r) => r.url.searchParams.has('sendInitialEvents'))).toBe(false);
   });
 
-  it.each(['stream', 'list'] as const)('asks again for a %s that is not believed', async (initialState) => {
+  it.each(['stream', 'list'] as const)('fetches a %s again if it is not confirmed', async (initialState) => {
     server.current.put('a');
     const answers = [false, false, true];
     start({ initialState, confirm: async () => answers.shift() ?? true });
@@ -82,38 +82,38 @@ describe('a reflector', () => {
     expect(story).toEqual(['WidgetList 101: a']);
   });
 
-  it('tries nothing while the link is offline, and everything when it is back', async () => {
-    const link = new SwitchedLink();
-    link.online = false;
+  it('tries nothing while the connection is offline, and everything when it is back', async () => {
+    const connection = new SwitchedConnection();
+    connection.online = false;
     server.current.put('a');
-    start({ link });
+    start({ connection });
     await clock.current.advance(600_000);
     expect(server.current.requests).toEqual([]);
-    link.turn(true);
+    connection.turn(true);
     await until(() => story.length === 1);
-    link.turn(false);
+    connection.turn(false);
     server.current.drop();
     await realSleep(10);
     await clock.current.advance(600_000);
     expect(server.current.requests).toHaveLength(1);
     server.current.put('b');
-    link.turn(true);
+    connection.turn(true);
     await until(() => story.length === 2);
     expect(story[1]).toBe('ADDED b');
     stop.abort();
     await running;
-    expect(link.listeners).toBe(0);
+    expect(connection.listeners).toBe(0);
   });
 
-  it('cancels its backoff when the link comes back', async () => {
-    const link = new SwitchedLink();
+  it('cancels its backoff when the connection comes back', async () => {
+    const connection = new SwitchedConnection();
     for (let i = 0; i < 3; i++) server.current.failNext({ code: 500 });
     server.current.put('a');
-    start({ link });
+    start({ connection });
     await until(() => server.current.requests.length === 3, 1_000);
     await realSleep(10);
-    link.turn(false);
-    link.turn(true);
+    connection.turn(false);
+    connection.turn(true);
     await until(() => story.length === 1);
   });
 

@@ -17,12 +17,12 @@ import {
 import type { SelectOptions } from '../client/options.ts';
 import { keyOf, type Resource } from '../client/resource.ts';
 import type { WatchEvent } from '../client/watch.ts';
-import { alwaysOnline, type Link, pause } from './link.ts';
+import { alwaysOnline, type ConnectionState, pause } from './connection-state.ts';
 import { isOlderVersion } from './resource-version.ts';
 import { RolledBackError, whenSilent } from './rollback.ts';
 import { endsInitialEvents, HalfOpenError, watchStream } from './watch-stream.ts';
 
-/** Receives what the reflector learns. `Kept` is the form in which the mirror stores an object. */
+/** Receives the state and the changes. `Kept` is the form in which the mirror stores an object. */
 export interface Mirror<T extends KubeObject, Kept = T> {
   /**
    * Called for every object as soon as it is decoded, so that the full objects of a large list are never in memory
@@ -51,8 +51,8 @@ export interface ReflectorOptions<Kept> {
   resumeFrom?: string;
   /** A stream is cheaper for both sides; a list is compressed, which matters more on a slow link. */
   initialState?: 'stream' | 'list';
-  /** While the link is offline, nothing is tried; when it comes back, everything is tried at once. */
-  link?: Link;
+  /** While the connection is offline, nothing is tried; when it is restored, everything is tried at once. */
+  connection?: ConnectionState;
   /** Decides whether a fetched state may replace the current one. If not, it is fetched again after a delay. */
   confirm?(state: Kept[], signal: AbortSignal): Promise<boolean>;
   /** Errors after which retrying is pointless. */
@@ -78,7 +78,7 @@ const SHORT_WATCH_MS = 1_000;
  *
  * Resuming is what keeps a disconnect cheap: nothing is fetched again. It is impossible in three cases, which all
  * lead back to the state: the version is too old (410 Expired: the server has compacted its history), the version is
- * too large (the server was restored from an older backup), or the server was restored and says nothing (see
+ * too large (the server was restored from an older backup), or the server was restored and sends no error (see
  * rollback.ts).
  */
 export class Reflector<T extends KubeObject, Kept = T> {
@@ -86,7 +86,7 @@ export class Reflector<T extends KubeObject, Kept = T> {
   readonly #resource: Resource<T>;
   readonly #mirror: Mirror<T, Kept>;
   readonly #options: ReflectorOptions<Kept>;
-  readonly #link: Link;
+  readonly #connection: ConnectionState;
   /** The version to resume from. Undefined: the state must be fetched. */
   #resourceVersion: string | undefined;
   /** Whether to fetch the state as a stream (watch-list). False after the server has rejected it once. */
@@ -106,7 +106,7 @@ export class Reflector<T extends KubeObject, Kept = T> {
     this.#resource = resource;
     this.#mirror = mirror;
     this.#options = options;
-    this.#link = options.link ?? alwaysOnline;
+    this.#connection = options.connection ?? alwaysOnline;
     this.#resourceVersion = options.resumeFrom;
     this.#watchList = options.initialState !== 'list';
   }
@@ -115,7 +115,7 @@ export class Reflector<T extends KubeObject, Kept = T> {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        if (!this.#link.online) await this.#awaitLink(signal);
+        if (!this.#connection.online) await this.#awaitConnection(signal);
         await this.#round(signal);
       } catch (error) {
         this.#options.onPhase?.('waiting');
@@ -127,11 +127,12 @@ export class Reflector<T extends KubeObject, Kept = T> {
     this.#options.onPhase?.('waiting');
   }
 
-  async #awaitLink(signal: AbortSignal): Promise<void> {
+  async #awaitConnection(signal: AbortSignal): Promise<void> {
     this.#options.onPhase?.('waiting');
-    await pause(this.#options.clock, 0, this.#link, signal);
+    await pause(this.#options.clock, 0, this.#connection, signal);
   }
 
+  /** One pass: fetch the state if it is unknown, then watch until the watch ends. Throws on any failure. */
   async #round(signal: AbortSignal): Promise<void> {
     if (this.#resourceVersion === undefined) this.#options.onPhase?.('listing');
     if (this.#resourceVersion !== undefined) return this.#resume(signal);
@@ -160,6 +161,7 @@ export class Reflector<T extends KubeObject, Kept = T> {
     await this.#replace(state, last!.resourceVersion, last!.listKind, signal);
   }
 
+  /** Continues from the last version. A resumed watch that stays silent is checked, see rollback.ts. */
   async #resume(signal: AbortSignal): Promise<void> {
     const { controller, release } = childController(signal);
     const dispel = whenSilent(this.#options.clock, () => void this.#checkPlace(controller));
@@ -172,6 +174,10 @@ export class Reflector<T extends KubeObject, Kept = T> {
     }
   }
 
+  /**
+   * Aborts the watch if the server is at an older version than the mirror. Lists one object, because every list
+   * carries the current version of the server.
+   */
   async #checkPlace(watch: AbortController): Promise<void> {
     const place = this.#resourceVersion ?? '';
     try {
@@ -187,6 +193,10 @@ export class Reflector<T extends KubeObject, Kept = T> {
     }
   }
 
+  /**
+   * Follows one watch. With `initialEvents`, collects the events up to the marking bookmark and replaces the mirror
+   * with them: until then, the old state stays visible to readers.
+   */
   async #stream(signal: AbortSignal, initialEvents: boolean, onEvent?: () => void): Promise<void> {
     const { clock, random, select } = this.#options;
     const startedAt = clock.monotonic();
@@ -210,6 +220,7 @@ export class Reflector<T extends KubeObject, Kept = T> {
       } else this.#collect(initial, event);
     }
     if (initial !== undefined) throw new Error('the watch ended before the initial state was complete');
+    // A server that closes every watch at once would otherwise be asked again in a tight loop.
     if (events === 0 && clock.monotonic() - startedAt < SHORT_WATCH_MS) {
       throw new Error('the watch ended immediately, without an event');
     }
@@ -256,8 +267,8 @@ export class Reflector<T extends KubeObject, Kept = T> {
     const firstExpiry = lostPlace && !this.#lostPlace;
     if (firstExpiry) this.#failures = 0;
     this.#lostPlace ||= lostPlace;
-    // The monitor of the link has already logged that the server is unreachable; not every watch needs to repeat it.
-    const isKnown = isUnreached(error) && this.#link !== alwaysOnline;
+    // The monitor of the connection has already logged that the server is unreachable; not every watch needs to repeat it.
+    const isKnown = isUnreached(error) && this.#connection !== alwaysOnline;
     if (!lostPlace)
       log[isKnown ? 'debug' : 'warn'](
         { err: error, failures: this.#failures + 1 },
@@ -266,7 +277,7 @@ export class Reflector<T extends KubeObject, Kept = T> {
     const backoff = { baseMs: BASE_MS, maxMs: isUnreached(error) ? LONGEST_UNREACHED_MS : LONGEST_MS };
     const delayMs = firstExpiry ? 0 : backoffDelay(this.#failures, backoff, random);
     this.#failures++;
-    if (await pause(clock, delayMs, this.#link, signal)) this.#failures = 0;
+    if (await pause(clock, delayMs, this.#connection, signal)) this.#failures = 0;
   }
 }
 

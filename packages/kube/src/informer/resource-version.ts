@@ -9,6 +9,7 @@ export function compareResourceVersions(a: string | undefined, b: string | undef
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
+/** Whether `a` is known to be older than `b`. False if the two cannot be ordered. */
 export const isOlderVersion = (a: string | undefined, b: string | undefined): boolean =>
   (compareResourceVersions(a, b) ?? 0) < 0;
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 
-/** The server's data is older than ours: it was restored from a backup. */
+/** The server's data is older than the cache: it was restored from a backup. */
 export class RolledBackError extends Error {
   constructor(place: string, latest: string) {
     super(

@@ -4,7 +4,9 @@ import { keyOf } from '../client/resource.ts';
 /** Returns the values under which an object can be found, for example `(pod) => [pod.spec.nodeName]`. */
 export type IndexFunction<T extends KubeObject> = (object: T) => readonly string[];
 
-/** The read side of a cache. Readers share the objects with the cache: never change one. */
+/**
+ * The read side of a cache. Keys are those of `keyOf`. Readers share the objects with the cache: never change one.
+ */
 export interface Cache<T extends KubeObject> {
   readonly size: number;
   get(key: string): T | undefined;

@@ -33,6 +33,7 @@ export class Watchdog {
     this.sawEvent();
   }
 
+  /** Restarts the timer for silence. */
   sawEvent(): void {
     this.#cancelSilence();
     if (this.#silenceMs === undefined) return;

@@ -1,4 +1,4 @@
-/** Built-in kinds: a type for the objects of each, and a Resource that says where the API server keeps them. */
+/** Built-in kinds: a type for the objects of each, and a Resource with their path in the API. */
 import type * as apps from 'kubernetes-types/apps/v1.d.ts';
 import type * as autoscaling from 'kubernetes-types/autoscaling/v2.d.ts';
 import type * as batch from 'kubernetes-types/batch/v1.d.ts';
@@ -47,6 +47,7 @@ export type ClusterRole = Served<rbac.ClusterRole>;
 export type ClusterRoleBinding = Served<rbac.ClusterRoleBinding>;
 export type CertificateSigningRequest = Served<certificates.CertificateSigningRequest>;
 
+/** A resource of version `v1`, unless another version is given. */
 const namespaced = <T extends KubeObject>(group: string, resource: string, version = 'v1'): Resource<T> => ({
   group,
   version,

@@ -4,6 +4,7 @@ import { type GaugeMetric, Metrics } from '../base/metrics.ts';
 import type { KubeClient } from '../client/client.ts';
 import { LeaseLock } from './lease-lock.ts';
 
+/** Options of {@link LeaderElector}. All candidates must use the same durations. */
 export interface LeaderOptions {
   namespace: string;
   /** The name of the Lease. */
@@ -17,6 +18,7 @@ export interface LeaderOptions {
    * before another candidate takes over. Default: 10 seconds.
    */
   renewDeadlineMs?: number;
+  /** How often a leader renews and a candidate tries to acquire. Default: 2 seconds. */
   retryPeriodMs?: number;
   clock?: Clock;
   random?: Random;
@@ -32,6 +34,7 @@ export class LeadershipLostError extends Error {
   }
 }
 
+/** Candidates wait up to this much longer, so that they do not all write to the Lease at the same moment. */
 const JITTER = 1.2;
 
 /**
@@ -73,7 +76,7 @@ export class LeaderElector {
     this.#lock = new LeaseLock(client, { ...options, leaseDurationMs, clock: this.#clock });
     this.#log = (options.log ?? silentLogger).child({ lease: this.#lease, identity: options.identity });
     this.#status = (options.metrics ?? new Metrics()).gauge('leader_election_master_status', {
-      help: 'Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master',
+      help: '1 if this process is the leader, otherwise 0.',
       labels: ['name'],
     });
     this.#status.set({ name: this.#name }, 0);
@@ -123,6 +126,9 @@ export class LeaderElector {
     return false;
   }
 
+  /**
+   * A failed renewal is repeated until the renew deadline. Another holder in the Lease ends the leadership at once.
+   */
   async #renewUntilAborted(leading: AbortController): Promise<void> {
     while (!leading.signal.aborted) {
       const wait = sleep(this.#clock, this.#retryPeriodMs, leading.signal);
@@ -151,7 +157,10 @@ export class LeaderElector {
     }
   }
 
-  /** Counted from when the request was sent, because another candidate may have observed the renewal that early. */
+  /**
+   * Tries once. The renewal counts from the moment when the request was sent: the server may have written it right
+   * then, and the other candidates measure from what they see in the Lease.
+   */
   async #tryLock(signal: AbortSignal): Promise<boolean> {
     const sentAt = this.#clock.monotonic();
     const locked = await this.#lock.tryAcquire(signal);

@@ -43,6 +43,7 @@ export interface LeaseLockOptions {
 export class LeaseLock {
   readonly #client: KubeClient;
   readonly #options: LeaseLockOptions;
+  /** The Lease as last read or written, and when, by our own clock. */
   #observed: Lease | undefined;
   #observedAt = 0;
 
@@ -70,7 +71,10 @@ export class LeaseLock {
     return this.#write(lease, signal).catch(falseIf(isConflict));
   }
 
-  /** Frees the lock immediately, if we hold it. */
+  /**
+   * Frees the lock immediately, if we hold it. An empty holder and a short duration let the next candidate take over
+   * at its next attempt.
+   */
   async release(options: CallOptions): Promise<void> {
     const lease = this.#observed;
     if (lease === undefined || this.holder !== this.#options.identity) return;
@@ -114,6 +118,9 @@ export class LeaseLock {
     return true;
   }
 
+  /**
+   * Writes with the resourceVersion of `lease`: if another candidate was faster, the server answers with a conflict.
+   */
   async #write(lease: Lease, signal: AbortSignal): Promise<boolean> {
     const now = this.#now();
     const renewal = lease.spec?.holderIdentity === this.#options.identity;
@@ -132,6 +139,7 @@ export class LeaseLock {
     };
   }
 
+  /** A Lease with our own identity is free as well: the program restarted before its lease expired. */
   #isFree(lease: Lease): boolean {
     const holder = lease.spec?.holderIdentity ?? '';
     return holder === '' || holder === this.#options.identity || this.#expired();

@@ -10,5 +10,6 @@ export function parsePointer(pointer: string): string[] | undefined {
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
+/** The inverse of `parsePointer`. */
 export const toPointer = (path: readonly string[]): string =>
   path.map((step) => `/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');

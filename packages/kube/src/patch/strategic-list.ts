@@ -10,6 +10,7 @@ import { StrategicMergeError } from './strategic-error.ts';
 /** Merges one map of a list. It is passed in because maps contain lists, which contain maps. */
 export type MergeItem = (original: JsonMap, patch: JsonMap) => JsonMap;
 
+/** The merged list. Items of the patch are matched by `mergeKey`; unmatched ones are added. */
 export function mergeList(
   original: unknown[],
   patch: unknown[],
@@ -34,6 +35,7 @@ export function mergeList(
   return inOrder(merged, changes, kept, mergeKey);
 }
 
+/** The list without these values. */
 export const deleteFromList = (current: unknown[], values: unknown[]): unknown[] => {
   const gone = new Set(values);
   return current.filter((item) => !gone.has(item));
@@ -88,6 +90,9 @@ export function reorderList({ current, change, order, mergeKey, mergeContents }:
   return inOrder(merged, order, current ?? [], mergeKey);
 }
 
+/**
+ * The items of the patch must appear in `$setElementOrder` in the same order. Otherwise the patch contradicts itself.
+ */
 function requireSameOrder(patch: unknown[], order: unknown[], mergeKey: string): void {
   if (patch.length === 0 || order.length === 0) return;
   const pending = patch.filter((item) => !(isJsonMap(item) && Object.hasOwn(item, PATCH)));

@@ -58,6 +58,11 @@ class Merge<S> {
     this.#strategyOf = strategyOf;
   }
 
+  /**
+   * Merges a map: first `$patch`, which replaces or deletes it as a whole; then `$retainKeys`; then lists with an
+   * explicit order; then the remaining fields one by one. This is the order of kube-apiserver, and the result depends
+   * on it.
+   */
   map(original: JsonMap, patch: JsonMap, schema: S | undefined): JsonMap {
     if (Object.hasOwn(patch, PATCH)) return followPatchDirective(patch);
     const merged: JsonMap = { ...retainKeys(original, patch) };
@@ -71,6 +76,10 @@ class Merge<S> {
     return merged;
   }
 
+  /**
+   * Maps are merged unless their strategy is `replace`. Lists are merged only if their strategy is `merge`.
+   * Everything else is replaced.
+   */
   #field(merged: JsonMap, key: string, value: unknown, schema: S | undefined): void {
     const current = ownField(merged, key);
     const strategy = this.#strategyOf(schema, key) ?? {};
@@ -116,6 +125,7 @@ class Merge<S> {
   }
 }
 
+/** `$patch: delete` empties the map; `$patch: replace` puts the rest of the patch in its place. */
 function followPatchDirective(patch: JsonMap): JsonMap {
   const directive = patch[PATCH];
   if (directive === 'delete') return {};
@@ -142,6 +152,7 @@ function retainKeys(original: JsonMap, patch: JsonMap): JsonMap {
   return Object.fromEntries(Object.entries(original).filter(([key]) => keep.has(key)));
 }
 
+/** Removes values from a list of scalars; null removes the list. */
 function deleteFrom(merged: JsonMap, field: string, values: unknown): void {
   const current = ownField(merged, field);
   if (values === null) delete merged[field];

@@ -4,6 +4,7 @@ import { Reader, WireError } from './reader.ts';
 const MAGIC = Buffer.from('k8s\0', 'latin1');
 const NOTHING = Buffer.alloc(0);
 
+/** The kind of the object in a body, and a reader for its fields. */
 export interface Envelope {
   apiVersion: string;
   kind: string;
@@ -11,6 +12,7 @@ export interface Envelope {
   reader: Reader;
 }
 
+/** Whether the body is an object in the protobuf encoding of Kubernetes. */
 export const hasProtobufPrefix = (body: Buffer): boolean => body.subarray(0, MAGIC.length).equals(MAGIC);
 
 /** Reads the type of the object in a body. Throws a WireError. */

@@ -81,7 +81,7 @@ describe('invalid protobuf', () => {
     expect(() => decodeObject(envelope('v1', 'Pod'))).toThrow('Pod in v1 is not supported in protobuf');
   });
 
-  it('knows which resources to request in protobuf', () => {
+  it('defines which resources to request in protobuf', () => {
     expect(readableInProtobuf('discovery.k8s.io', 'v1', 'endpointslices')).toBe(true);
     expect(readableInProtobuf('', 'v1', 'services')).toBe(true);
     expect(readableInProtobuf('apps.openyurt.io', 'v1beta2', 'nodepools')).toBe(false);

@@ -25,6 +25,7 @@ export class Delays {
     this.#onDue = onDue;
   }
 
+  /** A later time for the same key is ignored. */
   add(key: string, delayMs: number): void {
     const at = this.#clock.monotonic() + delayMs;
     const existing = this.#entries.get(key);
@@ -46,6 +47,7 @@ export class Delays {
     this.#heap.length = 0;
   }
 
+  /** Sets the timer for the earliest entry, unless it is already set for that time or an earlier one. */
   #arm(): void {
     this.#dropStale();
     const next = this.#heap[0];

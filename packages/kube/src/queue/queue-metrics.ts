@@ -64,31 +64,31 @@ export class QueueMetrics {
 const define = (metrics: Metrics) => {
   const labels = ['name'];
   return {
-    depth: metrics.gauge('workqueue_depth', { help: 'Current depth of workqueue', labels }),
+    depth: metrics.gauge('workqueue_depth', { help: 'Keys that wait in the queue.', labels }),
     adds: metrics.counter('workqueue_adds_total', {
-      help: 'Total number of adds handled by workqueue',
+      help: 'Keys that were added to the queue.',
       labels,
     }),
     retries: metrics.counter('workqueue_retries_total', {
-      help: 'Total number of retries handled by workqueue',
+      help: 'Keys that were added again after a failure.',
       labels,
     }),
     latency: metrics.histogram('workqueue_queue_duration_seconds', {
-      help: 'How long in seconds an item stays in workqueue before being requested',
+      help: 'Time that a key waits in the queue, in seconds.',
       labels,
       buckets: BUCKETS,
     }),
     duration: metrics.histogram('workqueue_work_duration_seconds', {
-      help: 'How long in seconds processing an item from workqueue takes',
+      help: 'Time to process a key, in seconds.',
       labels,
       buckets: BUCKETS,
     }),
     unfinished: metrics.gauge('workqueue_unfinished_work_seconds', {
-      help: 'Seconds of work in progress that workqueue_work_duration_seconds has not seen yet',
+      help: 'Time spent so far on keys that are being processed, in seconds.',
       labels,
     }),
     longest: metrics.gauge('workqueue_longest_running_processor_seconds', {
-      help: 'How many seconds has the longest running processor for workqueue been running',
+      help: 'Time spent so far on the key that has been processed longest, in seconds.',
       labels,
     }),
   };

@@ -129,7 +129,7 @@ describe('work queue', () => {
   });
 });
 
-/** The expected behaviour, implemented as simply as possible: linear scans, no timers. */
+/** The expected behavior, implemented as simply as possible: linear scans, no timers. */
 class Model {
   ready: string[] = [];
   working = new Set<string>();

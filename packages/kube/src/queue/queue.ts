@@ -5,12 +5,13 @@ import { Delays } from './delays.ts';
 import { QueueMetrics } from './queue-metrics.ts';
 import { type RateLimit, TokenBucket } from './token-bucket.ts';
 
+/** Options of {@link WorkQueue}. The defaults are close to those of client-go. */
 export interface QueueOptions {
   /** The `name` label of the metrics. */
   name: string;
-  /** Between retries of one key. */
+  /** Between retries of one key. Default: 10 ms, doubling up to 1000 seconds. */
   backoff?: BackoffOptions;
-  /** Limits the retries of all keys together. */
+  /** Limits the retries of all keys together. Default: 10 per second, and 100 at once. */
   retryRate?: RateLimit;
   clock?: Clock;
   random?: Random;
@@ -65,6 +66,7 @@ export class WorkQueue {
     return this.#ready.size;
   }
 
+  /** Adds a key that is ready now. It cancels a pending delay of the key, because one run covers both. */
   add(key: string): void {
     if (this.#shutDown) return;
     this.#delays.remove(key);
@@ -96,6 +98,7 @@ export class WorkQueue {
     this.#failures.delete(key);
   }
 
+  /** Consecutive failures of the key since the last `forget`. */
   failures(key: string): number {
     return this.#failures.get(key) ?? 0;
   }
@@ -109,6 +112,7 @@ export class WorkQueue {
     return Promise.resolve(this.#handOut(key));
   }
 
+  /** Must be called for every key that `next` returned. If the key was added meanwhile, it is queued again now. */
   done(key: string): void {
     if (!this.#working.delete(key)) return;
     this.#metrics.done(key);

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 
+/** `perSecond` operations on average, and up to `burst` at once. */
 export interface RateLimit {
   perSecond: number;
   burst: number;

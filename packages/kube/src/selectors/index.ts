@@ -5,12 +5,7 @@
  *   parseFieldSelector('spec.nodeName=n1').matches((field) => fields[field])
  */
 export { SelectorError } from './error.ts';
-export {
-  escapeFieldValue,
-  FieldMatcher,
-  type FieldRequirement,
-  parseFieldSelector,
-} from './fields.ts';
+export { FieldMatcher, parseFieldSelector } from './fields.ts';
 export { labelKeyProblems, labelValueProblems } from './label-format.ts';
 export {
   everyLabel,

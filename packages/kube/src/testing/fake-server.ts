@@ -4,6 +4,7 @@ import type { KubeObject, StatusDetails } from '../base/object.ts';
 import { keyOf, type Resource } from '../client/resource.ts';
 import { type ClusterConfig, fixedCredential } from '../config/cluster.ts';
 
+/** The resource that the server serves. */
 export const WIDGETS: Resource = {
   group: 'example.com',
   version: 'v1',
@@ -22,6 +23,7 @@ interface Watch {
   frozen: boolean;
 }
 
+/** An error to send instead of the answer. */
 interface Failure {
   code: number;
   headers?: Record<string, string>;
@@ -29,6 +31,7 @@ interface Failure {
   details?: StatusDetails;
 }
 
+/** A request that the server has received, for assertions. */
 export interface ReceivedRequest {
   method: string;
   url: URL;
@@ -38,7 +41,14 @@ export interface ReceivedRequest {
 
 /**
  * A list and watch endpoint of one resource, on a real socket, that can misbehave on demand: drop connections,
- * compact its history, go silent, repeat events, answer with errors.
+ * compact its history, go silent, repeat events, answer with errors. Use it to test how code handles a failing
+ * server; use `@tidegate/envtest` to test against a correct one.
+ *
+ * @example
+ * const server = new FakeServer();
+ * const client = new KubeClient(await server.start());
+ * server.put('a');
+ * server.failNext({ code: 503, headers: { 'retry-after': '1' } });
  */
 export class FakeServer {
   readonly requests: ReceivedRequest[] = [];

@@ -59,6 +59,7 @@ const failure = (code: number, reason: string): { code: number; body: unknown } 
   body: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: reason, reason, code },
 });
 
+/** Answers with JSON. Returns true, for use in `FakeServer.intercept`. */
 export function answerJson(response: ServerResponse, body: unknown, code = 200): true {
   response.writeHead(code, { 'content-type': 'application/json' });
   response.end(JSON.stringify(body));

@@ -49,6 +49,7 @@ export class Applier {
     );
   }
 
+  /** Applies the status of the object through its status subresource. Fields outside of the status are ignored. */
   async applyStatus<T extends KubeObject>(object: T, options: ApplyOptions = {}): Promise<T> {
     return this.apply(object, { ...options, subresource: 'status' });
   }

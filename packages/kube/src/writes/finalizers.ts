@@ -3,6 +3,7 @@ import type { KubeClient } from '../client/client.ts';
 import type { CallOptions } from '../client/options.ts';
 import type { Resource } from '../client/resource.ts';
 
+/** Whether the object waits for this finalizer when it is deleted. */
 export const hasFinalizer = (object: KubeObject, finalizer: string): boolean =>
   object.metadata.finalizers?.includes(finalizer) ?? false;
 

@@ -27,8 +27,8 @@ const MAX_CACHED = 1_000;
 const DEADLINE_MS = 3_000;
 
 /**
- * Sends a SubjectAccessReview and caches positive results for a moment. Denials are not cached: a user who was denied
- * typically gets the permission and tries again immediately.
+ * Sends a SubjectAccessReview and caches positive results for a moment. Denials are not cached, because a user typically
+ * gets the permission after a denial and tries again immediately.
  */
 export function accessReviews(client: KubeClient, clock: Clock): Access {
   const allowedUntil = new Map<string, number>();

@@ -32,7 +32,7 @@ export const MOST_CLASS_PARAMETERS = 512;
 export const MOST_CLASS_PARAMETER_BYTES = 256 * 1024;
 
 const parameters = textMap(
-  'Parameters for the provisioner of the class, which defines their names and values. At most 512 entries and 256 KiB in total.',
+  'Parameters for the provisioner of the class, which defines their names and values. At most 256 KiB in total.',
   {
     maxProperties: MOST_CLASS_PARAMETERS,
     'x-kubernetes-validations': [{ rule: "!('' in self)", message: 'a parameter name must not be empty' }],

@@ -144,7 +144,7 @@ const spec = object(
       },
     ),
     capacity: object('Capacity of the router. When it is exceeded, the class gets another router.', {
-      maxHosts: integer('Hosts.', { minimum: 1 }),
+      maxHosts: integer('Maximum number of hosts.', { minimum: 1 }),
       maxRules: integer('Maximum number of paths and default backends of all hosts.', { minimum: 1 }),
     }),
     hosts: list(

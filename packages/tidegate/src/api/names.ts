@@ -3,6 +3,9 @@
  * describes the labels and annotations for users.
  */
 
+/** Before the name of every metric of the programs, also before those of work queues and controllers. */
+export const METRICS_PREFIX = 'tidegate_';
+
 /** On a node: the NodePool of the node. Set by users, or by Tidegate for `desired-nodepool` and selectors. */
 export const NODE_POOL_LABEL = 'apps.openyurt.io/nodepool';
 /** On a node: the NodePool that the node should join. Set by users only. */

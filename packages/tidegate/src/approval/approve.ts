@@ -1,7 +1,10 @@
 import type { CertificateSigningRequest, KubeClient } from '@tidegate/kube';
 import { approveRequest } from '@tidegate/kube/certificates';
 
-/** Approves a request that was judged to be right. False when somebody else has changed or deleted it meanwhile. */
+/**
+ * Approves a CertificateSigningRequest that `decide` accepted. Resolves to false if another client changed or
+ * deleted the request in the meantime.
+ */
 export const approve = (
   client: KubeClient,
   csr: CertificateSigningRequest,

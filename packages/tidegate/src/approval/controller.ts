@@ -9,24 +9,32 @@ import {
   type Service,
 } from '@tidegate/kube';
 import { approve } from './approve.ts';
-import { judge, KUBELET_SERVING, KUBERNETES_NAMES, LOOPBACK_NAMES, type ServingNames } from './judge.ts';
+import { decide, KUBELET_SERVING, KUBERNETES_NAMES, LOOPBACK_NAMES, type ServingNames } from './decide.ts';
 
 export interface ApprovalContext extends ControllerContext {
-  /** Where hubs answer the pods of their nodes: the same everywhere. */
+  /** The addresses at which each hub serves the pods of its node. All hubs use the same addresses. */
   hubAddresses: readonly string[];
-  /** How long others may decide before it complains; a minute unless told. */
+  /**
+   * How long a request may wait for an approval by another approver before the controller warns; 60 seconds
+   * by default.
+   */
   patienceMs?: number;
 }
 
 const APPROVED =
-  'The node has all the names and addresses that are in the request, or every hub may have them.';
+  'Every name and address in the request belongs to the node, or is one that every hub may use.';
 
-/** A node that is about to register brings its addresses with it, and others may decide too. */
+/**
+ * A request can arrive before its Node exists: the kubelet registers the node, with its addresses, through
+ * the hub that sent the request. Other approvers may also decide. The controller therefore waits before it
+ * warns.
+ */
 const PATIENCE_MS = 60_000;
 
 /**
- * Approves the serving certificates of nodes and of their hubs. Whatever it does not know to be right it leaves to
- * people, says why in an event, and looks again when the node's addresses change.
+ * Approves the serving certificates of nodes and of their hubs. The controller never denies a request. It
+ * leaves a request that it cannot verify to an administrator, reports the reason in an event, and checks the
+ * request again when the addresses of the node or of the Service `default/kubernetes` change.
  */
 export function approvalController(context: ApprovalContext): Controller {
   const { client, informers, recorder, patienceMs = PATIENCE_MS } = context;
@@ -56,17 +64,25 @@ export function approvalController(context: ApprovalContext): Controller {
 
   async function reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const csr = requests.cache.get(name);
-    const judgement = csr === undefined ? undefined : judge(csr, names);
-    if (csr === undefined || judgement === undefined) return undefined;
-    if (!judgement.approve) {
+    const decision = csr === undefined ? undefined : decide(csr, names);
+    if (csr === undefined || decision === undefined) return undefined;
+    if (!decision.approve) {
       const { username = '' } = csr.spec;
       const ageMs = context.clock.now() - Date.parse(csr.metadata.creationTimestamp ?? '');
       if (ageMs < patienceMs) return { requeueAfter: patienceMs - ageMs };
-      log.warn({ csr: name, username, why: judgement.why }, 'a serving certificate is not approved');
+      log.warn(
+        { csr: name, username, why: decision.why },
+        'cannot approve a serving certificate; an administrator must decide',
+      );
+      // Requests of clients that are not registered nodes are only logged.
       if (nodes.cache.get(username.replace(/^system:node:/, '')) !== undefined)
-        recorder.warning(csr, 'NotApproved', `Left to be decided by an administrator: ${judgement.why}.`);
+        recorder.warning(
+          csr,
+          'NotApproved',
+          `Not approved; an administrator must approve or deny this request: ${decision.why}.`,
+        );
     } else if (await approve(client, csr, APPROVED, signal)) {
-      log.info({ csr: name, node: judgement.node }, 'a serving certificate is approved');
+      log.info({ csr: name, node: decision.node }, 'approved a serving certificate');
     }
     return undefined;
   }
@@ -82,5 +98,6 @@ export function approvalController(context: ApprovalContext): Controller {
 const nodeAddresses = (node: Node | undefined): string[] =>
   (node?.status?.addresses ?? []).map(({ address }) => address);
 
+/** The cluster IPs of a Service, of both IP families; none for a headless Service. */
 export const clusterAddressesOf = ({ spec }: Service): string[] =>
   (spec?.clusterIPs ?? [spec?.clusterIP ?? '']).filter((address) => address !== '' && address !== 'None');

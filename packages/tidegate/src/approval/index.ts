@@ -1,16 +1,19 @@
 /**
- * Approval of serving certificates. Kubernetes signs what somebody has approved, and leaves the approval of
- * `kubernetes.io/kubelet-serving` to whoever knows which names belong to which node: that is this folder.
+ * Approval of serving certificates. kube-controller-manager signs requests for `kubernetes.io/kubelet-serving` but never
+ * approves them, because it cannot know which names belong to a node. This folder does.
  *
- * A hub starts on a node:
- *   it asks, as its node, for a certificate with its own addresses and the names of the API server
- *   -> the controller sees the CertificateSigningRequest and has `judge` compare it with the Node, the Service
- *      `default/kubernetes` and the addresses that all hubs have
- *   -> it approves, or leaves the request alone and says in an event what is wrong with it.
+ * When a hub starts on a node:
+ *   1. The hub sends a CertificateSigningRequest, with the credentials of its node, for its own addresses and the names
+ *      of the API server.
+ *   2. The controller passes the request to `decide`, which compares it with the Node, the Service `default/kubernetes`,
+ *      and the addresses that all hubs have.
+ *   3. The controller approves the request. If a name is not allowed, it leaves the request pending and reports the
+ *      reason in an event.
  *
- * A node may so get a certificate for the names of the API server. It needs that to stand in for it, and its pods trust
- * their node anyhow; names and addresses of other nodes it does not get.
+ * A node can therefore get a certificate for the names of the API server. The hub needs it to serve pods in place of the
+ * API server, and pods have to trust their node in any case. A node cannot get a certificate for the names or addresses
+ * of another node.
  */
 export { approve } from './approve.ts';
 export { approvalController, clusterAddressesOf } from './controller.ts';
-export { judge, KUBELET_SERVING, KUBERNETES_NAMES, LOOPBACK_NAMES, type ServingNames } from './judge.ts';
+export { decide, KUBELET_SERVING, KUBERNETES_NAMES, LOOPBACK_NAMES, type ServingNames } from './decide.ts';

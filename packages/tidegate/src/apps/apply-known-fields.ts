@@ -8,19 +8,23 @@ import {
 } from '@tidegate/kube';
 import { type Path, read, without } from './json.ts';
 
+/** The result of `applyKnownFields`. */
 export interface Applied {
-  /** As it is on the server now. */
+  /** The object that the server returned. */
   readonly object: KubeObject;
-  /** Fields that the server does not know. */
+  /** Fields that were left out because the server does not know them, as the server names them. */
   readonly dropped: readonly string[];
 }
 
-/** One more would mean that dropping fields does not help. */
-const MOST_ATTEMPTS = 10;
+/** A server may report only some unknown fields per request. This limit stops a loop that makes no progress. */
+const MAX_ATTEMPTS = 10;
 
 /**
- * Server-side apply, without the fields that the kind does not have. `kubectl create` only warns of them, but a server
- * refuses to apply them, and manifests in the wild have them: KubeEdge's own example does.
+ * Applies an object with server-side apply, without the fields that its kind does not have.
+ *
+ * `kubectl create` only warns about unknown fields, but server-side apply rejects them ("field not declared in schema").
+ * Existing manifests contain such fields, for example the sample EdgeApplication of KubeEdge. So the fields are read from
+ * the error, removed from the object, and the apply is repeated. Callers report the removed fields as a warning.
  */
 export async function applyKnownFields(
   applier: Applier,
@@ -35,20 +39,21 @@ export async function applyKnownFields(
       return { object: await applier.apply(known, { ...options, resource }), dropped };
     } catch (error) {
       const unknown = error instanceof ApiStatusError ? unknownFields(error.message) : [];
-      if (unknown.length === 0 || attempt === MOST_ATTEMPTS) throw error;
+      if (unknown.length === 0 || attempt === MAX_ATTEMPTS) throw error;
       for (const field of unknown) known = without(known, pathOf(field, known));
       dropped.push(...unknown);
     }
   }
 }
 
-/** `.spec.template.spec.ports`, `.spec.containers[name="c"].prots`: from the server's complaint. */
+/** Finds the fields in an error message of the server, for example `.spec.containers[name="c"].prots`. */
 function unknownFields(message: string): string[] {
   return [...message.matchAll(/(?:^|\s)(\.\S.*?): field not declared in schema/gm)].map(
     ([, field]) => field!,
   );
 }
 
+/** Converts a field of an error message into a path in the object. */
 function pathOf(field: string, object: KubeObject): Path {
   const path: string[] = [];
   for (const [, name, keys] of field.matchAll(/\.([^.[\]]+)|\[((?:[^\]"]|"(?:[^"\\]|\\.)*")*)\]/g)) {
@@ -57,11 +62,11 @@ function pathOf(field: string, object: KubeObject): Path {
   return path;
 }
 
-/** The place of `name="c"` in a list whose entries are told apart by keys. */
+/** Returns the index of the entry with the given keys, for example `name="c"`, in a list of type `map`. */
 function indexOf(keys: string, list: unknown): string {
   const wanted = [...keys.matchAll(/([^=,]+)=("(?:[^"\\]|\\.)*"|[^,]+)/g)];
   if (wanted.length === 0 || !Array.isArray(list)) return keys;
-  // A key that has its default is not always written down.
+  // The server adds default values of list keys, for example `protocol="TCP"` of a port. The manifest may omit them.
   const index = list.findIndex(
     (item) =>
       isJsonMap(item) &&

@@ -1,13 +1,22 @@
 /**
- * Applications: one template, an edition for each pool. This folder owns what is made of an EdgeApplication (`render/`,
- * pure), what is different in a pool (`overriders/`, pure, a file each), and making it so (`controller/`).
+ * EdgeApplications: one template of manifests, and an edition of its workloads for each pool. The folders:
  *
- * An EdgeApplication is changed:
- *   its key reaches the controller -> targetsOf says which nodes, render makes the objects: decode, override, edition
- *   -> objects that are new are recorded in the status, so that whatever happens they can be removed again
- *   -> each object is applied, unless it is as we left it; what was made before and is not rendered now is deleted
- *   -> the status tells of every object how far it is, and what is wrong in which field
- *   -> the objects are watched: a rollout that goes on, a hand that meddles, a deletion bring the same key again.
+ * - `render/` (pure) turns an EdgeApplication into the objects to apply.
+ * - `overriders/` (pure) changes a workload for one pool; one file for each kind of rule.
+ * - `controller/` applies the objects, deletes those that are no longer rendered, and writes the status.
+ *
+ * A reconcile after an EdgeApplication was changed:
+ *
+ * 1. `targetsOf` lists the targets: the pools and node selectors that get an edition.
+ * 2. `render` decodes the manifests, applies the overriders, and builds the editions.
+ * 3. New objects are recorded in the status before they are created. If the manager stops in between, the next one
+ *    finds them there and can delete them.
+ * 4. Each object is applied, unless it is unchanged since the last apply. Recorded objects that are no longer rendered
+ *    are deleted.
+ * 5. The status gets the progress of each object, and each error with its field.
+ *
+ * The controller watches the objects. Progress of a rollout, drift and deletions add the key of the application to the
+ * queue again.
  */
 export { applicationController } from './controller/application-controller.ts';
 export { availabilityOf } from './controller/availability.ts';

@@ -1,19 +1,25 @@
-/** Reading and changing JSON by path. Nothing is ever changed in place: manifests are shared with caches. */
+/**
+ * Reads and changes JSON documents by path. Changes return a copy and share the parts that did not change. Manifests come
+ * from informer caches, so they must never be changed in place.
+ */
 import { isJsonMap, type JsonMap } from '@tidegate/kube';
 
+/** Field names and list indexes (as text), from the root of a document. */
 export type Path = readonly string[];
 
-/** The map at this place of a document; an empty one when there is none. */
+/** Returns the map at the path, or an empty map if there is none. */
 export const mapAt = (value: unknown, path: Path): JsonMap => {
   const found = read(value, path);
   return isJsonMap(found) ? found : {};
 };
 
+/** Returns the list at the path, or an empty list if there is none. */
 export const listAt = (value: unknown, path: Path): readonly unknown[] => {
   const found = read(value, path);
   return Array.isArray(found) ? found : [];
 };
 
+/** Returns the value at the path, or undefined if any step is missing. */
 export function read(value: unknown, path: Path): unknown {
   let found = value;
   for (const step of path) {
@@ -23,7 +29,7 @@ export function read(value: unknown, path: Path): unknown {
   return found;
 }
 
-/** A copy with `item` at this place. Maps that are missing on the way are made. */
+/** Returns a copy with `item` at the path. Creates maps that are missing along the path. */
 export function write<T>(value: T, path: Path, item: unknown): T {
   const [step, ...rest] = path;
   if (step === undefined) return item as T;
@@ -32,7 +38,7 @@ export function write<T>(value: T, path: Path, item: unknown): T {
   return { ...map, [step]: write(map[step], rest, item) } as T;
 }
 
-/** A copy without what is at this place. */
+/** Returns a copy without the value at the path, or the document itself if nothing is there. */
 export function without<T>(value: T, path: Path): T {
   const step = path.at(-1);
   const parentPath = path.slice(0, -1);

@@ -3,13 +3,16 @@ import { render } from './render/render.ts';
 import { builtInScopes } from './render/scopes.ts';
 import { everyPoolIsNodeGroup, targetsOf } from './render/targets.ts';
 
-/** All that can be known to be wrong with an application without a cluster: that it can not be rendered. */
+/**
+ * Returns the errors that can be found without a cluster. Pool names are taken to be NodeGroups, and kinds that are not
+ * built in are taken to be namespaced. Errors that depend on the cluster, for example an unknown kind, are not found.
+ */
 export function validateEdgeApplication(application: EdgeApplication): { path: string; message: string }[] {
   const { targets, errors } = targetsOf(application, everyPoolIsNodeGroup);
   return distinctErrors([...errors, ...render(application, targets, builtInScopes).errors]);
 }
 
-/** One mistake may keep several objects from being made; to say it once is enough. */
+/** Removes duplicates: one mistake in a rule causes the same error for every object that it affects. */
 export function distinctErrors(
   errors: readonly { path: string; message: string }[],
 ): { path: string; message: string }[] {

@@ -1,4 +1,7 @@
-/** The output of the commands for the embedded cluster. */
+/**
+ * The text output of the commands for the embedded cluster. Columns have the names of the fields in the JSON output
+ * (`ClusterReport`), except that lists are counted or joined, and `memoryBytes` is rounded to MiB.
+ */
 import { humanDuration, textTable } from '@tidegate/kube';
 import {
   type ClusterReport,
@@ -45,7 +48,7 @@ export function frontDoorsTable({ frontDoors, pools }: ClusterReport, now: numbe
   if (frontDoors.length === 0)
     return 'No front doors. Create a YurtIngress to get one for each of its pools.';
   return textTable([
-    ['FRONT DOOR', 'POOL', 'ADDRESS', 'READY', 'RESPONDING', 'DATA PLANE', 'HOSTS', 'RULES', 'LAST CHANGE'],
+    ['FRONT DOOR', 'POOL', 'URL', 'READY', 'RESPONDING', 'DATA PLANE', 'HOSTS', 'RULES', 'LAST CHANGE'],
     ...frontDoors.map((door) => [
       door.name,
       door.pool ?? '<all>',
@@ -71,15 +74,15 @@ function agoText(times: readonly string[], now: number): string {
   return last === undefined ? '<unknown>' : `${humanDuration(now - last)} ago`;
 }
 
-/** A longer table would push the other tables off the screen. */
-const MOST_ROUTES = 20;
+/** The maximum number of rows, so that the tables above stay on the screen. The JSON output has all routes. */
+const MAX_ROUTES = 20;
 
 export function routesTable({ routes }: ClusterReport): string {
   if (routes.length === 0) return 'No routes. Create an Ingress to get one.';
   const table = textTable([
     ['HOST', 'PATH', 'SERVICE', 'INGRESS', 'FRONT DOOR'],
     ...routes
-      .slice(0, MOST_ROUTES)
+      .slice(0, MAX_ROUTES)
       .map(({ host, path, service, ingress, ingressClass, frontDoors }) => [
         host,
         path,
@@ -88,7 +91,7 @@ export function routesTable({ routes }: ClusterReport): string {
         frontDoors.join(',') || `<none of class ${ingressClass ?? '""'}>`,
       ]),
   ]);
-  const rest = routes.length - MOST_ROUTES;
+  const rest = routes.length - MAX_ROUTES;
   return rest > 0 ? `${table}\n... and ${rest} more. Use -o json to list all routes.` : table;
 }
 
@@ -121,7 +124,7 @@ export function summary(
   return [
     ...(notReady.length === 0
       ? []
-      : [`Not ready yet: ${notReady.join(', ')}. See the logs in ${report.state}/logs.`]),
+      : [`Not ready yet: ${notReady.join(', ')}. See the logs in ${report.stateDirectory}/logs.`]),
     ...(cut.length === 0
       ? []
       : [`Disconnected from the API server: ${cut.join(', ')}. Reconnect with \`${call('mend')} --all\`.`]),

@@ -88,6 +88,7 @@ async function readEvents(client: KubeClient, { metadata }: IngressClass): Promi
   return (await client.list(EVENTS, { fieldSelector })).items;
 }
 
+/** The details of a class, in the format of the proposal for IngressClass provisioning. */
 export function classText(
   object: IngressClass,
   parameters: Parameters,

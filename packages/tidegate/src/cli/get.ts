@@ -57,6 +57,10 @@ const jsonOf = (each: IngressClass): object => ({
   default: isDefaultClass(each),
 });
 
+/**
+ * The table of classes. Its columns are those of the proposal for IngressClass provisioning, which names the provisioner
+ * TYPE here and Provisioner in `describe`. The JSON output uses `provisioner`.
+ */
 export const classTable = (classes: readonly IngressClass[]): string =>
   textTable([
     ['NAME', 'TYPE'],
@@ -66,5 +70,6 @@ export const classTable = (classes: readonly IngressClass[]): string =>
     ]),
   ]);
 
+/** Whether new Ingresses without a class get this class. */
 export const isDefaultClass = ({ metadata }: IngressClass): boolean =>
   metadata.annotations?.[DEFAULT_CLASS_ANNOTATION] === 'true';

@@ -20,8 +20,8 @@ interface Options {
   state: string;
   hubAddress: string;
   bindAddress: string;
-  port: number;
-  securePort: number;
+  httpPort: number;
+  httpsPort: number;
   adminPort: number;
   socket?: string;
   disableResourceFilters: string[];
@@ -73,9 +73,9 @@ export function hubCommand(): Command {
       parseAddress,
       '127.0.0.1',
     )
-    .option('--port <number>', 'port for HTTP, on the bind address', parsePort, 10261)
+    .option('--http-port <number>', 'port for HTTP, on the bind address', parsePort, 10261)
     .option(
-      '--secure-port <number>',
+      '--https-port <number>',
       'port for HTTPS, on the bind address and the hub address',
       parsePort,
       10268,
@@ -173,8 +173,8 @@ async function hubOptions(options: Options): Promise<HubOptions> {
     stateDirectory,
     hubAddress: options.hubAddress,
     bindAddress: options.bindAddress,
-    port: options.port,
-    securePort: options.securePort,
+    httpPort: options.httpPort,
+    httpsPort: options.httpsPort,
     adminPort: options.adminPort,
     socket: options.socket === undefined ? join(stateDirectory, 'hub.sock') : resolve(options.socket),
     disabledFilters: [...options.disableResourceFilters, ...options.disabledResourceFilters],

@@ -18,7 +18,7 @@ export const linkAction =
         );
       }
       const changed = (await ask(stateOf(options), { command, targets, all })) as string[];
-      const [done, already] = command === 'cut' ? ['Cut', 'cut'] : ['Mended', 'up'];
+      const [done, already] = command === 'cut' ? ['Disconnected', 'cut'] : ['Reconnected', 'up'];
       console.log(
         changed.length === 0
           ? `Nothing to do: the links are already ${already}.`

@@ -3,6 +3,7 @@ import { KubeClient, Metrics } from '@tidegate/kube';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import pino from 'pino';
 import type { Endpoint } from '../admission/index.ts';
+import { METRICS_PREFIX } from '../api/index.ts';
 import { type ClusterFlags, clusterConfig, contextOption, kubeconfigOption } from './cluster-client.ts';
 import { logLevelOption, parseAddress, parseBoolean, parsePort } from './options.ts';
 import { packageVersion } from './package-files.ts';
@@ -122,7 +123,7 @@ async function run(options: Options): Promise<void> {
         leaderElection: options.leaderElect,
         installDefinitions: options.installCrds === true,
         log: pino({ level: options.logLevel }, pino.destination(2)),
-        metrics: new Metrics(),
+        metrics: new Metrics({ prefix: METRICS_PREFIX }),
         signal: stop.signal,
         onReady: () => process.send?.('ready'),
       });

@@ -14,7 +14,7 @@ interface Options {
   proxyKubeconfig?: string;
   address: string;
   state?: string;
-  listenPort: number;
+  port: number;
   advertisePort: number;
   label: Record<string, string>;
   images?: string;
@@ -41,7 +41,7 @@ export function nodeCommand(): Command {
       '--state <dir>',
       'state directory: pods, logs and addresses (default: .tidegate/nodes/<node name>)',
     )
-    .option('--listen-port <number>', 'port of the kubelet API; 0 selects a free port', parsePort, 10251)
+    .option('--port <number>', 'port of the kubelet API; 0 selects a free port', parsePort, 10251)
     .option(
       '--advertise-port <number>',
       'port at which the API server reaches the kubelet API',
@@ -83,7 +83,8 @@ async function run(options: Options): Promise<void> {
     await node.close();
   } catch (error) {
     // A stop signal during the start is not an error.
-    if (!stop.signal.aborted) fail(error, { port: options.listenPort, address: options.address });
+    if (!stop.signal.aborted)
+      fail(error, { port: options.port, address: options.address, addressFlag: '--address' });
   } finally {
     await Promise.all(clients.map((client) => client.close()));
   }
@@ -101,7 +102,7 @@ async function start(options: Options, open: Open, log: Logger, signal: AbortSig
     client,
     proxyClient: await open(options.proxyKubeconfig ?? options.kubeconfig, 'kube-proxy'),
     address: options.address,
-    listenPort: options.listenPort,
+    listenPort: options.port,
     advertisePort: options.advertisePort,
     labels: options.label,
     stateDirectory,

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { InvalidArgumentError, Option } from 'commander';
 
+/** Parses a TCP port. 0 is valid and selects a free port. */
 export function parsePort(text: string): number {
   const port = Number(text);
   if (!Number.isInteger(port) || port < 0 || port > 65535) {
@@ -9,6 +10,7 @@ export function parsePort(text: string): number {
   return port;
 }
 
+/** Parses an IPv4 or IPv6 address. Host names are not valid. */
 export function parseAddress(text: string): string {
   if (isIP(text) === 0) throw new InvalidArgumentError('Use an IP address.');
   return text;
@@ -31,11 +33,13 @@ export function parseDuration(text: string): number {
   return total;
 }
 
+/** The option `--log-level`. Programs that run in production log at `info`, commands for a local cluster at `warn`. */
 export const logLevelOption = (description = 'minimum level of log messages', fallback = 'warn'): Option =>
   new Option('--log-level <level>', description)
     .choices(['debug', 'info', 'warn', 'error'])
     .default(fallback);
 
+/** The option has the name and the meaning of the flag of kube-controller-manager. The value is in milliseconds. */
 export const nodeMonitorGracePeriodOption = (): Option =>
   new Option(
     '--node-monitor-grace-period <duration>',
@@ -44,9 +48,9 @@ export const nodeMonitorGracePeriodOption = (): Option =>
     .argParser(parseDuration)
     .default(40_000, '40s');
 
-/** The same for all commands with machine-readable output. */
+/** The output option of all commands with machine-readable output. */
 export const outputOption = (): Option =>
   new Option('-o, --output <format>', 'output format').choices(['json']);
 
-/** The same for all commands that read manifests. */
+/** The flags of the option for files, in all commands that read manifests. */
 export const FILENAME_FLAGS = '-f, --filename <file>';

@@ -26,12 +26,18 @@ export function fail(error: unknown, listener?: Listener): void {
   process.exitCode = 1;
 }
 
-/** Where the command listens, for commands with a single listener. */
+/** Where the command listens, for commands with a single listener and the flag `--port`. */
 interface Listener {
   port: number;
   address: string;
+  /** The flag that sets the address. Default: `--bind-address`. */
+  addressFlag?: string;
 }
 
+/**
+ * Errors with a name of their own, for example CommandError, have a message for users. A plain Error or TypeError is
+ * a bug, so its stack trace is printed.
+ */
 function explain(error: unknown, listener: Listener | undefined): string {
   if (!(error instanceof Error)) return String(error);
   const message = listener === undefined ? undefined : listenError(error, listener);
@@ -41,12 +47,15 @@ function explain(error: unknown, listener: Listener | undefined): string {
     : error.message;
 }
 
-function listenError(error: NodeJS.ErrnoException, { port, address }: Listener): string | undefined {
+function listenError(
+  error: NodeJS.ErrnoException,
+  { port, address, addressFlag = '--bind-address' }: Listener,
+): string | undefined {
   switch (error.code) {
     case 'EADDRINUSE':
       return `port ${port} on ${address} is already in use; choose another with --port (0 selects a free port)`;
     case 'EADDRNOTAVAIL':
-      return `${address} is not an address of this host; choose another with --bind-address`;
+      return `${address} is not an address of this host; choose another with ${addressFlag}`;
     case 'EACCES':
       return `permission denied: ${error.message}; choose a port above 1023, or a state directory that you can write to`;
     default:

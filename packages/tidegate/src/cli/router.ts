@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { KubeClient, Metrics } from '@tidegate/kube';
 import { Command, Option } from 'commander';
 import pino from 'pino';
-import { ROUTER_USER_AGENT } from '../api/index.ts';
+import { METRICS_PREFIX, ROUTER_USER_AGENT } from '../api/index.ts';
 import type { DataPlane } from '../router/index.ts';
 import { type ClusterFlags, clusterConfig, contextOption, kubeconfigOption } from './cluster-client.ts';
 import { logLevelOption, parseAddress, parseDuration, parsePort } from './options.ts';
@@ -110,7 +110,7 @@ async function run(options: Options): Promise<void> {
     const stateDirectory = resolve(options.state);
     const className = classNames.join(',');
     const directory = join(stateDirectory, 'dataplane');
-    const metrics = new Metrics();
+    const metrics = new Metrics({ prefix: METRICS_PREFIX });
     const driver = await chooseDriver(
       options.dataPlane,
       { address, httpPort, httpsPort, directory, className, defaults: DEFAULTS, accessLog },

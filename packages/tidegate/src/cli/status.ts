@@ -40,7 +40,7 @@ async function reportOfStopped(state: StateDirectory): Promise<ClusterReport | u
   if (cluster === undefined) return undefined;
   return {
     phase: 'stopped',
-    state: state.path,
+    stateDirectory: state.path,
     kubeconfig: state.kubeconfig,
     api: { url: `https://127.0.0.1:${cluster.port}`, reachable: false },
     processes: [],
@@ -54,13 +54,13 @@ async function reportOfStopped(state: StateDirectory): Promise<ClusterReport | u
 function text(report: ClusterReport): string {
   if (report.phase === 'stopped') {
     return [
-      `Stopped. Start it with \`tidegate up\`. State directory: ${report.state}`,
+      `Stopped. Start it with \`tidegate up\`. State directory: ${report.stateDirectory}`,
       '',
       nodesTable(report),
     ].join('\n');
   }
   return [
-    `${report.phase[0]?.toUpperCase()}${report.phase.slice(1)} since ${report.since}, pid ${report.pid}. State directory: ${report.state}`,
+    `${report.phase[0]?.toUpperCase()}${report.phase.slice(1)} since ${report.since}, pid ${report.pid}. State directory: ${report.stateDirectory}`,
     `Kubernetes API: ${report.api.url}${report.api.reachable ? '' : ' (unreachable; the nodes are shown as last seen)'}`,
     ...[
       poolsTable(report),

@@ -60,7 +60,7 @@ function stepLine(step: Step): string {
     case 'route': {
       const { match, path, headers, action } = step.route;
       const wanted = headers.map(({ name, value }) => ` and ${name}: ${value}`).join('');
-      return `${match} ${path}${wanted} of ${sourceOf(action.source)}: ${ROUTE_RESULTS[step.why]}`;
+      return `${match} ${path}${wanted} of ${sourceOf(action.source)}: ${ROUTE_RESULTS[step.result]}`;
     }
     case 'fallback':
       return step.action === undefined

@@ -88,13 +88,13 @@ it('prints each step: class, router, rules, Service and endpoints', () => {
     '  6. Prefix /cart of Ingress shop/web (spec.rules[1].http.paths[0]): matches',
     '  7. Service shop/web (upstream shop_web_80, http, roundRobin)',
     '  8. Endpoint 10.0.0.1:8080 on node here',
-    '  9. Endpoint 10.0.0.2:8080 on node there: not used (OtherPool, by ingress-controller)',
+    '  9. Endpoint 10.0.0.2:8080 on node there: not used (not in pool hangzhou)',
     ' 10. Endpoint 10.0.0.3:8080 on node here: not used (not ready)',
     ' 11. Ingress shop/silver has this host too, but has class silver',
     ' 12. Ingress other/lost has this host too, but has no class',
     '=> forwarded to the endpoint above, by Ingress shop/web (spec.rules[1].http.paths[0])',
     'Problems of Ingresses for this host:',
-    expect.stringMatching(/^ {2}shop\/web: ServiceNotFound: .* There is no Service shop\/gone\./),
+    expect.stringMatching(/^ {2}shop\/web: ServiceNotFound: .* Service shop\/gone not found\./),
     expect.stringMatching(/^ {2}shop\/late: PathConflict: /),
   ]);
 });
@@ -107,6 +107,25 @@ it.each([
   ['of an unknown class', '/', { className: 'silver' }, /^ {2}1\. Class silver: IngressClass not found/],
 ])('prints the result of a request %s', (_, path, options, line) => {
   expect(ask(path, options)).toContainEqual(expect.stringMatching(line));
+});
+
+it('explains why endpoints are not used', () => {
+  const [web] = objects.slices;
+  const local = service('web');
+  local.metadata.annotations = { 'openyurt.io/topologyKeys': 'kubernetes.io/hostname' };
+  const scoped: TraceObjects = {
+    ...objects,
+    services: [local],
+    slices: [{ ...web!, endpoints: [web!.endpoints![0]!, { ...one!, addresses: ['10.0.0.4'] }] }],
+  };
+  const request = { host: 'shop.example', path: '/cart/1', headers: {}, secure: false };
+  const traced = trace(scoped, { ...request, className: CLASS, pool: 'hangzhou' }, 0);
+  expect(traceText(traced, request, 'hangzhou').split('\n')).toEqual(
+    expect.arrayContaining([
+      '  8. Endpoint 10.0.0.1:8080 on node here: not used (only clients on the same node use it, because of openyurt.io/topologyKeys on the Service)',
+      '  9. Endpoint 10.0.0.4:8080: not used (no nodeName, so its pool is unknown)',
+    ]),
+  );
 });
 
 it('uses the endpoints of the pool that the router runs in', () => {
@@ -125,5 +144,7 @@ it('uses the endpoints of the pool that the router runs in', () => {
 });
 
 it('rejects an unknown pool', () => {
-  expect(() => ask('/', { pool: 'nowhere' })).toThrow('there is no NodePool or NodeGroup nowhere.');
+  expect(() => ask('/', { pool: 'nowhere' })).toThrow(
+    /^there is no NodePool or NodeGroup nowhere\. To list them, run: /,
+  );
 });

@@ -68,12 +68,19 @@ async function run(url: URL, options: Options, command: Command): Promise<void> 
         ? await readTraceCluster(options, request)
         : await readTraceFiles(options.filename);
     const traces = await traceAll(objects, request, options);
-    if (options.output === 'json') console.log(JSON.stringify(traces, undefined, 2));
+    if (options.output === 'json') console.log(JSON.stringify(traces.map(jsonOf), undefined, 2));
     else console.log(traces.map((each) => traceText(each, request, options.pool)).join('\n\n'));
   } catch (error) {
     fail(error);
   }
 }
+
+/** The JSON output uses the names of the other commands: `ingressClass` as in `status`, `provisioner` as in `get`. */
+const jsonOf = ({ className, controller, ...rest }: Trace): object => ({
+  ingressClass: className,
+  provisioner: controller,
+  ...rest,
+});
 
 /** Keeps the path as it was written. The URL class would normalize dots and encode characters. */
 function requestOf(url: URL, written: string, headers: Record<string, string>): MatchRequest {

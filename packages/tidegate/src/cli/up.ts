@@ -77,7 +77,7 @@ async function run(options: Options): Promise<void> {
       program: [process.execPath, ...process.execArgv, process.argv[1] ?? ''],
       state,
       cluster,
-      relabelled: change?.relabelled ?? new Map(),
+      relabeled: change?.relabeled ?? new Map(),
       logLevel: options.logLevel,
       nodeGraceMs: options.nodeMonitorGracePeriod,
       hubManifests: packageFile('deploy/hub.yaml'),

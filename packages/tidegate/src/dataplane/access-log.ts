@@ -9,6 +9,7 @@ export interface AccessLogEntry {
   method: string;
   /** The Host header as the client sent it. */
   host: string;
+  /** Path and query as the client sent them. */
   target: string;
   /** For example `HTTP/1.1` or `HTTP/2.0`. */
   protocol: string;

@@ -6,8 +6,11 @@ import { issueCertificate, type KeyPair, selfSignedCa } from '@tidegate/kube/cer
 
 const DAY_MS = 24 * 3_600_000;
 const LIFE_MS = 3650 * DAY_MS;
+/** A stored certificate that ends sooner than this is replaced at the next start. */
 const RENEW_MS = 30 * DAY_MS;
-/** A name below `.invalid` (RFC 2606): no client asks for it, and error messages of clients show where it comes from. */
+/**
+ * A name below `.invalid` (RFC 2606): no client asks for it, and error messages of clients show where it comes from.
+ */
 const NAME = 'default-certificate.tidegate.invalid';
 
 export interface DefaultCertificate extends KeyPair {
@@ -52,7 +55,9 @@ function belongTogether({ certificate, key }: KeyPair): boolean {
 
 const endOf = ({ certificate }: KeyPair): number => Date.parse(new X509Certificate(certificate).validTo);
 
-/** Signed by a CA whose key is discarded at once. It is as trustworthy as a self-signed one, but is not a CA itself. */
+/**
+ * Signed by a CA whose key is discarded at once. It is as trustworthy as a self-signed one, but is not a CA itself.
+ */
 function make(now: number): KeyPair {
   const validity = { notBefore: new Date(now - DAY_MS), notAfter: new Date(now + LIFE_MS) };
   const subject = { commonName: NAME, organizations: [] };

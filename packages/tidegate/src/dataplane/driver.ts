@@ -13,20 +13,26 @@ export interface Driver {
    * rejection the data plane continues with the table it had.
    */
   apply(delta: Delta): Promise<void>;
+  /** Not ready while the data plane does not listen or has no table. `reasons` are for the readiness probe. */
   health(): { ready: boolean; reasons: string[] };
   /** In the text format of Prometheus. Names, labels and help are in `traffic-metrics.ts`. */
   metrics(): Promise<string>;
   /** Accepts no new connections, and waits up to `ms` for requests to end. */
   drain(ms: number): Promise<void>;
+  /** Closes all connections and frees all resources. */
   close(): Promise<void>;
 }
 
+/** The ports that the data plane listens on. */
 export interface Listening {
   http: number;
   https: number;
 }
 
-/** The data plane does not have the generation that a delta starts from, for example after a restart. Send a full state. */
+/**
+ * The data plane does not have the generation that a delta starts from, for example after a restart. Send a full
+ * state.
+ */
 export class NeedsFullState extends Error {
   override readonly name = 'NeedsFullState';
 }
@@ -46,5 +52,6 @@ export interface DriverOptions {
   directory: string;
   /** For metrics and the access log. */
   className: string;
+  /** Limits of routes that do not set their own. A `maxBodyBytes` of 0 means no limit. */
   defaults: { connectTimeoutMs: number; readTimeoutMs: number; maxBodyBytes: number };
 }

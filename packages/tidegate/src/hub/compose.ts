@@ -3,6 +3,7 @@
  * needs in its options; nothing is looked up or passed on implicitly.
  */
 import { type Clock, fixedCredential, type Logger, Metrics, systemClock } from '@tidegate/kube';
+import { METRICS_PREFIX } from '../api/index.ts';
 import { Access } from './access/index.ts';
 import { DiscoveryCache } from './discovery/index.ts';
 import {
@@ -17,7 +18,7 @@ import { Authenticator } from './identity/index.ts';
 import { Journal, Replayer } from './journal/index.ts';
 import type { Lifetime } from './lifetime.ts';
 import { adminHandler, Handler, Listeners, type Ports } from './listeners/index.ts';
-import { openCertificate, openNodeCredentials, openUpstream, untilThere } from './open.ts';
+import { certificateIssued, openCertificate, openNodeCredentials, openUpstream } from './open.ts';
 import type { HubOptions } from './options.ts';
 import { Projections } from './projections/index.ts';
 import {
@@ -27,7 +28,7 @@ import {
   PrivateReads,
   Reads,
   RecentWrites,
-  RequestRouter,
+  RequestDispatcher,
   SharedReads,
   Writes,
 } from './requests/index.ts';
@@ -40,6 +41,10 @@ export interface RunningHub {
   readonly ports: Ports;
   /** Resolves when the hub has a serving certificate and can be reached over HTTPS. */
   readonly ready: Promise<void>;
+  /**
+   * Whether the hub has valid certificates, and if not, which it waits for. An unreachable API server does
+   * not make the hub unready.
+   */
   health(): { ready: boolean; reasons: string[] };
 }
 
@@ -47,7 +52,7 @@ export interface RunningHub {
 export async function compose(options: HubOptions, lifetime: Lifetime): Promise<RunningHub> {
   const { nodeName, log, clock = systemClock } = options;
   const random = Math.random;
-  const metrics = new Metrics();
+  const metrics = new Metrics({ prefix: METRICS_PREFIX });
 
   // What the hub keeps on disk. It closes last: tasks and views write until they end.
   const state = await openState(options.stateDirectory, log);
@@ -145,8 +150,8 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
     upstream,
     replaySoon: () => replayer.soon(),
   });
-  const router = new RequestRouter({ reads, writes, discovery, forwarding, chainFor, upstream });
-  const handler = new Handler({ authenticator, router, upstream, metrics, log, signal: lifetime.signal });
+  const dispatcher = new RequestDispatcher({ reads, writes, discovery, forwarding, chainFor, upstream });
+  const handler = new Handler({ authenticator, dispatcher, upstream, metrics, log, signal: lifetime.signal });
 
   // The listeners.
   const certificate = await openCertificate(options, upstream, lifetime, clock, log);
@@ -166,9 +171,10 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
     },
     log,
   );
-  const { bindAddress, hubAddress, port, securePort, adminPort, socket, clientCa } = options;
+  const { bindAddress, hubAddress, httpPort, httpsPort, adminPort, socket, clientCa } = options;
+  // The last part to open, so that a client that can connect finds everything in place.
   const listeners = await Listeners.open(
-    { bindAddress, hubAddress, port, securePort, adminPort, socket, certificate, clientCa, clock, log },
+    { bindAddress, hubAddress, httpPort, httpsPort, adminPort, socket, certificate, clientCa, clock, log },
     {
       request: (request, response, entrance) => void handler.handle(request, response, entrance),
       upgrade: (request, duplex, head, entrance) => void handler.upgrade(request, duplex, head, entrance),
@@ -183,17 +189,17 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
   lifetime.run((signal) => replayer.run(signal));
   lifetime.run((signal) => certificate.run(signal));
   lifetime.run((signal) => keepTokensOfPods(tokens, views, nodeName, clock, signal));
-  return { ports: listeners.ports, health, ready: untilThere(certificate) };
+  return { ports: listeners.ports, health, ready: certificateIssued(certificate) };
 }
 
 function openContext(
-  { nodeName, hubAddress, securePort }: HubOptions,
+  { nodeName, hubAddress, httpsPort }: HubOptions,
   { services, nodePools, nodeGroups }: ContextViews,
   lifetime: Lifetime,
 ): HubContext {
   const context = new HubContext({
     nodeName,
-    hub: { host: hubAddress, port: securePort },
+    hub: { host: hubAddress, port: httpsPort },
     services: services.view,
     nodePools: nodePools.view,
     nodeGroups: nodeGroups.view,

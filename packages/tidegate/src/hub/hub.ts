@@ -3,6 +3,7 @@ import { Lifetime } from './lifetime.ts';
 import type { HubOptions } from './options.ts';
 
 export interface Hub extends RunningHub {
+  /** Closes the listeners first and the state on disk last. */
   close(): Promise<void>;
 }
 

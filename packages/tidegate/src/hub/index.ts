@@ -8,14 +8,15 @@
  *
  *   1. listeners/     `Listeners` accepts the connection; `Handler` parses the path.
  *   2. identity/      `Authenticator` verifies the token: which service account is this?
- *   3. requests/      `RequestRouter` -> `Reads`, which asks
+ *   3. requests/      `RequestDispatcher` -> `Reads`, which asks
  *   4. filters/       `Filters.chainFor` which filters apply to this component and resource, and passes the call to
  *   5. requests/      `SharedReads`: EndpointSlices are shared.
- *   6. access/        `Access` asks the API server, once, whether this client may watch EndpointSlices.
+ *   6. access/        `Access` asks the API server whether this client may watch EndpointSlices, and asks again every
+ *                     five minutes.
  *   7. views/         `Views` holds the shared view, and waits until it is up to date. `follow.ts` keeps it current with
  *                     one watch for the whole node, through
  *   8. upstream/      `Upstream`, which sends each request to a healthy API server.
- *   9. projections/   `Projections` filters each slice once for all clients that see the same, with
+ *   9. projections/   `Projections` filters each slice once for all clients that get the same result, with
  *  10. filters/       the filters of the chain.
  *  11. answers/       `answerWatch` sends the state and every event, at the pace of the client.
  *

@@ -19,6 +19,7 @@ export class Lifetime {
     return this.#stop.signal;
   }
 
+  /** Registers what to do on `close`. The last registered function runs first. */
   onClose(closer: () => Promise<unknown> | unknown): void {
     this.#closers.push(closer);
   }
@@ -33,6 +34,7 @@ export class Lifetime {
     await Promise.all(this.#tasks);
   }
 
+  /** Aborts the signal, then runs the registered functions one after the other. */
   async close(): Promise<void> {
     this.#stop.abort();
     for (const closer of this.#closers.splice(0).reverse()) await closer();

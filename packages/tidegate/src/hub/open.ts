@@ -15,7 +15,10 @@ import { Upstream } from './upstream/index.ts';
 /** The key under which the time of the last contact with an API server is kept. */
 const LAST_CONTACT = 'last-contact';
 
-/** A node without credentials requests a client certificate with the bootstrap credentials, if there are any. */
+/**
+ * Returns the credentials of the kubeconfig. If there is a bootstrap kubeconfig, returns credentials that the
+ * hub requests with it instead. `waitingFor` is the reason why there are no valid credentials yet.
+ */
 export async function openNodeCredentials(
   { bootstrap, config, nodeName }: HubOptions,
   { directory }: HubState,
@@ -37,7 +40,10 @@ export async function openNodeCredentials(
   return { source, waitingFor: () => source.waitingFor };
 }
 
-/** Resolves when one API server has answered, or when none of them does. */
+/**
+ * Resolves when one API server has answered, or when all of them have failed to. The time of the last
+ * contact survives a restart: while no API server is reachable, a token must have been valid then.
+ */
 export async function openUpstream(
   { servers, lbMode, healthTimings, config, version }: HubOptions,
   { memory }: HubState,
@@ -83,12 +89,12 @@ export async function openCertificate(
     log,
   });
   // A signing request that failed because no API server was reachable can succeed now.
-  lifetime.onClose(upstream.onChange((isOnline) => isOnline && certificate.look()));
+  lifetime.onClose(upstream.onChange((isOnline) => isOnline && certificate.checkNow()));
   return certificate;
 }
 
 /** Resolves when there is a certificate. */
-export function untilThere(certificate: CertificateSource): Promise<void> {
+export function certificateIssued(certificate: CertificateSource): Promise<void> {
   if (certificate.current !== undefined) return Promise.resolve();
   return new Promise((resolve) => {
     const stop = certificate.onChange(() => {

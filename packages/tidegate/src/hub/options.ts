@@ -2,33 +2,45 @@ import type { Clock, ClusterConfig, Logger } from '@tidegate/kube';
 import type { HealthTimings, LbMode } from './upstream/index.ts';
 
 export interface HubOptions {
-  /** The node that it stands on. */
+  /** The name of the Node object that the hub runs on. */
   nodeName: string;
-  /** API servers, the best first. */
+  /** URLs of the API servers, in order of preference. */
   servers: string[];
-  /** How to verify them, and the node's credentials. */
+  /** How to verify the API servers, and the credentials of the node. */
   config: ClusterConfig;
-  /** With whose credentials a new node asks for its own; then those of `config` are not used. */
+  /**
+   * Credentials with which a new node requests a client certificate. If set, the hub does not use the
+   * credentials of `config`.
+   */
   bootstrap?: ClusterConfig | undefined;
+  /** How to choose among several API servers. */
   lbMode: LbMode;
-  /** How closely the API servers are watched. */
+  /** Intervals and thresholds of the health probes. */
   healthTimings?: HealthTimings;
-  /** Where all is kept that it needs without a link. */
+  /** The directory for everything that the hub needs while no API server is reachable. */
   stateDirectory: string;
-  /** Where pods and kube-proxy find it, by https. */
+  /**
+   * The address at which pods and kube-proxy connect to the hub, over HTTPS. It is the same on every node.
+   */
   hubAddress: string;
-  /** Where programs of the node find it. */
+  /** The address at which programs on the node connect to the hub. */
   bindAddress: string;
-  port: number;
-  securePort: number;
+  /** The plain HTTP port. */
+  httpPort: number;
+  /** The HTTPS port. */
+  httpsPort: number;
+  /** The port for health, metrics and debugging. */
   adminPort: number;
-  /** A file; who may open it speaks as the node. */
+  /** Path of a unix socket. Any process that can open it is authenticated as the node. */
   socket: string;
-  /** Names of filters, or `*`. */
+  /** Names of filters that are not applied; `*` for all. */
   disabledFilters: string[];
-  /** Files of the serving certificate; absent: the cluster signs one. */
+  /**
+   * Paths of the serving certificate and its key. Without them, the hub requests a certificate from the
+   * cluster.
+   */
   tls?: { cert: string; key: string } | undefined;
-  /** PEM; who signs the certificates of nodes. */
+  /** The CA of the node client certificates, in PEM format. */
   clientCa: string;
   version: string;
   log: Logger;

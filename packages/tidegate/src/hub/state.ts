@@ -2,18 +2,21 @@ import { join } from 'node:path';
 import { DurableMap, lockDirectory, makeChosenDirectory } from '@tidegate/disk';
 import type { Logger } from '@tidegate/kube';
 
-/** What the hub keeps on disk. */
+/** What the hub keeps on disk, so that it can restart while no API server is reachable. */
 export interface HubState {
   directory: string;
+  /** Copies of what clients have listed and watched. */
   views: DurableMap;
-  /** Who may do what, keys of the cluster, documents of discovery. */
+  /** Access decisions, token decisions, signing keys of the cluster, and discovery documents. */
   memory: DurableMap;
+  /** Writes of the node that no API server has received yet. */
   journal: DurableMap;
+  /** Service account tokens that the API server issued to pods of the node. */
   tokens: DurableMap;
   close(): Promise<void>;
 }
 
-/** Held by this process alone. */
+/** Locks the directory, so that only one process uses it, and opens the maps. */
 export async function openState(directory: string, log: Logger): Promise<HubState> {
   makeChosenDirectory(directory, '--state');
   const unlock = await lockDirectory(directory);

@@ -1,7 +1,7 @@
 import type { ControllerContext } from '@tidegate/kube';
 
-/** What the controllers of this folder are given. */
+/** Dependencies of the controllers in this folder. */
 export interface IngressContext extends ControllerContext {
-  /** Of routers for which nobody names another. */
+  /** Default image of router pods. A class or an L7Router can set another image. */
   routerImage: string;
 }

@@ -1,15 +1,18 @@
 /**
- * Ingresses: from what people write to what routers are told, and to routers being there at all. This folder owns the
- * route model (`model.ts`), how it is made of objects (`compile/`), what it means (`match/`); and what the manager does
- * about it: whose classes are ours (`classes/`), which host is on which router (`host-placement/`), the workloads of routers
- * (`provision/`), and what is told about it all (`status/`).
+ * Ingresses: from the objects that users write to the routes that routers serve, and to the routers themselves. This
+ * folder contains the route model (`model.ts`), the compiler from objects to routes (`compile/`) and the matching rules
+ * (`match/`). It also contains the controllers of the manager: which classes belong to Tidegate (`classes/`), which host
+ * is on which router (`host-placement/`), the workloads of routers (`provision/`) and the status of routers and
+ * Ingresses (`status/`).
  *
- * The first Ingress of class gold:
- *   the compiler of gold's family finds a host with its rules -> placement finds no router with room, and makes the
- *   L7Router gold with the host -> provision makes a Deployment, a Service and rights for it -> its agent starts, serves
- *   the host and says so in the L7Router's status -> status tells the address there, and in the Ingress.
- * The Ingress is deleted: the host is gone -> placement deletes the router that nobody needs -> provision takes all away
- * that it made, sees that it is gone, and lets the L7Router go.
+ * A user creates the first Ingress of class gold:
+ *   1. The compiler of the family of gold finds a host with its rules.
+ *   2. Placement finds no router with room, and creates the L7Router gold with the host in `spec.hosts`.
+ *   3. Provision creates a Deployment, a Service and RBAC objects for the router.
+ *   4. The agent in the pod starts, serves the host and reports the generation in the status of the L7Router.
+ *   5. Status writes the address to the L7Router and to the Ingress.
+ * The user deletes the Ingress: the host has no rules any more. Placement deletes the router. Provision deletes the
+ * objects of the router, waits until they are gone, and then removes the finalizer of the L7Router.
  */
 
 import { orAborted, sleep } from '@tidegate/kube';
@@ -17,10 +20,10 @@ import { L7_ROUTERS } from '../api/index.ts';
 import { ClassTable } from './classes/index.ts';
 import type { IngressContext } from './context.ts';
 import { hostPlacementController, RoutesByFamily } from './host-placement/index.ts';
-import { Made, provisionController, secretAccessController } from './provision/index.ts';
+import { ProvisionedObjects, provisionController, secretAccessController } from './provision/index.ts';
 import { ingressStatusController, nodeAnnotationController, routerStatusController } from './status/index.ts';
 
-/** Certificates expire without anybody writing anything. */
+/** Certificates expire without any watch event, so they are checked at this interval too. */
 const RECHECK_MS = 3_600_000;
 
 /** Runs all controllers of classes and routers until the signal is aborted. */
@@ -29,7 +32,7 @@ export async function runIngressControllers(context: IngressContext, signal: Abo
   const routesByFamily = new RoutesByFamily(context, classes);
   const controllers = makeControllers(context, classes, routesByFamily);
   try {
-    // Before all is known, a router might seem to be nobody's.
+    // Wait for the complete state. With a part of it, a router could look unused, and placement would delete it.
     await orAborted(classes.follow(), signal);
     await orAborted(routesByFamily.follow(), signal);
   } catch (error) {
@@ -42,13 +45,20 @@ export async function runIngressControllers(context: IngressContext, signal: Abo
   ]);
 }
 
+/** Connects the controllers: results of one controller enqueue keys of another. */
 function makeControllers(context: IngressContext, classes: ClassTable, routesByFamily: RoutesByFamily) {
   const routers = context.informers.for(L7_ROUTERS);
-  const made = new Made(context);
+  const provisioned = new ProvisionedObjects(context);
+  /** Why provisioning of a router failed last time, by name of the router. Written here, reported by the status. */
   const provisionProblems = new Map<string, string>();
   const ingressStatus = ingressStatusController(context, classes, routesByFamily);
-  const routerStatus = routerStatusController(context, { classes, routesByFamily, made, provisionProblems });
-  const provision = provisionController(context, made, (router, problem) => {
+  const routerStatus = routerStatusController(context, {
+    classes,
+    routesByFamily,
+    provisioned,
+    provisionProblems,
+  });
+  const provision = provisionController(context, provisioned, (router, problem) => {
     if (provisionProblems.get(router) === problem) return;
     if (problem === undefined) provisionProblems.delete(router);
     else provisionProblems.set(router, problem);
@@ -65,10 +75,10 @@ function makeControllers(context: IngressContext, classes: ClassTable, routesByF
   return [
     placement,
     provision,
-    secretAccessController(context, made),
+    secretAccessController(context, provisioned),
     routerStatus,
     ingressStatus,
-    nodeAnnotationController(context, classes, made),
+    nodeAnnotationController(context, classes, provisioned),
   ];
 }
 

@@ -1,29 +1,39 @@
 /**
- * What routers are told: hosts with their routes, upstreams with their endpoints, certificates. Plain data, never changed
- * once made, without a trace of who carries the bytes. `compile/` makes it of objects; `match/` says what it means.
+ * The route model, the input of a data plane: hosts with their routes, upstreams with their endpoints, certificates. It
+ * is plain immutable data and does not depend on a data plane. `compile/` creates it from Kubernetes objects; `match/`
+ * defines what it means for a request.
  */
 
-/** In lower case, without port and trailing dot: `a.example.com`; `*.example.com` is one label more; `` is all hosts. */
+/**
+ * A host name in lower case, without a port and without a trailing dot: `a.example.com`. The wildcard `*.example.com`
+ * covers exactly one more label. The empty name means all hosts: rules of Ingresses that name no host.
+ */
 export type HostName = string;
 
-/** All that is known of one host. */
+/** The routes of one host. */
 export interface HostRoutes {
   readonly host: HostName;
-  /** The namespace that the host belongs to: others can not add to it. Of all hosts together everybody may. */
+  /**
+   * Namespace that owns the host: Ingresses of other namespaces cannot add routes to it. Empty for the empty host name,
+   * which every namespace may use.
+   */
   readonly namespace: string;
-  /** The first that matches is taken. */
+  /** In order of precedence: the first route that matches wins. */
   readonly routes: readonly Route[];
-  /** For requests that no route matches; without it the table of all hosts is asked, and after that the answer is 404. */
+  /**
+   * For requests that no route matches: the default backend. Without it, the routes of the empty host name are tried,
+   * then the response is 404.
+   */
   readonly fallback?: RouteAction;
-  /** Plain HTTP is sent to https. */
+  /** Redirect requests over plain HTTP to HTTPS. */
   readonly redirectToHttps?: boolean;
 }
 
 export interface Route {
-  /** Begins with a slash; of a Prefix, without one at the end unless it is all of it. */
+  /** Starts with a slash. A Prefix does not end with a slash, except for the path `/` itself. */
   readonly path: string;
   readonly match: 'Exact' | 'Prefix';
-  /** All must match. Ingresses have none. */
+  /** All of them must match. Routes of an Ingress have none. */
   readonly headers: readonly HeaderMatch[];
   readonly action: RouteAction;
 }
@@ -31,10 +41,11 @@ export interface Route {
 export interface HeaderMatch {
   /** In lower case. */
   readonly name: string;
+  /** Compared byte for byte. */
   readonly value: string;
 }
 
-/** Where requests go, and how. */
+/** Where a data plane sends a request, and with which limits. */
 export interface RouteAction {
   readonly backends: readonly WeightedUpstream[];
   readonly limits: Limits;
@@ -43,40 +54,45 @@ export interface RouteAction {
 
 export interface WeightedUpstream {
   readonly upstream: UpstreamId;
+  /**
+   * Share of the requests relative to the other backends. Always 1 for an Ingress, which has one backend per path.
+   */
   readonly weight: number;
 }
 
-/** Absent: the router's own. */
+/** Limits of one route. If a field is absent, the default of the router applies. */
 export interface Limits {
   readonly connectTimeoutMs?: number;
   readonly readTimeoutMs?: number;
-  /** Zero: no limit. */
+  /** 0 means no limit. */
   readonly maxBodyBytes?: number;
 }
 
-/** What somebody wrote that led to this, for logs, metrics and explanations. */
+/** The object and field that a route comes from. Used in logs, metrics and `tidegate trace`. */
 export interface Source {
   readonly kind: 'Ingress';
   readonly namespace: string;
   readonly name: string;
-  /** Of the rule and of the path in it; -1 for a default backend. */
+  /** Index of the rule, and of the path in the rule. Both are -1 for a default backend. */
   readonly rule: number;
   readonly path: number;
 }
 
 /**
- * `<namespace>_<service>_<port>`; the port as the Ingress names it. What is asked for beyond the ordinary follows:
- * `_https` or `_grpc`, `_leastConnections`. `<namespace>__` is the one of backends that are no Services.
+ * `<namespace>_<service>_<port>`, with the port as the Ingress names it, followed by settings that differ from the
+ * defaults: `_https` or `_grpc`, then `_leastConnections`. `<namespace>__` is the upstream of backends that are not
+ * Services.
  */
 export type UpstreamId = string;
 
+/** The endpoints behind a route, and how to connect to them. */
 export interface Upstream {
   readonly id: UpstreamId;
   readonly namespace: string;
   readonly service: string;
   readonly protocol: 'http' | 'https' | 'grpc';
   readonly balance: 'roundRobin' | 'leastConnections';
-  /** In a stable order. Without any the answer is 503, and `problem` says why. */
+  /** In a stable order. If there are none, the response is 503 and `problem` is the reason. */
   readonly endpoints: readonly Endpoint[];
   readonly problem?: 'noService' | 'noPort' | 'noEndpoints' | 'notSupported';
 }
@@ -87,26 +103,32 @@ export interface Endpoint {
   readonly port: number;
 }
 
-/** For the hosts that it is to be shown for; `` is who asks for none of them. */
+/** A server certificate. The empty host is for clients whose server name (SNI) matches no other certificate. */
 export interface Certificate {
   readonly host: HostName;
   /** `<namespace>/<name>` of the Secret. */
   readonly secret: string;
-  /** PEM, the chain. */
+  /** The certificate chain in PEM, the server certificate first. */
   readonly certificate: string;
+  /** The private key in PEM (PKCS #8). */
   readonly key: string;
-  /** Of the content: equal fingerprints are equal certificates. */
+  /** Hash of certificate and key: equal fingerprints mean equal content. */
   readonly fingerprint: string;
 }
 
+/** A difference between two states of a map. A key is in at most one of both lists. */
 export interface Changes<K, V> {
   readonly set: readonly V[];
   readonly remove: readonly K[];
 }
 
 /**
- * What happened from one generation to the next. From 0 it is the whole state: whatever is not in it is gone. A upstream
- * that routes name is always there, in the same delta or before it.
+ * The difference between two generations of the routes. A generation is a number that the compiler increases with each
+ * change; a data plane can apply a delta only if it is at generation `from`. A delta with `from: 0` is the complete
+ * state and replaces everything.
+ *
+ * An upstream that a route names is in the same delta or in an earlier one, so a data plane never sees a route to an
+ * upstream that it does not know.
  */
 export interface Delta {
   readonly from: number;

@@ -105,7 +105,7 @@ export function poolController<P extends KubeObject>(
     const facts = traits.factsOf(pool);
     const ready = (node: string) => ({ name: node, ready: readyStatusOf(nodes.cache.get(node)) });
     const members = [...membership.nodesOf(kind, name)].toSorted();
-    const blocker = validateDelete(kind, new Set(members)) ?? 'the nodes of the pool are being released';
+    const blocker = validateDelete(kind, new Set(members)) ?? 'The nodes of the pool are being released';
     return {
       generation: pool.metadata.generation,
       members: members.map(ready),

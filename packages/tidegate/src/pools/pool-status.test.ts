@@ -20,15 +20,15 @@ describe('the status of a pool', () => {
   it('counts nodes and reports the most severe problem', () => {
     const members = [ready('a'), { name: 'b', ready: 'Unknown' as const }];
     const refused = [{ ...ready('c'), owner: 'other' }];
-    expect(because({ members: [ready('a')] })).toBe('True NodesReady: the only node is ready');
-    expect(because({})).toBe('False NoNodes: the pool has no nodes');
+    expect(because({ members: [ready('a')] })).toBe('True NodesReady: The only node is ready');
+    expect(because({})).toBe('False NoNodes: The pool has no nodes');
     expect(because({ members })).toBe('False NodesNotReady: 1 of 2 nodes are not ready: b');
-    expect(because({ members, missing: ['d'] })).toBe('False NodesMissing: nodes do not exist: d');
+    expect(because({ members, missing: ['d'] })).toBe('False NodesMissing: Nodes do not exist: d');
     expect(because({ members, missing: ['d'], refused })).toBe(
-      'False NodesRefused: nodes are owned by another pool: c (in other)',
+      'False NodesRefused: Nodes are owned by another pool: c (in other)',
     );
     expect(because({ refused, problem: 'x' })).toBe(
-      'False InvalidSelector: the selector is invalid, so it selects no nodes: x',
+      'False InvalidSelector: The selector is invalid, so it selects no nodes: x',
     );
     expect(because({ problem: 'x', deleting: 'held' })).toBe('False Deleting: held');
     expect(nodePoolStatus(undefined, view({ members }), 0)).toMatchObject({

@@ -83,13 +83,13 @@ function readiness({ members, refused, missing, problem, deleting }: PoolSummary
   const unready = members.filter(({ ready }) => ready !== 'Ready').map(({ name }) => name);
   if (deleting !== undefined) return not('Deleting', deleting);
   if (problem !== undefined)
-    return not('InvalidSelector', `the selector is invalid, so it selects no nodes: ${problem}`);
+    return not('InvalidSelector', `The selector is invalid, so it selects no nodes: ${problem}`);
   if (refused.length > 0) {
     const claims = refused.map(({ name, owner }) => `${name} (in ${owner})`);
-    return not('NodesRefused', `nodes are owned by another pool: ${nameList(claims)}`);
+    return not('NodesRefused', `Nodes are owned by another pool: ${nameList(claims)}`);
   }
-  if (missing.length > 0) return not('NodesMissing', `nodes do not exist: ${nameList(missing)}`);
-  if (members.length === 0) return not('NoNodes', 'the pool has no nodes');
+  if (missing.length > 0) return not('NodesMissing', `Nodes do not exist: ${nameList(missing)}`);
+  if (members.length === 0) return not('NoNodes', 'The pool has no nodes');
   if (unready.length > 0) {
     return not(
       'NodesNotReady',
@@ -100,4 +100,4 @@ function readiness({ members, refused, missing, problem, deleting }: PoolSummary
 }
 
 const allReady = (count: number): string =>
-  count === 1 ? 'the only node is ready' : `all ${count} nodes are ready`;
+  count === 1 ? 'The only node is ready' : `All ${count} nodes are ready`;

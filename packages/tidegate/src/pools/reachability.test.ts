@@ -6,9 +6,9 @@ import { group, node, pool } from './testing/objects.ts';
 
 type Ready = 'True' | 'Unknown' | 'False';
 /** The readiness of a node, and when its lease was renewed: by the clock of the API server, and by its own. */
-type Heard = [ready: Ready, seconds?: number, ownSeconds?: number];
+type NodeState = [ready: Ready, seconds?: number, ownSeconds?: number];
 
-function outOfReach(name: string, all: Record<string, Heard>): Promise<string | undefined> {
+function outOfReach(name: string, all: Record<string, NodeState>): Promise<string | undefined> {
   const membership = new Membership();
   membership.apply({ type: 'NodePool', name: 'paris', object: pool('paris') });
   const location = group('rome', { matchLabels: { location: 'rome' } });
@@ -43,7 +43,7 @@ const lease = (_: Ready, seconds?: number, ownSeconds = seconds): Lease | undefi
       };
 
 describe('unreachablePoolOf', () => {
-  it.each<[string, string | undefined, Record<string, Heard>]>([
+  it.each<[string, string | undefined, Record<string, NodeState>]>([
     ['the node is alone in its pool', 'paris', { paris1: ['Unknown', 100] }],
     ['all nodes are unreachable', 'paris', { paris1: ['Unknown', 100], paris2: ['Unknown', 130] }],
     [

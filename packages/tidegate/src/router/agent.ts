@@ -25,7 +25,9 @@ import type { Snapshot } from './snapshot.ts';
 
 type AgentOptions = RouterOptions & { clock: Clock; random: Random; resolve: Resolve; snapshot: Snapshot };
 
-/** How long the first routes wait for their Secrets and DNS names, so that they are served completely from the start. */
+/**
+ * How long the first routes wait for their Secrets and DNS names, so that they are served completely from the start.
+ */
 const DEPENDENCIES_TIMEOUT_MS = 2_000;
 
 /** Connects the parts of the loop from API objects to the data plane; see `index.ts`. */
@@ -41,6 +43,7 @@ export class Agent {
   readonly #stop = new AbortController();
   /** The Secrets of certificates in the stored table. They replace the real Secrets until those are synced. */
   readonly #remembered = new Set<string>();
+  /** A table was applied in this run, stored or compiled. */
   #isServing = false;
 
   constructor(options: AgentOptions) {
@@ -80,6 +83,7 @@ export class Agent {
       driver,
       names: this.#names,
       onSecrets: (changes) => this.#onSecrets(changes),
+      // The generation of the L7Router whose hosts are about to be compiled. It is reported once they are served.
       checkpoint: () => {
         const generation = this.#ownRouter?.generation;
         return () => this.#ownRouter?.served(generation, this.#stop.signal);
@@ -115,6 +119,7 @@ export class Agent {
   async run(signal: AbortSignal): Promise<void> {
     const following = this.#informers.run(signal);
     try {
+      // Nothing is applied before everything is synced: a table from a part of the objects would drop routes.
       await orAborted(this.#synced(signal), signal);
       this.#programmer.prepare();
       this.#forgetUnused();
@@ -134,6 +139,7 @@ export class Agent {
     }
   }
 
+  /** Resolves when all informers are synced, and the L7Router exists. */
   async #synced(signal: AbortSignal): Promise<void> {
     const { client, clock, random, log } = this.#options;
     const slices = await endpointSlices({ client, clock, random, log }, signal);

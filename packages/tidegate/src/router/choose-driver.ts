@@ -3,6 +3,7 @@ import type { Driver, DriverOptions } from '../dataplane/driver.ts';
 import { EmbeddedDriver } from '../dataplane/embedded/index.ts';
 import { findNginx, NginxDriver } from '../dataplane/nginx/index.ts';
 
+/** The value of `--data-plane`. */
 export type DataPlane = 'auto' | 'nginx' | 'embedded';
 
 /** The requested data plane is not installed. The message says what to install. */

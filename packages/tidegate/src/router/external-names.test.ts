@@ -21,7 +21,7 @@ const delta = (set: Upstream[], remove: string[] = []): Delta => ({
   certificates: { set: [], remove: [] },
 });
 
-it('resolves a name again and again, as long as an upstream has it', async () => {
+it('resolves a name regularly, as long as an upstream has it', async () => {
   const clock = new VirtualClock();
   let answer: string[] | Error = ['192.0.2.1'];
   let asked = 0;
@@ -82,6 +82,6 @@ it.each([
   ['::ffff:127.0.0.1', false],
   ['::ffff:7f00:1', false],
   ['example.com', false],
-])('%s is somewhere else: %s', (address, foreign) => {
+])('isForeignAddress returns for %s: %s', (address, foreign) => {
   expect(isForeignAddress(address)).toBe(foreign);
 });

@@ -83,6 +83,7 @@ export class ExternalNames {
     for (const { cancel } of this.#names.values()) cancel();
   }
 
+  /** Remembers an upstream with a DNS name, and starts to resolve the name. */
   #take(upstream: Upstream): Upstream {
     this.#forget(upstream.id);
     const name = nameOf(upstream);
@@ -93,6 +94,7 @@ export class ExternalNames {
     return this.#translated(upstream);
   }
 
+  /** The upstream with the current addresses of its name. Until the first lookup it has no endpoints. */
   #translated(upstream: Upstream): Upstream {
     const name = nameOf(upstream);
     if (name === undefined) return upstream;
@@ -103,6 +105,7 @@ export class ExternalNames {
     return { ...upstream, endpoints, problem: all.length > 0 ? 'notSupported' : 'noEndpoints' };
   }
 
+  /** Stops resolving a name that no upstream uses anymore. */
   #forget(id: UpstreamId): void {
     const upstream = this.#upstreams.get(id);
     const name = upstream && nameOf(upstream);

@@ -24,7 +24,9 @@ interface FeedOptions {
   touch(what: 'endpoints' | 'routes'): void;
 }
 
-/** Gives all objects that routes depend on to the compiler, except Secrets. Resolves when all informers are synced. */
+/**
+ * Gives all objects that routes depend on to the compiler, except Secrets. Resolves when all informers are synced.
+ */
 export async function feed({
   informers,
   compiler,
@@ -56,6 +58,7 @@ export async function feed({
 
   const slices = follow('EndpointSlice', resource, 'endpoints', (slice) => withoutOtherNodes(nodes, slice));
   if (nodes !== undefined) {
+    // When a node joins or leaves the pool, its slices are filtered again. Their own objects have not changed.
     slices.informer.addIndex('node', (slice) => [...nodesOfSlice(slice)]);
     nodes.onChange((node) => slices.informer.cache.byIndex('node', node).forEach(slices.put));
   }

@@ -39,7 +39,9 @@ export class OwnL7Router {
   readonly #options: OwnL7RouterOptions;
   readonly #applier: Applier;
   #router: L7Router | undefined;
+  /** The generation that every worker serves. */
   #served: number | undefined;
+  /** The generation in the status. It follows `#served`; generations in between can be skipped. */
   #reported: number | undefined;
   #reporting = false;
 
@@ -52,7 +54,8 @@ export class OwnL7Router {
         this.#follow(router);
         resolve();
       };
-      // After the L7Router is deleted, the agent serves until it is stopped: other routers may not serve its hosts yet.
+      // After the L7Router is deleted, the agent serves until it is stopped: other routers may not serve its hosts
+      // yet.
       informer.addHandler({ onAdd: follow, onUpdate: (_, router) => follow(router) });
     });
   }
@@ -103,6 +106,7 @@ export class OwnL7Router {
     this.#reporting = false;
   }
 
+  /** Server-side apply with the name of the pod as field manager: each agent owns only its entry of the list. */
   async #write(generation: number, signal: AbortSignal): Promise<void> {
     const { router, agentName, clock } = this.#options;
     const time = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');

@@ -20,7 +20,9 @@ export interface ProgrammerOptions {
   metrics: Metrics;
 }
 
-/** How long a change waits for others, to be applied together. Routes often change in groups; endpoints are urgent. */
+/**
+ * How long a change waits for others, to be applied together. Routes often change in groups; endpoints are urgent.
+ */
 const WINDOW_MS = { endpoints: 1, routes: 5 } as const;
 const BACKOFF = { baseMs: 500, maxMs: 30_000 };
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
@@ -38,15 +40,22 @@ export class Programmer {
   readonly #seconds;
   readonly #failed;
   readonly #changed;
+  /** The number of the last delta that was sent, applied or not. */
   #generation = 0;
   /** The data plane may lack changes that the compiler has already returned: the next delta is the full state. */
   #needsFullState = true;
+  /** Changes before the start are only collected: `start` sends the full state. */
   #started = false;
   #ended = false;
+  /** The delta in progress. There is never more than one. */
   #turn: Promise<void> | undefined;
+  /** When the next delta is sent. An earlier request replaces a later one. */
   #timer: { at: number; cancel: () => void } | undefined;
+  /** What has changed while a delta was in progress. Endpoints win, because their window is shorter. */
   #waiting: keyof typeof WINDOW_MS | undefined;
+  /** Failed attempts in a row. */
   #failures = 0;
+  /** Back-off after a failure, in monotonic milliseconds. New changes do not shorten it. */
   #notBefore = 0;
   #trouble: string | undefined;
 
@@ -134,6 +143,7 @@ export class Programmer {
     this.#timer = { at, cancel };
   }
 
+  /** Sends one delta. Afterwards, schedules the next one if something is left to send. */
   async #take(): Promise<void> {
     this.#turn = this.#work();
     await this.#turn;
@@ -149,6 +159,7 @@ export class Programmer {
   async #work(): Promise<void> {
     const { checkpoint, log } = this.#options;
     try {
+      // Before the flush: what is acknowledged later must not be newer than what was compiled.
       const served = checkpoint();
       const changes = this.#flush();
       if (this.#needsFullState) await this.#applyFullState();
@@ -165,6 +176,7 @@ export class Programmer {
     }
   }
 
+  /** Compiles pending changes. Also starts and stops watches of Secrets and lookups of DNS names. */
   #flush(): Content | undefined {
     const { compiler, names, onSecrets } = this.#options;
     const { delta, secrets } = compiler.flush();
@@ -220,6 +232,7 @@ export class Programmer {
   }
 }
 
+/** Label of the metric: a full state takes longer than a change of endpoints. */
 function scopeOf({ from, hosts, certificates }: Delta): string {
   if (from === 0) return 'all';
   const isEmpty = ({ set, remove }: Changes<unknown, unknown>): boolean => set.length + remove.length === 0;

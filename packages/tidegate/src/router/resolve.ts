@@ -7,6 +7,7 @@ export type Resolve = (name: string) => Promise<{ addresses: string[]; ttlSecond
 /** For names that do not come from DNS, for example from /etc/hosts: they have no TTL. */
 const UNKNOWN_TTL_SECONDS = 30;
 
+/** Asks DNS first, because only DNS returns a TTL. Falls back to the resolver of the system. */
 export const resolveByDns: Resolve = async (name) => {
   const records = await resolve4(name, { ttl: true }).catch(() =>
     resolve6(name, { ttl: true }).catch(() => []),
@@ -19,6 +20,7 @@ export const resolveByDns: Resolve = async (name) => {
   return { addresses: found.map(({ address }) => address).sort(), ttlSeconds: UNKNOWN_TTL_SECONDS };
 };
 
+/** This host (0/8, 127/8, ::, ::1), link-local, multicast and reserved addresses. */
 const LOCAL = new BlockList();
 for (const [net, prefix] of [
   ['0.0.0.0', 8],

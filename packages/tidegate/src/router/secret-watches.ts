@@ -29,7 +29,9 @@ interface Watch {
   readonly answered: Promise<void>;
 }
 
-/** The manager grants access to a Secret when an Ingress refers to it, which may be a moment after the agent sees it. */
+/**
+ * The manager grants access to a Secret when an Ingress refers to it, which may be a moment after the agent sees it.
+ */
 const FORBIDDEN_BACKOFF = { baseMs: 200, maxMs: 5_000 };
 
 /** Watches each needed Secret by name, so that the router needs no permission to read other Secrets. */
@@ -41,6 +43,7 @@ export class SecretWatches {
     this.#options = options;
   }
 
+  /** Starts to watch a Secret, `namespace/name`. */
   follow(key: string): void {
     if (this.#watches.has(key)) return;
     const stop = new AbortController();
@@ -95,6 +98,7 @@ export class SecretWatches {
   #reflector(key: string, report: (secret: Secret | undefined) => void): Reflector<Secret> {
     const { client, clock, random, log } = this.#options;
     const { namespace, name } = splitKey(key);
+    // A list by name returns the Secret or nothing.
     const mirror: Mirror<Secret> = {
       keep: (secret) => secret,
       replace: ([secret]) => report(secret),

@@ -74,7 +74,10 @@ export class Snapshot {
     };
   }
 
-  /** Schedules the change to be written. */
+  /**
+   * Schedules the change to be written. Call it only with deltas that the data plane serves: the last good table is
+   * kept.
+   */
   note(delta: Delta): void {
     const { upstreams, certificates, hosts } = delta;
     if (delta.from === 0) this.#forgetOthers(delta);
@@ -94,6 +97,7 @@ export class Snapshot {
     await this.#map.close();
   }
 
+  /** Writes after `ms`, or earlier if an earlier write is scheduled already. */
   #schedule(ms: number): void {
     if (this.#timer !== undefined && this.#timer.ms <= ms) return;
     this.#timer?.cancel();
@@ -110,6 +114,7 @@ export class Snapshot {
     return values;
   }
 
+  /** After a full state, deletes all entries that are not part of it. */
   #forgetOthers({ hosts, upstreams, certificates }: Delta): void {
     const there = new Set([
       ...hosts.set.map(({ host }) => `host/${host}`),
@@ -121,6 +126,7 @@ export class Snapshot {
   }
 
   #change(key: string, value: unknown): void {
+    // A key that changes again moves to the end, so that the order of writes stays the order of the last changes.
     this.#pending.delete(key);
     this.#pending.set(key, value);
   }

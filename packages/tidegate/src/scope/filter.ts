@@ -1,25 +1,25 @@
 import type { EndpointSlice, Endpoints } from '@tidegate/kube';
 import {
   allVisible,
-  type ClientView,
   type EndpointCheck,
-  type EndpointVerdict,
+  type EndpointClient,
+  type EndpointVisibility,
   endpointCheck,
 } from './visibility.ts';
 
 export interface Filtered<T> {
   /** The input object itself if nothing was withheld. Inputs are shared with other readers and are never modified. */
   object: T;
-  /** One verdict for each endpoint that was withheld. */
-  withheld: EndpointVerdict[];
+  /** The reason for each endpoint that was withheld. */
+  withheld: EndpointVisibility[];
 }
 
 /**
  * Keeps the visible endpoints of a slice. A slice with no visible endpoint stays as an empty slice, so that watching
  * clients drop the endpoints they had before.
  */
-export function filterEndpointSlice(slice: EndpointSlice, view: ClientView): Filtered<EndpointSlice> {
-  const check = endpointCheck(view);
+export function filterEndpointSlice(slice: EndpointSlice, client: EndpointClient): Filtered<EndpointSlice> {
+  const check = endpointCheck(client);
   if (check === allVisible) return { object: slice, withheld: [] };
   const sieve = new Sieve(check);
   const all = slice.endpoints ?? [];
@@ -28,8 +28,8 @@ export function filterEndpointSlice(slice: EndpointSlice, view: ClientView): Fil
 }
 
 /** Keeps the visible addresses of an Endpoints object, and drops subsets that become empty. */
-export function filterEndpoints(object: Endpoints, view: ClientView): Filtered<Endpoints> {
-  const check = endpointCheck(view);
+export function filterEndpoints(object: Endpoints, client: EndpointClient): Filtered<Endpoints> {
+  const check = endpointCheck(client);
   if (check === allVisible) return { object, withheld: [] };
   const sieve = new Sieve(check);
   const subsets = (object.subsets ?? []).map(({ addresses, notReadyAddresses, ...subset }) => ({
@@ -67,9 +67,9 @@ function nodesOf<T>(endpoints: readonly T[], nodeOf: (endpoint: T) => string | u
   return nodes;
 }
 
-/** Keeps visible endpoints and records the verdicts of the others. */
+/** Keeps visible endpoints and records why it removed the others. */
 class Sieve {
-  readonly withheld: EndpointVerdict[] = [];
+  readonly withheld: EndpointVisibility[] = [];
   readonly #check: EndpointCheck;
 
   constructor(check: EndpointCheck) {
@@ -82,11 +82,11 @@ class Sieve {
     let index = -1;
     for (const endpoint of endpoints) {
       index += 1;
-      const verdict = this.#check(nodeOf(endpoint));
-      if (verdict.visible) kept?.push(endpoint);
+      const visibility = this.#check(nodeOf(endpoint));
+      if (visibility.visible) kept?.push(endpoint);
       else {
         kept ??= endpoints.slice(0, index);
-        this.withheld.push(verdict);
+        this.withheld.push(visibility);
       }
     }
     return kept ?? endpoints;

@@ -5,7 +5,7 @@
  *
  * Walk: an EndpointSlice on its way to a client.
  *
- * 1. `filterEndpointSlice(slice, view)` in filter.ts receives the slice and the client's view (its node, the Service,
+ * 1. `filterEndpointSlice(slice, client)` in filter.ts receives the slice and the client (its node, the Service,
  *    the pool membership).
  * 2. scope.ts reads the restrictions from the labels and annotations of the Service.
  * 3. visibility.ts turns them into one check, which compares the endpoint's node and pool with those of the client.

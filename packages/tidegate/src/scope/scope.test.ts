@@ -7,7 +7,13 @@ import {
   SERVICE_TOPOLOGY_ANNOTATION,
   TOPOLOGY_KEYS_ANNOTATION,
 } from '../api/index.ts';
-import { type ClientView, filterEndpointSlice, filterEndpoints, type PoolLookup, visible } from './index.ts';
+import {
+  type EndpointClient,
+  filterEndpointSlice,
+  filterEndpoints,
+  type PoolLookup,
+  visible,
+} from './index.ts';
 
 const service = (metadata: KubeObject['metadata']): KubeObject => ({
   apiVersion: 'v1',
@@ -116,18 +122,18 @@ describe('visible', () => {
 });
 
 describe('filters', () => {
-  const view: ClientView = { membership, service: byKubeEdge, clientNode: 'a1' };
+  const client: EndpointClient = { membership, service: byKubeEdge, clientNode: 'a1' };
 
   it('return the same object if nothing is withheld', () => {
     const whole = slice(['a1', 'a2']);
-    expect(filterEndpointSlice(whole, view).object).toBe(whole);
+    expect(filterEndpointSlice(whole, client).object).toBe(whole);
     const endpoints: Endpoints = {
       apiVersion: 'v1',
       kind: 'Endpoints',
       metadata: { name: 's' },
       subsets: [{ addresses: [{ ip: '10.0.0.1', nodeName: 'a2' }] }],
     };
-    expect(filterEndpoints(endpoints, view).object).toBe(endpoints);
+    expect(filterEndpoints(endpoints, client).object).toBe(endpoints);
   });
 
   it('keep an empty slice, and read the node name of a v1beta1 slice', () => {
@@ -136,8 +142,8 @@ describe('filters', () => {
       { addresses: ['10.0.0.1'], ...{ topology: { 'kubernetes.io/hostname': 'a2' } } },
       { addresses: ['10.0.0.2'], ...{ topology: { 'kubernetes.io/hostname': 'b1' } } },
     ];
-    expect(filterEndpointSlice(old, view).object.endpoints).toHaveLength(1);
-    expect(filterEndpointSlice(slice(['b1']), view).object.endpoints).toEqual([]);
+    expect(filterEndpointSlice(old, client).object.endpoints).toHaveLength(1);
+    expect(filterEndpointSlice(slice(['b1']), client).object.endpoints).toEqual([]);
   });
 
   it('drop hidden addresses that are not ready, and empty subsets', () => {
@@ -151,7 +157,7 @@ describe('filters', () => {
           { addresses: [{ ip: '3' }] },
         ],
       },
-      view,
+      client,
     );
     expect(object.subsets).toEqual([{ addresses: [], notReadyAddresses: [{ ip: '2', nodeName: 'a2' }] }]);
     expect(withheld.map(({ reason }) => reason)).toEqual(['OtherPool', 'EndpointWithoutNode']);

@@ -18,7 +18,7 @@ export type VisibilityReason =
   | 'EndpointWithoutNode'
   | 'UnknownService';
 
-export interface EndpointVerdict {
+export interface EndpointVisibility {
   visible: boolean;
   reason: VisibilityReason;
   /** The label or annotation of the Service that the decision is based on, or `ingress-controller`. */
@@ -26,7 +26,7 @@ export interface EndpointVerdict {
 }
 
 /** One client that looks at the endpoints of one Service. */
-export interface ClientView {
+export interface EndpointClient {
   membership: PoolLookup;
   /** Undefined if the Service could not be looked up. */
   service: KubeObject | undefined;
@@ -39,76 +39,77 @@ export interface ClientView {
 }
 
 /** Decides about one endpoint by the name of its node. */
-export type EndpointCheck = (nodeName: string | undefined) => EndpointVerdict;
+export type EndpointCheck = (nodeName: string | undefined) => EndpointVisibility;
 
 /** Returns whether the client may see this endpoint, and why. */
-export const visible = (view: ClientView & { endpoint: { nodeName?: string } }): EndpointVerdict =>
-  endpointCheck(view)(view.endpoint.nodeName);
+export const visible = (client: EndpointClient & { endpoint: { nodeName?: string } }): EndpointVisibility =>
+  endpointCheck(client)(client.endpoint.nodeName);
 
 /** The check of an unrestricted client. Callers compare with it to skip the pass over all endpoints. */
 export const allVisible: EndpointCheck = () => NOT_SCOPED;
 
 /** Prepares the check for all endpoints of one Service, so that what they share is looked up once. */
-export function endpointCheck(view: ClientView): EndpointCheck {
-  if (view.service === undefined) return () => UNKNOWN_SERVICE;
-  const checks = scopeFor(view, view.service)
-    .filter((rule) => rule !== INGRESS_CONTROLLER_RULE || isInPool(rule, view))
-    .map((rule) => checkFor(rule, view));
+export function endpointCheck(client: EndpointClient): EndpointCheck {
+  if (client.service === undefined) return () => UNKNOWN_SERVICE;
+  const checks = scopeFor(client, client.service)
+    .filter((rule) => rule !== INGRESS_CONTROLLER_RULE || isInPool(rule, client))
+    .map((rule) => checkFor(rule, client));
   const [first] = checks;
   if (first === undefined) return allVisible;
   return checks.length === 1 ? first : (nodeName) => strictest(checks, nodeName);
 }
 
 /** Whether the result depends on pool membership, so that it must be computed again when a node changes its pool. */
-export const dependsOnPools = (view: ClientView): boolean =>
-  view.service !== undefined && scopeFor(view, view.service).some(({ boundary }) => boundary === 'pool');
+export const dependsOnPools = (client: EndpointClient): boolean =>
+  client.service !== undefined &&
+  scopeFor(client, client.service).some(({ boundary }) => boundary === 'pool');
 
-const NOT_SCOPED: EndpointVerdict = { visible: true, reason: 'NotScoped' };
+const NOT_SCOPED: EndpointVisibility = { visible: true, reason: 'NotScoped' };
 /** An unknown Service may be restricted. Withholding an endpoint for a while is better than leaking it. */
-const UNKNOWN_SERVICE: EndpointVerdict = { visible: false, reason: 'UnknownService' };
+const UNKNOWN_SERVICE: EndpointVisibility = { visible: false, reason: 'UnknownService' };
 
-function scopeFor({ ingressController }: ClientView, service: KubeObject): Scope {
+function scopeFor({ ingressController }: EndpointClient, service: KubeObject): Scope {
   const scope = scopeOf(service.metadata);
   return ingressController === true ? [INGRESS_CONTROLLER_RULE, ...scope] : scope;
 }
 
-const isInPool = ({ kinds }: ScopeRule, { membership, clientNode }: ClientView): boolean =>
+const isInPool = ({ kinds }: ScopeRule, { membership, clientNode }: EndpointClient): boolean =>
   kinds.some((kind) => membership.poolOf(kind, clientNode) !== undefined);
 
-/** The first verdict that hides the endpoint, or else the verdict of the last check. */
-function strictest(checks: readonly EndpointCheck[], nodeName: string | undefined): EndpointVerdict {
-  let verdict = NOT_SCOPED;
+/** The first result that hides the endpoint, or else the result of the last check. */
+function strictest(checks: readonly EndpointCheck[], nodeName: string | undefined): EndpointVisibility {
+  let visibility = NOT_SCOPED;
   for (const check of checks) {
-    verdict = check(nodeName);
-    if (!verdict.visible) break;
+    visibility = check(nodeName);
+    if (!visibility.visible) break;
   }
-  return verdict;
+  return visibility;
 }
 
-/** Verdicts are created once per view, not once per endpoint: a large Service has thousands of endpoints. */
-function checkFor(rule: ScopeRule, { membership, clientNode }: ClientView): EndpointCheck {
-  const verdict = (isVisible: boolean, reason: VisibilityReason): EndpointVerdict => ({
+/** Results are created once per client, not once per endpoint: a large Service has thousands of endpoints. */
+function checkFor(rule: ScopeRule, { membership, clientNode }: EndpointClient): EndpointCheck {
+  const result = (isVisible: boolean, reason: VisibilityReason): EndpointVisibility => ({
     visible: isVisible,
     reason,
     source: rule.source,
   });
-  const sameNode = verdict(true, 'SameNode');
-  const withoutNode = verdict(false, 'EndpointWithoutNode');
-  const otherNode = rule.boundary === 'node' ? always(verdict(false, 'OtherNode')) : checkPool();
+  const sameNode = result(true, 'SameNode');
+  const withoutNode = result(false, 'EndpointWithoutNode');
+  const otherNode = rule.boundary === 'node' ? always(result(false, 'OtherNode')) : checkPool();
   return (nodeName) => {
     if (nodeName === undefined || nodeName === '') return withoutNode;
     return nodeName === clientNode ? sameNode : otherNode(nodeName);
   };
 
-  function checkPool(): (nodeName: string) => EndpointVerdict {
+  function checkPool(): (nodeName: string) => EndpointVisibility {
     const kind = rule.kinds.find((each) => membership.poolOf(each, clientNode) !== undefined);
     // Two nodes without a pool are not in the same pool.
-    if (kind === undefined) return always(verdict(false, 'ClientWithoutPool'));
+    if (kind === undefined) return always(result(false, 'ClientWithoutPool'));
     const pool = membership.poolOf(kind, clientNode);
-    const samePool = verdict(true, 'SamePool');
-    const otherPool = verdict(false, 'OtherPool');
+    const samePool = result(true, 'SamePool');
+    const otherPool = result(false, 'OtherPool');
     return (nodeName) => (membership.poolOf(kind, nodeName) === pool ? samePool : otherPool);
   }
 }
 
-const always = (verdict: EndpointVerdict) => (): EndpointVerdict => verdict;
+const always = (visibility: EndpointVisibility) => (): EndpointVisibility => visibility;

@@ -7,14 +7,14 @@ const node = (name: string, labels: Record<string, string> = {}): NodeLayout => 
 const clusterOf = (nodes: ReturnType<typeof numberNodes>) => ({ range: 64, port: 6443, nodes });
 
 describe('a change of the layout', () => {
-  it('lists nodes that are added, removed and relabelled', () => {
+  it('lists nodes that are added, removed and relabeled', () => {
     const before = [node('a', { x: '1', y: '1' }), node('b'), node('c')];
     const after = [node('a', { x: '2', z: '1' }), node('c'), node('d', { x: '1' })];
     const change = changeOf(before, after);
     expect(change).toEqual({
       added: ['d'],
       removed: ['b'],
-      relabelled: new Map([['a', { y: null, x: '2', z: '1' }]]),
+      relabeled: new Map([['a', { y: null, x: '2', z: '1' }]]),
     });
     expect(describeChange(change)).toEqual([
       'nodes added: d',

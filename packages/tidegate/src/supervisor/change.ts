@@ -7,21 +7,22 @@ export interface LayoutChange {
   added: string[];
   removed: string[];
   /** Nodes in both layouts whose labels differ, as merge patches: null removes a label. */
-  relabelled: Map<string, Record<string, string | null>>;
+  relabeled: Map<string, Record<string, string | null>>;
 }
 
+/** Compares two layouts: which nodes to add, to remove and to relabel. */
 export function changeOf(before: readonly NodeLayout[], after: readonly NodeLayout[]): LayoutChange {
   const old = new Map(before.map((node) => [node.name, node.labels]));
   const wanted = new Set(after.map((node) => node.name));
-  const relabelled = new Map<string, Record<string, string | null>>();
+  const relabeled = new Map<string, Record<string, string | null>>();
   for (const { name, labels } of after) {
     const change = labelChange(old.get(name) ?? labels, labels);
-    if (Object.keys(change).length > 0) relabelled.set(name, change);
+    if (Object.keys(change).length > 0) relabeled.set(name, change);
   }
   return {
     added: after.filter(({ name }) => !old.has(name)).map(({ name }) => name),
     removed: before.filter(({ name }) => !wanted.has(name)).map(({ name }) => name),
-    relabelled,
+    relabeled,
   };
 }
 
@@ -36,13 +37,13 @@ function labelChange(
 }
 
 /** One line for each kind of difference, for the output of `tidegate up`. */
-export function describeChange({ added, removed, relabelled }: LayoutChange): string[] {
+export function describeChange({ added, removed, relabeled }: LayoutChange): string[] {
   const line = (what: string, names: string[]): string[] =>
     names.length === 0 ? [] : [`${what} ${names.join(', ')}`];
   return [
     ...line('nodes added:', added),
     ...line('nodes removed, with their pods:', removed),
-    ...line('node labels changed:', [...relabelled.keys()]),
+    ...line('node labels changed:', [...relabeled.keys()]),
   ];
 }
 

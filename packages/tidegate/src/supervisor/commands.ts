@@ -6,6 +6,7 @@ import { hubOf } from './layout.ts';
 import { AGENT_PORT, HUB_PORTS, KUBELET_PORT } from './links.ts';
 import { addressOf, type ClusterState, type NodeState, type StateDirectory } from './state.ts';
 
+/** What the commands of all child processes have in common. */
 export interface ProgramOptions {
   /** The executable and its leading arguments; the subcommand is appended. */
   program: readonly string[];
@@ -19,6 +20,7 @@ export interface ProgramOptions {
 /** An agent stops its pods first and kills them after 10 s, so only an agent that hangs takes longer than this. */
 const NODE_STOP_MS = 30_000;
 
+/** The child process of the API server. */
 export function apiserverSpec({ program, state, cluster, logLevel }: ProgramOptions): ChildSpec {
   return {
     name: 'apiserver',
@@ -35,6 +37,7 @@ export function apiserverSpec({ program, state, cluster, logLevel }: ProgramOpti
   };
 }
 
+/** The child process of the built-in controllers and the scheduler. */
 export function controllersSpec(options: ProgramOptions): ChildSpec {
   const { program, state, cluster } = options;
   return {
@@ -87,8 +90,8 @@ export function hubSpec(
       ...['--kubeconfig', credentials.hub],
       ...['--hub-address', address],
       ...['--bind-address', address],
-      ...['--port', String(HUB_PORTS.http)],
-      ...['--secure-port', String(HUB_PORTS.https)],
+      ...['--http-port', String(HUB_PORTS.http)],
+      ...['--https-port', String(HUB_PORTS.https)],
       ...['--admin-port', String(HUB_PORTS.admin)],
       ...['--state', state.hub(node.name)],
       ...['--socket', state.hubSocket(node.number)],
@@ -99,6 +102,7 @@ export function hubSpec(
   };
 }
 
+/** The child process of one node. */
 export function nodeSpec(
   { program, state, cluster, logLevel }: ProgramOptions,
   node: NodeState,
@@ -113,7 +117,7 @@ export function nodeSpec(
       ...['--kubeconfig', credentials.kubelet],
       ...['--proxy-kubeconfig', credentials.proxy],
       ...['--address', addressOf(cluster, node)],
-      ...['--listen-port', String(AGENT_PORT)],
+      ...['--port', String(AGENT_PORT)],
       ...['--advertise-port', String(KUBELET_PORT)],
       ...['--state', state.node(node.name)],
       ...Object.entries(node.labels).flatMap(([key, value]) => ['--label', `${key}=${value}`]),

@@ -17,6 +17,7 @@ export type ControlRequest =
   | { command: 'stop' }
   | { command: 'cut' | 'mend'; targets: string[]; all: boolean };
 
+/** Carries out a request of another `tidegate` command. Progress lines are shown to the user while it runs. */
 export type ControlHandler = (request: ControlRequest, progress: (line: string) => void) => Promise<unknown>;
 
 type Reply = { progress: string } | { result: unknown } | { error: string };
@@ -34,7 +35,7 @@ export class ControlServer {
     this.#server = createServer((socket) => {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
-      // The client disconnected; a reply would reach no one.
+      // The client disconnected; there is no client left to reply to.
       socket.on('error', () => socket.destroy());
       createInterface({ input: socket }).once('line', (line) => {
         const answering = answer(socket, line, handle).finally(() => this.#answers.delete(answering));

@@ -16,6 +16,7 @@ export interface NodeCredentials {
   proxy: string;
 }
 
+/** Where the credentials of a node are requested and stored. */
 export interface CredentialOptions {
   /** A client with administrator rights, which approves the signing request. */
   client: KubeClient;

@@ -7,11 +7,13 @@ import { readObjects } from './objects.ts';
 import type { RouterReport } from './routers.ts';
 import { type RouteReport, routeReports } from './routes.ts';
 
+/** A front door and the state of its pods. */
 export interface FrontDoorReport extends FrontDoor {
   /** Its pods, each queried directly. */
   routers: RouterReport[];
 }
 
+/** A front door as its objects describe it. */
 export interface FrontDoor {
   /** The name of its L7Router. */
   name: string;
@@ -63,6 +65,7 @@ export function sampleRequest({ urls, hosts }: FrontDoor): { url: string; host: 
   return url === undefined || host === undefined ? undefined : { url, host };
 }
 
+/** Reads all front doors. The list is empty while the API server is unreachable or has no L7Routers. */
 export async function readFrontDoors(client: KubeClient): Promise<FrontDoor[]> {
   const seen = await readObjects(client);
   return seen === undefined ? [] : frontDoors(seen.routers, routeReports(seen.ingresses, seen.routers));

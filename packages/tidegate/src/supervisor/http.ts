@@ -2,6 +2,7 @@ import { get } from 'node:http';
 
 const ANSWER_MS = 1000;
 
+/** A complete HTTP response. */
 export interface Answer {
   status: number;
   body: string;

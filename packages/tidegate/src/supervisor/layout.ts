@@ -4,6 +4,7 @@ import { isJsonMap, labelKeyProblems, labelValueProblems } from '@tidegate/kube'
 import { parse } from 'yaml';
 import { SupervisorError } from './error.ts';
 
+/** One node of the local cluster. */
 export interface NodeLayout {
   name: string;
   labels: Record<string, string>;

@@ -8,14 +8,14 @@ export interface PruneOptions {
   state: StateDirectory;
   cluster: ClusterState;
   /** Merge patches for labels that an earlier layout set and this one changes or removes. */
-  relabelled: ReadonlyMap<string, Record<string, string | null>>;
+  relabeled: ReadonlyMap<string, Record<string, string | null>>;
   report(line: string): void;
   signal: AbortSignal;
 }
 
 /** Removes what an earlier layout left in the API: Nodes that are no longer in the layout, and old labels. */
 export async function pruneLayout(client: KubeClient, options: PruneOptions): Promise<void> {
-  const { state, cluster, relabelled, report, signal } = options;
+  const { state, cluster, relabeled, report, signal } = options;
   const wanted = new Set(cluster.nodes.map(({ name }) => name));
   // Every node has a directory until it has been removed completely, so an interrupted removal is completed here.
   for (const name of (await entries(state.nodes)).filter((entry) => !wanted.has(entry))) {
@@ -24,7 +24,7 @@ export async function pruneLayout(client: KubeClient, options: PruneOptions): Pr
     await rm(state.node(name), { recursive: true, force: true });
     report(`removed node ${name}`);
   }
-  for (const [name, labels] of relabelled) {
+  for (const [name, labels] of relabeled) {
     await ignoringAbsence(client.patch(NODES, { name }, 'merge', { metadata: { labels } }, { signal }));
   }
 }

@@ -8,7 +8,8 @@ import type { RouteReport } from './routes.ts';
 
 export interface ClusterReport {
   phase: 'starting' | 'running' | 'stopping' | 'stopped';
-  state: string;
+  /** The state directory of the cluster, see `--state`. */
+  stateDirectory: string;
   kubeconfig: string;
   /** The process id of the supervisor and its start time (RFC 3339). */
   pid?: number;

@@ -8,7 +8,7 @@ import {
 import {
   approve,
   clusterAddressesOf,
-  judge,
+  decide,
   KUBELET_SERVING,
   KUBERNETES_NAMES,
   LOOPBACK_NAMES,
@@ -80,5 +80,5 @@ export function mayBeApproved(
     of: () => [node.name, node.address],
     hubs: [...clusterAddresses, ...KUBERNETES_NAMES, ...LOOPBACK_NAMES],
   };
-  return judge(csr, names)?.approve === true;
+  return decide(csr, names)?.approve === true;
 }

@@ -167,7 +167,7 @@ export class Supervisor {
     const order = [...SERVERS, ...cluster.nodes.flatMap(({ name }) => [hubOf(name), name])];
     return {
       phase: this.#phase,
-      state: state.path,
+      stateDirectory: state.path,
       kubeconfig: state.kubeconfig,
       pid: process.pid,
       since: this.#since.toISOString(),
@@ -201,7 +201,8 @@ export class Supervisor {
         this.#save();
       }
       const names = changed.map(({ name }) => name);
-      if (names.length > 0) this.#report(`link ${action === 'cut' ? 'cut' : 'mended'}: ${names.join(', ')}`);
+      if (names.length > 0)
+        this.#report(`link ${action === 'cut' ? 'cut' : 'restored'}: ${names.join(', ')}`);
       return names;
     });
     // The caller receives a failure; the next change only waits for this one to finish.

@@ -1,5 +1,5 @@
 import type { IngressContext } from '../ingress/context.ts';
 import type { PoolsContext } from '../pools/index.ts';
 
-/** What the controllers of this folder are given. */
+/** The dependencies of the controllers in this folder. */
 export type YurtIngressContext = IngressContext & PoolsContext;

@@ -12,12 +12,16 @@ import { type FrontDoors, poolsOf } from './front-doors.ts';
 import { nextStep, type Step } from './next-step.ts';
 
 /**
- * A pool that moves from one YurtIngress to another is nobody's for a moment, since admission lets nobody take what
- * another has. Whoever writes both has this long, and its router runs on.
+ * How long an unclaimed front door is kept. Admission rejects a YurtIngress with a pool of another one, so a user must
+ * remove a pool from one YurtIngress before adding it to another. If both writes happen within this time, the router
+ * keeps running.
  */
 const RELEASE_MS = 2_000;
 
-/** Makes the objects of front doors and takes them away. By pool: what happens to one can not touch another. */
+/**
+ * Creates the controller that creates, corrects and deletes the L7Router and the IngressClass of front doors. Its keys are
+ * pools, so a failure at one front door does not delay another.
+ */
 export function frontDoorController(context: YurtIngressContext, doors: FrontDoors): Controller {
   const { client, clock } = context;
   const releasedAt = new Map<string, number>();
@@ -26,9 +30,10 @@ export function frontDoorController(context: YurtIngressContext, doors: FrontDoo
     const step = nextStep(doors.observe(pool));
     const wait = waitBefore(step, pool);
     if (wait > 0) return { requeueAfter: wait };
-    await take(step, signal);
+    await perform(step, signal);
   }
 
+  /** The time in milliseconds until a released front door may be deleted. */
   function waitBefore(step: Step, pool: string): number {
     if (step.do !== 'delete' || !step.released) {
       releasedAt.delete(pool);
@@ -40,8 +45,8 @@ export function frontDoorController(context: YurtIngressContext, doors: FrontDoo
     return since + RELEASE_MS - now;
   }
 
-  /** What was done already, though the cache does not show it yet, is done. */
-  async function take(step: Step, signal: AbortSignal): Promise<void> {
+  /** Does one step. The cache may be stale, so "already exists" and "not found" mean that the step was done before. */
+  async function perform(step: Step, signal: AbortSignal): Promise<void> {
     if (step.do === 'nothing') return;
     const { resource, object } = step;
     const { name = '', uid } = object.metadata;
@@ -57,14 +62,14 @@ export function frontDoorController(context: YurtIngressContext, doors: FrontDoo
   }
 
   const controller = new Controller({ ...context, name: 'front-door', reconcile, concurrency: 4 })
-    .watch(doors.yurtIngresses, poolsConcerned, claimsDiffer)
-    .watch(doors.routers, byName, isOtherwise)
-    .watch(doors.classes, byName, isOtherwise)
+    .watch(doors.yurtIngresses, affectedPools, claimsDiffer)
+    .watch(doors.routers, byName, hasRelevantChange)
+    .watch(doors.classes, byName, hasRelevantChange)
     .watch(doors.namespaces, () => doors.pools());
   doors.onPoolChange((pool) => controller.enqueue(pool));
 
-  /** Those that it wants, and those that it has. */
-  function poolsConcerned(object: YurtIngress): string[] {
+  /** The pools in the spec, and pools whose front doors still belong to the YurtIngress. */
+  function affectedPools(object: YurtIngress): string[] {
     return [...poolsOf(object), ...doors.heldBy(`${object.metadata.name}`)];
   }
   return controller;
@@ -72,12 +77,12 @@ export function frontDoorController(context: YurtIngressContext, doors: FrontDoo
 
 const byName = ({ metadata }: KubeObject): string[] => [`${metadata.name}`];
 
-/** The status of a router changes often, and is nothing to correct. */
-const isOtherwise = (old: KubeObject, { metadata, spec }: KubeObject): boolean =>
+/** Ignores updates of the status, which changes often and never needs a correction. */
+const hasRelevantChange = (old: KubeObject, { metadata, spec }: KubeObject): boolean =>
   !isDeepStrictEqual(old.spec, spec) ||
   !isDeepStrictEqual(old.metadata.labels, metadata.labels) ||
   !isDeepStrictEqual(old.metadata.ownerReferences, metadata.ownerReferences) ||
   old.metadata.deletionTimestamp !== metadata.deletionTimestamp;
 
 const claimsDiffer = (old: YurtIngress, object: YurtIngress): boolean =>
-  isOtherwise(old, object) || !isDeepStrictEqual(old.metadata.finalizers, object.metadata.finalizers);
+  hasRelevantChange(old, object) || !isDeepStrictEqual(old.metadata.finalizers, object.metadata.finalizers);

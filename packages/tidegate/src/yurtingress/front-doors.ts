@@ -18,15 +18,16 @@ import type { YurtIngressContext } from './context.ts';
 import { holderOf, isClaimant, type Observed } from './observed.ts';
 import { readSpec } from './read-spec.ts';
 
-/** NodeGroups are pools too. */
+/** A YurtIngress names NodePools. NodeGroups of KubeEdge are accepted too. */
 const POOL_KINDS: readonly PoolKind[] = ['NodePool', 'NodeGroup'];
 
 const POOL_INDEX = 'yurtingress/pool';
 const HOLDER_INDEX = 'yurtingress/holder';
+/** The names of the pools in the spec. */
 export const poolsOf = ({ spec }: YurtIngress): string[] => [...readSpec(spec).pools.keys()];
 const holdersOf = (object: L7Router | IngressClass): string[] => [holderOf(object) ?? []].flat();
 
-/** Everything about front doors that the cluster knows, from memory. */
+/** Reads the state of front doors from informer caches. Both controllers share one instance. */
 export class FrontDoors {
   readonly yurtIngresses: Informer<YurtIngress>;
   readonly routers: Informer<L7Router>;
@@ -45,6 +46,7 @@ export class FrontDoors {
     this.classes.addIndex(HOLDER_INDEX, holdersOf);
   }
 
+  /** Collects everything that decides about the front door of a pool. */
   observe(pool: string): Observed {
     return {
       pool,
@@ -57,7 +59,7 @@ export class FrontDoors {
     };
   }
 
-  /** Calls back with every pool that comes, goes, or gets other nodes. */
+  /** Calls the listener with each pool that is created, is deleted, or whose nodes change. */
   onPoolChange(listener: (pool: string) => void): void {
     this.#membership.subscribe((change) => {
       const pools = change.type === 'moved' ? [change.from, change.to] : [change.pool];
@@ -65,17 +67,17 @@ export class FrontDoors {
     });
   }
 
-  /** The names of all who want the pool, whether they get it or not. */
+  /** The names of all YurtIngresses that list the pool, also of those that do not own its front door. */
   wantedBy(pool: string): string[] {
     return this.yurtIngresses.cache.byIndex(POOL_INDEX, pool).map(({ metadata }) => `${metadata.name}`);
   }
 
-  /** All pools that somebody wants. */
+  /** The pools of all YurtIngresses. */
   pools(): Set<string> {
     return new Set(this.yurtIngresses.cache.list().flatMap(poolsOf));
   }
 
-  /** The pools whose front doors are still the YurtIngress's, by what was made for it. */
+  /** The pools for which an L7Router or IngressClass of this YurtIngress exists. */
   heldBy(name: string): string[] {
     const objects = [
       ...this.routers.cache.byIndex(HOLDER_INDEX, name),

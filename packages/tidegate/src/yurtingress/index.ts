@@ -1,16 +1,18 @@
 /**
- * Front doors: every pool that a YurtIngress names gets a router of its own, reached by an IngressClass of the pool's
- * name. This folder owns those two objects and what the YurtIngress tells of them; the provisioner of the class makes
- * all that is behind them.
+ * Front doors: each pool of a YurtIngress gets an L7Router and an IngressClass, both with the name of the pool. This
+ * folder owns these two objects and the status of the YurtIngress. `src/ingress/provision` creates the Deployment,
+ * Service and RBAC objects behind them.
  *
- * `kubectl apply` of a YurtIngress with pool hangzhou:
- *   the yurt-ingress controller puts its finalizer there -> now it is a claimant (observed.ts)
- *   -> the front-door controller, which goes by pools, sees the claim: next-step.ts has it make the L7Router, and when
- *      that was seen the IngressClass (wanted.ts); whatever somebody changes there later is corrected the same way
- *   -> src/ingress/provision makes the router run, and says so in the status of the L7Router
- *   -> door-state.ts says what that means for the pool, status.ts for the YurtIngress.
- * When nobody wants the pool any more, next-step.ts takes the class away, then the router; a YurtIngress that is to be
- * deleted goes when nothing is left of its front doors.
+ * After `kubectl apply` of a YurtIngress with the pool hangzhou:
+ *
+ * 1. The YurtIngress controller adds its finalizer. From now on the YurtIngress claims its pools (`observed.ts`).
+ * 2. The front door controller, whose keys are pools, finds the claim. `next-step.ts` creates the L7Router, and then
+ *    the IngressClass (`wanted.ts`). Drift is corrected in the same way.
+ * 3. The provisioner runs the router and reports its state in the status of the L7Router.
+ * 4. `door-state.ts` derives the state of the front door from it, and `status.ts` the status of the YurtIngress.
+ *
+ * When no YurtIngress claims the pool any more, `next-step.ts` deletes the class, then the router. A YurtIngress that is
+ * being deleted keeps its finalizer until its front doors are gone.
  */
 import type { Controller } from '@tidegate/kube';
 import type { YurtIngressContext } from './context.ts';
@@ -20,7 +22,7 @@ import { yurtIngressController } from './yurt-ingress-controller.ts';
 
 export { readSpec } from './read-spec.ts';
 
-/** All controllers of front doors, their watches attached and not yet running. */
+/** Creates the controllers of front doors and registers their watches. Does not run them. */
 export function yurtIngressControllers(context: YurtIngressContext): Controller[] {
   const doors = new FrontDoors(context);
   return [frontDoorController(context, doors), yurtIngressController(context, doors)];

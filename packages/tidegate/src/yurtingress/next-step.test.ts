@@ -27,27 +27,35 @@ describe('the next step', () => {
   const made = madeFor(doors);
 
   it.each<[string, Partial<Observed>, string]>([
-    ['makes the namespace first', { claimants: [doors], namespace: undefined }, 'create Namespace'],
-    ['then the router', { claimants: [doors] }, 'create L7Router'],
+    ['creates the namespace first', { claimants: [doors], namespace: undefined }, 'create Namespace'],
+    ['then creates the router', { claimants: [doors] }, 'create L7Router'],
     [
-      'the class only when the router was seen',
+      'creates the class only when the router exists',
       { claimants: [doors], router: made.router },
       'create IngressClass',
     ],
-    ['and then nothing', { claimants: [doors], ...made }, 'nothing'],
-    ['waits for a namespace that goes', { claimants: [doors], namespace: leaving(namespace) }, 'nothing'],
-    ['waits for a router that goes', { claimants: [doors], router: leaving(made.router) }, 'nothing'],
-    ['makes nothing for a pool that is not there', { claimants: [doors], exists: false }, 'nothing'],
-    ['takes the class away first', made, 'delete IngressClass'],
-    ['waits until it was seen to be gone', { ...made, ingressClass: leaving(made.ingressClass) }, 'nothing'],
-    ['then the router', { router: made.router }, 'delete L7Router'],
-    ['and then is done', { router: leaving(made.router) }, 'nothing'],
+    ['does nothing when both exist', { claimants: [doors], ...made }, 'nothing'],
     [
-      'makes a class of another controller anew',
+      'waits for a namespace that is being deleted',
+      { claimants: [doors], namespace: leaving(namespace) },
+      'nothing',
+    ],
+    [
+      'waits for a router that is being deleted',
+      { claimants: [doors], router: leaving(made.router) },
+      'nothing',
+    ],
+    ['creates nothing for a pool that does not exist', { claimants: [doors], exists: false }, 'nothing'],
+    ['deletes the class first', made, 'delete IngressClass'],
+    ['waits until the class is gone', { ...made, ingressClass: leaving(made.ingressClass) }, 'nothing'],
+    ['then deletes the router', { router: made.router }, 'delete L7Router'],
+    ['waits until the router is gone', { router: leaving(made.router) }, 'nothing'],
+    [
+      'deletes a class whose controller must change',
       { claimants: [upstream], ...madeFor(upstream), ingressClass: made.ingressClass },
       'delete IngressClass',
     ],
-    ['after its router', { claimants: [upstream], ...made }, 'update L7Router'],
+    ['updates the router before the class', { claimants: [upstream], ...made }, 'update L7Router'],
   ])('%s', (_, more, expected) => {
     expect(text(nextStep(observed(more)))).toBe(expected);
   });
@@ -55,14 +63,14 @@ describe('the next step', () => {
   it.each<[string, Partial<Observed>]>([
     ['a router', { router: foreign(made.router) }],
     ['a class', { ingressClass: foreign(made.ingressClass) }],
-    ['a class in the place of ours', { router: made.router, ingressClass: foreign(made.ingressClass) }],
-  ])('never touches %s that is none of ours', (_, more) => {
+    ['a class next to our router', { router: made.router, ingressClass: foreign(made.ingressClass) }],
+  ])('never changes %s that is not part of a front door', (_, more) => {
     expect(text(nextStep(observed({ claimants: [doors], ...more })))).toBe('nothing');
     const step = nextStep(observed(more));
     if (step.do !== 'nothing') expect(holderOf(step.object)).toBe('doors');
   });
 
-  it('corrects what somebody has changed, and leaves what they have added beside', () => {
+  it('corrects changed fields, and keeps labels and annotations of others', () => {
     const { metadata, spec } = made.router;
     const annotations = { note: 'mine' };
     const router: L7Router = {
@@ -78,7 +86,7 @@ describe('the next step', () => {
     expect(step).toEqual({ do: 'update', resource: expect.anything(), object: corrected });
   });
 
-  it('gives a pool that two want to the one who has it, and else to the oldest', () => {
+  it('gives a pool with two claimants to the current holder, otherwise to the oldest', () => {
     const older = yurtIngress('older', { pools: POOLS }, 60);
     const claimants = [doors, older];
     expect(text(nextStep(observed({ claimants, ...made })))).toBe('nothing');
@@ -86,7 +94,7 @@ describe('the next step', () => {
     expect(step.do !== 'nothing' && holderOf(step.object)).toBe('older');
   });
 
-  it('hands a front door over without taking it down', () => {
+  it('updates a front door in place when its owner changes', () => {
     const other = yurtIngress('other', { pools: POOLS });
     const step = nextStep(observed({ claimants: [other], ...made }));
     expect(text(step)).toBe('update L7Router');
@@ -94,7 +102,7 @@ describe('the next step', () => {
   });
 });
 
-/** The API server, in a few lines. */
+/** Applies a step to the observed state, as the API server would. */
 function follow(step: Step, state: Observed): Observed {
   if (step.do === 'nothing') return state;
   const field =
@@ -102,7 +110,7 @@ function follow(step: Step, state: Observed): Observed {
   return { ...state, [field]: step.do === 'delete' ? undefined : step.object };
 }
 
-describe('from wherever it begins', () => {
+describe('from any initial state', () => {
   const any = fc.record({
     claimants: fc.subarray([
       doors,
@@ -114,7 +122,7 @@ describe('from wherever it begins', () => {
     hasNamespace: fc.boolean(),
   });
 
-  it('ends in few steps with what is wanted, and with nothing when nothing is', () => {
+  it('reaches the wanted state in a few steps, and deletes everything without claimants', () => {
     fc.assert(
       fc.property(any, ({ claimants, holder, hasRouter, hasClass, hasNamespace }) => {
         const made = holder === undefined ? undefined : madeFor(holder);
@@ -129,7 +137,7 @@ describe('from wherever it begins', () => {
           const before = state;
           state = follow(step, state);
           expect(++steps).toBeLessThan(6);
-          // Never a class of ours without a router: somebody would make one for it.
+          // A class of a front door never exists without its router: host placement would create another one.
           if (before.router !== undefined)
             expect(state.ingressClass === undefined || state.router !== undefined).toBe(true);
         }

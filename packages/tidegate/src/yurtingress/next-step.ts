@@ -1,4 +1,4 @@
-/** What to do next about the front door of a pool. Pure. */
+/** Decides the next step for the front door of a pool. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import {
   INGRESS_CLASSES,
@@ -9,25 +9,29 @@ import {
   type Resource,
 } from '@tidegate/kube';
 import { FRONT_DOOR_NAMESPACE, L7_ROUTERS, type L7Router, type YurtIngress } from '../api/index.ts';
-import { holderOf, inTheWay, type Observed, ownerOf } from './observed.ts';
+import { conflictingObject, holderOf, type Observed, ownerOf } from './observed.ts';
 import { corrected, wantedClass, wantedRouter } from './wanted.ts';
 
-/** One write at most: what comes of it is observed before the next. */
+/** At most one write. Its result comes back as a watch event and is observed before the next step. */
 export type Step =
   | { readonly do: 'nothing' }
-  /** `released`: nobody wants it any more. Otherwise it is made anew at once. */
+  /** `released`: no YurtIngress claims the pool any more. Otherwise the object is created again immediately. */
   | { readonly do: 'delete'; readonly resource: Resource; readonly object: KubeObject; released: boolean }
   | { readonly do: 'create' | 'update'; readonly resource: Resource; readonly object: KubeObject };
 
 const NOTHING: Step = { do: 'nothing' };
 
+/** Returns the first step towards the wanted state: a front door for the owner, or none if the pool is not claimed. */
 export function nextStep(observed: Observed): Step {
   const owner = ownerOf(observed);
-  return owner === undefined ? close(observed) : open(observed, owner);
+  return owner === undefined ? remove(observed) : provision(observed, owner);
 }
 
-/** The class goes first: a class without its router would be given another one by whoever places hosts on routers. */
-function close({ router, ingressClass }: Observed): Step {
+/**
+ * Deletes the class before the router. The controller that places hosts on routers would create another router for
+ * a class that has none.
+ */
+function remove({ router, ingressClass }: Observed): Step {
   for (const [resource, object] of [
     [INGRESS_CLASSES, ingressClass],
     [L7_ROUTERS, router],
@@ -38,22 +42,23 @@ function close({ router, ingressClass }: Observed): Step {
   return NOTHING;
 }
 
-/** The router comes first, for the same reason. */
-function open(observed: Observed, owner: YurtIngress): Step {
+/** Creates the router before the class, for the same reason. */
+function provision(observed: Observed, owner: YurtIngress): Step {
   const { pool, exists, namespace, router, ingressClass } = observed;
-  if (inTheWay(observed) !== undefined) return NOTHING;
-  // Nothing is made for a name that may be a mistake; what was made for a pool that has gone stays until it is unasked.
+  if (conflictingObject(observed) !== undefined) return NOTHING;
+  // A pool that does not exist may be a typo, so it gets no front door. The front door of a deleted pool is kept until
+  // the YurtIngress no longer lists the pool.
   if (router === undefined && !exists) return NOTHING;
   if ([router, ingressClass, namespace].some((object) => object !== undefined && isBeingDeleted(object))) {
     return NOTHING;
   }
   if (namespace === undefined) return { do: 'create', resource: NAMESPACES, object: NAMESPACE };
-  const routerStep = bringAbout(L7_ROUTERS, router, wantedRouter(pool, owner));
+  const routerStep = createOrUpdate(L7_ROUTERS, router, wantedRouter(pool, owner));
   if (routerStep !== undefined) return routerStep;
   const wanted = wantedClass(pool, owner);
-  return isOther(ingressClass, wanted)
+  return hasOtherController(ingressClass, wanted)
     ? { do: 'delete', resource: INGRESS_CLASSES, object: ingressClass, released: false }
-    : (bringAbout(INGRESS_CLASSES, ingressClass, wanted) ?? NOTHING);
+    : (createOrUpdate(INGRESS_CLASSES, ingressClass, wanted) ?? NOTHING);
 }
 
 const NAMESPACE: KubeObject = {
@@ -62,11 +67,12 @@ const NAMESPACE: KubeObject = {
   metadata: { name: FRONT_DOOR_NAMESPACE },
 };
 
-/** The controller of a class can not be changed. */
-const isOther = (live: IngressClass | undefined, { spec }: IngressClass): live is IngressClass =>
+/** `spec.controller` of an IngressClass is immutable, so the class must be deleted and created again. */
+const hasOtherController = (live: IngressClass | undefined, { spec }: IngressClass): live is IngressClass =>
   live !== undefined && live.spec?.controller !== spec?.controller;
 
-function bringAbout<T extends L7Router | IngressClass>(
+/** Returns undefined if the object is as wanted. */
+function createOrUpdate<T extends L7Router | IngressClass>(
   resource: Resource<T>,
   live: T | undefined,
   wanted: T,

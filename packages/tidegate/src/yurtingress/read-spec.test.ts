@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readSpec } from './read-spec.ts';
 
 describe('the spec of a YurtIngress', () => {
-  it('is read as it was proposed', () => {
+  it('can be in snake_case, as in the proposal of OpenYurt', () => {
     expect(
       readSpec({
         ingress_controller_replicas_per_pool: 2,
@@ -21,7 +21,7 @@ describe('the spec of a YurtIngress', () => {
     });
   });
 
-  it('is read as it was shipped', () => {
+  it('can be in camelCase, as in releases of OpenYurt', () => {
     expect(
       readSpec({
         ingressControllerReplicasPerPool: 2,
@@ -32,7 +32,7 @@ describe('the spec of a YurtIngress', () => {
     ).toEqual({ replicas: 2, image: 'a', certgenImage: 'b', pools: new Map([['x', ['192.0.2.1']]]) });
   });
 
-  it('asks for one router in each pool when it says nothing', () => {
+  it('defaults to one replica per pool', () => {
     expect(readSpec()).toEqual({ replicas: 1, pools: new Map() });
   });
 });

@@ -1,19 +1,24 @@
 import type { YurtIngressSpec } from '../api/index.ts';
 
-/** What a YurtIngress asks for, in whichever spelling. */
-export interface FrontDoors {
+/** The spec of a YurtIngress, independent of its spelling. */
+export interface RequestedFrontDoors {
+  /** Router pods per pool. */
   readonly replicas: number;
-  /** Undefined: Tidegate's own. */
+  /** The image of the routers. Undefined selects the image of Tidegate. */
   readonly image: string | undefined;
+  /** Accepted for compatibility, and only copied to the status. */
   readonly certgenImage: string | undefined;
-  /** The addresses of each pool. */
+  /** Pool names, with the addresses (`ingress_ips`) of each pool. */
   readonly pools: ReadonlyMap<string, readonly string[]>;
 }
 
 const DEFAULT_REPLICAS = 1;
 
-/** The spelling that was proposed counts before the one that was shipped; the schema refuses two that differ. */
-export function readSpec(spec: YurtIngressSpec = {}): FrontDoors {
+/**
+ * Reads the spec. OpenYurt's proposal uses snake_case (`ingress_ips`), its releases use camelCase (`ingressIPs`), and both
+ * are accepted. If both are set, snake_case wins; the schema rejects two that differ.
+ */
+export function readSpec(spec: YurtIngressSpec = {}): RequestedFrontDoors {
   return {
     replicas:
       spec.ingress_controller_replicas_per_pool ?? spec.ingressControllerReplicasPerPool ?? DEFAULT_REPLICAS,

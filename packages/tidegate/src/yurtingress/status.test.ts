@@ -20,28 +20,32 @@ describe('the state of a front door', () => {
 
   it.each<[string, Parameters<typeof observed>[0], string]>([
     ['ready', { ...made, router: withStatus(made.router, 'True') }, 'ready'],
-    ['to be made', {}, 'Pending Creating: L7Router hangzhou is about to be made'],
-    ['half made', { router: made.router }, 'Pending Creating: IngressClass hangzhou is about to be made'],
+    ['without objects', {}, 'Pending Creating: L7Router hangzhou is about to be created'],
     [
-      'nobody has looked at it',
-      made,
-      'Pending Progressing: L7Router hangzhou waits for the provisioner of nginx',
+      'without a class',
+      { router: made.router },
+      'Pending Creating: IngressClass hangzhou is about to be created',
     ],
     [
-      'it was looked at before it changed',
+      'without a status',
+      made,
+      'Pending Progressing: L7Router hangzhou is waiting for the provisioner of nginx',
+    ],
+    [
+      'with a status of an older generation',
       {
         ...made,
         router: { ...withStatus(made.router, 'True'), metadata: { ...made.router.metadata, generation: 2 } },
       },
-      'Pending Progressing: L7Router hangzhou waits for the provisioner of nginx',
+      'Pending Progressing: L7Router hangzhou is waiting for the provisioner of nginx',
     ],
     [
-      'slow',
+      'rolling out',
       { ...made, router: withStatus(made.router, 'False', 'RollingOut', '0 of 1 routers are ready') },
       'Pending RollingOut: 0 of 1 routers are ready',
     ],
     [
-      'broken',
+      'crashing',
       {
         ...made,
         router: withStatus(made.router, 'False', 'CrashLoopBackOff', 'pod a, container router: it ends'),
@@ -49,24 +53,24 @@ describe('the state of a front door', () => {
       'Failure CrashLoopBackOff: pod a, container router: it ends',
     ],
     [
-      'no nodes',
+      'without nodes',
       { ...made, nodes: 0, router: withStatus(made.router, 'False', 'RollingOut') },
-      'Pending NoNodes: no node is in pool hangzhou',
+      'Pending NoNodes: pool hangzhou has no nodes',
     ],
     [
-      'no pool',
+      'without a pool',
       { exists: false },
-      'Failure PoolNotFound: there is no NodePool or NodeGroup hangzhou: make it, or take it out of the spec',
+      'Failure PoolNotFound: there is no NodePool or NodeGroup hangzhou: create it, or remove it from spec.pools',
     ],
     [
-      'a class of the same name',
+      'with a class of the same name that is not part of a front door',
       { ingressClass: foreign },
-      'Failure ClassTaken: IngressClass hangzhou exists already and is no front door: delete it, or hand it over with the label apps.openyurt.io/yurtingress=doors',
+      'Failure ClassTaken: IngressClass hangzhou exists and is not part of a front door: delete it, or add the label apps.openyurt.io/yurtingress=doors',
     ],
     [
-      "another's",
+      'owned by another YurtIngress',
       { claimants: [doors, other] },
-      'Failure PoolTaken: pool hangzhou has its front door from YurtIngress other: take the pool out of one of the two',
+      'Failure PoolTaken: pool hangzhou already has a front door of YurtIngress other: remove the pool from one of the two',
     ],
   ])('%s', (_, more, expected) => {
     expect(short(state(more))).toBe(expected);
@@ -76,7 +80,12 @@ describe('the state of a front door', () => {
 describe('the status of a YurtIngress', () => {
   const pending: Unready = { type: 'Pending', reason: 'Creating', message: 'soon' };
   const failing: Unready = { type: 'Failure', reason: 'ImagePullBackOff', message: 'no such image' };
-  const told = (object: YurtIngress, hangzhou: DoorState, beijing: DoorState, now = NOW): YurtIngress => ({
+  const withNewStatus = (
+    object: YurtIngress,
+    hangzhou: DoorState,
+    beijing: DoorState,
+    now = NOW,
+  ): YurtIngress => ({
     ...object,
     status: statusOf(
       object,
@@ -90,8 +99,8 @@ describe('the status of a YurtIngress', () => {
   const times = ({ status }: YurtIngress): (string | undefined)[] =>
     (status?.conditions?.unreadypools ?? []).map(({ unreadyinfo }) => unreadyinfo.lastTransitionTime);
 
-  it('has what the proposal says, and whether all are ready', () => {
-    expect(told(doors, 'ready', failing).status).toEqual({
+  it('has the fields of the proposal and the condition Ready', () => {
+    expect(withNewStatus(doors, 'ready', failing).status).toEqual({
       observedGeneration: 1,
       ingress_controller_replicas_per_pool: 1,
       ingress_controller_image: 'tidegate',
@@ -118,17 +127,19 @@ describe('the status of a YurtIngress', () => {
         },
       ],
     });
-    expect(told(doors, 'ready', 'ready').status?.readiness).toMatchObject([
+    expect(withNewStatus(doors, 'ready', 'ready').status?.readiness).toMatchObject([
       { status: 'True', reason: 'FrontDoorsReady' },
     ]);
-    expect(told(doors, pending, failing).status?.readiness).toMatchObject([{ reason: 'ImagePullBackOff' }]);
+    expect(withNewStatus(doors, pending, failing).status?.readiness).toMatchObject([
+      { reason: 'ImagePullBackOff' },
+    ]);
   });
 
-  it('keeps the time of a change until there is another', () => {
-    const first = told(doors, pending, failing);
-    const later = told(first, { ...pending, reason: 'RollingOut' }, failing, NOW + 60_000);
+  it('keeps the transition time until the type changes', () => {
+    const first = withNewStatus(doors, pending, failing);
+    const later = withNewStatus(first, { ...pending, reason: 'RollingOut' }, failing, NOW + 60_000);
     expect(times(later)).toEqual(['2026-05-01T00:00:00Z', '2026-05-01T00:00:00Z']);
-    expect(times(told(later, failing, failing, NOW + 90_000))).toEqual([
+    expect(times(withNewStatus(later, failing, failing, NOW + 90_000))).toEqual([
       '2026-05-01T00:01:30Z',
       '2026-05-01T00:00:00Z',
     ]);

@@ -1,4 +1,4 @@
-/** What a YurtIngress tells of its front doors. Pure. */
+/** Computes the status of a YurtIngress from the states of its front doors. Pure. */
 
 import {
   type Condition,
@@ -11,9 +11,13 @@ import type { UnreadyInfo, YurtIngress, YurtIngressStatus } from '../api/index.t
 import type { DoorState, Unready } from './door-state.ts';
 import { readSpec } from './read-spec.ts';
 
-/** More would hide that something is wrong, rather than tell what. */
-const MOST_IN_MESSAGE = 3;
+/** The maximum number of pools in the message of the condition, to keep it readable. */
+const MAX_IN_MESSAGE = 3;
 
+/**
+ * Returns the new status. `conditions`, `readyNum` and `unreadyNum` have the form of OpenYurt's proposal, in which
+ * `conditions` is not a list of conditions. The standard condition `Ready` is therefore in `readiness`.
+ */
 export function statusOf(
   object: YurtIngress,
   states: ReadonlyMap<string, DoorState>,
@@ -47,6 +51,7 @@ export function statusOf(
 const unreadyOf = (states: ReadonlyMap<string, DoorState>): [string, Unready][] =>
   [...states].flatMap(([pool, state]) => (state === 'ready' ? [] : [[pool, state] as [string, Unready]]));
 
+/** Keeps the transition time as long as the type (Pending or Failure) is the same. */
 function infoOf(state: Unready, old: UnreadyInfo | undefined, now: number): UnreadyInfo {
   const lastTransitionTime =
     old?.type === state.type ? old.lastTransitionTime : new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
@@ -68,24 +73,24 @@ function readinessOf(
   return getCondition(setCondition(object.status?.readiness ?? [], update, now), 'Ready')!;
 }
 
-/** The worst that is to be said comes first. */
+/** The condition Ready. Failures hide pools that are only pending. */
 function summary(
   object: YurtIngress,
   unready: readonly [string, Unready][],
   ready: number,
 ): Pick<ConditionUpdate, 'status' | 'reason' | 'message'> {
-  const worst = unready.filter(([, { type }]) => type === 'Failure');
-  const told = worst.length > 0 ? worst : unready;
-  if (isBeingDeleted(object)) return { status: 'False', reason: 'Deleting', message: inText(told) };
-  const [first] = told;
-  if (first !== undefined) return { status: 'False', reason: first[1].reason, message: inText(told) };
+  const failing = unready.filter(([, { type }]) => type === 'Failure');
+  const reported = failing.length > 0 ? failing : unready;
+  if (isBeingDeleted(object)) return { status: 'False', reason: 'Deleting', message: inText(reported) };
+  const [first] = reported;
+  if (first !== undefined) return { status: 'False', reason: first[1].reason, message: inText(reported) };
   return ready === 0
-    ? { status: 'True', reason: 'NoPools', message: 'no pool is in the spec' }
-    : { status: 'True', reason: 'FrontDoorsReady', message: `all front doors are ready: ${ready}` };
+    ? { status: 'True', reason: 'NoPools', message: 'spec.pools is empty' }
+    : { status: 'True', reason: 'FrontDoorsReady', message: `${ready} of ${ready} front doors are ready` };
 }
 
 function inText(unready: readonly [string, Unready][]): string {
-  const shown = unready.slice(0, MOST_IN_MESSAGE).map(([pool, { message }]) => `${pool}: ${message}`);
+  const shown = unready.slice(0, MAX_IN_MESSAGE).map(([pool, { message }]) => `${pool}: ${message}`);
   const rest = unready.length - shown.length;
   return [...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ');
 }

@@ -15,7 +15,7 @@ describe('the image of a front door', () => {
       'ingress-nginx',
       'ingress-nginx.tidegate.io/hangzhou',
     ],
-  ])('%s is run as %s', (image, driver, controller) => {
+  ])('%s uses the driver %s', (image, driver, controller) => {
     const owner = yurtIngress('doors', {
       pools: [{ name: 'hangzhou' }],
       ...(image !== undefined && { ingress_controller_image: image }),

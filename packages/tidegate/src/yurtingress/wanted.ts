@@ -1,4 +1,4 @@
-/** The two objects of a front door, as they shall be. The provisioner of the class makes the rest of them. */
+/** The wanted L7Router and IngressClass of a front door. The provisioner creates the objects behind them. */
 
 import { apiVersionOf, type IngressClass, type OwnerReference } from '@tidegate/kube';
 import {
@@ -15,13 +15,14 @@ import { readSpec } from './read-spec.ts';
 
 type Driver = 'nginx' | 'ingress-nginx';
 
-/** The names that ingress-nginx and its copies in other registries go by. */
+/** Matches the images of ingress-nginx, also in mirrors: its current name, and the name of older releases. */
 const INGRESS_NGINX = /(^|\/)(ingress-nginx\/controller|nginx-ingress-controller)(-chroot)?([:@]|$)/;
 
-/** Tidegate's own router, unless the image is that of ingress-nginx. */
+/** The driver for an image: `ingress-nginx` for images of ingress-nginx, otherwise the router of Tidegate. */
 const driverFor = (image: string | undefined): Driver =>
   image !== undefined && INGRESS_NGINX.test(image) ? 'ingress-nginx' : 'nginx';
 
+/** The L7Router of a front door. It has no hosts, so it serves every Ingress of its class. */
 export function wantedRouter(pool: string, owner: YurtIngress): L7Router {
   const { replicas, image, pools } = readSpec(owner.spec);
   const addresses = [...(pools.get(pool) ?? [])];
@@ -44,6 +45,10 @@ export function wantedRouter(pool: string, owner: YurtIngress): L7Router {
   };
 }
 
+/**
+ * The IngressClass of a front door. Each ingress-nginx serves all classes with its controller name, so every pool needs
+ * its own name. A router of Tidegate serves only the class that its L7Router names.
+ */
 export const wantedClass = (pool: string, owner: YurtIngress): IngressClass => ({
   apiVersion: 'networking.k8s.io/v1',
   kind: 'IngressClass',
@@ -72,7 +77,10 @@ const referenceTo = ({ apiVersion, kind, metadata }: YurtIngress): OwnerReferenc
 
 type Written = L7Router | IngressClass;
 
-/** What is there, as it should be: the spec is ours alone; labels, annotations and owners may have others beside. */
+/**
+ * Returns the live object with all corrections. The whole spec belongs to this controller. Labels, annotations and owner
+ * references of others are kept.
+ */
 export function corrected<T extends Written>(live: T, wanted: T): T {
   const others = (live.metadata.ownerReferences ?? []).filter((reference) => !isYurtIngress(reference));
   return {

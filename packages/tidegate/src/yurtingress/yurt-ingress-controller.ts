@@ -27,10 +27,13 @@ import { type FrontDoors, poolsOf } from './front-doors.ts';
 import { holderOf } from './observed.ts';
 import { statusOf } from './status.ts';
 
-/** One write tells of all that happened in this time. */
-const STATUS_PACE_MS = 500;
+/** The minimum time between two writes of a status, unless the set of ready pools changes. */
+const MIN_WRITE_INTERVAL_MS = 500;
 
-/** The status, the events and the finalizer of each YurtIngress. Its front doors are made by the other controller. */
+/**
+ * Creates the controller that writes the status, the events and the finalizer of each YurtIngress. The front door
+ * controller creates and deletes the front doors.
+ */
 export function yurtIngressController(context: YurtIngressContext, doors: FrontDoors): Controller {
   const { client, recorder, clock, routerImage } = context;
   const applier = new Applier(client, YURT_INGRESS_FIELD_MANAGER);
@@ -44,15 +47,15 @@ export function yurtIngressController(context: YurtIngressContext, doors: FrontD
     }
     if (isBeingDeleted(object)) {
       if (!hasFinalizer(object, YURT_INGRESS_FINALIZER)) return;
-      if (await isClean(name, signal)) return letGo(object, signal);
+      if (await isCleanedUp(name, signal)) return releaseFinalizer(object, signal);
     } else {
       await addFinalizer(client, YURT_INGRESSES, object, YURT_INGRESS_FINALIZER, { signal });
     }
     return writeStatus(object, name, signal);
   }
 
-  /** Asked of the server: what was made a moment ago may not be in the caches. */
-  async function isClean(name: string, signal: AbortSignal): Promise<boolean> {
+  /** Whether no objects of the YurtIngress are left. Lists them from the API server, because caches may be stale. */
+  async function isCleanedUp(name: string, signal: AbortSignal): Promise<boolean> {
     if (doors.heldBy(name).length > 0) return false;
     const labelSelector = `${YURT_INGRESS_LABEL}=${name}`;
     for (const resource of [INGRESS_CLASSES, L7_ROUTERS]) {
@@ -62,8 +65,8 @@ export function yurtIngressController(context: YurtIngressContext, doors: FrontD
     return true;
   }
 
-  const letGo = (object: YurtIngress, signal: AbortSignal): Promise<undefined> =>
-    ignoringGone(removeFinalizer(client, YURT_INGRESSES, object, YURT_INGRESS_FINALIZER, { signal }));
+  const releaseFinalizer = (object: YurtIngress, signal: AbortSignal): Promise<undefined> =>
+    ignoreNotFound(removeFinalizer(client, YURT_INGRESSES, object, YURT_INGRESS_FINALIZER, { signal }));
 
   async function writeStatus(
     object: YurtIngress,
@@ -73,38 +76,38 @@ export function yurtIngressController(context: YurtIngressContext, doors: FrontD
     const options = { defaultImage: routerImage, now: clock.now() };
     const status = statusOf(object, statesOf(object, name), options);
     if (isDeepStrictEqual(object.status, status)) return;
-    // What people wait for is told at once.
-    const isAwaited = !isDeepStrictEqual(
+    // Users wait for pools to become ready, so such a change is written immediately.
+    const readinessChanged = !isDeepStrictEqual(
       object.status?.conditions?.readypools ?? [],
       status.conditions?.readypools,
     );
-    const wait = (writtenAt.get(name) ?? -STATUS_PACE_MS) + STATUS_PACE_MS - clock.monotonic();
-    if (wait > 0 && !isAwaited) return { requeueAfter: wait };
+    const wait = (writtenAt.get(name) ?? -MIN_WRITE_INTERVAL_MS) + MIN_WRITE_INTERVAL_MS - clock.monotonic();
+    if (wait > 0 && !readinessChanged) return { requeueAfter: wait };
     writtenAt.set(name, clock.monotonic());
     const { apiVersion, kind } = object;
-    await ignoringGone(
+    await ignoreNotFound(
       applier.applyStatus(
         { apiVersion, kind, metadata: { name }, status },
         { resource: YURT_INGRESSES, signal },
       ),
     );
-    tell(object, status);
+    recordEvents(object, status);
   }
 
   function statesOf(object: YurtIngress, name: string): Map<string, DoorState> {
     if (!isBeingDeleted(object)) {
       return new Map(poolsOf(object).map((pool) => [pool, doorState(doors.observe(pool), name)]));
     }
-    const leaving = {
+    const terminating = {
       type: 'Pending',
       reason: 'Terminating',
-      message: 'its front door is being taken away',
+      message: 'the front door is being deleted',
     } as const;
-    return new Map(doors.heldBy(name).map((pool) => [pool, leaving]));
+    return new Map(doors.heldBy(name).map((pool) => [pool, terminating]));
   }
 
-  /** What is new since the status that people could read so far. */
-  function tell(before: YurtIngress, after: YurtIngressStatus): void {
+  /** Records an event for each new failure message, and when all front doors become ready. */
+  function recordEvents(before: YurtIngress, after: YurtIngressStatus): void {
     const was = new Map(
       before.status?.conditions?.unreadypools?.map(({ pool, unreadyinfo }) => [
         pool.name,
@@ -126,20 +129,20 @@ export function yurtIngressController(context: YurtIngressContext, doors: FrontD
       `${object.metadata.name}`,
       ...poolsOf(object).flatMap((pool) => doors.wantedBy(pool)),
     ])
-    .watch(doors.routers, namesConcerned)
-    .watch(doors.classes, namesConcerned)
+    .watch(doors.routers, affectedNames)
+    .watch(doors.classes, affectedNames)
     .watch(doors.namespaces, () => doors.yurtIngresses.cache.keys());
   doors.onPoolChange((pool) => {
     for (const name of doors.wantedBy(pool)) controller.enqueue(name);
   });
 
-  function namesConcerned(object: KubeObject): string[] {
+  function affectedNames(object: KubeObject): string[] {
     return [...doors.wantedBy(`${object.metadata.name}`), ...[holderOf(object) ?? []].flat()];
   }
   return controller;
 }
 
-async function ignoringGone(write: Promise<unknown>): Promise<undefined> {
+async function ignoreNotFound(write: Promise<unknown>): Promise<undefined> {
   try {
     await write;
   } catch (error) {

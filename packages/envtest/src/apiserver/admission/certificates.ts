@@ -54,6 +54,7 @@ export function requestedSubject(attributes: AdmissionAttributes): Subject {
   }
 }
 
+/** Whether an update of the status issues a certificate or reports that signing failed. */
 const signs = (object: SigningRequest, old: SigningRequest): boolean =>
   object.status?.certificate !== old.status?.certificate ||
   !isDeepStrictEqual(object.status?.conditions ?? [], old.status?.conditions ?? []);

@@ -43,6 +43,7 @@ export interface AdmissionOptions {
   resolveService?: ServiceResolver;
 }
 
+/** Creates all plugins and starts to follow the webhook configurations. `close` releases their connections. */
 export function openAdmission(options: AdmissionOptions): Admission & { close(): void } {
   const { store, registry, rbac, authorizer, random } = options;
   const lifecycle = namespaceLifecycle(store);

@@ -35,6 +35,10 @@ export function nodeRestriction(store: Store): Plugin {
 const nodeNameOf = (pod: KubeObject | undefined): string | undefined =>
   (pod?.spec as { nodeName?: string } | undefined)?.nodeName;
 
+/**
+ * A kubelet reports the status of its pods, deletes them when they have terminated, and creates mirror pods. It
+ * cannot change specs or labels, so a compromised node cannot affect pods on other nodes.
+ */
 function checkPod(store: Store, node: string, attributes: AdmissionAttributes): void {
   const { operation, subresource, object, oldObject } = attributes;
   const quoted = JSON.stringify(node);
@@ -71,6 +75,10 @@ function checkPod(store: Store, node: string, attributes: AdmissionAttributes): 
   }
 }
 
+/**
+ * A mirror pod shows a static pod of the node. It must belong to the node, so that it disappears with the Node
+ * object.
+ */
 function checkMirrorPod(store: Store, node: string, attributes: AdmissionAttributes): void {
   const pod = attributes.object;
   const quoted = JSON.stringify(node);
@@ -100,6 +108,7 @@ function checkMirrorPod(store: Store, node: string, attributes: AdmissionAttribu
   if (owner.uid !== uid) throw refuse(`node ${node} UID mismatch: expected ${owner.uid} got ${uid}`);
 }
 
+/** A node must not change its own taints, owners or reserved labels, because they decide which pods it receives. */
 function checkNode(node: string, attributes: AdmissionAttributes): void {
   const { operation, name, object, oldObject } = attributes;
   const quoted = JSON.stringify(node);
@@ -132,6 +141,7 @@ type Labels = Record<string, string>;
 const changedKeys = (now: Labels = {}, before: Labels = {}): string[] =>
   [...new Set([...Object.keys(now), ...Object.keys(before)])].filter((key) => now[key] !== before[key]);
 
+/** Labels below kubernetes.io that a kubelet sets itself. */
 const OWN_LABELS = new Set([
   'kubernetes.io/hostname',
   'topology.kubernetes.io/zone',
@@ -166,6 +176,7 @@ function checkLease(node: string, attributes: AdmissionAttributes): void {
   }
 }
 
+/** A node can request certificates only for its own identity. */
 function checkSigningRequest(node: string, attributes: AdmissionAttributes): void {
   const { operation, object } = attributes;
   const spec = (object?.spec ?? {}) as { signerName?: string };

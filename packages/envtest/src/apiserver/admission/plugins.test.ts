@@ -170,8 +170,8 @@ describe('node restriction', () => {
     expect(as1('pods', 'Pod', 'UPDATE', { ...status, object: pod('n2'), oldObject: pod('n2') })).toBe(
       'pods "p" is forbidden: node "n1" can only update pod status for pods with spec.nodeName set to itself',
     );
-    const relabelled = { ...status, object: pod('n1', { a: 'b' }), oldObject: pod('n1') };
-    expect(as1('pods', 'Pod', 'UPDATE', relabelled)).toBe(
+    const relabeled = { ...status, object: pod('n1', { a: 'b' }), oldObject: pod('n1') };
+    expect(as1('pods', 'Pod', 'UPDATE', relabeled)).toBe(
       'pods "p" is forbidden: node "n1" cannot update labels through pod status',
     );
     expect(as1('pods', 'Pod', 'DELETE', { oldObject: pod('n1') })).toBe('admitted');

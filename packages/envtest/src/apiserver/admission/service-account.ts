@@ -64,6 +64,10 @@ async function find(store: Store, namespace: string, name: string): Promise<Serv
   }
 }
 
+/**
+ * Mounts the token into every container that has nothing mounted at the path, as users can do to use a token of their
+ * own.
+ */
 function mountToken({ spec }: Pod, random: (limit: number) => number): void {
   const existing = spec.volumes?.find((volume) => volume.name?.startsWith(VOLUME_PREFIX));
   const name = existing?.name ?? `${VOLUME_PREFIX}${randomSuffix(random)}`;
@@ -81,6 +85,7 @@ function mountToken({ spec }: Pod, random: (limit: number) => number): void {
   spec.volumes = [...(spec.volumes ?? []), { name, projected: { defaultMode: 0o644, sources: sources() } }];
 }
 
+/** The content of the standard volume: the token, the certificate of the API server, and the namespace. */
 const sources = (): object[] => [
   { serviceAccountToken: { path: 'token', expirationSeconds: TOKEN_SECONDS } },
   { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },

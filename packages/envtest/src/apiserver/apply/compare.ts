@@ -18,6 +18,10 @@ interface Difference {
   removed: FieldNode;
 }
 
+/**
+ * Compares two states of an object by its type: maps and associative lists field by field, everything else as a
+ * whole.
+ */
 export function compare(before: JsonMap, after: JsonMap, type: FieldType): Comparison {
   const difference: Difference = { changed: {}, removed: {} };
   if (before !== after && type.map !== undefined) compareFields(before, after, type.map, difference);
@@ -50,6 +54,7 @@ function compareField(
 /** Only a missing field has a zero value; an explicit null is a value. */
 const absent = (value: unknown, zero: unknown): unknown => (value === null ? null : zero);
 
+/** A value that is new or gone contributes all paths below it; otherwise only the paths that differ. */
 function compareValues(
   before: unknown,
   after: unknown,
@@ -99,6 +104,7 @@ function compareAs(
   if (!jsonEqual(before, after)) put(difference.changed, element, LEAF);
 }
 
+/** Items are matched by key, not by position: a changed order is not a change of any field. */
 function compareItems(before: unknown[], after: unknown[], type: ListType, difference: Difference): void {
   const a = indexItems(type, before);
   const b = indexItems(type, after);
@@ -133,6 +139,7 @@ function compareSameKey(
   compareValues(single, now, type.items, element, difference);
 }
 
+/** Compares below `element` and adds the result only if something differs. */
 function descend(element: string, difference: Difference, fill: (below: Difference) => void): void {
   const below: Difference = { changed: {}, removed: {} };
   fill(below);

@@ -3,11 +3,16 @@ import { ApiError } from '@tidegate/serving';
 import { type FieldSet, pathsOf, printPath } from './fieldset.ts';
 import type { Manager } from './managers.ts';
 
+/** The fields of one other manager that an apply would change. */
 export interface Conflict {
   manager: Manager;
   fields: FieldSet;
 }
 
+/**
+ * Lists every conflicting field with its manager. The text and the causes are those of kube-apiserver; kubectl prints
+ * them.
+ */
 export function conflictError(conflicts: readonly Conflict[]): ApiError {
   const found = conflicts.map(({ manager, fields }) => ({
     owner: printManager(manager),

@@ -72,6 +72,10 @@ function claimedBelow(value: unknown, type: FieldType): FieldSet | undefined {
   }
 }
 
+/**
+ * A key of a map without declared fields, for example a label, is claimed together with its value. A declared field
+ * is claimed only if it has no content that could be claimed instead.
+ */
 function claimedFields(value: unknown, type: MapType): FieldSet | undefined {
   if (type.atomic) return LEAF;
   if (!isJsonMap(value)) return undefined;
@@ -87,6 +91,10 @@ function claimedFields(value: unknown, type: MapType): FieldSet | undefined {
   return isEmptyMap(node) ? undefined : sealed(node);
 }
 
+/**
+ * An item of an associative list is claimed itself, in addition to its fields: applying it means that it should
+ * exist.
+ */
 function claimedItems(value: unknown, type: ListType): FieldSet | undefined {
   if (type.relation === 'atomic') return LEAF;
   if (!Array.isArray(value)) return undefined;

@@ -16,6 +16,7 @@ export interface FieldType {
   map?: MapType;
 }
 
+/** `set` and `map` are the associative lists: several managers can own different items of one list. */
 export interface ListType {
   relation: 'atomic' | 'set' | 'map';
   /** Sorted. Only for `map`. */
@@ -23,6 +24,7 @@ export interface ListType {
   items: FieldType;
 }
 
+/** In an atomic map, one manager owns all keys together. */
 export interface MapType {
   atomic: boolean;
   fields: ReadonlyMap<string, Field>;
@@ -30,6 +32,7 @@ export interface MapType {
   values: FieldType | undefined;
 }
 
+/** A declared field. `element` is its path element, computed once. */
 export interface Field {
   element: string;
   type: FieldType;
@@ -41,10 +44,12 @@ export interface Field {
 
 const NO_FIELDS: ReadonlyMap<string, Field> = new Map();
 
+/** The type of values that are only compared as a whole. */
 const OPAQUE: FieldType = { scalar: 'untyped' };
 OPAQUE.list = { relation: 'atomic', keys: [], items: OPAQUE };
 OPAQUE.map = { atomic: true, fields: NO_FIELDS, values: OPAQUE };
 
+/** The type of values without a schema. Maps below it are granular; lists are atomic. */
 export const DEDUCED: FieldType = { scalar: 'untyped' };
 DEDUCED.list = { relation: 'atomic', keys: [], items: OPAQUE };
 DEDUCED.map = { atomic: false, fields: NO_FIELDS, values: DEDUCED };
@@ -52,6 +57,7 @@ DEDUCED.map = { atomic: false, fields: NO_FIELDS, values: DEDUCED };
 const OBJECT_META = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
 const RAW_EXTENSION = 'io.k8s.apimachinery.pkg.runtime.RawExtension';
 
+/** Types by schema. A changed CRD has new schema objects, so entries are never stale and old ones are collected. */
 const objectTypes = new WeakMap<Schema, FieldType>();
 
 /**
@@ -79,6 +85,7 @@ function withObjectMeta(schema: Schema): Schema {
   };
 }
 
+/** Two caches, because the same schema allows unknown keys below one parent and forbids them below another. */
 const strictTypes = new WeakMap<Schema, FieldType>();
 const preservingTypes = new WeakMap<Schema, FieldType>();
 
@@ -179,6 +186,7 @@ function valuesType(schema: Schema, fieldCount: number, preserves: boolean): Fie
   return additional === true || preserves || fieldCount === 0 ? DEDUCED : undefined;
 }
 
+/** The three ways in which structured merge treats a value. */
 export type Shape = 'scalar' | 'list' | 'map';
 
 /** Selects the shape of the type as which the value is treated. */

@@ -22,6 +22,7 @@ export function isEmpty(set: FieldSet): boolean {
 
 const isLeaf = isEmpty;
 
+/** Whether the path of the node itself is in the set. */
 export const isMember = (node: FieldSet): boolean => node[SELF] !== undefined || isLeaf(node);
 
 /** A node under construction; `sealed` turns it into a set. */
@@ -48,15 +49,18 @@ function remains(node: FieldNode): FieldSet | undefined {
   return node[SELF] === undefined ? undefined : LEAF;
 }
 
+/** Makes the path of the node a member as well. */
 export function withSelf(node: FieldSet): FieldSet {
   return isMember(node) ? node : { [SELF]: LEAF, ...node };
 }
 
+/** The paths of both sets. */
 export function union(a: FieldSet, b: FieldSet): FieldSet {
   if (a === b || isEmpty(b)) return a;
   return isEmpty(a) ? b : unionOfNodes(a, b);
 }
 
+/** Like `union`, but an empty node is a leaf and not the empty set. */
 export function unionOfNodes(a: FieldSet, b: FieldSet): FieldSet {
   if (a === b) return a;
   if (isLeaf(a)) return withSelf(b);
@@ -115,6 +119,7 @@ function recursiveDifferenceOfNodes(a: FieldSet, b: FieldSet): FieldSet | undefi
   return result === undefined ? a : remains(result);
 }
 
+/** The paths that are in both sets. */
 export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmpty(a) || isEmpty(b)) return EMPTY;
   return intersectionOfNodes(a, b) ?? EMPTY;
@@ -133,12 +138,14 @@ function intersectionOfNodes(a: FieldSet, b: FieldSet): FieldSet | undefined {
   return remains(result);
 }
 
+/** Whether exactly this path is a member. A path above it does not count. */
 export function has(set: FieldSet, path: readonly string[]): boolean {
   let node: FieldSet | undefined = set;
   for (const element of path) node = node?.[element];
   return node !== undefined && path.length > 0 && isMember(node);
 }
 
+/** Builds a set from paths of elements. */
 export function setOf(paths: Iterable<readonly string[]>): FieldSet {
   let set = EMPTY;
   for (const path of paths) {
@@ -167,6 +174,7 @@ export function decodeFieldSet(fieldsV1: unknown): FieldSet {
 
 const withoutSelf = (node: FieldSet): FieldSet => differenceOfNodes(node, LEAF) ?? EMPTY;
 
+/** Whether the value is already sorted and in normal form, as everything is that this server wrote. */
 function isCanonical(raw: unknown): raw is FieldSet {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return false;
   const node = raw as Record<string, unknown>;

@@ -10,6 +10,7 @@ import type { FieldType } from './field-type.ts';
 import { difference, EMPTY, type FieldSet } from './fieldset.ts';
 import { problemsOf } from './validate.ts';
 
+/** The field manager of `kubectl apply --server-side`. */
 export const KUBECTL = 'kubectl';
 
 const ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';

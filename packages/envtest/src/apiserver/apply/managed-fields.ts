@@ -16,6 +16,7 @@ import {
 } from './managers.ts';
 import { fieldElement } from './path-element.ts';
 
+/** What ownership depends on, for every kind of write. */
 export interface WriteContext {
   /** The `fieldManager` of the request, or a name that `managerName` derives from the user agent. */
   manager: string;
@@ -32,6 +33,7 @@ export interface WriteContext {
   resetFields?: readonly string[];
 }
 
+/** A create, update or patch other than server-side apply. */
 export interface UpdateRequest extends WriteContext {
   /** The stored object; undefined if the write creates it. */
   live: KubeObject | undefined;
@@ -110,6 +112,9 @@ export function recordUpdate(
   capUpdaters(managers);
 }
 
+/**
+ * Removes the paths from all managers except one. A write takes ownership away from all previous owners of the field.
+ */
 export function disown(managers: Managers, paths: FieldSet, except?: string): void {
   for (const [identity, manager] of managers) {
     if (identity === except) continue;
@@ -129,11 +134,13 @@ export function compareObjects(
   return { changed: withoutReset(changed, resetFields), removed: withoutReset(removed, resetFields) };
 }
 
+/** Removes the fields that the endpoint resets, including everything below them. */
 export function withoutReset(set: FieldSet, resetFields: readonly string[] = []): FieldSet {
   if (resetFields.length === 0) return set;
   return recursiveDifference(set, setOf(resetFields.map((path) => path.split('.').map(fieldElement))));
 }
 
+/** The object without managedFields, which do not describe themselves. */
 function trackedPart(object: KubeObject | undefined): JsonMap {
   if (object === undefined) return {};
   if (object.metadata.managedFields === undefined) return object;

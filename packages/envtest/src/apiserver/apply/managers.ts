@@ -4,12 +4,14 @@ import type { FieldType } from './field-type.ts';
 import { decodeFieldSet, type FieldSet, isEmpty, union } from './fieldset.ts';
 import { reconcileWithSchema } from './reconcile.ts';
 
+/** One entry of managedFields. See `identityOf` for which fields make it unique. */
 export interface Manager {
   manager: string;
   operation: 'Apply' | 'Update';
   apiVersion: string;
   subresource: string;
   time: string | undefined;
+  // The fields that the manager owns. Several managers can own the same field if they agree on its value.
   fields: FieldSet;
 }
 
@@ -92,10 +94,15 @@ const secondsOf = (time: string | undefined): number =>
 /** Times are in whole seconds, as in kube-apiserver. */
 export const timestamp = (now: Date): string => `${now.toISOString().slice(0, 19)}Z`;
 
+/** A manager that owns nothing has no entry. */
 export function dropOwnersOfNothing(managers: Managers): void {
   for (const [identity, { fields }] of managers) if (isEmpty(fields)) managers.delete(identity);
 }
 
+/**
+ * Without a limit, every client with a new name would add an entry, and objects would grow forever. The values are
+ * those of kube-apiserver.
+ */
 const MAX_UPDATERS = 10;
 const OLD_UPDATERS = 'ancient-changes';
 

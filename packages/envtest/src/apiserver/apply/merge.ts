@@ -19,6 +19,7 @@ function mergeValues(live: unknown, applied: unknown, type: FieldType): unknown 
   }
 }
 
+/** Returns the live map itself if nothing changes, so that an apply without effect can be detected by identity. */
 function mergeMaps(live: unknown, applied: unknown, type: MapType): unknown {
   const below = isJsonMap(live) ? live : {};
   const above = isJsonMap(applied) ? applied : {};
@@ -71,10 +72,13 @@ function mergeItems(live: unknown[], applied: unknown[], type: ListType): unknow
     const current = liveElements[l];
     const wanted = appliedElements[a];
     const isShared = current !== undefined && appliedIndex.has(current);
+    // A live item that is not applied stays where it is.
     if (l < live.length && !isShared) {
       merged.push(live[l++]);
       continue;
     }
+    // The live order differs from the applied order. The live item is skipped here and inserted at its applied
+    // position.
     const dueLater = current !== wanted && shared[0] !== undefined && shared[0] !== current;
     if (isShared && wanted !== undefined && dueLater) {
       l++;

@@ -23,13 +23,14 @@ import { fieldElement, SELF } from './path-element.ts';
 
 /** `owned`: the paths of all managers, including the applying manager with its new configuration. */
 export function prune(merged: JsonMap, last: FieldSet, owned: FieldSet, type: FieldType): JsonMap {
+  // Usually the manager applies the same fields as before, or more. Then nothing can be removed.
   if (isEmpty(difference(last, owned))) return merged;
   const named = (set: FieldSet): FieldSet => withNamedFields(set, type);
   const claimed = (object: JsonMap): FieldSet => named(claimedPaths(object, type));
   const mergedPaths = claimed(merged);
   const lastPaths = named(last);
   const withoutLast = removePaths(merged, lastPaths, type, leaveNull);
-  // Restore what any manager owns ...
+  // Restore what any manager owns. `claimed(withoutLast)` are the paths that the manager had not applied.
   const kept = union(claimed(withoutLast), named(owned));
   const withOwned = removePaths(merged, difference(mergedPaths, kept), type, leaveNull);
   // ... and what the applying manager did not own, even if it has no owner.

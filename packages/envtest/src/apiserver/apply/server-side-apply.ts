@@ -26,6 +26,7 @@ import { mergeApplied } from './merge.ts';
 import { prune } from './prune.ts';
 import { problemsOf } from './validate.ts';
 
+/** One server-side apply. */
 export interface ApplyRequest extends WriteContext {
   /** The stored object; undefined if the apply creates it. */
   live: KubeObject | undefined;
@@ -51,6 +52,9 @@ export function applyConfiguration(request: ApplyRequest): KubeObject {
   return request.manager === KUBECTL ? updateLastApplied(result, request.applied) : result;
 }
 
+/**
+ * Rejects configurations that cannot be merged: another kind, managedFields, or values that do not fit the schema.
+ */
 function requireApplicable({ applied, apiVersion, kind }: ApplyRequest, type: FieldType): void {
   const gvk = printGroupVersionKind(applied.apiVersion, applied.kind);
   if (applied.apiVersion !== apiVersion || applied.kind !== kind) {
@@ -90,6 +94,15 @@ function managersOf(live: KubeObject, request: ApplyRequest, type: FieldType): M
   return managers;
 }
 
+/**
+ * The heart of server-side apply:
+ *
+ * - The applied fields become the fields of the manager; the previous ones are remembered.
+ * - The configuration is merged into the live object.
+ * - Fields that the manager applied before but not now are pruned, unless another manager owns them.
+ * - Every field that this changes and that another manager owns is a conflict. `force` takes it over instead.
+ * - Changed and removed fields are removed from all other managers. A field with an equal value becomes shared.
+ */
 function mergeAndOwn(
   live: KubeObject,
   managers: Managers,
@@ -123,12 +136,17 @@ function mergeAndOwn(
   const fields = own === undefined ? EMPTY : withoutNeverOwned(own.fields);
   if (own === undefined || isEmpty(fields)) managers.delete(identity);
   else {
+    // An apply without effect keeps the time, so that the object stays equal and nothing is written.
     const time = jsonEqual(live, object) ? own.time : timestamp(request.now);
     managers.set(identity, { ...own, time, fields });
   }
   return withManagers(object, managers);
 }
 
+/**
+ * The fields of other managers that the apply changes. Fields with an equal value are not changed, so they do not
+ * conflict.
+ */
 function conflictsWith(managers: Managers, changed: FieldSet, applier: string): Conflict[] {
   const conflicts: Conflict[] = [];
   for (const [identity, manager] of [...managers].sort(([a], [b]) => (a < b ? -1 : 1))) {

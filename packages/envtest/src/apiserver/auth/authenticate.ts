@@ -4,7 +4,7 @@ import type { TLSSocket } from 'node:tls';
 import { bearerToken, ClientCertificates, type ShownCertificate, unauthorized } from '@tidegate/serving';
 import type { UserInfo } from '../resources/types.ts';
 import { ANONYMOUS_USER, authenticated, EXTRA } from './identity.ts';
-import type { ServiceAccountTokens, TokenVerdict } from './tokens.ts';
+import type { ServiceAccountTokens, TokenReviewResult } from './tokens.ts';
 
 export interface AuthenticatorOptions {
   tokens: ServiceAccountTokens;
@@ -13,6 +13,7 @@ export interface AuthenticatorOptions {
   now: () => Date;
 }
 
+/** Identifies the user of each request. It does not decide what the user may do. */
 export class Authenticator {
   readonly #tokens: ServiceAccountTokens;
   readonly #staticTokens: ReadonlyMap<string, UserInfo>;
@@ -33,8 +34,8 @@ export class Authenticator {
     if (typeof certificate === 'object') return authenticated(userOf(certificate));
     const token = bearerToken(headers.authorization);
     if (token !== undefined) {
-      const verdict = this.verifyToken(token);
-      if ('user' in verdict) return verdict.user;
+      const result = this.verifyToken(token);
+      if ('user' in result) return result.user;
       throw unauthorized();
     }
     if (certificate === 'invalid') throw unauthorized();
@@ -42,14 +43,14 @@ export class Authenticator {
   }
 
   /** Verifies a token for a TokenReview. */
-  verifyToken(token: string, audiences?: string[]): TokenVerdict {
+  verifyToken(token: string, audiences?: string[]): TokenReviewResult {
     const fixed = this.#staticTokens.get(token);
     if (fixed !== undefined) {
       return { user: authenticated(fixed), audiences: audiences ?? this.#tokens.audiences };
     }
-    const verdict = this.#tokens.verify(token, audiences);
-    if (verdict === undefined) return { error: 'invalid bearer token' };
-    return 'user' in verdict ? verdict : { error: `[invalid bearer token, ${verdict.error}]` };
+    const result = this.#tokens.verify(token, audiences);
+    if (result === undefined) return { error: 'invalid bearer token' };
+    return 'user' in result ? result : { error: `[invalid bearer token, ${result.error}]` };
   }
 }
 

@@ -3,6 +3,7 @@ import { ApiError, forbidden } from '@tidegate/serving';
 import type { UserInfo } from '../resources/types.ts';
 import { MASTERS } from './identity.ts';
 
+/** A request for a resource, in the terms of RBAC rules. */
 export interface ResourceAttributes {
   verb: string;
   group: string;
@@ -30,6 +31,7 @@ export interface Decision {
   reason: string;
 }
 
+/** Decides synchronously: everything that it needs is in memory. */
 export interface Authorizer {
   authorize(user: UserInfo, attributes: Attributes): Decision;
 }
@@ -51,6 +53,7 @@ export function anyOf(...authorizers: Authorizer[]): Authorizer {
   };
 }
 
+/** The 403 error of kube-apiserver. It names the user, the verb and the resource. */
 export function forbiddenError(user: UserInfo, attributes: Attributes, reason: string): ApiError {
   const text = escapeHtml(describe(user, attributes)) + (reason === '' ? '' : `: ${reason}`);
   if (isPath(attributes)) return new ApiError(403, 'Forbidden', `forbidden: ${text}`, {});

@@ -20,9 +20,11 @@ export const EXTRA = {
 const SERVICE_ACCOUNT_PREFIX = 'system:serviceaccount:';
 const NODE_PREFIX = 'system:node:';
 
+/** The user name of a service account. */
 export const serviceAccountUsername = (namespace: string, name: string): string =>
   `${SERVICE_ACCOUNT_PREFIX}${namespace}:${name}`;
 
+/** The groups of every service account in the namespace. */
 export const serviceAccountGroups = (namespace: string): string[] => [
   SERVICE_ACCOUNTS,
   `${SERVICE_ACCOUNTS}:${namespace}`,

@@ -57,6 +57,10 @@ interface Mode {
 const onlyUsername = (user: UserInfo): boolean =>
   user.uid === undefined && user.groups.length === 0 && user.extra === undefined;
 
+/**
+ * From the most to the least constrained. The first mode that suits and is permitted is used; if none is permitted,
+ * the error of the first one that suits is returned.
+ */
 const MODES: Mode[] = [
   {
     name: 'associated-node',
@@ -88,6 +92,7 @@ const MODES: Mode[] = [
   { name: '', suits: () => true },
 ];
 
+/** The first missing permission, as an error; undefined if all are granted. */
 function checkMode(
   mode: Mode,
   wanted: UserInfo,

@@ -19,6 +19,10 @@ import { ruleAllows } from './rbac/rules.ts';
 const ALLOW: Decision = { allowed: true, reason: '' };
 const deny = (reason = ''): Decision => ({ allowed: false, reason });
 
+/**
+ * Keeps a graph from objects to the nodes that run a pod which references them. It follows the store, so a node gets
+ * access when a pod is bound to it and loses access when its last pod with the reference is deleted.
+ */
 export class NodeAuthorizer implements Authorizer {
   /** For each object, the number of referencing pods by node. */
   readonly #relations = new Map<string, Map<string, number>>();
@@ -169,6 +173,7 @@ function ownNode(node: string, { verb, subresource, name }: ResourceAttributes):
   );
 }
 
+/** A node reports that it is alive through its own Lease only. */
 function ownLease(node: string, { verb, namespace, name }: ResourceAttributes): Decision {
   if (!['get', 'create', 'update', 'patch', 'delete'].includes(verb)) {
     return deny('can only get, create, update, patch, or delete a node lease');

@@ -37,6 +37,7 @@ const LEAF_DAYS = 365;
 /** Certificates become valid a little before they are issued, for clients whose clock is behind. */
 const CLOCK_SKEW = 5 * 60 * 1000;
 
+/** Names under which clients inside and outside of the cluster reach the server. */
 const ALWAYS_SERVED_NAMES = [
   'localhost',
   'kubernetes',
@@ -56,6 +57,7 @@ export interface PkiOptions {
   now?: () => Date;
 }
 
+/** The keys and certificates in memory. `sign` issues certificates with the cluster CA. */
 export class Pki {
   /** PEM. */
   readonly ca: string;
@@ -117,6 +119,7 @@ export function openPki(options: PkiOptions): Pki {
         ),
       (certificate) =>
         certificate.verify(createPublicKey(issuer.privateKey)) &&
+        // Renewed at the start after half of the lifetime, because a server may run for months without a restart.
         Date.parse(certificate.validTo) - now().getTime() > (LEAF_DAYS * DAY) / 2 &&
         (request.altNames ?? []).every((host) => covers(certificate, host)),
     );

@@ -17,6 +17,7 @@ export interface ReviewsOptions {
   rbac: Rbac;
 }
 
+/** The handlers of all review resources, by the name of the resource. */
 export function reviews(options: ReviewsOptions): Record<ReviewResource, Review> {
   const answer = (object: KubeObject, review: AccessReview): KubeObject => {
     const decision = options.authorizer.authorize(review.user, review.attributes);
@@ -41,14 +42,14 @@ export function reviews(options: ReviewsOptions): Record<ReviewResource, Review>
 function reviewToken(object: KubeObject, options: ReviewsOptions): KubeObject {
   const spec = (object.spec ?? {}) as { token?: string; audiences?: string[] };
   if (!spec.token) throw badRequest('token is required for TokenReview in authentication');
-  const verdict = options.authenticator.verifyToken(
+  const result = options.authenticator.verifyToken(
     spec.token,
     spec.audiences?.length ? spec.audiences : options.audiences,
   );
   const status =
-    'user' in verdict
-      ? { authenticated: true, user: verdict.user, audiences: verdict.audiences }
-      : { user: {}, error: verdict.error };
+    'user' in result
+      ? { authenticated: true, user: result.user, audiences: result.audiences }
+      : { user: {}, error: result.error };
   return { ...object, status };
 }
 

@@ -6,6 +6,7 @@ export interface JsonWebKeySet {
   keys: JsonWebKey[];
 }
 
+/** Signs and verifies tokens with one key. */
 export class ServiceAccountKey {
   readonly algorithm: 'RS256' | 'ES256';
   /** Hash of the public key, computed as in kube-apiserver. */
@@ -21,6 +22,7 @@ export class ServiceAccountKey {
     this.keyId = createHash('sha256').update(der).digest('base64url');
   }
 
+  /** Signs the claims as a compact JWT. */
   sign(claims: object): string {
     const head = encode({ alg: this.algorithm, kid: this.keyId });
     const text = `${head}.${encode(claims)}`;
@@ -42,6 +44,7 @@ export class ServiceAccountKey {
     return verify('sha256', Buffer.from(token.slice(0, dot)), key, signature);
   }
 
+  /** The public key, for programs that verify tokens themselves. */
   jwks(): JsonWebKeySet {
     const jwk = this.#publicKey.export({ format: 'jwk' });
     return { keys: [{ use: 'sig', kty: jwk.kty, kid: this.keyId, alg: this.algorithm, ...jwk }] };

@@ -147,6 +147,10 @@ function checkExpiration(value: number): void {
   }
 }
 
+/**
+ * Checks that the bound object exists and returns the claims for it. The token becomes invalid when the object is
+ * deleted.
+ */
 function bind(
   ref: BoundObjectRef,
   serviceAccount: string,

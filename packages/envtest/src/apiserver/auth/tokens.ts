@@ -15,6 +15,7 @@ export interface ObjectName {
   uid: string;
 }
 
+/** The service account of a token and the object to which the token is bound, if any. */
 export interface TokenSubject {
   namespace: string;
   serviceAccount: ObjectName;
@@ -24,6 +25,7 @@ export interface TokenSubject {
   node?: { name: string; uid?: string };
 }
 
+/** A token to issue. */
 export interface IssueOptions {
   subject: TokenSubject;
   audiences: string[];
@@ -42,7 +44,7 @@ interface Claims {
 }
 
 /** `error` is shown in a TokenReview. It never reveals more about a token than its holder may know. */
-export type TokenVerdict = { user: UserInfo; audiences: string[] } | { error: string };
+export type TokenReviewResult = { user: UserInfo; audiences: string[] } | { error: string };
 
 export interface ServiceAccountTokensOptions {
   key: ServiceAccountKey;
@@ -51,6 +53,7 @@ export interface ServiceAccountTokensOptions {
   now: () => Date;
 }
 
+/** Issues tokens and verifies them. Signatures are cached; whether the account still exists is checked every time. */
 export class ServiceAccountTokens {
   readonly issuer: string;
   /** The audiences of this server. */
@@ -93,7 +96,7 @@ export class ServiceAccountTokens {
   }
 
   /** Returns undefined if the token was not issued by this server. */
-  verify(token: string, audiences: string[] = this.audiences): TokenVerdict | undefined {
+  verify(token: string, audiences: string[] = this.audiences): TokenReviewResult | undefined {
     const claims = this.#verifiedClaims(token);
     if (claims === undefined || 'error' in claims) return claims;
     const shared = audiences.filter((audience) => claims.aud.includes(audience));
@@ -123,6 +126,7 @@ export class ServiceAccountTokens {
     return claims;
   }
 
+  /** Why the token is not valid at this time; undefined if it is. */
   #timeError(claims: Claims): string | undefined {
     const now = this.#now().getTime() / 1000;
     if (now + LEEWAY_SECONDS < claims.nbf) return 'service account token is not valid yet';

@@ -13,6 +13,7 @@ export interface Dependent {
 
 export const FOREGROUND_FINALIZER = 'foregroundDeletion';
 
+/** Stored objects are JSON without spaces, so a field is present only if these bytes are. */
 const MARK = Buffer.from('"ownerReferences"');
 
 /** Index of dependents by the uid of their owner. Each change costs one look at the changed object. */
@@ -31,6 +32,7 @@ export class Dependents {
     else this.#put(change.resource, change.entry);
   }
 
+  /** The objects that refer to this owner. */
   of(uid: string): Dependent[] {
     return [...(this.#byOwner.get(uid)?.values() ?? [])];
   }
@@ -103,4 +105,5 @@ export const keyOfEntry = (resource: string, entry: Entry): Key => ({
   name: entry.name,
 });
 
+/** Names and resources cannot contain a null character, so the text is unique. */
 export const keyText = (key: Key): string => `${key.resource}\0${key.namespace}\0${key.name}`;

@@ -1,6 +1,14 @@
 /**
- * Garbage collection by ownerReferences. Keys are objects. An object is reconciled when it is created, when its owners
- * change, when one of its owners is deleted and, if it waits for its dependents, when one of them is deleted.
+ * Garbage collection by ownerReferences, as kube-controller-manager does it. Keys are objects. An object is
+ * reconciled when it is created, when its owners change, when one of its owners is deleted and, if it waits for its
+ * dependents, when one of them is deleted.
+ *
+ * The three policies of a delete:
+ * - Background: the owner is removed at once. Its dependents find no owner and are deleted.
+ * - Foreground: the owner stays with the finalizer `foregroundDeletion` until all dependents that block it are gone.
+ * - Orphan: the owner stays with the finalizer `orphan` until the references of its dependents are removed.
+ *
+ * An owner is identified by uid, not by name: an object that was recreated with the same name is another owner.
  */
 import { type KubeObject, type OwnerReference, parseApiVersion } from '@tidegate/kube';
 import type { Core, WriteOptions } from '../operations/core.ts';
@@ -20,8 +28,13 @@ import {
 
 export const ORPHAN_FINALIZER = 'orphan';
 
+/** Found in the stored bytes of every object that is being deleted; cheaper than decoding the object. */
 const DELETION_MARK = Buffer.from('"deletionTimestamp"');
 
+/**
+ * Decides by the stored state only, so a repeated or missed event does no harm. After a start, all dependents are
+ * checked once, because an owner may have been deleted just before the server stopped.
+ */
 export class GarbageCollector {
   readonly #core: Core;
   readonly #options: WriteOptions;
@@ -64,6 +77,7 @@ export class GarbageCollector {
     }
   }
 
+  /** An object that is being deleted first handles its own dependents. All others are checked for owners. */
   async reconcile(key: Key): Promise<void> {
     const entry = this.#core.store.get(key);
     const served = this.#servedOf(key);
@@ -77,6 +91,7 @@ export class GarbageCollector {
     await this.#checkOwners(served, key, object);
   }
 
+  /** Deletes the object if all its owners are gone or wait for it. */
   async #checkOwners(served: Served, key: Key, object: KubeObject): Promise<void> {
     const owners = object.metadata.ownerReferences ?? [];
     if (owners.length === 0) return;
@@ -108,6 +123,10 @@ export class GarbageCollector {
     return isWaiting(metadata) ? 'waiting' : 'solid';
   }
 
+  /**
+   * An owner is in the namespace of its dependent, or cluster-scoped. Returns undefined if the kind is not served, or
+   * if a cluster-scoped object refers to a namespaced owner, which Kubernetes does not allow.
+   */
   #keyOfOwner(owner: OwnerReference, namespace: string): Key | undefined {
     const definition = this.#core.registry.byKind(parseApiVersion(owner.apiVersion).group, owner.kind);
     if (definition === undefined) return undefined;
@@ -131,8 +150,8 @@ export class GarbageCollector {
 
   async #deleteDependents(served: Served, object: KubeObject): Promise<void> {
     const uid = object.metadata.uid ?? '';
-    // Only dependents with blockOwnerDeletion hold up the owner; the others are deleted in the background. In a circle,
-    // every object would wait for the next one, so one of them must go first.
+    // Only dependents with blockOwnerDeletion delay the owner; the others are deleted in the background. In a circle,
+    // every object would wait for the next one, so one of them must be deleted first.
     const blocking = this.#dependents.blocking(uid).filter((d) => !this.#dependents.inCircle(d, uid));
     if (blocking.length === 0) await this.#removeFinalizer(served, object, FOREGROUND_FINALIZER);
     // A dependent that waits itself is reconciled when its own dependents change.

@@ -8,14 +8,19 @@ import type { Change } from '../store/types.ts';
 
 const NAMESPACES = 'namespaces';
 const PODS = 'pods';
+/** The entry in `spec.finalizers` that keeps a namespace until this controller has emptied it. */
 const FINALIZER = 'kubernetes';
 
+/** Objects that are still in the namespace, usually because of their own finalizers. */
 interface Leftover {
   resource: string;
   count: number;
   finalizers: string[];
 }
 
+/**
+ * A terminating namespace is reconciled again whenever an object in it changes, so the last deletion completes it.
+ */
 export class NamespaceCollector {
   readonly #core: Core;
   readonly #options: WriteOptions;
@@ -45,6 +50,10 @@ export class NamespaceCollector {
     this.#enqueue(namespace.metadata.name ?? '');
   }
 
+  /**
+   * Deletes the contents, reports what is left and, when nothing is left, removes the finalizer. That update removes
+   * the namespace.
+   */
   async reconcile(name: string): Promise<void> {
     const served = this.#core.registry.byStorage(NAMESPACES);
     const entry = this.#core.store.get({ resource: NAMESPACES, namespace: '', name });
@@ -67,6 +76,7 @@ export class NamespaceCollector {
     });
   }
 
+  /** Each storage once: two groups can serve the same objects, for example events. */
   #namespacedResources(): Served[] {
     const storages = new Set<string>();
     return this.#core.registry

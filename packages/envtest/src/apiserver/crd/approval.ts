@@ -9,6 +9,7 @@ const isProtected = (group: string): boolean => /(^|\.)(k8s|kubernetes)\.io$/.te
 
 type Approval = 'missing' | 'given' | 'unreadable';
 
+/** `given` is a URL of a pull request, or a text that starts with `unapproved` and states why. */
 function approvalOf({ metadata }: CustomResourceDefinition): Approval {
   const text = metadata.annotations?.[ANNOTATION] ?? '';
   if (text === '') return 'missing';

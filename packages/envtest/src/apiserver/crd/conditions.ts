@@ -8,6 +8,10 @@ export interface TakenNames {
   kinds: ReadonlySet<string>;
 }
 
+/**
+ * Collects the accepted names of the other definitions. Names that were requested but not accepted do not block
+ * others.
+ */
 export function takenNames(
   group: string | undefined,
   others: Iterable<CustomResourceDefinition>,
@@ -114,5 +118,6 @@ function setCondition(
   return old === undefined ? [...conditions, condition] : conditions.map((c) => (c === old ? condition : c));
 }
 
+/** Whether the kind is served. Objects may exist from then on. */
 export const isEstablished = (crd: CustomResourceDefinition): boolean =>
   crd.status?.conditions?.some((c) => c.type === 'Established' && c.status === 'True') ?? false;

@@ -44,6 +44,7 @@ export function definitionOf(
     .filter((v) => v.served === true)
     .sort((a, b) => byPriority(nameOf(a), nameOf(b)));
   const stored = (versions ?? []).find((v) => v.storage === true) ?? {};
+  // Objects may be stored in several versions, so even the storage version prunes what it reads.
   const isMixed = (crd.status?.storedVersions ?? []).length > 1;
   const scale = served.find((v) => v.subresources?.scale !== undefined)?.subresources?.scale;
   return {
@@ -133,6 +134,7 @@ const pruneBy =
     return copy;
   };
 
+/** The warning for requests that use a deprecated version. It names a newer version if there is one. */
 function deprecation(
   { deprecated, deprecationWarning, ...version }: CrdVersion,
   served: CrdVersion[],
@@ -190,6 +192,10 @@ const BLOCKING = new Set<FieldErrorReason>([
   'FieldValueTypeInvalid',
 ]);
 
+/**
+ * Validation in the order of kube-apiserver: schema, scale, lists and embedded objects, then CEL rules. Rules run
+ * last, and only on objects that conform to the schema.
+ */
 function strategyOf(version: CrdVersion): Required<Pick<Strategy, 'validate' | 'validateStatusUpdate'>> {
   const schema = schemaOf(version);
   const scale = version.subresources?.scale;

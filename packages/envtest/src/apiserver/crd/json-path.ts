@@ -8,6 +8,7 @@ type Step =
   | { type: 'all' }
   | { type: 'filter'; path: Step[]; operator: string; value: unknown };
 
+/** Returns all values at the path; an empty list if there are none. */
 export type JsonPath = (root: unknown) => unknown[];
 
 /** Returns undefined if the text is not a valid path. */

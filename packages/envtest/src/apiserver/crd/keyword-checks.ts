@@ -5,6 +5,7 @@ import type { Schema } from '../schema/types.ts';
 const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 const UNSUPPORTED = ['id', 'additionalItems', 'patternProperties', 'definitions', 'dependencies', '$ref'];
 
+/** Checks the whole schema, including combinations. The structure is checked in schema-checks.ts. */
 export function checkKeywords(schema: Schema, path: string): FieldError[] {
   return check(schema, path, undefined);
 }
@@ -116,6 +117,7 @@ function checkSetItems(items: Schema | undefined, path: string): FieldError[] {
   return [];
 }
 
+/** The keys of a list of type map identify its items, so they must be scalars that every item has. */
 function checkListMap(schema: Schema, path: string): FieldError[] {
   const errors: FieldError[] = [];
   const type = schema['x-kubernetes-list-type'];

@@ -9,6 +9,7 @@ import type { PrinterColumn } from './types.ts';
 const OBJECT_META = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
 const describeMeta = (field: string): string => loadDescriptions()[OBJECT_META]?.[field] ?? '';
 
+/** Compiles the columns once. Cells that do not have the declared type are empty. */
 export function customPrinter(given: PrinterColumn[] | undefined): TablePrinter {
   const asked = given ?? [];
   const columns =

@@ -20,6 +20,10 @@ interface Registered {
   content: string;
 }
 
+/**
+ * A controller with the name of a definition as its key. A definition goes through three stages: its names are
+ * accepted, it is established and served, and, after its deletion, it waits until its objects are gone.
+ */
 export class CrdRegistrar {
   readonly #core: Core;
   readonly #options: WriteOptions;

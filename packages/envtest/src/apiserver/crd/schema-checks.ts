@@ -12,6 +12,10 @@ import type { CustomResourceDefinition } from './types.ts';
 
 type Level = 'root' | 'item' | 'field';
 
+/**
+ * All problems of a schema. CEL rules are compiled only if everything else is valid, because their types come from
+ * it.
+ */
 export function checkSchema(schema: Schema, path: string, hasStatus: boolean): FieldError[] {
   const errors: FieldError[] = [];
   if (hasStatus) errors.push(...checkRootOfStatus(schema, path));
@@ -201,6 +205,7 @@ const FORBIDDEN_INSIDE: [key: keyof Schema, detail: string][] = [
   ['x-kubernetes-validations', 'must be empty to be structural'],
 ];
 
+/** Combinations are not used for pruning and defaulting, so they must not declare anything that these need. */
 function checkCombined(schema: Schema, path: string): FieldError[] {
   const errors: FieldError[] = [];
   eachCombined(schema, path, (nested, at) => errors.push(...checkNested(nested, at)));
@@ -253,6 +258,7 @@ function walk(schema: Schema, path: string, visit: (node: Schema, path: string) 
   }
 }
 
+/** A default must be valid and must survive pruning. Otherwise objects that the server defaults would be invalid. */
 function checkDefaults(schema: Schema, path: string): FieldError[] {
   const errors: FieldError[] = [];
   walk(schema, path, (node, at) => {

@@ -7,11 +7,16 @@ import { validateCrd, validateCrdUpdate } from './validation.ts';
 
 const asCrd = (object: KubeObject): CustomResourceDefinition => object as CustomResourceDefinition;
 
+/**
+ * The status is written by the registrar and kept in every update. Only the list of stored versions is extended here,
+ * in the same write that changes the storage version.
+ */
 export const crdStrategy: Strategy = {
   prepareForCreate(object) {
     const crd = asCrd(object);
     crd.status = withStorageVersion(crd, {
-      conditions: null,
+      // Not null, which kube-apiserver stores: `kubectl wait` fails if it reads null before the first condition is set.
+      conditions: [],
       acceptedNames: { plural: '', kind: '' },
       storedVersions: [],
     });

@@ -11,6 +11,7 @@ import { checkSchema } from './schema-checks.ts';
 import type { CrdVersion, CustomResourceDefinition, Names } from './types.ts';
 import { checkColumns, checkConversion, checkSelectableFields, checkSubresources } from './version-checks.ts';
 
+/** All problems of a definition, in the order of kube-apiserver. */
 export function validateCrd(crd: CustomResourceDefinition, old?: CustomResourceDefinition): FieldError[] {
   return [
     ...checkName(crd),
@@ -94,6 +95,10 @@ function isShared(versions: CrdVersion[], field: keyof CrdVersion): boolean {
   return first !== undefined && versions.every((v) => jsonEqual(v[field], first));
 }
 
+/**
+ * Checks each version. A schema that did not change is not checked again, so that a definition that an older server
+ * accepted can still be updated.
+ */
 function checkVersions(versions: CrdVersion[], old: CrdVersion[]): FieldError[] {
   const errors: FieldError[] = [];
   const shared = {
@@ -194,6 +199,7 @@ function checkNames(names: Names): FieldError[] {
   return errors;
 }
 
+/** A version must stay in the definition while objects may be stored in it. */
 function checkStoredVersions({ spec, status }: CustomResourceDefinition): FieldError[] {
   const field = 'status.storedVersions';
   const stored = status?.storedVersions ?? [];

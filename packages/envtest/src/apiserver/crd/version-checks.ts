@@ -98,6 +98,7 @@ export function checkSelectableFields(
 
 const STRATEGIES = ['None', 'Webhook'];
 
+/** Conversion webhooks are accepted but never called. */
 export function checkConversion(conversion: Conversion | undefined): FieldError[] {
   if (conversion === undefined) return [];
   const { strategy = '', webhook } = conversion;

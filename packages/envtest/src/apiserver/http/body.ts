@@ -8,6 +8,7 @@ const LIMIT = 3 * 1024 * 1024;
 
 const unzip = promisify(gunzip);
 
+/** Reads and decompresses the body. Throws a 413 error if it is larger than the limit, also after decompression. */
 export async function readBody(request: IncomingMessage): Promise<Buffer> {
   const body = await collect(request);
   if (request.headers['content-encoding'] !== 'gzip') return body;

@@ -7,6 +7,10 @@ export interface ContinueToken {
   after: { namespace: string; name: string };
 }
 
+/**
+ * The format of kube-apiserver: the key to start from is the last key followed by a null character, which sorts
+ * directly after it. Clients must treat the token as opaque.
+ */
 export function encodeContinue(revision: number, last: { namespace: string; name: string }): string {
   const start = last.namespace === '' ? `${last.name}\0` : `${last.namespace}/${last.name}\0`;
   return Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: revision, start })).toString('base64url');

@@ -10,6 +10,7 @@ import type { BodyFormat } from './body.ts';
 import { cannotConvert, isOtherKind, kindChanged, otherKind, withKind } from './kind.ts';
 import type { FieldValidation } from './write-options.ts';
 
+/** What to do with unknown and duplicate fields: ignore them, warn, or reject the request. */
 export interface FieldChecks {
   fieldValidation: FieldValidation;
   warn(message: string): void;
@@ -47,6 +48,7 @@ export interface Patched {
   problems: readonly string[];
 }
 
+/** Decodes the result of a patch. Its errors show the patch or the result, depending on the patch type. */
 export function conformPatched(served: Served, patched: Patched, checks: FieldChecks): KubeObject {
   const refuse: Refuse = (why) =>
     invalid({ group: '', kind: '' }, '', [fieldError.invalid('patch', patched.shown(), why)]);
@@ -100,6 +102,7 @@ function read(
   }
 }
 
+/** Reports problems with fields according to `fieldValidation`, see KEP-2885. */
 function checkFields(
   { fieldValidation, warn }: FieldChecks,
   yamlProblems: readonly string[],

@@ -20,6 +20,9 @@ import { optionsOf } from './write.ts';
 /** Number of objects of a collection that are deleted in parallel. */
 const PARALLEL = 16;
 
+/**
+ * Responds with a Status if the object is gone, and with the object if it waits for finalizers or its grace period.
+ */
 export async function serveDelete(call: Call): Promise<void> {
   const { core, served, info } = call;
   const options = await readDeleteOptions(call);
@@ -54,6 +57,7 @@ function deletedStatus(call: Call, deleted: Deleted): Status {
   };
 }
 
+/** Deletes every object that the selectors match, one by one: the collection as a whole is not atomic. */
 export async function serveDeleteCollection(call: Call): Promise<void> {
   const { core, served, info } = call;
   const options = await readDeleteOptions(call);

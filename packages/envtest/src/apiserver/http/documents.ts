@@ -77,8 +77,8 @@ export function addHealth(documents: Documents, checks: ReadonlyMap<string, () =
         if (excluded.has(name)) return `[+]${name} excluded: ok`;
         return check() ? `[+]${name} ok` : `[-]${name} failed: reason withheld`;
       });
-      const verdict = `${path.slice(1)} check ${failed.length === 0 ? 'passed' : 'failed'}`;
-      return exchange.text(failed.length === 0 ? 200 : 500, [...lines, verdict, ''].join('\n'));
+      const summary = `${path.slice(1)} check ${failed.length === 0 ? 'passed' : 'failed'}`;
+      return exchange.text(failed.length === 0 ? 200 : 500, [...lines, summary, ''].join('\n'));
     });
     for (const [name, check] of checks) {
       documents.set(`${path}/${name}`, ({ exchange }) =>

@@ -84,6 +84,9 @@ const splitOnce = (text: string, separator: string): string[] => {
   return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];
 };
 
+/**
+ * Authentication, impersonation and authorization, in this order. Returns the user on whose behalf the request acts.
+ */
 function identify(options: HandlerOptions, request: IncomingMessage, info: RequestInfo): UserInfo {
   const { authenticator, authorizer } = options;
   const requestor = authenticator.authenticate(request.socket as TLSSocket, request.headers);

@@ -32,6 +32,7 @@ interface Page {
   metadata: ListMeta;
 }
 
+/** Serves a list. The common case, JSON without conversion, concatenates stored bytes. */
 export async function serveList(
   store: Store,
   request: ListRequest,
@@ -115,6 +116,10 @@ function startingPoint(options: ListOptions): StartingPoint {
   return options.exact ? { revision } : { minimum: revision };
 }
 
+/**
+ * Turns revisions that the store cannot serve into the errors of kube-apiserver: 504 for the future; 410 for the
+ * past, with a token that continues at the newest revision if the client was reading pages.
+ */
 function atRevision<T>(store: Store, start: StartingPoint, read: () => T): T {
   const { minimum = 0 } = start;
   if (minimum > store.revision) throw tooLargeResourceVersion(minimum, store.revision);

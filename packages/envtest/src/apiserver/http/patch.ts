@@ -34,6 +34,10 @@ const APPLY_PATCH = 'application/apply-patch+yaml';
 /** Limits retries when other clients create and delete the object at the same time. */
 const APPLY_ATTEMPTS = 6;
 
+/**
+ * Serves all four patch types. A patch is applied to the current object and is applied again if another write comes
+ * first, so it conflicts only if it contains a resourceVersion.
+ */
 export async function servePatch(call: Call): Promise<void> {
   const type = mediaType(call.exchange.request);
   checkPatchType(call.served, type);
@@ -75,6 +79,7 @@ export function checkPatchType(served: Served, type: string): void {
   );
 }
 
+/** A parsed patch. It is parsed once and may be applied several times. */
 export interface Patch {
   type: string;
   document: unknown;
@@ -192,6 +197,10 @@ function readApplied(call: Call, bytes: Buffer): KubeObject {
   return served.version.toStorage === undefined ? object : toStorage(served, object);
 }
 
+/**
+ * The object after the apply, in the storage version and with defaults. Ownership is computed before defaults are
+ * set, so that managers do not own fields that they did not apply.
+ */
 async function applyTo(
   call: Call,
   live: KubeObject | undefined,

@@ -79,6 +79,10 @@ async function serveScale(call: Call, subresource: Subresource): Promise<void> {
   await answerObject({ ...call, served: scaleServed }, 200, scaleOf(definition, updated.object));
 }
 
+/**
+ * A handler may only respond, or also replace the parent object. If another write came first, the handler runs again
+ * on the new parent.
+ */
 async function serveHandled(call: Call, subresource: Subresource): Promise<void> {
   const { core, served, info, exchange } = call;
   const { handle } = subresource;

@@ -44,6 +44,19 @@ export function serveWatch(
 /** An event; a promise if a webhook converts its object. */
 type Frame = Buffer | Promise<Buffer>;
 
+/**
+ * One open watch. Each event is one line of JSON.
+ *
+ * A watch starts in one of three ways:
+ * - From a resourceVersion: the store replays the kept changes. If they are no longer kept, the client receives one
+ *   ERROR event with status 410 and must list again.
+ * - With initial events (no resourceVersion, or 0): the current objects are sent as ADDED events first.
+ * - As a streaming list (WatchList, KEP-3157): like the second, and a bookmark with the annotation
+ *   `k8s.io/initial-events-end` marks the end of the initial events.
+ *
+ * Bookmarks are sent only to clients that ask for them. They give an idle client a newer resourceVersion, so that it
+ * can resume there after the history has moved on.
+ */
 class WatchStream {
   readonly #store: Store;
   readonly #request: WatchRequest;
@@ -99,6 +112,7 @@ class WatchStream {
     });
   }
 
+  /** Sends the initial events, if requested, and everything that happens from then on. */
   #subscribe(): () => void {
     const { definition } = this.#request.served;
     const namespace =
@@ -143,6 +157,7 @@ class WatchStream {
     return this.#frame('DELETED', atRevision(this.#request.served, previous, entry.revision), undefined);
   }
 
+  /** Encodes one event. `shared` is the change whose encoding can be reused for other watchers. */
   #frame(type: EventType, entry: Entry, shared: Change | undefined): Frame {
     const { served, representation } = this.#request;
     if (served.definition.convert !== undefined && !isCurrent(served, entry)) {
@@ -229,6 +244,7 @@ class WatchStream {
     const { response } = this.#exchange;
     if (response.writableEnded || response.destroyed) return;
     response.write(frames.length === 1 ? frames[0] : Buffer.concat(frames));
+    // Node buffers what the client does not read.
     if (response.writableLength > MAX_BUFFERED) {
       response.destroy();
       this.#end();

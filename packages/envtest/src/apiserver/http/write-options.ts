@@ -30,6 +30,7 @@ export function writeOptions(
   };
 }
 
+/** The default is Warn, as in kube-apiserver. kubectl sends Strict. */
 export function fieldValidation(kind: string, query: URLSearchParams): FieldValidation {
   const value = query.get('fieldValidation') ?? '';
   if (value === '') return 'Warn';

@@ -24,6 +24,7 @@ export async function serveGet(call: Call): Promise<void> {
   await answerEntry(call, 200, entry, () => decodeStored(entry));
 }
 
+/** Serves a POST. Reviews, for example SubjectAccessReview, are answered and not stored. */
 export async function serveCreate(call: Call): Promise<void> {
   const { core, served, info, exchange } = call;
   const { definition } = served;
@@ -47,6 +48,7 @@ export async function serveCreate(call: Call): Promise<void> {
   );
 }
 
+/** Serves a PUT. Kinds with `createOnUpdate` are created if they do not exist. */
 export async function serveUpdate(call: Call): Promise<void> {
   const { core, served, info } = call;
   const { definition } = served;
@@ -88,6 +90,7 @@ async function readObject(call: Call, kind: string): Promise<KubeObject> {
   });
 }
 
+/** Sends the result of a write. After a dry run there is no stored entry, so the object is encoded. */
 export async function answer(call: Call, code: number, written: Written): Promise<void> {
   if (written.entry === undefined) await answerObject(call, code, written.object);
   else await answerEntry(call, code, written.entry, () => written.object);

@@ -11,6 +11,7 @@ const DEFAULT_PORT = 10250;
 /** Timeout for the response headers. The duration of the body is not limited. */
 const PATIENCE_MS = 30_000;
 
+/** A request to the HTTP API of a kubelet. */
 export interface KubeletRequest {
   method: 'GET' | 'POST';
   path: string;

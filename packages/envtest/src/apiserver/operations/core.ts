@@ -71,6 +71,7 @@ export function writtenAs(object: KubeObject, entry: Entry): Written {
   return { object, entry };
 }
 
+/** The part of the environment that the strategies of resources may use. */
 export function contextOf(core: Core, options: WriteOptions): RequestContext {
   return {
     user: options.user,
@@ -81,6 +82,7 @@ export function contextOf(core: Core, options: WriteOptions): RequestContext {
   };
 }
 
+/** The key of an object in the store. Cluster-scoped objects have an empty namespace, even if the request has one. */
 export const keyOf = (definition: ResourceDefinition, namespace: string, name: string): Key => ({
   resource: definition.storage,
   namespace: definition.namespaced ? namespace : '',

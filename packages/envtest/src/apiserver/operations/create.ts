@@ -19,6 +19,7 @@ import {
 } from './core.ts';
 import { recordManager } from './field-managers.ts';
 
+/** A create, from a client or from the server itself. */
 export interface CreateRequest {
   served: Served;
   /** In the storage version, decoded and defaulted. The operation may modify it. */
@@ -29,6 +30,7 @@ export interface CreateRequest {
   managed?: boolean;
 }
 
+/** A suffix of five characters rarely collides; after this many collisions the client receives AlreadyExists. */
 const NAME_ATTEMPTS = 8;
 const MAX_GENERATED_PREFIX = 63 - SUFFIX_LENGTH;
 
@@ -48,6 +50,10 @@ export async function createObject(core: Core, request: CreateRequest): Promise<
   }
 }
 
+/**
+ * One attempt. The order is that of kube-apiserver: mutate, default, prepare, validate, validating admission, store.
+ * A dry run does everything except the last step.
+ */
 async function createOnce(core: Core, request: CreateRequest): Promise<Written> {
   const { served, namespace, options } = request;
   const { definition } = served;
@@ -83,6 +89,7 @@ async function createOnce(core: Core, request: CreateRequest): Promise<Written> 
   }
 }
 
+/** The path of the request decides the namespace. The object may omit it but must not contradict it. */
 function bindNamespace(definition: ResourceDefinition, object: KubeObject, namespace: string): void {
   if (!definition.namespaced) {
     delete object.metadata.namespace;
@@ -108,11 +115,13 @@ function prepare(core: Core, request: CreateRequest, object: KubeObject): void {
   metadata.uid = core.uuid();
   metadata.creationTimestamp = timestamp(core.now());
   if (definition.generation) metadata.generation = 1;
+  // With a status subresource, clients cannot set the status when they create the object.
   if (definition.custom && hasSubresource(definition, 'status')) delete object.status;
   definition.strategy.prepareForCreate?.(object, contextOf(core, request.options));
   if (request.managed !== true) recordManager(core, request.served, undefined, object, request.options, '');
 }
 
+/** Throws one 422 error with all problems, so that users can fix them at once. */
 function check({ definition, version }: Served, object: KubeObject): void {
   const strategy = version.strategy ?? definition.strategy;
   const errors = [

@@ -7,8 +7,10 @@ import type { Entry, WriteResult } from '../store/types.ts';
 import { type Core, keyOf, refOf, timestamp, type WriteOptions, type Written, writtenAs } from './core.ts';
 import { isFullyReleased } from './update.ts';
 
+/** What happens to the dependents of a deleted object; see collector/garbage.ts. */
 export type PropagationPolicy = 'Orphan' | 'Background' | 'Foreground';
 
+/** Without a propagationPolicy, the finalizers stay as they are, which means background deletion for most objects. */
 export interface DeleteOptions {
   gracePeriodSeconds?: number;
   propagationPolicy?: PropagationPolicy;
@@ -31,11 +33,19 @@ export interface Deleted extends Written {
 const ORPHAN = 'orphan';
 const FOREGROUND = 'foregroundDeletion';
 
+/**
+ * Deletes an object, or marks it for deletion. The outcome depends on three things that can hold an object back:
+ * finalizers, the grace period of a pod, and `spec.finalizers` of a namespace. If none of them applies, the object is
+ * removed at once. Otherwise it gets a deletionTimestamp, and the update that releases it removes it, see
+ * `isFullyReleased`. Deleting it again is allowed and changes nothing, except that the grace period can become
+ * shorter.
+ */
 export async function deleteObject(core: Core, request: DeleteRequest): Promise<Deleted> {
   const { served, options } = request;
   const { definition } = served;
   const key = keyOf(definition, request.namespace, request.name);
   checkOptions(request.delete);
+  // The object may have just been written. Without waiting, admission would see an older state or none.
   await core.store.flushed();
   const entry = core.store.get(key);
   if (entry === undefined) throw notFound(refOf(definition), request.name);
@@ -149,6 +159,10 @@ function gracePeriod(definition: ResourceDefinition, object: KubeObject, options
   return wanted < 0 ? 1 : wanted;
 }
 
+/**
+ * `Orphan` and `Foreground` are stored as finalizers, because the garbage collector does the work later and must find
+ * the policy even after a restart. `Background` needs no finalizer: the object goes first, its dependents follow.
+ */
 function setPropagation(object: KubeObject, policy: PropagationPolicy | undefined): boolean {
   if (policy === undefined) return false;
   const before = object.metadata.finalizers ?? [];

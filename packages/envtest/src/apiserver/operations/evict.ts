@@ -75,6 +75,10 @@ function budgetsOf(core: Core, pod: KubeObject): Budget[] {
     .filter((budget) => matcherFromSelector(budget.spec.selector).matches(pod.metadata.labels));
 }
 
+/**
+ * Takes one of the allowed disruptions. The status must be for the current generation, otherwise the numbers may
+ * belong to an older, weaker budget. `disruptedPods` lets the controller count the pod as disrupted until it is gone.
+ */
 function takeDisruption(budget: Budget, pod: string, now: Date): Budget {
   const status = budget.status ?? {};
   const name = budget.metadata.name ?? '';

@@ -13,6 +13,7 @@ export interface Target {
   subresource?: string;
 }
 
+/** Changes the current object in place. `edit` may be called several times if other writes come first. */
 export async function editIfPresent(
   core: Core,
   target: Target,
@@ -27,6 +28,7 @@ export async function editIfPresent(
   await unlessGone(updateObject(core, { ...target, subresource, options, retries: true, change }));
 }
 
+/** Deletes the object with all checks of a client request. */
 export async function deleteIfPresent(
   core: Core,
   target: Target,

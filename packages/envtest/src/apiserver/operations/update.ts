@@ -20,6 +20,7 @@ import {
 } from './core.ts';
 import { recordManager } from './field-managers.ts';
 
+/** An update or a patch of an existing object. */
 export interface UpdateRequest {
   served: Served;
   namespace: string;
@@ -38,6 +39,7 @@ export interface UpdateRequest {
   managed?: boolean;
 }
 
+/** Concurrent writers of one object can delay each other; after this many attempts the client receives a conflict. */
 const ATTEMPTS = 6;
 /** Subresources that change both spec and status. */
 const CHANGES_STATUS_TOO: ReadonlySet<string> = new Set(['approval', 'binding', 'finalize']);
@@ -56,6 +58,10 @@ export async function updateObject(core: Core, request: UpdateRequest): Promise<
   }
 }
 
+/**
+ * One attempt, computed from `entry`. Admission can take seconds, so the store is locked only at the end: the writer
+ * checks that the object is still at the revision of `entry`, and returns `raced` otherwise.
+ */
 async function updateOnce(core: Core, request: UpdateRequest, entry: Entry): Promise<Written | 'raced'> {
   const { served, options, subresource } = request;
   const { definition } = served;
@@ -183,6 +189,10 @@ function copyOrDelete<T extends object, K extends keyof T>(to: T, from: T, key: 
   else to[key] = from[key];
 }
 
+/**
+ * Everything except metadata and status counts as desired state, because some kinds have no `spec`. A change
+ * increments metadata.generation, which controllers compare with status.observedGeneration.
+ */
 function desiredStateDiffers(definition: ResourceDefinition, object: KubeObject, old: KubeObject): boolean {
   const ignored = new Set(['metadata', 'apiVersion', 'kind']);
   if (hasSubresource(definition, 'status')) ignored.add('status');

@@ -1,4 +1,4 @@
-/** Strategic merge patches: the schema of a built-in kind says which lists are merged, and by which key. */
+/** Strategic merge patches: the schema of a built-in kind defines which lists are merged, and by which key. */
 import { isJsonMap } from '@tidegate/kube';
 import {
   applyStrategicMergePatch as apply,

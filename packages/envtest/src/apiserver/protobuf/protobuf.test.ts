@@ -160,7 +160,7 @@ describe('types', () => {
     expect(decodeProtobuf(options)).toMatchObject({ gracePeriodSeconds: 0, propagationPolicy: 'Foreground' });
   });
 
-  it('rejects what it cannot decode, and says why', () => {
+  it('rejects a body that it cannot decode, and reports why', () => {
     expect(() => decodeProtobuf(Buffer.from('{"kind":"Pod"}'))).toThrow(
       'provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]',
     );

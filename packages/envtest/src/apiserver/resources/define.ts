@@ -95,6 +95,7 @@ export interface Authored<T extends KubeObject> extends TypedStrategy<T> {
   review?: ResourceDefinition['review'];
 }
 
+/** Completes what a kind declares with the defaults that most kinds share. */
 export function define<T extends KubeObject>(authored: Authored<T>): ResourceDefinition {
   const { group = '', version = 'v1', kind, plural, table = createdAtTable } = authored;
   const serve = (from: LegacyVersion): ServedVersion => {

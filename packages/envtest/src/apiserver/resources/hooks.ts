@@ -16,6 +16,7 @@ export type Review = (object: KubeObject, context: RequestContext) => Promise<Ku
 /** Requests that kubelets answer: logs and streams of pods, and the HTTP API of nodes. */
 export type KubeletHooks = Record<'log' | 'exec' | 'attach' | 'portforward' | 'proxy', Connect>;
 
+/** What built-in kinds need from other parts of the server, passed in so that this folder does not import them. */
 export interface BuiltinHooks {
   /** Allocates cluster IPs and node ports. */
   services: ServiceAllocator;

@@ -20,6 +20,7 @@ export interface Body {
   yamlProblems: string[];
 }
 
+/** Throws a 400 error if the body is not a valid document. */
 export function parseBody(text: string, { yaml, kind, findDuplicates }: ParseOptions): Body {
   if (yaml) return parseYamlBody(text, kind, findDuplicates);
   try {

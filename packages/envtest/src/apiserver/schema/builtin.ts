@@ -14,6 +14,7 @@ export interface Struct {
   names: Readonly<Record<string, string>>;
 }
 
+/** Each definition is resolved once. Other code uses schema objects as cache keys, so they must be unique. */
 const resolved = new Map<string, Schema>();
 const structs = new WeakMap<Schema, Struct>();
 const names = new WeakMap<Schema, string>();

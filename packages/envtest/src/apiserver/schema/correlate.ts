@@ -4,6 +4,7 @@
  */
 import type { Schema } from './types.ts';
 
+/** The old value of a field; undefined if the old object does not have it. */
 export function oldField(old: unknown, key: string): unknown {
   if (typeof old !== 'object' || old === null || Array.isArray(old)) return undefined;
   return Object.hasOwn(old, key) ? (old as Record<string, unknown>)[key] : undefined;

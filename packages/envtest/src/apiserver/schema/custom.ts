@@ -8,7 +8,10 @@ import type { Schema } from './types.ts';
 
 type Json = Record<string, unknown>;
 
-/** Removes unknown fields, sets defaults, and normalizes metadata. Throws a DecodeError. */
+/**
+ * Decodes a custom resource in the order of kube-apiserver: metadata is normalized, unknown fields are removed
+ * (pruning), and then defaults are set, so that defaults are never pruned. Throws a DecodeError.
+ */
 export function decodeCustom(value: Json, { schema, duplicates }: DecodeOptions): Decoded {
   const problems = [...(duplicates ?? [])].map((path) => `duplicate field "${path}"`);
   const object = cloneJson(value) as Json;

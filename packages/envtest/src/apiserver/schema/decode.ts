@@ -66,6 +66,7 @@ interface Target {
   field: string;
 }
 
+/** Walks the value and the schema together. `#path` is the current position, for messages. */
 class Decoder {
   readonly problems: string[] = [];
   readonly #duplicates: ReadonlySet<string>;
@@ -77,6 +78,10 @@ class Decoder {
     this.#words = words;
   }
 
+  /**
+   * Decodes the fields of a Go struct: unknown fields are reported and dropped, zero values of optional fields are
+   * omitted, and fields that Go always writes are added.
+   */
   struct(value: Record<string, unknown>, schema: Schema): Record<string, unknown> {
     const properties = schema.properties ?? {};
     const struct = structOf(schema);
@@ -158,6 +163,7 @@ class Decoder {
     });
   }
 
+  /** Scalars with a format have a Go type of their own, which parses and prints them. */
   #formatted(value: unknown, schema: Schema, target: Target): unknown {
     switch (schema.format) {
       case 'int32':

@@ -20,6 +20,9 @@ function applyToItems(items: unknown[], schema: Schema | undefined): void {
   }
 }
 
+/**
+ * Sets missing fields first and then visits all fields, so that the defaults inside a defaulted object apply as well.
+ */
 function applyToFields(object: Json, schema: Schema): void {
   for (const [key, property] of Object.entries(schema.properties ?? {})) {
     if (property.default !== undefined && isMissing(object, key, property)) {

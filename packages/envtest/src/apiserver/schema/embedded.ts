@@ -38,6 +38,7 @@ function walk(value: unknown, schema: Schema, path: string, old: unknown): Field
 
 const join = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`);
 
+/** Items of sets must differ, and items of maps must differ in their keys. */
 function duplicates(items: unknown[], schema: Schema, path: string): FieldError[] {
   const keys = schema['x-kubernetes-list-map-keys'];
   const type = schema['x-kubernetes-list-type'];

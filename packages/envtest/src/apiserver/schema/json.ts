@@ -32,6 +32,7 @@ export function duplicateKeys(text: string): string[] {
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
+/** A recursive-descent parser that builds no values. It only finds errors and duplicate keys. */
 class Scanner {
   readonly duplicates = new Set<string>();
   readonly #text: string;

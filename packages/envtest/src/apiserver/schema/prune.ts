@@ -3,6 +3,7 @@ import type { Schema } from './types.ts';
 
 type Json = Record<string, unknown>;
 
+/** Every object has these fields, whether its schema declares them or not. */
 const META_FIELDS = new Set(['apiVersion', 'kind', 'metadata']);
 
 /** Modifies the object in place and returns the sorted paths of the removed fields. */
@@ -21,6 +22,10 @@ function pruneValue(value: unknown, schema: Schema | undefined, path: string, re
   }
 }
 
+/**
+ * `x-kubernetes-preserve-unknown-fields` keeps undeclared fields of this object only. Declared fields below it are
+ * pruned by their own schema again.
+ */
 function pruneObject(object: Json, schema: Schema | undefined, path: string, removed: string[]): void {
   const preserve = schema?.['x-kubernetes-preserve-unknown-fields'] === true;
   const isResource = schema?.['x-kubernetes-embedded-resource'] === true;

@@ -43,6 +43,7 @@ export interface Schema {
   'x-kubernetes-validations'?: ValidationRule[];
 }
 
+/** One CEL rule, as documented for `x-kubernetes-validations` in the API reference of CustomResourceDefinition. */
 export interface ValidationRule {
   rule: string;
   message?: string;

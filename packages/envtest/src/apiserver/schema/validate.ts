@@ -14,6 +14,7 @@ export function validateSchema(value: unknown, schema: Schema, old?: unknown): F
   return check(value, schema, '', old);
 }
 
+/** The order of the checks is the order of the errors in responses of kube-apiserver. */
 function check(value: unknown, schema: Schema, path: string, old: unknown): FieldError[] {
   if (old !== undefined && jsonEqual(value, old)) return [];
   const errors = [...checkType(value, schema, path), ...checkCombinations(value, schema, path)];
@@ -162,6 +163,7 @@ function checkObject(value: Json, schema: Schema, path: string, old: unknown): F
   return errors;
 }
 
+/** anyOf, oneOf, allOf and not. For a failed anyOf or oneOf, the errors of the first alternative are shown. */
 function checkCombinations(value: unknown, schema: Schema, path: string): FieldError[] {
   if (value === null) return [];
   const errors: FieldError[] = [];

@@ -42,6 +42,7 @@ function zeroStruct(schema: Schema): Record<string, unknown> {
   return result;
 }
 
+/** Adds the zero value of a field that Go always writes. */
 export function setZero(object: Record<string, unknown>, field: string, schema: Schema | undefined): void {
   // Defaulting must be able to see that a port was not set.
   if (schema === undefined || schema.format === 'int-or-string') return;

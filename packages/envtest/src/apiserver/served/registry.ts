@@ -48,6 +48,7 @@ export class Registry {
     this.#generation++;
   }
 
+  /** The resource that a request path names. */
   lookup(group: string, version: string, plural: string): Served | undefined {
     return this.#byPath.get(pathKey(group, version, plural));
   }

@@ -22,6 +22,10 @@ export interface Selection {
   matches(entry: Entry): boolean;
 }
 
+/**
+ * What selectors can match, extracted from an object. A watch with a selector reads it for every change of the
+ * resource.
+ */
 interface Facets {
   labels: Record<string, string> | undefined;
   fields: Record<string, string>;
@@ -30,8 +34,9 @@ interface Facets {
 /** The selectable values of each entry, computed once. Entries are immutable, so the values never change. */
 const facetsOf = new WeakMap<ResourceDefinition, WeakMap<Entry, Facets>>();
 
+/** Parses labelSelector and fieldSelector. Throws a 400 error for invalid selectors and unsupported fields. */
 export function parseSelection({ definition: served, version }: Served, query: URLSearchParams): Selection {
-  // The fields of the version stand in for those of the definition.
+  // The fields of the version replace those of the definition.
   const definition = version.selectableFields === undefined ? served : withFields(served, version);
   const labels = parse(() => parseLabelSelector(query.get('labelSelector') ?? ''));
   const fields = parse(() => parseFieldSelector(query.get('fieldSelector') ?? ''));

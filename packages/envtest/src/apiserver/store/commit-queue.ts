@@ -29,12 +29,21 @@ interface QueuedWrite {
   reject: (error: Error) => void;
 }
 
+/**
+ * Serializes all writes of the store. There is one instance per data directory.
+ *
+ * Why writers run before the sync and not after it: optimistic concurrency needs the newest state, and that state may
+ * still be queued. A writer therefore decides on `#pending` first and on the published state otherwise. The price is
+ * that a failed sync invalidates every decision that came after it, see `#failAll`.
+ */
 export class CommitQueue {
   readonly #options: CommitQueueOptions;
   /** The newest change of each object that is queued or being synced. */
   readonly #pending = new Map<string, Change>();
   #queue: QueuedWrite[] = [];
+  /** The last revision that was assigned. It is ahead of the published revision while writes are queued. */
   #revision: number;
+  /** Set while `#flush` runs. At most one flush runs, so batches reach the log one after the other. */
   #flushing: Promise<void> | undefined;
   #closed = false;
   /** The last sync served several writers, so the next one probably will too. */
@@ -45,6 +54,10 @@ export class CommitQueue {
     this.#revision = options.state.revision;
   }
 
+  /**
+   * Calls the writer at once and queues its change. The promise resolves when the change is durable and published. It
+   * rejects with the error of the writer, or with a DiskError if the sync fails.
+   */
   write(key: Key, writer: Writer): Promise<Entry | undefined> {
     return new Promise((resolve, reject) => {
       if (this.#closed) throw new DiskError('closed', 'the store is closed');
@@ -53,9 +66,11 @@ export class CommitQueue {
       const current = pending === undefined ? this.#options.state.get(key) : stateAfter(pending);
       const revision = this.#revision + 1;
       const result = writer(current, revision);
+      // A nested write would have taken the revision that this writer already encoded into its value.
       if (this.#revision >= revision) throw new Error('a store writer must not write while it decides');
 
       const change = changeOf(key, current, revision, result);
+      // Nothing changes and nothing is queued for this object, so the answer is already durable.
       if (change === undefined && pending === undefined) {
         resolve(current);
         return;
@@ -64,6 +79,7 @@ export class CommitQueue {
         this.#revision = revision;
         this.#pending.set(id, change);
       }
+      // A `keep` on a queued state also waits for the disk: its answer must not show a state that a crash could undo.
       this.#queue.push({ change, entry: change?.entry ?? current, resolve, reject });
       this.#flushing ??= this.#flush();
     });
@@ -89,6 +105,7 @@ export class CommitQueue {
     // writer would only lose time.
     await (this.#crowded ? new Promise(setImmediate) : Promise.resolve());
     while (this.#queue.length > 0) {
+      // Writes that arrive during `append` go to the new array and form the next batch.
       const batch = this.#queue;
       this.#queue = [];
       const changes = batch.flatMap((write) => write.change ?? []);
@@ -124,6 +141,7 @@ export class CommitQueue {
   }
 }
 
+/** Turns the decision of a writer into a change; undefined if nothing changes. */
 function changeOf(
   key: Key,
   previous: Entry | undefined,
@@ -140,6 +158,7 @@ function changeOf(
   return { type: result.type, resource: key.resource, entry, previous };
 }
 
+/** The state of the object once the change is published. */
 function stateAfter(change: Change): Entry | undefined {
   return change.type === 'put' ? change.entry : undefined;
 }

@@ -22,9 +22,11 @@ interface CompactorOptions {
   log: DiskLogger;
 }
 
+/** One instance per store. `appended` is called for every commit, and at most one snapshot is written at a time. */
 export class Compactor {
   readonly #options: CompactorOptions;
   readonly #stop = new AbortController();
+  /** Bytes of log since the newest snapshot, or since the snapshot that is being written. */
   #logBytes: number;
   #running: Promise<void> | undefined;
 
@@ -48,12 +50,14 @@ export class Compactor {
       log.warn({ err: error }, 'cannot start a new log segment; the log keeps growing');
       return;
     }
+    // `capture` copies references to immutable entries, so it is fast and later writes do not change the snapshot.
     const content = { revision: state.revision, entries: state.capture() };
     this.#running = this.#write(content).finally(() => {
       this.#running = undefined;
     });
   }
 
+  /** Aborts a snapshot that is being written. The log contains everything that it would have contained. */
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#running;
@@ -63,6 +67,8 @@ export class Compactor {
   async #write(content: SnapshotContent): Promise<void> {
     const { directory, openOutput, wal, log } = this.#options;
     try {
+      // The order matters: old segments and snapshots go only after the new snapshot is durable. A crash in between
+      // leaves files that are not needed, never a gap.
       await writeSnapshot(directory, openOutput, content, this.#stop.signal);
       await wal.removeUpTo(content.revision);
       await this.#removeOlderThan(content.revision);

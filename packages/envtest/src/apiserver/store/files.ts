@@ -39,6 +39,9 @@ export function encodeHeader(kind: FileKind, { revision, count }: FileHeader): B
   return header;
 }
 
+/**
+ * Checks magic, version, checksum and name of a file. Throws a DiskError: `corrupt`, or `version` for a newer format.
+ */
 export async function readHeader(file: FileHandle, kind: FileKind, path: string): Promise<FileHeader> {
   const header = Buffer.alloc(HEADER_SIZE);
   const { bytesRead } = await file.read(header, 0, HEADER_SIZE, 0);
@@ -46,6 +49,7 @@ export async function readHeader(file: FileHandle, kind: FileKind, path: string)
     throw corruptFile(path, 0, `it does not start with the header of a ${kind} file`);
   }
   const version = header.readUInt32LE(8);
+  // Checked before the checksum, because a newer format may have another header.
   if (version > FORMAT_VERSION) {
     throw new DiskError(
       'version',

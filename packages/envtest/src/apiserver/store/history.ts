@@ -18,6 +18,7 @@ const AGE_STEP_MS = 1000;
 /** Approximate memory of a change, without its values. */
 const CHANGE_OVERHEAD = 200;
 
+/** The changes of the last revisions, in memory only. After a restart it starts at the snapshot that was loaded. */
 export class History {
   readonly #limits: HistoryLimits;
   /** All changes in order, to drop the oldest first. */
@@ -40,6 +41,7 @@ export class History {
     return this.#compactedRevision;
   }
 
+  /** Adds the newest change and drops the oldest ones until the limits hold again. */
   add(change: Change): void {
     this.#changes.push(change);
     let queue = this.#byResource.get(change.resource);

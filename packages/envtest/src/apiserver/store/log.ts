@@ -12,8 +12,10 @@ import { type OpenOutput, type OutputFile, syncDirectory } from '@tidegate/disk'
 import { encodeHeader, filePath, HEADER_SIZE } from './files.ts';
 import { FrameEncoder, type LogRecord } from './record.ts';
 
+/** The amount by which the last segment is extended at once. */
 const ZEROS = Buffer.alloc(256 << 10);
 
+/** Appends frames to the last segment. Callers must not overlap calls; the commit queue guarantees that. */
 export class Log {
   readonly #directory: string;
   readonly #open: OpenOutput;
@@ -21,6 +23,7 @@ export class Log {
   /** First revisions of the segments on disk; the current segment is last. */
   #segments: number[];
   #file: OutputFile;
+  /** Offset after the last intact frame. */
   #end: number;
   /** The file is filled with zeros up to this offset. */
   #filled: number;
@@ -42,6 +45,7 @@ export class Log {
     this.#filled = end;
   }
 
+  /** Starts an empty log. */
   static async create(directory: string, openOutput: OpenOutput, firstRevision: number): Promise<Log> {
     const file = await beginSegment(directory, openOutput, firstRevision);
     return new Log(directory, openOutput, [firstRevision], file, HEADER_SIZE);
@@ -124,6 +128,7 @@ export class Log {
   }
 }
 
+/** Creates a segment with its header. The file and its directory entry are durable when the promise resolves. */
 async function beginSegment(
   directory: string,
   openOutput: OpenOutput,

@@ -36,6 +36,7 @@ interface RecoveryOptions {
   log: DiskLogger;
 }
 
+/** Loads the data directory and opens its log for appending. A new directory gets an empty log. */
 export async function recover(options: RecoveryOptions): Promise<Recovered> {
   const { directory, openOutput } = options;
   const names = await readdir(directory);
@@ -117,6 +118,8 @@ async function replaySegment(
       decoder.decode(payload, (record) => replay(state, record)),
     );
     if (end.sound) return end.offset;
+    // An acknowledged frame cannot be followed by a torn one, so intact frames after the damage prove that
+    // acknowledged writes would be lost.
     if (!isLast || (await hasFrameBehind(file, end.offset))) {
       throw corruptFile(path, end.offset, 'a checksum does not match, and intact records follow it');
     }
@@ -128,6 +131,7 @@ async function replaySegment(
   }
 }
 
+/** Records are idempotent: those that the snapshot already contains are skipped by their revision. */
 function replay(state: State, { type, resource, entry }: LogRecord): void {
   if (entry.revision <= state.revision) return;
   const { namespace, name } = entry;

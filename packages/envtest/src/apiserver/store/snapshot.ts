@@ -5,6 +5,7 @@ import { encodeHeader, filePath, HEADER_SIZE, readHeader } from './files.ts';
 import { FrameEncoder, type LogRecord, RecordDecoder } from './record.ts';
 import type { Entry } from './types.ts';
 
+/** Target size of a frame. Each frame has its own checksum. */
 const FRAME_BYTES = 256 << 10;
 /** Syncing in portions keeps the syncs of the log from waiting behind one very large sync. */
 const SYNC_BYTES = 4 << 20;
@@ -16,6 +17,7 @@ export function isUnfinishedSnapshot(name: string): boolean {
   return name.startsWith('snapshot-') && name.endsWith(UNFINISHED_SUFFIX);
 }
 
+/** All entries by resource at one revision. */
 export interface SnapshotContent {
   revision: number;
   entries: ReadonlyMap<string, readonly Entry[]>;
@@ -71,6 +73,10 @@ async function writeContent(
   }
 }
 
+/**
+ * Yields frames one by one, so that memory holds only one encoded frame at a time. Each frame is valid until the
+ * next.
+ */
 function* framesOf(entries: SnapshotContent['entries']): Generator<Buffer> {
   const encoder = new FrameEncoder();
   for (const [resource, list] of entries) {

@@ -16,6 +16,7 @@ import {
 /** The revision of an empty store. It must not be 0, because clients read resourceVersion 0 as "any version". */
 export const INITIAL_REVISION = 1;
 
+/** What readers see: only durable changes. `apply` is called in the order of revisions. */
 export class State {
   readonly #tables = new Map<string, Table>();
   readonly #history: History;
@@ -74,11 +75,14 @@ export class State {
     if (revision > this.#revision) throw new FutureRevisionError(revision, this.#revision);
     const runs = this.#tables.get(resource)?.runs(options.namespace, options.after) ?? [];
     const limit = options.limit || Number.POSITIVE_INFINITY;
+    // A list at an older revision undoes the changes since then. If the resource has not changed since, the current
+    // state is the answer.
     const changes = revision === this.#revision ? [] : this.#history.after(resource, revision);
     const page = changes.length === 0 ? pageOf(runs, limit) : pastPageOf(runs, changes, options, limit);
     return { ...page, revision };
   }
 
+  /** The changes with which a watch resumes. Throws CompactedError if some of them are no longer kept. */
   changesAfter(resource: string, revision: number): Change[] {
     this.#assertKept(revision);
     return this.#history.after(resource, revision);

@@ -15,6 +15,7 @@ import { recover } from './recovery.ts';
 import type { Change, Store } from './types.ts';
 import { Watchers } from './watchers.ts';
 
+/** Options of {@link openStore}. */
 export interface StoreOptions {
   directory: string;
   /** How many changes watches can resume from and lists can go back. Default: 20,000. */
@@ -26,13 +27,32 @@ export interface StoreOptions {
   openOutput?: OpenOutput;
 }
 
+/**
+ * How far back watches and paged lists can go: as many changes, or as many bytes, whichever limit is reached first.
+ */
 const HISTORY_SIZE = 20_000;
 const HISTORY_BYTES = 32 << 20;
 /** As long as kube-apiserver with its default options: five minutes, which end at the next full five minutes. */
 const HISTORY_MS = 10 * 60_000;
 const SNAPSHOT_BYTES = 16 << 20;
 
-/** Opens the directory and creates it if necessary. Rejects with a DiskError that says what to do. */
+/**
+ * Opens the directory and creates it if necessary. Only one process can have it open. Rejects with a DiskError that
+ * says what to do.
+ *
+ * @example
+ * ```ts
+ * const store = await openStore({ directory: '/var/lib/edge/store' });
+ * const key = { resource: 'configmaps', namespace: 'default', name: 'settings' };
+ * const stop = store.watch('configmaps', { fromRevision: store.revision }, (changes) => console.log(changes));
+ * await store.write(key, (current, revision) => ({
+ *   type: 'put',
+ *   value: Buffer.from(JSON.stringify({ revision, created: current === undefined })),
+ * }));
+ * stop();
+ * await store.close();
+ * ```
+ */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { directory } = options;
   let unlock = async () => {};
@@ -47,6 +67,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
 }
 
+/** Recovers the state, then connects the parts as index.ts describes. */
 async function assemble(options: StoreOptions, unlock: () => Promise<void>): Promise<Store> {
   const { directory, log = processLogger, openOutput = openFile } = options;
   const limits = {
@@ -68,6 +89,7 @@ async function assemble(options: StoreOptions, unlock: () => Promise<void>): Pro
     appendedBytes = await wal.append(changes);
   }
 
+  /** Runs synchronously after the sync, so readers and watchers see all changes of a batch at once. */
   function publish(changes: readonly Change[]): void {
     for (const change of changes) state.apply(change);
     watchers.dispatch(changes);

@@ -21,6 +21,7 @@ function compareNamespaces(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
+/** The part of a key that orders the objects of one resource. */
 export interface ObjectKey {
   namespace: string;
   name: string;
@@ -94,6 +95,7 @@ export class Table {
   }
 }
 
+/** The objects of one namespace. */
 class Bucket {
   readonly namespace: string;
   readonly #byName = new Map<string, Entry>();
@@ -134,6 +136,7 @@ class Bucket {
   }
 }
 
+/** Index of the first entry that sorts after `after`, which may be in another namespace. */
 function firstBehind(namespace: string, entries: readonly Entry[], after: ObjectKey): number {
   if (namespace !== after.namespace)
     return compareNamespaces(namespace, after.namespace) < 0 ? entries.length : 0;

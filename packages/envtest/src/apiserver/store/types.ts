@@ -17,6 +17,10 @@ export interface Key {
   name: string;
 }
 
+/**
+ * One state of an object. Entries are immutable; a change creates a new one. Other code relies on that to cache by
+ * entry.
+ */
 export interface Entry {
   readonly namespace: string;
   readonly name: string;
@@ -80,6 +84,7 @@ export type WriteResult =
  */
 export type Writer = (current: Entry | undefined, revision: number) => WriteResult;
 
+/** A durable map with revisions and watches. `openStore` creates it. */
 export interface Store {
   /** The newest published revision. */
   readonly revision: number;
@@ -90,7 +95,10 @@ export interface Store {
   count(resource: string): number;
   /** Calls `listener` with the changes in order and in batches. Returns a function that ends the watch. */
   watch(resource: string, options: WatchOptions, listener: (changes: readonly Change[]) => void): () => void;
-  /** Watches all resources. Used by the collectors and caches of the server. */
+  /**
+   * Watches all resources from now on. Used by the controllers and caches of the server, which list first and then
+   * watch.
+   */
   watchAll(listener: (changes: readonly Change[]) => void): () => void;
   /** All resources that have objects. */
   resources(): string[];

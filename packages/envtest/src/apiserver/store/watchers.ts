@@ -18,6 +18,7 @@ interface Watcher {
 
 type Topics = Map<string, Set<Watcher>>;
 
+/** All watches of a store. Listeners are called synchronously and must not block. */
 export class Watchers {
   readonly #log: DiskLogger;
   readonly #byResource = new Map<string, Topics>();
@@ -55,6 +56,7 @@ export class Watchers {
     };
   }
 
+  /** Watches all resources from `revision` on. */
   addOfAll(listener: ChangeListener, revision: number): () => void {
     const watcher: Watcher = { listener, after: revision };
     this.#ofAll.add(watcher);
@@ -105,12 +107,14 @@ export class Watchers {
   }
 }
 
+/** The topic of watchers without namespace and name. */
 const EVERYTHING = '/';
 
 function topicOf(namespace: string, name: string): string {
   return `${namespace}/${name}`;
 }
 
+/** Every topic whose watchers must receive the change: all objects, its namespace, its name, and both together. */
 function topicsOf({ entry: { namespace, name } }: Change): string[] {
   if (namespace === '') return [EVERYTHING, topicOf('', name)];
   return [EVERYTHING, topicOf(namespace, ''), topicOf('', name), topicOf(namespace, name)];

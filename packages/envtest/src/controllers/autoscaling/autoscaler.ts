@@ -13,7 +13,7 @@ import {
 } from '@tidegate/kube';
 import type { MetricStatus } from 'kubernetes-types/autoscaling/v2.d.ts';
 import { isActive } from '../pods/index.ts';
-import { timestamp } from '../workloads/timestamp.ts';
+import { timestamp } from '../timestamp.ts';
 import { writeStatus } from '../workloads/write-status.ts';
 import { decideReplicas, LONGEST_WINDOW_SECONDS, type Recommendation, type ScaleEvent } from './behavior.ts';
 import { MetricError, type Observed, type PodUsage, type Proposal, propose } from './proposal.ts';

@@ -29,6 +29,7 @@ import { writeStatus } from '../workloads/write-status.ts';
 import { Scales } from './scales.ts';
 import { assess, failedStatus, needsScale } from './status.ts';
 
+/** Keys are budgets. */
 export const disruptionController: MakeController = (context) => {
   const budgets = context.informers.for(POD_DISRUPTION_BUDGETS);
   const pods = context.informers.for(PODS);
@@ -96,6 +97,10 @@ class DisruptionReconciler {
     return recheckInMs === undefined ? undefined : { requeueAfter: recheckInMs };
   }
 
+  /**
+   * The number of pods that should exist. If it cannot be determined, the status forbids all evictions before the
+   * error is thrown, so that a retry cannot come too late.
+   */
   async #expected(budget: PodDisruptionBudget, pods: Pod[], signal: AbortSignal): Promise<number> {
     if (!needsScale(budget)) return pods.length;
     try {

@@ -13,6 +13,7 @@ const DELETION_TIMEOUT_MS = 2 * 60_000;
 
 type Status = NonNullable<PodDisruptionBudget['status']>;
 
+/** The result of {@link assess}. */
 export interface Assessment {
   status: Status;
   /** Pods whose eviction was granted long ago and that still exist. */
@@ -84,6 +85,7 @@ const ALLOWED = { type: 'DisruptionAllowed', message: '' };
 
 const isStaying = ({ metadata }: Pod): boolean => metadata.deletionTimestamp === undefined;
 
+/** How many pods must stay healthy. Percentages are rounded up, in favor of availability. */
 function desiredOf({ spec }: PodDisruptionBudget, expected: number): number {
   if (spec?.maxUnavailable !== undefined) {
     return Math.max(0, expected - resolveIntOrPercent(spec.maxUnavailable, expected, Math.ceil));

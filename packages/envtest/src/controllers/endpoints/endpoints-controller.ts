@@ -25,6 +25,7 @@ const MANAGED_BY_LABEL = 'endpoints.kubernetes.io/managed-by';
 const MANAGED_BY = 'endpoint-controller';
 const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity';
 
+/** Keys are Services, which have the same names as their Endpoints. */
 export const endpointsController: MakeController = ({ client, informers, clock, metrics, log }) => {
   const services = informers.for(SERVICES);
   const pods = informers.for(PODS);

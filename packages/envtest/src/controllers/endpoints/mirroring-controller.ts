@@ -14,6 +14,7 @@ const LEADER_ANNOTATION = 'control-plane.alpha.kubernetes.io/leader';
 /** Large enough that every subset fits into one slice. */
 const MAX_ENDPOINTS = 1000;
 
+/** Keys are Services, which have the same names as their Endpoints. Slices whose original is gone are deleted. */
 export const endpointSliceMirroringController: MakeController = (context) => {
   const { informers, clock, metrics, log } = context;
   const services = informers.for(SERVICES);
@@ -47,5 +48,6 @@ export const endpointSliceMirroringController: MakeController = (context) => {
     .watch(slices.informer, slices.keysOf);
 };
 
+/** Objects of leader election are Endpoints as well in old clusters; nothing proxies to them. */
 const isMirrored = ({ metadata }: Endpoints): boolean =>
   metadata.labels?.[SKIP_LABEL] !== 'true' && metadata.annotations?.[LEADER_ANNOTATION] === undefined;

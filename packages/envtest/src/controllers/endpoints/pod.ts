@@ -9,6 +9,7 @@ export type ServicePort = NonNullable<NonNullable<Service['spec']>['ports']>[num
 
 const TERMINAL = ['Succeeded', 'Failed'];
 
+/** The containers of the pod have stopped for good. */
 export const isTerminal = ({ status }: Pod): boolean => TERMINAL.includes(status?.phase ?? '');
 
 /** The pod's IPv4 address: Services of the embedded cluster are single-stack. */
@@ -17,6 +18,7 @@ export function addressOf({ status }: Pod): string | undefined {
   return addresses.find((ip) => ip !== undefined && isIPv4(ip));
 }
 
+/** The `targetRef` of an endpoint. */
 export const referenceTo = ({ metadata }: Pod): ObjectReference => ({
   kind: 'Pod',
   namespace: metadata.namespace,

@@ -7,6 +7,7 @@ const BY_NODE = 'endpoints/node';
 const namespaceOf = ({ metadata }: KubeObject): string[] => [metadata.namespace ?? ''];
 const nodeOf = ({ spec }: Pod): string[] => (spec?.nodeName ? [spec.nodeName] : []);
 
+/** Must be called before the functions below. */
 export function indexSelections(services: Informer<Service>, pods: Informer<Pod>): void {
   services.addIndex(BY_NAMESPACE, namespaceOf);
   pods.addIndex(BY_NAMESPACE, namespaceOf);
@@ -21,9 +22,11 @@ const selects = (service: Service, pod: Pod): boolean =>
   hasSelector(service) &&
   Object.entries(service.spec?.selector ?? {}).every(([key, value]) => pod.metadata.labels?.[key] === value);
 
+/** The pods that the Service selects. */
 export const podsOf = (pods: Cache<Pod>, service: Service): Pod[] =>
   pods.byIndex(BY_NAMESPACE, service.metadata.namespace ?? '').filter((pod) => selects(service, pod));
 
+/** The pods that are bound to the node. */
 export const podsOn = (pods: Cache<Pod>, node: string): Pod[] => pods.byIndex(BY_NODE, node);
 
 /** The keys of the Services that select the pod. */

@@ -10,8 +10,16 @@ import { SliceWriter } from './slice-writer.ts';
 import { TriggerTimes } from './trigger-times.ts';
 
 const MANAGED_BY = 'endpointslice-controller.k8s.io';
+/**
+ * The default of kube-controller-manager. Smaller slices cost less when one endpoint changes, larger ones need fewer
+ * objects.
+ */
 const MAX_ENDPOINTS = 100;
 
+/**
+ * Keys are Services. A change of a pod reconciles the Services that select it; a change of the zone of a node, those
+ * of all its pods.
+ */
 export const endpointSliceController: MakeController = (context) => {
   const { informers, clock, metrics, log } = context;
   const services = informers.for(SERVICES);

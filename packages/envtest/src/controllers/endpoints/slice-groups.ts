@@ -17,9 +17,13 @@ export const ZONE_LABEL = 'topology.kubernetes.io/zone';
 /** `forNodes` is newer than the type definitions. */
 type Hints = Endpoint['hints'] & { forNodes?: { name: string }[] };
 
-/** A Service without endpoints still has one slice, so that readers can tell "none" from "not known yet". */
+/** A Service without endpoints still has one slice, so that readers can distinguish "none" from "not known yet". */
 const EMPTY: SliceGroup = { addressType: 'IPv4', ports: [], endpoints: [] };
 
+/**
+ * The endpoints of all pods, grouped by their ports. Pods that resolve a named port differently are in different
+ * groups.
+ */
 export function wantedGroups(
   service: Service,
   pods: readonly Pod[],
@@ -54,6 +58,10 @@ function portsOf(service: Service, pod: Pod): EndpointPort[] {
   });
 }
 
+/**
+ * The endpoint of a pod; undefined if it must not be published. `serving` is readiness alone, `ready` also excludes
+ * terminating pods (KEP-1672).
+ */
 function endpointOf(service: Service, pod: Pod, node: Node | undefined): Endpoint | undefined {
   const address = addressOf(pod);
   const publishAlways = service.spec?.publishNotReadyAddresses === true;
@@ -78,7 +86,7 @@ function endpointOf(service: Service, pod: Pod, node: Node | undefined): Endpoin
   };
 }
 
-/** Hints tell proxies which zone or node an endpoint is meant for, when the Service asks for local traffic. */
+/** Hints name the zone or node for which an endpoint is meant, when the Service asks for local traffic. */
 function hintsFor(
   service: Service,
   zone: string | undefined,

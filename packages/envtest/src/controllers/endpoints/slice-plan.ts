@@ -8,6 +8,10 @@ import { portsKey, type SliceGroup } from './slice-groups.ts';
 export const MANAGED_BY_LABEL = 'endpointslice.kubernetes.io/managed-by';
 export const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time';
 
+/**
+ * What the slices of one owner should contain together. How it is divided into slices is decided by {@link
+ * planSlices}.
+ */
 export interface WantedSlices {
   /** The Service or Endpoints object that the slices belong to; they are deleted with it. */
   owner: KubeObject;
@@ -20,6 +24,7 @@ export interface WantedSlices {
   triggerTime?: string;
 }
 
+/** The writes to make. New slices have no name yet. */
 export interface SlicePlan {
   create: EndpointSlice[];
   update: EndpointSlice[];

@@ -5,6 +5,7 @@ import type { EndpointAddress, EndpointPort, EndpointSubset } from 'kubernetes-t
 import { isReady, isTerminating } from '../pods/index.ts';
 import { addressOf, hostnameIn, isTerminal, referenceTo, targetPortOf } from './pod.ts';
 
+/** The limit of kube-controller-manager for one Endpoints object. EndpointSlices have no such limit in total. */
 export const MAX_ADDRESSES = 1000;
 
 interface Member {

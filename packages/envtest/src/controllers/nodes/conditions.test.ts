@@ -1,7 +1,7 @@
 import type { Node } from '@tidegate/kube';
 import type { NodeCondition, Taint } from 'kubernetes-types/core/v1.d.ts';
 import { describe, expect, it } from 'vitest';
-import { changedTaints, type NodeLossVerdict, unknownConditions } from './conditions.ts';
+import { changedTaints, type NodeLossCause, unknownConditions } from './conditions.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const AT = '2026-01-01T00:00:00Z';
@@ -26,68 +26,68 @@ const print = ({ key, effect }: Taint): string => `${key.replace('node.kubernete
 describe('changedTaints', () => {
   const N = 'NoSchedule';
   const X = 'NoExecute';
-  it.each<[string, Node, NodeLossVerdict, string[] | undefined]>([
-    ['well', node({ Ready: 'True' }), 'unclear', undefined],
+  it.each<[string, Node, NodeLossCause, string[] | undefined]>([
+    ['well', node({ Ready: 'True' }), 'unknown', undefined],
     [
       'ready again',
       node({ Ready: 'True' }, [`not-ready:${N}`, `unreachable:${X}`, 'my-own:NoExecute']),
-      'unclear',
+      'unknown',
       ['my-own:NoExecute'],
     ],
-    ['never reported a status', node({}, [`not-ready:${N}`]), 'unclear', undefined],
-    ['not ready', node({ Ready: 'False' }), 'unclear', [`not-ready:${N}`, `not-ready:${X}`]],
-    ['lost', node({ Ready: 'Unknown' }), 'lost', [`unreachable:${N}`, `unreachable:${X}`]],
+    ['never reported a status', node({}, [`not-ready:${N}`]), 'unknown', undefined],
+    ['not ready', node({ Ready: 'False' }), 'unknown', [`not-ready:${N}`, `not-ready:${X}`]],
+    ['lost', node({ Ready: 'Unknown' }), 'node', [`unreachable:${N}`, `unreachable:${X}`]],
     [
       'lost, taints already correct',
       node({ Ready: 'Unknown' }, [`unreachable:${N}`, `unreachable:${X}`]),
-      'lost',
+      'node',
       undefined,
     ],
-    ['not observed for long enough', node({ Ready: 'Unknown' }), 'unclear', [`unreachable:${N}`]],
+    ['not observed for long enough', node({ Ready: 'Unknown' }), 'unknown', [`unreachable:${N}`]],
     [
       'keeps an earlier decision',
       node({ Ready: 'Unknown' }, [`unreachable:${N}`, `unreachable:${X}`]),
-      'unclear',
+      'unknown',
       undefined,
     ],
     [
-      'no node is heard',
+      'no node sends heartbeats',
       node({ Ready: 'Unknown' }, [`unreachable:${N}`, `unreachable:${X}`]),
-      'spared',
+      'cluster',
       [`unreachable:${N}`],
     ],
     [
       'from NotReady to Unknown',
       node({ Ready: 'Unknown' }, [`not-ready:${N}`, `not-ready:${X}`]),
-      'lost',
+      'node',
       [`unreachable:${N}`, `unreachable:${X}`],
     ],
     [
       'pressure',
       node({ Ready: 'True', MemoryPressure: 'True', DiskPressure: 'False' }),
-      'unclear',
+      'unknown',
       [`memory-pressure:${N}`],
     ],
     [
       'pressure is over',
       node({ Ready: 'True', PIDPressure: 'Unknown' }, [`pid-pressure:${N}`]),
-      'unclear',
+      'unknown',
       [],
     ],
-    ['cordoned', node({ Ready: 'True' }, [], true), 'unclear', [`unschedulable:${N}`]],
-    ['uncordoned', node({ Ready: 'True' }, [`unschedulable:${N}`]), 'unclear', []],
+    ['cordoned', node({ Ready: 'True' }, [], true), 'unknown', [`unschedulable:${N}`]],
+    ['uncordoned', node({ Ready: 'True' }, [`unschedulable:${N}`]), 'unknown', []],
     [
       'a taint with another effect is kept',
       node({ Ready: 'True' }, [`unschedulable:${X}`]),
-      'unclear',
+      'unknown',
       undefined,
     ],
-  ])('%s', (_, asked, verdict, expected) => {
-    expect(changedTaints(asked, verdict, NOW)?.map(print)).toEqual(expected);
+  ])('%s', (_, asked, cause, expected) => {
+    expect(changedTaints(asked, cause, NOW)?.map(print)).toEqual(expected);
   });
 
   it('records when a NoExecute taint was added', () => {
-    expect(changedTaints(node({ Ready: 'Unknown' }), 'lost', NOW)?.[1]).toHaveProperty('timeAdded', AT);
+    expect(changedTaints(node({ Ready: 'Unknown' }), 'node', NOW)?.[1]).toHaveProperty('timeAdded', AT);
   });
 });
 

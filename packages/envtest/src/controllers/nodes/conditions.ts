@@ -2,8 +2,9 @@
 
 import type { Node } from '@tidegate/kube';
 import type { NodeCondition, Taint } from 'kubernetes-types/core/v1.d.ts';
-import { timestamp } from '../workloads/timestamp.ts';
+import { timestamp } from '../timestamp.ts';
 
+/** The Ready condition of the node; undefined before the first report of its kubelet. */
 export const readyOf = (node: Node): NodeCondition | undefined =>
   node.status?.conditions?.find(({ type }) => type === 'Ready');
 
@@ -12,7 +13,7 @@ export const NEVER_UPDATED = 'NodeStatusNeverUpdated';
 
 const KUBELET_CONDITIONS = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
-/** The conditions of a node that is no longer heard: Unknown. */
+/** The conditions of a node that no longer sends heartbeats: Unknown. */
 export function unknownConditions(node: Node, now: number): NodeCondition[] {
   return KUBELET_CONDITIONS.flatMap((type) => {
     const old = node.status?.conditions?.find((condition) => condition.type === type);
@@ -45,20 +46,20 @@ const MANAGED_KEYS = new Set([
 ]);
 
 /**
- * Whether an unready node counts as lost, and therefore whether its pods are evicted.
+ * Why the heartbeats of a node are missing, which decides whether its pods are evicted.
  *
- * - `lost`: evict. Other nodes are heard, so the problem is at this node.
- * - `spared`: do not evict. No node is heard, so the problem may be on this side.
- * - `unclear`: keep the previous decision. This process has not listened for long enough.
+ * - `node`: evict. Other nodes send heartbeats, so the problem is at this node.
+ * - `cluster`: do not evict. No node sends heartbeats, so the problem may be on the side of the control plane.
+ * - `unknown`: keep the previous decision. This process has not run for long enough.
  */
-export type NodeLossVerdict = 'lost' | 'spared' | 'unclear';
+export type NodeLossCause = 'node' | 'cluster' | 'unknown';
 
 /** The new taints of a node; undefined when they are already correct. Taints set by users are kept. */
-export function changedTaints(node: Node, verdict: NodeLossVerdict, now: number): Taint[] | undefined {
+export function changedTaints(node: Node, cause: NodeLossCause, now: number): Taint[] | undefined {
   const current = node.spec?.taints ?? [];
   const wanted = [
     ...keysFor(node).map((key): Taint => ({ key, effect: 'NoSchedule' })),
-    ...evictingTaint(node, verdict, now),
+    ...evictingTaint(node, cause, now),
   ];
   const kept = current.filter((taint) => !isManaged(taint) || wanted.some((other) => isSame(taint, other)));
   const missing = wanted.filter((taint) => !current.some((other) => isSame(taint, other)));
@@ -75,13 +76,13 @@ function keysFor(node: Node): string[] {
   return keys;
 }
 
-function evictingTaint(node: Node, verdict: NodeLossVerdict, now: number): Taint[] {
+function evictingTaint(node: Node, cause: NodeLossCause, now: number): Taint[] {
   const ready = readyOf(node)?.status;
-  if (ready === undefined || ready === 'True' || verdict === 'spared') return [];
+  if (ready === undefined || ready === 'True' || cause === 'cluster') return [];
   const key = ready === 'False' ? NOT_READY : UNREACHABLE;
   const before = (node.spec?.taints ?? []).find((taint) => taint.effect === 'NoExecute' && isManaged(taint));
   // A kubelet that reports NotReady itself is reachable, so no decision about node loss is needed.
-  if (verdict === 'unclear' && ready === 'Unknown' && before === undefined) return [];
+  if (cause === 'unknown' && ready === 'Unknown' && before === undefined) return [];
   return [{ key, effect: 'NoExecute', timeAdded: timestamp(now) }];
 }
 

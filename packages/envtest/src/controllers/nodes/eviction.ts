@@ -2,6 +2,7 @@ import type { Node, Pod } from '@tidegate/kube';
 import type { Taint } from 'kubernetes-types/core/v1.d.ts';
 import { tolerates } from '../scheduler/node-fit.ts';
 
+/** The taints that evict running pods. */
 export const evictingTaints = (node: Node | undefined): Taint[] =>
   (node?.spec?.taints ?? []).filter(({ effect }) => effect === 'NoExecute');
 

@@ -50,7 +50,7 @@ describe('Heartbeats', () => {
     expect(heartbeats.silence('a', 100_000, 99_000)).toBe(1000);
   });
 
-  it('knows whether any node is heard; the first observation does not count', () => {
+  it('reports whether any node sends heartbeats; the first observation does not count', () => {
     const heartbeats = new Heartbeats();
     heartbeats.observe('a', 'x', 0);
     heartbeats.observe('b', 'x', 0);

@@ -1,5 +1,5 @@
 /**
- * When each node was last heard, measured with the local clock. The clock of a node may be wrong, so the times in
+ * When each node sent its last heartbeat, measured with the local clock. The clock of a node may be wrong, so the times in
  * Leases and conditions are only compared for equality.
  */
 import type { Lease, Node } from '@tidegate/kube';
@@ -14,27 +14,27 @@ export function beatOf(node: Node, lease: Lease | undefined): string {
 
 export class Heartbeats {
   readonly #last = new Map<string, { beat: string; at: number }>();
-  #heardAt = Number.NEGATIVE_INFINITY;
+  #lastBeatAt = Number.NEGATIVE_INFINITY;
 
   observe(name: string, beat: string, now: number): void {
     const last = this.#last.get(name);
     if (last?.beat === beat) return;
     this.#last.set(name, { beat, at: now });
     // The first observation may be an old heartbeat.
-    if (last !== undefined) this.#heardAt = now;
+    if (last !== undefined) this.#lastBeatAt = now;
   }
 
   forget(name: string): void {
     this.#last.delete(name);
   }
 
-  /** Milliseconds since the node was last heard, or since this process has been listening if that is shorter. */
+  /** Milliseconds since the last heartbeat of the node, or since this process has been listening if that is shorter. */
   silence(name: string, now: number, listeningSince: number): number {
     return now - Math.max(this.#last.get(name)?.at ?? now, listeningSince);
   }
 
-  /** Milliseconds since any node was heard. */
+  /** Milliseconds since the last heartbeat of any node. */
   silenceOfAll(now: number): number {
-    return now - this.#heardAt;
+    return now - this.#lastBeatAt;
   }
 }

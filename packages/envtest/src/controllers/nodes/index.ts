@@ -11,7 +11,7 @@
  *   5. When the Node object is deleted, `pod-collection` deletes the pods that are still bound to it.
  *
  * Disconnected pools: an edge site that loses its link must not lose its pods. Two mechanisms prevent that. When no
- * node at all is heard, the fault is probably on this side, and no NoExecute taint is set. When all nodes of one
+ * node sends heartbeats, the fault is probably on this side, and no NoExecute taint is set. When all nodes of one
  * pool are unreachable, Tidegate's admission webhook rejects (403) status updates that make their pods not ready or mark
  * them for eviction. `taint-eviction` marks a pod before it deletes it, so the pod stays. Both controllers accept the
  * rejection and try again later.

@@ -14,8 +14,8 @@ import type { ControllerContext, MakeController } from '../context.ts';
 import { isReady } from '../pods/index.ts';
 import { RETRIES } from '../retries.ts';
 import { untilCacheCatchesUp } from '../stale-reads.ts';
-import { timestamp } from '../workloads/timestamp.ts';
-import { changedTaints, type NodeLossVerdict, readyOf, unknownConditions } from './conditions.ts';
+import { timestamp } from '../timestamp.ts';
+import { changedTaints, type NodeLossCause, readyOf, unknownConditions } from './conditions.ts';
 import { beatOf, Heartbeats } from './heartbeats.ts';
 import { LEASE_NAMESPACE, NodeLeases } from './node-leases.ts';
 import { indexByNode, podsOn } from './pods-by-node.ts';
@@ -65,13 +65,13 @@ export const nodeLifecycleController =
         await markUnknown(node, signal);
         return undefined;
       }
-      const taints = changedTaints(node, isSilent ? lossVerdict() : 'unclear', clock.now());
+      const taints = changedTaints(node, isSilent ? lossCause() : 'unknown', clock.now());
       if (taints !== undefined) {
         const patch = { metadata: { resourceVersion: node.metadata.resourceVersion }, spec: { taints } };
         await client.patch(NODES, { name }, 'merge', patch, { signal });
       }
       await pods.mark(node, signal);
-      // For a silent node, check again soon whether other nodes are heard.
+      // For a silent node, check again soon whether other nodes send heartbeats.
       return { requeueAfter: isSilent ? graceMs / 4 : graceMs - silence };
     }
 
@@ -93,8 +93,8 @@ export const nodeLifecycleController =
     }
 
     /** When all nodes fell silent at the same time, the nodes are probably not the problem. */
-    function lossVerdict(): NodeLossVerdict {
-      return heartbeats.silenceOfAll(clock.monotonic()) < graceMs / 2 ? 'lost' : 'spared';
+    function lossCause(): NodeLossCause {
+      return heartbeats.silenceOfAll(clock.monotonic()) < graceMs / 2 ? 'node' : 'cluster';
     }
 
     async function markUnknown(node: Node, signal: AbortSignal): Promise<void> {

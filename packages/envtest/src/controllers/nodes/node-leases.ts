@@ -7,6 +7,7 @@ import {
   type Lease,
 } from '@tidegate/kube';
 
+/** The namespace in which each node has a Lease with its own name. */
 export const LEASE_NAMESPACE = 'kube-node-lease';
 
 /**

@@ -1,7 +1,8 @@
 import { isNotFound, type KubeClient, PODS, type Pod } from '@tidegate/kube';
 import { isFinished } from '../scheduler/cluster.ts';
-import { timestamp } from '../workloads/timestamp.ts';
+import { timestamp } from '../timestamp.ts';
 
+/** Why and how to delete a pod. */
 export interface Removal {
   /** For the condition DisruptionTarget, which marks a disruption that the pod did not cause. */
   cause?: { reason: string; message: string };

@@ -20,6 +20,7 @@ import type { Uptime } from './uptime.ts';
 const NAME = 'taint-eviction-controller';
 const REASON = 'TaintManagerEviction';
 const CONCURRENCY = 4;
+/** How long to wait after the API server has rejected an eviction. */
 const REFUSED_MS = 10_000;
 
 /** Deletes pods that do not tolerate the NoExecute taints of their node, or whose tolerationSeconds have passed. */

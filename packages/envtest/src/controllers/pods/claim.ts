@@ -11,6 +11,7 @@ import {
 import { controllerOf, controllerReference } from './owners.ts';
 import { isActive } from './state.ts';
 
+/** Options of {@link claim}. */
 export interface ClaimOptions<T extends KubeObject> {
   client: KubeClient;
   owner: KubeObject;
@@ -77,10 +78,12 @@ async function assertStillThere<T extends KubeObject>(options: Write<T>): Promis
   }
 }
 
+/** Makes the owner the controller of an orphan. */
 async function adopt<T extends KubeObject>(options: Write<T>, orphan: T): Promise<T | undefined> {
   return patchOwners(options, orphan, controllerReference(options.owner));
 }
 
+/** Removes the owner reference, so that another controller may adopt the object. It is not deleted. */
 async function release<T extends KubeObject>(options: Write<T>, stray: T): Promise<undefined> {
   await patchOwners(options, stray, { $patch: 'delete', uid: options.owner.metadata.uid });
 }

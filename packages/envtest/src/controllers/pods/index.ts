@@ -30,7 +30,7 @@ export {
   keysOfOwners,
   siblingsOf,
 } from './owners.ts';
-export { PodControl } from './pod-control.ts';
+export { PodControl, type PodControlOptions } from './pod-control.ts';
 export {
   isActive,
   isAvailable,

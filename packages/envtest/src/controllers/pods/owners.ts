@@ -15,6 +15,9 @@ const BY_NAMESPACE = 'workloads/namespace';
 export const controllerOf = ({ metadata }: KubeObject): OwnerReference | undefined =>
   metadata.ownerReferences?.find((reference) => reference.controller === true);
 
+/**
+ * Compares by uid: an owner that was recreated with the same name does not control the objects of its predecessor.
+ */
 export const isControlledBy = (object: KubeObject, owner: KubeObject): boolean =>
   controllerOf(object)?.uid === owner.metadata.uid;
 
@@ -32,9 +35,11 @@ export const controllerReference = ({ apiVersion, kind, metadata }: KubeObject):
 export const indexByController = <T extends KubeObject>(informer: Informer<T>): void =>
   informer.addIndex(BY_CONTROLLER, controllerOrOrphanKey);
 
+/** Must be called before `inNamespace`. */
 export const indexByNamespace = <T extends KubeObject>(informer: Informer<T>): void =>
   informer.addIndex(BY_NAMESPACE, namespaceOf);
 
+/** The cached objects of one namespace. */
 export const inNamespace = <T extends KubeObject>(cache: Cache<T>, namespace: string): T[] =>
   cache.byIndex(BY_NAMESPACE, namespace);
 

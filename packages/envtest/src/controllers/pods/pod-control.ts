@@ -12,6 +12,7 @@ import {
 } from '@tidegate/kube';
 import { Expectations } from './expectations.ts';
 
+/** Options of {@link PodControl}. `recorder` records events for the owners. */
 export interface PodControlOptions {
   client: KubeClient;
   pods: Informer<Pod>;
@@ -31,6 +32,7 @@ export class PodControl {
     this.expectations = new Expectations(pods, clock);
   }
 
+  /** Creates one pod. Throws the error of the API server after recording it. */
   async create(owner: KubeObject, pod: Pod, signal: AbortSignal): Promise<Pod> {
     const request = (): Promise<Pod> => this.#client.create(PODS, pod, { signal });
     try {

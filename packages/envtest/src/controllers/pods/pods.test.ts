@@ -64,7 +64,7 @@ describe('the state of a pod', () => {
     expect(isAvailable(podOf('web', { readyFor: -1 }), 0, NOW)).toBe(false);
   });
 
-  it('knows when the next pod becomes available', () => {
+  it('computes when the next pod becomes available', () => {
     const pods = [20, 25, 60, -1].map((readyFor) => podOf('web', { readyFor }));
     expect(nextAvailableInMs(pods, 30, NOW)).toBe(5_000);
     expect(nextAvailableInMs(pods, 0, NOW)).toBeUndefined();

@@ -1,11 +1,13 @@
 import type { Pod } from '@tidegate/kube';
 
+/** Whether the kubelet reports the pod as ready. */
 export const isReady = (pod: Pod): boolean => readyCondition(pod) !== undefined;
 
 /** Neither finished nor terminating. */
 export const isActive = (pod: Pod): boolean =>
   pod.status?.phase !== 'Succeeded' && pod.status?.phase !== 'Failed' && !isTerminating(pod);
 
+/** Whether the pod has been deleted and still has to stop. */
 export const isTerminating = (pod: Pod): boolean => pod.metadata.deletionTimestamp !== undefined;
 
 /** Ready for at least `minReadySeconds`. */

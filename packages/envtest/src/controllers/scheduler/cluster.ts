@@ -8,6 +8,7 @@ import { type HostPort, hostPortsOf } from './host-ports.ts';
 import { antiAffinityOf, type PodTerm } from './pod-terms.ts';
 import { allocatableOf, difference, type Resources, requestsOf, sum } from './resources.ts';
 
+/** A pod on a node, with everything that later decisions need, computed once. */
 export interface PlacedPod {
   readonly pod: Pod;
   readonly nodeName: string;
@@ -16,6 +17,7 @@ export interface PlacedPod {
   readonly antiAffinity: readonly PodTerm[];
 }
 
+/** A node, and the pods that run or are about to run on it. */
 export interface PlacedNode {
   readonly node: Node;
   readonly allocatable: Resources;

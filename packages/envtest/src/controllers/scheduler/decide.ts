@@ -14,6 +14,7 @@ const NO_VOLUMES: VolumeView = {
   storageClass: () => undefined,
 };
 
+/** The chosen node, or the message for the user. */
 export type Decision = { nodeName: string } | { message: string };
 
 /** Chooses the node for a pod, or explains why no node fits. Pure. */

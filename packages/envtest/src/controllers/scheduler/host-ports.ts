@@ -1,6 +1,7 @@
 /** The ports that a pod occupies on its node. */
 import type { Pod } from '@tidegate/kube';
 
+/** A port of the node that a container occupies. */
 export interface HostPort {
   readonly ip: string;
   readonly protocol: string;
@@ -9,6 +10,7 @@ export interface HostPort {
 
 const EVERY_ADDRESS = '0.0.0.0';
 
+/** The host ports of all containers that run permanently. Init containers that end are not included. */
 export function hostPortsOf(pod: Pod): HostPort[] {
   const sidecars = (pod.spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
   return [...(pod.spec?.containers ?? []), ...sidecars].flatMap(({ ports = [] }) =>
@@ -22,6 +24,9 @@ export function hostPortsOf(pod: Pod): HostPort[] {
   );
 }
 
+/**
+ * Whether two pods with these ports cannot run on the same node. An empty address means all addresses of the node.
+ */
 export const portsConflict = (a: HostPort, b: HostPort): boolean =>
   a.port === b.port &&
   a.protocol === b.protocol &&

@@ -11,6 +11,7 @@ const EXISTING_ANTI_AFFINITY_REJECTION = resolvable(
   "node(s) didn't satisfy existing pods anti-affinity rules",
 );
 
+/** Three rules: the affinity of the pod, its anti-affinity, and the anti-affinity of the pods that already run. */
 export const podAffinityFilters = (pod: Pod, cluster: Cluster, labelsOf: NamespaceLabels): Filter[] => [
   affinityFilter(pod, cluster, labelsOf),
   antiAffinityFilter(pod, cluster, labelsOf),

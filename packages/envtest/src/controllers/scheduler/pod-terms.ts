@@ -13,16 +13,19 @@ import type { PodAffinityTerm } from 'kubernetes-types/core/v1.d.ts';
 /** The labels of a namespace; undefined when it does not exist. */
 export type NamespaceLabels = (namespace: string) => Record<string, string> | undefined;
 
+/** A compiled term: which pods it is about, and the label that defines what counts as the same place. */
 export interface PodTerm {
   readonly topologyKey: string;
   matches(other: Pod, labelsOf: NamespaceLabels): boolean;
 }
 
+/** The required affinity terms. */
 export const affinityOf = (pod: Pod): PodTerm[] =>
   (pod.spec?.affinity?.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).map((term) =>
     compile(term, pod),
   );
 
+/** The required anti-affinity terms. */
 export const antiAffinityOf = (pod: Pod): PodTerm[] =>
   (pod.spec?.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).map((term) =>
     compile(term, pod),

@@ -1,11 +1,13 @@
 /** Why a node rejects a pod. The messages are those of kube-scheduler, because users search for them. */
 
+/** Why a node cannot run a pod. */
 export interface Rejection {
   readonly reasons: readonly string[];
   /** Whether the node could accept the pod if other pods left it. */
   readonly resolvable: boolean;
 }
 
+/** The node can never run the pod as it is, for example because of a node selector. */
 export const unresolvable = (reason: string): Rejection => ({ reasons: [reason], resolvable: false });
 export const resolvable = (...reasons: string[]): Rejection => ({ reasons, resolvable: true });
 

@@ -4,6 +4,7 @@ import { type Amounts, type PodAmounts, parseAmounts, podAmounts, sum } from '..
 
 export { type Amounts as Resources, difference, ONE, sum } from '../../amounts/index.ts';
 
+/** What pods can request on the node in total. */
 export const allocatableOf = (node: Node): Amounts =>
   parseAmounts(node.status?.allocatable ?? node.status?.capacity);
 

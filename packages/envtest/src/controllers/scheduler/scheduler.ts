@@ -19,8 +19,8 @@ import {
 } from '@tidegate/kube';
 import type { ControllerContext, MakeController } from '../context.ts';
 import { RETRIES } from '../retries.ts';
+import { timestamp } from '../timestamp.ts';
 import { SELECTED_NODE } from '../volumes/local-path.ts';
-import { timestamp } from '../workloads/timestamp.ts';
 import { Cluster, isFinished } from './cluster.ts';
 import { decide } from './decide.ts';
 import { unboundClaims, type VolumeView } from './volume-fit.ts';
@@ -31,6 +31,7 @@ const CONCURRENCY = 8;
 /** The key that means "try all waiting pods again"; the queue removes duplicates. It is not a valid pod key. */
 const ALL_WAITING = '*';
 
+/** Keys are pods without a node. */
 export const schedulerController: MakeController = (context) => new Scheduler(context).controller;
 
 class Scheduler {

@@ -11,6 +11,7 @@ import {
 import type { ControllerContext } from '../context.ts';
 import { untilCacheCatchesUp } from '../stale-reads.ts';
 
+/** An object that every namespace must have. */
 export interface InEveryNamespace<T extends KubeObject> {
   /** The name of the controller. */
   name: string;

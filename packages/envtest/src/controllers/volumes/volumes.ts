@@ -9,7 +9,7 @@ import {
   type PersistentVolumeClaim,
 } from '@tidegate/kube';
 import { LOCAL_PATH_DRIVER } from '../../local-path.ts';
-import { timestamp } from '../workloads/timestamp.ts';
+import { timestamp } from '../timestamp.ts';
 import { writeStatus } from '../workloads/write-status.ts';
 
 export interface VolumesOptions {

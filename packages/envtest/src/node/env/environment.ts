@@ -13,6 +13,7 @@ import { fieldValue } from './fields.ts';
 import { writeKubeconfig } from './kubeconfig.ts';
 import { type Allocatable, resourceValue } from './resources.ts';
 
+/** Options of {@link PodEnvironment}. */
 export interface PodEnvironmentOptions {
   references: References;
   nodeName: string;

@@ -5,6 +5,7 @@ import { PodManager } from '../pods/manager.ts';
 import { type Machine, type NodeDescription, Registration, thisMachine } from '../registration/index.ts';
 import { HollowRuntime } from './hollow-runtime.ts';
 
+/** Options of {@link startHollowNodes}. */
 export interface HollowNodesOptions {
   /** The nodes are `<name>-1` to `<name>-<count>`; without a count there is one, named `name`. */
   name: string;
@@ -27,7 +28,26 @@ const WRITES_AT_ONCE = 32;
 /** Events about simulated pods would be of no use. */
 const silent = { normal: () => {}, warning: () => {} };
 
-/** Nodes that accept pods and report them as running, without running anything, to test everything else at scale. */
+/**
+ * Starts nodes that accept pods and report them as running without running anything, to test everything else at
+ * scale. Resolves when all nodes are registered. `close` stops the heartbeats; the Node objects stay.
+ *
+ * @example
+ * ```ts
+ * const nodes = await startHollowNodes({
+ *   name: 'node',
+ *   count: 100,
+ *   client,
+ *   labels: { 'topology.kubernetes.io/zone': 'a' },
+ *   kubeletPort: 10_250,
+ *   kubernetesVersion: 'v1.36.4',
+ *   version: '1.0.0',
+ *   clock: systemClock,
+ *   log,
+ * });
+ * await nodes.close();
+ * ```
+ */
 export async function startHollowNodes(options: HollowNodesOptions): Promise<{ close(): Promise<void> }> {
   const { name, count, client, clock, log } = options;
   const names = count === undefined ? [name] : Array.from({ length: count }, (_, i) => `${name}-${i + 1}`);

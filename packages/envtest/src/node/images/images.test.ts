@@ -72,7 +72,7 @@ describe('the table', () => {
     return table;
   };
 
-  test('knows its own image, and runs a stand-in for all others', () => {
+  test('recognizes its own image, and runs a stand-in for all others', () => {
     const images = open();
     const own = { kind: 'command', command: ['node', 'tidegate'], env: {} };
     expect(images.resolve('tidegate')).toEqual(own);

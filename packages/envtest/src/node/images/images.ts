@@ -2,8 +2,9 @@ import { readFileSync, unwatchFile, watchFile } from 'node:fs';
 import type { Logger } from '@tidegate/kube';
 import type { ImageRule, Images } from '../contracts.ts';
 import { imagePattern } from './pattern.ts';
-import { type ImageEntry, ImagesError, parseImages } from './table.ts';
+import { type ImageEntry, ImageTableError, parseImages } from './table.ts';
 
+/** Where image rules come from. */
 export interface ImageTableOptions {
   /** The user's table. It may not exist, and may be created, changed and removed at any time. */
   file?: string;
@@ -20,7 +21,7 @@ export class ImageTable implements Images {
   readonly #builtIn: ImageEntry[];
   #user: ImageEntry[] = [];
 
-  /** Throws an ImagesError when the user's table is invalid at the start. */
+  /** Throws an ImageTableError when the user's table is invalid at the start. */
   constructor(options: ImageTableOptions) {
     this.#options = options;
     this.#builtIn = builtIn(options.program);
@@ -45,7 +46,7 @@ export class ImageTable implements Images {
       this.#user = readImages(file);
       this.#options.log.info({ file, entries: this.#user.length }, 'image table read');
     } catch (error) {
-      if (!(error instanceof ImagesError)) throw error;
+      if (!(error instanceof ImageTableError)) throw error;
       this.#options.log.error({ file }, `${error.message}; the previous table stays in use`);
     }
   }
@@ -57,14 +58,14 @@ const builtIn = (program: string[]): ImageEntry[] =>
     rule: { kind: 'command', command: program, env: {} },
   }));
 
-/** Empty when the file does not exist. Throws an ImagesError when it is invalid. */
+/** Empty when the file does not exist. Throws an ImageTableError when it is invalid. */
 export function readImages(file: string): ImageEntry[] {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw new ImagesError(`${file}: cannot be read: ${(error as Error).message}`, { cause: error });
+    throw new ImageTableError(`${file}: cannot be read: ${(error as Error).message}`, { cause: error });
   }
   return parseImages(text, file);
 }

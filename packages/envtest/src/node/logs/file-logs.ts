@@ -7,6 +7,7 @@ import { format } from './format.ts';
 import { OpenLog } from './open-log.ts';
 import { chosenStretches, followLog, type Piece, readStretch } from './reading.ts';
 
+/** Options of {@link FileLogs}. */
 export interface FileLogsOptions {
   clock: Clock;
   log: Logger;

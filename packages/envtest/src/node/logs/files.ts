@@ -14,6 +14,7 @@ export interface AttemptFiles {
   rotated: PartFiles;
 }
 
+/** The files of one attempt to run a container: output and times, current and rotated. */
 export function filesOf(directory: string, attempt: number): AttemptFiles {
   const output = join(directory, `${attempt}.log`);
   const times = join(directory, `${attempt}.times`);

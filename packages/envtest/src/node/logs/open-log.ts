@@ -16,6 +16,7 @@ import type { Clock, Logger } from '@tidegate/kube';
 import type { AttemptFiles } from './files.ts';
 import { Times } from './times.ts';
 
+/** Options of {@link OpenLog}. */
 export interface OpenLogOptions {
   files: AttemptFiles;
   /** A file of this size is rotated. */

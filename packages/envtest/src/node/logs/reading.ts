@@ -82,6 +82,7 @@ export interface Piece {
   timeAt(index: number): number;
 }
 
+/** Reads part of a file in pieces, each with the time at which it was written. */
 export async function* readStretch({ file, times, start, end }: Stretch): AsyncGenerator<Piece> {
   if (start >= end) return;
   const handle = await open(file);

@@ -15,6 +15,7 @@ import { Balancer } from './balancer.ts';
 import { Forwarder } from './forwarder.ts';
 import { type Target, targetsOf } from './targets.ts';
 
+/** Options of {@link NodePorts}. */
 export interface NodePortsOptions {
   nodeName: string;
   /** The address to listen on. */

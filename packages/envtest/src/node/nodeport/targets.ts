@@ -1,6 +1,7 @@
 import type { EndpointSlice, Service } from '@tidegate/kube';
 import type * as core from 'kubernetes-types/core/v1.d.ts';
 
+/** Where to connect to. */
 export interface Endpoint {
   address: string;
   port: number;

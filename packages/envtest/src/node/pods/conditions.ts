@@ -4,6 +4,7 @@ import { timestamp } from './record.ts';
 
 type PodCondition = core.PodCondition;
 
+/** Everything that the conditions of a pod depend on. */
 export interface Facts {
   phase: string;
   initialized: boolean;

@@ -11,6 +11,7 @@ import {
   type Terminated,
 } from './record.ts';
 
+/** What the status of a container depends on, besides its own process. */
 export interface Circumstances {
   record: PodRecord;
   isStarted: IsStarted;
@@ -22,6 +23,7 @@ export interface Circumstances {
   now: number;
 }
 
+/** The status of one container as the kubelet reports it. */
 export function containerStatus(
   pod: Pod,
   container: core.Container,

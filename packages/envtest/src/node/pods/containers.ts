@@ -6,6 +6,7 @@ import type { Exit, PodRecord } from './record.ts';
 import { RunningContainer } from './running.ts';
 import type { Process } from './runtime.ts';
 
+/** What all containers of a pod share. `warn` and `notify` record events for the pod. */
 export interface ContainersOptions {
   /** Whether containers can be probed. */
   probes: boolean;

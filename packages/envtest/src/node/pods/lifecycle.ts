@@ -5,6 +5,7 @@ import { type ContainerRecord, type PodRecord, restartAt } from './record.ts';
 
 type PodSpec = core.PodSpec;
 
+/** The containers to start now. */
 export interface NextSteps {
   start: Container[];
   /** When to look again if nothing happens before. */
@@ -14,8 +15,10 @@ export interface NextSteps {
 /** Whether the container has passed its startup probe, or has none. */
 export type IsStarted = (name: string) => boolean;
 
+/** An init container that keeps running beside the containers of the pod (KEP-753). */
 export const isSidecar = (container: Container): boolean => container.restartPolicy === 'Always';
 
+/** Init containers first, in the order in which they start. */
 export const allContainers = (spec: PodSpec): Container[] => [
   ...(spec.initContainers ?? []),
   ...spec.containers,
@@ -56,6 +59,7 @@ export function currentInit(spec: PodSpec, record: PodRecord, isStarted: IsStart
   return spec.initContainers?.find((container) => !isInitDone(record, container, isStarted));
 }
 
+/** Whether the container was started at least once. */
 export const hasRun = (container: ContainerRecord | undefined): boolean =>
   container !== undefined && container.containerID !== '';
 

@@ -1,4 +1,7 @@
-/** What a node remembers of its pods. It is stored on disk, so that an agent knows what its predecessor started. */
+/**
+ * What a node remembers of its pods. It is stored on disk, so that an agent can continue with the processes of its
+ * predecessor.
+ */
 
 import type { Pod } from '@tidegate/kube';
 import type * as core from 'kubernetes-types/core/v1.d.ts';
@@ -21,6 +24,7 @@ export interface StartFailure {
   retryAt: number;
 }
 
+/** What is known about the process of a container. */
 export type ContainerState =
   | { type: 'waiting'; failure?: StartFailure }
   | { type: 'running'; startedAt: string; process: ProcessHandle }
@@ -43,6 +47,9 @@ export interface ContainerRecord {
   interrupted?: boolean;
 }
 
+/**
+ * What the agent remembers about a pod. It is stored on disk, so that a new agent continues with the same containers.
+ */
 export interface PodRecord {
   uid: string;
   namespace: string;
@@ -64,6 +71,7 @@ export interface Exit {
   advice?: string;
 }
 
+/** The record of a pod that has not started yet. */
 export function newPod({ metadata, spec }: Pod, now: number): PodRecord {
   return {
     uid: metadata.uid!,
@@ -75,6 +83,7 @@ export function newPod({ metadata, spec }: Pod, now: number): PodRecord {
   };
 }
 
+/** The record of a container that has not started yet. */
 export const newContainer = (image: string): ContainerRecord => ({
   restartCount: 0,
   state: { type: 'waiting' },
@@ -87,6 +96,7 @@ export const newContainer = (image: string): ContainerRecord => ({
 /** The format of times in the API. */
 export const timestamp = (now: number): string => new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
 
+/** A container that was started. */
 export interface Launch {
   process: ProcessHandle;
   containerID: string;

@@ -4,6 +4,7 @@ import { check } from '../probes/check.ts';
 import type { ContainerProbes } from '../probes/container-probes.ts';
 import type { Process } from './runtime.ts';
 
+/** Options of {@link RunningContainer}. */
 export interface RunningOptions {
   container: Container;
   podIP: string;
@@ -86,7 +87,7 @@ export class RunningContainer {
     const { container, podIP, clock, onPreStopFailed } = this.#options;
     const hook = container.lifecycle?.preStop;
     if (hook?.sleep !== undefined) {
-      await sleep(clock, hook.sleep.seconds * 1000, this.#preStop.signal).catch(() => {});
+      await sleep(clock, hook.sleep.seconds * 1000, this.#preStop.signal).catch(() => {}); // Rejects when aborted.
     } else if (hook?.httpGet !== undefined || hook?.tcpSocket !== undefined) {
       const { ok, output } = await check(hook, container, podIP, graceMs);
       if (!ok) onPreStopFailed(`PreStopHook failed: ${output}`);

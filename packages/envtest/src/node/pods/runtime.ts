@@ -10,6 +10,7 @@ export interface Process {
   signal(signal: 'SIGTERM' | 'SIGKILL'): void;
 }
 
+/** The result of starting a container. */
 export interface Launched {
   process: Process;
   imageID: string;
@@ -52,6 +53,7 @@ export interface Known {
   handle: ProcessHandle;
 }
 
+/** One of possibly many starts of a container. */
 export interface Attempt {
   containerID: string;
   restartCount: number;

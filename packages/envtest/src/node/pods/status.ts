@@ -9,6 +9,7 @@ import type { ContainerRecord, PodRecord } from './record.ts';
 
 export type PodStatus = core.PodStatus & { observedGeneration?: number };
 
+/** Everything that the status of a pod depends on, besides its spec. */
 export interface Observed {
   record: PodRecord;
   hostIP: string;
@@ -51,6 +52,7 @@ export function podStatus(pod: Pod, observed: Observed): PodStatus {
   };
 }
 
+/** Whether the phase is final: such a pod is never started again. */
 export const isOver = (phase: string | undefined): boolean => phase === 'Succeeded' || phase === 'Failed';
 
 /** A final phase never changes, regardless of what wrote it. */

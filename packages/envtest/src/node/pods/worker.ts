@@ -28,6 +28,7 @@ import { PodReporter } from './reporter.ts';
 import { type Launched, type Runtime, SetUpError, StartError } from './runtime.ts';
 import { isOver, type PodStatus, podStatus } from './status.ts';
 
+/** What the workers of all pods share. */
 export interface WorkerContext {
   client: KubeClient;
   /** Limits concurrent status writes; shared by all pods that use the same connection. */

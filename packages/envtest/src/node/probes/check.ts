@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import type * as core from 'kubernetes-types/core/v1.d.ts';
 import type { Container } from '../contracts.ts';
 
+/** The result of one attempt of a probe. */
 export interface CheckOutcome {
   ok: boolean;
   /** The text after "probe failed: " in the event. */

@@ -5,6 +5,7 @@ import { check, isRunInside } from './check.ts';
 import { Probe } from './probe.ts';
 import type { ProbeKind } from './result.ts';
 
+/** Options of {@link ContainerProbes}. */
 export interface ContainerProbesOptions {
   container: Container;
   podIP: string;

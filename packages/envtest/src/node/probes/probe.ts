@@ -3,6 +3,7 @@ import type * as core from 'kubernetes-types/core/v1.d.ts';
 import type { CheckOutcome } from './check.ts';
 import { afterOutcome, initialState, type ProbeKind, type ProbeState } from './result.ts';
 
+/** Options of one probe of a container. */
 export interface ProbeOptions {
   kind: ProbeKind;
   timing: Pick<core.Probe, 'initialDelaySeconds' | 'periodSeconds' | 'successThreshold' | 'failureThreshold'>;

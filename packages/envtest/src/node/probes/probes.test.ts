@@ -47,7 +47,7 @@ describe('the result of a probe', () => {
 test('a probe waits for its delay, keeps its period, and stops when it is closed', async () => {
   const clock = new VirtualClock();
   const outcomes: CheckOutcome[] = [];
-  const verdicts: string[] = [];
+  const results: string[] = [];
   const begin = clock.monotonic();
   const asked: number[] = [];
   const probe: Probe = new Probe({
@@ -59,13 +59,13 @@ test('a probe waits for its delay, keeps its period, and stops when it is closed
       return outcomes.shift() ?? { ok: false, output: 'no' };
     },
     onFailure: () => {},
-    onResultChange: () => verdicts.push(probe.result),
+    onResultChange: () => results.push(probe.result),
     clock,
   });
   outcomes.push({ ok: true, output: '' });
   await clock.advance(8_500);
   expect(asked).toEqual([4_000, 6_000, 8_000]);
-  expect(verdicts).toEqual(['success', 'failure']);
+  expect(results).toEqual(['success', 'failure']);
   probe.close();
   expect(clock.pending).toBe(0);
 });

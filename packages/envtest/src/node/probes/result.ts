@@ -1,5 +1,8 @@
 import type * as core from 'kubernetes-types/core/v1.d.ts';
 
+/**
+ * Startup holds back the other two. Liveness restarts the container. Readiness decides whether it receives traffic.
+ */
 export type ProbeKind = 'Startup' | 'Liveness' | 'Readiness';
 
 /** The state of a probe. */

@@ -51,6 +51,7 @@ export class Addresses {
   }
 }
 
+/** A range of IPv4 addresses, as numbers. */
 export interface Range {
   base: number;
   size: number;
@@ -62,6 +63,7 @@ export function parseCIDR(cidr: string): Range {
   return { base, size: 2 ** (32 - Number(bits)) };
 }
 
+/** The address with this position in the range. */
 export const addressAt = ({ base }: Range, number: number): string => {
   const value = base + number;
   return [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join('.');

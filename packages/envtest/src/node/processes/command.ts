@@ -2,6 +2,7 @@
 import type { Pod } from '@tidegate/kube';
 import type { Container, ContainerPlace } from '../contracts.ts';
 
+/** The values of the placeholders in the commands of image rules. */
 export interface Placeholders {
   root: string;
   podIP: string;

@@ -10,6 +10,7 @@ import { Addresses } from './addresses.ts';
 import { ProcessRuntime } from './process-runtime.ts';
 import { Records } from './records.ts';
 
+/** Everything that a runtime with real processes needs. */
 export interface OpenOptions {
   client: KubeClient;
   nodeName: string;

@@ -5,6 +5,7 @@ import type { Exit, ProcessHandle } from '../pods/record.ts';
 import type { Process } from '../pods/runtime.ts';
 import { startTicksOf } from './proc.ts';
 
+/** A process to start. */
 export interface Command {
   command: string[];
   env: Record<string, string>;

@@ -2,6 +2,7 @@ import type { Pod } from '@tidegate/kube';
 
 export type ReferencedKind = 'ConfigMap' | 'Secret';
 
+/** An object that a pod needs before its containers can start. */
 export interface Reference {
   kind: ReferencedKind;
   namespace: string;

@@ -18,6 +18,7 @@ export class ReferenceTimeoutError extends Error {
   override readonly name = 'ReferenceTimeoutError';
 }
 
+/** Options of {@link References}. */
 export interface ReferencesOptions {
   client: KubeClient;
   log: Logger;

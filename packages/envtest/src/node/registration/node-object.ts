@@ -5,6 +5,7 @@ import { arch, cpus, release, totalmem } from 'node:os';
 import type { Node } from '@tidegate/kube';
 import type * as core from 'kubernetes-types/core/v1.d.ts';
 
+/** What a node reports about itself. */
 export interface NodeDescription {
   name: string;
   address: string;
@@ -30,6 +31,7 @@ export interface Machine {
 /** The default of the kubelet. */
 const MAX_PODS = 110;
 
+/** The resources of the machine on which this process runs. */
 export const thisMachine = (): Machine => ({
   cpus: cpus().length,
   memoryBytes: totalmem(),
@@ -44,6 +46,7 @@ function storage(): number {
   return blocks * bsize;
 }
 
+/** The Node object for the first registration. */
 export function newNode(description: NodeDescription, now: string): Node {
   return {
     apiVersion: 'v1',
@@ -66,6 +69,7 @@ export function ownLabels({ name }: NodeDescription): Record<string, string> {
   };
 }
 
+/** The status to report now. Conditions that did not change keep their transition times. */
 export function nodeStatus(
   description: NodeDescription,
   before: core.NodeStatus | undefined,

@@ -15,6 +15,7 @@ import { timestamp } from '../pods/record.ts';
 import { NodeLease, RENEW_MS } from './lease.ts';
 import { type NodeDescription, newNode, nodeStatus, ownLabels } from './node-object.ts';
 
+/** Options of {@link Registration}. */
 export interface RegistrationOptions {
   client: KubeClient;
   description: NodeDescription;

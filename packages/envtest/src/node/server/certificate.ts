@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type Clock, type KubeClient, type Logger, sleep } from '@tidegate/kube';
 import { newSigningRequest, requestCertificate } from '@tidegate/kube/certificates';
 
+/** The node for which a serving certificate is requested, and where it is kept. */
 export interface ServingCertificateOptions {
   client: KubeClient;
   /** The cluster's CA certificate, in PEM. */

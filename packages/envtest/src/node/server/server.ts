@@ -7,6 +7,7 @@ import type { ContainerLogs, NodePods } from '../contracts.ts';
 import { keepServingCertificate } from './certificate.ts';
 import { RequestError, sendContainerLogs } from './container-logs.ts';
 
+/** Options of the HTTPS server of a node, which the API server calls for logs. */
 export interface KubeletServerOptions {
   /**
    * With the identity of this node's kubelet. Its configuration has the cluster's CA, and it requests the
@@ -24,6 +25,7 @@ export interface KubeletServerOptions {
   clock?: Clock;
 }
 
+/** A running server. */
 export interface KubeletServer {
   close(): Promise<void>;
 }
@@ -91,7 +93,7 @@ function answer(options: KubeletServerOptions, request: IncomingMessage, respons
     // Break the connection, so that the client does not mistake a partial log for a complete one.
     if (response.headersSent) response.destroy();
     else if (error instanceof RequestError) sendText(response, error.code, error.message);
-    else sendText(response, 500, 'internal error; see the log of the node');
+    else sendText(response, 500, 'internal server error; see the log of the node');
   };
   try {
     authenticate(request.socket as TLSSocket);

@@ -10,7 +10,7 @@ const DRAIN_MS = 2_000;
 /** A limit for clients that never finish their request. */
 const FINISH_MS = 10_000;
 
-/** Runs the stand-in as a process: serves until SIGTERM. The exit code tells the agent the reason of a failure. */
+/** Runs the stand-in as a process: serves until SIGTERM. The exit code reports the reason of a failure to the agent. */
 export async function runStandIn(file: string): Promise<void> {
   const config = readStandInConfig(file);
   if (config.completes) {

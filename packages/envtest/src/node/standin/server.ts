@@ -4,6 +4,7 @@ import { answerTo } from './answer.ts';
 import type { StandInConfig } from './config.ts';
 import { echoWebSocket } from './websocket.ts';
 
+/** Options of the server that answers in place of a container. */
 export interface StandInOptions {
   config: StandInConfig;
   /** Receives one line per request. */

@@ -9,6 +9,7 @@ import { selects, standInPorts } from './ports.ts';
 
 const POOL_LABELS = ['apps.openyurt.io/nodepool', 'apps.kubeedge.io/belonging-to'];
 
+/** The node, and the Services that decide which ports stand-ins open. */
 export interface StandInProcessesOptions {
   nodeName: string;
   /** Includes at least this node. */

@@ -1,5 +1,6 @@
 import { VolumeError } from '../contracts.ts';
 
+/** One file of a volume. */
 export interface PayloadFile {
   data: Buffer;
   mode: number;
@@ -34,6 +35,7 @@ export function payloadOf(
   return payload;
 }
 
+/** Whether writing the payload again would change nothing. */
 export function samePayload(a: Payload, b: Payload): boolean {
   if (a.size !== b.size) return false;
   for (const [path, file] of a) {

@@ -12,6 +12,7 @@ interface Token {
   expiresAt: number;
 }
 
+/** A service account token as a file. The defaults are those of the API server. */
 export interface TokenProjection {
   audience?: string;
   expirationSeconds?: number;

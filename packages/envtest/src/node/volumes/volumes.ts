@@ -12,6 +12,7 @@ import { linkMounts } from './mounts.ts';
 import { type Payload, samePayload } from './payload.ts';
 import { PodTokens } from './tokens.ts';
 
+/** Options of {@link PodVolumes}. */
 export interface PodVolumesOptions {
   client: KubeClient;
   /** Shared with the environments: the references of a pod are held from `mount` to `unmount`. */

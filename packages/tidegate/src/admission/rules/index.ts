@@ -1,3 +1,18 @@
+/**
+ * The rules of admission, one file per kind. A rule says which requests it is for, and decides about one request: allow,
+ * warn, change, or reject with the field and what to do.
+ *
+ * `kubectl apply` of an Ingress whose host belongs to another namespace:
+ *
+ * 1. ingress.ts gets the request. changed-spec.ts says whether the spec changes at all: what was stored before the webhook
+ *    existed must stay deletable and correctable.
+ * 2. ingress-problems.ts compiles the Ingress with those that exist (ingress-sources.ts), with the compiler that routers
+ *    use, and finds that the host is taken.
+ * 3. The rule rejects the request: the message names the owner of the host and the field `spec.rules[0].host`.
+ *
+ * edge-application.ts also checks the permissions of the author (author-permissions.ts, required-permissions.ts), because
+ * the manager creates the objects with its own. fields.ts validates fields that several kinds share.
+ */
 import type { Cache } from '@tidegate/kube';
 import type { YurtIngress } from '../../api/index.ts';
 import type { Membership, ReachabilitySources } from '../../pools/index.ts';

@@ -1,7 +1,7 @@
 import { evaluate } from '@marcbachmann/cel-js';
 import { type Ingress, type IngressClass, keyOf, type Secret, type Service } from '@tidegate/kube';
 import { describe, expect, it } from 'vitest';
-import { CLASS, type IngressWords, ingress, secret, service } from '../../ingress/testing/objects.ts';
+import { CLASS, type IngressFields, ingress, secret, service } from '../../ingress/testing/objects.ts';
 import type { AdmissionRequest, AdmissionResult } from '../review.ts';
 import { ingressRule } from './ingress.ts';
 
@@ -33,8 +33,8 @@ const ruleOf = ({ ingresses = [], services = [service('a')], secrets = [] }: Clu
     () => NOW,
   );
 
-function review(words: IngressWords, cluster: Cluster = {}, before?: IngressWords): string[] {
-  const [object, oldObject] = [ingress(words), before === undefined ? null : ingress(before)];
+function review(fields: IngressFields, cluster: Cluster = {}, before?: IngressFields): string[] {
+  const [object, oldObject] = [ingress(fields), before === undefined ? null : ingress(before)];
   const rule = ruleOf({
     ...cluster,
     ingresses: [...(cluster.ingresses ?? []), ...(oldObject ? [oldObject] : [])],
@@ -67,14 +67,14 @@ describe('an Ingress of a class that Tidegate serves', () => {
   it('cannot use a host of another namespace', () => {
     const owner = ingress({ namespace: 'bank', name: 'till', age: 60, rules });
     expect(review({ rules }, { ingresses: [owner] })).toEqual([
-      'spec.rules[0].host: The host a.example.com belongs to namespace bank: Ingress bank/till named it first. Nothing is served for it from here.',
+      'spec.rules[0].host: Host a.example.com belongs to namespace bank, because Ingress bank/till is older. An Ingress of another namespace cannot use it.',
     ]);
   });
 
   it('cannot use a path of another Ingress, even if it is older itself', () => {
     const owner = ingress({ name: 'first', age: 60, rules });
     const taken =
-      'spec.rules[1].http.paths[0].path: Prefix / of a.example.com is served by Ingress shop/first, which is older.';
+      'spec.rules[1].http.paths[0].path: Prefix / of a.example.com is already served by Ingress shop/first, which is older.';
     const before = { age: 3600, rules: { 'b.example.com/': 'a:http' } };
     expect(
       review({ age: 3600, rules: { ...before.rules, ...rules } }, { ingresses: [owner] }, before),
@@ -85,9 +85,7 @@ describe('an Ingress of a class that Tidegate serves', () => {
     const owner = ingress({ namespace: 'bank', name: 'till', age: 60, rules });
     const after = { rules: { 'b.example.com/': 'a:http', ...rules } };
     expect(review(after, { ingresses: [owner] }, { rules })).toEqual([
-      expect.stringMatching(
-        /^warning: spec.rules\[1\].host: The host a.example.com belongs to namespace bank/,
-      ),
+      expect.stringMatching(/^warning: spec.rules\[1\].host: Host a.example.com belongs to namespace bank/),
     ]);
   });
 
@@ -98,12 +96,10 @@ describe('an Ingress of a class that Tidegate serves', () => {
 
   it('is rejected with a list of the supported annotations and values', () => {
     expect(review({ rules, annotations: { 'tidegate.io/balance': 'random' } })).toEqual([
-      expect.stringContaining(
-        'metadata.annotations[tidegate.io/balance]: tidegate.io/balance can not be "random"; write ',
-      ),
+      expect.stringContaining('metadata.annotations[tidegate.io/balance]: Invalid value "random": write '),
     ]);
     expect(review({ rules, annotations: { 'tidegate.io/ballance': 'x', 'example.com/y': 'z' } })).toEqual([
-      expect.stringContaining('Nothing is known by the name tidegate.io/ballance; known are '),
+      expect.stringContaining('Unknown annotation tidegate.io/ballance. Supported annotations: '),
     ]);
   });
 
@@ -118,12 +114,10 @@ describe('an Ingress of a class that Tidegate serves', () => {
 
   it('may be created before its Secret, but not with an invalid certificate', async () => {
     const tls = [{ hosts: ['a.example.com'], secretName: 'cert' }];
-    expect(review({ rules, tls })).toEqual([
-      'warning: spec.tls[0].secretName: There is no Secret shop/cert.',
-    ]);
+    expect(review({ rules, tls })).toEqual(['warning: spec.tls[0].secretName: Secret shop/cert not found.']);
     const broken = secret('cert', { certificate: 'x', key: 'y' });
     expect(review({ rules, tls }, { secrets: [broken] })).toEqual([
-      'spec.tls[0].secretName: Secret shop/cert can not be served: tls.crt has no PEM certificate.',
+      'spec.tls[0].secretName: Secret shop/cert is invalid: tls.crt contains no PEM certificate.',
     ]);
   });
 });

@@ -21,17 +21,17 @@ import {
   type NodePool,
 } from '../../api/index.ts';
 import type { KindOfPool } from '../render/targets.ts';
-import { bringAbout, type Tools } from './bring-about.ts';
+import { AppliedCache } from './applied-cache.ts';
 import { Children } from './children.ts';
 import { finalize, isOrphaning } from './finalize.ts';
 import { Kinds } from './kinds.ts';
 import { ownerOf } from './ownership.ts';
-import { Remembered } from './remembered.ts';
+import { reconcileObjects, type Tools } from './reconcile-objects.ts';
 import { StatusWriter } from './status-writer.ts';
 
-/** What was refused may be accepted later: a namespace may appear, a quota may grow. */
+/** An apply that the API server rejected can succeed later, for example when a namespace or a quota was created. */
 const RETRY_MS = 15_000;
-const WORTH_A_RETRY = new Set(['ApplyFailed', 'Refused']);
+const RETRIED_REASONS = new Set(['ApplyFailed', 'Refused']);
 
 const DEFINITIONS: Resource = {
   group: 'apiextensions.k8s.io',
@@ -44,7 +44,7 @@ const TARGETS_INDEX = 'apps/targets';
 const targetNames = ({ spec }: EdgeApplication): string[] =>
   (spec.workloadScope?.targetNodeGroups ?? []).map(({ name }) => name);
 
-/** Makes the objects of EdgeApplications, keeps them as they were made, and removes them again. */
+/** Creates the controller for EdgeApplications: it applies their objects, corrects drift, and deletes the objects. */
 export function applicationController(context: ControllerContext): Controller {
   const { client, informers, recorder, clock } = context;
   const applications = informers.for(EDGE_APPLICATIONS);
@@ -52,14 +52,17 @@ export function applicationController(context: ControllerContext): Controller {
   const [groups, pools] = [informers.for(NODE_GROUPS), informers.for(NODE_POOLS)];
   const applier = new Applier(client, APPS_FIELD_MANAGER);
   const statusWriter = new StatusWriter(applier, recorder, clock);
-  const remembered = new Remembered();
+  const appliedCache = new AppliedCache();
   const children = new Children(client, informers, (informer) => {
     controller.watch(informer, (child) => [ownerOf(child)].filter((owner) => owner !== undefined));
   });
-  const tools: Tools = { client, applier, children, remembered, recorder, statusWriter };
-  /** Applications that wait until the cluster has their kinds. */
+  const tools: Tools = { client, applier, children, appliedCache, recorder, statusWriter };
+  /** Keys of applications with kinds that the cluster does not have yet. A new CRD adds them to the queue. */
   const waiting = new Set<string>();
-  /** Applications whose objects shall outlive them: seen in passing, since nothing of it may be left when we look. */
+  /**
+   * Keys of applications that are deleted with `--cascade=orphan`. The garbage collector removes the finalizer `orphan`
+   * soon, possibly before the next reconcile. So an event handler records it when the informer sees it.
+   */
   const orphaning = new Set<string>();
 
   const kindOfPool: KindOfPool = (name) => {
@@ -70,7 +73,7 @@ export function applicationController(context: ControllerContext): Controller {
   async function reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const cached = applications.cache.get(key);
     if (cached === undefined) {
-      for (const memory of [statusWriter, remembered]) memory.forget(key);
+      for (const memory of [statusWriter, appliedCache]) memory.forget(key);
       waiting.delete(key);
       orphaning.delete(key);
       return undefined;
@@ -88,8 +91,8 @@ export function applicationController(context: ControllerContext): Controller {
     const kinds = await Kinds.of(application, client.discovery);
     if (kinds.hasUnknown) waiting.add(keyOf(application));
     else waiting.delete(keyOf(application));
-    const findings = await bringAbout(tools, application, kinds, kindOfPool, signal);
-    const again = kinds.hasUnknown || findings.outcomes.some(({ reason }) => WORTH_A_RETRY.has(reason));
+    const findings = await reconcileObjects(tools, application, kinds, kindOfPool, signal);
+    const again = kinds.hasUnknown || findings.outcomes.some(({ reason }) => RETRIED_REASONS.has(reason));
     const paced = await statusWriter.report(application, findings, signal);
     return paced ?? (again ? { requeueAfter: RETRY_MS } : undefined);
   }
@@ -122,14 +125,14 @@ export function applicationController(context: ControllerContext): Controller {
     concurrency: 4,
   })
     .watch(applications, undefined, isOfInterest)
-    // Only whether a pool is there matters.
+    // Only the existence of a pool matters, so updates are ignored.
     .watch(groups, applicationsIn, never)
     .watch(pools, applicationsIn, never)
     .watch(informers.for(DEFINITIONS), () => waiting);
   return controller;
 }
 
-/** Our own writing of status concerns nobody. */
+/** Ignores updates of the status, which this controller writes itself. */
 const isOfInterest = (old: KubeObject, application: KubeObject): boolean =>
   old.metadata.generation !== application.metadata.generation ||
   old.metadata.uid !== application.metadata.uid ||

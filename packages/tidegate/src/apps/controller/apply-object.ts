@@ -12,19 +12,21 @@ import type { EdgeApplication, ResourceIdentifier } from '../../api/index.ts';
 import { applyKnownFields } from '../apply-known-fields.ts';
 import { identityOf } from '../render/collisions.ts';
 import type { Rendered } from '../render/result.ts';
+import type { AppliedCache } from './applied-cache.ts';
 import { availabilityOf } from './availability.ts';
 import type { Children } from './children.ts';
 import { isOwnedBy, refusal, withOwner } from './ownership.ts';
-import type { Remembered } from './remembered.ts';
 import type { Outcome } from './status.ts';
 
+/** What applying an object needs. */
 export interface ApplyTools {
   readonly client: KubeClient;
   readonly applier: Applier;
   readonly children: Children;
-  readonly remembered: Remembered;
+  readonly appliedCache: AppliedCache;
 }
 
+/** How the status identifies a rendered object. */
 export const identifierOf = (
   { ordinal, object }: Rendered,
   { group, version, kind, resource }: DiscoveredResource,
@@ -33,9 +35,12 @@ export const identifierOf = (
   return { ordinal, group, version, kind, resource, ...(namespace !== undefined && { namespace }), name };
 };
 
-/** Brings one object to what was rendered, unless it is so already or is somebody else's. */
+/**
+ * Applies one rendered object and returns its state. Does nothing if the object is unchanged since the last apply, if it
+ * is being deleted, or if it does not belong to the application. `recorded`: whether the status lists the object.
+ */
 export async function applyObject(
-  { client, applier, children, remembered }: ApplyTools,
+  { client, applier, children, appliedCache }: ApplyTools,
   application: EdgeApplication,
   rendered: Rendered,
   { resource, recorded }: { resource: DiscoveredResource; recorded: boolean },
@@ -49,17 +54,17 @@ export async function applyObject(
     if (live !== undefined) {
       if (!isOwnedBy(live, application, recorded))
         return { identifier, available: false, reason: 'Refused', message: refusal(live, application) };
-      // It comes again once the old one is gone.
+      // The watch reports when the old object is gone. The next reconcile creates the new one.
       if (isBeingDeleted(live)) return { identifier, ...availabilityOf(live) };
-      const dropped = remembered.recall(key, identity, wanted, live);
+      const dropped = appliedCache.recall(key, identity, wanted, live);
       if (dropped !== undefined) return outcomeOf(identifier, live, dropped);
     }
     const applied = await applyKnownFields(applier, resource, wanted, { signal });
-    remembered.remember(key, identity, wanted, applied);
+    appliedCache.remember(key, identity, wanted, applied);
     return outcomeOf(identifier, applied.object, applied.dropped);
   } catch (error) {
     if (!(error instanceof ApiStatusError)) throw error;
-    // The namespace is missing, or the kind was taken out of the cluster: then discovery must be asked anew.
+    // Either the namespace does not exist, or the kind was removed from the cluster and discovery is out of date.
     if (isNotFound(error)) client.discovery.invalidate();
     return { identifier, available: false, reason: 'ApplyFailed', message: error.message };
   }
@@ -72,5 +77,5 @@ const outcomeOf = (
 ): Outcome => ({
   identifier,
   ...availabilityOf(object),
-  ...(dropped.length > 0 && { warning: `its kind has no field ${dropped.join(', ')}, which was left out` }),
+  ...(dropped.length > 0 && { warning: `unknown fields were ignored: ${dropped.join(', ')}` }),
 });

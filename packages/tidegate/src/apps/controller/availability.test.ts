@@ -6,14 +6,14 @@ const failed = [{ type: 'Failed', status: 'True', message: 'too many retries' }]
 const late = [{ type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', message: 'stuck' }];
 
 it.each<[string, string, object, object | undefined, boolean, string]>([
-  ['apps/v1', 'Deployment', { replicas: 2 }, undefined, false, 'has not seen the change'],
+  ['apps/v1', 'Deployment', { replicas: 2 }, undefined, false, 'waiting for the controller'],
   [
     'apps/v1',
     'Deployment',
     { replicas: 1 },
     { observedGeneration: 1, replicas: 1, updatedReplicas: 1, availableReplicas: 1 },
     false,
-    'has not seen',
+    'waiting for the controller',
   ],
   [
     'apps/v1',
@@ -29,7 +29,7 @@ it.each<[string, string, object, object | undefined, boolean, string]>([
     { replicas: 2 },
     { ...SEEN, replicas: 3, updatedReplicas: 2, availableReplicas: 3 },
     false,
-    'still there: 1',
+    'old pods to terminate: 1',
   ],
   [
     'apps/v1',
@@ -55,16 +55,16 @@ it.each<[string, string, object, object | undefined, boolean, string]>([
     true,
     '1 of 1',
   ],
-  // Scaled to none (kubeedge #5061): available only when the old pods are gone.
+  // Scaled to zero (kubeedge #5061): available only when the old pods are gone.
   [
     'apps/v1',
     'Deployment',
     { replicas: 0 },
     { ...SEEN, replicas: 2, updatedReplicas: 0 },
     false,
-    'still there: 2',
+    'old pods to terminate: 2',
   ],
-  ['apps/v1', 'Deployment', { replicas: 0 }, SEEN, true, 'no pods are wanted'],
+  ['apps/v1', 'Deployment', { replicas: 0 }, SEEN, true, 'no pods are desired'],
   ['apps/v1', 'Deployment', { replicas: 1 }, { ...SEEN, conditions: late }, false, 'stuck'],
   ['apps/v1', 'ReplicaSet', { replicas: 2 }, { ...SEEN, availableReplicas: 2 }, true, '2 of 2'],
   ['apps/v1', 'ReplicaSet', { replicas: 2 }, SEEN, false, '0 of 2'],
@@ -98,7 +98,7 @@ it.each<[string, string, object, object | undefined, boolean, string]>([
     { replicas: 1 },
     { ...SEEN, replicas: 2, updatedReplicas: 2, availableReplicas: 2 },
     false,
-    'too many that are still there: 1',
+    'excess pods to terminate: 1',
   ],
   [
     'apps/v1',
@@ -116,7 +116,7 @@ it.each<[string, string, object, object | undefined, boolean, string]>([
     true,
     '2 of 2',
   ],
-  ['apps/v1', 'DaemonSet', {}, { ...SEEN, desiredNumberScheduled: 0 }, true, 'no pods are wanted'],
+  ['apps/v1', 'DaemonSet', {}, { ...SEEN, desiredNumberScheduled: 0 }, true, 'no pods are desired'],
   ['batch/v1', 'Job', { completions: 2 }, { succeeded: 1 }, false, '1 of 2 pods have succeeded'],
   ['batch/v1', 'Job', {}, { conditions: [{ type: 'Complete', status: 'True' }] }, true, 'complete'],
   ['batch/v1', 'Job', {}, { conditions: failed }, false, 'too many retries'],
@@ -133,7 +133,7 @@ it.each<[string, string, object, object | undefined, boolean, string]>([
   ['v1', 'Pod', {}, { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] }, true, 'ready'],
   ['v1', 'Pod', {}, { phase: 'Succeeded' }, true, 'succeeded'],
   ['v1', 'Pod', {}, { phase: 'Failed' }, false, 'failed'],
-  ['v1', 'ConfigMap', {}, undefined, true, 'as the template says'],
+  ['v1', 'ConfigMap', {}, undefined, true, 'matches the template'],
 ])('%s %s %j, %j: %s', (apiVersion, kind, spec, status, available, message) => {
   const object = {
     apiVersion,
@@ -145,7 +145,7 @@ it.each<[string, string, object, object | undefined, boolean, string]>([
   expect(availabilityOf(object)).toMatchObject({ available, message: expect.stringContaining(message) });
 });
 
-it('what is being deleted is not available', () => {
+it('reports an object that is being deleted as not available', () => {
   const metadata = { name: 'x', deletionTimestamp: '2026-01-01T00:00:00Z' };
   expect(availabilityOf({ apiVersion: 'v1', kind: 'ConfigMap', metadata })).toMatchObject({
     available: false,

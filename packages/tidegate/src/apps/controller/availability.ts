@@ -14,8 +14,10 @@ import {
   type StatefulSet,
 } from '@tidegate/kube';
 
+/** The progress of one object. */
 export interface Availability {
   readonly available: boolean;
+  /** In CamelCase; becomes the reason of conditions. */
   readonly reason: string;
   readonly message: string;
 }
@@ -23,10 +25,13 @@ export interface Availability {
 const available = (message: string): Availability => ({ available: true, reason: 'Available', message });
 const rollingOut = (message: string): Availability => ({ available: false, reason: 'RollingOut', message });
 
-/** Whether what was asked for is there, as `kubectl rollout status` sees it. Other kinds are available once they exist. */
+/**
+ * Returns whether an object is available, by the same rules as `kubectl rollout status`. Kinds without a rollout are
+ * available as soon as they exist.
+ */
 export function availabilityOf(object: KubeObject): Availability {
   if (isBeingDeleted(object))
-    return { available: false, reason: 'Terminating', message: 'it is being deleted' };
+    return { available: false, reason: 'Terminating', message: 'the object is being deleted' };
   switch (`${parseApiVersion(object.apiVersion).group}/${object.kind}`) {
     case 'apps/Deployment':
       return ofDeployment(object as Deployment);
@@ -39,23 +44,23 @@ export function availabilityOf(object: KubeObject): Availability {
     case 'batch/Job':
       return ofJob(object as Job);
     case 'batch/CronJob':
-      return available(`its schedule is ${(object as CronJob).spec?.schedule}`);
+      return available(`the schedule is ${(object as CronJob).spec?.schedule}`);
     case '/Pod':
       return ofPod(object as Pod);
     default:
-      return available('it is as the template says');
+      return available('the object matches the template');
   }
 }
 
-/** Until its controller has looked at the newest spec, the numbers speak of an older one. */
-const isSeen = ({ metadata, status }: { metadata: { generation?: number }; status?: unknown }): boolean =>
+/** Whether the status is about the current spec. Until the controller has observed it, the counts are of an older one. */
+const isObserved = ({ metadata, status }: { metadata: { generation?: number }; status?: unknown }): boolean =>
   ((status as { observedGeneration?: number } | undefined)?.observedGeneration ?? 0) >=
   (metadata.generation ?? 0);
 
-const NOT_SEEN = rollingOut('its controller has not seen the change yet');
+const NOT_OBSERVED = rollingOut('waiting for the controller to observe the change');
 
 function ofDeployment(deployment: Deployment): Availability {
-  if (!isSeen(deployment)) return NOT_SEEN;
+  if (!isObserved(deployment)) return NOT_OBSERVED;
   const wanted = deployment.spec?.replicas ?? 1;
   const { replicas = 0, updatedReplicas = 0, availableReplicas = 0, conditions } = deployment.status ?? {};
   const progressing = getCondition((conditions ?? []) as Condition[], 'Progressing');
@@ -63,32 +68,33 @@ function ofDeployment(deployment: Deployment): Availability {
     return { available: false, reason: progressing.reason, message: progressing.message };
   if (updatedReplicas < wanted) return rollingOut(`${updatedReplicas} of ${wanted} pods are updated`);
   if (replicas > updatedReplicas)
-    return rollingOut(`old pods that are still there: ${replicas - updatedReplicas}`);
+    return rollingOut(`waiting for old pods to terminate: ${replicas - updatedReplicas}`);
   return enough(availableReplicas, wanted);
 }
 
 const enough = (count: number, wanted: number): Availability =>
   count < wanted
     ? rollingOut(`${count} of ${wanted} pods are available`)
-    : available(wanted === 0 ? 'no pods are wanted' : `${count} of ${wanted} pods are available`);
+    : available(wanted === 0 ? 'no pods are desired' : `${count} of ${wanted} pods are available`);
 
 const ofReplicaSet = (set: ReplicaSet): Availability =>
-  isSeen(set) ? enough(set.status?.availableReplicas ?? 0, set.spec?.replicas ?? 1) : NOT_SEEN;
+  isObserved(set) ? enough(set.status?.availableReplicas ?? 0, set.spec?.replicas ?? 1) : NOT_OBSERVED;
 
 function ofStatefulSet(set: StatefulSet): Availability {
-  if (!isSeen(set)) return NOT_SEEN;
+  if (!isObserved(set)) return NOT_OBSERVED;
   const wanted = set.spec?.replicas ?? 1;
   const { updateStrategy } = set.spec ?? {};
   const { replicas = 0, updatedReplicas = 0, availableReplicas = 0 } = set.status ?? {};
+  // Pods with an ordinal below the partition keep the old revision, and OnDelete never updates pods by itself.
   const toUpdate =
     updateStrategy?.type === 'OnDelete' ? 0 : wanted - (updateStrategy?.rollingUpdate?.partition ?? 0);
   if (updatedReplicas < toUpdate) return rollingOut(`${updatedReplicas} of ${toUpdate} pods are updated`);
-  if (replicas > wanted) return rollingOut(`pods too many that are still there: ${replicas - wanted}`);
+  if (replicas > wanted) return rollingOut(`waiting for excess pods to terminate: ${replicas - wanted}`);
   return enough(availableReplicas, wanted);
 }
 
 function ofDaemonSet(set: DaemonSet): Availability {
-  if (!isSeen(set)) return NOT_SEEN;
+  if (!isObserved(set)) return NOT_OBSERVED;
   const { desiredNumberScheduled = 0, updatedNumberScheduled = 0, numberAvailable = 0 } = set.status ?? {};
   if (set.spec?.updateStrategy?.type !== 'OnDelete' && updatedNumberScheduled < desiredNumberScheduled)
     return rollingOut(`${updatedNumberScheduled} of ${desiredNumberScheduled} pods are updated`);

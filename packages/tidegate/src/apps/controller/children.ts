@@ -10,12 +10,13 @@ import {
 import { EDGE_APPLICATION_NAMESPACE_LABEL } from '../../api/index.ts';
 
 /**
- * The objects that applications made, of whatever kinds those are: each kind is watched from the moment that an
- * application has an object of it, and only objects with our label.
+ * Reads the objects of applications. Their kinds are not known in advance, so an informer for a kind is started when the
+ * first object of that kind is read. Informers use a label selector and cache only objects of applications.
  */
 export class Children {
   readonly #client: KubeClient;
   readonly #informers: Informers;
+  /** Called once for each new informer, so that the controller can watch it. */
   readonly #onFollow: (informer: Informer) => void;
   readonly #followed = new Map<string, Informer>();
 
@@ -25,7 +26,10 @@ export class Children {
     this.#onFollow = onFollow;
   }
 
-  /** The object as it is now. What the watch does not show may still be there, if only without our label. */
+  /**
+   * Returns the object from the cache, or else from the API server. An object that is not in the cache can still exist:
+   * the informer may not have synced yet, or the object does not have our label.
+   */
   async get(
     resource: Resource,
     { namespace, name = '' }: { namespace?: string; name?: string },

@@ -1,25 +1,28 @@
 import { hasFinalizer, isNotFound, type KubeObject, removeFinalizer } from '@tidegate/kube';
 import { EDGE_APPLICATION_FINALIZER, EDGE_APPLICATIONS, type EdgeApplication } from '../../api/index.ts';
-import type { Tools } from './bring-about.ts';
-import { deleteOwned, findOwned, recordedObjects } from './leftovers.ts';
+import type { Tools } from './reconcile-objects.ts';
+import { deleteOwned, findOwned, recordedObjects } from './recorded-objects.ts';
 import type { Outcome } from './status.ts';
 
-/** `kubectl delete --cascade=orphan`: what the application made shall stay. The garbage collector takes it off soon. */
+/**
+ * Whether the application is deleted with `kubectl delete --cascade=orphan`, which keeps its objects. The garbage
+ * collector removes this finalizer soon after.
+ */
 export const isOrphaning = (application: KubeObject): boolean => hasFinalizer(application, 'orphan');
 
 /**
- * Deletes all that the application made, wherever it is, unless it shall stay. The application goes when all of that
- * was seen to be gone; until then, returns what is left.
+ * Deletes all objects of an application, in every namespace, unless `orphan` is set. Removes the finalizer of the
+ * application when all objects are gone; until then, returns the objects that are left.
  */
 export async function finalize(
   { client, children }: Tools,
   application: EdgeApplication,
-  stays: boolean,
+  orphan: boolean,
   signal: AbortSignal,
 ): Promise<readonly Outcome[]> {
   if (!hasFinalizer(application, EDGE_APPLICATION_FINALIZER)) return [];
   const left: Outcome[] = [];
-  if (!stays) {
+  if (!orphan) {
     for (const identifier of recordedObjects(application).values()) {
       const live = await findOwned(children, application, identifier, signal);
       if (live === undefined) continue;

@@ -9,7 +9,7 @@ import {
 import type { EdgeApplication } from '../../api/index.ts';
 import { kindOf, type ScopeOf } from '../render/scopes.ts';
 
-/** What the cluster says of the kinds that an application has objects of. */
+/** The kinds of an application's manifests, as the cluster's API discovery describes them. */
 export class Kinds {
   readonly #resources: ReadonlyMap<string, DiscoveredResource | undefined>;
 
@@ -17,6 +17,7 @@ export class Kinds {
     this.#resources = resources;
   }
 
+  /** Looks up the kinds of all manifests. Skips manifests without apiVersion or kind; rendering reports those. */
   static async of({ spec }: EdgeApplication, discovery: Discovery): Promise<Kinds> {
     const resources = new Map<string, DiscoveredResource | undefined>();
     for (const manifest of (spec.workloadTemplate?.manifests ?? []) as unknown[]) {
@@ -28,16 +29,18 @@ export class Kinds {
     return new Kinds(resources);
   }
 
+  /** The scope of a kind; undefined if the cluster does not have it. */
   readonly scopeOf: ScopeOf = (gvk) => {
     const resource = this.#resources.get(textOf(gvk));
     return resource && (resource.namespaced ? 'Namespaced' : 'Cluster');
   };
 
+  /** The resource that serves objects of this kind; undefined if the cluster does not have it. */
   resourceOf(object: Pick<KubeObject, 'apiVersion' | 'kind'>): DiscoveredResource | undefined {
     return this.#resources.get(textOf(kindOf(object)));
   }
 
-  /** They may be installed later. */
+  /** Whether the cluster does not have some of the kinds. Their CRDs may be installed later. */
   get hasUnknown(): boolean {
     return [...this.#resources.values()].includes(undefined);
   }

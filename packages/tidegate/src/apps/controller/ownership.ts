@@ -6,7 +6,7 @@ import {
   type EdgeApplication,
 } from '../../api/index.ts';
 
-/** The key of the application that an object says it belongs to. */
+/** The key of the application that the labels of an object name. */
 export function ownerOf({ metadata: { labels = {} } }: KubeObject): string | undefined {
   const name = labels[EDGE_APPLICATION_LABEL];
   const namespace = labels[EDGE_APPLICATION_NAMESPACE_LABEL];
@@ -14,8 +14,9 @@ export function ownerOf({ metadata: { labels = {} } }: KubeObject): string | und
 }
 
 /**
- * Whether an object that exists is the application's. The labels say so; where somebody took them off, so does the
- * reference to its owner, or that it was us who wrote it (`recorded`). Nothing else is ever written or deleted.
+ * Whether an existing object belongs to the application. Normally its labels name the application. If a user removed the
+ * labels, the owner reference counts, or a managed field of our field manager if the status lists the object
+ * (`recorded`). Objects that do not belong to the application are never changed or deleted.
  */
 export function isOwnedBy(object: KubeObject, application: EdgeApplication, recorded: boolean): boolean {
   const owner = ownerOf(object);
@@ -28,18 +29,18 @@ export function isOwnedBy(object: KubeObject, application: EdgeApplication, reco
   );
 }
 
-/** Why the application does not touch it, and what to do. */
+/** The message for an object that exists but does not belong to the application. */
 export function refusal(object: KubeObject, { metadata }: EdgeApplication): string {
   const owner = ownerOf(object);
   if (owner !== undefined)
-    return `it belongs to EdgeApplication ${owner}: choose another name in one of the two`;
+    return `the object belongs to EdgeApplication ${owner}: change its name in one of the applications`;
   return (
-    'it exists already and is not of this application: delete it, or hand it over with the labels ' +
+    'the object exists and does not belong to this application: delete it, or add the labels ' +
     `${EDGE_APPLICATION_LABEL}=${metadata.name},${EDGE_APPLICATION_NAMESPACE_LABEL}=${metadata.namespace}`
   );
 }
 
-/** With a reference to its owner, where that is possible: owners must be in the same namespace. */
+/** Adds an owner reference to objects in the namespace of the application. Kubernetes requires the same namespace. */
 export function withOwner(object: KubeObject, application: EdgeApplication): KubeObject {
   const { name = '', namespace, uid = '' } = application.metadata;
   if (object.metadata.namespace !== namespace) return object;

@@ -19,26 +19,30 @@ import { render } from '../render/render.ts';
 import { type KindOfPool, targetsOf } from '../render/targets.ts';
 import { distinctErrors } from '../validate.ts';
 import { identifierOf } from './apply-object.ts';
+import { inApplyOrder } from './apply-order.ts';
 import { Kinds } from './kinds.ts';
-import { reasonToKeep, recordedObjects, resourceOf } from './leftovers.ts';
-import { inOrderOfNeed } from './order.ts';
 import { isOwnedBy, refusal, withOwner } from './ownership.ts';
+import { reasonToKeep, recordedObjects, resourceOf } from './recorded-objects.ts';
 import { identityOfIdentifier, nameOf } from './status.ts';
 
-/** One object now and as it would be; absent where it is not there. */
+/** One object before and after the change. `before` is absent if it would be created, `after` if it would be deleted. */
 export interface PreviewedChange {
   readonly identifier: ResourceIdentifier;
   readonly before?: KubeObject;
   readonly after?: KubeObject;
 }
 
+/** The result of a preview. `changes` also contains objects that would not change. */
 export interface Preview {
   readonly changes: readonly PreviewedChange[];
-  /** What would not work, in sentences. */
+  /** Errors that applying the application would cause, as messages with fields. */
   readonly problems: readonly string[];
 }
 
-/** What applying the application would do, as the server itself says. Nothing is written. */
+/**
+ * Computes what applying an application would change, for `tidegate diff`. Uses a dry run of server-side apply, so
+ * defaults and admission of the API server are included. Writes nothing.
+ */
 export async function preview(client: KubeClient, written: EdgeApplication): Promise<Preview> {
   const { namespace = 'default', name = '' } = written.metadata;
   const existing = await find(client, EDGE_APPLICATIONS, { namespace, name });
@@ -58,7 +62,7 @@ export async function preview(client: KubeClient, written: EdgeApplication): Pro
   const changes: PreviewedChange[] = [];
   const recorded = recordedObjects(application);
   const applier = new Applier(client, APPS_FIELD_MANAGER);
-  for (const rendered of inOrderOfNeed(objects)) {
+  for (const rendered of inApplyOrder(objects)) {
     const resource = kinds.resourceOf(rendered.object)!;
     const identifier = identifierOf(rendered, resource);
     const known = recorded.delete(identityOfIdentifier(identifier));

@@ -4,11 +4,11 @@ import { read } from '../json.ts';
 import { editionName } from '../render/names.ts';
 import type { RenderError } from '../render/result.ts';
 import { kindOf } from '../render/scopes.ts';
-import { workloadOf } from '../render/workloads.ts';
+import { workloadOf } from '../workloads.ts';
 import type { Kinds } from './kinds.ts';
 import type { Outcome } from './status.ts';
 
-/** What the status says of manifests that no object could be made of. */
+/** The status entries of manifests that could not be rendered. */
 export const renderOutcomes = (
   application: EdgeApplication,
   errors: readonly RenderError[],
@@ -27,7 +27,7 @@ export const renderOutcomes = (
         ],
   );
 
-/** As much as can be said of the object that would have been made. */
+/** Identifies the object that would have been rendered, as far as its manifest allows. */
 function identify(
   { metadata, spec }: EdgeApplication,
   ordinal: number,
@@ -44,7 +44,7 @@ function identify(
   if (typeof name !== 'string') return { ordinal, group, version, kind };
   const namespace =
     resource?.namespaced === false ? undefined : (object.metadata.namespace ?? metadata.namespace);
-  const longest = workloadOf(object)?.longestName;
+  const longest = workloadOf(object)?.maxNameLength;
   return {
     ordinal,
     group,

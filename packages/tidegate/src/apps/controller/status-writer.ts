@@ -16,8 +16,8 @@ import {
 } from '../../api/index.ts';
 import { FAILURES, type Findings, pendingStatus, statusOf } from './status.ts';
 
-/** One write tells of all that happened to an application in this time. */
-const PACE_MS = 500;
+/** The minimum time between two reports of one application. All changes in between are in one write. */
+const MIN_WRITE_INTERVAL_MS = 500;
 
 interface Written {
   readonly uid: string | undefined;
@@ -25,7 +25,10 @@ interface Written {
   readonly at: number;
 }
 
-/** Writes the status of applications: at once what must not be forgotten, and the rest not too often. */
+/**
+ * Writes the status of applications. `record` writes immediately, because new objects must be listed before they are
+ * created. `report` limits the rate of writes, because a rollout changes the status of objects many times per second.
+ */
 export class StatusWriter {
   readonly #applier: Applier;
   readonly #recorder: EventRecorder;
@@ -38,17 +41,18 @@ export class StatusWriter {
     this.#clock = clock;
   }
 
-  /** The application with the newest status: what we wrote may not have come back to the cache yet. */
+  /** Returns the application with the status that was written last. The informer cache may still have an older one. */
   newest(application: EdgeApplication): EdgeApplication {
     const written = this.#writtenTo(application);
     return written === undefined ? application : { ...application, status: written.status };
   }
 
+  /** Forgets an application that was deleted. */
   forget(key: string): void {
     this.#written.delete(key);
   }
 
-  /** Before objects are made: whatever happens then, they will be found and removed again. */
+  /** Lists new objects in the status. Call this before they are created, so that they can always be deleted later. */
   async record(
     application: EdgeApplication,
     objects: readonly ResourceIdentifier[],
@@ -57,6 +61,7 @@ export class StatusWriter {
     await this.#write(application, pendingStatus(application, objects, this.#clock.now()), signal);
   }
 
+  /** Writes the result of a reconcile and records events. Returns when to reconcile again if the last write is too recent. */
   async report(
     application: EdgeApplication,
     findings: Findings,
@@ -66,10 +71,10 @@ export class StatusWriter {
     const status = statusOf(before, findings, this.#clock.now());
     if (isDeepStrictEqual(before.status, status)) return undefined;
     const written = this.#writtenTo(application);
-    const wait = written === undefined ? 0 : written.at + PACE_MS - this.#clock.monotonic();
+    const wait = written === undefined ? 0 : written.at + MIN_WRITE_INTERVAL_MS - this.#clock.monotonic();
     if (wait > 0) return { requeueAfter: wait };
     await this.#write(application, status, signal);
-    this.#tell(before, status);
+    this.#recordEvents(before, status);
     return undefined;
   }
 
@@ -94,15 +99,15 @@ export class StatusWriter {
     this.#written.set(keyOf(application), { uid, status, at: this.#clock.monotonic() });
   }
 
-  /** What is new since the status that people could read so far. */
-  #tell(before: EdgeApplication, { conditions }: EdgeApplicationStatus): void {
+  /** Records an event if the condition Ready became true, or has a new message about a problem. */
+  #recordEvents(before: EdgeApplication, { conditions }: EdgeApplicationStatus): void {
     const was = getCondition(before.status?.conditions, 'Ready');
     const is = getCondition(conditions, 'Ready');
     if (is === undefined) return;
     if (is.status === 'True' && was?.status !== 'True') this.#recorder.normal(before, is.reason, is.message);
-    if (TO_BE_MENDED.has(is.reason) && is.message !== was?.message)
+    if (NEEDS_ATTENTION.has(is.reason) && is.message !== was?.message)
       this.#recorder.warning(before, is.reason, is.message);
   }
 }
 
-const TO_BE_MENDED = new Set([...FAILURES, 'RenderFailed', 'PoolMissing']);
+const NEEDS_ATTENTION = new Set([...FAILURES, 'RenderFailed', 'PoolMissing']);

@@ -9,23 +9,24 @@ import type { RenderError } from '../render/result.ts';
 import { distinctErrors } from '../validate.ts';
 import type { Availability } from './availability.ts';
 
-/** What became of one object, or of a manifest that no object could be made of. */
+/** The state of one object, or of a manifest that could not be rendered. */
 export interface Outcome extends Availability {
   readonly identifier: ResourceIdentifier;
-  /** Worth knowing, though nothing failed. */
+  /** A message for the user that does not affect availability. */
   readonly warning?: string;
 }
 
+/** The result of a reconcile: all that the status is computed from. */
 export interface Findings {
   readonly outcomes: readonly Outcome[];
   readonly errors: readonly RenderError[];
   readonly missing: readonly { pool: string; path: string }[];
 }
 
-/** More would hide that something is wrong, rather than tell what. */
-const MOST_IN_MESSAGE = 3;
+/** The maximum number of problems in the message of a condition, to keep it readable. */
+const MAX_IN_MESSAGE = 3;
 
-/** Without the ordinal: the same object stays the same one when manifests are reordered. */
+/** Identifies an object without the ordinal, so that it keeps its entry when manifests are reordered. */
 export const identityOfIdentifier = ({
   group = '',
   kind,
@@ -35,6 +36,7 @@ export const identityOfIdentifier = ({
 }: ResourceIdentifier) =>
   name === undefined ? `manifest ${ordinal}` : `${group}/${kind} ${namespace}/${name}`;
 
+/** Computes the status. Keeps the transition times of conditions that did not change. */
 export function statusOf(
   { metadata, status }: EdgeApplication,
   findings: Findings,
@@ -61,13 +63,13 @@ export function statusOf(
   };
 }
 
-/** Objects that are about to be made are written down first. */
+/** The status before new objects are created: the current status, with an entry for each new object. */
 export function pendingStatus(
   { status }: EdgeApplication,
   objects: readonly ResourceIdentifier[],
   now: number,
 ): EdgeApplicationStatus {
-  const pending = { reason: 'Pending', message: 'it is about to be applied' };
+  const pending = { reason: 'Pending', message: 'the object is about to be applied' };
   const unknown: ConditionUpdate = { type: 'Ready', status: 'Unknown', ...pending };
   return {
     ...status,
@@ -92,6 +94,7 @@ function entryOf(outcome: Outcome, old: ManifestStatus | undefined, now: number)
 
 type Readiness = Pick<ConditionUpdate, 'status' | 'reason' | 'message'>;
 
+/** The condition Ready. The most important problem gives the reason: rendering, then failures, pools, progress. */
 function readiness({ outcomes, errors, missing }: Findings): Readiness {
   const notReady = (reason: string, messages: readonly string[]): Readiness => ({
     status: 'False',
@@ -121,7 +124,7 @@ function readiness({ outcomes, errors, missing }: Findings): Readiness {
   };
 }
 
-/** Reasons that somebody must do something about. */
+/** Reasons of failures, which usually need an action of the user. */
 export const FAILURES: ReadonlySet<string> = new Set([
   'ApplyFailed',
   'Refused',
@@ -132,11 +135,12 @@ export const FAILURES: ReadonlySet<string> = new Set([
 
 const sentence = ({ identifier, message }: Outcome): string => `${nameOf(identifier)}: ${message}`;
 
+/** `<kind> <namespace>/<name>`, for messages. */
 export const nameOf = ({ kind, name, namespace }: ResourceIdentifier): string =>
   `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
 
 function inText(messages: readonly string[]): string {
-  const shown = messages.slice(0, MOST_IN_MESSAGE);
+  const shown = messages.slice(0, MAX_IN_MESSAGE);
   const rest = messages.length - shown.length;
   return [...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ');
 }

@@ -1,3 +1,4 @@
-import { overrideWords } from './words.ts';
+import { overrideStringList } from './string-list.ts';
 
-export const overrideArgs = overrideWords('args');
+/** Changes `args` of one container. */
+export const overrideArgs = overrideStringList('args');

@@ -1,3 +1,4 @@
-import { overrideWords } from './words.ts';
+import { overrideStringList } from './string-list.ts';
 
-export const overrideCommand = overrideWords('command');
+/** Changes `command` of one container. */
+export const overrideCommand = overrideStringList('command');

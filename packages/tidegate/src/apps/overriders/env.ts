@@ -3,7 +3,10 @@ import type { EnvOverrider } from '../../api/index.ts';
 import { listAt } from '../json.ts';
 import { changeContainer, lacking, type Overrider, overrideError } from './overrider.ts';
 
-/** Environment variables of one container, in the order in which they were written. `replace` also adds. */
+/**
+ * Changes environment variables of one container. `replace` also adds variables that are not set. The order of existing
+ * variables is kept, because a variable can refer only to variables before it (`$(NAME)`).
+ */
 export const overrideEnv: Overrider<EnvOverrider> = (object, rule, workload) =>
   changeContainer(object, workload, rule.containerName, (container, at) => {
     const path = [...at, 'env'];
@@ -13,8 +16,9 @@ export const overrideEnv: Overrider<EnvOverrider> = (object, rule, workload) =>
     const wanted = variables.map(({ name }) => name);
     switch (rule.operator) {
       case 'add': {
-        const twice = wanted.filter((name) => names.includes(name));
-        if (twice.length > 0) return overrideError(path, `${twice.join(', ')} is set already: use replace`);
+        const taken = wanted.filter((name) => names.includes(name));
+        if (taken.length > 0)
+          return overrideError(path, `cannot add ${taken.join(', ')}: already set; use operator replace`);
         return { ...container, env: [...present, ...variables] };
       }
       case 'replace': {
@@ -25,7 +29,7 @@ export const overrideEnv: Overrider<EnvOverrider> = (object, rule, workload) =>
       case 'remove': {
         const missing = lacking(wanted, names);
         if (missing === 'all') return undefined;
-        if (missing.length > 0) return overrideError(path, `there is no ${missing.join(', ')} to remove`);
+        if (missing.length > 0) return overrideError(path, `cannot remove ${missing.join(', ')}: not found`);
         return { ...container, env: present.filter((old: JsonMap) => !wanted.includes(String(old.name))) };
       }
     }

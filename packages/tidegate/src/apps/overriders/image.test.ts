@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ImageOverrider } from '../../api/index.ts';
 import { read } from '../json.ts';
-import { workloadOf } from '../render/workloads.ts';
+import { workloadOf } from '../workloads.ts';
 import { overrideImage } from './image.ts';
 import { formatImageName, parseImageName } from './image-name.ts';
 import { OverrideError } from './overrider.ts';
@@ -29,7 +29,7 @@ const override = (object: KubeObject, rule: ImageOverrider) =>
 const imageAt = (object: unknown, list: string, index: number): unknown =>
   read(object, ['spec', 'template', 'spec', list, String(index), 'image']);
 
-/** What becomes of an image: another one, undefined when the rule is not about it, or an error. */
+/** Applies a rule to an image. Returns the new image, undefined if the rule does not match, or the error. */
 function outcome(image: string, [component, operator, value]: [string, string, string?]): unknown {
   const rule = { component, operator, ...(value !== undefined && { value }) } as ImageOverrider;
   const result = override(deployment([image]), rule);
@@ -68,30 +68,34 @@ describe('image names', () => {
     [`nginx:1@${DIGEST}`, ['Tag', 'remove'], 'nginx'],
     ['nginx', ['Tag', 'remove'], undefined],
     ['nginx', ['Registry', 'remove'], undefined],
-    ['nginx', ['Tag', 'add', '-slim'], error('"-slim" is no tag')],
-    ['nginx:1', ['Tag', 'replace', '@sha256:12'], error('"sha256:12" is no digest')],
+    ['nginx', ['Tag', 'add', '-slim'], error('"-slim" is not a valid tag')],
+    ['nginx:1', ['Tag', 'replace', '@sha256:12'], error('"sha256:12" is not a valid digest')],
     [`nginx@${DIGEST}`, ['Tag', 'add', '-slim'], error('pinned to sha256:')],
-    ['r.io/a:1', ['Repository', 'remove'], error('an image has no name')],
-    ['r.io/a:1', ['Repository', 'replace', '/b'], error('"/b" is no repository')],
-    ['nginx', ['Registry', 'replace', 'myreg'], error('"myreg" is no registry')],
-    ['nginx', ['Registry', 'replace', 'r.io/sub'], error('"r.io/sub" is no registry')],
-    ['nginx', ['Registry', 'add', '.cn'], error('".cn" is no registry')],
-    ['Foo/Bar:1', ['Registry', 'replace', 'r.io'], error('"Foo/Bar" is no repository')],
-    ['nginx:', ['Registry', 'replace', 'r.io'], error('a colon and no tag')],
-    ['nginx', ['Colour', 'replace', 'r.io'], error('"Colour" is none of Registry, Repository and Tag')],
+    ['r.io/a:1', ['Repository', 'remove'], error('the repository of an image cannot be removed')],
+    ['r.io/a:1', ['Repository', 'replace', '/b'], error('"/b" is not a valid repository')],
+    ['nginx', ['Registry', 'replace', 'myreg'], error('"myreg" is not a valid registry')],
+    ['nginx', ['Registry', 'replace', 'r.io/sub'], error('"r.io/sub" is not a valid registry')],
+    ['nginx', ['Registry', 'add', '.cn'], error('".cn" is not a valid registry')],
+    ['Foo/Bar:1', ['Registry', 'replace', 'r.io'], error('"Foo/Bar" is not a valid repository')],
+    ['nginx:', ['Registry', 'replace', 'r.io'], error('a colon but no tag')],
+    [
+      'nginx',
+      ['Color', 'replace', 'r.io'],
+      error('unsupported component "Color"; supported components: Registry, Repository, Tag'),
+    ],
   ])('%s, %j', (image, rule, expected) => {
     expect(outcome(image, rule)).toEqual(expected);
   });
 
-  it('an empty value is an error, not a way to remove', () => {
+  it('rejects an empty value for add and replace', () => {
     for (const operator of ['add', 'replace'])
       expect(outcome('nginx:1', ['Tag', operator, ''])).toEqual({
-        error: `to ${operator}, say in value what comes there`,
+        error: 'value is required for the operators add and replace',
         at: '',
       });
   });
 
-  it('are read and written without loss', () => {
+  it('are parsed and formatted without loss', () => {
     const name = fc.record({
       registry: fc.constantFrom('', 'localhost', 'r.io', 'r:5000', 'a-b.c:1'),
       repository: fc.constantFrom('a', 'a/b', 'a-b/c__d/e.f'),
@@ -106,23 +110,23 @@ describe('image names', () => {
   });
 });
 
-describe('which images', () => {
+describe('an image overrider', () => {
   const toMirror: ImageOverrider = { component: 'Registry', operator: 'replace', value: 'm.io' };
 
-  it('those of containers and initContainers', () => {
+  it('changes the images of containers and init containers', () => {
     const result = override(deployment(['a', 'b'], ['c']), toMirror);
     expect(imageAt(result, 'containers', 1)).toBe('m.io/b');
     expect(imageAt(result, 'initContainers', 0)).toBe('m.io/c');
   });
 
-  it('only the one at the path of the predicate', () => {
+  it('changes only the image at the path of the predicate', () => {
     const path = '/spec/template/spec/containers/1/image';
     const result = override(deployment(['a', 'b']), { ...toMirror, predicate: { path } });
     expect(imageAt(result, 'containers', 0)).toBe('a');
     expect(imageAt(result, 'containers', 1)).toBe('m.io/b');
   });
 
-  it('none when there is nothing at the path', () => {
+  it('does not match when there is no image at the path', () => {
     for (const path of [
       '/spec/template/spec/containers/7/image',
       '/spec/template/spec/containers',
@@ -131,7 +135,7 @@ describe('which images', () => {
       expect(override(deployment(['a']), { ...toMirror, predicate: { path } })).toBeUndefined();
   });
 
-  it('a path without a slash is an error', () => {
+  it('rejects a path without a slash', () => {
     expect(override(deployment(['a']), { ...toMirror, predicate: { path: 'spec.image' } })).toBeInstanceOf(
       OverrideError,
     );

@@ -5,10 +5,10 @@ import { type Path, read, write } from '../json.ts';
 import { formatImageName, type ImageName, ImageNameError, parseImageName, parseTag } from './image-name.ts';
 import { changeContainers, type OverrideError, type Overrider, overrideError } from './overrider.ts';
 
-/** Images of all containers, or the one at `predicate.path`: another registry, repository or tag. */
+/** Changes the registry, repository or tag of all container images, or of the image at `predicate.path`. */
 export const overrideImage: Overrider<ImageOverrider> = (object, rule, workload) => {
   if (rule.operator !== 'remove' && (rule.value ?? '') === '')
-    return overrideError([], `to ${rule.operator}, say in value what comes there`);
+    return overrideError([], 'value is required for the operators add and replace');
   if (rule.predicate !== undefined) return overrideAt(object, rule.predicate.path, rule);
   return changeContainers(object, workload, (container, path) => {
     const image = overridden(container.image, rule, [...path, 'image']);
@@ -25,13 +25,13 @@ function overrideAt(
   if (path === undefined || path.length === 0)
     return overrideError(
       [],
-      `${JSON.stringify(pointer)} is no path such as /spec/template/spec/containers/0/image`,
+      `predicate.path ${JSON.stringify(pointer)} is not a JSON Pointer, for example /spec/template/spec/containers/0/image`,
     );
   const image = overridden(read(object, path), rule, path);
   return typeof image === 'string' ? write(object, path, image) : image;
 }
 
-/** Undefined when there is no image, or not the part of its name that the rule would remove. */
+/** Returns undefined if there is no image, or if its name does not have the part that the rule removes. */
 function overridden(image: unknown, rule: ImageOverrider, path: Path): string | OverrideError | undefined {
   if (typeof image !== 'string') return undefined;
   try {
@@ -50,16 +50,18 @@ function change(name: ImageName, { component, operator, value = '' }: ImageOverr
       return { ...name, registry: operator === 'add' ? name.registry + value : value };
     case 'repository':
       if (operator === 'remove')
-        throw new ImageNameError('without its repository an image has no name: replace it');
+        throw new ImageNameError('the repository of an image cannot be removed: use operator replace');
       return { ...name, repository: operator === 'add' ? name.repository + value : value };
     case 'tag':
       return changeTag(name, operator, value);
     default:
-      throw new ImageNameError(`${JSON.stringify(component)} is none of Registry, Repository and Tag`);
+      throw new ImageNameError(
+        `unsupported component ${JSON.stringify(component)}; supported components: Registry, Repository, Tag`,
+      );
   }
 }
 
-/** The digest pins what the tag stood for, so it goes with it. */
+/** Changes the tag. A digest pins the image of the old tag, so a new tag, or no tag, also removes the digest. */
 function changeTag(
   name: ImageName,
   operator: ImageOverrider['operator'],
@@ -74,7 +76,7 @@ function changeTag(
     case 'add':
       if (digest !== '')
         throw new ImageNameError(
-          `the image is pinned to ${digest}, which no tag can be added to: replace it`,
+          `the image is pinned to ${digest}, so its tag cannot be extended: use operator replace`,
         );
       return { ...name, ...parseTag(tag + value) };
   }

@@ -1,12 +1,12 @@
 /**
- * What an EdgeApplication changes for one target, a file for each kind of rule, all with the same signature: object and
- * rule in, changed object out. Rules see objects as the template names them; names and places of the edition come
- * after. A rule that can not do what it says is an error, never a silent nothing.
+ * The overriders of an EdgeApplication: the changes to workloads for one target. Each kind of rule has a file, and all
+ * have the same signature (`Overrider`). Overriders run before the edition gets its name, labels and node selector, so
+ * rules use the names of the template. A rule that cannot be applied is an error and is never skipped silently.
  */
 
 import type { KubeObject } from '@tidegate/kube';
 import type { Overriders } from '../../api/index.ts';
-import type { Workload } from '../render/workloads.ts';
+import type { Workload } from '../workloads.ts';
 import { overrideAnnotations } from './annotations.ts';
 import { overrideArgs } from './args.ts';
 import { overrideCommand } from './command.ts';
@@ -21,50 +21,61 @@ import { overrideTolerations } from './tolerations.ts';
 
 export { OverrideError } from './overrider.ts';
 
+/** One rule of a target's overriders. */
 export interface Rule {
-  /** The field of the overriders. */
+  /** The field below `overriders`, for example `imageOverriders[0]`. */
   readonly path: string;
+  /** Returns the changed object, an error, or undefined if the rule does not match the object. */
   apply(object: KubeObject, workload: Workload): KubeObject | OverrideError | undefined;
-  /** What is wrong when it concerns no object at all. */
+  /** The error message if the rule matches no workload of the template. */
   readonly unused: string;
 }
 
-/** In the order in which they apply. */
+/** Returns the rules in the order in which they are applied. The order of fields in the manifest does not matter. */
 export function rulesOf(overriders: Overriders): Rule[] {
   const { replicas } = overriders;
   return [
     ...(replicas === undefined || replicas === null
       ? []
-      : [rule('replicas', replicas, overrideReplicas, 'no workload of the template has replicas')]),
+      : [
+          rule(
+            'replicas',
+            replicas,
+            overrideReplicas,
+            'the template has no Deployment, ReplicaSet or StatefulSet',
+          ),
+        ]),
     ...rules(
       'imageOverriders',
       overriders.imageOverriders,
       overrideImage,
-      'no image has what it would change',
+      'no container image in the template matches this rule',
     ),
-    ...rules('commandOverriders', overriders.commandOverriders, overrideCommand, NO_CONTAINER),
-    ...rules('argsOverriders', overriders.argsOverriders, overrideArgs, NO_CONTAINER),
-    ...rules('envOverriders', overriders.envOverriders, overrideEnv, NO_CONTAINER),
-    ...rules('resourcesOverriders', overriders.resourcesOverriders, overrideResources, NO_CONTAINER),
+    ...rules('commandOverriders', overriders.commandOverriders, overrideCommand, NO_CONTAINER_WITH_VALUES),
+    ...rules('argsOverriders', overriders.argsOverriders, overrideArgs, NO_CONTAINER_WITH_VALUES),
+    ...rules('envOverriders', overriders.envOverriders, overrideEnv, NO_CONTAINER_WITH_VALUES),
+    ...rules('resourcesOverriders', overriders.resourcesOverriders, overrideResources, NO_SUCH_CONTAINER),
     ...rules('labelsOverriders', overriders.labelsOverriders, overrideLabels, NO_KEYS),
     ...rules('annotationsOverriders', overriders.annotationsOverriders, overrideAnnotations, NO_KEYS),
     ...rules(
       'tolerationsOverriders',
       overriders.tolerationsOverriders,
       overrideTolerations,
-      'no workload of the template has these tolerations',
+      'no workload in the template has these tolerations',
     ),
     ...rules(
       'patchOverriders',
       overriders.patchOverriders,
       overrideByPatch,
-      'no workload of the template is of the kind and name of its target',
+      'no workload in the template has the kind and name of the target',
     ),
   ];
 }
 
-const NO_CONTAINER = 'no workload of the template has a container of this name with what it would change';
-const NO_KEYS = 'no workload of the template has these keys';
+const NO_CONTAINER_WITH_VALUES =
+  'no container in the template matches this rule: check containerName and, for operator remove, value';
+const NO_SUCH_CONTAINER = 'no container in the template has this name';
+const NO_KEYS = 'no workload in the template has these keys';
 
 const rules = <R>(
   field: keyof Overriders,

@@ -1,10 +1,12 @@
-/** The JSON patches of an EdgeApplication, and why one of them does not apply, for the user who wrote it. */
+/** Applies the JSON Patches (RFC 6902) of an EdgeApplication, and explains to its author why one cannot be applied. */
 import { applyJsonPatch as apply, JsonPatchError, type JsonPatchOperation } from '@tidegate/kube/patch';
 
-/** `operation` is its number in the patch, from 0. */
+/** One operation of a patch cannot be applied. */
 export class PatchError extends Error {
   override readonly name = 'PatchError';
+  /** The index of the operation in the patch, from 0. */
   readonly operation: number;
+  /** The JSON Pointer that the operation uses. */
   readonly path: string;
 
   constructor(operation: number, path: string, message: string) {
@@ -14,7 +16,7 @@ export class PatchError extends Error {
   }
 }
 
-/** The document with all operations done, in order. Throws PatchError, and then none is. */
+/** Returns a copy of the document with all operations applied in order. Throws PatchError if any of them fails. */
 export function applyJsonPatch<T>(document: T, operations: readonly JsonPatchOperation[]): T {
   try {
     return apply(document, operations);
@@ -25,27 +27,29 @@ export function applyJsonPatch<T>(document: T, operations: readonly JsonPatchOpe
   }
 }
 
+/** Writes the message for the author of the patch. `copy` and `move` add at `path` and read at `from`. */
 function explain({ op }: JsonPatchOperation, { problem, side, step, length }: JsonPatchError): string {
   const adds = op === 'add' || ((op === 'copy' || op === 'move') && side === 'path');
   switch (problem) {
     case 'unknown operation':
-      return `${JSON.stringify(op)} is none of add, remove, replace, move, copy and test`;
+      return `unsupported operation ${JSON.stringify(op)}; supported operations: add, remove, replace, move, copy, test`;
     case 'not a pointer':
-      return 'a path is text that begins with a slash';
+      return 'a path must be a JSON Pointer, which starts with a slash';
     case 'no value':
-      return `to ${op}, say in value what`;
+      return `value is required for operation ${op}`;
     case 'test failed':
-      return 'the test failed: another value is there';
+      return 'the test failed: the value at this path is different';
     case 'whole document':
-      return 'the whole object can not be removed';
+      return 'the whole object cannot be removed';
     case 'no parent':
-      if (adds) return 'there is nothing that could hold it: add what is above it first';
-      return 'there is nothing at this path';
+      if (adds) return 'the parent of this path does not exist: add it first';
+      return 'this path does not exist';
     case 'not found':
-      return 'there is nothing at this path';
+      return 'this path does not exist';
     case 'not an index':
     case 'index out of range':
-      if (adds) return `a list of ${length} has no place ${JSON.stringify(step)}: - is its end`;
-      return 'there is nothing at this path';
+      if (adds)
+        return `${JSON.stringify(step)} is not a valid index of a list with ${length} items: use - to append`;
+      return 'this path does not exist';
   }
 }

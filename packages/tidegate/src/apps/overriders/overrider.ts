@@ -1,11 +1,11 @@
 import { isJsonMap, type JsonMap, type KubeObject } from '@tidegate/kube';
 import { toPointer } from '@tidegate/kube/patch';
 import { listAt, type Path, write } from '../json.ts';
-import type { Workload } from '../render/workloads.ts';
+import type { Workload } from '../workloads.ts';
 
-/** Why a rule can not do to an object what it says. Returned, not thrown: it is one of the outcomes. */
+/** The reason why a rule cannot be applied to an object. Overriders return it, because it is an expected result. */
 export class OverrideError {
-  /** The place in the object, as a JSON pointer. */
+  /** The field of the object, as a JSON Pointer. Empty if the rule itself is wrong. */
   readonly path: string;
   readonly message: string;
 
@@ -15,7 +15,10 @@ export class OverrideError {
   }
 }
 
-/** The object changed as the rule says; undefined when the object has nothing that the rule is about. */
+/**
+ * Applies one rule to one workload. Returns the changed object, an error, or undefined if the object has nothing that the
+ * rule matches. Never changes `object` in place.
+ */
 export type Overrider<R> = (
   object: KubeObject,
   rule: R,
@@ -25,7 +28,10 @@ export type Overrider<R> = (
 export const overrideError = (path: Path, message: string): OverrideError =>
   new OverrideError(toPointer(path), message);
 
-/** Changes containers and initContainers one by one; undefined when no container was changed. */
+/**
+ * Calls `change` for each container and init container. Returns the changed object, the first error, or undefined if
+ * no container was changed.
+ */
 export function changeContainers(
   object: KubeObject,
   workload: Workload,
@@ -45,7 +51,7 @@ export function changeContainers(
   return changed;
 }
 
-/** The same for the container of one name only. */
+/** Like `changeContainers`, but only for the container with the given name. */
 export const changeContainer = (
   object: KubeObject,
   workload: Workload,
@@ -56,7 +62,10 @@ export const changeContainer = (
     container.name === name ? change(container, path) : undefined,
   );
 
-/** To remove or replace several things: all must be there. None means that somebody else is meant. */
+/**
+ * Returns which of the wanted values are missing, for rules that remove or replace values. If all are missing, the rule
+ * is meant for another workload and does not match this one (`all`). If only some are missing, the rule is wrong.
+ */
 export function lacking(wanted: readonly string[], present: readonly string[]): readonly string[] | 'all' {
   const missing = wanted.filter((one) => !present.includes(one));
   return missing.length === wanted.length && missing.length > 0 ? 'all' : missing;

@@ -1,9 +1,9 @@
-/** What golden files do not show: rules that are not about an object, and rules that can not do what they say. */
+/** Cases that the golden files do not show: rules that do not match an object, and rules that cannot be applied. */
 
 import { isJsonMap, type KubeObject } from '@tidegate/kube';
 import { describe, expect, it } from 'vitest';
 import { read } from '../json.ts';
-import { workloadOf } from '../render/workloads.ts';
+import { workloadOf } from '../workloads.ts';
 import { overrideArgs } from './args.ts';
 import { overrideEnv } from './env.ts';
 import { overrideLabels } from './labels.ts';
@@ -37,7 +37,7 @@ const object: KubeObject = {
 };
 const before = JSON.stringify(object);
 
-/** The object after it, or what is wrong. The object that came in is never changed. */
+/** Returns the changed object, or the error as text. Asserts that the input is not changed. */
 function apply<R>(overrider: Overrider<R>, rule: R, to: KubeObject = object): unknown {
   const result = overrider(to, rule, workloadOf(to)!);
   expect(JSON.stringify(object)).toBe(before);
@@ -50,11 +50,11 @@ const container = (result: unknown): Record<string, unknown> => {
 };
 
 describe('replicas', () => {
-  it('0 is a value', () => {
+  it('can be set to 0', () => {
     expect(read(apply(overrideReplicas, 0), ['spec', 'replicas'])).toBe(0);
   });
 
-  it('are no concern of a DaemonSet', () => {
+  it('do not match a DaemonSet', () => {
     expect(apply(overrideReplicas, 2, { ...object, kind: 'DaemonSet' })).toBeUndefined();
   });
 });
@@ -67,7 +67,7 @@ describe('env', () => {
     value: names.map((name) => ({ name, value: 'new' })),
   });
 
-  it('replaces in place, in the order of the template, and appends what is new', () => {
+  it('replaces variables in the order of the template, and appends new variables', () => {
     const { env } = container(apply(overrideEnv, rule('replace', 'Z', 'B', 'A'))) as {
       env: { name: string }[];
     };
@@ -75,55 +75,57 @@ describe('env', () => {
     expect(env).toContainEqual({ name: 'B', value: 'new' });
   });
 
-  it('keeps all of a fieldRef', () => {
+  it('keeps a fieldRef unchanged', () => {
     const value = [{ name: 'N', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } }];
     const { env } = container(apply(overrideEnv, { containerName: 'c', operator: 'add', value }));
     expect(env).toContainEqual(value[0]);
   });
 
-  it('does not add what is there, nor remove what is not', () => {
-    expect(apply(overrideEnv, rule('add', 'A'))).toBe(`${at}: A is set already: use replace`);
-    expect(apply(overrideEnv, rule('remove', 'A', 'Q'))).toBe(`${at}: there is no Q to remove`);
+  it('rejects adding a variable that exists, and removing one that does not', () => {
+    expect(apply(overrideEnv, rule('add', 'A'))).toBe(
+      `${at}: cannot add A: already set; use operator replace`,
+    );
+    expect(apply(overrideEnv, rule('remove', 'A', 'Q'))).toBe(`${at}: cannot remove Q: not found`);
     expect(apply(overrideEnv, rule('remove', 'Q'))).toBeUndefined();
   });
 
-  it('is no concern of an object without the container', () => {
+  it('does not match an object without the container', () => {
     expect(apply(overrideEnv, { ...rule('add', 'Z'), containerName: 'other' })).toBeUndefined();
   });
 });
 
-it('args: removes equal words only', () => {
+it('args: removes only strings that are equal', () => {
   const remove = (...value: string[]) => ({ containerName: 'c', operator: 'remove' as const, value });
   expect(container(apply(overrideArgs, remove('--a'))).args).toEqual(['--b']);
   expect(apply(overrideArgs, remove('--a', '--c'))).toBe(
-    '/spec/template/spec/containers/0/args: there is no --c to remove',
+    '/spec/template/spec/containers/0/args: cannot remove --c: not found',
   );
   expect(apply(overrideArgs, remove('--c'))).toBeUndefined();
 });
 
-it('resources: makes the maps that are missing, and takes names with a slash', () => {
+it('resources: creates missing maps, and accepts names with a slash', () => {
   const limits = { 'nvidia.com/gpu': 1 };
   expect(container(apply(overrideResources, { containerName: 'c', value: { limits } })).resources).toEqual({
     limits,
   });
 });
 
-it('labels: adds only what is not otherwise, replaces and removes only what is there', () => {
+it('labels: adds only keys without another value, and replaces and removes only existing keys', () => {
   expect(apply(overrideLabels, { operator: 'add', value: { a: '1', c: '3' } })).toMatchObject({
     metadata: { labels: { a: '1', b: '2', c: '3' } },
   });
   expect(apply(overrideLabels, { operator: 'add', value: { a: '9' } })).toBe(
-    '/metadata/labels: a is set already: use replace',
+    '/metadata/labels: cannot add a: already set; use operator replace',
   );
   expect(apply(overrideLabels, { operator: 'replace', value: { a: '9', z: '9' } })).toBe(
-    '/metadata/labels: there is no z to replace',
+    '/metadata/labels: cannot replace z: not found',
   );
   expect(apply(overrideLabels, { operator: 'remove', value: { z: '' } })).toBeUndefined();
 });
 
-it('tolerations: names what is not there to remove', () => {
+it('tolerations: names the tolerations that cannot be removed because they do not exist', () => {
   expect(apply(overrideTolerations, { operator: 'remove', value: [{ key: 'x' }, { key: 'y' }] })).toBe(
-    '/spec/template/spec/tolerations: there is no {"key":"y"} to remove',
+    '/spec/template/spec/tolerations: cannot remove {"key":"y"}: not found',
   );
 });
 
@@ -157,21 +159,27 @@ describe('patch', () => {
   });
 
   it.each([
-    [{ op: 'add', path: '/spec/none/deep', value: 1 }, 'add what is above it first'],
-    [{ op: 'add', path: '/spec/template/spec/containers/5', value: {} }, 'a list of 1 has no place "5"'],
-    [{ op: 'add', path: '/spec/x' }, 'to add, say in value what'],
-    [{ op: 'remove', path: '/spec/none' }, 'there is nothing at this path'],
+    [
+      { op: 'add', path: '/spec/none/deep', value: 1 },
+      'the parent of this path does not exist: add it first',
+    ],
+    [
+      { op: 'add', path: '/spec/template/spec/containers/5', value: {} },
+      '"5" is not a valid index of a list with 1 items',
+    ],
+    [{ op: 'add', path: '/spec/x' }, 'value is required for operation add'],
+    [{ op: 'remove', path: '/spec/none' }, 'this path does not exist'],
     [{ op: 'test', path: '/metadata/labels/a', value: '2' }, 'the test failed'],
-    [{ op: 'frob', path: '/spec', value: 1 }, '"frob" is none of add'],
-    [{ op: 'add', path: 'spec', value: 1 }, 'a path is text that begins with a slash'],
-    [{ op: 'replace', path: '/metadata/name', value: 'n' }, 'a patch can not change apiVersion, kind, name'],
-  ])('%j can not be done', (operation, message) => {
+    [{ op: 'frob', path: '/spec', value: 1 }, 'unsupported operation "frob"'],
+    [{ op: 'add', path: 'spec', value: 1 }, 'a path must be a JSON Pointer, which starts with a slash'],
+    [{ op: 'replace', path: '/metadata/name', value: 'n' }, 'a patch cannot change apiVersion, kind, name'],
+  ])('%j cannot be applied', (operation, message) => {
     expect(patch(operation)).toContain(message);
   });
 
-  it('does all of it or nothing', () => {
+  it('applies all operations or none', () => {
     expect(patch({ op: 'add', path: '/spec/x', value: 1 }, { op: 'remove', path: '/spec/none' })).toBe(
-      '/spec/none: operation 1 of the patch: there is nothing at this path',
+      '/spec/none: operation 1 of the patch: this path does not exist',
     );
   });
 });

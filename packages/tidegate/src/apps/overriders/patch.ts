@@ -2,7 +2,10 @@ import type { PatchOverrider } from '../../api/index.ts';
 import { applyJsonPatch, PatchError } from './json-patch.ts';
 import { OverrideError, type Overrider } from './overrider.ts';
 
-/** A JSON patch, for everything that has no overrider of its own. It can not make another object of it. */
+/**
+ * Applies a JSON Patch to workloads with the kind and name of the target; an absent field matches every workload. A patch
+ * cannot turn the object into another one, because objects are tracked by kind, namespace and name.
+ */
 export const overrideByPatch: Overrider<PatchOverrider> = (object, { target, patch }) => {
   if (target?.kind !== undefined && target.kind !== object.kind) return undefined;
   if (target?.name !== undefined && target.name !== object.metadata.name) return undefined;
@@ -16,7 +19,7 @@ export const overrideByPatch: Overrider<PatchOverrider> = (object, { target, pat
     if (stays) return patched;
     return new OverrideError(
       '',
-      'a patch can not change apiVersion, kind, name or namespace: write another manifest',
+      'a patch cannot change apiVersion, kind, name or namespace: add another manifest to the template',
     );
   } catch (error) {
     if (!(error instanceof PatchError)) throw error;

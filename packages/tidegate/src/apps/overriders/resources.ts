@@ -2,7 +2,7 @@ import type { ResourcesOverrider } from '../../api/index.ts';
 import { mapAt, write } from '../json.ts';
 import { changeContainer, type Overrider } from './overrider.ts';
 
-/** Requests and limits of one container. What the rule does not name stays. */
+/** Sets requests and limits of one container. Resources that the rule does not name keep their quantities. */
 export const overrideResources: Overrider<ResourcesOverrider> = (
   object,
   { containerName, value },

@@ -4,7 +4,10 @@ import type { TolerationsOverrider } from '../../api/index.ts';
 import { listAt, write } from '../json.ts';
 import { type Overrider, overrideError } from './overrider.ts';
 
-/** Tolerations of the pods. To remove, what the rule says of a toleration is enough to name it. */
+/**
+ * Adds or removes tolerations of the pods. To remove a toleration, a rule may give only some of its fields: all
+ * tolerations with these fields are removed.
+ */
 export const overrideTolerations: Overrider<TolerationsOverrider> = (object, rule, workload) => {
   const path = [...workload.pod, 'spec', 'tolerations'];
   const present = listAt(object, path).filter(isJsonMap);
@@ -13,19 +16,19 @@ export const overrideTolerations: Overrider<TolerationsOverrider> = (object, rul
     const added = wanted.filter((one) => !present.some((old) => isDeepStrictEqual(old, one)));
     return write(object, path, [...present, ...added]);
   }
-  const missing = wanted.filter((one) => !present.some((old) => isNamedBy(old, one)));
+  const missing = wanted.filter((one) => !present.some((old) => matches(old, one)));
   if (missing.length === wanted.length && missing.length > 0) return undefined;
   if (missing.length > 0)
     return overrideError(
       path,
-      `there is no ${missing.map((one) => JSON.stringify(one)).join(', ')} to remove`,
+      `cannot remove ${missing.map((one) => JSON.stringify(one)).join(', ')}: not found`,
     );
   return write(
     object,
     path,
-    present.filter((old) => !wanted.some((one) => isNamedBy(old, one))),
+    present.filter((old) => !wanted.some((one) => matches(old, one))),
   );
 };
 
-const isNamedBy = (toleration: JsonMap, description: JsonMap): boolean =>
+const matches = (toleration: JsonMap, description: JsonMap): boolean =>
   Object.entries(description).every(([field, value]) => isDeepStrictEqual(toleration[field], value));

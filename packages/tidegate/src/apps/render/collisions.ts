@@ -3,14 +3,17 @@ import { manifestPath } from './decode.ts';
 import type { RenderError, Rendered } from './result.ts';
 import { kindOf } from './scopes.ts';
 
-/** What makes an object the same one, whatever version it is written in. */
+/** Identifies an object by group, kind, namespace and name. Manifests of different API versions can be the same object. */
 export function identityOf(object: KubeObject): string {
   const { group, kind } = kindOf(object);
   const { namespace = '', name = '' } = object.metadata;
   return `${group}/${kind} ${namespace}/${name}`;
 }
 
-/** Objects that would overwrite each other. None of them is right, so that their order does not decide. */
+/**
+ * Finds objects that would overwrite each other. All of them are reported and none is applied, so that the result does
+ * not depend on the order of manifests.
+ */
 export function collisionsIn(objects: readonly Rendered[]): {
   colliding: ReadonlySet<Rendered>;
   collisions: RenderError[];
@@ -32,7 +35,7 @@ export function collisionsIn(objects: readonly Rendered[]): {
         ordinal,
         ...(edition !== undefined && { edition }),
         path: `${manifestPath(ordinal)}.metadata.name`,
-        message: `${object.kind} ${object.metadata.name} is also made of ${others.join(', ')}: choose another name`,
+        message: `${object.kind} ${object.metadata.name} is also rendered from ${others.join(', ')}: choose another name`,
       });
     }
   }

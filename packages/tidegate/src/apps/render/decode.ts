@@ -3,7 +3,9 @@ import type { EdgeApplication } from '../../api/index.ts';
 import type { RenderError } from './result.ts';
 import { kindOf, type ScopeOf } from './scopes.ts';
 
+/** A manifest of the template that is a valid object. */
 export interface Manifest {
+  /** The index in `spec.workloadTemplate.manifests`. */
   readonly ordinal: number;
   readonly object: KubeObject;
 }
@@ -13,9 +15,13 @@ export interface Decoded {
   readonly errors: readonly RenderError[];
 }
 
+/** The field path of a manifest, for error messages. */
 export const manifestPath = (ordinal: number): string => `spec.workloadTemplate.manifests[${ordinal}]`;
 
-/** The objects of the template, complete with namespaces. One that is none hurts itself only. */
+/**
+ * Checks the manifests of the template and sets missing namespaces to that of the application. A manifest that is not
+ * valid is reported in `errors` and does not affect the others.
+ */
 export function decodeManifests(application: EdgeApplication, scopeOf: ScopeOf): Decoded {
   const written: readonly unknown[] = application.spec?.workloadTemplate?.manifests ?? [];
   const namespace = application.metadata.namespace ?? 'default';
@@ -31,18 +37,23 @@ export function decodeManifests(application: EdgeApplication, scopeOf: ScopeOf):
   return { manifests, errors };
 }
 
-type Problem = { field: string; message: string };
+/** What is wrong with one manifest. `field` is relative to the manifest. */
+type ManifestError = { field: string; message: string };
 
-function decode(manifest: unknown, namespace: string, scopeOf: ScopeOf): { object: KubeObject } | Problem {
-  const problem = problemOf(manifest);
-  if (problem !== undefined) return problem;
+function decode(
+  manifest: unknown,
+  namespace: string,
+  scopeOf: ScopeOf,
+): { object: KubeObject } | ManifestError {
+  const error = errorOf(manifest);
+  if (error !== undefined) return error;
   const { status: _, ...object } = manifest as KubeObject;
   const metadata = asWritten(object.metadata as ObjectMeta);
   switch (scopeOf(kindOf(object))) {
     case undefined:
       return {
         field: '.kind',
-        message: `the cluster has no kind ${object.kind} in ${object.apiVersion} yet: install what defines it, or correct apiVersion and kind`,
+        message: `the cluster has no kind ${object.kind} in ${object.apiVersion}: install its CustomResourceDefinition, or correct apiVersion and kind`,
       };
     case 'Namespaced':
       return { object: { ...object, metadata: { ...metadata, namespace: metadata.namespace || namespace } } };
@@ -50,38 +61,35 @@ function decode(manifest: unknown, namespace: string, scopeOf: ScopeOf): { objec
       if (metadata.namespace === undefined) return { object: { ...object, metadata } };
       return {
         field: '.metadata.namespace',
-        message: `objects of kind ${object.kind} are not in a namespace: leave it out`,
+        message: `objects of kind ${object.kind} are cluster-scoped: remove the namespace`,
       };
   }
 }
 
-function problemOf(manifest: unknown): Problem | undefined {
+function errorOf(manifest: unknown): ManifestError | undefined {
   if (!isJsonMap(manifest))
-    return { field: '', message: 'a manifest is an object with apiVersion, kind and metadata' };
+    return { field: '', message: 'a manifest must be an object with apiVersion, kind and metadata' };
   const { apiVersion, kind, metadata } = manifest;
   if (typeof apiVersion !== 'string' || apiVersion === '')
-    return {
-      field: '.apiVersion',
-      message: 'say which version of the API the object is of, such as apps/v1',
-    };
+    return { field: '.apiVersion', message: 'apiVersion is required, for example apps/v1' };
   if (typeof kind !== 'string' || kind === '')
-    return { field: '.kind', message: 'say which kind of object it is, such as Deployment' };
+    return { field: '.kind', message: 'kind is required, for example Deployment' };
   if (Array.isArray(manifest.items) && kind.endsWith('List'))
-    return { field: '.kind', message: 'a list is no object: write each of its items as a manifest' };
+    return { field: '.kind', message: 'lists are not supported: add each item as a manifest' };
   if (!isJsonMap(metadata) || typeof metadata.name !== 'string' || metadata.name === '')
-    return { field: '.metadata.name', message: 'give the object a name: it is found again by that' };
+    return { field: '.metadata.name', message: 'a name is required; generateName is not supported' };
   for (const field of ['labels', 'annotations']) {
     const map = metadata[field] ?? {};
     if (!isJsonMap(map) || Object.values(map).some((value) => typeof value !== 'string'))
       return {
         field: `.metadata.${field}`,
-        message: `${field} are text: put numbers and true or false in quotes`,
+        message: `${field} must be strings: put numbers and booleans in quotes`,
       };
   }
   return undefined;
 }
 
-/** Objects that were copied from a cluster have fields that only the server can write. */
+/** Removes fields that only the server sets. Manifests that were copied from a cluster contain them. */
 function asWritten(metadata: ObjectMeta): ObjectMeta {
   const {
     creationTimestamp: _,

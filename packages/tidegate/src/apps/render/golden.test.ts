@@ -1,4 +1,4 @@
-/** `npx vitest run src/apps/render -u` writes what comes out anew; read the difference before it is committed. */
+/** To update the files after a change, run `npx vitest run packages/tidegate/src/apps/render -u` and review the diff. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { KubeObject } from '@tidegate/kube';
@@ -30,12 +30,12 @@ describe.each(readdirSync(DIRECTORY).filter((name) => name.endsWith('.in.yaml'))
       .join('---\n');
   };
 
-  it('renders as recorded', async () => {
+  it('renders the recorded objects', async () => {
     const recorded = fileURLToPath(new URL(name.replace('.in.', '.out.'), DIRECTORY));
     await expect(rendering()).toMatchFileSnapshot(recorded);
   });
 
-  it('renders to the same bytes again', () => {
+  it('renders the same bytes again', () => {
     expect(rendering()).toBe(rendering());
   });
 });

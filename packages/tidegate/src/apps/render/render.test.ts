@@ -1,4 +1,4 @@
-/** What must hold for every application, and what other implementations got wrong. Golden files show the rest. */
+/** Properties of every application, and cases that other implementations got wrong. Golden files show the rest. */
 
 import type { KubeObject } from '@tidegate/kube';
 import fc from 'fast-check';
@@ -89,7 +89,7 @@ describe('every application', () => {
   const byIdentity = ({ objects }: RenderResult): Map<string, string> =>
     new Map(objects.map(({ object }) => [identityOf(object), JSON.stringify(object)]));
 
-  it('renders to the same bytes twice', () => {
+  it('renders the same bytes twice', () => {
     fc.assert(
       fc.property(written, ({ manifests, targets }) => {
         const one = application(manifests, targets);
@@ -98,7 +98,7 @@ describe('every application', () => {
     );
   });
 
-  it('renders to the same objects in whatever order its manifests are', () => {
+  it('renders the same objects for any order of manifests', () => {
     fc.assert(
       fc.property(written, fc.infiniteStream(fc.nat()), ({ manifests, targets }, order) => {
         const shuffled = manifests
@@ -112,19 +112,19 @@ describe('every application', () => {
     );
   });
 
-  it('has editions that do not depend on what is different in other pools', () => {
+  it('has editions that do not depend on the overriders of other pools', () => {
     fc.assert(
       fc.property(written, overriders, ({ manifests, targets }, others) => {
         fc.pre(targets.length > 1);
         const [first, ...rest] = targets;
         const changed = [first!, ...rest.map(({ name }) => ({ name, overriders: others }))];
         const editionsOf = (all: TargetNodeGroup[]): string[] =>
-          // Of names that collide with those of another pool neither is made, which is another thing.
           renderAll(application(manifests, all))
             .objects.filter(({ edition }) => edition === first!.name)
             .map(({ object }) => JSON.stringify(object));
+        // Two editions with the same name are both dropped, and a change in one pool can cause that. Not tested here.
         const collides = ({ errors }: RenderResult) =>
-          errors.some(({ message }) => message.includes('is also made of'));
+          errors.some(({ message }) => message.includes('is also rendered from'));
         fc.pre(!collides(renderAll(application(manifests, targets))));
         fc.pre(!collides(renderAll(application(manifests, changed))));
         expect(editionsOf(changed)).toEqual(editionsOf(targets));
@@ -132,7 +132,7 @@ describe('every application', () => {
     );
   });
 
-  it('leaves what it is made of as it was', () => {
+  it('does not change its input', () => {
     fc.assert(
       fc.property(written, ({ manifests, targets }) => {
         const one = application(manifests, targets);
@@ -144,20 +144,20 @@ describe('every application', () => {
   });
 });
 
-describe('what went wrong elsewhere', () => {
+describe('cases that other implementations got wrong', () => {
   const podSpec = (object: KubeObject | undefined, ...path: string[]): unknown =>
     read(object, ['spec', 'template', 'spec', ...path]);
 
-  it('a manifest without a namespace is put into that of the application (kubeedge: into none)', () => {
+  it('sets a missing namespace to that of the application (kubeedge: leaves it empty)', () => {
     expect(objectsOf(application([configMap('m')]))[0]?.metadata.namespace).toBe('shop');
   });
 
-  it('the node selector of the template stays (kubeedge #7197)', () => {
+  it('keeps the node selector of the template (kubeedge #7197)', () => {
     const [object] = objectsOf(application([workload('d', { nodeSelector: { disk: 'ssd' } })]));
     expect(podSpec(object, 'nodeSelector')).toEqual({ disk: 'ssd', 'apps.kubeedge.io/belonging-to': 'east' });
   });
 
-  it('a template that is bound to another pool is an error, not overruled', () => {
+  it('rejects a template that is bound to another pool', () => {
     const bound = workload('d', { nodeSelector: { 'apps.kubeedge.io/belonging-to': 'west' } });
     expect(renderAll(application([bound]))).toMatchObject({
       objects: [],
@@ -171,7 +171,7 @@ describe('what went wrong elsewhere', () => {
     });
   });
 
-  it('labels of nodes come in one order, whatever order they are written in (kubeedge: at random)', () => {
+  it('sorts the labels of nodes (kubeedge: random order)', () => {
     const target = (matchLabels: Record<string, string>): TargetNodeLabels[] => [
       { labelSelector: { matchLabels } },
     ];
@@ -180,14 +180,14 @@ describe('what went wrong elsewhere', () => {
     expect(JSON.stringify(other)).toBe(JSON.stringify(one));
   });
 
-  it('matchExpressions place pods and name the edition too (kubeedge: ignored)', () => {
+  it('uses matchExpressions for placement and for the name of the edition (kubeedge: ignored)', () => {
     const labelSelector = { matchExpressions: [{ key: 'gpu', operator: 'Exists' }] };
     const [object] = objectsOf(application([workload('d')], [], [{ labelSelector }]));
     expect(object?.metadata.name).toMatch(/^d-ls-[0-9a-f]{8}$/);
     expect(JSON.stringify(podSpec(object, 'affinity'))).toContain('{"key":"gpu","operator":"Exists"}');
   });
 
-  it('editions do not select the pods of each other (kubeedge: they share a selector)', () => {
+  it('gives each edition its own selector (kubeedge: they share a selector)', () => {
     const [east, west] = objectsOf(application([workload('d')], [{ name: 'east' }, { name: 'west' }]));
     const labels = (object: KubeObject | undefined) =>
       read(object, ['spec', 'template', 'metadata', 'labels']);
@@ -198,13 +198,13 @@ describe('what went wrong elsewhere', () => {
   });
 
   it.each(['StatefulSet', 'DaemonSet', 'ReplicaSet'])(
-    '%s has editions too (kubeedge #4387, #7281)',
+    'renders editions of a %s (kubeedge #4387, #7281)',
     (kind) => {
       expect(namesOf(application([workload('w', {}, kind)]))).toEqual(['w-east']);
     },
   );
 
-  it('names that are too long are cut and stay distinct', () => {
+  it('shortens names that are too long, and keeps them distinct', () => {
     const name = 'n'.repeat(50);
     const names = namesOf(
       application([workload(name, {}, 'StatefulSet')], [{ name: 'east' }, { name: 'eastern' }]),
@@ -213,7 +213,7 @@ describe('what went wrong elsewhere', () => {
     for (const one of names) expect(one).toMatch(/^n{43}-[0-9a-f]{8}$/);
   });
 
-  it('a cut never ends in what a name can not end in', () => {
+  it('never shortens a name to one that is not valid', () => {
     fc.assert(
       fc.property(
         fc.stringMatching(/^[a-z]([a-z.-]{0,200}[a-z])?$/),
@@ -227,25 +227,25 @@ describe('what went wrong elsewhere', () => {
     );
   });
 
-  it('two manifests that would become one object are both refused', () => {
+  it('rejects both of two manifests that render the same object', () => {
     const both = renderAll(application([workload('w'), workload('w-a')], [{ name: 'a-b' }, { name: 'b' }]));
     expect(both.objects.map(({ object }) => object.metadata.name)).toEqual(['w-a-a-b', 'w-b']);
     expect(both.errors.map(({ message }) => message)).toEqual([
-      'Deployment w-a-b is also made of spec.workloadTemplate.manifests[1]: choose another name',
-      'Deployment w-a-b is also made of spec.workloadTemplate.manifests[0]: choose another name',
+      'Deployment w-a-b is also rendered from spec.workloadTemplate.manifests[1]: choose another name',
+      'Deployment w-a-b is also rendered from spec.workloadTemplate.manifests[0]: choose another name',
     ]);
   });
 
-  it('a pool that is named twice is an error (kubeedge #4860, #5497)', () => {
+  it('rejects a pool that is listed twice (kubeedge #4860, #5497)', () => {
     expect(validateEdgeApplication(application([workload('w')], [{ name: 'a' }, { name: 'a' }]))).toEqual([
       {
         path: 'spec.workloadScope.targetNodeGroups[1]',
-        message: 'the same nodes as spec.workloadScope.targetNodeGroups[0]: leave one of them out',
+        message: 'selects the same nodes as spec.workloadScope.targetNodeGroups[0]: remove one of them',
       },
     ]);
   });
 
-  it('a whole image can be given by a patch (kubeedge #4861)', () => {
+  it('replaces a whole image with a patch (kubeedge #4861)', () => {
     const patch = [{ op: 'replace', path: '/spec/template/spec/containers/0/image', value: 'other:2' }];
     const [object] = objectsOf(
       application([workload('w')], [{ name: 'a', overriders: { patchOverriders: [{ patch }] } }]),
@@ -253,18 +253,18 @@ describe('what went wrong elsewhere', () => {
     expect(podSpec(object, 'containers', '0', 'image')).toBe('other:2');
   });
 
-  it('a name that is too long for a label is told before anything is made', () => {
+  it('rejects a name that is too long for a label, and renders nothing', () => {
     const long = application([configMap('m')]);
     long.metadata.name = 'a'.repeat(64);
     expect(validateEdgeApplication(long)).toMatchObject([{ path: 'metadata.name' }]);
     expect(objectsOf(long)).toEqual([]);
   });
 
-  it('without targets workloads are nowhere, and the rest is there', () => {
+  it('renders no workloads without targets, but all other objects', () => {
     expect(namesOf(application([workload('w'), configMap('m')], []))).toEqual(['m']);
   });
 
-  it('what the server wrote into a copied manifest is left out', () => {
+  it('removes fields of the server from a copied manifest', () => {
     const copied = {
       ...configMap('m'),
       metadata: { name: 'm', uid: 'u', resourceVersion: '1', creationTimestamp: null, managedFields: [] },

@@ -6,20 +6,23 @@ import {
   SERVICE_TOPOLOGY_ANNOTATION,
   SERVICE_TOPOLOGY_NODE_GROUP,
 } from '../../api/index.ts';
+import { workloadOf } from '../workloads.ts';
 import { collisionsIn } from './collisions.ts';
 import { decodeManifests, type Manifest } from './decode.ts';
 import type { RenderError, Rendered, RenderResult } from './result.ts';
 import type { ScopeOf } from './scopes.ts';
 import { renderTarget } from './target-editions.ts';
 import type { Target } from './targets.ts';
-import { workloadOf } from './workloads.ts';
 
-/** A name that is longer can not be the value of a label. */
-const LONGEST_LABEL = 63;
+/** The maximum length of a label value in Kubernetes. */
+const MAX_LABEL_LENGTH = 63;
 
 /**
- * All objects of an application: an edition of each workload for each target, and everything else once. The same
- * application gives the same bytes, and neither the order of manifests nor what other targets say changes an object.
+ * Renders all objects of an application: an edition of each workload for each target, and all other objects once.
+ *
+ * The result is deterministic: the same application always gives the same bytes. An object depends only on its manifest
+ * and its target, not on the order of manifests or on the overriders of other targets. So a change for one pool never
+ * restarts pods in another.
  */
 export function render(
   application: EdgeApplication,
@@ -45,10 +48,10 @@ export function render(
 
 function errorOfName({ metadata }: EdgeApplication): RenderError | undefined {
   const { name = '' } = metadata;
-  if (name !== '' && name.length <= LONGEST_LABEL) return undefined;
+  if (name !== '' && name.length <= MAX_LABEL_LENGTH) return undefined;
   return {
     path: 'metadata.name',
-    message: `the name becomes the value of a label: give one of 1 to ${LONGEST_LABEL} characters`,
+    message: `the name is used as a label value and must have 1 to ${MAX_LABEL_LENGTH} characters`,
   };
 }
 
@@ -57,7 +60,10 @@ const once = ({ ordinal, object }: Manifest): Rendered => ({
   object: object.apiVersion === 'v1' && object.kind === 'Service' ? scoped(object) : object,
 });
 
-/** By our label alone clients reach endpoints in their own pool only; this tells KubeEdge's components the same. */
+/**
+ * Adds the topology annotation of KubeEdge to a Service, unless the manifest sets it. Tidegate needs only its own label
+ * to limit a Service of an application to the pool of the client; the annotation is for components of KubeEdge.
+ */
 const scoped = (service: KubeObject): KubeObject => ({
   ...service,
   metadata: {
@@ -69,7 +75,10 @@ const scoped = (service: KubeObject): KubeObject => ({
   },
 });
 
-/** By these labels everything is found again, in whatever namespace it is. */
+/**
+ * Adds the labels that name the application. Owner references work only within a namespace, so objects in other
+ * namespaces and cluster-scoped objects are found by these labels.
+ */
 const owned =
   ({ metadata: { name = '', namespace = 'default' } }: EdgeApplication) =>
   (rendered: Rendered): Rendered => {

@@ -1,24 +1,26 @@
 import type { KubeObject } from '@tidegate/kube';
 
-/** One object as it is to be applied. */
+/** An object to apply. */
 export interface Rendered {
   readonly object: KubeObject;
-  /** The manifest that it was made of. */
+  /** The index of its manifest in the template. */
   readonly ordinal: number;
-  /** The pool that it was made for; absent when it is there once for all. */
+  /** The edition that it belongs to. Absent for objects that are applied once for all pools. */
   readonly edition?: string;
 }
 
-/** What can not be rendered as it is written. */
+/** A mistake in the application that prevents an object from being rendered. */
 export interface RenderError {
   /** The field of the EdgeApplication. */
   readonly path: string;
   readonly message: string;
-  /** Absent when it is not about one manifest. */
+  /** The index of the manifest that is not rendered. Absent if the error does not concern one manifest. */
   readonly ordinal?: number;
+  /** The edition that is not rendered. Absent if the error concerns all editions. */
   readonly edition?: string;
 }
 
+/** Objects that could be rendered, and the errors for the others. Both can be present. */
 export interface RenderResult {
   readonly objects: readonly Rendered[];
   readonly errors: readonly RenderError[];

@@ -1,6 +1,6 @@
 import { type GroupVersionKind, parseApiVersion } from '@tidegate/kube';
 
-/** Whether objects of a kind are in a namespace; undefined when the kind is not known. */
+/** Returns the scope of a kind, or undefined if the cluster does not have the kind. */
 export type ScopeOf = (kind: GroupVersionKind) => 'Namespaced' | 'Cluster' | undefined;
 
 const CLUSTER_KINDS = new Set([
@@ -32,10 +32,11 @@ const CLUSTER_KINDS = new Set([
   'storage.k8s.io/VolumeAttachment',
 ]);
 
-/** Without a cluster to ask: kinds that are not built in are taken to be in a namespace, as most are. */
+/** For use without a cluster: takes kinds that are not in the list to be namespaced, as most kinds are. */
 export const builtInScopes: ScopeOf = ({ group, kind }) =>
   CLUSTER_KINDS.has(`${group}/${kind}`) ? 'Cluster' : 'Namespaced';
 
+/** Returns the group, version and kind of an object. */
 export const kindOf = ({ apiVersion, kind }: { apiVersion: string; kind: string }): GroupVersionKind => ({
   ...parseApiVersion(apiVersion),
   kind,

@@ -1,16 +1,18 @@
 import type { KubeObject } from '@tidegate/kube';
 import type { EdgeApplication } from '../../api/index.ts';
 import { OverrideError, type Rule, rulesOf } from '../overriders/index.ts';
+import { type Workload, workloadOf } from '../workloads.ts';
 import { type Manifest, manifestPath } from './decode.ts';
-import { editionOf, PlacementConflict } from './edition.ts';
+import { editionOf, NodeSelectorConflict } from './edition.ts';
 import type { RenderError, Rendered, RenderResult } from './result.ts';
 import type { Target } from './targets.ts';
-import { type Workload, workloadOf } from './workloads.ts';
 
 /**
- * The editions of all workloads for one target. A rule that changes none of them is a mistake, and no edition is made
- * then: pods without what somebody wanted them to have must not replace those that run. That is only known for
- * sure when all manifests could be read (`complete`).
+ * Renders the editions of all workloads for one target.
+ *
+ * A rule that matches no workload is a mistake, for example a container name with a typo. Then the target gets no
+ * editions: pods without the requested change must not replace running pods. Whether a rule matches is only certain if
+ * all manifests could be decoded (`complete`); otherwise unused rules are not reported.
  */
 export function renderTarget(
   { metadata }: EdgeApplication,
@@ -38,7 +40,7 @@ export function renderTarget(
         object: editionOf(overridden.object, workload, target, metadata.name ?? ''),
       });
     } catch (error) {
-      if (!(error instanceof PlacementConflict)) throw error;
+      if (!(error instanceof NodeSelectorConflict)) throw error;
       const path = [manifestPath(ordinal), ...error.path].join('.');
       errors.push({ ordinal, edition, path, message: error.message });
     }
@@ -48,6 +50,7 @@ export function renderTarget(
   return { objects: [], errors: unused.flatMap((rule) => unusedErrors(rule, manifests, target)) };
 }
 
+/** Applies all rules to one workload. Adds the rules that match it to `used`. */
 function override(
   manifest: KubeObject,
   workload: Workload,
@@ -68,7 +71,7 @@ function override(
   return { object };
 }
 
-/** Every workload lacks its edition because of it, and says so. */
+/** Reports an unused rule for each workload, because the edition of each is missing. */
 function unusedErrors(rule: Rule, manifests: readonly Manifest[], target: Target): RenderError[] {
   const error = {
     edition: target.edition,

@@ -11,17 +11,18 @@ import {
 import { shortHash } from './names.ts';
 import type { RenderError } from './result.ts';
 
+/** A requirement of a node affinity term. */
 export interface Requirement {
   key: string;
   operator: string;
   values?: string[];
 }
 
-/** Nodes that get an edition of their own. */
+/** A set of nodes that gets an edition: a pool, or the nodes with certain labels. */
 export interface Target {
-  /** The field of the EdgeApplication. */
+  /** The field of the EdgeApplication, for error messages. */
   readonly path: string;
-  /** What tells this edition from others, in names and labels. */
+  /** The name of the edition, which is part of object names and labels: the pool, or `ls-` and a hash of the labels. */
   readonly edition: string;
   readonly overriders: Overriders;
   readonly nodes: { label: string; pool: string } | { requirements: readonly Requirement[] };
@@ -34,12 +35,13 @@ export interface Targets {
   readonly errors: readonly RenderError[];
 }
 
-/** Of which kind a pool is; undefined when there is none of that name. */
+/** Returns the kind of a pool, or undefined if there is no pool with this name. */
 export type KindOfPool = (name: string) => PoolKind | undefined;
 
-/** Without a cluster to ask, names are those of NodeGroups, as KubeEdge has it. */
+/** For use without a cluster: takes every name to be that of a NodeGroup, as in KubeEdge. */
 export const everyPoolIsNodeGroup: KindOfPool = () => 'NodeGroup';
 
+/** Lists the targets of an application. Pools that do not exist are not targets; `missing` contains them. */
 export function targetsOf({ spec }: EdgeApplication, kindOfPool: KindOfPool): Targets {
   const scope = spec?.workloadScope ?? {};
   const targets: Target[] = [];
@@ -48,7 +50,11 @@ export function targetsOf({ spec }: EdgeApplication, kindOfPool: KindOfPool): Ta
   const add = (target: Target): void => {
     const twin = targets.find(({ edition }) => edition === target.edition);
     if (twin === undefined) targets.push(target);
-    else errors.push({ path: target.path, message: `the same nodes as ${twin.path}: leave one of them out` });
+    else
+      errors.push({
+        path: target.path,
+        message: `selects the same nodes as ${twin.path}: remove one of them`,
+      });
   };
   for (const [index, group] of (scope.targetNodeGroups ?? []).entries()) {
     const path = `spec.workloadScope.targetNodeGroups[${index}]`;
@@ -84,7 +90,11 @@ const labelsTarget = (
   nodes: { requirements },
 });
 
-/** KubeEdge hashes keys and values in order, one after the other; expressions are not in its names. */
+/**
+ * The text whose hash names the edition. The labels are joined as KubeEdge joins them, so that names stay the same.
+ * KubeEdge ignores matchExpressions; here they are part of the name, because selectors that differ only in expressions
+ * select different nodes.
+ */
 function selectorText({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
   const labels = Object.entries(matchLabels).toSorted(byKey).flat().join('');
   const expressions = matchExpressions.map(({ key, operator, values = [] }) =>
@@ -93,7 +103,7 @@ function selectorText({ matchLabels = {}, matchExpressions = [] }: LabelSelector
   return labels + expressions.toSorted().join('');
 }
 
-/** The selector as a node affinity says it, always in the same order; or what is wrong with it. */
+/** Converts a label selector to sorted node affinity requirements. Returns an error message if it is not valid. */
 function requirementsOf({ matchLabels = {}, matchExpressions = [] }: LabelSelector): Requirement[] | string {
   const labels = Object.entries(matchLabels).map(([key, value]) => ({
     key,
@@ -104,12 +114,12 @@ function requirementsOf({ matchLabels = {}, matchExpressions = [] }: LabelSelect
   for (const { key, operator, values = [] } of matchExpressions) {
     const wantsValues = operator === 'In' || operator === 'NotIn';
     if (!wantsValues && operator !== 'Exists' && operator !== 'DoesNotExist')
-      return `${JSON.stringify(operator)} is none of In, NotIn, Exists and DoesNotExist`;
+      return `unsupported operator ${JSON.stringify(operator)}; supported operators: In, NotIn, Exists, DoesNotExist`;
     if (wantsValues !== values.length > 0)
-      return `${operator} on ${key} ${wantsValues ? 'needs values' : 'takes no values'}`;
+      return `operator ${operator} of key ${key} ${wantsValues ? 'requires values' : 'does not accept values'}`;
     all.push(wantsValues ? { key, operator, values: values.toSorted() } : { key, operator });
   }
-  if (all.length === 0) return 'an empty selector chooses no node: give matchLabels or matchExpressions';
+  if (all.length === 0) return 'an empty selector selects no nodes: set matchLabels or matchExpressions';
   return all.toSorted((a, b) => compare(JSON.stringify(a), JSON.stringify(b)));
 }
 

@@ -25,6 +25,7 @@ export class AccessLog {
   }
 }
 
+/** The line of the access log for a finished request. */
 export function entryOf(
   exchange: Exchange,
   { className, seconds }: { className: string; seconds: number },

@@ -14,8 +14,12 @@ export interface Connector {
   destroy(): Promise<void>;
 }
 
+/** One attempt to send a request. */
 export interface Call {
+  /** Undefined if the request has no body. */
   readonly body: RequestBody | undefined;
+  /** Longest pause of the endpoint, before and within the response. */
   readonly readTimeoutMs: number;
+  /** Called when the endpoint has sent the headers of a response: its back-off ends. */
   readonly onHead: () => void;
 }

@@ -76,6 +76,7 @@ export class EmbeddedDriver implements Driver {
       if (error instanceof DeltaGapError) throw new NeedsFullState(error.message, { cause: error });
       throw error;
     }
+    // Synchronous, like the line above: no request can see the new table with the old upstreams.
     this.#upstreams.update(delta);
     this.#showDefault();
   }
@@ -103,6 +104,7 @@ export class EmbeddedDriver implements Driver {
     await this.#accessLog?.close();
   }
 
+  /** Sets the certificate for clients without a server name: the default of the table, or else the own one. */
   #showDefault(): void {
     const wanted = this.#table.certificates.get('') ?? this.#ownCertificate;
     if (wanted === undefined || wanted === this.#shown) return;

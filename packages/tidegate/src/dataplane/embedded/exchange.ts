@@ -17,20 +17,26 @@ export class Exchange {
   readonly request: ClientRequest;
   readonly response: ClientResponse;
   readonly upgrade: Upgrade | undefined;
+  /** The request came over TLS. */
   readonly secure: boolean;
+  /** The port of the listener. */
   readonly port: number;
   /** As the client sent it; undefined if it sent none. */
   readonly host: string | undefined;
+  /** The request target, unchanged: path and query. */
   readonly target: string;
   readonly method: string;
+  /** IP address of the client. */
   readonly client: string;
   readonly id: string;
+  /** Monotonic time in milliseconds. */
   readonly began = performance.now();
   /** The route that matched, for metrics and log. */
   matched: { host: HostRoutes; action: RouteAction } | undefined;
   upstream: Upstream | undefined;
   /** The endpoints that were tried, in this order. */
   readonly endpoints: string[] = [];
+  /** Bytes of the response body, for the access log. */
   sentBytes = 0;
   /** The status of the response. 499, as in nginx: the client closed the connection before it got one. */
   status = 499;
@@ -90,5 +96,5 @@ const INVALID_HOST = ',';
 const TOKEN = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** A client may set its own request ID, if it has harmless characters only. */
-const requestId = (said: string | string[] | undefined): string =>
-  typeof said === 'string' && TOKEN.test(said) ? said : randomUUID().replaceAll('-', '');
+const requestId = (sent: string | string[] | undefined): string =>
+  typeof sent === 'string' && TOKEN.test(sent) ? sent : randomUUID().replaceAll('-', '');

@@ -63,14 +63,17 @@ export class GrpcConnector implements Connector {
   }
 }
 
+/** The endpoint did not accept the connection in time. */
 class ConnectTimeout extends Error {
   override readonly name = 'ConnectTimeout';
 }
 
+/** The endpoint sent nothing for too long. */
 class ReadTimeout extends Error {
   override readonly name = 'ReadTimeout';
 }
 
+/** A connection, and whether it was ever established: only then can the endpoint have received a request. */
 interface Connection {
   readonly session: ClientHttp2Session;
   isEstablished(): boolean;
@@ -81,12 +84,15 @@ interface Outcome {
   reject(error: Error): void;
 }
 
+/** Forwards one request and its response, both at the pace of the slower side. */
 class Relay {
   readonly #exchange: Exchange;
   readonly #call: Call;
   readonly #connection: Connection;
   readonly #outcome: Outcome;
+  /** The headers of the response were sent to the client: from now on a failure can only abort the response. */
   #answering = false;
+  /** The complete response was sent to the client. */
   #finished = false;
   #failure: Error | undefined;
   #trailers: FlatHeaders = [];
@@ -173,7 +179,10 @@ class Relay {
     }
   }
 
-  /** The endpoint has sent its whole response, and needs no more of the request. A reset ends the stream in the same way. */
+  /**
+   * The endpoint has sent its whole response, and needs no more of the request. A reset ends the stream in the same
+   * way.
+   */
   #onEnd(stream: ClientHttp2Stream): void {
     if (!this.#answering || stream.rstCode !== constants.NGHTTP2_NO_ERROR) return;
     this.#finished = true;
@@ -188,6 +197,7 @@ class Relay {
     else this.#outcome.reject(this.#why());
   }
 
+  /** The failure as the handler expects it. */
   #why(): Error {
     const error = this.#failure ?? new Error('the endpoint did not answer');
     if (error instanceof BodyTooLarge || error instanceof BodyTooSlow) return error;

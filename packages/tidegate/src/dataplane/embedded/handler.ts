@@ -39,6 +39,7 @@ export class Handler {
     this.#log = deps.log;
   }
 
+  /** Never throws. Each request gets exactly one response, and is counted once. */
   handle(exchange: Exchange): void {
     exchange.response.once('close', () => this.#traffic.ended(exchange));
     // Clients may disconnect at any time. Without listeners, their errors would crash the program.
@@ -72,6 +73,7 @@ export class Handler {
     }
   }
 
+  /** Checks what is known before an endpoint is contacted, then tries endpoints. */
   async #forward(exchange: Exchange, { backends, limits }: RouteAction): Promise<void> {
     const maxBodyBytes = limits.maxBodyBytes ?? this.#defaults.maxBodyBytes;
     const members = this.#upstreams.choose(backends);
@@ -105,6 +107,7 @@ export class Handler {
     }
   }
 
+  /** One attempt. Returns the failure, or undefined if the client got the response of the endpoint. */
   async #send(
     exchange: Exchange,
     member: Member,

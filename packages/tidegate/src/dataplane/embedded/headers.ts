@@ -101,6 +101,7 @@ export function toLines(flat: FlatHeaders): string {
   return lines;
 }
 
+/** The joined values of a header; undefined if it is absent. */
 export function headerOf(flat: FlatHeaders, wanted: string): string | undefined {
   const all: string[] = [];
   eachHeader(flat, (_, value, lower) => {
@@ -111,6 +112,9 @@ export function headerOf(flat: FlatHeaders, wanted: string): string | undefined 
 
 const NONE: ReadonlySet<string> = new Set();
 
+/**
+ * Headers that the Connection header lists. They belong to the connection and are not forwarded (RFC 9110, 7.6.1).
+ */
 function namedByConnection(connection: string | undefined): ReadonlySet<string> {
   if (connection === undefined || connection === 'keep-alive') return NONE;
   return new Set(connection.split(',').map((name) => name.trim().toLowerCase()));

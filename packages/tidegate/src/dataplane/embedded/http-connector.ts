@@ -65,6 +65,7 @@ class Relay implements Dispatcher.DispatchHandler {
   readonly #resolve: () => void;
   readonly #reject: (error: Error) => void;
   #controller: Controller | undefined;
+  /** The headers of the response were sent to the client: from now on a failure can only abort the response. */
   #answering = false;
 
   constructor(exchange: Exchange, call: Call, resolve: () => void, reject: (error: Error) => void) {
@@ -133,6 +134,9 @@ class Relay implements Dispatcher.DispatchHandler {
     else this.#reject(new UpstreamFailure(kindOf(error, this.#sent), this.#sent, error));
   }
 
+  /**
+   * undici calls onRequestStart just before it writes the request, so the endpoint may have received it since then.
+   */
   get #sent(): boolean {
     return this.#controller !== undefined;
   }

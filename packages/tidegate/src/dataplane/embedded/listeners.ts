@@ -52,10 +52,12 @@ export class Listeners {
   readonly #https: Http2SecureServer;
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Set<Http2Session>();
+  /** Requests in progress. */
   readonly #open = new Set<Exchange>();
   /** The request in progress on a connection of HTTP/1.1. */
   readonly #current = new WeakMap<Socket, Exchange>();
   #draining = false;
+  /** Called when the last request has ended while the listeners drain. */
   #onIdle: (() => void) | undefined;
 
   constructor(options: ListenerOptions) {
@@ -183,6 +185,7 @@ export class Listeners {
     else this.#take(exchange);
   }
 
+  /** Tracks the request until its response is closed, and hands it to the handler. */
   #take(exchange: Exchange): void {
     const { request, response } = exchange;
     this.#open.add(exchange);

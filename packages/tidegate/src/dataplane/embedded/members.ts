@@ -8,8 +8,11 @@ import { HttpConnector } from './http-connector.ts';
 export class Member {
   readonly endpoint: Endpoint;
   readonly name: string;
+  /** Number of requests in progress, for least connections. */
   inFlight = 0;
+  /** End of the back-off, in monotonic milliseconds. */
   downUntil = 0;
+  /** Length of the current back-off. */
   #downMs = 0;
   readonly #upstream: Upstream;
   /** By connect timeout: it belongs to the connections, and routes may have different ones. */
@@ -31,6 +34,7 @@ export class Member {
     return connector;
   }
 
+  /** Starts the back-off, or doubles it. */
   failed(now: number): void {
     // Many concurrent requests may fail for the same reason; they count as one failure.
     if (this.downUntil > now) return;
@@ -38,6 +42,7 @@ export class Member {
     this.downUntil = now + this.#downMs;
   }
 
+  /** Ends the back-off. */
   answered(): void {
     this.downUntil = 0;
     this.#downMs = 0;
@@ -59,6 +64,7 @@ const nameOf = ({ address, port }: Endpoint): string =>
 export class Members {
   #upstream: Upstream;
   #members: readonly Member[];
+  /** Position of the round robin. Least connections uses it to choose among equals. */
   #next = 0;
 
   constructor(upstream: Upstream) {
@@ -76,6 +82,7 @@ export class Members {
 
   /** Returns the members that were removed; they may still have requests in progress. */
   update(upstream: Upstream): Member[] {
+    // With another protocol, existing connections are useless.
     const kept = new Map(
       upstream.protocol === this.#upstream.protocol ? this.#members.map((each) => [each.name, each]) : [],
     );

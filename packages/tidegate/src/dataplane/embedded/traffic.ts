@@ -37,6 +37,7 @@ export class Traffic {
     this.#log = log;
   }
 
+  /** Call it when the response is complete or aborted. */
   ended(exchange: Exchange): void {
     const labels = this.#labels(exchange);
     const seconds = (performance.now() - exchange.began) / 1000;
@@ -45,6 +46,7 @@ export class Traffic {
     this.#log?.write(entryOf(exchange, { className: this.#className, seconds }));
   }
 
+  /** Counts an attempt that failed. The request may still succeed at another endpoint. */
   failed(exchange: Exchange, kind: UpstreamFailure['kind']): void {
     this.#failures.inc({ ...this.#labels(exchange), kind });
   }
@@ -53,6 +55,7 @@ export class Traffic {
     return this.#metrics.scrape();
   }
 
+  /** Labels of the series, or of the common series beyond MAX_SERIES. */
   #labels({ matched, upstream }: Exchange): Labels {
     const host = matched?.host.host ?? '';
     const service = upstream === undefined ? '' : `${upstream.namespace}/${upstream.service}`;

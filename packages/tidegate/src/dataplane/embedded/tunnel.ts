@@ -19,6 +19,7 @@ export async function switchProtocols(exchange: Exchange, server: Duplex, how: S
     lines.push(`${how.headers[at]}: ${how.headers[at + 1]}`);
   client.write([...lines, '', ''].join('\r\n'), 'latin1');
   server.write(exchange.upgrade?.head ?? Buffer.alloc(0));
+  // One side may finish sending while the other continues.
   client.allowHalfOpen = true;
   server.allowHalfOpen = true;
   const end = (): void => {

@@ -14,6 +14,7 @@ export class Upstreams {
     this.#onError = onError;
   }
 
+  /** Applies a delta. Connections to removed endpoints are closed when their requests have ended. */
   update({ from, upstreams: { set, remove } }: Delta): void {
     const gone = new Set<UpstreamId>(remove);
     if (from === 0) for (const id of this.#upstreams.keys()) gone.add(id);
@@ -42,6 +43,7 @@ export class Upstreams {
     return chosen && this.#upstreams.get(chosen.upstream);
   }
 
+  /** Closes all connections immediately. */
   async destroy(): Promise<void> {
     const members = [...this.#upstreams.values()].flatMap((each) => each.all());
     await Promise.all([...members, ...this.#leaving].map((member) => member.destroy()));

@@ -67,11 +67,13 @@ export function inverseOf(
   return [...gone, ...set];
 }
 
+/** What RouteTable has for each kind of value. */
 interface Values<V> {
   get(key: string): V | undefined;
   entries(): Iterable<[string, V]>;
 }
 
+/** Keys that the delta sets or removes. */
 function touched<K extends string>(
   { set, remove }: { set: readonly Record<K, string>[]; remove: readonly string[] },
   key: K,
@@ -92,6 +94,7 @@ function changed<V>(before: Values<V>, after: Values<V>, keys?: Iterable<string>
 const keysOf = <V>(...maps: Values<V>[]): Set<string> =>
   new Set(maps.flatMap((map) => Array.from(map.entries(), ([key]) => key)));
 
+/** Values are plain JSON. Equal values are common in a full state after a restart, and are not written again. */
 const isSame = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);
 
 const toChanges = <V>(

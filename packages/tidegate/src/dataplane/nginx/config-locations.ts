@@ -24,6 +24,7 @@ export const NGINX_UPSTREAM_BLOCKS = ['http', 'https', 'grpc']
   )
   .join('\n');
 
+/** One location block. `lua` runs in the access phase, before the request is proxied. */
 export function location(
   name: string,
   lua: string | undefined,

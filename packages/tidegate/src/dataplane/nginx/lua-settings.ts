@@ -61,7 +61,7 @@ const isList = (value: object): value is readonly LuaValue[] => Array.isArray(va
 /** Status codes are numbers in Lua; JavaScript makes strings of all keys. */
 const keyOf = (key: string): string => (/^\d+$/.test(key) ? key : text(key));
 
-/** Plain characters need no escape in Lua. Others are refused: no text of ours has any. */
+/** Plain characters need no escape in Lua. Others are rejected: no setting contains any. */
 function text(value: string): string {
   if (!/^[\x20\x21\x23-\x5b\x5d-\x7e]*$/.test(value))
     throw new Error(`${JSON.stringify(value)} cannot be a Lua string`);

@@ -6,16 +6,24 @@ import { type Change, changesOf, changesOfAll, inverseOf } from './changes.ts';
 import { Nginx, type NginxOptions } from './nginx.ts';
 import { trafficMetrics } from './traffic.ts';
 
+/** Delay between attempts to start a replacement. The first attempt is immediate. */
 const RESTART_MS = 1000;
 
-/** Runs nginx as the data plane. It keeps a copy of the route table, so that it can start a new nginx if this one exits. */
+/**
+ * Runs nginx as the data plane. It keeps a copy of the route table, so that it can start a new nginx if this one
+ * exits.
+ */
 export class NginxDriver implements Driver {
+  /** Changed once, after the start: a replacement gets the ports that were chosen for port 0. */
   #options: NginxOptions;
   readonly #log: Logger;
+  /** Starts, changes and replacements run one after the other, in the order of the calls. */
   readonly #serial = new Serial();
+  /** The last table that nginx has acknowledged. It changes only after a write has succeeded. */
   #table: RouteTable = EMPTY_TABLE;
   #nginx: Nginx | undefined;
   #restart: NodeJS.Timeout | undefined;
+  /** Why no nginx is running, for health and for errors. */
   #notRunning = 'nginx has not been started';
   #closing = false;
 
@@ -91,6 +99,10 @@ export class NginxDriver implements Driver {
     }
   }
 
+  /**
+   * Writes changes to the running nginx. If they do not fit, the written part is undone and the error is thrown. After any
+   * other failure a replacement starts with the new table, which then serves the changes.
+   */
   async #write(changes: readonly Change[], after: RouteTable): Promise<void> {
     const nginx = this.#running();
     try {
@@ -111,7 +123,9 @@ export class NginxDriver implements Driver {
     }
   }
 
-  /** After an unexpected failure the content of the dictionaries is unknown. A new nginx starts with the known table. */
+  /**
+   * After an unexpected failure the content of the dictionaries is unknown. A new nginx starts with the known table.
+   */
   async #replace(nginx: Nginx, table: RouteTable, cause: unknown): Promise<void> {
     this.#log.warn({ err: cause }, 'nginx failed to apply a change; starting a replacement');
     this.#nginx = undefined;
@@ -119,6 +133,7 @@ export class NginxDriver implements Driver {
     await this.#launch(table);
   }
 
+  /** Starts nginx with the table as a file, so that it serves the table from its first request on. */
   async #launch(table = this.#table): Promise<Nginx> {
     const known = table.generation > 0 ? changesOfAll(table) : undefined;
     const nginx = await Nginx.start(this.#options, this.#log, known);
@@ -127,6 +142,7 @@ export class NginxDriver implements Driver {
     return nginx;
   }
 
+  /** Called when an nginx exits. Ignores an nginx that was stopped on purpose. */
   #onEnd(nginx: Nginx, reason: string): void {
     if (this.#closing || this.#nginx !== nginx) return;
     this.#log.error({ reason }, 'nginx exited; starting a replacement');
@@ -135,6 +151,9 @@ export class NginxDriver implements Driver {
     this.#relaunch(nginx, 0);
   }
 
+  /**
+   * Retries until nginx runs. `former` is stopped first: its workers can outlive a killed master and hold the ports.
+   */
   #relaunch(former: Nginx, ms: number): void {
     this.#restart = setTimeout(() => {
       this.#serial
@@ -151,6 +170,7 @@ export class NginxDriver implements Driver {
     }, ms);
   }
 
+  /** Throws NeedsFullState if no nginx runs: the agent then retries with the full state. */
   #running(): Nginx {
     if (this.#nginx === undefined) throw new NeedsFullState(this.#notRunning);
     return this.#nginx;

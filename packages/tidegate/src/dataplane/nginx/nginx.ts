@@ -12,7 +12,7 @@ import { Control, type NginxState } from './control.ts';
 import { findNginx, type NginxBinary } from './find-nginx.ts';
 import { luaDirectory } from './lua-files.ts';
 import { Master } from './master.ts';
-import { freePort } from './ports.ts';
+import { freePorts } from './ports.ts';
 import { endFormer, isNginx, makeRuntimeDirectory, removeRuntimeDirectory } from './runtime-directory.ts';
 import { NginxStartError } from './start-error.ts';
 
@@ -23,12 +23,13 @@ const MEMORY: Readonly<Record<Dictionary, number>> = {
   upstreams: 64 * MIB,
   certificates: 128 * MIB,
 };
-const MOST_WORKERS = 8;
+/** Each worker caches decoded routes in its own memory. */
+const MAX_WORKERS = 8;
 /** Small enough that the worker that reads a message does not delay its clients. */
 const MESSAGE_CHARACTERS = 256 * 1024;
 const START_POLL_MS = 10;
 /** Another program may take a free port before nginx binds it. */
-const MOST_STARTS = 5;
+const MAX_STARTS = 5;
 
 export interface NginxOptions extends DriverOptions {
   /** The file for the access log, for example `/dev/stdout`. Default: no access log. */
@@ -50,22 +51,23 @@ export class Nginx {
   /** Increases with each change, so that a version of a key never has two values. The initial table has version 1. */
   #version = 1;
 
-  /** Resolves when all workers run. They serve the initial table from the first request on; without it, all requests get 503. */
+  /**
+   * Resolves when all workers run. They serve the initial table from the first request on; without it, all requests
+   * get 503.
+   */
   static async start(options: NginxOptions, log: Logger, first?: readonly Change[]): Promise<Nginx> {
     const found = await findNginx();
     if ('missing' in found) throw new Error(found.missing);
     makeDirectory(options.directory);
     await endFormer(options.directory);
     for (let attempt = 1; ; attempt++) {
-      const listening = {
-        http: options.httpPort || (await freePort(options.address)),
-        https: options.httpsPort || (await freePort(options.address)),
-      };
+      const [http = 0, https = 0] = await freePorts(options.address, 2);
+      const listening = { http: options.httpPort || http, https: options.httpsPort || https };
       const nginx = new Nginx(options, found.nginx, { listening, first, log });
       const wrong = await nginx.#ready();
       if (wrong === undefined) return nginx.#checked(first !== undefined);
       await nginx.stop();
-      if (attempt === MOST_STARTS || !isTaken(wrong, options, listening)) {
+      if (attempt === MAX_STARTS || !isTaken(wrong, options, listening)) {
         throw new NginxStartError(wrong);
       }
     }
@@ -77,7 +79,7 @@ export class Nginx {
     { listening, first, log }: { listening: Listening; first?: readonly Change[]; log: Logger },
   ) {
     const { directory, address, className, defaults, memory, accessLog } = options;
-    const workers = options.workers ?? Math.min(availableParallelism(), MOST_WORKERS);
+    const workers = options.workers ?? Math.min(availableParallelism(), MAX_WORKERS);
     this.#directory = directory;
     this.#workers = workers;
     this.listening = listening;
@@ -122,7 +124,11 @@ export class Nginx {
     return this.#control.metrics();
   }
 
-  /** Resolves when all workers use the changes. */
+  /**
+   * Resolves when all workers use the changes. A large change is sent in several messages, and only the last one commits
+   * it by increasing the generation. A worker that decodes an entry for the first time can see a value before the commit;
+   * the order of the changes (see `changesOf`) makes sure that it never sees a host without its upstreams.
+   */
   async push(changes: readonly Change[]): Promise<NginxState> {
     const version = ++this.#version;
     let message = '';
@@ -142,6 +148,7 @@ export class Nginx {
     return join(this.#runtime, 'initial-table');
   }
 
+  /** Deletes the file with the initial table. Throws CapacityError if the table did not fit (generation 0). */
   async #checked(hasFirst: boolean): Promise<this> {
     if (!hasFirst) return this;
     // It contains private keys.
@@ -157,13 +164,16 @@ export class Nginx {
     await this.ended;
   }
 
+  /** Closes all connections and removes the files of this nginx. */
   async stop(): Promise<void> {
     await this.#master.stop();
     await this.#endOrphans();
     removeRuntimeDirectory(this.#runtime, this.#directory);
   }
 
-  /** Workers outlive a master that was killed, and keep its ports. They are asked to exit after their last request. */
+  /**
+   * Workers outlive a master that was killed, and keep its ports. They are asked to exit after their last request.
+   */
   async #endOrphans(): Promise<void> {
     const workers = await this.state().then(
       (state) => state.workers,

@@ -1,16 +1,24 @@
-import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 
-/** A port that is free at this moment. nginx cannot report which port it got for port 0, so the agent chooses one. */
-export function freePort(address: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen({ host: address, port: 0 }, () => {
-      const bound = server.address();
-      server.close(() => {
-        if (bound !== null && typeof bound === 'object') resolve(bound.port);
-        else reject(new Error('a listening server has no port'));
-      });
-    });
-  });
+/**
+ * As many different ports as requested, free at this moment. nginx cannot report which port it got for port 0, so the
+ * agent chooses them. All are held until the last one is found: a port that was released is often the next one given.
+ */
+export async function freePorts(address: string, count: number): Promise<number[]> {
+  const held: Server[] = [];
+  try {
+    for (let i = 0; i < count; i++) {
+      const server = createServer();
+      server.listen({ host: address, port: 0 });
+      await once(server, 'listening');
+      held.push(server);
+    }
+    return held.map((server) => (server.address() as AddressInfo).port);
+  } finally {
+    for (const server of held) {
+      server.close();
+      await once(server, 'close');
+    }
+  }
 }

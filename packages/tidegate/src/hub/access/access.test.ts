@@ -20,7 +20,7 @@ const LIST_SERVICES: ResourceAttributes = {
 const WEB: BearerIdentity = { kind: 'bearer', key: 'sa:shop:web:u1', token: 'token-of-web' };
 const OPAQUE: BearerIdentity = { kind: 'bearer', key: 'token:abc', token: 'token-of-jane' };
 
-describe('access to what the hub has', () => {
+describe('access to shared views', () => {
   let directory: string;
   let memory: DurableMap;
   let server: FakeServer;
@@ -76,7 +76,7 @@ describe('access to what the hub has', () => {
   const asked = (): number => server.requests.length;
   const reviewIn = ({ body }: ReceivedRequest): unknown => JSON.parse(body).spec.resourceAttributes;
 
-  it('is asked under the caller’s own token, once for all that ask at the same time, and again after a while', async () => {
+  it('is reviewed with the token of the client, once for concurrent requests, and again after five minutes', async () => {
     await Promise.all(Array.from({ length: 5 }, () => access.check(WEB, LIST_SERVICES, signal)));
     await access.check(WEB, LIST_SERVICES, signal);
     expect(asked()).toBe(1);
@@ -90,12 +90,12 @@ describe('access to what the hub has', () => {
     expect(asked()).toBe(2);
   });
 
-  it('is not asked for the node', async () => {
+  it('is not reviewed for the node', async () => {
     await access.check({ kind: 'node', key: 'node' }, LIST_SERVICES, signal);
     expect(asked()).toBe(0);
   });
 
-  it('is bound to the identity and to the attributes', async () => {
+  it('is decided for each identity and each question', async () => {
     await access.check(WEB, LIST_SERVICES, signal);
     online = false;
     await access.check(WEB, LIST_SERVICES, signal);
@@ -105,7 +105,7 @@ describe('access to what the hub has', () => {
       await expect(access.check(WEB, { ...LIST_SERVICES, ...change }, signal)).rejects.toMatchObject(never);
   });
 
-  it('to all of a resource is access to less of it while nobody can be asked, and never the other way round', async () => {
+  it('to a wider scope includes a narrower scope while no API server is reachable, but not the reverse', async () => {
     const inShop = { ...LIST_SERVICES, namespace: 'shop' };
     await access.check(WEB, inShop, signal);
     await access.check(OPAQUE, LIST_SERVICES, signal);
@@ -121,7 +121,7 @@ describe('access to what the hub has', () => {
     });
   });
 
-  it('is refused in the words of the API server, asked each time, and refused offline too', async () => {
+  it('is denied with the message of the API server, reviewed each time, and also denied offline', async () => {
     allowed = false;
     const words =
       'services is forbidden: User "system:serviceaccount:shop:web" cannot list resource "services" in API group "" at the cluster scope';
@@ -152,7 +152,7 @@ describe('access to what the hub has', () => {
     await access.check(WEB, LIST_SERVICES, signal);
   });
 
-  it('is remembered over a restart, and when the API server fails', async () => {
+  it('is remembered across restarts, and used when the API server fails', async () => {
     await access.check(WEB, LIST_SERVICES, signal);
     online = false;
     await restart();
@@ -167,7 +167,7 @@ describe('access to what the hub has', () => {
     });
   });
 
-  it('ends with the token: a 401 drops everything that was remembered', async () => {
+  it('is forgotten when the API server answers 401', async () => {
     await access.check(WEB, LIST_SERVICES, signal);
     await access.check(WEB, { ...LIST_SERVICES, verb: 'watch' }, signal);
     await clock.advance(300_000);
@@ -181,7 +181,7 @@ describe('access to what the hub has', () => {
     });
   });
 
-  it('lets a caller go who does not wait any longer', async () => {
+  it('stops waiting when the client disconnects', async () => {
     server.intercept = () => true;
     const gone = new AbortController();
     const checking = access.check(WEB, LIST_SERVICES, gone.signal);

@@ -18,28 +18,37 @@ import {
 import { type Decision, Decisions, decisionKey, type ResourceAttributes } from './decisions.ts';
 
 export interface AccessOptions {
-  /** Without credentials of its own: callers are asked about under theirs, and a certificate would count before a token. */
+  /**
+   * A client without credentials of its own, because each review is sent with the token of the caller. With a
+   * client certificate on the connection, the API server would ignore the token.
+   */
   client: KubeClient;
   memory: Memory;
-  /** Notified which tokens the API server accepts. */
+  /** Receives the outcome of each review: whether the API server accepted the token. */
   tokens: { accepted(token: string): Promise<void>; rejected(token: string): Promise<void> };
+  /** Whether an API server is reachable. */
   online: () => boolean;
   clock: Clock;
   log: Logger;
 }
 
-/** While the link is there, what was allowed is asked again after this long; what was not allowed, every time. */
-const ASKED_AGAIN_MS = 300_000;
+/**
+ * While an API server is reachable, the hub asks again about an allowed read after this time. It asks about a
+ * denied read every time, so that a new RoleBinding takes effect at once.
+ */
+const RECHECK_ALLOWED_MS = 300_000;
 const DEADLINE_MS = 10_000;
 const RETRY_AFTER_SECONDS = 5;
 
 /**
- * Whether callers may read what the hub already has. The API server decides, asked under the caller's own credentials;
- * what it said holds for as long as it is away.
+ * Decides whether a client may read what the hub already has in a shared view. The API server makes the
+ * decision: the hub sends a SelfSubjectAccessReview with the token of the client. The decision is stored, and
+ * stays valid for as long as no API server is reachable.
  */
 export class Access {
   readonly #options: AccessOptions;
   readonly #decisions: Decisions;
+  /** Reviews in progress, by token and question. */
   readonly #asking = new Map<string, Promise<Decision>>();
 
   private constructor(options: AccessOptions, decisions: Decisions) {
@@ -52,8 +61,10 @@ export class Access {
   }
 
   /**
-   * Throws the API server's 403 when it does not allow it, its 401 when the token is not good any more, and 503 when it
-   * can not be asked and never was. The node's own requests are made with the node's credentials: nothing to ask.
+   * Resolves if the identity may do this. Otherwise it throws what the API server would answer: 403 if access
+   * is denied, and 401 if the API server no longer accepts the token. It throws 503 if the API server is
+   * unreachable and no decision is stored. The node itself needs no check, because the hub reads shared views
+   * with the credentials of the node.
    */
   async check(
     identity: Exclude<Identity, AnonymousIdentity>,
@@ -65,33 +76,41 @@ export class Access {
     if (!decision.allowed) throw refusal(attributes, decision);
   }
 
-  /** For an identity whose token the API server refused, or whose views it took away. */
+  /** Deletes all decisions for an identity whose token the API server rejected. */
   forget(identityKey: string): void {
     this.#decisions.forget(identityKey);
   }
 
+  /**
+   * Uses an allowed decision that is fresh, otherwise a new review by the API server. If the API server is
+   * unreachable or fails, an older decision for this question applies, or one that includes this read. A 4xx
+   * response is an answer of the API server, so no stored decision overrides it.
+   */
   async #decide(identity: BearerIdentity, attributes: ResourceAttributes): Promise<Decision> {
     const { online, clock } = this.#options;
     const known = this.#decisions.get(identity.key, attributes);
     const fresh =
-      known?.allowed === true && clock.monotonic() - (known.askedAt ?? -Infinity) < ASKED_AGAIN_MS;
+      known?.allowed === true && clock.monotonic() - (known.askedAt ?? -Infinity) < RECHECK_ALLOWED_MS;
     if (known !== undefined && fresh) return known;
-    const otherwise = known ?? this.#decisions.wider(identity.key, attributes);
+    const fallback = known ?? this.#decisions.wider(identity.key, attributes);
     if (!online()) {
-      if (otherwise !== undefined) return otherwise;
-      throw unknown(attributes, 'the API server can not be reached');
+      if (fallback !== undefined) return fallback;
+      throw unknown(attributes, 'the API server is unreachable');
     }
     try {
       return await this.#ask(identity, attributes);
     } catch (error) {
       if (isUnauthorized(error)) throw await this.#rejected(identity);
-      if (otherwise !== undefined && !(error instanceof ApiStatusError && error.code < 500)) return otherwise;
-      this.#options.log.warn({ err: error, identity: identity.key }, 'an access review failed');
+      if (fallback !== undefined && !(error instanceof ApiStatusError && error.code < 500)) return fallback;
+      this.#options.log.warn({ err: error, identity: identity.key }, 'access review failed');
       throw unknown(attributes, (error as Error).message);
     }
   }
 
-  /** Those who ask the same at the same time wait for one answer. Two tokens of one account may differ in theirs. */
+  /**
+   * Concurrent calls with the same question share one review. The token is part of the question, because the
+   * API server may accept one token of a service account and reject another.
+   */
   #ask(identity: BearerIdentity, attributes: ResourceAttributes): Promise<Decision> {
     const key = JSON.stringify([identity.token, decisionKey(identity.key, attributes)]);
     const asking = this.#asking.get(key) ?? this.#review(identity, attributes);
@@ -119,7 +138,7 @@ export class Access {
     return decision;
   }
 
-  /** Only needed for the words of a refusal. */
+  /** The username for the message of a 403. The hub does not know it for tokens that it cannot decode. */
   async #usernameOf(identity: BearerIdentity): Promise<string> {
     const username = usernameOf(identity.key);
     if (username !== undefined) return username;
@@ -128,7 +147,7 @@ export class Access {
       'authentication.k8s.io/v1',
       'SelfSubjectReview',
     );
-    // Kubernetes before 1.28 has no such review.
+    // SelfSubjectReview is stable since Kubernetes 1.28. Older servers return 404.
     const { userInfo } = await review.catch((error: unknown) => {
       if (isNotFound(error)) return { userInfo: undefined };
       throw error;
@@ -156,7 +175,7 @@ export class Access {
   }
 }
 
-/** In the words of the API server. */
+/** Repeats the message of the RBAC authorizer of the API server. */
 function refusal(attributes: ResourceAttributes, { username = '', reason = '' }: Decision): ApiError {
   const { verb, group, resource, namespace, name } = attributes;
   const where = namespace === '' ? 'at the cluster scope' : `in the namespace ${JSON.stringify(namespace)}`;
@@ -170,6 +189,6 @@ const unknown = ({ verb, resource }: ResourceAttributes, why: string): ApiError 
   new ApiError(
     503,
     'ServiceUnavailable',
-    `whether you may ${verb} ${resource} is not known at this node, and could not be asked: ${why}`,
+    `this node does not know whether you may ${verb} ${resource}, and the access review failed: ${why}`,
     { retryAfterSeconds: RETRY_AFTER_SECONDS },
   );

@@ -1,27 +1,30 @@
 import type { ResourceRequest } from '@tidegate/serving';
 import type { Memory } from '../identity/index.ts';
 
-/** What a caller wants to do. */
+/** The request that is to be authorized, as in `spec.resourceAttributes` of a SelfSubjectAccessReview. */
 export type ResourceAttributes = Pick<
   ResourceRequest,
   'verb' | 'group' | 'version' | 'resource' | 'namespace' | 'name'
 >;
 
-/** What the API server said to one question. */
+/** The answer of the API server to one access review. */
 export interface Decision {
   readonly allowed: boolean;
-  /** Of a refusal: whom it refused, and whatever it added. */
+  /** The user that the API server denied, and the reason that it gave. Only set if `allowed` is false. */
   readonly username?: string;
   readonly reason?: string;
-  /** By the monotonic clock; absent when it was before this process. */
+  /** Monotonic time of the review, in milliseconds. Absent for a decision that was loaded from disk. */
   readonly askedAt?: number;
 }
 
 const PREFIX = 'access/';
 const READS: ResourceAttributes['verb'][] = ['list', 'watch', 'get'];
-const MOST_REMEMBERED = 10_000;
+const MAX_DECISIONS = 10_000;
 
-/** The API server's answers, by identity and question. The oldest go when there are too many. */
+/**
+ * The decisions of the API server by identity and question, in memory and on disk. If there are too many, the
+ * one that was reviewed longest ago is deleted.
+ */
 export class Decisions {
   readonly #memory: Memory;
   readonly #known = new Map<string, Decision>();
@@ -39,13 +42,16 @@ export class Decisions {
     return decisions;
   }
 
+  /** The decision for exactly this question. */
   get(identityKey: string, attributes: ResourceAttributes): Decision | undefined {
     return this.#known.get(decisionKey(identityKey, attributes));
   }
 
   /**
-   * What was allowed that shows at least as much: whoever may watch or list a resource sees every object of it, in all
-   * namespaces if it may do that there. For when nobody can be asked.
+   * A stored decision that allows at least as much: a client that may list or watch a resource in a namespace
+   * can read every object in it, and a client that may do so at the cluster scope can read all namespaces. A
+   * `get` only includes a `get` of the same object. Use this only when no API server is reachable: the API
+   * server evaluates each verb separately.
    */
   wider(identityKey: string, attributes: ResourceAttributes): Decision | undefined {
     if (!READS.includes(attributes.verb)) return undefined;
@@ -68,12 +74,13 @@ export class Decisions {
     const before = this.#known.get(key);
     this.#known.delete(key);
     this.#known.set(key, decision);
-    // When it was asked is for this process only: the same answer again costs no write.
+    // The time of the review is not stored, so the same decision again causes no write to disk.
     const text = storedText(decision);
     if (before === undefined || storedText(before) !== text) this.#memory.put(key, Buffer.from(text));
-    if (this.#known.size > MOST_REMEMBERED) this.#drop(this.#known.keys().next().value!);
+    if (this.#known.size > MAX_DECISIONS) this.#drop(this.#known.keys().next().value!);
   }
 
+  /** Deletes all decisions for one identity. */
   forget(identityKey: string): void {
     const prefix = `${PREFIX}${identityKey}/`;
     for (const key of [...this.#known.keys()]) if (key.startsWith(prefix)) this.#known.delete(key);
@@ -86,7 +93,10 @@ export class Decisions {
   }
 }
 
-/** Authorizers do not look at the version. Slashes can be in none of these but the name. */
+/**
+ * The version is not part of the key, because RBAC rules do not name versions. Only the name can contain a
+ * slash; it is the last part, so keys are unambiguous.
+ */
 export const decisionKey = (
   identityKey: string,
   { verb, group, resource, namespace, name }: ResourceAttributes,

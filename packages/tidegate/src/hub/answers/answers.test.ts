@@ -43,7 +43,7 @@ const list = async (query: string, headers?: Record<string, string>) =>
 const watch = async (query: string, headers?: Record<string, string>): Promise<Reader> =>
   new Reader(await server.get(`watch=1&${query}`, headers));
 
-test('a list is what the projection shows, whole, in the order of keys', async () => {
+test('lists all objects that the projection shows, in the order of their keys', async () => {
   hidden.add('z');
   view.put(service('z', 13));
   const response = await server.get('limit=1&resourceVersion=0');
@@ -57,10 +57,10 @@ test('a list is what the projection shows, whole, in the order of keys', async (
     metadata: { resourceVersion: '13' },
     items: [service('x', 12), service('y', 11)],
   });
-  expect((await list('labelSelector=name%3Dnobody')).items).toEqual([]);
+  expect((await list('labelSelector=name%3Dunknown')).items).toEqual([]);
 });
 
-test('YAML, metadata alone, and forms that the hub can not make', async () => {
+test('lists as YAML and as metadata only, and returns 406 for other forms', async () => {
   const yaml = await server.get('', { accept: 'application/yaml' });
   expect(yaml.headers['content-type']).toBe('application/yaml');
   expect(parse(await textOf(yaml)).items).toEqual([service('x', 12), service('y', 11)]);
@@ -75,7 +75,7 @@ test('YAML, metadata alone, and forms that the hub can not make', async () => {
   expect(await list('', { accept: table })).toMatchObject({ code: 406, reason: 'NotAcceptable' });
 });
 
-test('a large list is zipped for those who take it', async () => {
+test('compresses a large list for clients that accept gzip', async () => {
   view.put(service('large', 13, { data: 'x'.repeat(200_000) }));
   const response = await server.get('', { 'accept-encoding': 'gzip' });
   expect(response.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'Accept-Encoding' });
@@ -84,7 +84,7 @@ test('a large list is zipped for those who take it', async () => {
   expect(JSON.parse(gunzipSync(Buffer.concat(chunks)).toString()).items).toHaveLength(3);
 });
 
-test('a version that is not here yet is waited for, but not for long', async () => {
+test('waits for a version that has not arrived yet, and returns 504 after three seconds', async () => {
   const waiting = list('resourceVersion=20');
   await until(() => server.open === 1);
   view.change([], '20');
@@ -102,7 +102,7 @@ test('a version that is not here yet is waited for, but not for long', async () 
   });
 });
 
-test('other versions than the one that is here can not be listed', async () => {
+test('returns 410 for a list at another version, and for a continue token', async () => {
   const exact = (version: number) => list(`resourceVersionMatch=Exact&resourceVersion=${version}`);
   expect((await exact(12)).items).toHaveLength(2);
   expect(await exact(11)).toMatchObject({ code: 410, reason: 'Expired' });
@@ -110,7 +110,7 @@ test('other versions than the one that is here can not be listed', async () => {
   expect(await list('resourceVersion=x')).toMatchObject({ code: 400, reason: 'BadRequest' });
 });
 
-test('a watch from a version, from 0, and from nothing', async () => {
+test('starts a watch from a version, from 0, and with initial events', async () => {
   const [from, any, newest] = await Promise.all([
     watch('resourceVersion=12'),
     watch('resourceVersion=0'),
@@ -132,7 +132,7 @@ test('a watch from a version, from 0, and from nothing', async () => {
   expect(back.texts).toEqual(['DELETED y@15']);
 });
 
-test('what is wrong with the version of a watch is said within the stream', async () => {
+test('reports an invalid version of a watch as an ERROR event', async () => {
   const old = await watch('resourceVersion=3');
   await until(() => old.over !== undefined);
   expect(old.over).toBe('end');
@@ -145,7 +145,7 @@ test('what is wrong with the version of a watch is said within the stream', asyn
   expect(future.texts).toEqual(['ERROR 504@Timeout: Too large resource version: 30, current: 12']);
 });
 
-test('metadata alone, in the version that was asked for', async () => {
+test('watches metadata only, in the requested version', async () => {
   const reader = await watch('resourceVersion=0&allowWatchBookmarks=1', { accept: OBJECT_V1BETA1 });
   await until(() => reader.frames.length === 2);
   await server.clock.advance(60_000);
@@ -158,7 +158,7 @@ test('metadata alone, in the version that was asked for', async () => {
   });
 });
 
-test('a watch lasts as long as it asked for, ends as an API server ends it, and leaves nothing behind', async () => {
+test('ends a watch with a bookmark at its timeout, or when the hub stops, and leaks nothing', async () => {
   const timed = await watch('resourceVersion=12&allowWatchBookmarks=true&timeoutSeconds=90');
   const other = await watch('resourceVersion=12');
   view.change([], '40');
@@ -173,7 +173,7 @@ test('a watch lasts as long as it asked for, ends as an API server ends it, and 
   expect([server.clock.pending, view.listeners]).toEqual([0, 0]);
 });
 
-test('a client that is gone leaves nothing behind', async () => {
+test('leaks nothing when a client disconnects', async () => {
   const reader = await watch('resourceVersion=12');
   reader.response.destroy();
   await until(() => server.open === 0);
@@ -181,7 +181,7 @@ test('a client that is gone leaves nothing behind', async () => {
   expect([server.clock.pending, view.listeners]).toEqual([0, 0]);
 });
 
-test('a right that was taken away, and a cluster that was restored', async () => {
+test('ends a watch when the view is refused, and with 410 when the cluster was restored from a backup', async () => {
   const refused = await watch('resourceVersion=12');
   view.refuse(new Error('forbidden'));
   await until(() => refused.over !== undefined);
@@ -192,7 +192,7 @@ test('a right that was taken away, and a cluster that was restored', async () =>
   expect(restored.texts).toEqual(['ERROR 410@too old resource version: 12 (5)']);
 });
 
-test('a state larger than what may wait reaches a slow client; events that it never reads do not wait for ever', async () => {
+test('sends an initial state of any size to a slow client, and disconnects a client that does not read its events', async () => {
   const data = 'x'.repeat(512 * 1024);
   for (let i = 0; i < 40; i++) view.put(service(`s${i}`, 100 + i, { data }));
   const response = await server.get('watch=1&resourceVersion=0');
@@ -211,7 +211,7 @@ test('a state larger than what may wait reaches a slow client; events that it ne
   expect(reader.over).toBe('cut');
 });
 
-test('the bytes of an event are made once for all watches that send the same form', () => {
+test('encodes an event once for all watches with the same form', () => {
   const item = { key: 'a/x', resourceVersion: '2', bytes: Buffer.from(JSON.stringify(service('x', 2))) };
   const events = [{ type: 'ADDED', item } as const];
   const partial = { partialMetadata: 'meta.k8s.io/v1' };
@@ -220,7 +220,7 @@ test('the bytes of an event are made once for all watches that send the same for
   expect(sharedFrames([...events], 'whole')).not.toBe(sharedFrames(events, 'whole'));
 });
 
-test('an informer follows through changes, causes and other filters', async () => {
+test('keeps an informer current through changes of objects, dependencies and filters', async () => {
   let chain = NO_FILTERS;
   const answering = await new AnsweringServer(view, () => chain).start();
   const client = new KubeClient({ server: answering.url, namespace: '', credentials: fixedCredential({}) });

@@ -2,16 +2,27 @@ import { apiVersionOf, type KubeObject } from '@tidegate/kube';
 import { ApiError, partialMetadata, type Representation } from '@tidegate/serving';
 import { objectOf, type View, type ViewItem } from '../views/index.ts';
 
-/** What is sent of an object: its bytes as they are, or a generic form of it. */
+/**
+ * What is sent of an object: the whole object, or only its metadata (PartialObjectMetadata, in this version of
+ * meta.k8s.io).
+ */
 export type Form = 'whole' | { readonly partialMetadata: string };
 
-/** Refuses the forms that the hub can not make, which clients are to be kept from by forwarding the request. */
+/**
+ * The form that the client asked for with `as` in its Accept header. Throws 406 for forms that the hub cannot create, for
+ * example Table. `representationFor` forwards requests for
+ * tables to the API server, or removes tables from the choice, so clients rarely see this error.
+ */
 export function formOf({ as, version }: Representation, what: 'object' | 'list'): Form {
   if (as === undefined) return 'whole';
   const possible = what === 'list' ? 'PartialObjectMetadataList' : 'PartialObjectMetadata';
   if (as === possible) return { partialMetadata: `meta.k8s.io/${version}` };
-  const article = what === 'list' ? 'a list' : 'one object';
-  throw new ApiError(406, 'NotAcceptable', `${article} can not be written as ${as}`);
+  const subject = what === 'list' ? 'a list' : 'an object';
+  throw new ApiError(
+    406,
+    'NotAcceptable',
+    `the hub cannot return ${subject} as ${as}; accept application/json or as=${possible}`,
+  );
 }
 
 export const objectIn = (form: Form, item: ViewItem): KubeObject =>
@@ -20,7 +31,7 @@ export const objectIn = (form: Form, item: ViewItem): KubeObject =>
 export const bytesIn = (form: Form, item: ViewItem): Buffer =>
   form === 'whole' ? item.bytes : Buffer.from(JSON.stringify(objectIn(form, item)));
 
-/** What a list or a bookmark of the view says that it is. */
+/** The kind and apiVersion of a list, or of a bookmark, of the view. */
 export function typeIn(
   form: Form,
   view: View,
@@ -30,7 +41,7 @@ export function typeIn(
   if (form !== 'whole') return { kind: `PartialObjectMetadata${list}`, apiVersion: form.partialMetadata };
   const { group, version } = view.key.resource;
   return {
-    // Without a kind it was always an empty list, and nobody looks at what it is of.
+    // A view has no kind only if no list of it ever arrived; then there are no objects either.
     kind: (what === 'list' ? view.listKind : view.kind) ?? list,
     apiVersion: apiVersionOf(group, version),
   };

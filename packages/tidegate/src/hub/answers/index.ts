@@ -1,9 +1,11 @@
 /**
- * Answers made in the hub, as an API server would give them: lists and watches of a projection, single objects, and
- * refusals. Bytes go from the view to the socket; only other forms than the object's own JSON are decoded.
+ * Responses that the hub creates itself, in the format of an API server: lists and watches of a projection, single objects,
+ * and errors. The bytes of objects go from the view to the socket unchanged; objects are decoded only for other formats
+ * than JSON and for requests of metadata only (forms.ts).
  *
- *   a watch: watch.ts waits until the projection is as new as the client (fresh.ts) -> the state or the history it asks
- *   for, then every event as frames (frames.ts) that all watches share -> outbox.ts, at the pace of the client.
+ * A watch: watch.ts waits until the projection is as new as the client requires (fresh.ts), sends the initial state or the
+ * events that the client has missed, and then every new event. frames.ts encodes each event once for all watches. outbox.ts
+ * sends the frames as fast as the client reads them, and disconnects a client that is too slow.
  */
 export { answerList } from './list.ts';
 export { answerObject } from './object.ts';

@@ -8,17 +8,18 @@ import {
 } from '@tidegate/serving';
 import type { Hold, Projection } from '../projections/index.ts';
 import { bytesIn, type Form, formOf, objectIn, typeIn } from './forms.ts';
-import { fresh } from './fresh.ts';
+import { untilFresh } from './fresh.ts';
 
 export interface AnswerContext {
   clock: Clock;
-  /** Aborted when the client is gone or the hub stops. */
+  /** Aborted when the client disconnects or the hub stops. */
   signal: AbortSignal;
 }
 
 /**
- * Sends what the projection shows, all at once: a `limit` is for servers that have to read what they list, and clients
- * take a list without `continue` for the whole. Throws an API server's refusal.
+ * Sends the objects of the projection as a list. A `limit` is ignored: it protects servers that read each list from a
+ * database, and the API allows a server to return more. A list without a continue token is complete. Throws an ApiError
+ * if the request cannot be answered.
  */
 export async function answerList(
   exchange: Exchange,
@@ -28,9 +29,9 @@ export async function answerList(
   { clock, signal }: AnswerContext,
 ): Promise<void> {
   const form = formOf(representation, 'list');
-  // Whoever has begun elsewhere with pages has to begin anew.
+  // The hub issues no continue tokens. This one comes from the API server, for a list that the hub does not have.
   if (options.continue !== '') throw continueTooOld();
-  await fresh(hold, options.resourceVersion, clock, signal);
+  await untilFresh(hold, options.resourceVersion, clock, signal);
   const { projection } = hold;
   if (options.exact && isOlderVersion(options.resourceVersion, projection.resourceVersion))
     throw listTooOld();
@@ -49,7 +50,10 @@ const listHead = (projection: Projection, form: Form) => ({
 
 const COMMA = Buffer.from(',');
 
-/** Put together from bytes: nothing is decoded. Items keep their kind, which real servers leave out; clients take both. */
+/**
+ * Concatenates the bytes of the objects without decoding them. The items have apiVersion and kind, which API servers omit
+ * for built-in types; clients accept both.
+ */
 function listBytes(projection: Projection, form: Form): Buffer[] {
   const head = JSON.stringify({ ...listHead(projection, form), items: [] });
   const parts: Buffer[] = [Buffer.from(head.slice(0, -2))];

@@ -4,7 +4,7 @@ import { bytesIn, formOf, objectIn } from './forms.ts';
 
 const NEWLINE = Buffer.from('\n');
 
-/** Sends one object. Throws an API server's refusal. */
+/** Sends one object. Throws an ApiError if the client accepts only formats that the hub cannot create. */
 export async function answerObject(
   exchange: Exchange,
   item: ViewItem,

@@ -1,16 +1,22 @@
 import type { ServerResponse } from 'node:http';
 
-/** A client that reads slower than the cluster changes is cut off: it lists again, and the hub keeps its memory. */
+/**
+ * A client that reads slower than the cluster changes is disconnected when this much is queued for it, in bytes. It lists
+ * again, and the hub does not run out of memory.
+ */
 const MOST_WAITING = 16 * 1024 * 1024;
-/** What is written at once: small enough that a huge state does not hold up everybody else. */
+/** The size of one write in bytes. Small enough that a huge initial state does not delay other clients. */
 const CHUNK = 64 * 1024;
 
-/** What a client has yet to read, in order. What many clients wait for is in memory once. */
+/**
+ * The frames that a client has not read yet, in order. Frames are shared between clients, so an event that many clients
+ * have not read is in memory once.
+ */
 export class Outbox {
   readonly #response: ServerResponse;
   readonly #onOverflow: () => void;
-  /** Made while the client reads: a first state may be larger than what may wait. */
-  #first: Iterator<Buffer> | undefined;
+  /** The initial state. Encoded while the client reads, because it may be larger than MOST_WAITING. */
+  #initial: Iterator<Buffer> | undefined;
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
   #blocked = false;
@@ -21,9 +27,9 @@ export class Outbox {
     response.on('drain', this.#onDrain);
   }
 
-  /** These come before everything else that is sent later. */
+  /** Sends the initial state. Frames that are sent later are queued behind it. */
   begin(frames: Iterator<Buffer>): void {
-    this.#first = frames;
+    this.#initial = frames;
     this.#pump();
   }
 
@@ -34,11 +40,11 @@ export class Outbox {
     if (this.#waitingBytes > MOST_WAITING) this.#onOverflow();
   }
 
-  /** Forgets what waits. */
+  /** Discards everything that was not written yet. */
   close(): void {
     this.#response.off('drain', this.#onDrain);
     this.#blocked = true;
-    this.#first = undefined;
+    this.#initial = undefined;
     this.#waiting = [];
   }
 
@@ -68,9 +74,9 @@ export class Outbox {
   }
 
   #nextFrame(): Buffer | undefined {
-    const first = this.#first?.next();
-    if (first?.done === false) return first.value;
-    this.#first = undefined;
+    const next = this.#initial?.next();
+    if (next?.done === false) return next.value;
+    this.#initial = undefined;
     const frame = this.#waiting.shift();
     this.#waitingBytes -= frame?.length ?? 0;
     return frame;

@@ -2,7 +2,7 @@ import type { KubeList } from '@tidegate/kube';
 import { type Exchange, partialMetadata, type Representation } from '@tidegate/serving';
 import { formOf } from './forms.ts';
 
-/** Sends a list, or a page of one, that has just come from an API server. Throws an API server's refusal of the form. */
+/** Sends a list, or a page of one, that an API server has just returned. Throws an ApiError if `formOf` does. */
 export async function answerUpstreamList(
   exchange: Exchange,
   list: KubeList,

@@ -9,15 +9,17 @@ import {
 import type { Hold, ProjectionEvent } from '../projections/index.ts';
 import { type Form, formOf } from './forms.ts';
 import { bookmarkFrame, errorFrame, frameOf, sharedFrames } from './frames.ts';
-import { fresh } from './fresh.ts';
+import { untilFresh } from './fresh.ts';
 import type { AnswerContext } from './list.ts';
 import { Outbox } from './outbox.ts';
 
+/** kube-apiserver sends bookmarks about as often. */
 const BOOKMARK_INTERVAL_MS = 60_000;
 
 /**
- * Sends what happens in the projection, until the client leaves, the time is over or `signal` is aborted. Throws an
- * API server's refusal of the form; whatever else is wrong is said within the stream, as API servers do.
+ * Sends the events of the projection, until the client disconnects, the timeout of the watch expires or the signal is
+ * aborted. Throws an ApiError if `formOf` does. Other errors, for example a version that is too old, are sent as an ERROR
+ * event in a response with status 200, as API servers do.
  */
 export async function answerWatch(
   exchange: Exchange,
@@ -29,7 +31,7 @@ export async function answerWatch(
   const form = formOf(representation, 'object');
   let refusal: ApiError | undefined;
   try {
-    if (options.initialEvents) await fresh(hold, options.resourceVersion, context.clock, context.signal);
+    if (options.initialEvents) await untilFresh(hold, options.resourceVersion, context.clock, context.signal);
   } catch (error) {
     if (context.signal.aborted) return;
     if (!(error instanceof ApiError)) throw error;
@@ -42,6 +44,7 @@ export async function answerWatch(
   else exchange.response.end(errorFrame(refusal));
 }
 
+/** One watch, from its initial events to its end. */
 class WatchStream {
   readonly #exchange: Exchange;
   readonly #hold: Hold;
@@ -55,7 +58,7 @@ class WatchStream {
     this.#hold = hold;
     this.#options = options;
     this.#form = form;
-    this.#outbox = new Outbox(exchange.response, () => this.#cut());
+    this.#outbox = new Outbox(exchange.response, () => this.#disconnect());
   }
 
   run({ clock, signal }: AnswerContext): Promise<void> {
@@ -69,7 +72,7 @@ class WatchStream {
         });
       };
       const cancelTimeout = clock.after(watchTimeoutMs(this.#options), () => {
-        // So that the client comes back with a version that is remembered, however little it was told.
+        // The client resumes from this version, which is in the history even if the watch had no events for a long time.
         this.#bookmark();
         this.#stop();
       });
@@ -92,6 +95,7 @@ class WatchStream {
     });
   }
 
+  /** Sends the initial state or the missed events, and subscribes, in one synchronous step: no event can be lost. */
   #start(): void {
     const { initialEvents, initialEventsEnd, resourceVersion } = this.#options;
     try {
@@ -103,13 +107,13 @@ class WatchStream {
     }
     if (initialEventsEnd) this.#bookmark({ [INITIAL_EVENTS_END]: 'true' });
     this.#hold.subscribe({
-      seen: resourceVersion,
+      resumedFrom: resourceVersion,
       changed: (events) => this.#send(events),
       ended: (why) => (why === undefined ? this.#stop() : this.#fail(why)),
     });
   }
 
-  /** Of the state now, however long the client takes to read it. */
+  /** The state at the time of the call. `items` returns a snapshot, which does not change while a slow client reads it. */
   *#initialFrames(): Generator<Buffer> {
     for (const item of this.#hold.projection.items()) yield frameOf('ADDED', item, this.#form);
   }
@@ -129,7 +133,8 @@ class WatchStream {
     this.#stop();
   }
 
-  #cut(): void {
+  /** The client reads too slowly. A normal end would suggest that it has received everything. */
+  #disconnect(): void {
     this.#exchange.response.destroy();
     this.#stop();
   }

@@ -12,22 +12,26 @@ export interface CertificateFilesOptions {
   log: Logger;
 }
 
-/** Two small files: to read them is cheaper than to find out by what tricks they may be replaced. */
-const READ_AGAIN_MS = 10_000;
+/**
+ * The files are polled: they are small, and file watches miss some ways in which files are replaced, for
+ * example the symlinks of a mounted Secret.
+ */
+const POLL_INTERVAL_MS = 10_000;
 
-/** A certificate that somebody else keeps in files, such as cert-manager. */
+/** A certificate in files that another program maintains, for example cert-manager. */
 export class CertificateFiles implements CertificateSource {
   readonly #options: CertificateFilesOptions;
   readonly #subscribers = new Subscribers<KeyPair>();
   #current: KeyPair;
-  /** What was wrong when the files were last read. */
-  #wrong: string | undefined;
+  /** The last read error, so that each error is logged once; undefined if the last read succeeded. */
+  #lastError: string | undefined;
 
   private constructor(options: CertificateFilesOptions, first: KeyPair) {
     this.#options = options;
     this.#current = first;
   }
 
+  /** Rejects if the files cannot be read or do not match. */
   static async open(options: CertificateFilesOptions): Promise<CertificateFiles> {
     return new CertificateFiles(options, await read(options));
   }
@@ -48,7 +52,7 @@ export class CertificateFiles implements CertificateSource {
 
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await sleep(this.#options.clock, READ_AGAIN_MS, signal).catch(() => {}); // Aborted: the loop ends.
+      await sleep(this.#options.clock, POLL_INTERVAL_MS, signal).catch(() => {}); // Rejects when aborted.
       if (!signal.aborted) await this.#readAgain();
     }
   }
@@ -57,22 +61,23 @@ export class CertificateFiles implements CertificateSource {
     const { certFile, log } = this.#options;
     try {
       const pair = await read(this.#options);
-      this.#wrong = undefined;
+      this.#lastError = undefined;
       if (pair.certificate === this.#current.certificate && pair.key === this.#current.key) return;
       this.#current = pair;
-      log.info({ certFile }, 'the serving certificate has changed');
-      this.#subscribers.tell(pair);
+      log.info({ certFile }, 'loaded a new serving certificate');
+      this.#subscribers.notify(pair);
     } catch (err) {
-      // Perhaps only one of the two was written so far. What was good remains in use.
+      // Possibly only one of the two files is written so far. The previous certificate stays in use.
       const why = (err as Error).message;
-      if (why !== this.#wrong) log.warn({ err }, 'the serving certificate on disk is not usable');
-      this.#wrong = why;
+      if (why !== this.#lastError)
+        log.warn({ err }, 'cannot use the serving certificate on disk; keeping the previous one');
+      this.#lastError = why;
     }
   }
 }
 
 async function read({ certFile, keyFile }: CertificateFilesOptions): Promise<KeyPair> {
-  // One after the other, so that the error always names the first file that is missing.
+  // Sequential, so that the error always names the first file that is missing.
   const certificate = await readFlag('--tls-cert-file', certFile);
   const key = await readFlag('--tls-private-key-file', keyFile);
   const wrong = mismatch({ certificate, key });

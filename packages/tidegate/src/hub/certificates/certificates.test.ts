@@ -56,7 +56,7 @@ describe('a certificate that the cluster signs', () => {
       log: silentLogger,
       ...options,
     });
-  /** Runs it for as long as `during` takes. */
+  /** Runs the renewal loop while `during` runs. */
   async function running(certificate: RenewedCertificate, during: () => Promise<void>): Promise<void> {
     const ended = certificate.run(stop.signal);
     await clock.advance(0);
@@ -67,54 +67,54 @@ describe('a certificate that the cluster signs', () => {
     stop = new AbortController();
   }
 
-  it('is there once it is approved, and says so until then', async () => {
+  it('is available after the approval, and reports until then what it waits for', async () => {
     let approve = (_: KeyPair): void => {};
     const approved = new Promise<KeyPair>((resolve) => {
       approve = resolve;
     });
     const certificate = await open({ obtain: () => approved });
-    expect(certificate.waitingFor).toBe('there is no serving certificate yet');
+    expect(certificate.waitingFor).toBe('the hub has no serving certificate yet');
     await running(certificate, async () => {
       expect(certificate.current).toBeUndefined();
       expect(certificate.waitingFor).toMatch(/not approved yet/);
       const pair = authority.issue({ commonName: NODE, names: [wanted] });
-      const told: KeyPair[] = [];
-      certificate.onChange((next) => told.push(next));
+      const received: KeyPair[] = [];
+      certificate.onChange((next) => received.push(next));
       approve(pair);
       await clock.advance(0);
-      expect(told).toEqual([pair]);
+      expect(received).toEqual([pair]);
       expect(certificate).toMatchObject({ current: pair, waitingFor: undefined });
     });
     expect((await stat(join(directory, 'pair.pem'))).mode & 0o777).toBe(0o600);
     expect((await open()).current).toEqual(certificate.current);
   });
 
-  it('is renewed between 70 and 90 % of its life, and remains in use when that fails', async () => {
+  it('is renewed between 70 and 90 % of its lifetime, and stays in use if the renewal fails', async () => {
     const certificate = await open();
     await running(certificate, async () => {
       const first = certificate.current;
       await clock.advance(7.9 * DAY);
       expect(asked).toBe(1);
-      failure = new Error('the link is away');
+      failure = new Error('no link');
       await clock.advance(4 * HOUR);
       expect(asked).toBeGreaterThan(2);
       expect(certificate.current).toBe(first);
       expect(certificate.waitingFor).toBeUndefined();
       await clock.advance(2 * DAY);
-      expect(certificate.waitingFor).toBe('the serving certificate could not be had: the link is away');
+      expect(certificate.waitingFor).toBe('cannot obtain the serving certificate: no link');
       failure = undefined;
-      certificate.look();
+      certificate.checkNow();
       await clock.advance(0);
       expect(certificate.current).not.toBe(first);
       expect(certificate.waitingFor).toBeUndefined();
     });
   });
 
-  it('is asked for anew when other names are wanted', async () => {
+  it('is requested again when other names are needed', async () => {
     const certificate = await open();
     await running(certificate, async () => {
       wanted = 'b.example';
-      certificate.look();
+      certificate.checkNow();
       await clock.advance(0);
       expect(namesIn(certificate.current!)).toBe('DNS:b.example');
       wanted = 'c.example';
@@ -124,16 +124,16 @@ describe('a certificate that the cluster signs', () => {
     });
   });
 
-  it('does not change when nobody knows what is wanted, and is taken from disk', async () => {
+  it('is loaded from disk, and does not change if the needed names are unknown', async () => {
     await running(await open(), async () => {});
-    const fits = (): Promise<boolean> => Promise.reject(new Error('the link is away'));
+    const fits = (): Promise<boolean> => Promise.reject(new Error('no link'));
     const certificate = await open({ fits });
     await running(certificate, () => clock.advance(DAY));
     expect(asked).toBe(1);
     expect(certificate.current).toBeDefined();
   });
 
-  it('is not taken from disk when it has expired, is somebody else’s, or damaged', async () => {
+  it('is not loaded from disk if it is expired, damaged, or for another node', async () => {
     await running(await open(), async () => {});
     expect((await open({ commonName: 'system:node:n2' })).current).toBeUndefined();
     await clock.advance(11 * DAY);
@@ -147,7 +147,7 @@ describe('a certificate that the cluster signs', () => {
     }
   });
 
-  it('is not asked for all the time by a node whose clock is wrong', async () => {
+  it('is not requested all the time if the clock is wrong', async () => {
     const expired = authority.issue({ commonName: NODE, names: [wanted], notAfter: clock.now() - DAY });
     const certificate = await open({
       obtain: async () => {
@@ -178,30 +178,30 @@ describe('a certificate in files', () => {
     await writeFile(files().keyFile, key);
   }
 
-  it('is read again when it changes; half of a change does not count', async () => {
+  it('is loaded again after a change, but not while only one file has changed', async () => {
     const [first, second] = [authority.issue({ commonName: 'a' }), authority.issue({ commonName: 'b' })];
     await write(first);
     const certificate = await open();
-    const told: KeyPair[] = [];
-    certificate.onChange((pair) => told.push(pair));
+    const received: KeyPair[] = [];
+    certificate.onChange((pair) => received.push(pair));
     const stop = new AbortController();
     const running = certificate.run(stop.signal);
-    const look = async (until: () => boolean): Promise<void> => {
-      while (!until()) await clock.advance(10_000);
+    const pollUntil = async (condition: () => boolean): Promise<void> => {
+      while (!condition()) await clock.advance(10_000);
     };
     await writeFile(files().certFile, second.certificate);
-    await look(() => warnings.length > 0);
-    expect(warnings).toEqual(['the serving certificate on disk is not usable']);
+    await pollUntil(() => warnings.length > 0);
+    expect(warnings).toEqual(['cannot use the serving certificate on disk; keeping the previous one']);
     expect(certificate.current).toEqual(first);
     await writeFile(files().keyFile, second.key);
-    await look(() => told.length > 0);
-    expect(told).toEqual([second]);
+    await pollUntil(() => received.length > 0);
+    expect(received).toEqual([second]);
     expect(certificate.current).toEqual(second);
     stop.abort();
     await running;
   });
 
-  it('says that it has expired', async () => {
+  it('reports that it has expired', async () => {
     await write(authority.issue({ commonName: 'a', notAfter: clock.now() + DAY }));
     const certificate = await open();
     expect(certificate.waitingFor).toBeUndefined();
@@ -209,7 +209,7 @@ describe('a certificate in files', () => {
     expect(certificate.waitingFor).toMatch(/^the certificate in --tls-cert-file .* has expired/);
   });
 
-  it('must be there at the start; the flag is named', async () => {
+  it('must exist at start; the error names the flag', async () => {
     await expect(open()).rejects.toThrow(/^--tls-cert-file: ENOENT/);
     await write({ ...authority.issue({ commonName: 'a' }), key: 'x' });
     await expect(open()).rejects.toThrow(/^--tls-cert-file .* and --tls-private-key-file /);

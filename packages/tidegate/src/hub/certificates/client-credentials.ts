@@ -14,11 +14,11 @@ import { RenewedCertificate } from './renewed-certificate.ts';
 
 export interface ClientCredentialsOptions {
   nodeName: string;
-  /** Who may ask for a node's first certificate: a bootstrap token, usually. */
+  /** Credentials that may request the first certificate of a node, usually a bootstrap token. */
   bootstrap: ClusterConfig;
-  /** Where the certificate is kept, with its key. */
+  /** The file for the certificate and its key. */
   file: string;
-  /** A client of the cluster with these credentials; closed after use. */
+  /** Returns a client with these credentials. It is closed after use. */
   connect(credentials: CredentialSource): KubeClient;
   clock: Clock;
   random: Random;
@@ -26,11 +26,13 @@ export interface ClientCredentialsOptions {
 }
 
 /**
- * The node's own credentials, for a node that has none yet: asks for its first client certificate with those of the
- * bootstrap kubeconfig, and renews it with itself. Whoever needs them before they are there waits.
+ * The credentials of a node that has none yet. The first client certificate is requested with the bootstrap
+ * credentials, as in the TLS bootstrapping of the kubelet; renewals use the certificate itself. Requests that
+ * need the credentials before they exist wait for them.
  */
 export class ClientCredentials implements CredentialSource {
   readonly #certificate: RenewedCertificate;
+  /** Resolves when there is a first certificate. */
   readonly #first: Promise<void>;
   #credential: Credential | undefined;
 
@@ -54,7 +56,8 @@ export class ClientCredentials implements CredentialSource {
       what: 'client certificate of the node',
       file,
       commonName: nodeUser(options.nodeName),
-      // An expired one proves nothing any more: begin anew.
+      // An expired certificate does not authenticate the node, so the request uses the bootstrap credentials
+      // again.
       obtain: (signal) => obtain(options, certificate.isInDate ? credentials : bootstrap.credentials, signal),
       fits: async () => true,
       clock,
@@ -65,7 +68,7 @@ export class ClientCredentials implements CredentialSource {
     return credentials;
   }
 
-  /** Why there are none yet; undefined when there are. */
+  /** Why there are no valid credentials; undefined if there are. */
   get waitingFor(): string | undefined {
     return this.#certificate.waitingFor;
   }
@@ -73,6 +76,7 @@ export class ClientCredentials implements CredentialSource {
   async current(): Promise<Credential> {
     await this.#first;
     const { certificate: cert, key } = this.#certificate.current!;
+    // The object stays the same until the certificate changes: connections are looked up by credential object.
     if (this.#credential?.cert !== cert) this.#credential = { cert, key };
     return this.#credential!;
   }
@@ -86,11 +90,11 @@ export class ClientCredentials implements CredentialSource {
   }
 }
 
-/** Whoever sends a bootstrap token to a server it can not verify gives the token, and so a node, away. */
+/** A bootstrap token can register nodes. The hub must not send it to a server that it cannot verify. */
 function checkPinned({ server, ca, insecureSkipTlsVerify }: ClusterConfig): void {
   if (server.startsWith('https:') && (ca === undefined || insecureSkipTlsVerify === true)) {
     throw new ConfigError(
-      `the bootstrap kubeconfig does not say how to verify ${server}; give its cluster a certificate-authority or certificate-authority-data, and no insecure-skip-tls-verify`,
+      `the bootstrap kubeconfig cannot verify ${server}: set certificate-authority or certificate-authority-data of its cluster, and remove insecure-skip-tls-verify`,
     );
   }
 }
@@ -110,7 +114,7 @@ async function obtain(
       namePrefix: `tidegate-hub-client-${nodeName}-`,
       request,
       signerName: 'kubernetes.io/kube-apiserver-client-kubelet',
-      // Signers before 1.27 insist on the second.
+      // Before Kubernetes 1.27, signers require key encipherment for every type of key.
       usages: ['digital signature', 'key encipherment', 'client auth'],
       signal,
     });

@@ -5,45 +5,66 @@ import { type CertificateSource, Subscribers } from './source.ts';
 import { readPair, writePair } from './stored-pair.ts';
 
 export interface RenewedCertificateOptions {
-  /** `serving certificate`: for whoever reads logs and asks whether we are ready. */
+  /** What the certificate is, for logs and readiness messages, for example `serving certificate`. */
   what: string;
   file: string;
-  /** Whom it is for: one that is kept for somebody else is not used. */
+  /**
+   * The common name of the certificate. A stored certificate with another common name is not used, for
+   * example if the node was renamed.
+   */
   commonName: string;
-  /** Has a new one signed. Takes as long as it takes somebody to approve it. */
+  /** Requests a new certificate. Waits until the request is approved and signed, which can take any time. */
   obtain(signal: AbortSignal): Promise<KeyPair>;
-  /** Whether one that is in date is also what is wanted now. When it rejects, nobody knows, and nothing changes. */
+  /**
+   * Whether the certificate, which has not expired, still has all properties that are needed now. If this
+   * rejects, the answer is unknown, and the certificate stays in use.
+   */
   fits(certificate: X509Certificate, signal: AbortSignal): Promise<boolean>;
   clock: Clock;
   random: Random;
   log: Logger;
 }
 
-/** How often to look whether it is still what is wanted. */
-const LOOK_MS = 3_600_000;
+/** The interval at which `fits` is checked. */
+const CHECK_INTERVAL_MS = 3_600_000;
 const RETRY = { baseMs: 5_000, maxMs: 300_000 };
-/** However wrong the clock is, the cluster is not asked all the time. */
-const LEAST_LIFE_MS = 60_000;
+/**
+ * The minimum time between a new certificate and the next check. It limits the rate of requests if the clock
+ * is wrong and each new certificate seems to be due for renewal.
+ */
+const MIN_CHECK_INTERVAL_MS = 60_000;
 
 /**
- * A certificate that the cluster signs: kept in a file, so that a restart without a link has it, and renewed at a random
- * moment between 70 and 90 % of its life, so that not all nodes ask at once.
+ * A certificate that the cluster signs. It is kept in a file, so that a hub that restarts offline has it. It
+ * is renewed at a random point between 70 and 90 % of its lifetime, as the kubelet does, so that the nodes of
+ * a cluster do not all send their requests at the same time.
+ *
+ * The private key never leaves the node, and each renewal uses a new key. If a renewal fails, the current
+ * certificate stays in use, also after it has expired.
  */
 export class RenewedCertificate implements CertificateSource {
   readonly #options: RenewedCertificateOptions;
   readonly #subscribers = new Subscribers<KeyPair>();
   #current: KeyPair | undefined;
+  /** When to renew the certificate, in epoch milliseconds. */
   #renewAt = 0;
+  /** When the certificate expires, in epoch milliseconds; 0 without a certificate. */
   #expiresAt = 0;
+  /** Why there is no valid certificate. */
   #obstacle: string;
+  /** Consecutive failed requests, for the backoff. */
   #failures = 0;
   #wake: () => void = () => {};
 
   private constructor(options: RenewedCertificateOptions) {
     this.#options = options;
-    this.#obstacle = `there is no ${options.what} yet`;
+    this.#obstacle = `the hub has no ${options.what} yet`;
   }
 
+  /**
+   * Loads the stored certificate, if there is one for this common name that has not expired. Does not send a
+   * request; `run` does.
+   */
   static async open(options: RenewedCertificateOptions): Promise<RenewedCertificate> {
     const renewed = new RenewedCertificate(options);
     const stored = await readPair(options.file);
@@ -59,6 +80,7 @@ export class RenewedCertificate implements CertificateSource {
     return this.#current;
   }
 
+  /** Whether the certificate has not expired yet. */
   get isInDate(): boolean {
     return this.#expiresAt > this.#options.clock.now();
   }
@@ -71,45 +93,50 @@ export class RenewedCertificate implements CertificateSource {
     return this.#subscribers.add(listener);
   }
 
-  /** Looks at once whether another one is wanted, instead of in an hour, or whether it can be had, instead of in a while. */
-  look(): void {
+  /**
+   * Ends the wait of `run`, which then checks immediately whether a new certificate is needed. Call it when
+   * the reason of an earlier failure may be gone, for example when the link is restored.
+   */
+  checkNow(): void {
     this.#wake();
   }
 
+  /** Renews the certificate until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const wait = (await this.#isWanted(signal)) ? await this.#renew(signal) : this.#untilNextLook();
+      const wait = (await this.#needsRenewal(signal)) ? await this.#renew(signal) : this.#untilNextCheck();
       await this.#sleep(wait, signal);
     }
   }
 
-  async #isWanted(signal: AbortSignal): Promise<boolean> {
+  /** True if there is no certificate, if it is due for renewal, or if it no longer fits. */
+  async #needsRenewal(signal: AbortSignal): Promise<boolean> {
     const { clock, fits, log, what } = this.#options;
     if (this.#current === undefined || clock.now() >= this.#renewAt) return true;
     try {
       return !(await fits(new X509Certificate(this.#current.certificate), signal));
     } catch (err) {
-      if (!signal.aborted) log.debug({ err }, `whether the ${what} must change can not be found out now`);
+      if (!signal.aborted) log.debug({ err }, `cannot check now whether the ${what} must change`);
       return false;
     }
   }
 
-  /** How long to wait then. */
+  /** Requests a certificate. Returns how long to wait until the next check, in milliseconds. */
   async #renew(signal: AbortSignal): Promise<number> {
     const { obtain, file, log, what, random } = this.#options;
-    this.#obstacle = `the ${what} was asked for and is not approved yet: see kubectl get certificatesigningrequests`;
+    this.#obstacle = `the ${what} is requested but not approved yet; run "kubectl get certificatesigningrequests" to see the request`;
     try {
       const pair = await obtain(signal);
       writePair(file, pair);
       this.#use(pair);
       this.#failures = 0;
-      log.info({ expires: new Date(this.#expiresAt).toISOString() }, `there is a new ${what}`);
-      this.#subscribers.tell(pair);
-      return this.#untilNextLook();
+      log.info({ expires: new Date(this.#expiresAt).toISOString() }, `obtained a new ${what}`);
+      this.#subscribers.notify(pair);
+      return this.#untilNextCheck();
     } catch (err) {
       if (signal.aborted) return 0;
-      this.#obstacle = `the ${what} could not be had: ${(err as Error).message}`;
-      log.warn({ err }, `no new ${what}; trying again`);
+      this.#obstacle = `cannot obtain the ${what}: ${(err as Error).message}`;
+      log.warn({ err }, `cannot obtain a new ${what}; retrying`);
       return backoffDelay(this.#failures++, RETRY, random);
     }
   }
@@ -122,14 +149,17 @@ export class RenewedCertificate implements CertificateSource {
     this.#current = pair;
   }
 
-  #untilNextLook(): number {
-    return Math.min(LOOK_MS, Math.max(LEAST_LIFE_MS, this.#renewAt - this.#options.clock.now()));
+  #untilNextCheck(): number {
+    return Math.min(
+      CHECK_INTERVAL_MS,
+      Math.max(MIN_CHECK_INTERVAL_MS, this.#renewAt - this.#options.clock.now()),
+    );
   }
 
   async #sleep(ms: number, signal: AbortSignal): Promise<void> {
     const { controller, release } = childController(signal);
     this.#wake = () => controller.abort();
-    await sleep(this.#options.clock, ms, controller.signal).catch(() => {}); // Woken, or aborted: the loop decides.
+    await sleep(this.#options.clock, ms, controller.signal).catch(() => {}); // Woken by checkNow, or aborted.
     this.#wake = () => {};
     release();
   }

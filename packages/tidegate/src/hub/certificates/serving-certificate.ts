@@ -7,12 +7,12 @@ import { nodeUser } from '../identity/index.ts';
 import { RenewedCertificate } from './renewed-certificate.ts';
 
 export interface ServingCertificateOptions {
-  /** With the node's credentials. */
+  /** A client with the credentials of the node. */
   client: KubeClient;
   nodeName: string;
-  /** What the hub answers by: hub address and bind address. */
+  /** The addresses of the hub: hub address and bind address. */
   addresses: readonly string[];
-  /** Where it is kept, with its key. */
+  /** The file for the certificate and its key. */
   file: string;
   clock: Clock;
   random: Random;
@@ -20,8 +20,10 @@ export interface ServingCertificateOptions {
 }
 
 /**
- * What the hub shows to its https clients: to kubelet by the hub's addresses, and to pods, who take it for the API
- * server, by the names and addresses of that. Nothing else is shown while nobody has approved it.
+ * The certificate that the hub serves HTTPS with. It contains the addresses of the hub, for the kubelet, and
+ * the names and addresses of the API server, for pods, which connect to the hub in place of the API server.
+ * Until the request is approved, the hub has no certificate and refuses TLS handshakes; it never falls back
+ * to a self-signed certificate.
  */
 export async function openServingCertificate(
   options: ServingCertificateOptions,
@@ -42,6 +44,8 @@ export async function openServingCertificate(
     { addresses }: ServingCertificateOptions,
     signal: AbortSignal,
   ): Promise<string[]> {
+    // A cluster IP that was added later, for example by a change to dual-stack, makes the certificate not
+    // fit.
     const kubernetes = await client.get(SERVICES, { namespace: 'default', name: 'kubernetes' }, { signal });
     const own = addresses.filter((address) => address !== '0.0.0.0' && address !== '::');
     const names = [...own, ...clusterAddressesOf(kubernetes), ...KUBERNETES_NAMES, 'localhost'];
@@ -64,13 +68,14 @@ async function obtain(
     namePrefix: `tidegate-hub-serving-${nodeName}-`,
     request,
     signerName: KUBELET_SERVING,
-    // Signers before 1.27 insist on the second.
+    // Before Kubernetes 1.27, signers require key encipherment for every type of key.
     usages: ['digital signature', 'key encipherment', 'server auth'],
     signal,
   });
   return { key, certificate };
 }
 
+/** Names must be in the alternative names of the certificate. Clients ignore the common name (RFC 6125). */
 const covers = (certificate: X509Certificate, names: readonly string[]): boolean =>
   names.every((name) =>
     isIP(name) === 0

@@ -1,17 +1,18 @@
 import type { KeyPair } from '@tidegate/kube/certificates';
 
-/** Where a certificate comes from that may be replaced while it is used. */
+/** A certificate that may be replaced while it is in use. */
 export interface CertificateSource {
-  /** Undefined until there is one. */
+  /** The newest certificate; undefined until there is one. */
   readonly current: KeyPair | undefined;
-  /** Why there is none that is in date; undefined when there is. */
+  /** Why there is no certificate that has not expired; undefined if there is one. */
   readonly waitingFor: string | undefined;
-  /** Called with every certificate that comes after `current`. Returns how to stop that. */
+  /** Calls the listener with each later certificate. Returns a function that removes the listener. */
   onChange(listener: (pair: KeyPair) => void): () => void;
-  /** Keeps it current until the signal is aborted. */
+  /** Keeps the certificate current until the signal is aborted. */
   run(signal: AbortSignal): Promise<void>;
 }
 
+/** Listeners for a value. A listener may remove itself while it is called. */
 export class Subscribers<V> {
   readonly #subscribers = new Set<(value: V) => void>();
 
@@ -20,7 +21,7 @@ export class Subscribers<V> {
     return () => this.#subscribers.delete(listener);
   }
 
-  tell(value: V): void {
+  notify(value: V): void {
     for (const listener of [...this.#subscribers]) listener(value);
   }
 }

@@ -1,4 +1,4 @@
-/** A private key and its certificate in one file, so that they always fit together. */
+/** A private key and its certificate in one file, which is replaced atomically, so that they always match. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { writeFileAtomically } from '@tidegate/disk';
@@ -6,7 +6,7 @@ import type { KeyPair } from '@tidegate/kube/certificates';
 
 const CERTIFICATE = '-----BEGIN CERTIFICATE-----';
 
-/** Undefined when there is none, or what there is can not be used: a new one will replace it. */
+/** Returns undefined if the file does not exist or is not usable. The next certificate replaces it. */
 export async function readPair(file: string): Promise<KeyPair | undefined> {
   let text: string;
   try {
@@ -21,15 +21,16 @@ export async function readPair(file: string): Promise<KeyPair | undefined> {
   return mismatch(pair) === undefined ? pair : undefined;
 }
 
+/** Only the owner can read the file, because it contains the private key. */
 export const writePair = (file: string, { key, certificate }: KeyPair): void =>
   writeFileAtomically(file, `${key}${certificate}`, 0o600);
 
-/** What is wrong with the two, if anything. */
+/** Returns what is wrong with the pair, or undefined if the key belongs to the certificate. */
 export function mismatch({ key, certificate }: KeyPair): string | undefined {
   try {
     return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key))
       ? undefined
-      : 'the private key is not that of the certificate';
+      : 'the private key does not belong to the certificate';
   } catch (error) {
     return (error as Error).message;
   }

@@ -21,7 +21,7 @@ export interface DiscoveryOptions {
   map: DocumentMap;
   log: Logger;
   clock?: Clock;
-  /** Told what the API server thinks of tokens. */
+  /** Receives which tokens the API server accepted and rejected. */
   tokens?: { accepted(token: string): Promise<void>; rejected(token: string): Promise<void> };
 }
 
@@ -33,25 +33,32 @@ interface DocumentCall {
   readonly signal: AbortSignal;
 }
 
+/** A document that a client requests, and how. */
 interface Question {
   path: string;
-  /** The path as it was asked for, with its query. */
+  /** The requested path, with its query. */
   target: string;
   headers: RequestHeaders;
   identity: Identity;
   signal: AbortSignal;
 }
 
-/** A document, or whatever else the API server answers. */
+/** A document that may be stored, or any other response of the API server. */
 type Outcome = { document: Document } | { answer: ForwardedAnswer };
 
 const NODE: Identity = { kind: 'node', key: 'node' };
-/** When the basics could not be fetched although the link is there. */
+/**
+ * The wait before another attempt to fetch the documents, if that failed although an API server is reachable.
+ */
 const RETRY_MS = 30_000;
 
 /**
- * What there is in the cluster, as its documents say it. While an API server is there it is asked, every time, under
- * the name of whoever asks; what it says is kept, and serves on when it is away.
+ * Keeps copies of the discovery documents. While an API server is reachable, every request goes to it with
+ * the credentials of the client, and the response is stored. While none is reachable, the hub answers with
+ * the stored copy.
+ *
+ * The hub asks every time, rather than answering from a copy, because discovery has no watch: a copy can miss
+ * a CRD that was created a moment ago. An ETag makes this cheap.
  */
 export class DiscoveryCache {
   readonly #options: DiscoveryOptions;
@@ -66,7 +73,10 @@ export class DiscoveryCache {
     return new DiscoveryCache(options);
   }
 
-  /** Fetches the basics now and whenever the link is back; returns when the signal is aborted. */
+  /**
+   * Fetches the most important documents at start and each time the link is restored. Returns when the signal
+   * is aborted.
+   */
   async run(signal: AbortSignal): Promise<void> {
     const { upstream, log, clock = systemClock } = this.#options;
     while (!signal.aborted) {
@@ -76,13 +86,16 @@ export class DiscoveryCache {
         await this.#linkIs(false, signal);
       } catch (error) {
         if (signal.aborted) return;
-        log.warn({ err: error }, 'what the API server offers could not be read');
-        if (upstream.online) await sleep(clock, RETRY_MS, signal).catch(() => {}); // Aborted: the loop ends.
+        log.warn({ err: error }, 'cannot read the discovery documents of the API server; retrying');
+        if (upstream.online) await sleep(clock, RETRY_MS, signal).catch(() => {}); // Rejects when aborted.
       }
     }
   }
 
-  /** Whether it was ours to answer. Throws what the client is to be told. */
+  /**
+   * Answers a request for a discovery document. Resolves to false if the path is not such a document. Throws
+   * the error for the client.
+   */
   async serve({ exchange, url, identity, signal }: DocumentCall): Promise<boolean> {
     const { request, response } = exchange;
     const path = documentPath(url.pathname);
@@ -107,13 +120,15 @@ export class DiscoveryCache {
     return true;
   }
 
+  /** Requests the document from an API server and stores it. */
   async #ask({ path, target, headers, identity, signal }: Question): Promise<Outcome> {
     const known = await this.#documents.find(path, headers.accept?.join());
     const etag = known?.headers.etag;
     const answer = await this.#options.upstream.forward({
       method: 'GET',
       path: target,
-      // What the client has is compared with what comes, not with what the server has.
+      // The ETag is that of the hub's copy, which may differ from the copy of the client. `sendDocument`
+      // compares the result with the ETag that the client sent.
       headers: {
         ...headers,
         'accept-encoding': ['gzip'],
@@ -134,17 +149,21 @@ export class DiscoveryCache {
     return { document };
   }
 
-  /** For those who have proved who they are: what they may know does not depend on who that is. */
+  /**
+   * Answers from the stored copy. Every authenticated client gets the same documents, because the API server
+   * also serves discovery to all authenticated users (ClusterRole `system:discovery`).
+   */
   async #recall({ path, headers, identity }: Question, cause: UpstreamUnavailable): Promise<Outcome> {
     if (identity.kind === 'anonymous') throw unauthorized();
     const document = await this.#documents.find(path, headers.accept?.join());
     if (document !== undefined) return { document };
     throw unavailable(
-      `the API server can not be reached, and ${path} was never asked for in this form: ${cause.message}`,
+      `the API server is unreachable, and this node has no copy of ${path} in a format that the client accepts: ${cause.message}`,
       cause,
     );
   }
 
+  /** Requests a document with the credentials of the node. */
   async #refresh(path: string, accept: string, signal: AbortSignal): Promise<Document | undefined> {
     const outcome = await this.#ask({
       path,
@@ -154,7 +173,10 @@ export class DiscoveryCache {
       signal,
     });
     if ('document' in outcome) return outcome.document;
-    this.#options.log.debug({ path, status: outcome.answer.status }, 'a document of discovery is refused');
+    this.#options.log.debug(
+      { path, status: outcome.answer.status },
+      'the API server did not return a discovery document',
+    );
     outcome.answer.body.resume();
     return undefined;
   }
@@ -165,7 +187,7 @@ export class DiscoveryCache {
     else await this.#options.tokens?.accepted(identity.token);
   }
 
-  /** Resolves once it is so, or when the signal is aborted. */
+  /** Resolves when the API servers are reachable (or unreachable), or when the signal is aborted. */
   #linkIs(online: boolean, signal: AbortSignal): Promise<void> {
     const { upstream } = this.#options;
     if (upstream.online === online || signal.aborted) return Promise.resolve();
@@ -183,13 +205,13 @@ export class DiscoveryCache {
   }
 }
 
-/** An answer that breaks off in the middle is none. */
+/** A truncated response counts as no response, so that the stored copy is used. */
 async function readWhole(body: Readable, signal: AbortSignal): Promise<Buffer> {
   try {
     return await buffer(body);
   } catch (error) {
     if (signal.aborted) throw error;
-    throw new UpstreamUnavailable('the connection broke in the middle of the answer', {
+    throw new UpstreamUnavailable('the connection was closed in the middle of the response', {
       sent: false,
       cause: error,
     });

@@ -16,10 +16,10 @@ const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDisco
 const KUBECTL = `${AGGREGATED},application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json`;
 const TIMINGS = {
   intervalMs: 3_600_000,
-  longestIntervalMs: 3_600_000,
+  maxIntervalMs: 3_600_000,
   downIntervalMs: 20,
-  patienceMs: 1_000,
-  longestPatienceMs: 1_000,
+  timeoutMs: 1_000,
+  maxTimeoutMs: 1_000,
   hungMs: 1_000,
 };
 const SERVICE_ACCOUNT: Identity = { kind: 'bearer', key: 'sa:a:b:c', token: 'mine' };
@@ -41,11 +41,11 @@ class MemoryMap extends Map<string, Buffer> {
   }
 }
 
-/** A server's documents: by path, or by path and `aggregated`. */
+/** The documents of an API server, by path, or by `aggregated <path>`. */
 class Cluster {
   readonly api = new SmallApi();
   readonly documents = new Map<string, string>();
-  /** The API server speaks aggregated discovery since 1.26. */
+  /** Whether the server is older than 1.26 and has no aggregated discovery. */
   old = false;
 
   constructor() {
@@ -137,7 +137,7 @@ describe('discovery', () => {
       const url = new URL(request.url ?? '/', 'http://hub');
       try {
         const served = await cache.serve({ exchange, url, identity, signal: stop.signal });
-        if (!served) await exchange.text(418, 'not ours');
+        if (!served) await exchange.text(418, 'not a document');
       } catch (error) {
         await exchange.status((error as ApiError).status);
       }
@@ -193,14 +193,14 @@ describe('discovery', () => {
     await way.open();
     await expect.poll(() => upstream.online).toBe(true);
   }
-  /** A server has answered before the answer is kept. */
+  /** The API server has answered before the hub stores the response. */
   const kept = (path: string, text: string) =>
     expect.poll(() => map.get(`discovery ${path} application/json`)?.toString() ?? '').toContain(text);
   function run(): void {
     running.push(cache.run(stop.signal));
   }
 
-  it('asks the API server under the name of the client, and serves what it said when it is away', async () => {
+  it('asks the API server with the token of the client, and serves the stored response offline', async () => {
     const online = await get('/version');
     expect(JSON.parse(online.body)).toEqual({ major: '1' });
     expect(cluster.api.requests[0]!.headers.authorization).toBe('Bearer mine');
@@ -211,12 +211,12 @@ describe('discovery', () => {
     const offline = await get('/version/?timeout=32s');
     expect(offline).toMatchObject({ status: 200, body: '{"major":"2"}' });
     expect(offline.headers['content-type']).toBe('application/json');
-    // Neither does a restart lose it.
+    // The documents survive a restart.
     cache = await open();
     expect((await get('/version')).body).toBe('{"major":"2"}');
   });
 
-  it('tells the anonymous nothing offline, and nobody what was never seen', async () => {
+  it('serves nothing to anonymous clients offline, and no document that was never requested', async () => {
     await get('/version');
     await cut();
     expect(JSON.parse((await get('/apis/apps')).body)).toMatchObject({
@@ -227,7 +227,7 @@ describe('discovery', () => {
     expect((await get('/version')).status).toBe(401);
   });
 
-  it('keeps each form of a document, and serves the one that the client likes best', async () => {
+  it('stores each format of a document, and serves the one that the client prefers', async () => {
     const forms = async () => [
       (await get('/apis', { accept: KUBECTL })).headers['content-type'],
       (await get('/apis', { accept: 'application/json' })).headers['content-type'],
@@ -239,7 +239,7 @@ describe('discovery', () => {
     expect((await get('/apis', { accept: 'application/yaml' })).status).toBe(503);
   });
 
-  it('is told by the server that nothing has changed, and tells the client so', async () => {
+  it('uses ETags towards the server and towards the client', async () => {
     const { headers, body } = await get('/apis', { accept: KUBECTL });
     const writes = map.writes;
     const again = await get('/apis', { accept: KUBECTL });
@@ -254,7 +254,7 @@ describe('discovery', () => {
     expect(changed.body).toContain('widgets');
   });
 
-  it('takes documents zipped, and hands them out to those too who can not unzip', async () => {
+  it('stores compressed documents, and decompresses them for clients that do not accept gzip', async () => {
     const long = { info: 'x'.repeat(1_000) };
     cluster.put('/openapi/v3/api/v1', long);
     const plain = await get('/openapi/v3/api/v1?hash=1');
@@ -266,7 +266,7 @@ describe('discovery', () => {
     expect(JSON.parse(zipped.body)).toEqual(long);
   });
 
-  it('passes refusals on, and forgets what is gone', async () => {
+  it('passes errors on, and deletes documents that no longer exist', async () => {
     await get('/apis/apps/v1');
     cluster.documents.delete('/apis/apps/v1');
     expect(await get('/apis/apps/v1')).toMatchObject({ status: 404, body: '404 page not found\n' });
@@ -277,7 +277,7 @@ describe('discovery', () => {
     expect((await get('/apis/apps/v1')).status).toBe(503);
   });
 
-  it('has nothing to say of anything else', async () => {
+  it('does not serve other paths', async () => {
     for (const path of [
       '/readyz',
       '/healthz',
@@ -292,10 +292,10 @@ describe('discovery', () => {
     expect((await get('/version', {}, 'HEAD')).status).toBe(418);
   });
 
-  describe('by itself', () => {
+  describe('the background task', () => {
     const BASICS = ['/version', '/api', '/apis', '/api', '/apis', '/api/v1', '/apis/apps/v1'];
 
-    it('fetches the basics at the start, and only what has changed when the link is back', async () => {
+    it('fetches all documents at start, and only changed ones when the link is restored', async () => {
       run();
       await expect.poll(asked).toEqual(BASICS);
       expect(cluster.api.requests.every(({ headers }) => headers.authorization === 'Bearer node')).toBe(true);
@@ -327,7 +327,7 @@ describe('discovery', () => {
       expect((await get('/apis/apps/v1')).status).toBe(503);
     });
 
-    it('fetches them from a server that knows no aggregated discovery', async () => {
+    it('fetches them from a server without aggregated discovery', async () => {
       cluster.old = true;
       run();
       await expect.poll(asked).toEqual(BASICS);
@@ -337,7 +337,7 @@ describe('discovery', () => {
       expect((await get('/api/v1')).body).toContain('pods');
     });
 
-    it('waits for the link when it starts offline', async () => {
+    it('waits for the link if it starts offline', async () => {
       await cut();
       run();
       await mend();

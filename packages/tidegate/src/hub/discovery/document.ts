@@ -1,11 +1,11 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 
-/** One answer of an API server that is worth keeping. */
+/** A stored response of an API server. */
 export interface Document {
-  /** Those that describe the content: type, encoding, ETag ... */
+  /** The headers that describe the content, for example its type, encoding and ETag. */
   readonly headers: Readonly<Record<string, string>>;
-  /** As it came: zipped, if the server zipped it. */
+  /** The body as it was received: compressed, if the server compressed it. */
   readonly body: Buffer;
 }
 
@@ -22,12 +22,12 @@ export function documentOf(headers: Record<string, string | string[]>, body: Buf
   return { headers: kept, body };
 }
 
-/** What it says, whichever way it came. */
+/** The body without compression. */
 export async function contentOf({ headers, body }: Document): Promise<Buffer> {
   return headers['content-encoding'] === 'gzip' ? await inflate(body) : body;
 }
 
-/** On disk: the headers as one line of JSON, then the body. */
+/** The format on disk: the headers as one line of JSON, then the body. */
 export const encodeDocument = ({ headers, body }: Document): Buffer =>
   Buffer.concat([Buffer.from(`${JSON.stringify(headers)}\n`), body]);
 

@@ -1,7 +1,7 @@
 import { type Document, decodeDocument, encodeDocument } from './document.ts';
 import { preferred, variantOf } from './variants.ts';
 
-/** What is needed of a DurableMap. */
+/** The methods of DurableMap that are used here. */
 export interface DocumentMap {
   get(key: string): Promise<Buffer | undefined>;
   keys(prefix: string): Iterable<string>;
@@ -11,10 +11,13 @@ export interface DocumentMap {
 
 const PREFIX = 'discovery ';
 
-/** The documents that are kept, each path in every form that was ever asked for. */
+/**
+ * The stored documents. A path has one document for each format (JSON, protobuf, aggregated and so on) that a
+ * client has requested.
+ */
 export class Documents {
   readonly #map: DocumentMap;
-  /** The forms of each path. */
+  /** The stored formats of each path. */
   readonly #variants = new Map<string, Set<string>>();
 
   constructor(map: DocumentMap) {
@@ -25,7 +28,7 @@ export class Documents {
     }
   }
 
-  /** In the form that the client likes best. */
+  /** Returns the format that the client prefers, or undefined if it accepts none of the stored formats. */
   async find(path: string, accept: string | undefined): Promise<Document | undefined> {
     const variant = preferred(accept, this.#variantsOf(path));
     const bytes = variant === undefined ? undefined : await this.#map.get(keyOf(path, variant));
@@ -36,7 +39,7 @@ export class Documents {
     return preferred(accept, this.#variantsOf(path)) !== undefined;
   }
 
-  /** Nothing is written when it is known already: flash wears out. */
+  /** Does not write a document that is stored already, to spare flash storage. */
   async put(path: string, document: Document): Promise<void> {
     const variant = variantOf(document.headers['content-type'] ?? '');
     const key = keyOf(path, variant);
@@ -45,7 +48,7 @@ export class Documents {
     this.#remember(path, variant);
   }
 
-  /** In all its forms. */
+  /** Deletes the document in all formats. */
   remove(path: string): void {
     for (const variant of this.#variantsOf(path)) this.#map.delete(keyOf(path, variant));
     this.#variants.delete(path);
@@ -65,5 +68,5 @@ export class Documents {
   }
 }
 
-/** Paths and media types have no blanks in them. */
+/** Unambiguous, because paths and media types contain no spaces. */
 const keyOf = (path: string, variant: string): string => `${PREFIX}${path} ${variant}`;

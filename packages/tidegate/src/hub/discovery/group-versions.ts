@@ -1,6 +1,6 @@
 type Json = Record<string, unknown>;
 
-/** The paths of all group versions: what `/api` and `/apis` name, in their plain forms. */
+/** The paths of all group versions in `/api` and `/apis`, which are given in their unaggregated form. */
 export function groupVersionPaths(api: unknown, apis: unknown): string[] {
   const core = strings(field(api, 'versions')).map((version) => `/api/${version}`);
   const named = list(field(apis, 'groups'))
@@ -10,7 +10,11 @@ export function groupVersionPaths(api: unknown, apis: unknown): string[] {
   return [...core, ...named];
 }
 
-/** What an aggregated document says of each group version, by the path of its plain one. Empty for any other document. */
+/**
+ * Returns the description of each group version in an aggregated document, by the path of its own document.
+ * Empty if the document is not aggregated. Two equal descriptions mean that the group version has not
+ * changed.
+ */
 export function aggregatedVersions(root: string, document: unknown): Map<string, string> {
   const found = new Map<string, string>();
   for (const group of list(field(document, 'items'))) {

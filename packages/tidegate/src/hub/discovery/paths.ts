@@ -8,9 +8,11 @@ const DOCUMENTS = [
   /^\/openid\/v1\/jwks$/,
 ];
 
-/** The documents by which clients find out what there is. Health is not among them: yesterday's says nothing. */
+/**
+ * Whether the path is a discovery document. Health endpoints are not: a stored health status is meaningless.
+ */
 export const isDocument = (path: string): boolean => DOCUMENTS.some((pattern) => pattern.test(path));
 
-/** `/api/` is `/api`. */
+/** Treats `/api/` like `/api`. */
 export const documentPath = (pathname: string): string =>
   pathname.endsWith('/') ? pathname.slice(0, -1) : pathname;

@@ -1,15 +1,21 @@
 import { mediaRanges } from '@tidegate/serving';
 
-/** What tells the forms of one document apart, besides the media type. */
+/**
+ * The media type parameters that distinguish the formats of a document, for example
+ * `as=APIGroupDiscoveryList`.
+ */
 const FORM_PARAMETERS = ['g', 'v', 'as'];
 
-/** The form of an answer in one spelling. Protobuf is asked for as `...@v1.0+protobuf` and comes as `....v1.0+protobuf`. */
+/**
+ * The canonical name of a format. OpenAPI in protobuf is requested as `...@v1.0+protobuf` and returned as
+ * `....v1.0+protobuf`; both get the same name.
+ */
 export function variantOf(contentType: string): string {
   const [range] = mediaRanges(contentType);
   return range === undefined ? '' : spell(range.type, range.parameters).replaceAll(' ', '');
 }
 
-/** The one among `variants` that a client likes best; undefined when it takes none of them. */
+/** Returns the variant that the client prefers; undefined if it accepts none of them. */
 export function preferred(accept: string | undefined, variants: readonly string[]): string | undefined {
   for (const { type, parameters } of mediaRanges(accept ?? '*/*')) {
     const found = type.includes('*') ? anyOf(type, variants) : find(spell(type, parameters), variants);
@@ -27,7 +33,7 @@ const pair = (name: string, value: string | undefined): string[] =>
 const find = (variant: string, variants: readonly string[]): string | undefined =>
   variants.find((v) => v === variant);
 
-/** Whoever takes anything gets JSON, and never a form that has to be asked for. */
+/** A wildcard selects JSON if possible. It never selects a format that has to be requested with `as=`. */
 function anyOf(range: string, variants: readonly string[]): string | undefined {
   const prefix = range.slice(0, range.indexOf('*'));
   const plain = variants.filter((variant) => variant.startsWith(prefix) && !variant.includes(';as='));

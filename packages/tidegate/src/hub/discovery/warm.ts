@@ -2,16 +2,22 @@ import { contentOf, type Document } from './document.ts';
 import type { Documents } from './documents.ts';
 import { aggregatedVersions, groupVersionPaths } from './group-versions.ts';
 
-/** Asks an API server, under the name of the node, and keeps what it says. Undefined when it refuses. */
+/**
+ * Requests a document from an API server with the credentials of the node, and stores it. Resolves to
+ * undefined if the API server returns another status than 200.
+ */
 export type Refresh = (path: string, accept: string) => Promise<Document | undefined>;
 
 const JSON_TYPE = 'application/json';
 const AGGREGATED = `${JSON_TYPE};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,${JSON_TYPE}`;
 
 /**
- * Fetches what clients need to know before they can do anything, so that it is there when the link is not. Over a thin
- * link: the two aggregated documents tell what has changed, and only that is asked for again. Servers that know no
- * aggregated discovery are asked for everything.
+ * Fetches the documents that clients need before they can do anything else, so that they are there when the
+ * link is down.
+ *
+ * To save bandwidth, it first fetches the two aggregated documents (KEP-3352), compares them with the stored
+ * ones, and then requests only the group versions that changed. From a server without aggregated discovery,
+ * it requests every document.
  */
 export async function warm(documents: Documents, refresh: Refresh): Promise<void> {
   await refresh('/version', JSON_TYPE);
@@ -24,6 +30,7 @@ export async function warm(documents: Documents, refresh: Refresh): Promise<void
       aggregated.add(path);
       if (before.get(path) !== version) changed.add(path);
     }
+    // A removed group version: the root document, which lists the group versions, has changed.
     if ([...before.keys()].some((path) => !now.has(path))) changed.add(root);
   }
   const isCurrent = (path: string): boolean =>
@@ -39,7 +46,7 @@ export async function warm(documents: Documents, refresh: Refresh): Promise<void
   if (paths.length > 0) forgetOthers(documents, paths);
 }
 
-/** Group versions that the server no longer has. */
+/** Deletes the documents of group versions that the server no longer has. */
 function forgetOthers(documents: Documents, paths: string[]): void {
   const present = new Set(paths);
   for (const path of documents.paths()) {
@@ -52,6 +59,6 @@ async function parse(document: Document | undefined): Promise<unknown> {
   try {
     return JSON.parse((await contentOf(document)).toString('utf8'));
   } catch {
-    return undefined; // Not JSON, as from an old server that knows nothing of the form: there is nothing to compare.
+    return undefined; // Not JSON: there is nothing to compare.
   }
 }

@@ -10,8 +10,9 @@ import { serviceEnvUpdater } from './serviceenvupdater/index.ts';
 import { serviceTopology } from './servicetopology/index.ts';
 
 /**
- * Every filter there is, in the order in which they are applied. The order is part of what the hub promises: the hub
- * takes the API server's place before scope judges, so that its own endpoint, on this node, is always seen.
+ * All filters, in the order in which they are applied. The order is documented in docs/reference/filters.md, and one part
+ * of it matters: forwardkubesvctraffic replaces the endpoints of the API server with the hub before servicetopology limits
+ * endpoints to a scope. The endpoint of the hub is on this node, so every scope includes it.
  */
 export const allFilters = ({ log, metrics }: { log: Logger; metrics: Metrics }): readonly Filter[] => [
   masterService,

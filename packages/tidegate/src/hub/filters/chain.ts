@@ -3,7 +3,7 @@ import type { Chain, Filter, FilterContext } from './filter.ts';
 
 export const chainId = (filters: readonly Filter[]): string => filters.map(({ name }) => name).join(',');
 
-/** Filters one after the other: each sees what the one before has left. */
+/** Applies filters in order. Each filter receives the result of the previous one. */
 export class FilterChain implements Chain {
   readonly id: string;
   readonly filters: readonly Filter[];
@@ -16,14 +16,15 @@ export class FilterChain implements Chain {
   }
 
   apply(object: KubeObject): KubeObject | undefined {
-    let left: KubeObject | undefined = object;
+    let result: KubeObject | undefined = object;
     for (const filter of this.filters) {
-      if (left === undefined) break;
-      left = filter.apply(left, this.#context);
+      if (result === undefined) break;
+      result = filter.apply(result, this.#context);
     }
-    return left;
+    return result;
   }
 
+  /** The dependencies of all filters, for the unfiltered object, also of filters after one that hides the object. */
   dependsOn(object: KubeObject): string[] {
     const dependencies = this.filters.flatMap((filter) => filter.dependsOn?.(object, this.#context) ?? []);
     return [...new Set(dependencies)];

@@ -19,7 +19,7 @@ const all = allFilters({ log: silentLogger, metrics: new Metrics() });
 const parse = (data: Record<string, string>) => parseConfiguration(data, all);
 
 describe('parseConfiguration', () => {
-  it('reads lists of components, as OpenYurt writes them', () => {
+  it('parses lists of components in the format of OpenYurt', () => {
     const { settings, problems } = parse({
       cache_agents: '*',
       servicetopology: ' Traefik, kube-router,, -coredns ',
@@ -34,18 +34,26 @@ describe('parseConfiguration', () => {
   });
 
   it.each([
-    ['endpoints', 'traefik', /^there is no such filter: name one of masterservice, /],
-    ['masterservice', 'kubelet/v1.36', /^"kubelet\/v1.36" is no component: write its user agent up to the/],
-    ['masterservice', '*', /^"\*" is no component/],
-    ['masterservice', '-kube-proxy', /^"-kube-proxy" takes nothing away: the filter is for kubelet$/],
-    ['masterservice', 'kubelet,-kubelet', /^"-kubelet" contradicts an entry before it: remove one of them$/],
-  ])('says what is wrong with %s: %s', (key, value, message) => {
+    ['endpoints', 'traefik', /^unknown filter; valid filters: masterservice, /],
+    [
+      'masterservice',
+      'kubelet/v1.36',
+      /^"kubelet\/v1.36" is not a valid component; use the user agent up to the/,
+    ],
+    ['masterservice', '*', /^"\*" is not a valid component/],
+    [
+      'masterservice',
+      '-kube-proxy',
+      /^"-kube-proxy" has no effect, because the filter does not apply to this component by default; components that can be removed: kubelet$/,
+    ],
+    ['masterservice', 'kubelet,-kubelet', /^"-kubelet" contradicts an earlier entry; remove one of them$/],
+  ])('reports the invalid entry %s: %s', (key, value, message) => {
     const { settings, problems } = parse({ [key]: `${value}`, servicetopology: 'traefik' });
     expect(problems).toEqual([{ key, message: expect.stringMatching(message) }]);
     expect(settings.get('servicetopology')?.added).toEqual(['traefik']);
   });
 
-  it('applies the rest of a list with a mistake in it', () => {
+  it('applies the valid components of a list with an invalid one', () => {
     expect(parse({ masterservice: 'a b,agent' }).settings.get('masterservice')?.added).toEqual(['agent']);
   });
 });
@@ -70,7 +78,7 @@ describe('followConfiguration', () => {
     return { view, filters, chainOf, lines, stop };
   }
 
-  it('applies what is there, every change, and the defaults when it is deleted', () => {
+  it('applies the ConfigMap, its changes, and the defaults after it is deleted', () => {
     const { view, chainOf, stop } = setUp(configMap({ servicetopology: 'traefik' }));
     expect(chainOf('traefik')).toBe('servicetopology');
     view.put(configMap({ servicetopology: '-coredns' }));
@@ -83,16 +91,16 @@ describe('followConfiguration', () => {
     expect(chainOf('traefik')).toBe('');
   });
 
-  it('is content with no ConfigMap', () => {
+  it('applies the defaults without a ConfigMap', () => {
     expect(setUp().filters.chainFor('kubelet', SERVICES, 'list').id).toBe('masterservice');
   });
 
-  it('logs what has no effect', () => {
+  it('logs keys that have no effect', () => {
     const { view, lines } = setUp();
     view.put({ ...configMap({ cache_agents: '*', nonsense: '' }) });
     expect(lines).toEqual([
-      expect.stringMatching(/^nonsense: there is no such filter/),
-      'cache_agents: has no effect: what any component reads is kept',
+      expect.stringMatching(/^nonsense: unknown filter/),
+      'cache_agents: has no effect, because the hub stores the reads of all components; remove the key',
     ]);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * What the ConfigMap kube-system/yurt-hub-cfg says of filters: a key for each, and behind it the components that it is
- * for besides its own, `-` before those of its own that it shall not be for.
+ * Reads the configuration of filters from the ConfigMap kube-system/yurt-hub-cfg. It has a key for each filter, with a
+ * comma-separated list of components: `traefik` adds a component to the defaults of the filter, `-coredns` removes one.
  */
 
 import type { ConfigMap, Logger } from '@tidegate/kube';
@@ -12,21 +12,21 @@ import type { ComponentChanges, FilterSettings, Filters } from './filters.ts';
 const { namespace, name } = HUB_CONFIG_MAP;
 const CONFIG_MAP_KEY = `${namespace}/${name}`;
 
-/** All that a view has to select for this. */
+/** What a view must select to contain the ConfigMap. */
 export const CONFIGURATION_SELECTION = { namespace, fieldSelector: `metadata.name=${name}` } as const;
 
-/** OpenYurt keeps what these components read; here everyone's views are kept. */
+/** In OpenYurt, the components whose reads are cached. This hub stores the reads of all components. */
 const CACHE_AGENTS = 'cache_agents';
-/** A user agent up to its slash, in lower case. */
+/** A user agent up to the first slash, in lower case. */
 const COMPONENT = /^[a-z0-9][a-z0-9._-]*$/;
 
-/** An entry that has no effect, and what to write instead. */
+/** A key of the ConfigMap with an invalid value, which has no effect, and what to write instead. */
 export interface ConfigurationProblem {
   readonly key: string;
   readonly message: string;
 }
 
-/** What can be understood applies; the rest is told. */
+/** Parses the data of the ConfigMap. Valid entries apply; each invalid entry is returned as a problem. */
 export function parseConfiguration(
   data: Readonly<Record<string, string>>,
   filters: readonly Filter[],
@@ -38,7 +38,7 @@ export function parseConfiguration(
     const filter = filters.find((each) => each.name === key);
     if (filter !== undefined) settings.set(key, parseComponents(value, filter, report));
     else if (key !== CACHE_AGENTS)
-      report(`there is no such filter: name one of ${filters.map((each) => each.name).join(', ')}`);
+      report(`unknown filter; valid filters: ${filters.map((each) => each.name).join(', ')}`);
   }
   return { settings, problems };
 }
@@ -52,21 +52,25 @@ function parseComponents(
   const removed = new Set<string>();
   for (const entry of value.split(',').map((text) => text.trim())) {
     if (entry === '') continue;
-    const taken = entry.startsWith('-');
-    const component = (taken ? entry.slice(1) : entry).toLowerCase();
+    const isRemoved = entry.startsWith('-');
+    const component = (isRemoved ? entry.slice(1) : entry).toLowerCase();
     const quoted = JSON.stringify(entry);
     if (!COMPONENT.test(component)) {
-      report(`${quoted} is no component: write its user agent up to the slash, such as kube-proxy`);
-    } else if ((taken ? added : removed).has(component)) {
-      report(`${quoted} contradicts an entry before it: remove one of them`);
-    } else if (taken && !filter.components.includes(component)) {
-      report(`${quoted} takes nothing away: the filter is for ${filter.components.join(', ')}`);
-    } else (taken ? removed : added).add(component);
+      report(
+        `${quoted} is not a valid component; use the user agent up to the first slash, for example kube-proxy`,
+      );
+    } else if ((isRemoved ? added : removed).has(component)) {
+      report(`${quoted} contradicts an earlier entry; remove one of them`);
+    } else if (isRemoved && !filter.components.includes(component)) {
+      report(
+        `${quoted} has no effect, because the filter does not apply to this component by default; components that can be removed: ${filter.components.join(', ')}`,
+      );
+    } else (isRemoved ? removed : added).add(component);
   }
   return { added: [...added], removed: [...removed] };
 }
 
-/** Configures the filters by what the view holds, now and after every change. Returns how to stop that. */
+/** Applies the ConfigMap in the view to the filters, now and after every change. Returns a function that stops it. */
 export function followConfiguration(view: View, filters: Filters, log: Logger): () => void {
   const read = (cause?: string): void => {
     const item = view.get(CONFIG_MAP_KEY);
@@ -77,7 +81,7 @@ export function followConfiguration(view: View, filters: Filters, log: Logger): 
     if (CACHE_AGENTS in data) {
       log.info(
         { configMap: CONFIG_MAP_KEY, key: CACHE_AGENTS },
-        'has no effect: what any component reads is kept',
+        'has no effect, because the hub stores the reads of all components; remove the key',
       );
     }
     filters.configure(settings, cause);

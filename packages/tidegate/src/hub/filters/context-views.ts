@@ -3,15 +3,17 @@ import { NODE_GROUPS, NODE_POOLS } from '../../api/index.ts';
 import type { HeldView, Views } from '../views/index.ts';
 import { CONFIGURATION_SELECTION } from './configuration.ts';
 
-/** What filters look at, followed for as long as the hub runs. */
+/** The views that filters depend on, followed for as long as the hub runs. */
 export interface ContextViews {
   services: HeldView;
   nodePools: HeldView;
   nodeGroups: HeldView;
+  /** Contains only the ConfigMap that configures the filters. */
   configuration: HeldView;
   release(): void;
 }
 
+/** Holds the views until `release`. They may still be empty: await `ready` of each. */
 export function openContextViews(views: Views): ContextViews {
   const held = {
     services: views.shared(SERVICES),
@@ -19,6 +21,7 @@ export function openContextViews(views: Views): ContextViews {
     nodeGroups: views.shared(NODE_GROUPS),
     configuration: views.private(
       { identity: 'node', resource: CONFIG_MAPS, labelSelector: '', ...CONFIGURATION_SELECTION },
+      // Not used: views of the node are followed with the node's own client.
       fixedCredential({}),
     ),
   };

@@ -8,15 +8,15 @@ import { TestView } from './testing/test-view.ts';
 
 const scoped = { annotations: { [TOPOLOGY_KEYS_ANNOTATION]: 'openyurt.io/nodepool', other: 'x' } };
 
-/** What subscribers were told, as `version: dependencies`. */
-function told({ context }: TestContext): string[] {
+/** Collects the notifications of subscribers, as `version: dependencies`. */
+function notificationsOf({ context }: TestContext): string[] {
   const lines: string[] = [];
   context.subscribe((dependencies, version) => lines.push(`${version}: ${[...dependencies].join(' ')}`));
   return lines;
 }
 
 describe('services', () => {
-  it('keeps of a Service what decides its scope', () => {
+  it('keeps only the metadata of a Service that decides its scope', () => {
     const { context } = contextOf([service('web', scoped), service('plain', { labels: { app: 'web' } })]);
     expect(context.service('shop/web')?.metadata).toEqual({
       annotations: { [TOPOLOGY_KEYS_ANNOTATION]: 'openyurt.io/nodepool' },
@@ -25,9 +25,9 @@ describe('services', () => {
     expect(context.service('shop/ghost')).toBeUndefined();
   });
 
-  it('tells when a Service comes, gains or loses a scope, and goes', () => {
+  it('reports a Service that is created, gains or loses a scope, or is deleted', () => {
     const cluster = contextOf([]);
-    const lines = told(cluster);
+    const lines = notificationsOf(cluster);
     const { services, context } = cluster;
     services.put(service('web'));
     services.put(service('web', scoped));
@@ -38,24 +38,24 @@ describe('services', () => {
     expect(lines).toEqual([1, 2, 3, 4].map((version) => `${version}: service:shop/web`));
   });
 
-  it('tells nothing of what filters do not look at', () => {
+  it('does not report changes of a Service that filters do not use', () => {
     const cluster = contextOf([service('web', scoped)]);
-    const lines = told(cluster);
+    const lines = notificationsOf(cluster);
     cluster.services.put({ ...service('web', scoped), status: { loadBalancer: { ingress: [] } } });
     cluster.services.put(service('web', { ...scoped, labels: { app: 'web' } }));
     expect(lines).toEqual([]);
   });
 
-  it('tells once of what came together, with the version of the newest that made a difference', () => {
+  it('reports changes that arrive together once, with the newest version that made a difference', () => {
     const cluster = contextOf([service('a')]);
-    const lines = told(cluster);
+    const lines = notificationsOf(cluster);
     cluster.services.put(service('b'), service('c'), service('a'));
     expect(lines).toEqual(['3: service:shop/b service:shop/c']);
   });
 });
 
 describe('pools', () => {
-  it('knows at once what the views hold, whichever of the two controllers wrote the groups', () => {
+  it('reads pools that exist at the start, with the status of either NodeGroup controller', () => {
     const byKubeEdge: KubeObject = {
       ...nodeGroup('h', []),
       status: {
@@ -77,9 +77,9 @@ describe('pools', () => {
     expect(membership.poolOf('NodeGroup', 'c2')).toBeUndefined();
   });
 
-  it('tells which nodes moved, with the version of the pool that says so', () => {
+  it('reports the nodes that moved, with the version of the pool', () => {
     const cluster = contextOf([nodePool('a', ['a1', 'a2'])]);
-    const lines = told(cluster);
+    const lines = notificationsOf(cluster);
     cluster.nodePools.put(nodePool('a', ['a1']));
     cluster.nodePools.put(nodePool('b', ['a2', 'b1']));
     cluster.nodePools.put({ ...nodePool('b', ['a2', 'b1']), spec: { type: 'Edge' } });
@@ -88,7 +88,7 @@ describe('pools', () => {
     expect(cluster.context.membership.poolOf('NodePool', 'a1')).toBeUndefined();
   });
 
-  it('tells after all that came together can be asked for', () => {
+  it('reports changes that arrive together after all of them are applied', () => {
     const cluster = contextOf([]);
     const seen: (string | undefined)[] = [];
     const { membership } = cluster.context;
@@ -99,7 +99,7 @@ describe('pools', () => {
     expect(seen).toEqual(['a', 'b']);
   });
 
-  it('has nobody in a pool where the cluster knows no pools', () => {
+  it('has no node in a pool if the cluster does not have the kinds of pools', () => {
     const never = new TestView(NODE_POOLS as Resource);
     const { services } = contextOf([service('web')]);
     const context = new HubContext({
@@ -114,7 +114,7 @@ describe('pools', () => {
     expect(context.service('shop/web')).toBeDefined();
   });
 
-  it('lets go of the views when it is closed', () => {
+  it('unsubscribes from the views when it is closed', () => {
     const { context, services, nodePools, nodeGroups } = contextOf([]);
     context.close();
     expect([services, nodePools, nodeGroups].map(({ listeners }) => listeners)).toEqual([0, 0, 0]);

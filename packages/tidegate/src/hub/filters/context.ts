@@ -10,18 +10,21 @@ export interface HubContextOptions {
   nodeName: string;
   hub: FilterContext['hub'];
   services: View;
-  /** Stays empty where the cluster does not know the kind; then no node is in a pool. */
+  /** Empty if the cluster does not have the kind. Then no node is in a pool of that kind. */
   nodePools: View;
   nodeGroups: View;
 }
 
-/** What filters look at besides the object, kept current by the views of the hub; nobody waits for them here. */
+/**
+ * What filters use besides the object, from views of the hub. It does not wait for the views: requests that need filters
+ * await them first.
+ */
 export class HubContext implements FilterContext {
   readonly nodeName: string;
   readonly hub: FilterContext['hub'];
   readonly membership = new PoolMembership();
   readonly #services: View;
-  /** Parsed when first asked for, forgotten with the item. */
+  /** Parsed on first use, and freed with the item. */
   readonly #parsed = new WeakMap<ViewItem, KubeObject>();
   readonly #listeners = new Set<DependencyListener>();
   readonly #unsubscribe: (() => void)[];
@@ -31,7 +34,7 @@ export class HubContext implements FilterContext {
     this.hub = hub;
     this.#services = services;
     this.#unsubscribe = [
-      services.subscribe((changes) => this.#tell(changes, (change) => this.#changedService(change))),
+      services.subscribe((changes) => this.#notify(changes, (change) => this.#changedService(change))),
       this.#follow('NodePool', nodePools),
       this.#follow('NodeGroup', nodeGroups),
     ];
@@ -41,7 +44,7 @@ export class HubContext implements FilterContext {
     return this.#parse(this.#services.get(key));
   }
 
-  /** Told after all of a change can be asked for. */
+  /** The listener is called after the context has all of a change, so that filters see the new state. */
   subscribe(listener: DependencyListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -54,7 +57,7 @@ export class HubContext implements FilterContext {
 
   #follow(kind: PoolKind, view: View): () => void {
     for (const { key, ...item } of view.items()) this.membership.set(kind, key, stateOf(kind, item));
-    return view.subscribe((changes) => this.#tell(changes, (change) => this.#changedNodes(kind, change)));
+    return view.subscribe((changes) => this.#notify(changes, (change) => this.#changedNodes(kind, change)));
   }
 
   #changedNodes(kind: PoolKind, { type, item }: ViewChange): string[] {
@@ -62,7 +65,7 @@ export class HubContext implements FilterContext {
     return this.membership.set(kind, item.key, state).map((node) => `node:${node}`);
   }
 
-  /** Most updates of a Service change nothing that filters look at. */
+  /** Most updates of a Service change nothing that filters use, and must not cause filtering. */
   #changedService({ type, item, previous }: ViewChange): string[] {
     const before = this.#parse(previous);
     const after = type === 'delete' ? undefined : this.#parse(item);
@@ -73,13 +76,13 @@ export class HubContext implements FilterContext {
     if (item === undefined) return undefined;
     const known = this.#parsed.get(item);
     if (known !== undefined) return known;
-    const service = essenceOf(item);
+    const service = scopeOnly(item);
     this.#parsed.set(item, service);
     return service;
   }
 
-  /** One call for all that came together, with the version of the newest object that made a difference. */
-  #tell(changes: readonly ViewChange[], dependenciesOf: (change: ViewChange) => string[]): void {
+  /** Calls the listeners once for changes that arrived together, with the newest version that made a difference. */
+  #notify(changes: readonly ViewChange[], dependenciesOf: (change: ViewChange) => string[]): void {
     const changed = new Set<string>();
     let cause: string | undefined;
     for (const change of changes) {
@@ -93,10 +96,11 @@ export class HubContext implements FilterContext {
   }
 }
 
-/** Most Services have nothing that decides scope, and share this one. */
+/** Most Services have no metadata that decides their scope. They share this object, to save memory. */
 const PLAIN_SERVICE: KubeObject = { apiVersion: 'v1', kind: 'Service', metadata: {} };
 
-function essenceOf({ bytes }: { bytes: Buffer }): KubeObject {
+/** Keeps only the labels and annotations of a Service that decide its scope. */
+function scopeOnly({ bytes }: { bytes: Buffer }): KubeObject {
   const { metadata } = JSON.parse(bytes.toString()) as KubeObject;
   const deciding = scopeMetadata(metadata);
   return Object.keys(deciding).length === 0 ? PLAIN_SERVICE : { ...PLAIN_SERVICE, metadata: deciding };
@@ -107,7 +111,7 @@ function stateOf(kind: PoolKind, { resourceVersion, bytes }: Omit<ViewItem, 'key
   return { resourceVersion, nodes: (kind === 'NodePool' ? pool.status?.nodes : nodesOfGroup(pool)) ?? [] };
 }
 
-/** KubeEdge's own controller writes `nodeStatuses` only. */
+/** Tidegate writes `containedNodes` into NodeGroups, KubeEdge's own controller only `nodeStatuses`. */
 const nodesOfGroup = ({ status }: NodeGroup): string[] | undefined =>
   status?.containedNodes ??
   status?.nodeStatuses

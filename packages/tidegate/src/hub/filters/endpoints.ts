@@ -1,4 +1,4 @@
-/** What the filters of endpoints share: slices and Endpoints objects alike, judged by the scope engine. */
+/** The common part of the filters of endpoints. EndpointSlices and Endpoints are treated alike; scope/ decides. */
 import {
   type EndpointSlice,
   type Endpoints,
@@ -8,8 +8,8 @@ import {
   serviceOfSlice,
 } from '@tidegate/kube';
 import {
-  type ClientView,
   dependsOnPools,
+  type EndpointClient,
   filterEndpointSlice,
   filterEndpoints,
   nodesOfEndpoints,
@@ -19,37 +19,38 @@ import {
 
 const isEndpoints = (object: KubeObject): object is Endpoints => object.kind === 'Endpoints';
 
-/** `namespace/name` of the Service whose endpoints these are; undefined when nothing says so. */
+/** The `namespace/name` of the Service that the endpoints belong to. Undefined: a slice without the label of a Service. */
 export const serviceOf = (object: KubeObject): string | undefined =>
   isEndpoints(object) ? keyOf(object) : serviceOfSlice(object as EndpointSlice);
 
-/** Drops the endpoints that may not be seen, and counts them by reason. */
-export class EndpointSieve {
+/** Removes the endpoints that a client must not see, and counts them by reason. */
+export class ScopeFilter {
   readonly #count: (reason: VisibilityReason, endpoints: number) => void;
 
   constructor(filter: string, metrics: Metrics) {
-    const counter = metrics.counter('hub_endpoints_withheld_total', {
-      help: 'Endpoints that a filter has withheld from a component, each time their object was filtered',
+    const counter = metrics.counter('tidegate_hub_endpoints_withheld_total', {
+      help: 'Endpoints that a filter removed from responses, by filter and reason. Counted each time an object is filtered.',
       labels: ['filter', 'reason'],
     });
     this.#count = (reason, endpoints) => counter.inc({ filter, reason }, endpoints);
   }
 
-  pass(object: KubeObject, view: ClientView): KubeObject {
-    const { object: left, withheld } = isEndpoints(object)
-      ? filterEndpoints(object, view)
-      : filterEndpointSlice(object as EndpointSlice, view);
+  /** Returns the same object if nothing is removed. */
+  apply(object: KubeObject, client: EndpointClient): KubeObject {
+    const { object: filtered, withheld } = isEndpoints(object)
+      ? filterEndpoints(object, client)
+      : filterEndpointSlice(object as EndpointSlice, client);
     const byReason = new Map<VisibilityReason, number>();
     for (const { reason } of withheld) byReason.set(reason, (byReason.get(reason) ?? 0) + 1);
     for (const [reason, endpoints] of byReason) this.#count(reason, endpoints);
-    return left;
+    return filtered;
   }
 }
 
-/** The nodes whose pools decide what is seen of the object: none while nothing restricts it to a pool. */
-export function dependencyOnPools(object: KubeObject, view: ClientView): string[] {
-  if (!dependsOnPools(view)) return [];
+/** The nodes whose pools decide which endpoints are visible. None if the Service is not limited to a pool. */
+export function dependencyOnPools(object: KubeObject, client: EndpointClient): string[] {
+  if (!dependsOnPools(client)) return [];
   const nodes = isEndpoints(object) ? nodesOfEndpoints(object) : nodesOfSlice(object as EndpointSlice);
-  nodes.add(view.clientNode);
+  nodes.add(client.clientNode);
   return Array.from(nodes, (node) => `node:${node}`);
 }

@@ -44,24 +44,24 @@ describe('chainFor', () => {
     }
   });
 
-  it('filters answers to writes only where components take them for the object', () => {
+  it('filters responses to writes only if the component uses them as the object', () => {
     expect(filters.chainFor('kubelet', PODS, 'patch').id).toBe('serviceenvupdater');
     expect(filters.chainFor('kubelet', PODS, 'create').id).toBe('');
     expect(filters.chainFor('kubelet', SERVICES, 'update').id).toBe('');
   });
 
-  it('looks at the group too', () => {
+  it('compares the API group too', () => {
     expect(filters.chainFor('kubelet', { group: 'example.com', resource: 'services' }, 'list').id).toBe('');
   });
 
-  it('gives the same chain for the same filters', () => {
+  it('returns the same chain for the same filters', () => {
     const chain = filters.chainFor('coredns', ENDPOINTS, 'get');
     expect(filters.chainFor('edgemesh-agent', ENDPOINT_SLICES, 'watch')).toBe(chain);
   });
 });
 
 describe('disabled filters', () => {
-  it('are in no chain', () => {
+  it('are not part of any chain', () => {
     const filters = filtersWith('masterservice', 'servicetopology');
     expect(filters.chainFor('kubelet', SERVICES, 'list').id).toBe('');
     expect(filters.chainFor('tidegate-router', ENDPOINTS, 'list').id).toBe('ingressendpoints');
@@ -74,19 +74,19 @@ describe('disabled filters', () => {
     });
   });
 
-  it('can be all of them', () => {
+  it('can be all filters', () => {
     expect(filtersWith('*').chainFor('kube-proxy', ENDPOINTS, 'list').id).toBe('');
   });
 
-  it('must be there', () => {
+  it('must exist', () => {
     expect(() => filtersWith('masterservices')).toThrow(
-      'there is no filter "masterservices" to disable: name some of masterservice, discardcloudservice, ' +
+      'cannot disable the unknown filter "masterservices"; valid names: masterservice, discardcloudservice, ' +
         'nodeportisolation, forwardkubesvctraffic, servicetopology, ingressendpoints, inclusterconfig, ' +
         'serviceenvupdater, or * for all',
     );
   });
 
-  it('stay off whatever is configured', () => {
+  it('stay off whatever the ConfigMap contains', () => {
     const filters = filtersWith('servicetopology');
     filters.configure(new Map([['servicetopology', { added: ['traefik'], removed: [] }]]));
     expect(filters.chainFor('traefik', ENDPOINTS, 'list').id).toBe('');
@@ -96,7 +96,7 @@ describe('disabled filters', () => {
 describe('configure', () => {
   const added = { added: ['agent'], removed: [] };
 
-  it('adds components and takes defaults away', () => {
+  it('adds components and removes default components', () => {
     const filters = filtersWith();
     filters.configure(new Map([['servicetopology', { added: ['traefik'], removed: ['coredns'] }]]));
     expect(filters.chainFor('traefik', ENDPOINT_SLICES, 'watch').id).toBe('servicetopology');
@@ -113,10 +113,10 @@ describe('configure', () => {
     );
   });
 
-  it('tells of what makes a difference, after it can be asked for, and goes back to the defaults', () => {
+  it('calls listeners after a change that makes a difference, and returns to the defaults', () => {
     const filters = filtersWith('servicetopology');
-    const told: string[] = [];
-    filters.subscribe((cause) => told.push(`${cause}: ${filters.chainFor('agent', SERVICES, 'get').id}`));
+    const notified: string[] = [];
+    filters.subscribe((cause) => notified.push(`${cause}: ${filters.chainFor('agent', SERVICES, 'get').id}`));
     filters.configure(new Map([['masterservice', added]]), '1');
     filters.configure(new Map([['masterservice', added]]), '2');
     filters.configure(new Map([['masterservice', { added: ['agent', 'kubelet'], removed: [] }]]), '3');
@@ -128,6 +128,6 @@ describe('configure', () => {
       '4',
     );
     filters.configure(new Map(), '5');
-    expect(told).toEqual(['1: masterservice', '5: ']);
+    expect(notified).toEqual(['1: masterservice', '5: ']);
   });
 });

@@ -4,29 +4,29 @@ import type { Verb } from '@tidegate/serving';
 import { chainId, FilterChain } from './chain.ts';
 import type { Chain, Filter, FilterContext, FilteredResource } from './filter.ts';
 
-/** Whom one filter is for besides its own components, and for whom of those not. */
+/** Components that are added to the defaults of a filter, or removed from them. */
 export interface ComponentChanges {
   readonly added: readonly string[];
   readonly removed: readonly string[];
 }
 
-/** By the names of filters. */
+/** By the name of the filter. */
 export type FilterSettings = ReadonlyMap<string, ComponentChanges>;
 
-/** Told that chains may be others now. `cause` is the version of the configuration, where it is known. */
+/** Called when chains may have changed. `cause` is the resourceVersion of the configuration, if it is known. */
 export type ConfigurationListener = (cause?: string) => void;
 
 export interface FiltersOptions {
   /** In the order in which they are applied. */
   filters: readonly Filter[];
   context: FilterContext;
-  /** Names of filters, or `*` for all. */
+  /** The names of filters that are switched off on this hub, or `*` for all. */
   disabled: readonly string[];
 }
 
 const READ_VERBS: readonly Verb[] = ['get', 'list', 'watch'];
 
-/** Decides which filters stand between a component and a resource. Changes take effect at once. */
+/** Decides which filters apply to a component and a resource. Configuration changes take effect immediately. */
 export class Filters {
   readonly all: readonly Filter[];
   readonly #context: FilterContext;
@@ -40,7 +40,7 @@ export class Filters {
     for (const name of disabled) {
       if (name === '*' || names.includes(name)) continue;
       throw new ConfigError(
-        `there is no filter ${JSON.stringify(name)} to disable: name some of ${names.join(', ')}, or * for all`,
+        `cannot disable the unknown filter ${JSON.stringify(name)}; valid names: ${names.join(', ')}, or * for all`,
       );
     }
     this.all = filters;
@@ -49,7 +49,7 @@ export class Filters {
     this.#components = componentsOf(filters, new Map());
   }
 
-  /** The same object for the same set of filters. */
+  /** The chain for a request. Returns the same object for the same set of filters, so that projections can be shared. */
   chainFor(component: string, { group, resource }: FilteredResource, verb: Verb): Chain {
     const filters = this.#enabled.filter(
       (filter) =>
@@ -65,7 +65,7 @@ export class Filters {
     return chain;
   }
 
-  /** In the place of all settings before. */
+  /** Replaces all settings. Listeners are called only if the components of an enabled filter changed. */
   configure(settings: FilterSettings, cause?: string): void {
     const before = this.#components;
     const after = componentsOf(this.all, settings);
@@ -74,13 +74,13 @@ export class Filters {
     for (const listener of [...this.#listeners]) listener(cause);
   }
 
-  /** Whoever holds a chain has to ask for it again when told. */
+  /** A listener that keeps chains must call `chainFor` again after each change. */
   subscribe(listener: ConfigurationListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** For people: what is on, and for whom. */
+  /** All filters with their components, resources and verbs, for the admin endpoint of the hub. */
   describe() {
     return this.all.map((filter) => ({
       name: filter.name,

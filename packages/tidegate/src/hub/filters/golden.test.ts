@@ -1,6 +1,7 @@
 /**
- * Every `<filter>/testdata/*.in.yaml` through its filter; Services, NodePools and NodeGroups are what the hub knows.
- * `npx vitest run src/hub/filters -u` writes what comes out anew; read the difference before it is committed.
+ * Applies each filter to its recorded examples, `<filter>/testdata/*.in.yaml`, and compares the results with the files
+ * `*.out.yaml`. Services, NodePools and NodeGroups in the input are also what the hub knows of the cluster.
+ * `npx vitest run packages/tidegate/src/hub/filters -u` writes the results again; review the diff before you commit it.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -19,7 +20,7 @@ const KINDS: Record<string, string> = {
   pods: 'Pod',
 };
 
-/** The first document may say where the hub is instead of being an object. */
+/** The first document may set fields of the context, for example the address of the hub, instead of an object. */
 function readInput(text: string): { where: Partial<FilterContext>; objects: KubeObject[] } {
   const documents = parseAllDocuments(text).map((document) => document.toJS() as KubeObject);
   const [first, ...others] = documents;
@@ -43,7 +44,7 @@ describe.each(allFilters({ log: silentLogger, metrics: new Metrics() }))('$name'
       .map((object) => {
         const before = structuredClone(object);
         const after = filter.apply(object, context);
-        expect(object, 'objects are shared: a filter never changes one').toEqual(before);
+        expect(object, 'a filter must not modify the object, which is shared').toEqual(before);
         if (after !== undefined) expect(filter.apply(after, context)).toEqual(after);
         const { name: of } = object.metadata;
         return after === undefined ? { [`${object.kind} ${of}`]: 'is not shown' } : after;

@@ -8,6 +8,9 @@
  *   Service and the pools from context.ts and drops endpoints that scope/ rules out -> the projection sends the result
  *   and records what it depends on (`dependsOn`) -> a pool gains a node: context.ts reports the affected nodes, and only
  *   the slices that depend on them are filtered again.
+ *
+ * The names of the filters, and the ConfigMap that configures them, are those of OpenYurt's YurtHub, so that existing
+ * configuration works. docs/reference/filters.md describes each filter for users.
  */
 export { allFilters } from './all.ts';
 export { followConfiguration } from './configuration.ts';

@@ -1,4 +1,4 @@
-/** The Service by which pods find the API server, and what stands in its place at the edge. */
+/** The Service default/kubernetes, through which pods find the API server. Filters replace its address with the hub's. */
 import { isIPv6 } from 'node:net';
 import { type KubeObject, keyOf } from '@tidegate/kube';
 import type { FilterContext } from './filter.ts';
@@ -8,7 +8,7 @@ const PORT_NAME = 'https';
 
 export const isKubernetesService = (service: KubeObject): boolean => keyOf(service) === KUBERNETES_SERVICE;
 
-/** The ports of the Service or of its endpoints, with the hub's in the place of the API server's. */
+/** The ports of the Service or of its endpoints, with the port of the hub in place of the API server's. */
 export const withHubPort = <P extends { name?: string; port?: number }>(
   ports: readonly P[],
   { hub }: FilterContext,

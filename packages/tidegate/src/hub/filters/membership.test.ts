@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { PoolMembership, type PoolState } from './membership.ts';
 
 describe('PoolMembership', () => {
-  it('knows the nodes that pools of both kinds name', () => {
+  it('knows the nodes in the status of pools of both kinds', () => {
     const membership = new PoolMembership();
     expect(membership.set('NodePool', 'p', { resourceVersion: '1', nodes: ['a', 'b'] })).toEqual(['a', 'b']);
     expect(membership.set('NodeGroup', 'g', { resourceVersion: '2', nodes: ['a'] })).toEqual(['a']);
@@ -12,13 +12,13 @@ describe('PoolMembership', () => {
     expect(membership.poolOf('NodeGroup', 'b')).toBeUndefined();
   });
 
-  it('says nothing when a pool was written and its nodes are the same', () => {
+  it('returns no nodes when a pool was written with the same nodes', () => {
     const membership = new PoolMembership();
     membership.set('NodePool', 'p', { resourceVersion: '1', nodes: ['a', 'b'] });
     expect(membership.set('NodePool', 'p', { resourceVersion: '9', nodes: ['b', 'a'] })).toEqual([]);
   });
 
-  it('believes the pool that was written last, and the other again when that one is gone', () => {
+  it('prefers the pool that was written last, and returns to the other one when it is deleted', () => {
     const membership = new PoolMembership();
     membership.set('NodePool', 'p', { resourceVersion: '9', nodes: ['a'] });
     expect(membership.set('NodePool', 'q', { resourceVersion: '10', nodes: ['a'] })).toEqual(['a']);
@@ -27,7 +27,7 @@ describe('PoolMembership', () => {
     expect(membership.poolOf('NodePool', 'a')).toBe('p');
   });
 
-  it('is a function of the pools alone, and names exactly the nodes that moved', () => {
+  it('depends on the current pools only, and returns exactly the nodes that moved', () => {
     const NODES = ['a', 'b', 'c'];
     const POOLS = ['p', 'q', 'r'];
     const change = fc.record({

@@ -2,13 +2,16 @@ import { compareResourceVersions } from '@tidegate/kube';
 import type { PoolKind } from '../../api/index.ts';
 import type { PoolLookup } from '../../scope/index.ts';
 
-/** What a pool says of itself. */
+/** The status of a pool. */
 export interface PoolState {
   readonly resourceVersion: string;
   readonly nodes: readonly string[];
 }
 
-/** Who is in which pool, by what the pools say: Node objects come too often for a thin link. */
+/**
+ * Which node is in which pool, according to the status of the pools. The labels of Node objects have the same information,
+ * but kubelets update their Node objects so often that watching all of them is too much for a slow link.
+ */
 export class PoolMembership implements PoolLookup {
   readonly #claims: Readonly<Record<PoolKind, Claims>> = { NodePool: new Claims(), NodeGroup: new Claims() };
 
@@ -16,18 +19,19 @@ export class PoolMembership implements PoolLookup {
     return this.#claims[kind].ownerOf(node);
   }
 
-  /** Undefined when the pool is gone. Returns the nodes that are in another pool now, or in none. */
+  /** Sets the state of a pool; undefined: the pool was deleted. Returns the nodes whose pool has changed. */
   set(kind: PoolKind, pool: string, state: PoolState | undefined): string[] {
     return this.#claims[kind].set(pool, state);
   }
 }
 
+/** The nodes of all pools of one kind. */
 class Claims {
   readonly #pools = new Map<string, PoolState>();
-  /** Nearly always one; two while a node moves and only one of the pools has said so yet. */
+  /** The pools that name a node. Two only while a node moves, until the status of both pools is updated. */
   readonly #claimants = new Map<string, readonly string[]>();
 
-  /** The pool that was written last knows best. */
+  /** If two pools name the node, the one that was written last is its pool. */
   ownerOf(node: string): string | undefined {
     const claimants = this.#claimants.get(node);
     if (claimants === undefined || claimants.length === 1) return claimants?.[0];
@@ -50,15 +54,15 @@ class Claims {
   }
 
   #remove(node: string, pool: string): void {
-    const left = (this.#claimants.get(node) ?? []).filter((claimant) => claimant !== pool);
-    if (left.length === 0) this.#claimants.delete(node);
-    else this.#claimants.set(node, left);
+    const remaining = (this.#claimants.get(node) ?? []).filter((claimant) => claimant !== pool);
+    if (remaining.length === 0) this.#claimants.delete(node);
+    else this.#claimants.set(node, remaining);
   }
 
   #isNewer(pool: string, than: string): boolean {
     const [a, b] = [this.#pools.get(pool), this.#pools.get(than)];
     const order = compareResourceVersions(a?.resourceVersion, b?.resourceVersion) ?? 0;
-    // Without an order among versions the names decide, so that every hub decides alike.
+    // If the versions cannot be compared, the names decide, so that all hubs decide alike.
     return order === 0 ? pool < than : order > 0;
   }
 }

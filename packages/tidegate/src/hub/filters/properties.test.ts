@@ -1,4 +1,4 @@
-/** What holds for every chain, whatever the cluster looks like and whatever happens in it. */
+/** Properties of every chain, checked with random clusters and random changes. */
 
 import {
   ENDPOINT_SLICES,
@@ -46,7 +46,7 @@ const aService = fc
   .map(({ name, ...rest }) => service(name, rest));
 const aPool = fc.tuple(fc.constantFrom('p', 'q'), someNodes).map(([name, nodes]) => nodePool(name, nodes));
 const aGroup = fc.tuple(fc.constantFrom('g', 'h'), someNodes).map(([name, nodes]) => nodeGroup(name, nodes));
-/** Mostly pools: that nodes move is what goes wrong most easily. */
+/** Mostly changes of pools: nodes that move are the most difficult case. */
 const aChange = fc.record({
   object: fc.oneof(
     { weight: 1, arbitrary: aService },
@@ -55,7 +55,7 @@ const aChange = fc.record({
   ),
   gone: fc.boolean(),
 });
-/** Every Service is there at first. */
+/** All Services exist at first. */
 const someServices = fc.tuple(...SERVICE_NAMES.map((name) => aService.map((some) => named(some, name))));
 const named = (object: KubeObject, name: string): KubeObject => ({
   ...object,
@@ -126,7 +126,7 @@ describe('every chain', () => {
     );
   });
 
-  it('does the same when applied twice, and changes only what names one of its dependencies', () => {
+  it('is idempotent, and changes its result only after a change of one of its dependencies', () => {
     fc.assert(
       fc.property(
         someServices,
@@ -138,15 +138,15 @@ describe('every chain', () => {
           const chain = filters.chainFor(component, resourceOf(object), 'watch');
           let outcome = chain.apply(object);
           let dependencies = chain.dependsOn(object);
-          let told = new Set<string>();
+          let notified = new Set<string>();
           cluster.context.subscribe((changed) => {
-            told = new Set([...told, ...changed]);
+            notified = new Set([...notified, ...changed]);
           });
           for (const { object: changed, gone } of changes) {
-            told = new Set();
+            notified = new Set();
             change(cluster, changed, gone);
             const after = chain.apply(object);
-            if (!dependencies.some((each) => told.has(each))) expect(after).toEqual(outcome);
+            if (!dependencies.some((each) => notified.has(each))) expect(after).toEqual(outcome);
             if (after !== undefined) expect(chain.apply(after)).toEqual(after);
             outcome = after;
             dependencies = chain.dependsOn(object);

@@ -1,3 +1,4 @@
+/** The resources that filters apply to, for `Filter.resources`. */
 import { CONFIG_MAPS, ENDPOINT_SLICES, ENDPOINTS, PODS, SERVICES } from '@tidegate/kube';
 import type { FilteredResource } from './filter.ts';
 
@@ -6,5 +7,5 @@ const unversioned = ({ group, resource }: FilteredResource): FilteredResource =>
 export const SERVICE: readonly FilteredResource[] = [unversioned(SERVICES)];
 export const POD: readonly FilteredResource[] = [unversioned(PODS)];
 export const CONFIG_MAP: readonly FilteredResource[] = [unversioned(CONFIG_MAPS)];
-/** Both ways in which the cluster tells where a Service's endpoints are. */
+/** Both resources that contain the endpoints of a Service. */
 export const ENDPOINT: readonly FilteredResource[] = [ENDPOINTS, ENDPOINT_SLICES].map(unversioned);

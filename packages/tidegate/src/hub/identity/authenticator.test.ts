@@ -15,7 +15,7 @@ const HOUR = 3_600_000;
 /** The order of the curve P-256. */
 const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
 
-/** The same ES256 token with its other valid signature: for (r, s), that is (r, order - s). */
+/** Returns the same ES256 token with its other valid signature: (r, order - s) instead of (r, s). */
 function withOtherSignature(token: string): string {
   const [head, claims, signature = ''] = token.split('.');
   const bytes = Buffer.from(signature, 'base64url');
@@ -24,7 +24,7 @@ function withOtherSignature(token: string): string {
   return [head, claims, bytes.toString('base64url')].join('.');
 }
 
-describe('who asks', () => {
+describe('the authenticator', () => {
   let directory: string;
   let memory: DurableMap;
   let server: FakeServer;
@@ -67,7 +67,7 @@ describe('who asks', () => {
       clock,
       log: silentLogger,
     });
-  /** As after a crash and a start: from what is on disk. */
+  /** Restarts from what is on disk, as after a crash. */
   const restart = async (): Promise<void> => {
     await memory.close();
     memory = await DurableMap.open(join(directory, 'identity'));
@@ -85,7 +85,7 @@ describe('who asks', () => {
   const withToken = (token: string): Promise<Identity> => by({ authorization: `Bearer ${token}` });
   const refused = { status: { code: 401, reason: 'Unauthorized' } };
 
-  it('nobody in particular without proof, whatever they call themselves', async () => {
+  it('treats a client without credentials as anonymous, whatever its User-Agent', async () => {
     for (const agent of ['kubelet/v1.36.4', 'kube-proxy/v1.36.4', 'curl/8'])
       expect(await by({ 'user-agent': agent })).toEqual({ kind: 'anonymous', key: 'anonymous' });
     expect((await by({ authorization: 'Basic YTpi' })).kind).toBe('anonymous');
@@ -93,7 +93,7 @@ describe('who asks', () => {
     await expect(by({ 'user-agent': 'kubelet/v1.36.4' })).rejects.toMatchObject(refused);
   });
 
-  it('the node, by the socket that only root can open; with a token it is whoever holds that', async () => {
+  it('authenticates the node by the unix socket, unless the request has a token', async () => {
     expect(await by({}, true)).toEqual({ kind: 'node', key: 'node' });
     const token = authority.issue({ expires: clock.now() + HOUR });
     expect((await by({ authorization: `Bearer ${token}` }, true)).key).toBe('sa:shop:web:uid-of-web');
@@ -101,7 +101,7 @@ describe('who asks', () => {
     expect((await by({}, true)).kind).toBe('node');
   });
 
-  it('a service account, by the keys of the cluster, which are kept', async () => {
+  it('verifies service account tokens with the keys of the cluster, also offline after a restart', async () => {
     const token = authority.issue({ expires: clock.now() + HOUR });
     const expected = { kind: 'bearer', key: 'sa:shop:web:uid-of-web', token };
     expect(await withToken(token)).toEqual(expected);
@@ -111,7 +111,7 @@ describe('who asks', () => {
     expect((await withToken(authority.issue({ expires: clock.now() + HOUR }))).key).toBe(expected.key);
   });
 
-  it('not who changed the token, and not who signed it themselves', async () => {
+  it('rejects a changed token, and does not trust tokens of other signers', async () => {
     const token = authority.issue({ expires: clock.now() + HOUR });
     await withToken(token);
     const [head, claims = '', signature] = token.split('.');
@@ -125,7 +125,7 @@ describe('who asks', () => {
     await expect(withToken(stranger)).rejects.toMatchObject(refused);
   });
 
-  it('a token of a new key is looked up at once; unknown keys do not make it ask all the time', async () => {
+  it('refreshes the keys for a token with an unknown key, but not for each of many', async () => {
     await withToken(authority.issue({ expires: clock.now() + HOUR }));
     authority.rotate();
     const token = authority.issue({ expires: clock.now() + HOUR });
@@ -141,7 +141,7 @@ describe('who asks', () => {
     expect(server.requests.length - before).toBe(2);
   });
 
-  it('keys are read every hour', async () => {
+  it('refreshes the keys every hour', async () => {
     const stop = new AbortController();
     const running = authenticator.run(stop.signal);
     const settled = async (count: number): Promise<void> => {
@@ -156,7 +156,7 @@ describe('who asks', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('an expired token is good offline only if nobody could renew it', async () => {
+  it('accepts an expired token offline only if it was valid at the last contact', async () => {
     const soon = authority.issue({ expires: clock.now() + HOUR });
     const later = authority.issue({ expires: clock.now() + 3 * HOUR });
     await withToken(soon);
@@ -171,7 +171,7 @@ describe('who asks', () => {
     await expect(withToken(later)).rejects.toMatchObject(refused);
   });
 
-  it('a token from the future is not good yet, but a node that lost the time goes by its last contact', async () => {
+  it('rejects a token that is not valid yet; a clock that was reset cannot be before the last contact', async () => {
     const token = authority.issue({ notBefore: clock.now(), expires: clock.now() + HOUR });
     const tomorrow = authority.issue({ notBefore: clock.now() + HOUR, expires: clock.now() + 2 * HOUR });
     await withToken(token);
@@ -182,7 +182,7 @@ describe('who asks', () => {
     expect((await withToken(token)).kind).toBe('bearer');
   });
 
-  it('a token for others counts only as far as the API server takes it', async () => {
+  it('accepts a token for another audience only if the API server has accepted that audience', async () => {
     const token = authority.issue({ aud: ['vault'], expires: clock.now() + HOUR });
     expect((await withToken(token)).key).toMatch(/^token:/);
     cut();
@@ -197,7 +197,7 @@ describe('who asks', () => {
       expect((await withToken(good)).key).toBe('sa:shop:web:uid-of-web');
   });
 
-  it('an opaque token is good offline if that very token was accepted', async () => {
+  it('accepts an opaque token offline only if the API server has accepted exactly this token', async () => {
     expect((await withToken('opaque-1')).key).toMatch(/^token:/);
     await authenticator.accepted('opaque-1');
     await authenticator.accepted('opaque-2');
@@ -209,7 +209,7 @@ describe('who asks', () => {
     await expect(withToken('opaque-3')).rejects.toMatchObject(refused);
   });
 
-  it('a token that the API server refused stays refused offline, though its signature is good', async () => {
+  it('rejects a token offline that the API server rejected, with any valid signature', async () => {
     const token = authority.issue({ expires: clock.now() + HOUR });
     await withToken(token);
     expect((await withToken(withOtherSignature(token))).key).toBe('sa:shop:web:uid-of-web');
@@ -225,7 +225,7 @@ describe('who asks', () => {
     expect((await withToken(token)).kind).toBe('bearer');
   });
 
-  it('what was accepted lasts for a day online; time offline does not count', async () => {
+  it('remembers an accepted token for 24 online hours', async () => {
     const stop = new AbortController();
     const running = authenticator.run(stop.signal);
     await authenticator.accepted('opaque');
@@ -240,7 +240,7 @@ describe('who asks', () => {
     await running;
   });
 
-  it('strangers fill neither memory nor disk, and no token is written anywhere', async () => {
+  it('stores neither invented tokens nor any token in plain text', async () => {
     const token = authority.issue({ expires: clock.now() + HOUR });
     await withToken(token);
     await authenticator.accepted('opaque-secret');

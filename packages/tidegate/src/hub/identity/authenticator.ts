@@ -17,7 +17,7 @@ import { TokenMemory } from './token-memory.ts';
 
 export interface AuthenticatorOptions {
   nodeName: string;
-  /** With the node's credentials. */
+  /** A client with the credentials of the node. */
   client: KubeClient;
   memory: Memory;
   /** Whether an API server is reachable. */
@@ -30,7 +30,7 @@ export interface AuthenticatorOptions {
 
 /** The listener that a request came through. */
 export interface Entrance {
-  /** Only root on this node can reach it. */
+  /** Whether only root on this node can connect to the listener. */
   readonly node?: boolean;
 }
 
@@ -38,13 +38,19 @@ const NODE: NodeIdentity = { kind: 'node', key: 'node' };
 const ANONYMOUS: AnonymousIdentity = { kind: 'anonymous', key: 'anonymous' };
 
 /**
- * Authenticates requests in the order of the API server: a client certificate, then a bearer token, then anonymous.
+ * Authenticates requests in the order of the API server: a client certificate, then a bearer token, then
+ * anonymous.
  *
- * While an API server is reachable, it judges every token itself when the request is forwarded or authorized. The hub
- * verifies service account tokens only to know which identity they belong to. While none is reachable, a token is
+ * While an API server is reachable, it authenticates every token itself, because the hub forwards or
+ * authorizes each request with the token of the client. The hub verifies service account tokens only to
+ * determine the identity, to which stored data is bound. While no API server is reachable, a token is
  * accepted if
+ *
  * - it is a service account token that the hub can verify and that the API server has not rejected, or
- * - the API server has accepted this very token before (see TokenMemory).
+ * - the API server has accepted exactly this token before (see TokenMemory).
+ *
+ * The rule for service account tokens is weaker on purpose: a pod can start offline with a token that was issued
+ * earlier but never used at the API server.
  */
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
@@ -82,22 +88,27 @@ export class Authenticator {
     return ANONYMOUS;
   }
 
-  /** Call this for every response of an API server other than 401 to a request with this token. */
+  /** Call this for every response of an API server, other than 401, to a request with this token. */
   async accepted(token: string): Promise<void> {
     this.#tokens.remember(token, true);
+    // An accepted token is remembered as a whole. A rejection of its signed part is out of date now.
     if (this.#tokens.wasAccepted(signedPart(token)) === false) this.#tokens.remember(signedPart(token), true);
     await this.#keys.learn(token);
   }
 
   /**
-   * Call this for every 401. Only tokens that the hub might accept offline are remembered: anyone can make up others,
-   * and fill the memory with them.
+   * Call this for every 401 response to a request with this token. Only tokens that the hub might accept
+   * offline are remembered. A client can invent any number of other tokens, which would fill the memory.
    */
   async rejected(token: string): Promise<void> {
     if (await this.#keys.haveSigned(token)) this.#tokens.remember(signedPart(token), false);
     if (this.#tokens.wasAccepted(token) !== undefined) this.#tokens.remember(token, false);
   }
 
+  /**
+   * The hub cannot prove the possession of the client's key to the API server, so it cannot act for the
+   * client. The only certificate that it can accept is that of its own node, whose credentials it has.
+   */
   #certified({ subject: { commonName, organizations } }: ShownCertificate): NodeIdentity {
     const node = nodeUser(this.#options.nodeName);
     if (commonName === node && organizations.includes('system:nodes')) return NODE;
@@ -109,28 +120,39 @@ export class Authenticator {
     );
   }
 
+  /**
+   * Verified service account tokens share the identity of their account. Every other token is an identity of
+   * its own.
+   */
   async #bearer(token: string): Promise<Identity> {
-    const judged = await this.#keys.judge(token, () => this.#validityTimes());
-    if (judged.verdict === 'forged' || judged.verdict === 'untimely') throw unauthorized();
-    if (judged.verdict === 'verified') {
+    const verified = await this.#keys.verify(token, () => this.#validityTimes());
+    if (verified.status === 'forged' || verified.status === 'untimely') throw unauthorized();
+    if (verified.status === 'verified') {
       // The account, or the pod that the token is bound to, may have been deleted. The signature does not show that.
       this.#checkOffline(signedPart(token), { unlessRejected: true });
-      return { kind: 'bearer', key: serviceAccountKey(judged.claims), token };
+      return { kind: 'bearer', key: serviceAccountKey(verified.claims), token };
     }
     this.#checkOffline(token, { unlessRejected: false });
     return { kind: 'bearer', key: `token:${createHash('sha256').update(token).digest('hex')}`, token };
   }
 
-  /** Offline, clients cannot renew their tokens. A token that has expired since the last contact remains valid. */
+  /**
+   * The times at which a token must be valid. Offline, clients cannot renew their tokens, so a token that was
+   * valid at the last contact remains valid.
+   */
   #validityTimes(): ValidityTimes {
     const { clock, online, lastContact } = this.#options;
     const contact = lastContact();
-    // A node may have lost the time while it was switched off. It cannot be earlier than the last contact.
+    // A node without a battery-backed clock may start with a time in the past. The current time cannot be
+    // earlier than the last contact.
     const now = Math.max(clock.now(), contact ?? 0);
     return { now, expiry: online() ? now : (contact ?? now) };
   }
 
-  /** `remembered` is what the token is remembered by. Online, the API server judges every token itself. */
+  /**
+   * Online, the API server authenticates every token itself, and this check does nothing. `remembered` is the
+   * string under which the token is in TokenMemory.
+   */
   #checkOffline(remembered: string, { unlessRejected }: { unlessRejected: boolean }): void {
     if (this.#options.online()) return;
     if (!(this.#tokens.wasAccepted(remembered) ?? unlessRejected)) throw unauthorized();
@@ -138,8 +160,9 @@ export class Authenticator {
 }
 
 /**
- * The rejection of a token that the hub can verify is remembered without its signature. Anyone who has the token can
- * change an ECDSA signature, or its encoding, so that it remains valid. Such a variant must be rejected too.
+ * A rejected token that the hub can verify is remembered without its signature. A client that has the token
+ * can change an ECDSA signature, or the encoding of any signature, so that it is different but still valid.
+ * The hub must reject such a variant as well.
  */
 function signedPart(token: string): string {
   const dot = token.lastIndexOf('.');

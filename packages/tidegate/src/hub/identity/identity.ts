@@ -1,24 +1,31 @@
-/** Who asks, as far as it is proved. What is remembered is bound to `key`, and never to what a caller says of itself. */
+/**
+ * The authenticated client. Everything that the hub stores for a client is bound to `key`, which never
+ * depends on unverified claims, for example the User-Agent.
+ */
 export type Identity = NodeIdentity | BearerIdentity | AnonymousIdentity;
 
-/** This very node: its client certificate, or the socket that only root may open. Goes on with the node's credentials. */
+/**
+ * The node itself: a client with the node's client certificate, or one that connects to the unix socket,
+ * which only root may open. The hub forwards its requests with the credentials of the node.
+ */
 export interface NodeIdentity {
   readonly kind: 'node';
   readonly key: 'node';
 }
 
-/** Whoever holds a token. Goes on with that token. */
+/** A client with a bearer token. The hub forwards its requests with that token. */
 export interface BearerIdentity {
   readonly kind: 'bearer';
-  /** `sa:<namespace>:<name>:<uid>` when the cluster's keys have signed the token, `token:<sha256>` otherwise. */
+  /** `sa:<namespace>:<name>:<uid>` if the cluster has signed the token, otherwise `token:<sha256>`. */
   readonly key: string;
   readonly token: string;
 }
 
+/** A client without credentials. The API server decides what it may do; offline, it may do nothing. */
 export interface AnonymousIdentity {
   readonly kind: 'anonymous';
   readonly key: 'anonymous';
 }
 
-/** How the API server calls a node. */
+/** The username of a node at the API server. */
 export const nodeUser = (nodeName: string): string => `system:node:${nodeName}`;

@@ -1,11 +1,12 @@
 /**
- * Authentication: finds out which client sent a request, from proof alone. A User-Agent or any other claim never counts.
+ * Authentication: determines which client sent a request, from credentials alone. The User-Agent and other claims of the
+ * client are never used.
  *
  *   authenticator.ts: a client certificate, then a bearer token, then the unix socket of the node, then anonymous
- *     -> signing-keys.ts verifies service account tokens with the keys of the cluster, which are kept on disk
+ *     -> signing-keys.ts verifies service account tokens with the keys of the cluster, which are stored on disk
  *     -> token-memory.ts remembers which tokens the API server accepted and rejected, for when it is unreachable
- *   identity.ts is the result. Everything that the hub stores is bound to `Identity.key`; credential.ts says with which
- *   credentials a request of that identity continues upstream.
+ *   identity.ts is the result. Everything that the hub stores is bound to `Identity.key`; credential.ts selects the
+ *   credentials with which a request of that identity is forwarded.
  */
 export { Authenticator, type Entrance } from './authenticator.ts';
 export { credentialOf } from './credential.ts';

@@ -36,7 +36,7 @@ describe('a key set', async () => {
     },
   );
 
-  it('believes no other key, no other algorithm, and no changed text', async () => {
+  it('rejects other keys, other algorithms and changed content', async () => {
     const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
     expect(await keys.hasSigned(tokenBy(stranger, 'ES256', 'key-ES256'))).toBe(false);
     expect(await keys.hasSigned(tokenBy(stranger, 'ES256'))).toBe(false);
@@ -55,13 +55,13 @@ describe('a key set', async () => {
       expect(await keys.hasSigned(other), JSON.stringify(other.slice(token.length))).toBe(false);
   });
 
-  it('tells a key that it does not know from a bad signature', () => {
+  it('distinguishes an unknown key from a bad signature', () => {
     expect(keys.knows(tokenBy(pairs.ES256.privateKey, 'ES256', 'other'))).toBe(false);
     expect(keys.knows(tokenBy(pairs.ES256.privateKey, 'ES256', 'key-ES256'))).toBe(true);
     expect(keys.knows('opaque')).toBe(false);
   });
 
-  it('passes over keys for other purposes, and refuses what is no key set', async () => {
+  it('ignores keys for other purposes, and rejects documents that are not a key set', async () => {
     const [first] = jwks.keys;
     const others = await KeySet.open({
       keys: [

@@ -1,4 +1,7 @@
 import type { DurableMap } from '@tidegate/disk';
 
-/** What is known of callers and must outlast a restart, so that it still holds when the link is away then. */
+/**
+ * Storage for what the hub knows about clients. It is on disk, so that a hub that restarts offline still has
+ * it.
+ */
 export type Memory = Pick<DurableMap, 'get' | 'put' | 'delete' | 'deletePrefix' | 'keys'>;

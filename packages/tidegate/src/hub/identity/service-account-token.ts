@@ -1,11 +1,12 @@
 import { decodeJwt } from 'jose';
 
-/** The claims of a service account token. They count only after the signature has been verified. */
+/** The claims of a service account token. Do not use them before the signature is verified. */
 export interface ServiceAccountClaims {
   issuer: string;
   audiences: readonly string[];
-  /** Milliseconds since the epoch. */
+  /** In milliseconds since the epoch; 0 without the claim `nbf`. */
   notBefore: number;
+  /** In milliseconds since the epoch. */
   expires: number;
   namespace: string;
   name: string;
@@ -26,9 +27,9 @@ export const LEEWAY_SECONDS = 60;
 const LEEWAY_MS = LEEWAY_SECONDS * 1000;
 
 /**
- * Undefined for every other token: opaque tokens, tokens of other kinds, and legacy service account tokens from Secrets.
- * Those have no audience and do not expire. Only the API server can judge them, because they are valid for as long as
- * the Secret exists.
+ * Returns undefined for every other token: opaque tokens, tokens of other types, and legacy service account
+ * tokens from Secrets. Legacy tokens have no audience and do not expire. Only the API server can authenticate
+ * them, because they are valid for as long as the Secret exists.
  */
 export function readClaims(token: string): ServiceAccountClaims | undefined {
   const { iss, aud, exp, nbf, 'kubernetes.io': bound } = payloadOf(token);
@@ -41,6 +42,7 @@ export function readClaims(token: string): ServiceAccountClaims | undefined {
   return { issuer: iss, audiences, notBefore, expires: exp * 1000, namespace, name, uid };
 }
 
+/** Whether a token with these claims is valid at the given times. Does not verify the signature. */
 export const isTimely = ({ notBefore, expires }: ServiceAccountClaims, times: ValidityTimes): boolean =>
   notBefore <= times.now + LEEWAY_MS && expires > times.expiry - LEEWAY_MS;
 

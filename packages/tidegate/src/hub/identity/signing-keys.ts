@@ -12,24 +12,27 @@ import {
 } from './service-account-token.ts';
 
 export interface SigningKeysOptions {
-  /** With the node's credentials. */
+  /** A client with the credentials of the node. */
   client: KubeClient;
   memory: Memory;
+  /** Whether an API server is reachable. */
   online: () => boolean;
   clock: Clock;
   log: Logger;
 }
 
 /**
- * `verified`: signed by the cluster, meant for its API server, and valid now. `untimely`: the same, but expired or not
- * valid yet. `forged`: names a key of the cluster, but that key did not sign it. `unknown`: the hub cannot judge the
- * token; the API server can.
+ * The result of verifying a token:
+ * - `verified`: the cluster signed it, it is meant for the API server, and it is valid now.
+ * - `untimely`: the same, but it has expired or is not valid yet.
+ * - `forged`: it names a key of the cluster, but that key did not sign it.
+ * - `unknown`: the hub cannot verify the token; only the API server can.
  */
-export type TokenVerdict =
-  | { verdict: 'verified'; claims: ServiceAccountClaims }
-  | { verdict: 'untimely' | 'forged' | 'unknown' };
+export type TokenVerification =
+  | { status: 'verified'; claims: ServiceAccountClaims }
+  | { status: 'untimely' | 'forged' | 'unknown' };
 
-/** What the API server publishes about its tokens, and the audiences that it was seen to accept. */
+/** What the API server publishes about its tokens, and the audiences that it has accepted so far. */
 interface Document {
   issuer: string;
   jwks: unknown;
@@ -39,24 +42,30 @@ interface Document {
 const DOCUMENT = 'signing-keys';
 const REFRESH_MS = 3_600_000;
 const RETRY_MS = 30_000;
-/** Anyone can make tokens that name unknown keys. The API server is not asked for new keys for each of them. */
-const LEAST_BETWEEN_MS = 10_000;
+/**
+ * The minimum time between two requests for the keys. Any client can create tokens that name unknown keys, and
+ * each of them would cause a request.
+ */
+const MIN_REFRESH_INTERVAL_MS = 10_000;
 const DEADLINE_MS = 5_000;
-const MOST_VERIFIED = 1_000;
+const MAX_VERIFIED = 1_000;
 
 /**
- * Verifies service account tokens with the keys of the API server. The keys are kept on disk, so that the hub can verify
- * tokens while no API server is reachable.
+ * Verifies service account tokens with the public keys of the API server (see "Service account issuer
+ * discovery" in the Kubernetes documentation). The keys are stored on disk, so that the hub can verify tokens
+ * while no API server is reachable.
  */
 export class SigningKeys {
   readonly #options: SigningKeysOptions;
   #document: Document | undefined;
   #keys: KeySet | undefined;
+  /** Monotonic time of the last request for the keys. */
   #attemptedAt = Number.NEGATIVE_INFINITY;
   #refreshing: Promise<boolean> | undefined;
   /**
-   * Tokens that were verified with the present keys and audiences, the least recently used first. Verifying a signature
-   * costs more than the rest of a request; only the times have to be checked again.
+   * Tokens that were verified with the current keys and audiences, least recently used first. Verifying a
+   * signature takes longer than the rest of a request, so it is done once per token. Later requests only
+   * check the times.
    */
   readonly #verified = new Set<string>();
 
@@ -78,35 +87,39 @@ export class SigningKeys {
     const { clock, online } = this.#options;
     while (!signal.aborted) {
       const fresh = online() && (await this.#refresh());
-      await sleep(clock, fresh ? REFRESH_MS : RETRY_MS, signal).catch(() => {}); // Aborted: the loop ends.
+      await sleep(clock, fresh ? REFRESH_MS : RETRY_MS, signal).catch(() => {}); // Rejects when aborted.
     }
   }
 
-  /** `times` is called after the keys were refreshed, because that may take a while. */
-  async judge(token: string, times: () => ValidityTimes): Promise<TokenVerdict> {
+  /**
+   * Verifies a token. If the token names an unknown key, the keys are refreshed first, because the cluster
+   * may have rotated them. `times` is called after that, because the refresh may take a while.
+   */
+  async verify(token: string, times: () => ValidityTimes): Promise<TokenVerification> {
     const claims = readClaims(token);
-    if (claims === undefined) return { verdict: 'unknown' };
+    if (claims === undefined) return { status: 'unknown' };
     if (this.#keys?.knows(token) !== true) await this.#refreshIfDue();
     const keys = this.#keys;
     const document = this.#document;
-    if (claims.issuer !== document?.issuer || keys?.knows(token) !== true) return { verdict: 'unknown' };
+    if (claims.issuer !== document?.issuer || keys?.knows(token) !== true) return { status: 'unknown' };
     if (this.#verified.has(token)) {
       this.#remember(token);
-      return isTimely(claims, times()) ? { verdict: 'verified', claims } : { verdict: 'untimely' };
+      return isTimely(claims, times()) ? { status: 'verified', claims } : { status: 'untimely' };
     }
     try {
       await verify(token, claims, keys, document, times());
     } catch (error) {
-      return { verdict: verdictOf(error) };
+      return { status: statusOf(error) };
     }
-    // If the keys have changed meanwhile, the token has to be verified with the new ones the next time.
+    // If the keys have changed in the meantime, the token has to be verified again with the new keys.
     if (this.#document === document) this.#remember(token);
-    return { verdict: 'verified', claims };
+    return { status: 'verified', claims };
   }
 
   /**
-   * The API server has accepted `token`. If the token has a single audience, that audience must be one of the API
-   * server. The hub has no other way to find out: --api-audiences is not published.
+   * Call this when the API server has accepted `token`. If the token has a single audience, that audience
+   * must be one of the audiences of the API server. The hub has no other way to learn them: the flag
+   * --api-audiences is not published.
    */
   async learn(token: string): Promise<void> {
     const claims = readClaims(token);
@@ -117,7 +130,10 @@ export class SigningKeys {
     this.#keep({ ...this.#document, audiences }, this.#keys);
   }
 
-  /** Whether the cluster has signed the token, for any audience and time, as far as is known now. */
+  /**
+   * Whether the cluster has signed the token, for any audience and any time. Only uses keys that are known
+   * now.
+   */
   async haveSigned(token: string): Promise<boolean> {
     const claims = readClaims(token);
     if (claims === undefined || claims.issuer !== this.#document?.issuer) return false;
@@ -132,12 +148,12 @@ export class SigningKeys {
   #remember(token: string): void {
     this.#verified.delete(token);
     this.#verified.add(token);
-    if (this.#verified.size > MOST_VERIFIED) this.#verified.delete(this.#verified.values().next().value!);
+    if (this.#verified.size > MAX_VERIFIED) this.#verified.delete(this.#verified.values().next().value!);
   }
 
   async #refreshIfDue(): Promise<void> {
     const { online, clock } = this.#options;
-    const due = clock.monotonic() - this.#attemptedAt >= LEAST_BETWEEN_MS;
+    const due = clock.monotonic() - this.#attemptedAt >= MIN_REFRESH_INTERVAL_MS;
     if (online() && (due || this.#refreshing !== undefined)) await this.#refresh();
   }
 
@@ -166,7 +182,7 @@ export class SigningKeys {
     } catch (err) {
       log.warn(
         { err },
-        'cannot read the signing keys of service account tokens; until a retry succeeds, only the API server can judge new tokens',
+        'cannot read the signing keys of service account tokens; until a retry succeeds, tokens that are signed with new keys are accepted only while an API server is reachable',
       );
       return false;
     }
@@ -186,8 +202,9 @@ export class SigningKeys {
 }
 
 /**
- * The audiences of the API server, as far as the hub knows them: its issuer, and what it was seen to accept. A token for
- * another audience is never accepted on its signature: a client that received it could present it here.
+ * The audiences of the API server that the hub knows: its issuer, which is the default audience, and those
+ * that it has accepted. The hub never accepts a token for another audience on its signature. Otherwise, a
+ * service that receives such a token could use it here to impersonate its client.
  */
 const audiencesOf = ({ issuer, audiences }: Document): string[] => [issuer, ...audiences];
 
@@ -207,19 +224,26 @@ async function verify(
     await keys.verify(token, { ...options, currentDate: new Date(now) });
   } catch (error) {
     if (!(error instanceof errors.JWTExpired) || expiry >= now) throw error;
-    // Offline: it must not have expired at the last contact. One that was issued after that cannot have expired then.
+    // Offline, the token must not have expired at the last contact. A token that was issued after the last
+    // contact cannot have expired before it, so it is verified at its own start time.
     const currentDate = new Date(Math.max(expiry, claims.notBefore));
     await keys.verify(token, { ...options, currentDate });
   }
 }
 
-/** Claims are checked after the signature. Every error that is not about a claim means that the token is not genuine. */
-function verdictOf(error: unknown): 'untimely' | 'forged' | 'unknown' {
+/**
+ * jose checks claims after the signature. Every error that does not concern a claim means that the token is
+ * not genuine.
+ */
+function statusOf(error: unknown): 'untimely' | 'forged' | 'unknown' {
   if (error instanceof errors.JWTExpired) return 'untimely';
   if (!(error instanceof errors.JWTClaimValidationFailed)) return 'forged';
   if (error.claim === 'nbf') return 'untimely';
   return error.claim === 'aud' || error.claim === 'iss' ? 'unknown' : 'forged';
 }
 
-/** The API server serves the key set only as application/jwk-set+json, and answers 406 if only JSON is accepted. */
+/**
+ * The API server serves the key set only as application/jwk-set+json, and returns 406 if a client accepts
+ * only JSON.
+ */
 const JWKS_HEADERS = { accept: 'application/jwk-set+json, application/json' };

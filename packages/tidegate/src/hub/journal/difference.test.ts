@@ -31,7 +31,7 @@ const applied = (object: JsonMap, patch: JsonMap): JsonMap => ({
   status: merge(object.status as JsonMap, (patch.status ?? {}) as JsonMap, STATUS_MERGE_KEYS),
 });
 
-/** Conditions are a set: their order says nothing. */
+/** Conditions are a set. Their order has no meaning. */
 const inOrder = (object: JsonMap): JsonMap => {
   const { conditions: list, ...rest } = object.status as { conditions?: { type: string }[] };
   return list === undefined
@@ -39,8 +39,8 @@ const inOrder = (object: JsonMap): JsonMap => {
     : { ...rest, conditions: list.toSorted((a, b) => (a.type < b.type ? -1 : 1)) };
 };
 
-describe('the difference of two states', () => {
-  it('leads from one to the other', () => {
+describe('difference', () => {
+  it('returns a patch that leads from one state to the other', () => {
     fc.assert(
       fc.property(status, status, (before, after) => {
         expect(inOrder(applied(before, difference(before, after)))).toEqual(inOrder(after));
@@ -48,7 +48,7 @@ describe('the difference of two states', () => {
     );
   });
 
-  it('and that to a third become one patch', () => {
+  it('returns patches that can be composed', () => {
     fc.assert(
       fc.property(status, status, status, (first, second, third) => {
         const patch = compose(difference(first, second), difference(second, third));
@@ -57,7 +57,7 @@ describe('the difference of two states', () => {
     );
   });
 
-  it('is empty when there is none', () => {
+  it('is empty for equal states', () => {
     fc.assert(
       fc.property(status, (state) => {
         expect(difference(state, structuredClone(state))).toEqual({});
@@ -65,14 +65,14 @@ describe('the difference of two states', () => {
     );
   });
 
-  it('has a changed condition whole, and no other', () => {
+  it('contains a changed condition as a whole, and no other condition', () => {
     const before = { status: { conditions: [condition('Ready', 'True', 1), condition('Disk', 'False', 1)] } };
     const after = { status: { conditions: [condition('Ready', 'True', 2), condition('Disk', 'False', 1)] } };
     const whole = { $retainKeys: ['type', 'status', 'lastHeartbeatTime'], ...condition('Ready', 'True', 2) };
     expect(difference(before, after)).toEqual({ status: { conditions: [whole] } });
   });
 
-  it('replaces the addresses of a node, of which several have one type', () => {
+  it('replaces the addresses of a node, of which several can have the same type', () => {
     const before = { status: { addresses: [{ type: 'InternalIP', address: '10.0.0.1' }] } };
     const after = { status: { addresses: [{ type: 'InternalIP', address: 'fd00::1' }] } };
     expect(difference(before, after)).toEqual({

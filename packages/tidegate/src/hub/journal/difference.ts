@@ -1,20 +1,26 @@
 /**
- * The patch that leads from one state of an object to a later one, and what two such patches make together. It names
- * nothing that did not change: what others wrote in the cloud meanwhile stays.
+ * The strategic merge patch that leads from one state of an object to a later one, and the composition of two such
+ * patches. A patch contains only fields that changed, so it keeps what other clients wrote in the meantime.
  *
- * A condition that changed is in it whole: a controller that made it Unknown while the node was away would otherwise
- * keep its word beside the node's new times. Other lists are in it whole too, with the order to replace where the API
- * server would merge: several addresses of a node share one type, and the order of a pod's addresses has a meaning.
+ * A changed condition is sent as a whole, with `$retainKeys`. While the node is disconnected, the node lifecycle
+ * controller sets the condition to Unknown, with its own reason and message. If the patch contained only the fields that
+ * the node changed, for example `lastHeartbeatTime`, the condition would become a mixture of both.
+ *
+ * Other lists are also sent as a whole, with `$patch: replace` where the API server would merge them: several addresses
+ * of a node can share one type, which is the merge key, and the order of the addresses of a pod has a meaning.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { isJsonMap, type JsonMap, mapIn } from '@tidegate/kube';
 import { STATUS_MERGE_KEYS } from './merge.ts';
 
-/** Lists of which the node owns some items, and others own others. */
+/** Lists in which the node owns some items and other clients own others, with their merge keys. */
 const SHARED_LISTS: Readonly<Record<string, string | undefined>> = { conditions: 'type' };
 const REPLACE = { $patch: 'replace' };
 
-/** Empty when nothing changed. */
+/**
+ * The patch that turns `before` into `after`; empty if they are equal. `depth` is 1 for the fields of the
+ * status (or spec, or metadata).
+ */
 export function difference(before: JsonMap, after: JsonMap, depth = 0): JsonMap {
   const patch: JsonMap = {};
   for (const field of new Set([...Object.keys(before), ...Object.keys(after)])) {
@@ -26,6 +32,10 @@ export function difference(before: JsonMap, after: JsonMap, depth = 0): JsonMap 
   return patch;
 }
 
+/**
+ * The value of one field in the patch. Merge keys only apply to lists directly in the status. The API server
+ * replaces all other lists, so they need no directive.
+ */
 function changeOf(field: string, old: unknown, now: unknown, depth: number): unknown {
   if (now === undefined) return null;
   if (isJsonMap(old) && isJsonMap(now)) return difference(old, now, depth + 1);
@@ -35,6 +45,7 @@ function changeOf(field: string, old: unknown, now: unknown, depth: number): unk
   return Object.hasOwn(STATUS_MERGE_KEYS, field) ? [...now, REPLACE] : now;
 }
 
+/** Items that are new or changed, and a directive to delete each item that was removed. */
 function changedItems(old: unknown[], now: unknown[], key: string): unknown[] {
   const before = itemsBy(key, old);
   const after = itemsBy(key, now);
@@ -45,10 +56,13 @@ function changedItems(old: unknown[], now: unknown[], key: string): unknown[] {
   ];
 }
 
-/** An item that keeps nothing of what the API server has of it. */
+/**
+ * Replaces the item. Without `$retainKeys`, the API server would keep fields of its own copy that the item
+ * lacks.
+ */
 const whole = (item: JsonMap): JsonMap => ({ $retainKeys: Object.keys(item), ...item });
 
-/** One patch for two differences, the second made after the first. */
+/** Returns one patch that has the effect of applying `first` and then `second`. */
 export function compose(first: JsonMap, second: JsonMap): JsonMap {
   const patch = { ...first };
   for (const [field, value] of Object.entries(second)) {
@@ -63,7 +77,10 @@ export function compose(first: JsonMap, second: JsonMap): JsonMap {
   return patch;
 }
 
-/** A value for a field that was taken away before: nothing of what the API server has there may come back. */
+/**
+ * The value of a field that an earlier patch removed. The composed patch is the only one that is sent, so it
+ * must replace what the API server has there, not merge with it.
+ */
 function instead(value: unknown, shared: boolean): unknown {
   if (isJsonMap(value)) return { ...REPLACE, ...value };
   return shared && Array.isArray(value) ? [...value, REPLACE] : value;
@@ -72,7 +89,7 @@ function instead(value: unknown, shared: boolean): unknown {
 const itemsBy = (key: string, list: unknown[]): Map<unknown, JsonMap> =>
   new Map(list.filter(isJsonMap).map((item) => [item[key], item]));
 
-/** The fields that a write to the status, or to a lease, may change. */
+/** The fields that a write to the status, or to a lease, can change. */
 export function writable(object: JsonMap, part: 'status' | 'spec'): JsonMap {
   const { labels, annotations } = mapIn(object, 'metadata');
   return {

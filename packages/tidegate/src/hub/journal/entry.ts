@@ -4,28 +4,28 @@ import type { ResourceRequest } from '@tidegate/serving';
 interface EntryBase {
   resource: Resource;
   target: Target;
-  /** When the first of its writes came. */
+  /** The time of the first write of this entry (RFC 3339). */
   since: string;
-  /** How many writes have become this entry. */
+  /** The number of writes that were merged into this entry. */
   writes: number;
 }
 
-/** All that a node wrote to one object: the final state counts. */
+/** All writes of the node to one object. Only the final state is sent. */
 export interface StateEntry extends EntryBase {
   kind: 'status' | 'lease';
-  /** What to tell the API server; it names only what changed. */
+  /** The patch to send. It contains only what changed. */
   patch: JsonMap;
-  /** The object as it was answered last. */
+  /** The object as it was last returned to the node. */
   object: KubeObject;
 }
 
-/** An event that the node made, with what it added later. */
+/** An event that the node created, with all later patches applied. */
 export interface NewEventEntry extends EntryBase {
   kind: 'event';
   object: KubeObject;
 }
 
-/** What a node added to an event that the API server has already. */
+/** Patches of an event that the API server has already. */
 export interface EventPatchEntry extends EntryBase {
   kind: 'event patch';
   patch: JsonMap;
@@ -34,9 +34,9 @@ export interface EventPatchEntry extends EntryBase {
 export type EventEntry = NewEventEntry | EventPatchEntry;
 export type Entry = StateEntry | EventEntry;
 
-/** What is known of an entry without reading it. */
+/** The part of an entry that is kept in memory. */
 export interface EntrySummary {
-  /** `pods default/web` */
+  /** Resource and name, for example `pods default/web`. */
   object: string;
   kind: Entry['kind'];
   since: string;
@@ -45,7 +45,7 @@ export interface EntrySummary {
 
 export const encodeEntry = (entry: Entry): Buffer => Buffer.from(JSON.stringify(entry));
 
-/** Only what `encodeEntry` wrote is ever read, and the file's checksums tell when it is not. */
+/** Not validated: only `encodeEntry` writes entries, and the file has checksums. */
 export const decodeEntry = (bytes: Buffer): Entry => JSON.parse(bytes.toString('utf8')) as Entry;
 
 export const summaryOf = ({ resource, target, kind, since, writes }: Entry): EntrySummary => {
@@ -53,7 +53,7 @@ export const summaryOf = ({ resource, target, kind, since, writes }: Entry): Ent
   return { object: `${resource.resource} ${name}`, kind, since, writes };
 };
 
-/** Where the object of a request is, without the subresource. */
+/** The resource and the name of the object of a request, without the subresource. */
 export function placeOf(info: ResourceRequest, name = info.name): Pick<EntryBase, 'resource' | 'target'> {
   const { group, version, resource, namespace } = info;
   const namespaced = namespace !== '';

@@ -1,141 +1,26 @@
-import { join } from 'node:path';
-import { DurableMap } from '@tidegate/disk';
-import { failingDisk, temporaryDirectory } from '@tidegate/disk/testing';
-import { KubeClient, type KubeObject, type Logger, Metrics, silentLogger } from '@tidegate/kube';
-import { FakeServer, type ReceivedRequest, VirtualClock } from '@tidegate/kube/testing';
-import { type ResourceRequest, requestInfo } from '@tidegate/serving';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { Journal } from './journal.ts';
-import type { WriteRequest } from './journaled-write.ts';
+import type { KubeObject } from '@tidegate/kube';
+import { describe, expect, it } from 'vitest';
+import {
+  EVENTS,
+  event,
+  infoOf,
+  LEASE,
+  lease,
+  MERGE,
+  NODE,
+  node,
+  POD,
+  patchEvent,
+  patchNode,
+  patchPod,
+  pod,
+  renew,
+  request,
+  STRATEGIC,
+  World,
+} from './testing/journal-world.ts';
 
-const STRATEGIC = 'application/strategic-merge-patch+json';
-const MERGE = 'application/merge-patch+json';
-const PROTOBUF = 'application/vnd.kubernetes.protobuf';
-const NODE = '/api/v1/nodes/edge-1/status';
-const POD = '/api/v1/namespaces/web/pods/shop/status';
-const LEASE = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/edge-1';
-const EVENTS = '/api/v1/namespaces/web/events';
-
-const node: KubeObject = {
-  apiVersion: 'v1',
-  kind: 'Node',
-  metadata: { name: 'edge-1', uid: 'node-uid', resourceVersion: '10' },
-  status: { conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime: 't0' }], phase: 'x' },
-};
-const pod: KubeObject = {
-  apiVersion: 'v1',
-  kind: 'Pod',
-  metadata: { name: 'shop', namespace: 'web', uid: 'pod-uid' },
-  spec: { nodeName: 'edge-1' },
-  status: { phase: 'Pending' },
-};
-const lease: KubeObject = {
-  apiVersion: 'coordination.k8s.io/v1',
-  kind: 'Lease',
-  metadata: { name: 'edge-1', namespace: 'kube-node-lease', uid: 'lease-uid', resourceVersion: '7' },
-  spec: { holderIdentity: 'edge-1', renewTime: '2026-01-01T00:00:00.000000Z' },
-};
-
-/** A journal on a real file, and an API server that answers as it is told. */
-class World {
-  readonly server = new FakeServer();
-  readonly metrics = new Metrics();
-  readonly clock = new VirtualClock();
-  readonly logged: string[] = [];
-  readonly disk = failingDisk();
-  /** Answers a request; 200 with an empty object unless told. */
-  answer: (request: ReceivedRequest) => [code: number, body: unknown] = () => [200, {}];
-  path!: string;
-  client!: KubeClient;
-  map!: DurableMap;
-  journal!: Journal;
-
-  static async start(mostEvents?: number): Promise<World> {
-    const world = new World();
-    world.path = join(await temporaryDirectory(), 'journal');
-    world.server.intercept = (request, response) => {
-      const [code, body] = world.answer(request);
-      response.writeHead(code, { 'content-type': 'application/json' });
-      response.end(JSON.stringify(body));
-      return true;
-    };
-    world.client = new KubeClient(await world.server.start());
-    await world.open(mostEvents);
-    onTestFinished(async () => {
-      await world.client.close();
-      await world.server.stop();
-      await world.map.close().catch(() => {});
-    });
-    return world;
-  }
-
-  async open(mostEvents?: number): Promise<void> {
-    const log: Logger = { ...silentLogger, warn: (_fields, message) => void this.logged.push(message) };
-    const clock = { after: () => () => {} };
-    this.map = await DurableMap.open(this.path, { clock, log, openOutput: this.disk.openOutput });
-    this.journal = await Journal.open(this.map, {
-      nodeName: 'edge-1',
-      // Whatever it is encoded in, here it is JSON.
-      decode: (_contentType, body) => JSON.parse(String(body)),
-      log,
-      metrics: this.metrics,
-      clock: this.clock,
-      mostEvents,
-    });
-  }
-
-  async restart(): Promise<void> {
-    await this.map.close();
-    await this.open();
-  }
-
-  replay() {
-    return this.journal.replay(this.client, new AbortController().signal);
-  }
-
-  /** What the server was asked, in short. */
-  get asked(): string[] {
-    return this.server.requests.map(({ method, url }) => `${method} ${url.pathname}`);
-  }
-
-  bodyOf(index: number): Record<string, unknown> {
-    return JSON.parse(this.server.requests[index]?.body ?? '');
-  }
-
-  async dropped(): Promise<string[]> {
-    const text = await this.metrics.scrape();
-    return text.split('\n').filter((line) => line.startsWith('tidegate_hub_journal_dropped_total{'));
-  }
-}
-
-function infoOf(method: string, path: string): ResourceRequest {
-  const info = requestInfo(method, new URL(path, 'http://hub'));
-  if (info.type !== 'resource') throw new Error(`${path} names no resource`);
-  return info;
-}
-
-function request(method: string, path: string, contentType: string, body: unknown): WriteRequest {
-  const query = new URL(path, 'http://hub').searchParams;
-  return { info: infoOf(method, path), query, contentType, body: Buffer.from(JSON.stringify(body)) };
-}
-
-const patchNode = (status: unknown) => request('PATCH', NODE, STRATEGIC, { status });
-const patchPod = (status: unknown, uid = 'pod-uid') =>
-  request('PATCH', POD, STRATEGIC, { metadata: { uid }, status });
-const renew = (renewTime: string) =>
-  request('PUT', LEASE, PROTOBUF, { ...lease, spec: { ...(lease.spec as object), renewTime } });
-const event = (name: string, fields: object = {}) =>
-  request('POST', EVENTS, PROTOBUF, {
-    apiVersion: 'v1',
-    kind: 'Event',
-    metadata: { name, namespace: 'web' },
-    reason: 'Started',
-    count: 1,
-    ...fields,
-  });
-const patchEvent = (name: string, patch: unknown) => request('PATCH', `${EVENTS}/${name}`, STRATEGIC, patch);
-
-describe('which writes are kept', () => {
+describe('the journal accepts', () => {
   it.each([
     ['PATCH', NODE, true],
     ['PUT', NODE, true],
@@ -158,8 +43,8 @@ describe('which writes are kept', () => {
   });
 });
 
-describe('a status', () => {
-  it('is answered merged, survives a restart, and is told once with its final state', async () => {
+describe('a status in the journal', () => {
+  it('is returned merged, survives a restart, and is sent once with its final state', async () => {
     const world = await World.start();
     const first = await world.journal.write(
       patchNode({ conditions: [{ type: 'Ready', lastHeartbeatTime: 't1' }], phase: null }),
@@ -202,10 +87,10 @@ describe('a status', () => {
     expect(world.journal.size).toBe(0);
   });
 
-  it('is merged into what the cloud said last, and names nothing of that', async () => {
+  it('is merged into newer state of the API server, and the patch contains nothing of that', async () => {
     const world = await World.start();
     await world.journal.write(patchPod({ phase: 'Running' }), pod);
-    // The link was back for a moment: somebody in the cloud has written too.
+    // The link was restored for a moment, in which another client has written.
     const newer = {
       ...pod,
       metadata: { ...pod.metadata, labels: { seen: 'yes' } },
@@ -222,7 +107,7 @@ describe('a status', () => {
     });
   });
 
-  it('can be put whole', async () => {
+  it('can be replaced with PUT', async () => {
     const world = await World.start();
     const body = { ...pod, spec: { nodeName: 'other' }, status: { phase: 'Failed' } };
     expect(await world.journal.write(request('PUT', POD, 'application/json', body), pod)).toEqual({
@@ -231,7 +116,7 @@ describe('a status', () => {
     });
   });
 
-  it('of an object that was made anew belongs to the new one alone', async () => {
+  it('is not applied to a new object with the same name', async () => {
     const world = await World.start();
     await world.journal.write(patchPod({ phase: 'Running' }), pod);
     const next = { ...pod, metadata: { ...pod.metadata, uid: 'next-uid' } };
@@ -255,13 +140,13 @@ describe('a status', () => {
     expect(world.bodyOf(0)).toEqual({ metadata: { uid: 'next-uid' }, status: { reason: 'New' } });
   });
 
-  it('that changes nothing leaves nothing behind', async () => {
+  it('is not stored if it changes nothing', async () => {
     const world = await World.start();
     expect(await world.journal.write(patchPod({ phase: 'Pending' }), pod)).toEqual(pod);
     expect(world.journal.size).toBe(0);
   });
 
-  it('is refused when nothing is known of the object, or the patch can not be kept', async () => {
+  it('is rejected if the object is unknown, or if the patch cannot be stored', async () => {
     const { journal, disk } = await World.start();
     const refused = {
       status: { code: 503, reason: 'ServiceUnavailable', details: { retryAfterSeconds: 1 } },
@@ -279,8 +164,8 @@ describe('a status', () => {
   });
 });
 
-describe('a lease', () => {
-  it('is told with its last renewal, on top of what the server has', async () => {
+describe('a lease in the journal', () => {
+  it('is sent with its last renewal and the resourceVersion of the server', async () => {
     const world = await World.start();
     await world.journal.write(renew('2026-01-01T00:00:10.000000Z'), lease);
     const answer = await world.journal.write(renew('2026-01-01T00:00:20.000000Z'), lease);
@@ -294,7 +179,7 @@ describe('a lease', () => {
     });
   });
 
-  it('that was renewed in the cloud since is left alone', async () => {
+  it('is not sent if the server has a newer renewal', async () => {
     const world = await World.start();
     await world.journal.write(renew('2026-01-01T00:00:10.000000Z'), lease);
     const newer = { ...lease, spec: { renewTime: '2026-01-01T00:00:11.000000Z' } };
@@ -303,7 +188,7 @@ describe('a lease', () => {
     expect(world.asked).toEqual([`GET ${LEASE}`]);
   });
 
-  it('of a node that was made anew is dropped', async () => {
+  it('is dropped if the lease was created again', async () => {
     const world = await World.start();
     await world.journal.write(renew('2026-01-01T00:00:10.000000Z'), lease);
     world.answer = () => [200, { ...lease, metadata: { ...lease.metadata, uid: 'other' } }];
@@ -312,8 +197,8 @@ describe('a lease', () => {
   });
 });
 
-describe('events', () => {
-  it('are answered as the server would, and told in order', async () => {
+describe('events in the journal', () => {
+  it('are returned as the server would return them, and sent in order', async () => {
     const world = await World.start();
     const made = await world.journal.write(event('a'), undefined);
     expect(made).toMatchObject({
@@ -347,7 +232,7 @@ describe('events', () => {
     expect([2, 3].map((index) => world.bodyOf(index).metadata)).toMatchObject([{ name: 'b' }, { name: 'c' }]);
   });
 
-  it('that the server has already are patched there', async () => {
+  it('are patched if the server has them already', async () => {
     const world = await World.start();
     const answer = await world.journal.write(patchEvent('old', { count: 5 }), undefined);
     expect(answer).toEqual({
@@ -363,14 +248,14 @@ describe('events', () => {
     expect(world.bodyOf(0)).toEqual({ count: 6 });
   });
 
-  it('whose answer was lost are not an error the second time', async () => {
+  it('are not an error if only the response of an earlier attempt was lost', async () => {
     const world = await World.start();
     await world.journal.write(event('a'), undefined);
     world.answer = () => [409, status(409, 'AlreadyExists')];
     expect(await world.replay()).toEqual({ sent: 1, dropped: 0 });
   });
 
-  it('get the name that was asked for to be generated', async () => {
+  it('get a generated name', async () => {
     const world = await World.start();
     const made = await world.journal.write(event('', { metadata: { generateName: 'shop-' } }), undefined);
     expect(made.metadata.name).toMatch(/^shop-[a-z0-9]{5}$/);
@@ -379,22 +264,20 @@ describe('events', () => {
     });
   });
 
-  it('beyond the limit push the oldest out, which is counted and said once', async () => {
+  it('are dropped beyond the limit, oldest first, with a metric and one log message', async () => {
     const world = await World.start(3);
     for (const name of ['a', 'b', 'c', 'd', 'e']) await world.journal.write(event(name), undefined);
     expect(world.journal.entries().map(({ object }) => object)).toEqual(
       ['c', 'd', 'e'].map((name) => `events web/${name}`),
     );
     expect(await world.dropped()).toEqual(['tidegate_hub_journal_dropped_total{reason="full"} 2']);
-    expect(world.logged).toEqual([
-      'too many events wait for the API server; from now on the oldest are dropped',
-    ]);
+    expect(world.logged).toEqual(['too many events wait to be sent to an API server; dropping the oldest']);
   });
 });
 
 const status = (code: number, reason: string) => ({ kind: 'Status', status: 'Failure', code, reason });
 
-describe('telling the API server', () => {
+describe('a replay', () => {
   async function threeEntries(): Promise<World> {
     const world = await World.start();
     await world.journal.write(patchPod({ phase: 'Running' }), pod);
@@ -403,7 +286,7 @@ describe('telling the API server', () => {
     return world;
   }
 
-  it.each([500, 503, 429, 401])('stops at %i and goes on from there the next time', async (code) => {
+  it.each([500, 503, 429, 401])('stops at %i, and continues there the next time', async (code) => {
     const world = await threeEntries();
     world.answer = ({ body }) => (body.includes('"name":"a"') ? [code, status(code, '')] : [200, {}]);
     await expect(world.replay()).rejects.toMatchObject({ code });
@@ -413,19 +296,21 @@ describe('telling the API server', () => {
     expect(await world.replay()).toEqual({ sent: 2, dropped: 0 });
   });
 
-  it('keeps everything when nobody is there', async () => {
+  it('keeps all entries if the server is unreachable', async () => {
     const world = await threeEntries();
     await world.server.stop();
     await expect(world.replay()).rejects.toMatchObject({ name: 'ConnectionError' });
     expect(world.journal.size).toBe(3);
   });
 
-  it('drops what is gone or refused for good, with a line in the log', async () => {
+  it('drops and logs entries whose object is gone or that are rejected', async () => {
     const world = await threeEntries();
     world.answer = ({ method }) =>
       method === 'PATCH' ? [404, status(404, 'NotFound')] : [403, status(403, 'Forbidden')];
     expect(await world.replay()).toEqual({ sent: 0, dropped: 3 });
-    expect(world.logged).toEqual(Array(3).fill('a write made without the API server is dropped'));
+    expect(world.logged).toEqual(
+      Array(3).fill('dropped a write that was made while no API server was reachable'),
+    );
     expect(await world.dropped()).toEqual([
       'tidegate_hub_journal_dropped_total{reason="gone"} 1',
       'tidegate_hub_journal_dropped_total{reason="refused"} 2',
@@ -433,20 +318,20 @@ describe('telling the API server', () => {
     expect(world.journal.size).toBe(0);
   });
 
-  it('drops the status of an object that another one has replaced, not of one that is merely busy', async () => {
+  it('drops the status of a replaced object, but not of one with a write conflict', async () => {
     const world = await World.start();
     await world.journal.write(patchPod({ phase: 'Running' }), pod);
     let uid = 'pod-uid';
     world.answer = ({ method }) =>
       method === 'PATCH' ? [409, status(409, 'Conflict')] : [200, { ...pod, metadata: { uid } }];
-    await expect(world.replay()).rejects.toThrow('"shop" is written by others at the same time');
+    await expect(world.replay()).rejects.toThrow('other clients are writing to "shop" at the same time');
     expect(world.journal.size).toBe(1);
     uid = 'other';
     expect(await world.replay()).toEqual({ sent: 0, dropped: 1 });
     expect(await world.dropped()).toEqual(['tidegate_hub_journal_dropped_total{reason="replaced"} 1']);
   });
 
-  it('keeps and tells what is written meanwhile', async () => {
+  it('keeps and sends writes that arrive in the meantime', async () => {
     const world = await World.start();
     await world.journal.write(patchPod({ phase: 'Running' }), pod);
     await world.journal.write(event('a'), undefined);

@@ -28,33 +28,45 @@ import { Shelf, stateKey } from './shelf.ts';
 
 export interface JournalOptions {
   nodeName: string;
+  /** Decodes the body of a create or update. */
   decode: DecodeBody;
   log?: Logger;
   metrics?: Metrics;
   clock?: Clock;
-  /** More events than this, and the oldest go; 10,000 unless told. */
-  mostEvents?: number;
+  /** The maximum number of events. If there are more, the oldest are dropped. 10,000 by default. */
+  maxEvents?: number;
 }
 
 export interface ReplayResult {
-  /** Told to the API server, or known to be there. */
+  /** Entries that the API server accepted or already had. */
   sent: number;
-  /** Refused by it, or about something that is gone. */
+  /** Entries that the API server rejected, or whose object is gone. */
   dropped: number;
 }
 
-const MOST_EVENTS = 10_000;
+const MAX_EVENTS = 10_000;
 
-/** What the node wrote while the cloud was away, until the cloud has heard it. The map must be its own. */
+/**
+ * The writes of the node that no API server has received yet. No other component may use the map.
+ *
+ * Writes and replay can overlap. `#serial` orders every read-modify-write of an entry. A request to the API
+ * server runs outside of it, so that a slow link does not delay the kubelet. An entry that was changed while
+ * it was being sent stays in the journal and is sent again; see `#settle`.
+ */
 export class Journal {
   readonly #options: Required<JournalOptions>;
   readonly #shelf: Shelf;
+  /** Orders the changes of entries. */
   readonly #serial = new Serial();
+  /** Allows one replay at a time. */
   readonly #replays = new Serial();
   readonly #dropped;
-  /** The entry that is on its way to the API server. */
+  /** The key of the entry that is being sent. */
   #sending: string | undefined;
-  /** One line in the log is enough for all events that had to go in one absence of the cloud. */
+  /**
+   * Whether dropped events were logged since the last complete replay. One message is enough for one time
+   * offline.
+   */
   #overflowing = false;
 
   private constructor(options: Required<JournalOptions>, shelf: Shelf) {
@@ -62,29 +74,32 @@ export class Journal {
     this.#shelf = shelf;
     const { metrics } = options;
     const size = metrics.gauge('tidegate_hub_journal_entries', {
-      help: 'Writes of this node that wait for the API server.',
+      help: 'Writes of this node that wait to be sent to an API server.',
     });
     metrics.onScrape(() => size.set({}, this.#shelf.size));
     this.#dropped = metrics.counter('tidegate_hub_journal_dropped_total', {
-      help: 'Writes of this node that never reached the API server, by reason.',
+      help: 'Writes of this node that were dropped and never applied by an API server, by reason.',
       labels: ['reason'],
     });
   }
 
   static async open(map: DurableMap, options: JournalOptions): Promise<Journal> {
     const { log = silentLogger, metrics = new Metrics(), clock = systemClock } = options;
-    const { mostEvents = MOST_EVENTS } = options;
-    return new Journal({ ...options, log, metrics, clock, mostEvents }, await Shelf.open(map));
+    const { maxEvents = MAX_EVENTS } = options;
+    return new Journal({ ...options, log, metrics, clock, maxEvents }, await Shelf.open(map));
   }
 
-  /** Whether a request of this node is one of those that are kept while the cloud is away. */
+  /**
+   * Whether the journal accepts this type of write while no API server is reachable. Only call it for
+   * requests of the node.
+   */
   takes(info: ResourceRequest): boolean {
     return kindOf(info, this.#options.nodeName) !== undefined;
   }
 
   /**
-   * Whether something of this object still waits for the API server. Then further writes belong here too, although the
-   * link may be back: sent around the journal, they would be overwritten by what is older.
+   * Whether writes to this object still wait to be sent. If so, further writes must also go to the journal,
+   * even if an API server is reachable again. Otherwise, the replay would overwrite them with older state.
    */
   holds(info: ResourceRequest): boolean {
     const kind = kindOf(info, this.#options.nodeName);
@@ -96,25 +111,25 @@ export class Journal {
     return this.#shelf.size;
   }
 
-  /** In the order in which they will be sent. */
+  /** All entries, in the order in which they will be sent. */
   entries(): EntrySummary[] {
     return this.#shelf.summaries();
   }
 
-  /** The objects whose status or lease waits here, as they were answered last. */
+  /** The objects whose status or lease is in the journal, as they were last returned to the node. */
   states(): AsyncIterable<Pick<StateEntry, 'resource' | 'object'>> {
     return this.#shelf.states();
   }
 
   /**
-   * Keeps a write; durable when it resolves. Returns the object as the API server would. `base` is the object as this
-   * node knows it. Rejects with an ApiError.
+   * Accepts a write and returns the object as the API server would. The write is on disk when this resolves.
+   * `base` is the object as this node knows it. Rejects with an ApiError.
    */
   async write(request: WriteRequest, base: KubeObject | undefined): Promise<KubeObject> {
     const kind = kindOf(request.info, this.#options.nodeName);
-    if (kind === undefined) throw unavailable('the API server can not be reached');
+    if (kind === undefined) throw unavailable('the API server is unreachable');
     if (request.query.has('dryRun')) {
-      throw unavailable('the API server can not be reached, and only it can say what a dry run would do');
+      throw unavailable('the API server is unreachable, and only it can evaluate a dry run');
     }
     const object = await this.#serial.run(() =>
       kind === 'event' ? this.#takeEvent(request, base) : this.#takeState(kind, request, base),
@@ -122,14 +137,15 @@ export class Journal {
     try {
       await this.#shelf.durable();
     } catch (error) {
-      throw unavailable('the API server can not be reached, and the write can not be kept meanwhile', error);
+      throw unavailable('the API server is unreachable, and the hub cannot store the write on disk', error);
     }
     return object;
   }
 
   /**
-   * Tells the API server everything, states first. What arrives meanwhile is told too. Rejects as soon as the server can
-   * not be reached or takes nothing now; what it has not answered stays.
+   * Sends all entries to the API server, states first, including entries that are added in the meantime.
+   * Rejects at the first error that is not final, for example if the API server is unreachable or overloaded.
+   * Entries without a final response stay in the journal.
    */
   replay(client: KubeClient, signal: AbortSignal): Promise<ReplayResult> {
     return this.#replays.run(async () => {
@@ -149,7 +165,7 @@ export class Journal {
     this.#sending = key;
     try {
       const entry = await this.#serial.run(() => this.#shelf.get(key));
-      if (entry === undefined) throw new Error(`the journal has lost its entry ${key}`);
+      if (entry === undefined) throw new Error(`the journal entry ${key} is missing on disk`);
       const outcome = await send(entry, client, signal);
       await this.#serial.run(async () => this.#settle(key, entry.writes));
       if (outcome === 'sent') return 'sent';
@@ -160,7 +176,10 @@ export class Journal {
     }
   }
 
-  /** What was added while the entry was on its way is kept, and told with all the rest of it once more. */
+  /**
+   * Deletes the entry, unless it was changed while it was being sent. In that case the whole entry is sent
+   * again, which is safe because a patch contains the final state.
+   */
   #settle(key: string, writesSent: number): void {
     if (this.#shelf.writesOf(key) === writesSent) this.#shelf.remove(key);
   }
@@ -169,10 +188,11 @@ export class Journal {
     this.#dropped.inc({ reason });
     this.#options.log.warn(
       { ...entry, reason, err: error },
-      'a write made without the API server is dropped',
+      'dropped a write that was made while no API server was reachable',
     );
   }
 
+  /** Applies a write to a status or lease, and adds the change to the entry of the object. */
   async #takeState(
     kind: 'status' | 'lease',
     request: WriteRequest,
@@ -183,11 +203,13 @@ export class Journal {
     const known = base ?? entry?.object;
     if (known === undefined) {
       throw unavailable(
-        `the API server can not be reached, and ${request.info.resource} ${JSON.stringify(request.info.name)} was never seen by this node`,
+        `the API server is unreachable, and this node has no copy of ${request.info.resource} ${JSON.stringify(request.info.name)}`,
       );
     }
-    // Another object by the same name: what was said of the old one is of no use to anybody.
+    // A different UID means that the object was deleted and created again. Writes to the old object do not
+    // apply to the new one.
     const earlier = entry?.object.metadata.uid === known.metadata.uid ? entry : undefined;
+    // The copy of the node may be older than the journal, so earlier writes are applied to it again.
     const current = earlier === undefined ? known : patched(known, earlier.patch);
     const object = written(current, kind, request, this.#options.decode);
     const part = partOf(kind);
@@ -223,7 +245,10 @@ export class Journal {
     return event;
   }
 
-  /** Into the entry that waits already, or into one of its own when the API server has the event. */
+  /**
+   * Adds the patch to the entry of the event. If there is none, or if it is being sent, the API server has
+   * the event or will have it, and the patch becomes an entry of its own.
+   */
   async #patchEvent(request: WriteRequest, base: KubeObject | undefined): Promise<KubeObject> {
     const { info } = request;
     const patch = patchOf(request);
@@ -245,19 +270,21 @@ export class Journal {
     return patchedEvent(info, base ?? (entry?.kind === 'event' ? entry.object : undefined), patch);
   }
 
+  /** Drops the oldest events until there is room for one more, except for the one that is being sent. */
   #makeRoom(): void {
-    while (this.#shelf.eventCount >= this.#options.mostEvents) {
+    while (this.#shelf.eventCount >= this.#options.maxEvents) {
       const oldest = this.#shelf.oldestEvent(this.#sending);
       if (oldest === undefined) return;
       this.#shelf.remove(oldest);
       this.#dropped.inc({ reason: 'full' });
       if (this.#overflowing) continue;
       this.#overflowing = true;
-      const { mostEvents, log } = this.#options;
-      log.warn({ mostEvents }, 'too many events wait for the API server; from now on the oldest are dropped');
+      const { maxEvents, log } = this.#options;
+      log.warn({ maxEvents }, 'too many events wait to be sent to an API server; dropping the oldest');
     }
   }
 
+  /** The key of the newest entry of this event. */
   #eventKey({ resource, namespace, name }: ResourceRequest): string | undefined {
     return this.#shelf.eventKey(`${resource} ${namespace}/${name}`);
   }

@@ -1,4 +1,4 @@
-/** Which writes of a node are kept while the cloud is away, and what each of them makes of its object. */
+/** Which writes of a node the journal accepts, and how each of them changes its object. */
 
 import { isJsonMap, type JsonMap, type KubeObject, mapIn, PATCH_TYPES } from '@tidegate/kube';
 import { applyMergePatch } from '@tidegate/kube/patch';
@@ -23,12 +23,16 @@ export interface WriteRequest {
   body: Buffer;
 }
 
-/** Reads the body of a create or update: JSON, YAML or protobuf. */
+/** Decodes the body of a create or update: JSON, YAML or protobuf. */
 export type DecodeBody = (contentType: string, body: Buffer) => KubeObject;
 
 const NODE_LEASES = 'kube-node-lease';
 
-/** Undefined when the request is none of those that a node may make without the cloud. */
+/**
+ * The type of a write that the journal accepts; undefined for all other requests. The journal accepts only
+ * writes where the node is the authority: its own status and lease, the status of its pods, and events. Only
+ * the API server can decide about anything else.
+ */
 export function kindOf(info: ResourceRequest, nodeName: string): WriteKind | undefined {
   const { verb, group, resource, subresource, namespace, name } = info;
   const changes = verb === 'patch' || verb === 'update';
@@ -44,10 +48,13 @@ export function kindOf(info: ResourceRequest, nodeName: string): WriteKind | und
   return undefined;
 }
 
-/** What the kind of write changes, besides labels and annotations. */
+/** The part of the object that the write changes, besides labels and annotations. */
 export const partOf = (kind: 'status' | 'lease'): 'status' | 'spec' => (kind === 'lease' ? 'spec' : 'status');
 
-/** The object after the write. */
+/**
+ * Returns the object after the write. Other parts than the status (or the spec of a lease), labels and
+ * annotations are ignored, as the API server does for the status subresource.
+ */
 export function written(
   current: KubeObject,
   kind: 'status' | 'lease',
@@ -68,7 +75,7 @@ export function written(
   return { ...current, metadata: { ...current.metadata, labels, annotations }, [part]: body[part] };
 }
 
-/** Merges a patch of the parts that may change. */
+/** Applies a patch of the parts that may change. */
 export function patched(current: KubeObject, patch: JsonMap, strategic = true): KubeObject {
   const result: KubeObject = { ...current };
   for (const [part, change] of Object.entries(patch)) {
@@ -80,12 +87,15 @@ export function patched(current: KubeObject, patch: JsonMap, strategic = true): 
   return result;
 }
 
-/** The body of a patch that the journal can keep. */
+/**
+ * Parses the body of a patch. The journal has to compose patches, which it cannot do with JSON Patch or
+ * server-side apply.
+ */
 export function patchOf({ contentType, body }: WriteRequest): JsonMap {
   const type = mediaType(contentType);
   if (type !== PATCH_TYPES.strategic && type !== PATCH_TYPES.merge) {
     throw unavailable(
-      `the API server can not be reached, and meanwhile this node keeps no patch of type ${JSON.stringify(type)}: ` +
+      `the API server is unreachable, and the journal of this node cannot store a patch of type ${JSON.stringify(type)}: ` +
         'send a merge patch or a strategic merge patch',
     );
   }
@@ -104,7 +114,10 @@ function parse(body: Buffer): unknown {
 
 const mediaType = (contentType: string): string => (contentType.split(';')[0] ?? '').trim().toLowerCase();
 
-/** Meant for another object of the same name. The API server refuses a patch and an update with different words. */
+/**
+ * The write names the UID of a deleted object with the same name. The API server has different messages for a
+ * patch and an update.
+ */
 function otherUid(info: ResourceRequest, { kind, metadata }: KubeObject, uid: unknown): ApiError {
   if (info.verb === 'patch') {
     const { group, name } = info;

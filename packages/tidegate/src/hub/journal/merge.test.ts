@@ -4,8 +4,8 @@ import { merge, STATUS_MERGE_KEYS } from './merge.ts';
 const merged = (target: Record<string, unknown>, patch: Record<string, unknown>) =>
   merge(target, patch, STATUS_MERGE_KEYS);
 
-describe('merging a patch of a status', () => {
-  it('merges maps, replaces lists, and takes away what is null', () => {
+describe('merge, for a patch of a status,', () => {
+  it('merges maps, replaces lists, and removes fields that are null', () => {
     expect(
       merged(
         { phase: 'Pending', capacity: { cpu: '1', memory: '2' }, images: [1, 2], reason: 'x' },
@@ -14,7 +14,7 @@ describe('merging a patch of a status', () => {
     ).toEqual({ phase: 'Running', capacity: { cpu: '2', memory: '2' }, images: [3] });
   });
 
-  it('merges conditions by type, in the order that is asked for', () => {
+  it('merges conditions by type, in the requested order', () => {
     const target = {
       conditions: [
         { type: 'Initialized', status: 'True' },
@@ -37,7 +37,7 @@ describe('merging a patch of a status', () => {
     });
   });
 
-  it('follows the orders to delete and to replace', () => {
+  it('applies the directives delete and replace', () => {
     const target = {
       conditions: [{ type: 'A' }, { type: 'B' }],
       addresses: [{ type: 'InternalIP', address: '10.0.0.1' }],
@@ -62,7 +62,7 @@ describe('merging a patch of a status', () => {
     });
   });
 
-  it('keeps only the keys that are to be retained', () => {
+  it('keeps only the keys in $retainKeys', () => {
     const target = { resourceClaimStatuses: [{ name: 'gpu', resourceClaimName: 'x', old: true }] };
     const patch = {
       resourceClaimStatuses: [
@@ -74,7 +74,7 @@ describe('merging a patch of a status', () => {
     });
   });
 
-  it('neither changes its input nor reaches a prototype', () => {
+  it('does not change its input or a prototype', () => {
     const target = Object.freeze({ a: Object.freeze({ b: 1 }) });
     expect(merged(target, { a: { b: 2 } })).toEqual({ a: { b: 2 } });
     merged({}, JSON.parse('{"__proto__": {"polluted": true}}'));

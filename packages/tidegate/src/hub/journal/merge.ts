@@ -1,6 +1,6 @@
 /**
- * Predicts what the API server makes of a patch of a node's or pod's status, an event or a lease. Patches are merged with
- * the code that the embedded API server uses, so both come to the same result.
+ * Predicts how the API server applies a patch to the status of a node or pod, an event or a lease. It uses the code of
+ * the embedded API server, so that both get the same result.
  */
 import { isJsonMap, type JsonMap } from '@tidegate/kube';
 import { applyStrategicMergePatch, type FieldStrategy, StrategicMergeError } from '@tidegate/kube/patch';
@@ -9,7 +9,7 @@ import { badRequest } from '@tidegate/serving';
 /** The merge key of each list that is merged, by the name of the list. */
 export type MergeKeys = Readonly<Record<string, string>>;
 
-/** The lists in the status of nodes and pods that the API server merges; it replaces all others. */
+/** The lists in the status of nodes and pods that the API server merges. It replaces all other lists. */
 export const STATUS_MERGE_KEYS: MergeKeys = {
   conditions: 'type',
   addresses: 'type',
@@ -19,10 +19,10 @@ export const STATUS_MERGE_KEYS: MergeKeys = {
 };
 
 /**
- * Applies a strategic merge patch. The keys are those of lists directly in the target, not of nested ones.
+ * Applies a strategic merge patch. The keys are those of lists directly in the target, not of nested lists.
  *
- * A list with `$patch: replace` keeps the order of the patch: several addresses of a node can share one type, and the API
- * server would group them by type.
+ * A list with `$patch: replace` keeps the order of the patch. Several addresses of a node can share one type,
+ * and a merge would group them by type.
  */
 export function merge(target: JsonMap, patch: JsonMap, keys: MergeKeys = {}): JsonMap {
   const strategyOf = (known: MergeKeys | undefined, field: string): FieldStrategy<MergeKeys> | undefined => {

@@ -1,8 +1,8 @@
 import {
   backoffDelay,
   type Clock,
+  type ConnectionState,
   type KubeClient,
-  type Link,
   type Logger,
   pause,
   type Random,
@@ -11,9 +11,9 @@ import type { Journal } from './journal.ts';
 
 export interface ReplayerOptions {
   journal: Journal;
-  /** The node's. */
+  /** A client with the credentials of the node. */
   client: KubeClient;
-  upstream: Link;
+  upstream: ConnectionState;
   clock: Clock;
   random: Random;
   log: Logger;
@@ -21,7 +21,7 @@ export interface ReplayerOptions {
 
 const BACKOFF = { baseMs: 500, maxMs: 15_000 };
 
-/** Tells the API server what the node wrote without it, whenever it is there and something waits. */
+/** Replays the journal whenever an API server is reachable and the journal is not empty. */
 export class Replayer {
   readonly #options: ReplayerOptions;
   #wake = (): void => {};
@@ -30,32 +30,37 @@ export class Replayer {
     this.#options = options;
   }
 
-  /** Something was written although the upstream is there. */
+  /**
+   * Ends the wait of `run`. Call it after a write to the journal while an API server is reachable: no change
+   * of the upstream will end the wait.
+   */
   soon(): void {
     this.#wake();
   }
 
-  /** Until the signal is aborted. */
+  /** Replays until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const { journal, upstream, clock, random, log } = this.#options;
     for (let failures = 0; !signal.aborted; ) {
       if (!upstream.online || journal.size === 0) {
-        await this.#untilWanted(signal);
+        await this.#untilWoken(signal);
         continue;
       }
       try {
         const { sent, dropped } = await journal.replay(this.#options.client, signal);
         failures = 0;
-        log.info({ sent, dropped }, 'told the API server what was written without it');
+        log.info({ sent, dropped }, 'replayed the journal');
       } catch (error) {
         if (signal.aborted) return;
-        log.warn({ err: error }, 'can not tell the API server what was written without it; trying again');
-        await pause(clock, backoffDelay(failures++, BACKOFF, random), upstream, signal).catch(() => {}); // Rejects only when aborted: the loop ends.
+        log.warn({ err: error }, 'cannot replay the journal; retrying');
+        // Rejects only when aborted, which ends the loop.
+        await pause(clock, backoffDelay(failures++, BACKOFF, random), upstream, signal).catch(() => {});
       }
     }
   }
 
-  #untilWanted(signal: AbortSignal): Promise<void> {
+  /** Resolves when the upstream changes, when `soon` is called, or when the signal is aborted. */
+  #untilWoken(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
         this.#wake = () => {};

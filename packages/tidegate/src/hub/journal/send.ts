@@ -1,4 +1,4 @@
-/** One entry of the journal on its way to the API server. */
+/** Sends one entry of the journal to the API server. */
 import {
   ApiStatusError,
   isAlreadyExists,
@@ -12,14 +12,21 @@ import {
 } from '@tidegate/kube';
 import type { Entry, EventPatchEntry, NewEventEntry, StateEntry } from './entry.ts';
 
-/** Anything but `sent`: the API server will never take it. */
+/**
+ * - `gone`: the object does not exist.
+ * - `replaced`: another object has the same name.
+ * - `refused`: the API server rejects the request, and will always do so.
+ */
 export type Outcome = 'sent' | { reason: 'gone' | 'replaced' | 'refused'; error?: unknown };
 
 const LEASE_ATTEMPTS = 3;
-/** The API server does not recognise `$retainKeys` in a condition that it has not had before, and says so. */
+/** The API server warns about `$retainKeys` as an unknown field in a condition that it does not have yet. */
 const WITHOUT_WARNINGS = 'Ignore';
 
-/** Rejects when the answer is not final: nobody was there, or the server can not take it now. */
+/**
+ * Resolves when the response is final. Rejects if no API server is reachable, or if it cannot process the
+ * request now.
+ */
 export async function send(entry: Entry, client: KubeClient, signal: AbortSignal): Promise<Outcome> {
   try {
     return await sendByKind(entry, client, signal);
@@ -43,13 +50,20 @@ function sendByKind(entry: Entry, client: KubeClient, signal: AbortSignal): Prom
   }
 }
 
-/** The same request will get the same answer for ever. Not so when the node's credentials are not known yet, or again. */
+/**
+ * Whether the same request will always get the same response. A 401 is not final: an API server may not know
+ * the credentials of the node for a while, for example after it restarts.
+ */
 const isFinal = (error: unknown): boolean =>
   error instanceof ApiStatusError &&
   error.code >= 400 &&
   error.code < 500 &&
   ![401, 408, 429].includes(error.code);
 
+/**
+ * The UID in the patch is a precondition. Without it, the status would be applied to a new object with the
+ * same name.
+ */
 async function sendStatus(
   { resource, target, patch, object }: StateEntry,
   client: KubeClient,
@@ -67,15 +81,20 @@ async function sendStatus(
     if (!isConflict(error) && !isInvalid(error)) throw error;
     const now = await client.get(resource, target, { signal });
     if (now.metadata.uid !== uid) return { reason: 'replaced', error };
-    // Many writers at once: that passes.
+    // A conflict for the same object means that other clients write to it at the same time. A retry can
+    // succeed.
     throw isConflict(error) ? contended(target, error) : error;
   }
 }
 
 const contended = ({ name }: Target, cause: unknown): Error =>
-  new Error(`${JSON.stringify(name)} is written by others at the same time; it is tried again`, { cause });
+  new Error(`other clients are writing to ${JSON.stringify(name)} at the same time; retrying`, { cause });
 
-/** A lease that was renewed since, by whatever way, must not look older than it is. */
+/**
+ * Sends a lease unless the API server has a newer renewal, for example from a kubelet that bypassed the hub.
+ * An older renewTime would make the node look unhealthy. The resourceVersion is a precondition, so that a
+ * renewal between the get and the patch is not overwritten.
+ */
 async function sendLease(
   { resource, target, patch, object }: StateEntry,
   client: KubeClient,
@@ -97,7 +116,7 @@ async function sendLease(
   }
 }
 
-/** Milliseconds; a lease that was never renewed is older than every other. */
+/** In milliseconds. A lease without renewTime is older than every other. */
 function renewedAt(lease: KubeObject): number {
   const { renewTime } = mapIn(lease, 'spec');
   const time = typeof renewTime === 'string' ? Date.parse(renewTime) : Number.NaN;
@@ -113,7 +132,7 @@ async function createEvent(
   try {
     await client.create(resource, { ...object, metadata }, { namespace: target.namespace, signal });
   } catch (error) {
-    // It came through before, and only the answer was lost.
+    // An earlier attempt succeeded, and only its response was lost.
     if (!isAlreadyExists(error)) throw error;
   }
   return 'sent';

@@ -14,14 +14,18 @@ const EVENTS = 'event/';
 const SEQUENCE_DIGITS = 12;
 
 /**
- * The entries on disk, and in memory no more than what tells them apart: states by their object, events by the order in
- * which they came.
+ * The entries of the journal on disk, and a summary of each in memory. There is one state entry per object.
+ * Event entries have a sequence number, which is their order.
  */
 export class Shelf {
   readonly #map: DurableMap;
-  /** In the order in which they are to be sent: states, which somebody waits for, before events. */
+  /**
+   * In sending order. States come before events, because the control plane acts on them: until the lease and
+   * the status of the node arrive, the node is NotReady.
+   */
   readonly #states = new Map<string, EntrySummary>();
   readonly #events = new Map<string, EntrySummary>();
+  /** The number of the newest event entry. */
   #sequence = 0;
 
   private constructor(map: DurableMap) {
@@ -52,7 +56,7 @@ export class Shelf {
     return this.#states.size + this.#events.size;
   }
 
-  /** The key of what is to be sent next. */
+  /** The key of the entry to send next. */
   first(): string | undefined {
     for (const keys of [this.#states.keys(), this.#events.keys()]) for (const key of keys) return key;
     return undefined;
@@ -62,6 +66,7 @@ export class Shelf {
     return [...this.#states.values(), ...this.#events.values()];
   }
 
+  /** The state entries, read from disk one at a time. */
   async *states(): AsyncGenerator<StateEntry> {
     for (const key of [...this.#states.keys()]) yield (await this.get(key)) as StateEntry;
   }
@@ -70,6 +75,7 @@ export class Shelf {
     return this.#states.has(key) || this.#events.has(key);
   }
 
+  /** How many writes were merged into the entry; undefined if there is no such entry. */
   writesOf(key: string): number | undefined {
     return (this.#states.get(key) ?? this.#events.get(key))?.writes;
   }
@@ -90,6 +96,7 @@ export class Shelf {
     this.#events.delete(key);
   }
 
+  /** The oldest event entry whose key is not `except`. */
   oldestEvent(except: string | undefined): string | undefined {
     for (const key of this.#events.keys()) if (key !== except) return key;
     return undefined;
@@ -100,18 +107,19 @@ export class Shelf {
     return EVENTS + String(this.#sequence).padStart(SEQUENCE_DIGITS, '0');
   }
 
-  /** The newest entry of an event, of whichever kind. */
+  /** The key of the newest entry for an event, of either type. */
   eventKey(object: string): string | undefined {
     let found: string | undefined;
     for (const [key, summary] of this.#events) if (summary.object === object) found = key;
     return found;
   }
 
+  /** Resolves when all changes so far are on disk. */
   durable(): Promise<void> {
     return this.#map.flush();
   }
 }
 
-/** `/` is in no name, so no two objects share a key. */
+/** Names contain no `/`, so two objects never share a key. */
 export const stateKey = ({ group, resource, namespace, name }: ResourceRequest): string =>
   `${STATES}${group}/${resource}/${namespace}/${name}`;

@@ -3,11 +3,11 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Metrics, silentLogger } from '@tidegate/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type AdminRow, type AdminView, adminHandler } from './admin.ts';
+import { type AdminRow, type AdminSource, adminHandler } from './admin.ts';
 
 const ROWS: AdminRow[] = [
   { identity: 'shared', resource: 'services', objects: 12, following: true },
-  { identity: 'node', resource: 'pods', objects: 3, following: false, lastHeard: '2026-01-01T00:00:00Z' },
+  { identity: 'node', resource: 'pods', objects: 3, following: false, lastReceived: '2026-01-01T00:00:00Z' },
 ];
 
 describe('the admin port', () => {
@@ -19,7 +19,7 @@ describe('the admin port', () => {
   beforeAll(async () => {
     const metrics = new Metrics();
     metrics.counter('hub_things_total', { help: 'Things.' }).inc({}, 2);
-    const view: AdminView = {
+    const source: AdminSource = {
       health: () => ({ ready: reasons.length === 0, reasons }),
       metrics,
       views: () => ROWS,
@@ -27,7 +27,7 @@ describe('the admin port', () => {
       journal: () => journal(),
       upstreams: () => [],
     };
-    server = createServer(adminHandler(view, silentLogger)).listen(0, '127.0.0.1');
+    server = createServer(adminHandler(source, silentLogger)).listen(0, '127.0.0.1');
     await once(server, 'listening');
     base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   });
@@ -45,7 +45,7 @@ describe('the admin port', () => {
     };
   }
 
-  it('lives, and is ready or says why not', async () => {
+  it('reports liveness, and readiness with reasons', async () => {
     expect(await get('/v1/healthz')).toMatchObject({ code: 200, body: 'ok\n' });
     expect(await get('/v1/readyz')).toMatchObject({ code: 200, body: 'ok\n' });
     reasons = ['no serving certificate yet', 'services are not known yet'];
@@ -56,16 +56,16 @@ describe('the admin port', () => {
     expect(await get('/v1/healthz')).toMatchObject({ code: 200 });
   });
 
-  it('is scraped', async () => {
+  it('serves metrics', async () => {
     expect((await get('/metrics')).body).toContain('hub_things_total 2');
   });
 
-  it('has pages for programs and for people', async () => {
+  it('serves pages as JSON and as tables', async () => {
     const json = await get('/v1/views');
     expect(json).toMatchObject({ code: 200, type: 'application/json' });
     expect(JSON.parse(json.body)).toEqual(ROWS);
     const table =
-      'IDENTITY   RESOURCE   OBJECTS   FOLLOWING   LAST HEARD\n' +
+      'IDENTITY   RESOURCE   OBJECTS   FOLLOWING   LAST RECEIVED\n' +
       'shared     services   12        true        -\n' +
       'node       pods       3         false       2026-01-01T00:00:00Z\n';
     expect((await get('/v1/views?output=text')).body).toBe(table);
@@ -74,16 +74,19 @@ describe('the admin port', () => {
     expect((await get('/v1/journal')).body).toBe('[]\n');
   });
 
-  it('says what there is, reads only, and survives what fails behind it', async () => {
+  it('lists the available paths, rejects writes, and answers 500 if a page fails', async () => {
     expect(await get('/v1/secrets')).toMatchObject({
       code: 404,
-      body: 'there is /v1/healthz, /v1/readyz, /metrics, /v1/views, /v1/filters, /v1/journal, /v1/upstreams\n',
+      body: 'not found; available paths: /v1/healthz, /v1/readyz, /metrics, /v1/views, /v1/filters, /v1/journal, /v1/upstreams\n',
     });
     expect(await get('/v1/views', { method: 'POST' })).toMatchObject({ code: 405 });
     journal = () => {
       throw new Error('the disk is gone');
     };
-    expect(await get('/v1/journal')).toMatchObject({ code: 500, body: 'failed; the log says why\n' });
+    expect(await get('/v1/journal')).toMatchObject({
+      code: 500,
+      body: 'internal server error; see the log of the hub\n',
+    });
     expect(await get('/v1/healthz')).toMatchObject({ code: 200 });
   });
 });

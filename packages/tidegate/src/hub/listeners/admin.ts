@@ -1,59 +1,72 @@
 /**
- * What the hub tells about itself, to whoever may reach its admin port: no token, key or object is ever in it.
+ * Health, metrics and debugging pages of the hub, for every client that can connect to the admin port. The pages never
+ * contain tokens, keys or objects.
  *
- *   GET /v1/healthz, /v1/readyz   as text, for supervisors and probes; not ready says why, a reason a line
+ *   GET /v1/healthz, /v1/readyz   text, for supervisors and probes; if not ready, one reason per line
  *   GET /metrics                  for Prometheus
- *   GET /v1/<page>                JSON; a table with `?output=text`, or for who accepts text/plain only
+ *   GET /v1/<page>                JSON, or a table with `?output=text` or `Accept: text/plain`
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { type Logger, type Metrics, textTable } from '@tidegate/kube';
 
-/** One line of a page. Plain values only, so that nothing slips in by being part of something larger. */
+/**
+ * One row of a page. Only plain values are allowed, so that nested data, for example an object, cannot leak.
+ */
 export type AdminRow = Readonly<Record<string, string | number | boolean | undefined>>;
 
-export interface AdminView {
+/** Where the pages get their content from. */
+export interface AdminSource {
   health(): { ready: boolean; reasons: readonly string[] };
   metrics: Pick<Metrics, 'scrape' | 'contentType'>;
-  /** Whose and of what, how current, how large, and how many read it. */
+  /** Stored views: identity, resource, state, size, and number of readers. */
   views(): readonly AdminRow[];
-  /** In their order, and for which components each is. */
+  /** Filters in the order in which they are applied, with the components of each. */
   filters(): readonly AdminRow[];
-  /** Writes that wait for the link. */
+  /** Writes in the journal. */
   journal(): readonly AdminRow[];
-  /** The API servers, and which of them answer. */
+  /** API servers and their health. */
   upstreams(): readonly AdminRow[];
 }
 
 const PAGES = ['views', 'filters', 'journal', 'upstreams'] as const;
 const PATHS = ['/v1/healthz', '/v1/readyz', '/metrics', ...PAGES.map((page) => `/v1/${page}`)];
 
-export function adminHandler(view: AdminView, log: Logger): RequestListener {
+/** The request listener of the admin port. */
+export function adminHandler(source: AdminSource, log: Logger): RequestListener {
   return (request, response) => {
-    answer(view, request, response).catch((err: unknown) => {
-      log.error({ err, path: request.url }, 'a request to the admin port failed');
+    answer(source, request, response).catch((err: unknown) => {
+      log.error({ err, path: request.url }, 'request to the admin port failed');
       if (response.headersSent) response.destroy();
-      else sendText(response, 500, 'failed; the log says why');
+      else sendText(response, 500, 'internal server error; see the log of the hub');
     });
   };
 }
 
-async function answer(view: AdminView, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  source: AdminSource,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://hub');
-  if (!PATHS.includes(pathname)) return sendText(response, 404, `there is ${PATHS.join(', ')}`);
+  if (!PATHS.includes(pathname))
+    return sendText(response, 404, `not found; available paths: ${PATHS.join(', ')}`);
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('allow', 'GET, HEAD');
-    return sendText(response, 405, `${request.method} is not possible here`);
+    return sendText(response, 405, `method ${request.method} is not allowed; use GET`);
   }
   if (pathname === '/v1/healthz') return sendText(response, 200, 'ok');
-  if (pathname === '/v1/readyz') return sendReadiness(response, view.health());
+  if (pathname === '/v1/readyz') return sendReadiness(response, source.health());
   if (pathname === '/metrics')
-    return send(response, 200, view.metrics.contentType, await view.metrics.scrape());
-  const rows = view[pathname.slice('/v1/'.length) as (typeof PAGES)[number]]();
+    return send(response, 200, source.metrics.contentType, await source.metrics.scrape());
+  const rows = source[pathname.slice('/v1/'.length) as (typeof PAGES)[number]]();
   if (wantsText(request, searchParams)) return sendText(response, 200, tableOf(rows));
   send(response, 200, 'application/json', `${JSON.stringify(rows, undefined, 2)}\n`);
 }
 
-function sendReadiness(response: ServerResponse, { ready, reasons }: ReturnType<AdminView['health']>): void {
+function sendReadiness(
+  response: ServerResponse,
+  { ready, reasons }: ReturnType<AdminSource['health']>,
+): void {
   sendText(response, ready ? 200 : 503, ready ? 'ok' : ['not ready', ...reasons].join('\n'));
 }
 
@@ -62,7 +75,7 @@ function wantsText({ headers }: IncomingMessage, query: URLSearchParams): boolea
   return output === null ? /^text\/plain\b/.test(headers.accept ?? '') : output === 'text';
 }
 
-/** The columns are those of all rows: not every row has every value. */
+/** The columns of the table are the union of the fields of all rows. Rows can lack fields. */
 function tableOf(rows: readonly AdminRow[]): string {
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   if (columns.length === 0) return 'none';

@@ -4,12 +4,12 @@ import type { Logger, Metrics } from '@tidegate/kube';
 import { ApiError, badRequest, Exchange, type RequestInfo, requestInfo } from '@tidegate/serving';
 import { answerStatus } from '../answers/index.ts';
 import { type Authenticator, credentialOf, type Entrance } from '../identity/index.ts';
-import { componentOf, type RequestRouter, refusalOf } from '../requests/index.ts';
+import { componentOf, type RequestDispatcher, refusalOf } from '../requests/index.ts';
 import { type Upstream, unavailable, writeHead } from '../upstream/index.ts';
 
 export interface HandlerOptions {
   authenticator: Pick<Authenticator, 'authenticate'>;
-  router: RequestRouter;
+  dispatcher: RequestDispatcher;
   upstream: Pick<Upstream, 'upgrade'>;
   metrics: Metrics;
   log: Logger;
@@ -19,7 +19,7 @@ export interface HandlerOptions {
 
 /**
  * Handles every request that reaches a listener: parses the path, authenticates the client, and passes the call to the
- * router. It answers every failure with a Status object, as an API server does.
+ * dispatcher. It answers every failure with a Status object, as an API server does.
  */
 export class Handler {
   readonly #options: HandlerOptions;
@@ -33,12 +33,12 @@ export class Handler {
     });
   }
 
-  /** Never rejects. */
+  /** Handles one request until the response is complete. Never rejects. */
   async handle(request: IncomingMessage, response: ServerResponse, entrance: Entrance): Promise<void> {
     const exchange = new Exchange(request, response);
     const gone = new AbortController();
     const leave = (): void => gone.abort();
-    const { authenticator, router, signal: stopping } = this.#options;
+    const { authenticator, dispatcher, signal: stopping } = this.#options;
     response.once('close', leave);
     stopping.addEventListener('abort', leave);
     if (stopping.aborted) leave();
@@ -48,7 +48,7 @@ export class Handler {
       info = requestInfo(request.method ?? 'GET', url);
       const identity = await authenticator.authenticate(request, entrance);
       const component = componentOf(request.headers['user-agent']);
-      await router.route({ exchange, url, info, identity, component, signal: gone.signal });
+      await dispatcher.dispatch({ exchange, url, info, identity, component, signal: gone.signal });
     } catch (error) {
       await this.#fail(exchange, error, gone.signal);
     } finally {
@@ -58,7 +58,10 @@ export class Handler {
     }
   }
 
-  /** Exec, attach and port-forward, which only the API server can serve. Never rejects. */
+  /**
+   * Forwards the Upgrade request of exec, attach or port-forward, which only the API server can serve. Never
+   * rejects.
+   */
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, entrance: Entrance): Promise<void> {
     const { authenticator, upstream } = this.#options;
     try {
@@ -79,6 +82,10 @@ export class Handler {
     }
   }
 
+  /**
+   * Sends an error as a Status object. If the response has started already, it closes the connection, so that
+   * the client sees a truncated response.
+   */
   async #fail(exchange: Exchange, error: unknown, signal: AbortSignal): Promise<void> {
     // The client has disconnected.
     if (exchange.response.destroyed) return;
@@ -99,9 +106,10 @@ export class Handler {
   }
 }
 
+/** Subresources that stream data over an upgraded connection. */
 const STREAMS = new Set(['exec', 'attach', 'portforward', 'proxy', 'log']);
 
-/** API servers also serve watches over websockets. The hub cannot filter those, so it rejects them. */
+/** API servers also serve watches over WebSockets. The hub cannot filter those, so it rejects them. */
 function checkUpgrade({ method = 'GET', url = '/' }: IncomingMessage): void {
   const info = requestInfo(method, new URL(url, 'http://hub'));
   if (info.type === 'resource' && STREAMS.has(info.subresource)) return;

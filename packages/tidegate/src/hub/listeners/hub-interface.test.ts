@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { HubInterface } from './hub-interface.ts';
 
 describe('the interface of the hub', () => {
-  /** A host without the address; commands that contain one of `failing` fail with the text given for it. */
+  /** A host without the address. A command that contains a key of `failing` fails with its value. */
   function host(failing: Record<string, string> = {}) {
     const commands: string[] = [];
     const ip = async (args: readonly string[]): Promise<void> => {
@@ -17,7 +17,7 @@ describe('the interface of the hub', () => {
     return { commands, open };
   }
 
-  it('is made when the host does not have the address, and removed again', async () => {
+  it('is created if the host does not have the address, and removed again', async () => {
     const { commands, open } = host();
     const made = await open('169.254.2.1');
     expect(commands.splice(0)).toEqual([
@@ -29,13 +29,13 @@ describe('the interface of the hub', () => {
     expect(commands).toEqual(['link del tidegate0']);
   });
 
-  it('has an IPv6 address that can be used at once', async () => {
+  it('has an IPv6 address that is usable immediately', async () => {
     const { commands, open } = host();
     await open('fd00::1');
     expect(commands[1]).toBe('addr add fd00::1/128 dev tidegate0 nodad');
   });
 
-  it('that a killed hub left is used, and left again', async () => {
+  it('is reused if a killed hub left it, and is not deleted then', async () => {
     const { commands, open } = host({ 'link add': 'RTNETLINK answers: File exists' });
     await (await open('169.254.2.1')).close();
     expect(commands.slice(1)).toEqual([
@@ -45,26 +45,26 @@ describe('the interface of the hub', () => {
     ]);
   });
 
-  it('is the loopback interface where the kernel has no other', async () => {
+  it('is the loopback interface if the kernel has no dummy interfaces', async () => {
     const { commands, open } = host({ 'link add': 'Error: Unknown device type.' });
     await (await open('169.254.2.1')).close();
     expect(commands.slice(1)).toEqual(['addr add 169.254.2.1/32 dev lo', 'addr del 169.254.2.1/32 dev lo']);
   });
 
-  it('says what to run when it is not permitted', async () => {
+  it('reports which commands to run if it is not permitted to create it', async () => {
     const { open } = host({ add: 'RTNETLINK answers: Operation not permitted' });
     await expect(open('169.254.2.1')).rejects.toThrow(
-      '169.254.2.1 is not an address of this host and could not be made one (RTNETLINK answers: Operation not permitted); as root, run "ip link add tidegate0 type dummy && ip addr add 169.254.2.1/32 dev tidegate0 && ip link set tidegate0 up", or choose another with --hub-address',
+      '169.254.2.1 is not an address of this host, and the hub cannot add it (RTNETLINK answers: Operation not permitted); as root, run "ip link add tidegate0 type dummy && ip addr add 169.254.2.1/32 dev tidegate0 && ip link set tidegate0 up", or choose another address with --hub-address',
     );
   });
 
-  it('leaves nothing behind when it can not be finished', async () => {
+  it('is removed if it cannot be completed', async () => {
     const { commands, open } = host({ 'addr add': 'no' });
     await expect(open('169.254.2.1')).rejects.toThrow('(no)');
     expect(commands.at(-1)).toBe('link del tidegate0');
   });
 
-  it('is not touched when the address is local', async () => {
+  it('is not created if the address is local', async () => {
     const commands: string[] = [];
     const ip = async (args: readonly string[]): Promise<void> => void commands.push(args.join(' '));
     for (const address of ['127.0.0.1', '127.64.0.9'])

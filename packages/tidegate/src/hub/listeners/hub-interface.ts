@@ -3,24 +3,29 @@ import { createServer, isIPv6 } from 'node:net';
 import { promisify } from 'node:util';
 import { ConfigError, type Logger } from '@tidegate/kube';
 
+/** The name of the network interface. */
 const NAME = 'tidegate0';
 
-/** Runs `ip` with these arguments; rejects with what it wrote to stderr. */
+/** Runs `ip` with these arguments. Rejects with the text that it wrote to stderr. */
 export type RunIp = (args: readonly string[]) => Promise<void>;
 
 export interface HubInterfaceOptions {
   address: string;
   log: Logger;
-  /** How addresses are given to the host; tests put their own here. */
+  /** Replaces the command `ip` and the check for local addresses, for tests. */
   ip?: RunIp;
   isLocal?: (address: string) => Promise<boolean>;
 }
 
 /**
- * The address that pods reach the hub by, on an interface of its own when the host does not have it yet. Taken away
- * again by `close`, if it was made here.
+ * The address at which pods connect to the hub. If the host does not have the address yet, it is added to a
+ * dummy interface of its own. `close` removes what `open` added.
+ *
+ * By default, it is the same link-local address on every node. Such an address is only reachable from the node
+ * itself, so pods always connect to the hub of their own node.
  */
 export class HubInterface {
+  /** The arguments that undo `open`; undefined if it changed nothing. */
   readonly #undo: readonly string[] | undefined;
   readonly #ip: RunIp;
 
@@ -36,7 +41,8 @@ export class HubInterface {
       () => undefined,
       (error: Error) => error,
     );
-    // Left by a hub that was killed; or the kernel can not make such links, and the loopback interface serves as well.
+    // The interface may be left by a hub that was killed. If the kernel does not support dummy interfaces,
+    // the address is added to the loopback interface.
     const device = refused === undefined || /File exists/.test(refused.message) ? NAME : 'lo';
     const undo =
       refused === undefined ? ['link', 'del', NAME] : ['addr', 'del', withLength(address), 'dev', device];
@@ -45,9 +51,9 @@ export class HubInterface {
       if (device === NAME) await ip(UP);
     } catch (error) {
       if (refused === undefined) await ip(undo);
-      throw notPossible(address, refused ?? (error as Error));
+      throw cannotAdd(address, refused ?? (error as Error));
     }
-    log.info({ address, interface: device }, 'gave the host the address of the hub');
+    log.info({ address, interface: device }, 'added the address of the hub to the host');
     return new HubInterface(ip, undo);
   }
 
@@ -60,16 +66,19 @@ const LINK = ['link', 'add', NAME, 'type', 'dummy'];
 const UP = ['link', 'set', NAME, 'up'];
 const withLength = (address: string): string => `${address}/${isIPv6(address) ? 128 : 32}`;
 
-/** Without `nodad` an IPv6 address can not be listened on for a second or two. */
+/**
+ * Duplicate address detection is off (`nodad`). Otherwise, the hub could not listen on an IPv6 address for a
+ * second or two.
+ */
 const addressArguments = (address: string, device: string): string[] => [
   ...['addr', 'add', withLength(address), 'dev', device],
   ...(isIPv6(address) ? ['nodad'] : []),
 ];
 
-function notPossible(address: string, cause: Error): ConfigError {
+function cannotAdd(address: string, cause: Error): ConfigError {
   const commands = [LINK, addressArguments(address, NAME), UP].map((args) => `ip ${args.join(' ')}`);
   return new ConfigError(
-    `${address} is not an address of this host and could not be made one (${cause.message}); as root, run "${commands.join(' && ')}", or choose another with --hub-address`,
+    `${address} is not an address of this host, and the hub cannot add it (${cause.message}); as root, run "${commands.join(' && ')}", or choose another address with --hub-address`,
     { cause },
   );
 }
@@ -85,13 +94,16 @@ const runIp: RunIp = async (args) => {
   }
 };
 
-/** The list of interfaces does not tell: all of 127.0.0.0/8 is local, and so may be other ranges. */
+/**
+ * Tries to listen on the address. The list of interfaces is not enough: all of 127.0.0.0/8 is local, and
+ * other ranges can be as well.
+ */
 function canListenOn(address: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRNOTAVAIL') resolve(false);
-      else reject(new ConfigError(`can not listen on ${address} (--hub-address): ${error.message}`));
+      else reject(new ConfigError(`cannot listen on ${address} (--hub-address): ${error.message}`));
     });
     probe.listen(0, address, () => probe.close(() => resolve(true)));
   });

@@ -1,11 +1,11 @@
 /**
- * The entrances of the hub, where each request starts.
+ * The listeners of the hub, where each request starts.
  *
  *   listeners.ts opens HTTP, HTTPS, the unix socket of the node, and the admin port; listener.ts is one server with its
- *   connections and its shutdown. hub-interface.ts gives the host the address that pods use, and node-socket.ts makes
- *   sure that only root can reach the socket.
- *   A request -> handler.ts parses the path, authenticates the client (identity/), and calls the router (requests/).
- *   admin.ts serves health, metrics and the internal state on the admin port.
+ *   connections and its shutdown. hub-interface.ts adds the address that pods use to the host, and node-socket.ts
+ *   ensures that only root can connect to the socket.
+ *   A request -> handler.ts parses the path, authenticates the client (identity/), and calls the dispatcher (requests/).
+ *   admin.ts serves health, metrics and debugging pages on the admin port.
  */
 export { adminHandler } from './admin.ts';
 export { Handler } from './handler.ts';

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { type Clock, ConfigError } from '@tidegate/kube';
 import type { Entrance } from '../identity/index.ts';
 
+/** The listener that a request came through. `name` is for tests. */
 export interface NamedEntrance extends Entrance {
   readonly name: 'http' | 'https' | 'socket';
 }
@@ -20,16 +21,19 @@ export type UpgradeHandler = (
   entrance: NamedEntrance,
 ) => void;
 
-/** How long requests may go on that are open when we are told to stop. */
+/** How long open requests may continue after the hub starts to shut down. */
 const GRACE_MS = 5_000;
-/** Longer than clients keep connections that they do not use, so that it is never we who close one that is taken up. */
+/**
+ * Longer than clients keep idle connections, so that the client closes a connection, not the hub. If the hub
+ * closed it at the moment a client reuses it, the request would fail.
+ */
 const KEEP_ALIVE_MS = 150_000;
 
-/** One server with its connections, and how it ends. */
+/** A server, its connections, and its shutdown. */
 export class Listener {
   readonly #server: Server;
   readonly #clock: Clock;
-  /** All of them: the server itself forgets those that were upgraded to something else than HTTP. */
+  /** All connections. The server itself does not track connections that were upgraded to another protocol. */
   readonly #connections = new Set<Socket>();
   #closing = false;
 
@@ -42,7 +46,8 @@ export class Listener {
       socket.once('close', () => this.#connections.delete(socket));
     });
     server.on('request', (_, response: ServerResponse) => {
-      // Otherwise a client that always has another question would keep us until the grace is over.
+      // Without this, a client that sends requests all the time would delay the shutdown until the end of the
+      // grace period.
       if (this.#closing) response.setHeader('Connection', 'close');
       response.once('close', () => {
         if (this.#closing) server.closeIdleConnections();
@@ -54,7 +59,7 @@ export class Listener {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Stops to accept at once; what is open gets a moment. */
+  /** Stops accepting connections immediately. Open requests get a grace period. */
   async close(): Promise<void> {
     this.#closing = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
@@ -67,7 +72,7 @@ export class Listener {
   }
 }
 
-/** Resolves when it listens. A failure names the address and the options that it comes from. */
+/** Resolves when the server listens. An error names the address and the flags that set it. */
 export function listen(
   server: Server,
   { host, port }: { host: string; port: number },
@@ -98,6 +103,6 @@ function explain(
     case 'EADDRNOTAVAIL':
       return `${host} is not an address of this host; choose another with ${flags.host}`;
     default:
-      return `can not listen on ${where} (${flags.host}, ${flags.port}): ${error.message}`;
+      return `cannot listen on ${where} (${flags.host}, ${flags.port}): ${error.message}`;
   }
 }

@@ -34,16 +34,16 @@ let upgrade: UpgradeHandler;
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'tidegate-hub-'));
   clock = new VirtualClock();
-  const told = new Set<(pair: KeyPair) => void>();
+  const subscribers = new Set<(pair: KeyPair) => void>();
   certificate = {
     current: newServing(),
     onChange: (listener) => {
-      told.add(listener);
-      return () => told.delete(listener);
+      subscribers.add(listener);
+      return () => subscribers.delete(listener);
     },
   };
   rotate = (pair) => {
-    for (const listener of told) listener(pair);
+    for (const listener of subscribers) listener(pair);
   };
   handle = (_, response) => response.end('ok');
   upgrade = (_, socket) => socket.destroy();
@@ -59,8 +59,8 @@ async function open(options: Partial<ListenersOptions> = {}): Promise<void> {
     {
       bindAddress: '127.0.0.1',
       hubAddress: '127.0.0.2',
-      port: 0,
-      securePort: 0,
+      httpPort: 0,
+      httpsPort: 0,
       adminPort: 0,
       socket: socketFile(),
       certificate,
@@ -96,7 +96,7 @@ function get(
   });
 }
 
-describe('who comes in', () => {
+describe('a client', () => {
   let memory: DurableMap;
   let client: KubeClient;
 
@@ -133,7 +133,7 @@ describe('who comes in', () => {
   });
 
   it.each(['curl/8', 'kubelet/v1.36.4', 'kube-proxy/v1.36.4'])(
-    'is nobody without proof, on every listener but the socket, as %s too',
+    'without credentials is anonymous on every listener except the socket, also with User-Agent %s',
     async (agent) => {
       const { http, https, hubHttps } = listeners.ports;
       const headers = { 'user-agent': agent };
@@ -150,7 +150,7 @@ describe('who comes in', () => {
   const withCertificate = (pair: KeyPair): Promise<{ code: number; body: string }> =>
     get({ port: listeners.ports.https, secure: true, pair });
 
-  it('is the node by its client certificate', async () => {
+  it('with the client certificate of the node is the node', async () => {
     expect(await withCertificate(newClient('system:node:n1'))).toMatchObject({
       code: 200,
       body: 'https node',
@@ -158,19 +158,23 @@ describe('who comes in', () => {
   });
 
   it.each<[string, string, string[]]>([
-    ['another node', 'system:node:n2', ['system:nodes']],
-    ['an administrator', 'admin', ['system:masters']],
-    ['somebody with the name of the node', 'system:node:n1', []],
-  ])('is %s: a certificate that can not be passed on', async (_, commonName, organizations) => {
+    ['of another node', 'system:node:n2', ['system:nodes']],
+    ['of an administrator', 'admin', ['system:masters']],
+    ['with the name of the node but not its group', 'system:node:n1', []],
+  ])('with a certificate %s is rejected with 403', async (_, commonName, organizations) => {
     const answer = await withCertificate(newClient(commonName, organizations));
     expect(answer).toMatchObject({ code: 403 });
-    expect(answer.body).toMatch(/can not be passed on .* must use a bearer token/);
+    expect(answer.body).toMatch(/cannot forward a client certificate .* must use a bearer token/);
   });
 
   it.each<[string, KeyPair, string]>([
-    ['the node', newClient('system:node:n1'), 'https node'],
-    ['a stranger', newClient('system:node:n1', ['system:nodes'], new TestAuthority()), 'Unauthorized'],
-  ])('is still %s when a client takes up an earlier TLS session', async (_, pair, expected) => {
+    ['as the node', newClient('system:node:n1'), 'https node'],
+    [
+      'with a certificate of another CA',
+      newClient('system:node:n1', ['system:nodes'], new TestAuthority()),
+      'Unauthorized',
+    ],
+  ])('is authenticated %s again when it resumes a TLS session', async (_, pair, expected) => {
     const agent = new Agent({ keepAlive: false });
     const where = { port: listeners.ports.https, secure: true, pair };
     const answers = [await get(where, { agent }), await get(where, { agent })];
@@ -179,7 +183,7 @@ describe('who comes in', () => {
     agent.destroy();
   });
 
-  it('is refused with a certificate that proves nothing', async () => {
+  it('with an invalid certificate is rejected with 401', async () => {
     const stranger = new TestAuthority();
     const expired = authority.issue({
       commonName: 'system:node:n1',
@@ -193,8 +197,8 @@ describe('who comes in', () => {
   });
 });
 
-describe('https', () => {
-  it('waits for a certificate: nothing else is shown', async () => {
+describe('HTTPS', () => {
+  it('has no fallback while there is no certificate', async () => {
     certificate.current = undefined;
     await open();
     const where = { port: listeners.ports.https, secure: true };
@@ -204,7 +208,7 @@ describe('https', () => {
     expect((await get(where)).body).toBe('ok');
   });
 
-  it('changes its certificate while connections go on', async () => {
+  it('uses a new certificate for new connections, and keeps open connections', async () => {
     await open();
     const agent = new Agent({ keepAlive: true, maxSockets: 1, maxCachedSessions: 0 });
     const where = { port: listeners.ports.https, secure: true };
@@ -218,7 +222,7 @@ describe('https', () => {
     agent.destroy();
   });
 
-  it('works on IPv6, and once when hub and bind address are the same', async () => {
+  it('works with IPv6, and opens one listener if hub and bind address are equal', async () => {
     await open({ bindAddress: '::1', hubAddress: '::1' });
     const { https, hubHttps } = listeners.ports;
     expect(hubHttps).toBe(https);
@@ -226,50 +230,50 @@ describe('https', () => {
   });
 });
 
-describe('opening', () => {
-  it('answers administrators on a port of their own', async () => {
+describe('open', () => {
+  it('serves the admin port', async () => {
     await open();
     expect((await get({ port: listeners.ports.admin })).body).toBe('admin');
   });
 
-  it('names the address and the option of a port that is in use, and leaves nothing open', async () => {
+  it('names the address and the flag of a port that is in use, and closes all other listeners', async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const { port } = other.address() as AddressInfo;
     for (const [option, flag] of [
-      ['port', '--port'],
-      ['securePort', '--secure-port'],
+      ['httpPort', '--http-port'],
+      ['httpsPort', '--https-port'],
       ['adminPort', '--admin-port'],
     ] as const)
       await expect(open({ [option]: port })).rejects.toThrow(
         `127.0.0.1:${port} is in use by another program; choose another port with ${flag}`,
       );
     other.close();
-    await open({ port });
+    await open({ httpPort: port });
   });
 
-  it('names the option of an address that is not there', async () => {
+  it('names the flag of an address that the host does not have', async () => {
     await expect(open({ bindAddress: '192.0.2.1' })).rejects.toThrow(
       '192.0.2.1 is not an address of this host; choose another with --bind-address',
     );
   });
 
-  it('makes a socket that nobody else can reach', async () => {
+  it('creates a socket that other users cannot open', async () => {
     await open();
     expect((await stat(socketFile())).mode & 0o777).toBe(0o600);
     expect((await stat(join(directory, 'run'))).mode & 0o777).toBe(0o700);
     await chmod(join(directory, 'run'), 0o711);
-    await expect(open()).rejects.toThrow(/^others can enter .*run: .* with --socket$/);
+    await expect(open()).rejects.toThrow(/^other users can enter .*run, .* with --socket$/);
   });
 
-  it('replaces the socket of a hub that was killed, and nothing else', async () => {
+  it('replaces the socket of a killed hub, but not of a running hub, and no other file', async () => {
     await open();
     const first = listeners;
-    await expect(open()).rejects.toThrow(/^another hub answers on/);
+    await expect(open()).rejects.toThrow(/^another hub listens on/);
     await first.close();
     await mkdir(join(directory, 'run'), { recursive: true });
     await writeFile(socketFile(), 'x');
-    await expect(open()).rejects.toThrow(/is there and is not a socket/);
+    await expect(open()).rejects.toThrow(/exists and is not a socket/);
     await rm(socketFile());
     leaveSocket(socketFile());
     await open();
@@ -277,8 +281,8 @@ describe('opening', () => {
   });
 });
 
-describe('closing', () => {
-  it('lets a request that is open be answered, and ends connections that are not used', async () => {
+describe('close', () => {
+  it('lets open requests complete, and closes idle connections', async () => {
     let answer = (): void => {};
     const arrived = new Promise<void>((resolve) => {
       handle = (_, response) => {
@@ -299,7 +303,7 @@ describe('closing', () => {
     agent.destroy();
   });
 
-  it('cuts what does not end within five seconds: requests, and what they were upgraded to', async () => {
+  it('closes requests and upgraded connections that do not end within five seconds', async () => {
     const arrived = new Promise<void>((resolve) => {
       handle = () => resolve();
     });
@@ -325,7 +329,7 @@ describe('closing', () => {
   });
 });
 
-/** A socket that nobody listens on any more, as after kill -9. */
+/** Leaves a socket without a listener, as after kill -9. */
 function leaveSocket(path: string): void {
   const script = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`;
   spawnSync(process.execPath, ['-e', script]);

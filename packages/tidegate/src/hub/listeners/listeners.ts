@@ -16,32 +16,34 @@ import {
 import { listenOnSocket } from './node-socket.ts';
 
 export interface ListenersOptions {
-  /** Where the node's own programs find the hub: http, https and administration. */
+  /** The address for programs on the node: HTTP, HTTPS and admin port. */
   bindAddress: string;
-  /** Where pods find it: https only. */
+  /** The address for pods: HTTPS only. */
   hubAddress: string;
-  port: number;
-  securePort: number;
+  httpPort: number;
+  httpsPort: number;
   adminPort: number;
+  /** Path of the unix socket. Any process that can open it is authenticated as the node. */
   socket: string;
-  /** Until there is one, https connections are refused in the handshake. */
+  /** Until there is a certificate, TLS handshakes fail. */
   certificate: Pick<CertificateSource, 'current' | 'onChange'>;
-  /** PEM; who signs the certificates of clients. */
+  /** The CA of client certificates, in PEM format. */
   clientCa: string;
   clock: Clock;
   log: Logger;
 }
 
+/** The functions that answer requests, Upgrade requests, and requests to the admin port. */
 export interface Handlers {
   request: RequestHandler;
   upgrade: UpgradeHandler;
   admin(request: IncomingMessage, response: ServerResponse): void;
 }
 
-/** Where the hub can be reached. Ports are what was taken when 0 was asked for. */
+/** The ports that the hub listens on. If an option is 0, this is the port that the system chose. */
 export interface Ports {
   http: number;
-  /** At the bind address, and at the hub address. */
+  /** The HTTPS ports at the bind address and at the hub address. */
   https: number;
   hubHttps: number;
   admin: number;
@@ -51,7 +53,7 @@ const HTTP: NamedEntrance = { name: 'http', node: false };
 const HTTPS: NamedEntrance = { name: 'https', node: false };
 const SOCKET: NamedEntrance = { name: 'socket', node: true };
 
-/** All that the hub can be reached by. */
+/** All listeners of the hub. */
 export class Listeners {
   ports: Ports = { http: 0, https: 0, hubHttps: 0, admin: 0 };
   readonly #options: ListenersOptions;
@@ -66,7 +68,7 @@ export class Listeners {
     this.#hubInterface = hubInterface;
   }
 
-  /** Resolves when all of them listen; when one can not, none does. */
+  /** Resolves when all of them listen. If one of them cannot listen, all are closed. */
   static async open(options: ListenersOptions, handlers: Handlers): Promise<Listeners> {
     const hubInterface = await HubInterface.open({ address: options.hubAddress, log: options.log });
     const listeners = new Listeners(options, handlers, hubInterface);
@@ -79,7 +81,7 @@ export class Listeners {
     }
   }
 
-  /** Stops to accept at once; requests that are open get five seconds. */
+  /** Stops accepting connections immediately. Open requests get five seconds. */
   async close(): Promise<void> {
     for (const detach of this.#detach) detach();
     await Promise.all(this.#listeners.map((listener) => listener.close()));
@@ -87,14 +89,14 @@ export class Listeners {
   }
 
   async #openAll(): Promise<Ports> {
-    const { bindAddress, hubAddress, port, securePort, adminPort, socket } = this.#options;
-    const http = await this.#onPort(this.#plain(HTTP), port, '--port');
+    const { bindAddress, hubAddress, httpPort, httpsPort, adminPort, socket } = this.#options;
+    const http = await this.#onPort(this.#plain(HTTP), httpPort, '--http-port');
     const admin = await this.#onPort(createServer(this.#handlers.admin), adminPort, '--admin-port');
-    const https = await this.#onPort(this.#secure(), securePort, '--secure-port');
-    // A socket on all addresses takes this one with it.
+    const https = await this.#onPort(this.#secure(), httpsPort, '--https-port');
+    // A listener on all addresses includes the hub address.
     const separate = hubAddress !== bindAddress && bindAddress !== '0.0.0.0' && bindAddress !== '::';
     const hubHttps = separate
-      ? await this.#onPort(this.#secure(), securePort, '--secure-port', hubAddress)
+      ? await this.#onPort(this.#secure(), httpsPort, '--https-port', hubAddress)
       : https;
     await this.#add(this.#plain(SOCKET), (server) => listenOnSocket(server, socket));
     return { http: http.port, https: https.port, hubHttps: hubHttps.port, admin: admin.port };
@@ -120,8 +122,9 @@ export class Listeners {
   }
 
   /**
-   * A certificate is asked of every client and demanded of none: most come with a token. What one that is shown is
-   * worth is found out for each request, by whether the handshake verified it.
+   * The server requests a client certificate but does not require one, because most clients use a token. An
+   * invalid certificate does not fail the handshake: the authenticator checks for each request whether the
+   * handshake verified the certificate, and answers with 401 as the API server does.
    */
   #secure(): Server {
     const { certificate, clientCa, log } = this.#options;
@@ -131,7 +134,8 @@ export class Listeners {
     });
     const demands = { requestCert: true, rejectUnauthorized: false };
     const server = createSecureServer({ ...demands, ...contextOf(certificate.current) });
-    // Connections that are open go on with what they began with.
+    // A new certificate applies to new connections. Open connections, for example watches, are not
+    // interrupted.
     this.#detach.push(certificate.onChange((pair) => server.setSecureContext(contextOf(pair))));
     server.on('tlsClientError', (err) => log.debug({ err }, 'a TLS handshake failed'));
     return serve(server, this.#handlers, HTTPS);

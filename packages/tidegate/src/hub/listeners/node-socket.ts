@@ -6,15 +6,16 @@ import { makeChosenDirectory } from '@tidegate/disk';
 import { ConfigError } from '@tidegate/kube';
 
 /**
- * Has `server` listen on a unix socket that nobody but us can connect to. The directory matters more than the socket:
- * between the moment a socket is there and the moment its mode is set, others could come in.
+ * Listens on a unix socket that only the user of the hub, usually root, can connect to. Its directory must be
+ * private: the mode of the socket can only be set after it is created, and until then any user with access to
+ * the directory could connect.
  */
 export async function listenOnSocket(server: Server, path: string): Promise<void> {
   await makePrivateDirectory(dirname(path));
   await removeStale(path);
   await new Promise<void>((resolve, reject) => {
     const onError = (error: Error): void =>
-      reject(new ConfigError(`can not listen on ${path} (--socket): ${error.message}`, { cause: error }));
+      reject(new ConfigError(`cannot listen on ${path} (--socket): ${error.message}`, { cause: error }));
     server.once('error', onError);
     server.listen(path, () => {
       server.off('error', onError);
@@ -29,11 +30,11 @@ async function makePrivateDirectory(directory: string): Promise<void> {
   const { mode, uid } = await stat(directory);
   if ((mode & 0o077) === 0 && uid === process.getuid?.()) return;
   throw new ConfigError(
-    `others can enter ${directory}: whoever reaches the socket in it speaks as this node; make it ours alone (chmod 700), or choose another directory with --socket`,
+    `other users can enter ${directory}, and a process that can open the socket in it is authenticated as this node; change its owner to the user of the hub and its mode to 700, or choose another directory with --socket`,
   );
 }
 
-/** Left behind by a hub that was killed. One that somebody answers on is not. */
+/** Deletes a socket that a killed hub left behind. Throws if another hub still uses it. */
 async function removeStale(path: string): Promise<void> {
   let found: Awaited<ReturnType<typeof lstat>>;
   try {
@@ -43,9 +44,9 @@ async function removeStale(path: string): Promise<void> {
     throw error;
   }
   if (!found.isSocket())
-    throw new ConfigError(`${path} is there and is not a socket; choose another with --socket`);
+    throw new ConfigError(`${path} exists and is not a socket; choose another path with --socket`);
   if (await answers(path))
-    throw new ConfigError(`another hub answers on ${path}; stop it, or choose another with --socket`);
+    throw new ConfigError(`another hub listens on ${path}; stop it, or choose another path with --socket`);
   await unlink(path);
 }
 

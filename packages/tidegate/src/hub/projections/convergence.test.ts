@@ -1,4 +1,7 @@
-/** However changes, causes, configurations and clients come and go: what a client has pieced together is what it should see. */
+/**
+ * Checks that clients converge: after any random sequence of changes, changes of dependencies, reconfigurations, lost
+ * connections and resumes, the state that a client has built from lists and events is what it should see.
+ */
 
 import { isOlderVersion, type KubeObject } from '@tidegate/kube';
 import { VirtualClock } from '@tidegate/kube/testing';
@@ -25,15 +28,17 @@ interface Change {
   readonly object: KubeObject | undefined;
 }
 
-/** A cluster whose view may lag behind, and filters that look at something else in the same cluster. */
-class World {
+/** A cluster whose view may lag behind, and filters that depend on something else in the same cluster. */
+class Cluster {
   readonly clock = new VirtualClock();
   readonly view = new FakeView();
   readonly causes = new FakeView();
   readonly projections: Projections;
   readonly #listeners = new Set<DependencyListener>();
+  /** Changes that the view has not received yet. */
   readonly #late: Change[] = [];
-  readonly #moods = new Map<string, number>();
+  /** What the filter `byDependency` depends on, by the name of the object: 0 hides it, 1 shows it, 2 changes it. */
+  readonly #dependencies = new Map<string, number>();
   readonly #chains: readonly Chain[];
   #chain = 0;
   #version = 1;
@@ -50,9 +55,9 @@ class World {
       causes: [this.causes],
       onFault: (_, error) => expect.fail(String(error)),
     });
-    const byMood = chainOf('mood', (object) => this.#byMood(object), nameOf);
+    const byDependency = chainOf('byDependency', (object) => this.#byDependency(object), nameOf);
     const noOdd = chainOf('noOdd', (object) => (isOdd(object) ? undefined : object));
-    this.#chains = [byMood, NO_FILTERS, noOdd];
+    this.#chains = [byDependency, NO_FILTERS, noOdd];
   }
 
   get chain(): Chain {
@@ -70,7 +75,7 @@ class World {
     this.#late.push({ name, version: ++this.#version, object: undefined });
   }
 
-  /** The watch upstream brings some of what it is behind with. */
+  /** Delivers some of the late changes to the view. */
   deliver(most: number): void {
     for (const { name, version, object } of this.#late.splice(0, most)) {
       if (object !== undefined) this.view.put(object);
@@ -84,8 +89,8 @@ class World {
     this.view.change([], `${this.#version}`);
   }
 
-  setMood(name: string, mood: number): void {
-    this.#moods.set(name, mood);
+  setDependency(name: string, value: number): void {
+    this.#dependencies.set(name, value);
     const cause = `${++this.#version}`;
     this.causes.change([], cause);
     for (const listener of this.#listeners) listener(new Set([name]), cause);
@@ -97,7 +102,7 @@ class World {
     this.projections.reconfigured(isCauseKnown ? `${this.#version}` : undefined);
   }
 
-  /** Everything but versions. */
+  /** What a client with this selection should see, without versions. */
   visible(selection: Selection): Record<string, unknown> {
     const shown: Record<string, unknown> = {};
     for (const { key, bytes } of this.view.items()) {
@@ -109,16 +114,16 @@ class World {
     return shown;
   }
 
-  #byMood(object: KubeObject): KubeObject | undefined {
-    const mood = this.#moods.get(nameOf(object)) ?? 1;
-    if (mood === 0) return undefined;
-    return mood === 1 ? object : { ...object, mood };
+  #byDependency(object: KubeObject): KubeObject | undefined {
+    const value = this.#dependencies.get(nameOf(object)) ?? 1;
+    if (value === 0) return undefined;
+    return value === 1 ? object : { ...object, value };
   }
 }
 
 const nameOf = (object: KubeObject): string => object.metadata.name!;
 const isOdd = (object: KubeObject): boolean => object.metadata.labels?.odd === 'true';
-const contentOf = ({ at, mood }: KubeObject): unknown => ({ at, mood });
+const contentOf = ({ at, value }: KubeObject): unknown => ({ at, value });
 
 function chainOf(id: string, apply: Filter['apply'], dependency?: (object: KubeObject) => string): Chain {
   const context = {} as Parameters<Filter['apply']>[1];
@@ -131,12 +136,13 @@ function chainOf(id: string, apply: Filter['apply'], dependency?: (object: KubeO
   };
 }
 
-/** An informer: lists, watches, loses its connection in the middle of something, comes back. */
+/** An informer: it lists, watches, loses its connection between any two events, and resumes. */
 class Client {
   readonly selection: Selection;
-  /** Takes what is older than what it knows for the past. */
+  /** Ignores events that are older than the object it knows, as some informers do. */
   readonly #strict: boolean;
   readonly #known = new Map<string, { version: string; content: unknown }>();
+  /** The versions of deletions. */
   readonly #gone = new Map<string, string>();
   #hold: Hold | undefined;
   #version = '';
@@ -155,10 +161,10 @@ class Client {
     return Object.fromEntries([...this.#known].map(([key, { content }]) => [key, content]));
   }
 
-  connect(world: World): void {
+  connect(cluster: Cluster): void {
     if (this.#hold !== undefined) return;
     this.#mayStillRead = Number.POSITIVE_INFINITY;
-    this.#hold = world.projections.hold(world.view, () => world.chain, this.selection);
+    this.#hold = cluster.projections.hold(cluster.view, () => cluster.chain, this.selection);
     const { projection } = this.#hold;
     try {
       if (this.#version === '') this.#list(this.#hold);
@@ -171,7 +177,7 @@ class Client {
     this.#hold.subscribe({ changed: (events) => this.#take(events), ended: () => expect.fail('ended') });
   }
 
-  /** Reads this many events more, and loses the rest. */
+  /** Reads this many more events, and loses the rest. */
   loseAfter(events: number): void {
     this.#mayStillRead = Math.min(this.#mayStillRead, events);
   }
@@ -211,7 +217,7 @@ class Client {
     expect(object.metadata.resourceVersion).toBe(resourceVersion);
     const content = contentOf(object);
     const before = this.#known.get(key);
-    // An update under the same version may be taken for none.
+    // Informers may ignore an update with the same version, so its content must be the same.
     if (before?.version === resourceVersion) expect(content).toEqual(before.content);
     this.#known.set(key, { version: resourceVersion, content });
   }
@@ -221,56 +227,56 @@ const name = fc.constantFrom(...NAMES);
 const CLIENTS = SELECTIONS.flatMap((selection) => [true, false].map((strict) => ({ selection, strict })));
 const client = fc.nat({ max: CLIENTS.length - 1 });
 
-type Step = (world: World, clients: readonly Client[]) => unknown;
+type Step = (cluster: Cluster, clients: readonly Client[]) => unknown;
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 5,
     arbitrary: name.map(
       (n): Step =>
-        (world) =>
-          world.write(n),
+        (cluster) =>
+          cluster.write(n),
     ),
   },
   {
     weight: 2,
     arbitrary: name.map(
       (n): Step =>
-        (world) =>
-          world.remove(n),
+        (cluster) =>
+          cluster.remove(n),
     ),
   },
   {
     weight: 5,
     arbitrary: fc.nat({ max: 3 }).map(
       (n): Step =>
-        (world) =>
-          world.deliver(n),
+        (cluster) =>
+          cluster.deliver(n),
     ),
   },
-  { weight: 2, arbitrary: fc.constant<Step>((world) => world.bookmark()) },
+  { weight: 2, arbitrary: fc.constant<Step>((cluster) => cluster.bookmark()) },
   {
     weight: 5,
     arbitrary: fc.tuple(name, fc.nat({ max: 2 })).map(
-      ([n, mood]): Step =>
-        (world) =>
-          world.setMood(n, mood),
+      ([n, value]): Step =>
+        (cluster) =>
+          cluster.setDependency(n, value),
     ),
   },
   {
     weight: 1,
     arbitrary: fc.tuple(fc.nat({ max: 2 }), fc.boolean()).map(
       ([chain, known]): Step =>
-        (world) =>
-          world.reconfigure(chain, known),
+        (cluster) =>
+          cluster.reconfigure(chain, known),
     ),
   },
   {
     weight: 4,
     arbitrary: client.map(
       (i): Step =>
-        (world, clients) =>
-          clients[i]!.connect(world),
+        (cluster, clients) =>
+          clients[i]!.connect(cluster),
     ),
   },
   {
@@ -301,34 +307,34 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 1,
     arbitrary: fc.nat({ max: 200_000 }).map(
       (ms): Step =>
-        (world) =>
-          world.clock.advance(ms),
+        (cluster) =>
+          cluster.clock.advance(ms),
     ),
   },
 );
 
-test('every client ends with what the filters show it', async () => {
+test('every client ends up with the objects that its filters show', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 120 }), async (steps) => {
-      const world = new World();
+      const cluster = new Cluster();
       const clients = CLIENTS.map(({ selection, strict }) => new Client(selection, strict));
       const check = (): void => {
         for (const each of clients) {
-          if (each.isConnected) expect(each.known).toEqual(world.visible(each.selection));
+          if (each.isConnected) expect(each.known).toEqual(cluster.visible(each.selection));
         }
       };
-      for (const take of steps) {
-        await take(world, clients);
+      for (const perform of steps) {
+        await perform(cluster, clients);
         check();
       }
       for (const each of clients) {
         each.leave();
-        each.connect(world);
+        each.connect(cluster);
       }
       check();
       for (const each of clients) each.leave();
-      world.projections.close();
-      expect([world.view.listeners, world.clock.pending, world.projections.size]).toEqual([0, 0, 0]);
+      cluster.projections.close();
+      expect([cluster.view.listeners, cluster.clock.pending, cluster.projections.size]).toEqual([0, 0, 0]);
     }),
     { numRuns: 300 },
   );

@@ -1,8 +1,12 @@
-/** Which objects hang on what, both ways: a change of one Service must not cost a pass over all slices. */
+/**
+ * Which objects depend on which Services and nodes, indexed both ways. When one Service changes, only its slices are
+ * filtered again, not all of them.
+ */
 export class DependencyIndex {
   readonly #ofKey = new Map<string, readonly string[]>();
   readonly #keys = new Map<string, Set<string>>();
 
+  /** Replaces the dependencies of the object `key`. */
   set(key: string, dependencies: readonly string[]): void {
     this.delete(key);
     if (dependencies.length === 0) return;
@@ -27,6 +31,7 @@ export class DependencyIndex {
     this.#keys.clear();
   }
 
+  /** The keys of all objects that depend on at least one of these. */
   affected(dependencies: ReadonlySet<string>): Set<string> {
     const affected = new Set<string>();
     for (const dependency of dependencies) {

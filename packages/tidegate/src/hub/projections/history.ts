@@ -1,17 +1,17 @@
 import { compareResourceVersions, isOlderVersion } from '@tidegate/kube';
 import { tooOldResourceVersion } from '@tidegate/serving';
 import type { ViewItem } from '../views/index.ts';
-import { following, newerOf } from './version.ts';
+import { newerOf, nextVersion } from './version.ts';
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
-/** One thing that clients are told. The item bears the version of the event. */
+/** A watch event. The resourceVersion of the item is the version of the event. */
 export interface ProjectionEvent {
   readonly type: EventType;
   readonly item: ViewItem;
 }
 
-/** Where something happened, or where the version moved on without anything to tell. */
+/** An event, or a version that clients received without an event, for example in a list or a bookmark. */
 interface Entry {
   version: string;
   event?: ProjectionEvent;
@@ -21,22 +21,28 @@ const MOST_ENTRIES = 1024;
 const MOST_BYTES = 4 * 1024 * 1024;
 
 /**
- * The latest events, for clients that come back. They stand in the order in which they were sent, which is not always
- * that of their versions: what a Service causes may get here before an older change of the slice itself.
+ * The latest events of a projection, for clients that resume a watch. They are in the order in which they were sent, which
+ * is not always the order of their versions: an event that a Service causes may be sent before an older change of the slice
+ * itself arrives.
+ *
+ * So a resume from version V is not "all events with a version above V". If V was handed out here, the client has received
+ * everything up to the entry of V, and gets what was sent after it. Only if V was not handed out here, for example because
+ * the client got it from a list of the API server, the versions decide.
  */
 export class History {
   #entries: Entry[];
   #bytes = 0;
-  /** Whoever has seen this version or a newer one has missed nothing that is forgotten. */
+  /** The oldest version to resume from. A client with this version or a newer one has missed no trimmed event. */
   #oldest: string;
-  /** A version before this one that does not stand here was never ours: others have seen what we have not. */
-  #leaptTo: string | undefined;
+  /** The version of the last relist. Events before it may be missing here, see `relisted`. */
+  #relistedAt: string | undefined;
 
   constructor(version: string) {
     this.#oldest = version;
     this.#entries = [{ version }];
   }
 
+  /** The oldest version that a client can resume from. */
   get oldest(): string {
     return this.#oldest;
   }
@@ -46,7 +52,7 @@ export class History {
     this.#bytes += event.item.bytes.length;
   }
 
-  /** The version that clients are told has moved, so they may come back with it. */
+  /** Records that `version` is handed out in lists and bookmarks from now on, so clients may resume from it. */
   mark(version: string): void {
     const last = this.#entries.at(-1);
     if (last?.version === version) return;
@@ -54,40 +60,49 @@ export class History {
     else this.#entries.push({ version });
   }
 
-  /** Whether the version stands here. */
+  /** Whether the version was handed out here and is not trimmed. */
   has(version: string): boolean {
     return this.#entries.some((entry) => entry.version === version);
   }
 
-  /** What happened up to `version` is known by its outcome only. */
-  leap(version: string): void {
-    this.#leaptTo = newerOf(this.#leaptTo, version);
+  /**
+   * Records that the view was listed again at `version`. Up to there, only the difference between two lists is known, not
+   * the events. A client that resumes from an older version which was not handed out here may have seen an object that was
+   * created and deleted between the lists. No event would delete it, so `since` refuses the version.
+   */
+  relisted(version: string): void {
+    this.#relistedAt = newerOf(this.#relistedAt, version);
   }
 
-  /** Forgets what is too much. */
+  /** Removes the oldest entries while there are too many. */
   trim(): void {
-    let forgotten = 0;
+    let trimmed = 0;
     for (const { version, event } of this.#entries) {
-      if (this.#entries.length - forgotten <= MOST_ENTRIES && this.#bytes <= MOST_BYTES) break;
-      forgotten += 1;
+      if (this.#entries.length - trimmed <= MOST_ENTRIES && this.#bytes <= MOST_BYTES) break;
+      trimmed += 1;
       this.#bytes -= event?.item.bytes.length ?? 0;
-      // Not from that version itself: several events may bear it, and some of them may be gone.
-      this.#oldest = newerOf(this.#oldest, following(version));
+      // The next version, not this one: several events may have this version, and some of them may be trimmed.
+      this.#oldest = newerOf(this.#oldest, nextVersion(version));
     }
-    this.#entries.splice(0, forgotten);
+    this.#entries.splice(0, trimmed);
   }
 
   /**
-   * What a client has to be told that has seen everything up to `version`. It may be told something twice, which does
-   * no harm: of several places where that version was handed out the first counts.
+   * The events for a client that has seen everything up to `version`. Throws 410 if they are not known. If the version was
+   * handed out several times, the first place counts: the client may receive an event twice, which is harmless, but misses
+   * none.
    */
   since(version: string): ProjectionEvent[] {
-    const seen = this.#entries.findIndex((entry) => entry.version === version);
-    const unknown = seen < 0 && compareResourceVersions(version, this.#oldest) === undefined;
-    if (unknown || isOlderVersion(version, this.#oldest)) throw tooOldResourceVersion(version, this.#oldest);
-    const strange = seen < 0 && isOlderVersion(version, this.#leaptTo);
-    if (strange) throw tooOldResourceVersion(version, this.#leaptTo ?? '');
-    const first = seen >= 0 ? seen + 1 : this.#entries.findIndex((e) => isOlderVersion(version, e.version));
+    const index = this.#entries.findIndex((entry) => entry.version === version);
+    const isHandedOut = index >= 0;
+    const isComparable = compareResourceVersions(version, this.#oldest) !== undefined;
+    if ((!isHandedOut && !isComparable) || isOlderVersion(version, this.#oldest))
+      throw tooOldResourceVersion(version, this.#oldest);
+    if (!isHandedOut && isOlderVersion(version, this.#relistedAt))
+      throw tooOldResourceVersion(version, this.#relistedAt ?? '');
+    const first = isHandedOut
+      ? index + 1
+      : this.#entries.findIndex((e) => isOlderVersion(version, e.version));
     if (first < 0) return [];
     return this.#entries.slice(first).flatMap(({ event }) => event ?? []);
   }

@@ -1,11 +1,15 @@
 import type { Projection, ProjectionListener } from './projection.ts';
 
+/** One client's membership in a shared projection. */
 interface Membership {
   readonly projection: Projection;
   readonly leave: () => void;
 }
 
-/** What one client holds: the projection that its filters give it now. */
+/**
+ * The place of one client in a projection, until it is released. The projection is the one that the client's filters and
+ * selection require now; it is replaced when the filter configuration changes, while the watch of the client stays open.
+ */
 export class Hold {
   readonly #join: () => Membership;
   readonly #onRelease: () => void;
@@ -24,7 +28,7 @@ export class Hold {
     return this.#membership.projection;
   }
 
-  /** One listener: it stays with the client when the projection is another one. */
+  /** Sets the one listener of the client. It moves along when the projection is replaced. */
   subscribe(listener: ProjectionListener): void {
     this.#listener = listener;
     this.#unsubscribe = this.projection.subscribe(listener);
@@ -35,10 +39,13 @@ export class Hold {
     this.#listener = undefined;
   }
 
-  /** The client's filters may have changed: it is told what looks different now, at `version`. */
+  /**
+   * Called when the filters of the client may have changed. The listener receives the differences between the old and the
+   * new projection as events with this version.
+   */
   rejoin(version: string): void {
     const before = this.#membership;
-    // The view went meanwhile, and the watch of it ends.
+    // The view was dropped meanwhile, and its watches end.
     if (before.projection.view.resourceVersion === undefined) return;
     const after = this.#join();
     this.#membership = after;

@@ -37,24 +37,24 @@ function setup(causes: View[] = [], random = () => 0) {
   return { projections, clock, faults, listeners, dependencyChanged };
 }
 
-/** All that a watch is told, as `TYPE name@version`. */
+/** Opens a watch. `received` has its events as `TYPE name@version`, `ended` the reasons why it ended. */
 function watch(
   projections: Projections,
   view: View,
   chain: Chain | (() => Chain),
   selection = EVERYTHING,
-  seen?: string,
+  resumedFrom?: string,
 ) {
   const chainOf = typeof chain === 'function' ? chain : () => chain;
   const hold = projections.hold(view, chainOf, selection);
-  const told: string[] = [];
+  const received: string[] = [];
   const ended: (string | undefined)[] = [];
   hold.subscribe({
-    ...(seen === undefined ? {} : { seen }),
-    changed: (events) => told.push(...events.map(textOf)),
+    ...(resumedFrom === undefined ? {} : { resumedFrom }),
+    changed: (events) => received.push(...events.map(textOf)),
     ended: (why) => ended.push(why?.message),
   });
-  return { hold, told, ended };
+  return { hold, received, ended };
 }
 
 const textOf = ({ type, item }: ProjectionEvent): string => {
@@ -66,10 +66,10 @@ const textOf = ({ type, item }: ProjectionEvent): string => {
 const select = (query: string, namespace = ''): Selection =>
   readSelection(namespace, new URLSearchParams(query));
 
-test('without filters and selectors bytes go through untouched and are never parsed', () => {
+test('passes the bytes of objects through without parsing them if there are no filters and no selectors for their contents', () => {
   const view = new FakeView();
   const { projections, faults } = setup();
-  const broken = { key: 'a/x', resourceVersion: '2', bytes: Buffer.from('no JSON') };
+  const broken = { key: 'a/x', resourceVersion: '2', bytes: Buffer.from('not JSON') };
   const hold = projections.hold(view, () => NO_FILTERS, select('fieldSelector=metadata.name=x', 'a'));
   view.change([{ type: 'put', item: broken, previous: undefined }]);
   expect(hold.projection.items()).toEqual([broken]);
@@ -77,23 +77,23 @@ test('without filters and selectors bytes go through untouched and are never par
   expect(faults).toEqual([]);
 });
 
-test('what can not be decoded or filtered is withheld, and hurts nothing else', () => {
+test('hides an object that cannot be decoded or filtered, and shows all others', () => {
   const view = new FakeView();
   const { projections, faults } = setup();
-  const { hold, told } = watch(projections, view, hiding(new Set()));
+  const { hold, received } = watch(projections, view, hiding(new Set()));
   view.change([
     { type: 'put', item: { key: 'a/x', resourceVersion: '2', bytes: Buffer.from('{') }, previous: undefined },
   ]);
   view.put(service('y', 3));
-  expect(told).toEqual(['ADDED y@3']);
+  expect(received).toEqual(['ADDED y@3']);
   expect(hold.projection.resourceVersion).toBe('3');
   expect(faults).toEqual(['a/x']);
 });
 
-test('an object that enters or leaves the selection is seen to come and go', () => {
+test('sends ADDED and DELETED when an object enters and leaves the selection', () => {
   const view = new FakeView();
   const { projections } = setup();
-  const { told, hold } = watch(projections, view, NO_FILTERS, select('labelSelector=tier=web'));
+  const { received, hold } = watch(projections, view, NO_FILTERS, select('labelSelector=tier=web'));
   view.put(service('x', 2));
   view.put(service('x', 3, { labels: { tier: 'web' } }));
   view.put(service('x', 4, { labels: { tier: 'web', more: '' } }));
@@ -102,22 +102,22 @@ test('an object that enters or leaves the selection is seen to come and go', () 
   expect(last[0]?.metadata.labels).toEqual({ tier: 'web', more: '' });
   view.put(service('x', 6, { labels: { tier: 'web' } }));
   view.delete('a/x', '7');
-  expect(told).toEqual(['ADDED x@3', 'MODIFIED x@4', 'DELETED x@5', 'ADDED x@6', 'DELETED x@7']);
+  expect(received).toEqual(['ADDED x@3', 'MODIFIED x@4', 'DELETED x@5', 'ADDED x@6', 'DELETED x@7']);
 });
 
-test('a dependency that changes hides and shows only what hangs on it, under the version of the cause', () => {
+test('hides and shows only the objects that depend on a change, with the version of its cause', () => {
   const view = new FakeView();
   view.put(service('x', 2), service('y', 3));
   const { projections, dependencyChanged } = setup();
   const hidden = new Set<string>();
-  const { told, hold } = watch(projections, view, hiding(hidden));
+  const { received, hold } = watch(projections, view, hiding(hidden));
   hidden.add('x').add('y');
   dependencyChanged('service:a/x', 9);
-  expect(told).toEqual(['DELETED x@9']);
+  expect(received).toEqual(['DELETED x@9']);
   hidden.clear();
   dependencyChanged('service:a/x', 10);
   dependencyChanged('service:a/y', 11);
-  expect(told).toEqual(['DELETED x@9', 'ADDED x@10']);
+  expect(received).toEqual(['DELETED x@9', 'ADDED x@10']);
   expect(hold.projection.items().map(({ key, resourceVersion }) => `${key}@${resourceVersion}`)).toEqual([
     'a/x@10',
     'a/y@3',
@@ -125,12 +125,12 @@ test('a dependency that changes hides and shows only what hangs on it, under the
   expect(hold.projection.resourceVersion).toBe('10');
 });
 
-test('an older change that comes after one by a dependency is not shown as if time ran backwards', () => {
+test('does not decrease the version of an object when an older change arrives after that of a dependency', () => {
   const view = new FakeView();
   view.put(service('x', 2), service('y', 3));
   const { projections, dependencyChanged } = setup();
   const hidden = new Set<string>();
-  const { told, hold } = watch(projections, view, hiding(hidden));
+  const { received, hold } = watch(projections, view, hiding(hidden));
   hidden.add('x');
   dependencyChanged('service:a/x', 9);
   view.put(service('x', 5));
@@ -138,12 +138,12 @@ test('an older change that comes after one by a dependency is not shown as if ti
   view.put(service('x', 6));
   view.put(service('y', 7));
   view.put(service('x', 12));
-  expect(told).toEqual(['DELETED x@9', 'ADDED x@9', 'MODIFIED y@7', 'MODIFIED x@12']);
+  expect(received).toEqual(['DELETED x@9', 'ADDED x@9', 'MODIFIED y@7', 'MODIFIED x@12']);
   expect(hold.projection.since('7').map(textOf)).toEqual(['MODIFIED x@12']);
-  expect(hold.projection.since('9').map(textOf)).toEqual(told.slice(1));
+  expect(hold.projection.since('9').map(textOf)).toEqual(received.slice(1));
 });
 
-test('whoever comes back from what is forgotten is sent to list', () => {
+test('returns 410 to a client that resumes from a version before the history', () => {
   const view = new FakeView('100');
   const { projections } = setup();
   const { hold } = watch(projections, view, NO_FILTERS);
@@ -156,16 +156,16 @@ test('whoever comes back from what is forgotten is sent to list', () => {
   expect(projection.since('1299').map(textOf)).toEqual(['MODIFIED x@1300']);
 });
 
-test('however much happens at one version, there is always one to come back with', () => {
+test('always hands out a version to resume from, even if one version has more events than the history', () => {
   const view = new FakeView();
   const names = Array.from({ length: 1500 }, (_, i) => `s${i}`);
   view.put(...names.map((name, i) => service(name, i + 2)));
   const { projections, dependencyChanged } = setup();
   const hidden = new Set(names);
-  const { told, hold } = watch(projections, view, hiding(hidden, 'node:n1'));
+  const { received, hold } = watch(projections, view, hiding(hidden, 'node:n1'));
   hidden.clear();
   dependencyChanged('node:n1', 5000);
-  expect(told).toHaveLength(1500);
+  expect(received).toHaveLength(1500);
   expect(() => hold.projection.since('5000')).toThrow('too old resource version');
   expect(hold.projection.since(hold.projection.resourceVersion)).toEqual([]);
   const huge = service('huge', 6000, { annotations: { much: 'x'.repeat(5 * 1024 * 1024) } });
@@ -173,7 +173,7 @@ test('however much happens at one version, there is always one to come back with
   expect(hold.projection.since(hold.projection.resourceVersion)).toEqual([]);
 });
 
-test('a cluster that was restored from a backup: watches end with 410, and its word counts', () => {
+test('ends watches with 410 when the cluster was restored from a backup, and shows the restored objects', () => {
   const view = new FakeView('100');
   view.put(service('x', 120));
   const { projections } = setup();
@@ -185,7 +185,7 @@ test('a cluster that was restored from a backup: watches end with 410, and its w
   expect(hold.projection.items()).toEqual([]);
 });
 
-test('another chain: the difference is told, under a version that nobody has seen', () => {
+test('sends the differences with a new version when the chain of a client changes', () => {
   const view = new FakeView();
   view.put(service('x', 2), service('y', 3));
   const { projections } = setup();
@@ -195,19 +195,19 @@ test('another chain: the difference is told, under a version that nobody has see
   const moves = watch(projections, view, () => chain);
   chain = filtered;
   projections.reconfigured('8');
-  expect(moves.told).toEqual(['DELETED x@8']);
+  expect(moves.received).toEqual(['DELETED x@8']);
   expect(moves.hold.projection).toBe(stays.hold.projection);
-  expect(stays.told).toEqual([]);
+  expect(stays.received).toEqual([]);
   view.put(service('y', 10));
-  expect(moves.told).toEqual(['DELETED x@8', 'MODIFIED y@10']);
+  expect(moves.received).toEqual(['DELETED x@8', 'MODIFIED y@10']);
   chain = NO_FILTERS;
   projections.reconfigured();
-  expect(moves.told.slice(2)).toEqual(['ADDED x@11']);
+  expect(moves.received.slice(2)).toEqual(['ADDED x@11']);
   expect(moves.hold.projection.get('a/x')?.resourceVersion).toBe('11');
   expect(() => moves.hold.projection.since('10')).toThrow('too old resource version');
 });
 
-test('clients that see the same share; a history outlives its last client for a while', async () => {
+test('shares a projection between equal clients, and keeps its history for a while after the last one', async () => {
   const view = new FakeView();
   const { projections, clock } = setup();
   const first = watch(projections, view, NO_FILTERS);
@@ -231,7 +231,7 @@ test('clients that see the same share; a history outlives its last client for a 
   expect(view.listeners).toBe(0);
 });
 
-test('a client that was away while a dependency changed lists again', () => {
+test('returns 410 to a client that was disconnected while a dependency changed', () => {
   const view = new FakeView('100');
   const services = new FakeView('120');
   const { projections } = setup([services]);
@@ -240,7 +240,7 @@ test('a client that was away while a dependency changed lists again', () => {
   expect(() => hold.projection.since('100')).toThrow('too old resource version');
 });
 
-test('a hub that was restarted has heard of a dependency what it had not when the client saw that very version', () => {
+test('returns 410 for versions that an earlier process of the hub handed out for a shared view', () => {
   const view = new FakeView('1', SERVICES, 'Service', 'shared');
   view.put(service('x', 100));
   const pools = new FakeView('90');
@@ -251,19 +251,19 @@ test('a hub that was restarted has heard of a dependency what it had not when th
   pools.change([], '95');
   const after = watch(setup([pools], () => 0.5).projections, view, hiding(hidden)).hold.projection;
   for (const version of ['100', seen]) expect(() => after.since(version)).toThrow('too old resource version');
-  // Nor does it know what somebody has seen that it will only come to.
+  // Nor can it know what a client has seen at a version that is still ahead.
   expect(() => after.since('2000')).toThrow('too old resource version');
   expect(after.since(after.resourceVersion)).toEqual([]);
 });
 
-test('a client has seen more than the hub had on its disk when it was killed', () => {
+test('ends the watch of a client with 410 if it had seen more than the hub, and the hub lists again', () => {
   const view = new FakeView('95');
   const { projections } = setup();
-  const { told, ended } = watch(projections, view, NO_FILTERS, EVERYTHING, '98');
+  const { received, ended } = watch(projections, view, NO_FILTERS, EVERYTHING, '98');
   const late = watch(projections, view, NO_FILTERS, EVERYTHING, '96');
   view.put(service('y', 96));
-  expect(told).toEqual(['ADDED y@96']);
-  // Of what was made at 98 and has gone since a list says nothing.
+  expect(received).toEqual(['ADDED y@96']);
+  // An object that was created at 98 and deleted since is in no list.
   view.change([], '105', true);
   expect(ended).toEqual(['too old resource version: 98 (105)']);
   expect(late.ended).toEqual([]);
@@ -273,7 +273,7 @@ test('a client has seen more than the hub had on its disk when it was killed', (
   expect(projection.since('105')).toEqual([]);
 });
 
-test('a right that was taken away ends watches, and the next client gets a projection of its own', () => {
+test('ends watches when the view is refused, and creates a new projection for the next client', () => {
   const view = new FakeView();
   const { projections, clock, listeners } = setup();
   const { ended, hold } = watch(projections, view, NO_FILTERS);
@@ -285,7 +285,7 @@ test('a right that was taken away ends watches, and the next client gets a proje
   expect([view.listeners, listeners.size, clock.pending]).toEqual([0, 0, 0]);
 });
 
-test('one object is seen through the filters without a projection of all', () => {
+test('filters one object without creating a projection', () => {
   const view = new FakeView();
   view.put(service('x', 2), service('y', 3));
   const { projections } = setup();
@@ -294,7 +294,7 @@ test('one object is seen through the filters without a projection of all', () =>
   expect(projections.size).toBe(0);
 });
 
-test('a client of a shared view is not sent away when the API server has forgotten what happened', () => {
+test('keeps the watches of a shared view open when the hub lists again', () => {
   const view = new FakeView('100', SERVICES, 'Service', 'shared');
   const { projections } = setup([], () => 0.5);
   const { resourceVersion } = projections.hold(view, () => NO_FILTERS, EVERYTHING).projection;

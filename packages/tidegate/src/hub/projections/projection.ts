@@ -3,28 +3,35 @@ import { type ApiError, tooOldResourceVersion } from '@tidegate/serving';
 import { objectOf, SHARED, type View, type ViewChange, type ViewItem } from '../views/index.ts';
 import { DependencyIndex } from './dependencies.ts';
 import { type EventType, History, type ProjectionEvent } from './history.ts';
-import { atVersion, looksSame, type Sight } from './sight.ts';
-import { laterThan, newerOf } from './version.ts';
+import { atVersion, type ItemFilter, looksSame } from './item-filter.ts';
+import { causeOrNext, newerOf } from './version.ts';
 
 export interface ProjectionListener {
-  /** The version that the client came with. It may be one that the hub had before it was killed, and not since. */
-  readonly seen?: string;
-  /** What happened, in order. Nothing: only the version has moved. All listeners get the same array. */
+  /**
+   * The version that the client resumed its watch from. It may be newer than the view: the client may have received it
+   * from an API server, or from the hub before the hub was killed with that state not yet on disk.
+   */
+  readonly resumedFrom?: string;
+  /** Receives events in order. An empty array: only the version has changed. All listeners get the same array. */
   changed(events: readonly ProjectionEvent[]): void;
-  /** Nothing more will come. With a reason clients have to be told; without, they learn it when they come back. */
+  /** The watch must end. With a reason, the client must receive it; without one, it finds out when it reconnects. */
   ended(why?: ApiError): void;
 }
 
 /**
- * A view as the clients of one chain of filters and one selection see it: the objects, and what happened to them lately.
+ * A view as the clients of one filter chain and one selection see it: the current objects, and a history of events.
  *
- * An object that is seen anew only because something else has changed bears the version of that change, here and in
- * lists: informers may take an update under an unchanged version for no update at all. Everything else bears the
- * version that the API server gave it.
+ * An object that changes only because of a dependency, for example a Service, gets the version of that dependency, in
+ * events and in lists, because informers may ignore an update with an unchanged version. All other objects keep the
+ * version that the API server gave them.
+ *
+ * There are three versions. `#viewVersion` is how far the view has come. `#version` is what clients get in lists and
+ * bookmarks; it is at least `#viewVersion`, and newer after a change by a dependency. `#ownVersion` is the newest version
+ * that was handed out while it was ahead of the view; an object that was hidden must not be shown again below it.
  */
 export class Projection {
   readonly view: View;
-  readonly sight: Sight;
+  readonly #itemFilter: ItemFilter;
   readonly #shown = new Map<string, ViewItem>();
   readonly #dependencies = new DependencyIndex();
   readonly #listeners = new Set<ProjectionListener>();
@@ -35,34 +42,41 @@ export class Projection {
   #ownVersion: string | undefined;
   #sorted: readonly ViewItem[] | undefined;
 
-  /** `notBefore`: a version that clients may have seen already, from another projection. The view must not be empty. */
-  constructor(view: View, sight: Sight, notBefore?: string) {
+  /**
+   * The projection starts at the version of the view or at `notBefore`, whichever is newer. Clients with older versions
+   * cannot resume. The view must not be empty.
+   */
+  constructor(view: View, itemFilter: ItemFilter, notBefore?: string) {
     const version = view.resourceVersion;
-    if (version === undefined) throw new TypeError(`nothing is known of ${view.key.resource.resource} yet`);
+    if (version === undefined)
+      throw new TypeError(`the view of ${view.key.resource.resource} is empty; await ready() first`);
     this.view = view;
-    this.sight = sight;
+    this.#itemFilter = itemFilter;
     this.#viewVersion = version;
     this.#version = newerOf(notBefore, version);
     this.#history = new History(this.#version);
     this.#noteOwnVersion(this.#version);
-    this.#lookAtAll();
-    this.#unsubscribe = view.subscribe((changes, now, leap) => {
-      if (leap === true) this.#leap(now);
+    this.#filterAll();
+    this.#unsubscribe = view.subscribe((changes, now, relisted) => {
+      if (relisted === true) this.#relisted(now);
       this.#follow(changes, now);
     });
   }
 
-  /** What clients may come back with, and what lists are of. */
+  /** The version of lists and bookmarks, from which clients resume. */
   get resourceVersion(): string {
     return this.#version;
   }
 
-  /** The newest version that clients got from here before the view had one as new. */
+  /** The newest version that clients received while it was ahead of the view. Undefined: there was none. */
   get ownVersion(): string | undefined {
     return this.#ownVersion;
   }
 
-  /** Whether it shows what was at that version: because it has come that far, or because the version is its own. */
+  /**
+   * Whether the projection shows a state that is at least as new as this version: because the view has come that far, or
+   * because this projection handed the version out.
+   */
   reaches(resourceVersion: string): boolean {
     return !isOlderVersion(this.#viewVersion, resourceVersion) || this.#history.has(resourceVersion);
   }
@@ -71,15 +85,16 @@ export class Projection {
     return this.#shown.get(key);
   }
 
-  /** In the order in which API servers list. */
+  /** In the order of their keys, as API servers list. */
   items(): readonly ViewItem[] {
     this.#sorted ??= [...this.#shown.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
     return this.#sorted;
   }
 
-  /** What happened after `resourceVersion`; throws 410 when that is forgotten, or can not be known. */
+  /** The events after `resourceVersion`. Throws 410 if they are not known any more, or never were. */
   since(resourceVersion: string): ProjectionEvent[] {
-    // Nobody but the hub hands out versions of these, so it must have been one that was killed since.
+    // Clients get the versions of shared views only from the hub. A newer one comes from an earlier process of the hub,
+    // and what the filters depended on then is not known.
     if (this.view.key.identity === SHARED && isOlderVersion(this.#version, resourceVersion))
       throw tooOldResourceVersion(resourceVersion, this.#version);
     return this.#history.since(resourceVersion);
@@ -90,32 +105,38 @@ export class Projection {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Looks again at the objects that hang on these; `cause` is the version of what changed. */
+  /**
+   * Filters the objects that depend on these again. `cause` is the version of the Service or pool that changed. Objects
+   * that look the same as before cause no event.
+   */
   dependenciesChanged(dependencies: ReadonlySet<string>, cause: string): void {
     const events: ProjectionEvent[] = [];
     for (const key of this.#dependencies.affected(dependencies)) {
       const item = this.view.get(key);
       if (item === undefined) continue;
-      const seen = this.#look(item);
+      const filtered = this.#filter(item);
       const shown = this.#shown.get(key);
-      if (seen !== undefined && shown !== undefined && looksSame(seen, shown)) continue;
-      const version = this.#versionAfter(shown, laterThan(cause, (shown ?? item).resourceVersion));
-      if (seen === undefined) this.#hide(shown, version, events);
-      else this.#show(atVersion(seen, version), events);
+      if (filtered !== undefined && shown !== undefined && looksSame(filtered, shown)) continue;
+      const version = this.#versionAfter(shown, causeOrNext(cause, (shown ?? item).resourceVersion));
+      if (filtered === undefined) this.#hide(shown, version, events);
+      else this.#show(atVersion(filtered, version), events);
     }
     if (events.length > 0) this.#publish(events, cause);
   }
 
-  /** Whoever comes back from before `version` has to list: something has changed that is in no history. */
-  startOver(version: string): void {
+  /** Discards the history, so that clients with versions before `version` must list again. */
+  resetHistory(version: string): void {
     this.#version = newerOf(this.#version, version);
     this.#history = new History(this.#version);
     this.#publish([], this.#version);
   }
 
   /**
-   * What clients must be told that have seen another projection of the view until now. They may have seen any version
-   * before `version`, so that objects which look different to them get that one, for everybody.
+   * The events for a client that has seen another projection of the same view until now.
+   *
+   * The client may have received any version before `version`, so an object that looks different to it must get at least
+   * `version`. The clients that were in this projection before see the object under the new version too: one projection
+   * has one version of an object.
    */
   differencesTo(before: Projection, version: string): ProjectionEvent[] {
     const events: ProjectionEvent[] = [];
@@ -134,23 +155,27 @@ export class Projection {
     return events;
   }
 
-  /** Watches of it end. */
+  /** Ends all watches of the projection. */
   close(): void {
     this.#unsubscribe();
     this.#end();
   }
 
-  /** Who has seen more than we had is not told by the outcome alone what has gone since. */
-  #leap(resourceVersion: string): void {
-    // Of these nobody has seen more than we: it was us who gave them versions from the future.
+  /**
+   * The view was listed again, at `resourceVersion`. A client that resumed from a version between the old state of the view
+   * and the list has seen events that the hub has not. An object that the client saw, and that was deleted since, is neither
+   * in the old state nor in the list, so no event would delete it. The client must list again.
+   */
+  #relisted(resourceVersion: string): void {
+    // Clients of shared views cannot have seen more than the hub: their versions come from the hub only.
     if (this.view.key.identity === SHARED) return;
-    this.#history.leap(resourceVersion);
+    this.#history.relisted(resourceVersion);
     for (const listener of [...this.#listeners]) {
-      const { seen } = listener;
-      if (seen === undefined || !isOlderVersion(this.#viewVersion, seen)) continue;
-      if (!isOlderVersion(seen, resourceVersion)) continue;
+      const { resumedFrom } = listener;
+      if (resumedFrom === undefined || !isOlderVersion(this.#viewVersion, resumedFrom)) continue;
+      if (!isOlderVersion(resumedFrom, resourceVersion)) continue;
       this.#listeners.delete(listener);
-      listener.ended(tooOldResourceVersion(seen, resourceVersion));
+      listener.ended(tooOldResourceVersion(resumedFrom, resourceVersion));
     }
   }
 
@@ -168,32 +193,35 @@ export class Projection {
   #apply(change: ViewChange, events: ProjectionEvent[]): void {
     const { type, item, previous } = change;
     const shown = this.#shown.get(item.key);
-    // Something else gave the object a version that this change, longer on its way, may not come up to.
+    // A dependency gave the object a newer version than the API server. This change may be older than that version.
     const overtaken = shown !== undefined && shown.resourceVersion !== previous?.resourceVersion;
     const version = this.#versionAfter(
       shown,
-      overtaken ? laterThan(item.resourceVersion, shown.resourceVersion) : item.resourceVersion,
+      overtaken ? causeOrNext(item.resourceVersion, shown.resourceVersion) : item.resourceVersion,
     );
     if (type === 'delete') {
-      // What went through filters goes as it was shown last.
+      // An unfiltered object is sent as the API server sent it. A filtered one is sent as clients saw it last.
       this.#hide(shown?.bytes === previous.bytes ? item : shown, version, events);
       this.#dependencies.delete(item.key);
       return;
     }
-    const seen = this.#look(item, () => parseOnce(change));
-    if (seen === undefined) this.#hide(shown, version, events);
-    else this.#show(atVersion(seen, version), events);
+    const filtered = this.#filter(item, () => parseOnce(change));
+    if (filtered === undefined) this.#hide(shown, version, events);
+    else this.#show(atVersion(filtered, version), events);
   }
 
-  /** What is not shown may have gone out of sight at a version that was our own; it must not come back before that. */
+  /**
+   * An object that is not shown may have been hidden at a version that was ahead of the view. When it is shown again, its
+   * version must not be older than that deletion, or informers take it for an old event.
+   */
   #versionAfter(shown: ViewItem | undefined, version: string): string {
     return shown === undefined ? newerOf(this.#ownVersion, version) : version;
   }
 
-  #look(item: ViewItem, parse?: () => KubeObject): ViewItem | undefined {
-    const seen = this.sight.see(item, parse);
-    this.#dependencies.set(item.key, seen.dependencies);
-    return seen.item;
+  #filter(item: ViewItem, parse?: () => KubeObject): ViewItem | undefined {
+    const filtered = this.#itemFilter.apply(item, parse);
+    this.#dependencies.set(item.key, filtered.dependencies);
+    return filtered.item;
   }
 
   #show(item: ViewItem, events: ProjectionEvent[]): void {
@@ -202,7 +230,7 @@ export class Projection {
     events.push({ type, item });
   }
 
-  /** Clients get the last state that they have seen, under the version at which it went out of sight. */
+  /** Sends DELETED with the last state that clients have seen, and the version at which the object was hidden. */
   #hide(last: ViewItem | undefined, version: string, events: ProjectionEvent[]): void {
     if (last === undefined) return;
     this.#shown.delete(last.key);
@@ -210,6 +238,7 @@ export class Projection {
     events.push({ type: 'DELETED', item: atVersion(last, version) });
   }
 
+  /** Records the events and sends them to all watches. `resourceVersion` is the version of the change behind them. */
   #publish(events: readonly ProjectionEvent[], resourceVersion: string): void {
     if (events.length > 0) this.#sorted = undefined;
     let version = newerOf(this.#version, resourceVersion);
@@ -218,7 +247,7 @@ export class Projection {
       version = newerOf(version, event.item.resourceVersion);
     }
     this.#history.trim();
-    // Nobody could come back with a version of which some events are forgotten already.
+    // One batch may exceed the history. Clients must then get a version from which they can resume.
     version = newerOf(version, this.#history.oldest);
     if (version !== this.#version) this.#history.mark(version);
     this.#version = version;
@@ -230,24 +259,24 @@ export class Projection {
     if (isOlderVersion(this.#viewVersion, version)) this.#ownVersion = newerOf(this.#ownVersion, version);
   }
 
-  #lookAtAll(): void {
+  #filterAll(): void {
     this.#shown.clear();
     this.#dependencies.clear();
     this.#sorted = undefined;
     for (const item of this.view.items()) {
-      const seen = this.#look(item);
-      if (seen !== undefined) this.#shown.set(item.key, seen);
+      const filtered = this.#filter(item);
+      if (filtered !== undefined) this.#shown.set(item.key, filtered);
     }
   }
 
-  /** The cluster was restored from a backup: versions begin anew, and nothing that clients know counts any more. */
+  /** The cluster was restored from a backup, so versions start again. All watches end with 410, and clients list again. */
   #rollBack(resourceVersion: string): void {
     const why = tooOldResourceVersion(this.#version, resourceVersion);
     this.#viewVersion = resourceVersion;
     this.#version = resourceVersion;
     this.#ownVersion = undefined;
     this.#history = new History(resourceVersion);
-    this.#lookAtAll();
+    this.#filterAll();
     this.#end(why);
   }
 
@@ -260,7 +289,7 @@ export class Projection {
 
 const parsed = new WeakMap<ViewChange, KubeObject>();
 
-/** For all projections of the view; forgotten with the change. */
+/** Parses the object of a change once for all projections of the view. The result is freed with the change. */
 function parseOnce(change: ViewChange): KubeObject {
   const object = parsed.get(change) ?? objectOf(change.item);
   parsed.set(change, object);

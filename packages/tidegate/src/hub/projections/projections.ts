@@ -3,42 +3,46 @@ import type { Chain, DependencyListener } from '../filters/index.ts';
 import { SHARED, type View, type ViewItem } from '../views/index.ts';
 import { Floors } from './floors.ts';
 import { Hold } from './hold.ts';
+import { type FaultListener, ItemFilter } from './item-filter.ts';
 import { Projection } from './projection.ts';
 import { EVERYTHING, type Selection } from './selection.ts';
-import { type FaultListener, Sight } from './sight.ts';
-import { following, laterThan, newerOf } from './version.ts';
+import { causeOrNext, newerOf, nextVersion } from './version.ts';
 
 export interface ProjectionsOptions {
   clock: Clock;
+  /** Math.random by default. */
   random?: Random;
-  /** Tells what filters depend on. */
+  /** Reports changes of the Services and pools that filters depend on. */
   context: { subscribe(listener: DependencyListener): () => void };
-  /** The views that filters look into. */
+  /** The views that filters depend on, for example of Services and pools. */
   causes: readonly View[];
   onFault: FaultListener;
 }
 
-/** A client whose watch has ended comes back within moments, and then wants the history. */
+/** How long a projection is kept after its last client left. A client whose watch ended resumes soon, with the history. */
 const KEPT_IDLE_MS = 2 * 60_000;
+/** The number of idle projections. The longest idle are dropped first. */
 const MOST_IDLE = 64;
-/** Two processes on the same disk hardly ever begin with the same version of their own. */
-const FURTHEST_START = 1000;
-/** Older than any. */
+/** The range of the random start of shared views, see `#startAfter`. */
+const MOST_START_OFFSET = 1000;
+/** Older than any version. */
 const NO_VERSION = '0';
 
-interface Shared {
+interface Entry {
   readonly id: string;
   readonly projection: Projection;
+  /** The number of clients. */
   holds: number;
+  /** Stops listening for the refusal of the view. */
   stop: () => void;
 }
 
-/** All projections of all views. Clients that see the same through the same filters share one. */
+/** All projections of all views. Clients of the same view with the same filters and the same selection share one. */
 export class Projections {
   readonly #options: ProjectionsOptions;
-  readonly #byView = new Map<View, Map<string, Shared>>();
-  /** The longest idle first, with what calls their end off. */
-  readonly #idle = new Map<Shared, () => void>();
+  readonly #byView = new Map<View, Map<string, Entry>>();
+  /** Idle projections, the longest idle first, with the function that cancels their removal. */
+  readonly #idle = new Map<Entry, () => void>();
   readonly #holds = new Set<Hold>();
   readonly #unsubscribe: () => void;
   readonly #floors = new Floors();
@@ -55,8 +59,8 @@ export class Projections {
   }
 
   /**
-   * For one client, until it is released. The view must not be empty. `chainOf` is asked again when the configuration
-   * of filters changes.
+   * Adds a client, until the hold is released. The view must not be empty. `chainOf` is called again when the filter
+   * configuration changes.
    */
   hold(view: View, chainOf: () => Chain, selection: Selection): Hold {
     const join = (): { projection: Projection; leave: () => void } => this.#join(view, chainOf(), selection);
@@ -65,26 +69,31 @@ export class Projections {
     return hold;
   }
 
-  /** One object as clients of this chain see it, without a projection of all the others. */
+  /** One object as clients of this chain see it. Uses a projection if there is one, and creates none. */
   get(view: View, chain: Chain, key: string): ViewItem | undefined {
-    const shared = this.#byView.get(view)?.get(idOf(chain, EVERYTHING));
-    if (shared !== undefined) return shared.projection.get(key);
+    const entry = this.#byView.get(view)?.get(idOf(chain, EVERYTHING));
+    if (entry !== undefined) return entry.projection.get(key);
     const item = view.get(key);
-    return item && new Sight(chain, EVERYTHING, this.#options.onFault).see(item).item;
+    return item && new ItemFilter(chain, EVERYTHING, this.#options.onFault).apply(item).item;
   }
 
-  /** Clients may have other chains from now on. `cause` is the version of the configuration, where it is known. */
+  /**
+   * Called when the filter configuration changed, so that clients may have other chains. `cause` is the version of the
+   * ConfigMap, if it is known. Every client moves to the projection of its new chain, and receives the differences as
+   * events with one version that is newer than all versions that were handed out for the view.
+   */
   reconfigured(cause?: string): void {
     this.#floors.reconfigured();
     const versions = new Map<View, string>();
     for (const [view, ofView] of this.#byView) {
-      const shared = [...ofView.values()];
-      const handedOut = shared.map(({ projection }) => projection.resourceVersion).reduce(newerOf);
-      const version = laterThan(cause ?? NO_VERSION, handedOut);
+      const entries = [...ofView.values()];
+      const handedOut = entries.map(({ projection }) => projection.resourceVersion).reduce(newerOf);
+      const version = causeOrNext(cause ?? NO_VERSION, handedOut);
       versions.set(view, version);
-      // Nobody can come back with the version of the differences: who lost the connection has not seen all of them.
-      this.#floors.raise(view, following(version));
-      for (const { projection } of shared) projection.startOver(following(version));
+      // The differences have this version, and are in no history. A client that loses its connection in between has
+      // received only some of them. It must list again, so versions to resume from start after this one.
+      this.#floors.raise(view, nextVersion(version));
+      for (const { projection } of entries) projection.resetHistory(nextVersion(version));
     }
     for (const hold of [...this.#holds]) {
       const version = versions.get(hold.projection.view);
@@ -94,33 +103,37 @@ export class Projections {
 
   close(): void {
     this.#unsubscribe();
-    for (const shared of this.#all()) this.#drop(shared);
+    for (const entry of this.#all()) this.#drop(entry);
   }
 
-  #all(): Shared[] {
-    return [...this.#byView.values()].flatMap((shared) => [...shared.values()]);
+  #all(): Entry[] {
+    return [...this.#byView.values()].flatMap((ofView) => [...ofView.values()]);
   }
 
   #join(view: View, chain: Chain, selection: Selection): { projection: Projection; leave: () => void } {
     const id = idOf(chain, selection);
-    const shared = this.#byView.get(view)?.get(id) ?? this.#make(id, view, chain, selection);
-    shared.holds += 1;
-    this.#idle.get(shared)?.();
-    this.#idle.delete(shared);
-    return { projection: shared.projection, leave: () => this.#leave(shared) };
+    const entry = this.#byView.get(view)?.get(id) ?? this.#make(id, view, chain, selection);
+    entry.holds += 1;
+    this.#idle.get(entry)?.();
+    this.#idle.delete(entry);
+    return { projection: entry.projection, leave: () => this.#leave(entry) };
   }
 
-  #make(id: string, view: View, chain: Chain, selection: Selection): Shared {
-    const sight = new Sight(chain, selection, this.#options.onFault);
-    const projection = new Projection(view, sight, this.#notBefore(view, chain));
-    const stop = view.onRefused(() => this.#drop(shared));
-    const shared: Shared = { id, projection, holds: 0, stop };
-    const ofView = this.#byView.get(view) ?? new Map<string, Shared>();
-    this.#byView.set(view, ofView.set(id, shared));
-    return shared;
+  #make(id: string, view: View, chain: Chain, selection: Selection): Entry {
+    const filter = new ItemFilter(chain, selection, this.#options.onFault);
+    const projection = new Projection(view, filter, this.#notBefore(view, chain));
+    const stop = view.onRefused(() => this.#drop(entry));
+    const entry: Entry = { id, projection, holds: 0, stop };
+    const ofView = this.#byView.get(view) ?? new Map<string, Entry>();
+    this.#byView.set(view, ofView.set(id, entry));
+    return entry;
   }
 
-  /** A client that was away while something else changed must not take the new state for the one that it knows. */
+  /**
+   * The version that a new projection starts at, at least. It is not older than the floor of the view, nor than the views
+   * that the filters depend on: if a Service changed while a client was disconnected, the client must not resume, as nothing
+   * recorded what that change did to the objects.
+   */
   #notBefore(view: View, chain: Chain): string {
     const causes = chain.filters.some((filter) => filter.dependsOn) ? this.#options.causes : [];
     const versions = [this.#floors.of(view), ...causes.map(({ resourceVersion }) => resourceVersion)];
@@ -131,39 +144,41 @@ export class Projections {
   }
 
   /**
-   * What is shown of a shared view hangs on other views and on the configuration of filters too. A version does not tell
-   * how far those were when a client saw it, perhaps from a hub that was killed since: so we begin with one of our own.
+   * A shared view is filtered, and the result depends on other views and on the filter configuration. A version of the view
+   * does not say how current those were when a client received it, perhaps from an earlier process of the hub. So a
+   * projection of a shared view starts at a version of its own, a random distance ahead. Clients of an earlier process
+   * almost never have exactly that version; they get 410 and list again.
    */
   #startAfter(version: string): string {
     const { random = Math.random } = this.#options;
-    return following(version, 1 + Math.floor(random() * FURTHEST_START));
+    return nextVersion(version, 1 + Math.floor(random() * MOST_START_OFFSET));
   }
 
-  #leave(shared: Shared): void {
-    shared.holds -= 1;
-    if (shared.holds > 0 || !this.#isCurrent(shared)) return;
+  #leave(entry: Entry): void {
+    entry.holds -= 1;
+    if (entry.holds > 0 || !this.#isCurrent(entry)) return;
     this.#idle.set(
-      shared,
-      this.#options.clock.after(KEPT_IDLE_MS, () => this.#drop(shared)),
+      entry,
+      this.#options.clock.after(KEPT_IDLE_MS, () => this.#drop(entry)),
     );
     const [longest] = this.#idle.keys();
     if (this.#idle.size > MOST_IDLE && longest !== undefined) this.#drop(longest);
   }
 
-  #isCurrent({ id, projection }: Shared): boolean {
+  #isCurrent({ id, projection }: Entry): boolean {
     return this.#byView.get(projection.view)?.get(id)?.projection === projection;
   }
 
-  #drop(shared: Shared): void {
-    this.#idle.get(shared)?.();
-    this.#idle.delete(shared);
-    const { view, ownVersion } = shared.projection;
-    this.#floors.raise(view, ownVersion && following(ownVersion));
+  #drop(entry: Entry): void {
+    this.#idle.get(entry)?.();
+    this.#idle.delete(entry);
+    const { view, ownVersion } = entry.projection;
+    this.#floors.raise(view, ownVersion && nextVersion(ownVersion));
     const ofView = this.#byView.get(view);
-    ofView?.delete(shared.id);
+    ofView?.delete(entry.id);
     if (ofView?.size === 0) this.#byView.delete(view);
-    shared.stop();
-    shared.projection.close();
+    entry.stop();
+    entry.projection.close();
   }
 }
 

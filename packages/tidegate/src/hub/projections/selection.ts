@@ -10,7 +10,7 @@ import {
 } from '@tidegate/kube';
 import { badRequest } from '@tidegate/serving';
 
-/** Which objects of a resource a client wants. */
+/** The namespace and the selectors of a request. */
 export interface Selection {
   /** Empty: all namespaces. */
   readonly namespace: string;
@@ -24,7 +24,7 @@ export const EVERYTHING: Selection = {
   fields: new FieldMatcher([]),
 };
 
-/** Refuses what is no selector in the words of an API server. */
+/** Parses the selectors of a request. Throws 400 for an invalid selector, with the message of the API server. */
 export function readSelection(namespace: string, query: URLSearchParams): Selection {
   try {
     return {
@@ -38,9 +38,13 @@ export function readSelection(namespace: string, query: URLSearchParams): Select
   }
 }
 
+/** The fields of Services that API servers support in field selectors, besides the metadata. */
 const SERVICE_FIELDS = new Set(['spec.clusterIP', 'spec.type']);
 
-/** Whether the hub can tell itself which objects match. What it can not, the API server selects, or refuses. */
+/**
+ * Whether the hub can evaluate the field selector itself. Requests with other fields are forwarded: the API server
+ * evaluates or refuses them.
+ */
 export const selectable = (resource: Resource, fields: FieldMatcher): boolean =>
   fields.requirements.every(
     ({ field }) =>
@@ -49,11 +53,11 @@ export const selectable = (resource: Resource, fields: FieldMatcher): boolean =>
       (resource.group === '' && resource.resource === 'services' && SERVICE_FIELDS.has(field)),
   );
 
-/** Whether the key of an object alone says if it is selected. */
+/** Whether the key of an object is enough to decide if it is selected, so that the object need not be parsed. */
 export const selectsByKey = ({ labels, fields }: Selection): boolean =>
   labels.empty && fields.requirements.every(({ field }) => field.startsWith('metadata.'));
 
-/** As far as the key says. */
+/** Evaluates the parts of the selection that only need the key of the object. */
 export function selectsKey({ namespace, fields }: Selection, key: string): boolean {
   const object = splitKey(key);
   if (namespace !== '' && object.namespace !== namespace) return false;
@@ -64,10 +68,11 @@ export function selectsKey({ namespace, fields }: Selection, key: string): boole
   });
 }
 
+/** Evaluates the parts of the selection that need the parsed object. */
 export const selectsObject = ({ labels, fields }: Selection, object: KubeObject): boolean =>
   labels.matches(object.metadata.labels) && fields.matches((path) => fieldOf(object, path));
 
-/** Fields are selected by as the object itself says them, whatever the filters make of it. */
+/** Reads a field of the object from before filtering: selectors mean the object in the API server. */
 function fieldOf(object: KubeObject, path: string): string | undefined {
   let value: unknown = object;
   for (const name of path.split('.')) {

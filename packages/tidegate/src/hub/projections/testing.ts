@@ -3,7 +3,10 @@ import type { Chain } from '../filters/filter.ts';
 
 export const NO_FILTERS: Chain = { id: '', filters: [], apply: (object) => object, dependsOn: () => [] };
 
-/** Withholds the objects of these names, which a test may change; they hang on the Service of their name, or on what it says. */
+/**
+ * A chain that hides the objects with these names. A test may change the set. Each object depends on `dependency`, or by
+ * default on the Service with the name of the object.
+ */
 export function hiding(names: ReadonlySet<string>, dependency?: string): Chain {
   const chain: Omit<Chain, 'filters'> = {
     id: 'hiding',

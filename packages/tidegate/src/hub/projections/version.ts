@@ -1,13 +1,24 @@
+/**
+ * Arithmetic on resource versions.
+ *
+ * The hub treats versions as numbers, which Kubernetes allows for comparison within one resource. It also compares the
+ * version of a Service with that of an EndpointSlice: all resources in one etcd share one counter. If a cluster stores
+ * resources in several etcds, or uses versions that are not numbers, these functions still return a valid version, but
+ * the order of changes across resources is lost.
+ */
 import { isOlderVersion } from '@tidegate/kube';
 
-/** The newer of two; the second where there is no order between them. */
+/** The newer of two versions; the second if they cannot be compared. */
 export const newerOf = (a: string | undefined, b: string): string =>
   a !== undefined && isOlderVersion(b, a) ? a : b;
 
-/** A version that comes after this one. Those that are no numbers have no next: they stay as they are. */
-export const following = (version: string, by = 1): string =>
+/** A later version. A version that is not a number is returned unchanged. */
+export const nextVersion = (version: string, by = 1): string =>
   /^\d+$/.test(version) ? String(BigInt(version) + BigInt(by)) : version;
 
-/** That of the cause, unless what it changes bears it or a newer one already. */
-export const laterThan = (cause: string, version: string): string =>
-  isOlderVersion(version, cause) ? cause : following(version);
+/**
+ * The version for an object that looks different because of `cause`: the version of the cause, or the next after the
+ * current version if the object has that version or a newer one already. A numeric result is always newer than `current`.
+ */
+export const causeOrNext = (cause: string, current: string): string =>
+  isOlderVersion(current, cause) ? cause : nextVersion(current);

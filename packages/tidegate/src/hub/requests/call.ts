@@ -38,7 +38,9 @@ export function resourceOf({ group, version, resource, namespace }: ResourceRequ
   return { group, version, resource, namespaced: namespace !== '' && !isNamespaceItself(group, resource) };
 }
 
-/** The namespace of the requested objects. For a Namespace object, the path carries its own name in that position. */
+/**
+ * The namespace of the requested objects. For a Namespace object, the path has its own name in that position.
+ */
 export const namespaceOf = ({ group, resource, namespace }: ResourceRequest): string =>
   isNamespaceItself(group, resource) ? '' : namespace;
 

@@ -3,7 +3,7 @@ import { ApiError } from '@tidegate/serving';
 import { UpstreamUnavailable, unavailable } from '../upstream/index.ts';
 import { IdentityDroppedError, NothingStoredError, ViewTooLargeError } from '../views/index.ts';
 
-/** The API server sent a response that the hub cannot interpret, so it must not reach the client unfiltered. */
+/** 502: the hub cannot interpret the response of the API server. It must not reach the client unfiltered. */
 export const badGateway = (message: string, cause?: unknown): ApiError =>
   new ApiError(502, 'BadGateway', message, undefined, cause);
 

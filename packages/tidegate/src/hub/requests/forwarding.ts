@@ -15,7 +15,7 @@ export interface TokenListener {
 }
 
 /** The largest response that the hub buffers in order to inspect it. */
-const MOST_BUFFERED = 64 * 1024 * 1024;
+const MAX_BUFFERED_BYTES = 64 * 1024 * 1024;
 
 /** A response that has been read completely. */
 export interface WholeAnswer {
@@ -67,7 +67,10 @@ export class Forwarding {
     return { ...answer, body: await readAll(answer.body) };
   }
 
-  /** The same, but a response that is too large to buffer is streamed to the client. Returns undefined in that case. */
+  /**
+   * Like `readJson`, but a response that is too large to buffer is streamed to the client. Returns undefined
+   * in that case.
+   */
   async readJsonOrPass(call: Call): Promise<WholeAnswer | undefined> {
     const answer = await this.#openJson(call);
     const { chunks, ended } = await readMost(answer.body);
@@ -89,11 +92,13 @@ export class Forwarding {
   }
 }
 
+/** The buffered start of a response, then the rest. */
 async function* inTurn(chunks: Buffer[], rest: Readable): AsyncGenerator<Buffer> {
   yield* chunks;
   yield* rest as AsyncIterable<Buffer>;
 }
 
+/** Streams a response to the client. */
 export async function passBack(
   { exchange: { response } }: Call,
   { status, headers, body }: ForwardedAnswer,
@@ -115,7 +120,7 @@ export async function readAll(body: Readable): Promise<Buffer> {
   if (ended) return Buffer.concat(chunks);
   body.destroy();
   throw badGateway(
-    `the response of the API server is larger than ${MOST_BUFFERED} bytes, the most that the hub can filter; request it in pages with limit`,
+    `the response of the API server is larger than ${MAX_BUFFERED_BYTES} bytes, the most that the hub can filter; request it in pages with limit`,
   );
 }
 
@@ -127,20 +132,20 @@ async function readMost(body: Readable): Promise<{ chunks: Buffer[]; ended: bool
     for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       chunks.push(chunk);
       size += chunk.length;
-      if (size > MOST_BUFFERED) return { chunks, ended: false };
+      if (size > MAX_BUFFERED_BYTES) return { chunks, ended: false };
     }
     return { chunks, ended: true };
   } catch (error) {
     if (/^Z_/.test(`${(error as NodeJS.ErrnoException).code}`))
       throw badGateway('the hub cannot decompress the response of the API server', error);
-    throw new UpstreamUnavailable('the connection broke before the response was complete', {
+    throw new UpstreamUnavailable('the connection was closed before the response was complete', {
       sent: false,
       cause: error,
     });
   }
 }
 
-/** Reads the body of a client's request. */
+/** Reads the body of a client's request. Throws 413 if it is larger than `most` bytes. */
 export async function readBody({ exchange: { request } }: Call, most: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -153,6 +158,7 @@ export async function readBody({ exchange: { request } }: Call, most: number): P
   return Buffer.concat(chunks, size);
 }
 
+/** Sends a response that was read completely to the client. */
 export function passWhole({ exchange: { response } }: Call, { status, headers, body }: WholeAnswer): void {
   response.writeHead(status, { ...headers, 'content-length': body.length });
   response.end(body);

@@ -1,7 +1,7 @@
 /**
  * What happens to a request after authentication.
  *
- *   call.ts: the request with its identity -> router.ts decides what kind of request it is
+ *   call.ts: the request with its identity -> dispatcher.ts decides what kind of request it is
  *     -> reads.ts for gets, lists and watches. representation.ts chooses the form of the answer, read-options.ts parses
  *        the query, then shared-reads.ts serves resources that one watch brings for the whole node
  *        (shared-resources.ts), and private-reads.ts serves what one identity reads for itself
@@ -11,11 +11,11 @@
  */
 export { type ChainFor, componentOf } from './call.ts';
 export { decodeBody } from './decode-body.ts';
+export { RequestDispatcher } from './dispatcher.ts';
 export { refusalOf } from './failures.ts';
 export { Forwarding } from './forwarding.ts';
 export { PrivateReads } from './private-reads.ts';
 export { Reads } from './reads.ts';
 export { RecentWrites } from './recent-writes.ts';
-export { RequestRouter } from './router.ts';
 export { SharedReads } from './shared-reads.ts';
 export { Writes } from './writes.ts';

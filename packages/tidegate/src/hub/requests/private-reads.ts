@@ -1,10 +1,10 @@
 import {
   type Clock,
+  type ConnectionState,
   fixedCredential,
   isOlderVersion,
   type KubeList,
   type KubeObject,
-  type Link,
 } from '@tidegate/kube';
 import { type ListOptions, notFound, type Representation } from '@tidegate/serving';
 import { answerList, answerObject, answerUpstreamList, answerWatch } from '../answers/index.ts';
@@ -32,7 +32,7 @@ export interface PrivateReadsOptions {
   projections: Projections;
   forwarding: Forwarding;
   chainFor: ChainFor;
-  upstream: Link;
+  upstream: ConnectionState;
   clock: Clock;
 }
 
@@ -51,6 +51,7 @@ export class PrivateReads {
     this.#options = options;
   }
 
+  /** Answers a get, list or watch. */
   async serve(call: ResourceCall, representation: Representation): Promise<void> {
     if (call.info.verb === 'get') return this.#get(call, representation);
     const read = readOptions(call.url.searchParams, namespaceOf(call.info));
@@ -65,6 +66,7 @@ export class PrivateReads {
     await this.#answerUpstreamList(call, answer, parseList(answer), representation);
   }
 
+  /** Answers from a view for exactly this watch, which is created if there is none. */
   async #watch(call: ResourceCall, read: Watch, representation: Representation): Promise<void> {
     const held = this.#options.views.private(keyOf(call, read.selection), credentialsOf(call.identity));
     try {
@@ -77,6 +79,7 @@ export class PrivateReads {
       if (call.exchange.response.headersSent) throw error;
       if (error instanceof NothingStoredError)
         return await this.#watchWider(call, read, representation, error);
+      // Without filters, the API server can serve the watch directly. It stops when the upstream goes offline.
       if (error instanceof ViewTooLargeError && this.#options.chainFor(call).filters.length === 0)
         return await this.#options.forwarding.pass(call);
       throw error;
@@ -118,6 +121,7 @@ export class PrivateReads {
     }
   }
 
+  /** Prefers a view that is current enough, then the API server, then what is stored. */
   async #list(call: ResourceCall, read: List, representation: Representation): Promise<void> {
     const key = keyOf(call, read.selection);
     const { views, upstream } = this.#options;
@@ -138,6 +142,7 @@ export class PrivateReads {
     await this.#listStored(call, key, read, representation);
   }
 
+  /** Answers from the API server, and stores the response for the time when no API server is reachable. */
   async #listUpstream(
     call: ResourceCall,
     key: ViewKey,
@@ -158,7 +163,9 @@ export class PrivateReads {
     const chain = this.#options.chainFor(call);
     // A filtered list carries the version of the view, so that the watch that follows can continue from it.
     const isWhole = read.options.continue === '' && !read.options.exact && stored === 'stored';
-    if (stored === 'doubted' || (isWhole && chain.filters.length > 0))
+    // 'rejected' means that the view does not trust the list, for example because it is unexpectedly empty.
+    // See `WipeGuard` in views/.
+    if (stored === 'rejected' || (isWhole && chain.filters.length > 0))
       return this.#listStored(call, key, read, representation);
     await this.#answerUpstreamList(call, answer, list, representation);
   }
@@ -183,6 +190,7 @@ export class PrivateReads {
     await answerUpstreamList(call.exchange, { ...list, items: shown }, representation);
   }
 
+  /** Answers from the view of this list, or from a view that contains all of its objects. */
   async #listStored(
     call: ResourceCall,
     key: ViewKey,
@@ -220,6 +228,11 @@ export class PrivateReads {
     }
   }
 
+  /**
+   * Asks the API server, or answers with what this identity has read before. A 404 needs proof, for example a stored
+   * list of the namespace that does not contain the object. Otherwise the hub cannot know whether the object exists,
+   * and returns 503: a client would take a 404 for the deletion of the object.
+   */
   async #get(call: ResourceCall, representation: Representation): Promise<void> {
     if (this.#options.upstream.online) {
       try {

@@ -50,8 +50,8 @@ export class Reads {
   }
 
   /**
-   * For a state that the shared view cannot have yet. If the API server becomes unreachable in the meantime, the client
-   * gets the state of the view.
+   * Asks the API server for a state that the shared view cannot have yet. If the API server becomes
+   * unreachable in the meantime, the client gets the state of the view.
    */
   async #askForNewest(call: ResourceCall, representation: Representation): Promise<void> {
     const { sharedReads, privateReads } = this.#options;

@@ -10,6 +10,7 @@ const UNKNOWN_MS = 2_000;
  */
 export class RecentWrites {
   readonly #clock: Clock;
+  /** By qualified name of the resource. `at` is monotonic time, in milliseconds. */
   readonly #writes = new Map<string, { resourceVersion?: string; at: number }>();
 
   constructor(clock: Clock) {
@@ -27,7 +28,7 @@ export class RecentWrites {
     });
   }
 
-  /** Whether a view at this version shows everything that was written through this hub. */
+  /** Whether a view at this version contains every write that went through this hub. */
   shownAt(resource: Resource, viewVersion: string | undefined): boolean {
     const name = qualifiedName(resource);
     const write = this.#writes.get(name);

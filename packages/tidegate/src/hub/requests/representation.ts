@@ -27,7 +27,7 @@ export function representationFor(
   return mayForward ? 'forward' : negotiate(withoutTables(accept ?? ''));
 }
 
-/** Clients that ask for a table, such as kubectl, also accept the object as their last choice. */
+/** Clients that request a table, for example kubectl, also accept the object as their last choice. */
 const withoutTables = (accept: string): string =>
   accept
     .split(',')

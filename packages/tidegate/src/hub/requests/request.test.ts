@@ -29,7 +29,7 @@ test.each([
 describe('selectors', () => {
   const fields = (query: string) => read(`fieldSelector=${encodeURIComponent(query)}`).selection.fields;
 
-  it('can be evaluated by the hub or not', () => {
+  it('are divided into those that the hub can evaluate and others', () => {
     expect(selectable(PODS, fields(''))).toBe(true);
     expect(selectable(PODS, fields('metadata.name=a,metadata.namespace!=b'))).toBe(true);
     expect(selectable(PODS, fields('spec.nodeName=n'))).toBe(false);
@@ -38,7 +38,7 @@ describe('selectors', () => {
     expect(selectable(INGRESSES, fields('spec.type=NodePort'))).toBe(false);
   });
 
-  it('select by what the object says', () => {
+  it('select by the content of the object', () => {
     const { selection } = read('labelSelector=tier%20in%20(web)&fieldSelector=spec.clusterIP!%3DNone', 'a');
     const service = (tier: string, clusterIP?: string) => ({
       apiVersion: 'v1',
@@ -54,7 +54,7 @@ describe('selectors', () => {
     expect(selectsObject(selection, service('api', '10.0.0.1'))).toBe(false);
   });
 
-  it('select by key alone', () => {
+  it('select by the key alone', () => {
     const { selection } = read('fieldSelector=metadata.name!%3Dx,metadata.namespace%3Da');
     expect(selectsByKey(selection)).toBe(true);
     const keys = ['a/x', 'a/y', 'b/y', 'y'].filter((key) => selectsKey(selection, key));
@@ -63,7 +63,7 @@ describe('selectors', () => {
 });
 
 describe('options', () => {
-  it('of a list', () => {
+  it('of a list are parsed', () => {
     expect(read('resourceVersion=5&limit=500&continue=').options).toEqual({
       resourceVersion: '5',
       exact: true,
@@ -75,7 +75,7 @@ describe('options', () => {
     });
   });
 
-  it('of a watch', () => {
+  it('of a watch are parsed', () => {
     const query = 'watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&timeoutSeconds=300';
     expect(read(`${query}&allowWatchBookmarks=true`)).toMatchObject({
       watch: true,
@@ -116,7 +116,7 @@ describe('options', () => {
       'resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax',
     ],
     ['watch=1&sendInitialEvents=true', 422, /sendInitialEvents requires setting resourceVersionMatch/],
-  ])('%s is refused in the words of an API server', (query, code, message) => {
+  ])('%s is rejected with the message of an API server', (query, code, message) => {
     expect(refusalOf(query)).toEqual({
       code,
       message: typeof message === 'string' ? message : expect.stringMatching(message),
@@ -124,7 +124,7 @@ describe('options', () => {
   });
 });
 
-test('protobuf is for whoever can write it', () => {
+test('protobuf is negotiated only if the server supports it', () => {
   const accept = 'application/vnd.kubernetes.protobuf, */*';
   expect(negotiateAmong(accept, ['json', 'protobuf'])).toEqual({ format: 'protobuf' });
   expect(negotiateAmong(accept, ['json'])).toEqual({ format: 'json' });

@@ -1,4 +1,4 @@
-import type { Clock, Link } from '@tidegate/kube';
+import type { Clock, ConnectionState } from '@tidegate/kube';
 import { notFound, type Representation } from '@tidegate/serving';
 import type { Access } from '../access/index.ts';
 import { answerList, answerObject, answerWatch } from '../answers/index.ts';
@@ -17,7 +17,7 @@ export interface SharedReadsOptions {
   access: Pick<Access, 'check'>;
   recentWrites: RecentWrites;
   chainFor: ChainFor;
-  upstream: Link;
+  upstream: ConnectionState;
   clock: Clock;
 }
 
@@ -67,8 +67,9 @@ export class SharedReads {
   }
 
   /**
-   * Filters look up Services and pools. A cluster may lack the pool kinds; then no node is in a pool. Without the
-   * Services, however, no endpoint can be judged, so a failure to read them fails the request.
+   * Filters look up Services and pools. A cluster may lack the CRDs of the pools; then no node is in a pool.
+   * Without the Services, however, the filters cannot decide about any endpoint, so a failure to read them
+   * fails the request.
    */
   async #untilContextIsKnown(signal: AbortSignal): Promise<void> {
     const { services, nodePools, nodeGroups } = this.#options.contextViews;
@@ -97,6 +98,10 @@ export class SharedReads {
     }
   }
 
+  /**
+   * Whether the view can answer the request, or whether it has to go to the API server. A watch is always
+   * served from the view.
+   */
   async #canAnswer(call: ResourceCall, view: View): Promise<boolean> {
     const { projections, chainFor, upstream } = this.#options;
     const { info, url, signal } = call;
@@ -105,13 +110,13 @@ export class SharedReads {
     if (watch || !upstream.online) return true;
     if (options.continue !== '') return false;
     if (options.exact) {
-      // The current version of a projection may be one that the hub made up, which no API server knows.
+      // A projection can have a version that the hub created itself, which no API server knows.
       const hold = projections.hold(view, () => chainFor(call), selection);
       hold.release();
       return options.resourceVersion === hold.projection.resourceVersion;
     }
     if (options.resourceVersion !== '') return true;
-    // The client will start a watch here from the version of this list, so the list must carry a version of the view,
+    // The client will start a watch at the version of this list, so the list must have a version of the view,
     // not one of the API server.
     await untilUpToDate(view, upstream, signal);
     return this.#isNewest(call, view);

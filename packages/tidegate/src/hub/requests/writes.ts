@@ -1,4 +1,4 @@
-import { type Link, NODES } from '@tidegate/kube';
+import { type ConnectionState, NODES } from '@tidegate/kube';
 import { alreadyExists } from '@tidegate/serving';
 import { answerObject } from '../answers/index.ts';
 import type { Journal } from '../journal/index.ts';
@@ -19,13 +19,13 @@ export interface WritesOptions {
   recentWrites: RecentWrites;
   chainFor: ChainFor;
   nodeName: string;
-  upstream: Link;
+  upstream: ConnectionState;
   /** Called when a write was journaled while an API server is reachable. */
   replaySoon(): void;
 }
 
-/** The largest request body that the hub reads. */
-const MOST_READ = 4 * 1024 * 1024;
+/** The largest request body that the hub reads. The API server has a limit of 3 MiB. */
+const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
 /**
  * Writes go to the API server. While no API server is reachable, certain writes of the node itself go into the journal
@@ -62,7 +62,7 @@ export class Writes {
    */
   async #journaled(call: ResourceCall): Promise<void> {
     const { journal, upstream, replaySoon } = this.#options;
-    const body = await readBody(call, MOST_READ);
+    const body = await readBody(call, MAX_BODY_BYTES);
     const waiting = journal.holds(call.info);
     if (upstream.online && !waiting) {
       try {
@@ -94,6 +94,7 @@ export class Writes {
     passWhole(call, answer);
   }
 
+  /** Writes to the journal, and to the views of the node, so that the kubelet reads its own writes. */
   async #write(call: ResourceCall, body: Buffer): Promise<void> {
     const { journal, views, chainFor } = this.#options;
     const { info, url, exchange } = call;
@@ -121,7 +122,7 @@ export class Writes {
   async #tokenRequest(call: ResourceCall): Promise<void> {
     const { tokens, forwarding, upstream } = this.#options;
     const { info, exchange } = call;
-    const body = await readBody(call, MOST_READ);
+    const body = await readBody(call, MAX_BODY_BYTES);
     const request = decodeBody(exchange.request.headers['content-type'] ?? '', body);
     if (upstream.online) {
       try {
@@ -132,12 +133,12 @@ export class Writes {
         if (!(error instanceof UpstreamUnavailable)) throw error;
       }
     }
-    const again = await tokens.again(info, request);
-    if (again === undefined)
+    const stored = await tokens.find(info, request);
+    if (stored === undefined)
       throw unavailable(
         `the API server is unreachable, and the hub has no token of service account ${info.namespace}/${info.name} for this request`,
       );
-    await exchange.object(201, again);
+    await exchange.object(201, stored);
   }
 
   /** A kubelet that restarts tries to create its Node, and continues if the answer is AlreadyExists. */
@@ -147,6 +148,7 @@ export class Writes {
     throw unreachableFor(call);
   }
 
+  /** Filters the object in the response, as reads do, so that the client does not see two versions of it. */
   async #filtered(call: ResourceCall, body?: Buffer): Promise<void> {
     const answer = await this.#options.forwarding.readJson(call, body);
     if (answer.status >= 300) return passWhole(call, answer);
@@ -160,6 +162,7 @@ export class Writes {
     );
   }
 
+  /** Records the version of a write to a shared resource. See RecentWrites. */
   async #sharedWrite(call: ResourceCall, answer: Awaited<ReturnType<Forwarding['send']>>): Promise<void> {
     const { recentWrites } = this.#options;
     const resource = resourceOf(call.info);

@@ -26,17 +26,17 @@ class World {
   map!: DurableMap;
   tokens!: IssuedTokens;
 
-  static async start(mostTokens?: number): Promise<World> {
+  static async start(maxTokens?: number): Promise<World> {
     const world = new World();
     world.path = join(await temporaryDirectory(), 'tokens');
-    await world.open(mostTokens);
+    await world.open(maxTokens);
     onTestFinished(() => world.map.close());
     return world;
   }
 
-  async open(mostTokens?: number): Promise<void> {
+  async open(maxTokens?: number): Promise<void> {
     this.map = await DurableMap.open(this.path);
-    this.tokens = await IssuedTokens.open(this.map, { clock: this.clock, mostTokens });
+    this.tokens = await IssuedTokens.open(this.map, { clock: this.clock, maxTokens });
   }
 
   issue(token: string, request = asked(), lifeMs = HOUR_MS): TokenRequest {
@@ -47,22 +47,22 @@ class World {
   }
 
   async tokenFor(request: TokenRequest, account = ACCOUNT): Promise<string | undefined> {
-    return (await this.tokens.again(account, request))?.status?.token;
+    return (await this.tokens.find(account, request))?.status?.token;
   }
 }
 
-describe('tokens that were issued', () => {
-  it('are handed out again for the same purpose, also after a restart', async () => {
+describe('issued tokens', () => {
+  it('are returned again for the same purpose, also after a restart', async () => {
     const world = await World.start();
     world.issue('old');
     const answer = world.issue('new');
     await world.map.close();
     await world.open();
-    expect(await world.tokens.again(ACCOUNT, asked())).toEqual(answer);
+    expect(await world.tokens.find(ACCOUNT, asked())).toEqual(answer);
     expect((await stat(world.path)).mode & 0o777).toBe(0o600);
   });
 
-  it('are never handed out for another purpose', async () => {
+  it('are never returned for another purpose', async () => {
     const world = await World.start();
     world.issue('secret', asked('pod-1', ['api', 'vault']));
     expect(await world.tokenFor(asked('pod-1', ['vault', 'api']))).toBe('secret');
@@ -77,20 +77,20 @@ describe('tokens that were issued', () => {
     expect(await world.tokenFor(unbound)).toBeUndefined();
   });
 
-  it('that have expired are said to be good for ten minutes', async () => {
+  it('that have expired are returned with a lifetime of ten minutes', async () => {
     const world = await World.start();
     const answer = world.issue('late');
     await world.clock.advance(HOUR_MS - 1000);
-    expect(await world.tokens.again(ACCOUNT, asked())).toEqual(answer);
+    expect(await world.tokens.find(ACCOUNT, asked())).toEqual(answer);
     await world.clock.advance(1000);
-    const again = await world.tokens.again(ACCOUNT, asked());
+    const again = await world.tokens.find(ACCOUNT, asked());
     expect(again).toEqual({
       ...answer,
       status: { token: 'late', expirationTimestamp: '2026-01-01T01:10:00Z' },
     });
   });
 
-  it('go with their pods', async () => {
+  it('are deleted with their pods', async () => {
     const world = await World.start();
     const unbound = { ...asked(), spec: { audiences: ['api'] } };
     world.issue('gone', asked('pod-1'));
@@ -102,7 +102,7 @@ describe('tokens that were issued', () => {
     expect(await world.tokenFor(unbound)).toBe('free');
   });
 
-  it('are not more than so many, the newest', async () => {
+  it('are limited in number, and the oldest are deleted', async () => {
     const world = await World.start(2);
     for (const uid of ['a', 'b', 'a', 'c']) {
       world.issue(`${uid}'s`, asked(uid));
@@ -117,7 +117,7 @@ describe('tokens that were issued', () => {
     expect(await world.tokenFor(asked('c'))).toBe("c's");
   });
 
-  it('are remembered only when there is one in the answer', async () => {
+  it('are stored only if the response contains a token', async () => {
     const world = await World.start();
     world.tokens.remember(ACCOUNT, asked(), asked());
     expect(world.tokens.size).toBe(0);

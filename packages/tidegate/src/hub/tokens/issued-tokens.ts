@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { DurableMap } from '@tidegate/disk';
 import { type Clock, type KubeObject, systemClock } from '@tidegate/kube';
 
-/** A TokenRequest, as a client sends it and as it is answered. */
+/** A TokenRequest, as a client sends it and as the API server returns it. */
 export interface TokenRequest extends KubeObject {
   spec?: {
     audiences?: string[];
@@ -20,37 +20,42 @@ export interface Account {
 
 export interface IssuedTokensOptions {
   clock?: Clock;
-  /** Beyond this the one that was issued longest ago goes; 2,000 unless told. */
-  mostTokens?: number;
+  /**
+   * The maximum number of tokens. If there are more, the one that was issued longest ago is deleted. 2,000 by
+   * default.
+   */
+  maxTokens?: number;
 }
 
+/** The format on disk. `issuedAt` is in milliseconds since the epoch. */
 interface Issued {
   issuedAt: number;
   answer: TokenRequest;
 }
 
-const MOST_TOKENS = 2000;
-/** How long a client is told that an expired token is good for: it asks again after a part of that. */
+const MAX_TOKENS = 2000;
+/**
+ * The remaining lifetime that the hub reports for an expired token. The kubelet requests a new token before
+ * that time is over.
+ */
 const EXTENSION_MS = 10 * 60_000;
 
 /**
- * The newest token that the API server issued for each purpose: account, audiences and the object it is bound to. While
- * the server is away, the same token is handed out again. The map must be its own; its file is for its owner's eyes only.
+ * The newest token that the API server issued for each purpose: service account, audiences, and the object
+ * that it is bound to. While no API server is reachable, the hub returns the same token again. No other
+ * component may use the map. Only its owner can read the file, because it contains credentials.
  */
 export class IssuedTokens {
   readonly #map: DurableMap;
   readonly #clock: Clock;
-  readonly #mostTokens: number;
-  /** The purposes, the one whose token is oldest first. */
+  readonly #maxTokens: number;
+  /** The purposes, in the order in which their tokens were issued. */
   readonly #purposes = new Set<string>();
 
-  private constructor(
-    map: DurableMap,
-    { clock = systemClock, mostTokens = MOST_TOKENS }: IssuedTokensOptions,
-  ) {
+  private constructor(map: DurableMap, { clock = systemClock, maxTokens = MAX_TOKENS }: IssuedTokensOptions) {
     this.#map = map;
     this.#clock = clock;
-    this.#mostTokens = mostTokens;
+    this.#maxTokens = maxTokens;
   }
 
   static async open(map: DurableMap, options: IssuedTokensOptions = {}): Promise<IssuedTokens> {
@@ -67,7 +72,7 @@ export class IssuedTokens {
     return this.#purposes.size;
   }
 
-  /** What the API server answered to a request for a token. */
+  /** Stores the response of the API server to a TokenRequest. */
   remember(account: Account, request: TokenRequest, answer: TokenRequest): void {
     if (answer.status?.token === undefined) return;
     const purpose = purposeOf(account, request);
@@ -76,17 +81,19 @@ export class IssuedTokens {
     this.#purposes.delete(purpose);
     this.#purposes.add(purpose);
     for (const oldest of this.#purposes) {
-      if (this.#purposes.size <= this.#mostTokens) break;
+      if (this.#purposes.size <= this.#maxTokens) break;
       this.#forget(oldest);
     }
   }
 
   /**
-   * The answer to the same request once more; undefined when there was none. An expired token is handed out too: nobody
-   * could renew it, and who checks it knows that. What it is said to be good for is short, so that the client comes back
-   * for a fresh one.
+   * Returns the stored response to the same request; undefined if there is none.
+   *
+   * An expired token is returned as well. No client can renew it while the API server is unreachable, and the
+   * hub accepts it (see ValidityTimes in identity/). Its reported lifetime is short, so that the kubelet soon
+   * requests a new one.
    */
-  async again(account: Account, request: TokenRequest): Promise<TokenRequest | undefined> {
+  async find(account: Account, request: TokenRequest): Promise<TokenRequest | undefined> {
     const bytes = await this.#map.get(purposeOf(account, request));
     if (bytes === undefined) return undefined;
     const { answer } = decode(bytes);
@@ -97,7 +104,7 @@ export class IssuedTokens {
     return { ...answer, status: { ...answer.status, expirationTimestamp: `${extended.slice(0, 19)}Z` } };
   }
 
-  /** Forgets the tokens of all other pods: those are gone from this node. */
+  /** Deletes the tokens of all other pods, which have left this node. */
   forgetExcept(podUids: ReadonlySet<string>): void {
     for (const purpose of this.#purposes) {
       const [kind, uid = ''] = purpose.split('/');
@@ -111,12 +118,15 @@ export class IssuedTokens {
   }
 }
 
-/** `Pod/<uid>/<the rest>`: whose pods are gone is seen without reading. How long it was to be good for plays no part. */
+/**
+ * `Pod/<uid>/<hash of the rest>`. The UID is readable, so that tokens of deleted pods are found without
+ * reading entries. The requested lifetime is not part of the purpose.
+ */
 function purposeOf({ namespace, name }: Account, { spec }: TokenRequest): string {
   const { kind = '', uid = '', name: boundName = '' } = spec?.boundObjectRef ?? {};
   const rest = JSON.stringify([namespace, name, boundName, (spec?.audiences ?? []).toSorted()]);
   return [kind, uid, createHash('sha256').update(rest).digest('hex')].map(encodeURIComponent).join('/');
 }
 
-/** Only what `remember` wrote is ever read, and the file's checksums tell when it is not. */
+/** Not validated: only `remember` writes entries, and the file has checksums. */
 const decode = (bytes: Buffer): Issued => JSON.parse(bytes.toString('utf8')) as Issued;

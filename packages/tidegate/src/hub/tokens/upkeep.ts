@@ -2,9 +2,9 @@ import { type Clock, PODS, sleep } from '@tidegate/kube';
 import { objectOf, type Views } from '../views/index.ts';
 import type { IssuedTokens } from './issued-tokens.ts';
 
-const EVERY_MS = 10 * 60_000;
+const INTERVAL_MS = 10 * 60_000;
 
-/** Forgets the tokens of pods that are gone, until the signal is aborted. */
+/** Deletes the tokens of pods that have left the node, until the signal is aborted. */
 export async function keepTokensOfPods(
   tokens: IssuedTokens,
   views: Views,
@@ -13,10 +13,11 @@ export async function keepTokensOfPods(
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
-    await sleep(clock, EVERY_MS, signal).catch(() => {}); // Rejects only when aborted: the loop ends.
+    await sleep(clock, INTERVAL_MS, signal).catch(() => {}); // Rejects when aborted.
     const key = { identity: 'node', resource: PODS, namespace: '', labelSelector: '' };
     const held = views.find({ ...key, fieldSelector: `spec.nodeName=${nodeName}` });
-    // Only who knows all pods of the node knows which are gone.
+    // Only a view that follows the API server contains all pods of the node. A pod that is missing in another
+    // view may exist.
     if (held?.view.state === 'following') {
       const uids = [...held.view.items()].map((item) => objectOf(item).metadata.uid ?? '');
       tokens.forgetExcept(new Set(uids));

@@ -1,10 +1,14 @@
-/** `rr`: new requests go round. `priority`: the first that is healthy, in the order they were named. */
+/** `rr`: round robin. `priority`: the first healthy server, in the configured order. */
 export type LbMode = 'rr' | 'priority';
 
-/** Undefined when none is left. */
+/** Returns a server that is not in `tried`; undefined if there is none. */
 export type Choose<S> = (tried: ReadonlySet<S>) => S | undefined;
 
-/** Decides where the next request goes, among those that are healthy and were not tried for it yet. */
+/**
+ * Returns the function that chooses the server for a request among the healthy ones that were not tried for
+ * it yet. With `rr`, servers that become unhealthy shift the turn of the others, which is harmless: the load
+ * stays even.
+ */
 export function chooser<S extends { readonly healthy: boolean }>(
   servers: readonly S[],
   mode: LbMode,

@@ -3,7 +3,7 @@ import { ApiError } from '@tidegate/serving';
 /** No API server answered this request. */
 export class UpstreamUnavailable extends Error {
   readonly code = 'UPSTREAM_UNAVAILABLE';
-  /** The request was sent before the connection broke, so it may have taken effect. */
+  /** Whether the request was sent before the connection failed. If so, it may have taken effect. */
   readonly sent: boolean;
 
   constructor(message: string, options: { sent: boolean; cause?: unknown }) {

@@ -11,55 +11,68 @@ type Handler = Dispatcher.DispatchHandler;
 
 export interface FailoverOptions {
   dispatch: Dispatcher.DispatchOptions;
-  /** Whoever asked. */
+  /** The handler of the caller. */
   handler: Handler;
   credential: Credential;
   choose: Choose<UpstreamServer>;
+  /** Called when the request moves from one server to another, or to a new connection. */
   onFailover: (from: UpstreamServer) => void;
+  /** Called once, when the exchange has ended. */
   onOver: () => void;
 }
 
-/** What an exchange tells of itself to whoever asked; undici hands it on as `context`. */
+/** What the caller can learn about the exchange. undici passes it on as `context`. */
 export interface FailoverContext {
-  /** The server that is asked, or has answered. */
+  /** The URL of the server that is being tried, or that has answered. */
   server: string;
 }
 
-/** A write may have been carried out although no answer came; only reads are repeated. */
+/**
+ * Only reads are repeated after the connection failed. A write may have taken effect although no response
+ * arrived.
+ */
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * One request and its answer, over as many servers as it takes. Until an answer has begun, it goes on to the next one
- * when the connection could not be made, and a read also when it broke.
+ * A request and its response, with as many servers as needed. Until a response has begun, the request moves
+ * to the next server if a connection cannot be established. A read also moves if an established connection
+ * fails.
  *
- * To the pools it is the handler of each attempt; to whoever asked it is the one controller of all of them.
+ * undici separates the handler of a request, which receives events, from its controller, which can pause and
+ * abort it. This class is both: it is the handler of each attempt, and the one controller that the caller
+ * sees for all of them.
  */
 export class FailoverExchange implements Handler, Controller {
   readonly #options: FailoverOptions;
   readonly #context: FailoverContext = { server: '' };
   readonly #tried = new Set<UpstreamServer>();
   #server: UpstreamServer | undefined;
+  /** The controller of the current attempt. */
   #target: Controller | undefined;
   #lastError: unknown;
-  /** The present attempt has a connection, and something may have been sent over it. */
+  /** Whether the current attempt has a connection, over which something may have been sent. */
   #sent = false;
+  /** Whether the response has begun. */
   #answering = false;
-  /** Of the answer. */
+  /** The encoding of the response. */
   #encoding: Encoding = 'other';
+  /** Whether all servers may be tried once more. */
   #secondChance = true;
   #over = false;
+  /** Why the caller aborted the exchange; null if it did not. */
   #reason: Error | null = null;
 
   constructor(options: FailoverOptions) {
     this.#options = options;
   }
 
+  /** Sends the request to the first server. */
   start(): void {
     this.#options.handler.onRequestStart?.(this, this.#context);
     if (!this.#over) this.#attempt();
   }
 
-  // The controller of whoever asked.
+  // Controller of the caller.
 
   get aborted(): boolean {
     return this.#reason !== null;
@@ -88,11 +101,11 @@ export class FailoverExchange implements Handler, Controller {
     else this.#target.abort(reason);
   }
 
-  // The handler of each attempt.
+  // Handler of each attempt.
 
   onRequestStart(controller: Controller): void {
     if (this.#over) {
-      controller.abort(this.#reason ?? new Error('nobody waits for the answer any more'));
+      controller.abort(this.#reason ?? new Error('the request has ended already'));
       return;
     }
     this.#sent = true;
@@ -111,7 +124,7 @@ export class FailoverExchange implements Handler, Controller {
 
   onResponseStart(_: Controller, ...[statusCode, headers, statusMessage]: StartArguments): void {
     if (this.#over) return;
-    this.#server?.heard(0);
+    this.#server?.received(0);
     if (statusCode >= 200) this.#answering = true;
     this.#encoding = encodingOf(headers['content-type']);
     this.#options.handler.onResponseStart?.(this, statusCode, headers, statusMessage);
@@ -119,7 +132,7 @@ export class FailoverExchange implements Handler, Controller {
 
   onResponseData(_: Controller, chunk: Buffer): void {
     if (this.#over) return;
-    this.#server?.heard(chunk.length, this.#encoding);
+    this.#server?.received(chunk.length, this.#encoding);
     this.#options.handler.onResponseData?.(this, chunk);
   }
 
@@ -140,14 +153,14 @@ export class FailoverExchange implements Handler, Controller {
     this.#lastError = error;
     if (this.#answering) this.#fail(error);
     else if (!this.#sent || this.#repeatable()) this.#attempt();
-    else this.#fail(this.#unavailable('the connection broke before an answer came', true));
+    else this.#fail(this.#unavailable('the connection was closed before a response arrived', true));
   }
 
   #attempt(): void {
     const { choose, credential, dispatch, onFailover } = this.#options;
     const server = choose(this.#tried) ?? this.#again();
     if (server === undefined) {
-      this.#fail(this.#unavailable('no API server can be reached', false));
+      this.#fail(this.#unavailable('no API server is reachable', false));
       return;
     }
     if (this.#server !== undefined) onFailover(this.#server);
@@ -160,13 +173,18 @@ export class FailoverExchange implements Handler, Controller {
       .dispatch({ ...dispatch, origin: server.origin, path: server.prefix + dispatch.path }, this);
   }
 
-  /** A connection that was kept open may be closed at the very moment it is used, and a server come back meanwhile. */
+  /**
+   * Once per request, all healthy servers may be tried again. The server may have closed an idle connection
+   * at the moment it was reused, which is not a failure of the server, and other servers may have become
+   * healthy in the meantime.
+   */
   #again(): UpstreamServer | undefined {
     if (!this.#secondChance) return undefined;
     this.#secondChance = false;
     return this.#options.choose(new Set());
   }
 
+  /** A stream can only be read once, so a request with one cannot be repeated. */
   #repeatable(): boolean {
     const { method, body } = this.#options.dispatch;
     return REPEATABLE.has(method) && !(body instanceof Readable);
@@ -193,6 +211,6 @@ type Tail<A> = A extends [unknown, ...infer Rest] ? Rest : never;
 type UpgradeArguments = Tail<Parameters<NonNullable<Handler['onRequestUpgrade']>>>;
 type StartArguments = Tail<Parameters<NonNullable<Handler['onResponseStart']>>>;
 
-/** The request itself can not be sent, to whichever server. */
+/** The request itself is invalid; no server would accept it. */
 const isOurFault = (error: Error): boolean =>
   error instanceof errors.InvalidArgumentError || error instanceof errors.NotSupportedError;

@@ -9,32 +9,36 @@ import {
   type ResponseHeaders,
 } from './headers.ts';
 
-/** On whose behalf a request goes on: the node itself, whoever holds the token, or nobody. */
+/** The credentials of a forwarded request: those of the node, a token of the client, or none. */
 export type UpstreamCredential = 'node' | { readonly token: string } | 'none';
 
 export interface ForwardRequest {
   method: string;
-  /** With the query, as the client wrote it. */
+  /** The path with the query, as the client sent it. */
   path: string;
-  /** The `headersDistinct` of the client's request; who asks is said by `credential` alone. */
+  /**
+   * The `headersDistinct` of the client's request. The Authorization header is dropped; only `credential`
+   * authenticates the request.
+   */
   headers: RequestHeaders;
-  /** A stream is taken up as fast as the server reads it. The request is its body only where there is one to send. */
+  /** A stream is read as fast as the server accepts it. Only set it for requests that have a body. */
   body?: Buffer | Readable;
   credential: UpstreamCredential;
-  /** Aborted when the client is gone: ends the request, or the answer. */
+  /** Aborted when the client disconnects. Ends the request, or the response. */
   signal: AbortSignal;
 }
 
 export interface ForwardedAnswer {
   status: number;
-  /** Without those of the connection; the rest as the server sent them. */
+  /** The headers of the server, without those of the connection. */
   headers: ResponseHeaders;
-  /** To be read to its end, or destroyed. Fails when the connection breaks. */
+  /** Must be read to the end, or destroyed. Emits an error if the connection fails. */
   body: Readable;
   /** The URL of the server that has answered. */
   server: string;
 }
 
+/** Sends a request to one of the servers, and resolves when the headers of the response have arrived. */
 export async function forward(
   dispatcher: Dispatcher,
   { authorization }: Credential,
@@ -42,7 +46,8 @@ export async function forward(
 ): Promise<ForwardedAnswer> {
   const { method, path, body, signal } = request;
   const answer = await dispatcher.request({
-    origin: 'http://the-server-that-is-chosen',
+    // A placeholder: FailoverExchange replaces it with the chosen server.
+    origin: 'http://chosen-server.invalid',
     path,
     method,
     headers: {
@@ -52,7 +57,8 @@ export async function forward(
     },
     body,
     signal,
-    // A watch is quiet, and a slow server is not a dead one: health is watched elsewhere.
+    // No timeouts: a watch can be idle, and a slow server can be healthy. HealthMonitor detects failed
+    // servers.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
@@ -64,7 +70,7 @@ export async function forward(
   };
 }
 
-/** A stream whose length the client has told keeps it; others are sent in chunks. */
+/** A stream keeps the length that the client declared. Without one, the body is sent in chunks. */
 function contentLength({ body, headers }: ForwardRequest): Record<string, string> {
   const length = headers['content-length']?.[0];
   return body === undefined || body instanceof Buffer || length === undefined

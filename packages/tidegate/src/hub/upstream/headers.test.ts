@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { forwardedRequestHeaders, forwardedResponseHeaders } from './headers.ts';
 
-describe('headers', () => {
-  it('go on to the server as they are, but for those of the connection and those that claim to be somebody', () => {
+describe('forwarded headers', () => {
+  it('of a request exclude those of the connection and those that claim an identity', () => {
     const kept = {
       accept: ['application/json'],
       'accept-encoding': ['gzip'],
@@ -27,7 +27,7 @@ describe('headers', () => {
     expect(forwardedRequestHeaders({ ...kept, ...dropped })).toEqual(kept);
   });
 
-  it('come back without those of the connection', () => {
+  it('of a response exclude those of the connection', () => {
     const kept = {
       'content-type': 'application/json',
       warning: ['299 - "a"', '299 - "b"'],

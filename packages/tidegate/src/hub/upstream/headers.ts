@@ -1,8 +1,11 @@
-/** As `request.headersDistinct` has them: joined values of `Impersonate-Group` would be one group with a comma in it. */
+/**
+ * The format of `request.headersDistinct`. In the joined format, several values of `Impersonate-Group` would
+ * become one group with a comma in its name.
+ */
 export type RequestHeaders = NodeJS.Dict<string[]>;
 export type ResponseHeaders = Record<string, string | string[]>;
 
-/** They belong to one connection, and the next one has its own. RFC 9110, 7.6.1. */
+/** Headers that belong to one connection and are not forwarded (RFC 9110, section 7.6.1). */
 const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',
@@ -15,13 +18,20 @@ const HOP_BY_HOP = new Set([
   'upgrade',
 ]);
 
-/** What this hop says itself: where it goes, who asks, and how much there is to send. */
+/**
+ * Headers that the hub sets itself, or that describe the connection of the client: target, credentials, and
+ * length.
+ */
 const REPLACED = new Set(['authorization', 'content-length', 'expect', 'forwarded', 'host', 'x-real-ip']);
 
-/** Words of proxies in front of us, of which there are none: a client that says them wants to be somebody else. */
+/**
+ * Headers that only trusted proxies set. There is no proxy between the client and the hub, so a client that
+ * sends them tries to impersonate another client. The API server uses `X-Remote-User` for the authenticating
+ * proxy.
+ */
 const UNTRUSTED_PREFIXES = ['x-forwarded-', 'x-remote-'];
 
-/** What goes on to the API server of a client's headers. */
+/** The headers of a client's request that are forwarded to the API server. */
 export function forwardedRequestHeaders(headers: RequestHeaders): Record<string, string[]> {
   const result: Record<string, string[]> = {};
   const connection = namedByConnection(headers.connection ?? []);
@@ -33,7 +43,7 @@ export function forwardedRequestHeaders(headers: RequestHeaders): Record<string,
   return result;
 }
 
-/** What goes back to the client of the API server's headers. */
+/** The headers of the API server's response that are forwarded to the client. */
 export function forwardedResponseHeaders(
   headers: Record<string, string | string[] | undefined>,
 ): ResponseHeaders {

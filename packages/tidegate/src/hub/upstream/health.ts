@@ -3,53 +3,70 @@ import type { Dispatcher } from 'undici';
 import { NotReadyError, type ProbeOutcome, probe } from './probe.ts';
 import type { UpstreamServer } from './server.ts';
 
+/** All times in milliseconds. */
 export interface HealthTimings {
-  /** A healthy server is asked when nothing was heard of it for this long. */
+  /** A healthy server is probed if nothing was received from it for this long. */
   intervalMs: number;
-  /** One that is heard all the time is asked this often: less than the life of an idle connection, so that there is an
-   * old one to ask over. What is heard over a new one says nothing of the others. */
-  longestIntervalMs: number;
+  /**
+   * A server that sends data all the time is probed at least this often. It must be less than the lifetime of
+   * an idle connection, so that there is an existing connection to probe. Data on one connection does not
+   * show that the others work.
+   */
+  maxIntervalMs: number;
+  /** An unhealthy server is probed at this interval. */
   downIntervalMs: number;
-  /** How long an answer may take, at least: it is four times as long as answers took lately. */
-  patienceMs: number;
-  longestPatienceMs: number;
+  /** The minimum timeout of a probe. The actual timeout is four times the recent average response time. */
+  timeoutMs: number;
+  /** The maximum timeout of a probe. */
+  maxTimeoutMs: number;
+  /** How long a server that accepts a TLS connection may take to answer. */
   hungMs: number;
 }
 
-/** A link that silently swallows everything is noticed after an interval and twice the patience: ten seconds. */
+/** A link that silently drops all packets is detected after the interval and two timeouts: ten seconds. */
 export const HEALTH_TIMINGS: HealthTimings = {
   intervalMs: 5_000,
-  longestIntervalMs: 25_000,
+  maxIntervalMs: 25_000,
   downIntervalMs: 2_000,
-  patienceMs: 2_500,
-  longestPatienceMs: 10_000,
+  timeoutMs: 2_500,
+  maxTimeoutMs: 10_000,
   hungMs: 15_000,
 };
 
 export interface HealthOptions {
+  /** The credentials of the node. */
   credentials: CredentialSource;
   userAgent: string;
   clock: Clock;
   random: Random;
   log: Logger;
   timings: HealthTimings;
-  /** It became healthy, or ceased to be. */
+  /** Called when the server becomes healthy or unhealthy. */
   onChange: () => void;
 }
 
-/** Requests that fail again and again do not cause more probes than this. */
-const SHORTEST_GAP_MS = 500;
+/** The minimum time between two probes, however many requests fail. */
+const MIN_GAP_MS = 500;
 
-/** Watches over one server, and breaks its connections when it is gone: whoever waits on them shall know at once. */
+/**
+ * Probes one server and marks it as healthy or unhealthy. When the server becomes unreachable, the monitor
+ * closes all connections to it, so that pending requests and watches fail immediately. TCP alone would take
+ * minutes to detect that.
+ *
+ * Probes are rare while data arrives, to save bandwidth. A failed request causes a probe at once
+ * (`onSuspicion`).
+ */
 export class HealthMonitor {
   readonly #server: UpstreamServer;
   readonly #options: HealthOptions;
   readonly #log: Logger;
   readonly #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
-  /** A request failed since the last probe began. */
-  #doubted = false;
+  /** Whether a request has failed since the last probe began. */
+  #suspected = false;
+  /** Monotonic time of the last probe. */
   #checkedAt = Number.NEGATIVE_INFINITY;
+  /** The average response time, in milliseconds. */
   #usualMs = 0;
   #wake: () => void = () => {};
 
@@ -60,9 +77,9 @@ export class HealthMonitor {
     server.onSuspicion = (error) => this.#suspect(error);
   }
 
-  /** Resolves when the server was asked for the first time, however it answered. */
+  /** Resolves when the first probe has ended, whatever its result. */
   async start(): Promise<void> {
-    const first = this.#check(this.#patienceMs());
+    const first = this.#check(this.#timeoutMs());
     this.#running = first.then(() => this.#run());
     await first;
   }
@@ -76,19 +93,20 @@ export class HealthMonitor {
   async #run(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       await this.#rest();
-      // Nobody waits for one that is down, so it may have all the time it needs.
-      const patienceMs = this.#server.healthy ? this.#patienceMs() : this.#options.timings.longestPatienceMs;
-      await this.#check(patienceMs);
+      // No request waits for an unhealthy server, so its probe gets the longest timeout.
+      const timeoutMs = this.#server.healthy ? this.#timeoutMs() : this.#options.timings.maxTimeoutMs;
+      await this.#check(timeoutMs);
     }
   }
 
   #suspect(error: unknown): void {
     if (!this.#server.healthy) return;
-    this.#log.debug({ err: error }, 'a request failed; looking whether the API server is there');
-    this.#doubted = true;
+    this.#log.debug({ err: error }, 'request failed; probing the API server');
+    this.#suspected = true;
     this.#wake();
   }
 
+  /** Waits until the next probe is due. A failed request can make it due earlier. */
   async #rest(): Promise<void> {
     const { clock, random } = this.#options;
     const jitter = 0.9 + 0.2 * random();
@@ -105,64 +123,69 @@ export class HealthMonitor {
     }
   }
 
+  /** The time of the next probe. The jitter keeps the hubs of a site from sending their probes at the same time. */
   #dueAt(jitter: number): number {
-    const { intervalMs, longestIntervalMs, downIntervalMs } = this.#options.timings;
+    const { intervalMs, maxIntervalMs, downIntervalMs } = this.#options.timings;
     if (!this.#server.healthy) return this.#checkedAt + downIntervalMs * jitter;
-    if (this.#doubted) return this.#checkedAt + SHORTEST_GAP_MS;
-    const quietSince = Math.max(this.#checkedAt, this.#server.heardAt);
-    return Math.min(quietSince + intervalMs * jitter, this.#checkedAt + longestIntervalMs);
+    if (this.#suspected) return this.#checkedAt + MIN_GAP_MS;
+    const idleSince = Math.max(this.#checkedAt, this.#server.receivedAt);
+    return Math.min(idleSince + intervalMs * jitter, this.#checkedAt + maxIntervalMs);
   }
 
-  #patienceMs(): number {
-    const { patienceMs, longestPatienceMs } = this.#options.timings;
-    return Math.min(Math.max(patienceMs, 4 * this.#usualMs), longestPatienceMs);
+  #timeoutMs(): number {
+    const { timeoutMs, maxTimeoutMs } = this.#options.timings;
+    return Math.min(Math.max(timeoutMs, 4 * this.#usualMs), maxTimeoutMs);
   }
 
-  async #check(patienceMs: number): Promise<void> {
+  async #check(timeoutMs: number): Promise<void> {
     const { clock, timings } = this.#options;
     const { signal } = this.#stop;
-    const doubted = this.#doubted || !this.#server.healthy;
-    this.#doubted = false;
+    const suspected = this.#suspected || !this.#server.healthy;
+    this.#suspected = false;
     const target = {
       askOverOld: (s: AbortSignal) => this.#askOverOld(s),
       askOverNew: (s: AbortSignal, connected: () => void) => this.#askOverNew(s, connected),
-      heardAt: () => this.#server.heardAt,
+      receivedAt: () => this.#server.receivedAt,
     };
     try {
-      const outcome = await probe(target, { patienceMs, hungMs: timings.hungMs }, doubted, clock, signal);
+      const outcome = await probe(target, { timeoutMs, hungMs: timings.hungMs }, suspected, clock, signal);
       this.#checkedAt = clock.monotonic();
-      if (!signal.aborted) this.#judge(outcome);
+      if (!signal.aborted) this.#apply(outcome);
     } catch (error) {
       if (!signal.aborted) throw error;
     }
   }
 
-  #judge(outcome: ProbeOutcome): void {
+  /** Applies the result of a probe. */
+  #apply(outcome: ProbeOutcome): void {
     const wasHealthy = this.#server.healthy;
     if (outcome.health === 'dead') {
       this.#server.mark(false, outcome.error);
       if (!wasHealthy) return;
-      this.#log.warn({ err: outcome.error }, 'the API server is out of reach');
+      this.#log.warn({ err: outcome.error }, 'the API server is unreachable');
       this.#breakConnections();
       this.#options.onChange();
       return;
     }
-    this.#server.heard(0);
+    this.#server.received(0);
     this.#server.mark(true);
     if (!wasHealthy) {
-      this.#log.info({}, 'the API server is there');
+      this.#log.info({}, 'the API server is reachable');
       this.#options.onChange();
     }
     if (outcome.health === 'stale') {
-      this.#log.warn({}, 'open connections to the API server are dead, new ones work; breaking the old ones');
+      this.#log.warn(
+        {},
+        'existing connections to the API server do not work, but new ones do; closing the existing ones',
+      );
       this.#breakConnections();
     }
   }
 
-  /** How long the sockets take to close is not waited for: the next look must not hang on it. */
+  /** Does not wait until the sockets are closed, so that the next probe is not delayed. */
   #breakConnections(): void {
     this.#server.breakConnections().catch((error: unknown) => {
-      this.#log.warn({ err: error }, 'connections could not be broken');
+      this.#log.warn({ err: error }, 'cannot close connections to the API server');
     });
   }
 
@@ -174,7 +197,8 @@ export class HealthMonitor {
   async #askOverNew(signal: AbortSignal, connected: () => void): Promise<void> {
     const credential = await this.#credential();
     const connections = this.#server.newConnections();
-    // A request that still waits for its connection does not hear of an abort.
+    // Aborting a request that is still waiting for its connection has no effect in undici. Closing the
+    // connections does.
     const end = (): void => void connections.close().catch(() => {});
     signal.addEventListener('abort', end, { once: true });
     try {
@@ -202,18 +226,21 @@ export class HealthMonitor {
       bodyTimeout: 0,
     });
     const text = await body.text();
-    // That it does not know us is an answer too.
+    // Any status below 500, for example 401, shows that the server works.
     if (statusCode >= 500) throw new NotReadyError(`/readyz: ${statusCode} ${text.trim().slice(0, 200)}`);
     const tookMs = clock.monotonic() - startedAt;
     this.#usualMs = this.#usualMs === 0 ? tookMs : 0.8 * this.#usualMs + 0.2 * tookMs;
   }
 
-  /** Whether the server is there can be asked by anybody: health does not hang on the state of our credentials. */
+  /**
+   * A probe does not need credentials. A problem with the credentials of the node must not make a server look
+   * unhealthy.
+   */
   async #credential(): Promise<Credential> {
     try {
       return await this.#options.credentials.current();
     } catch (error) {
-      this.#log.debug({ err: error }, 'no credentials of the node; asking without');
+      this.#log.debug({ err: error }, 'no credentials of the node; probing without');
       return {};
     }
   }

@@ -1,14 +1,17 @@
 /**
- * The way to the API servers. This folder owns the connections to them, the knowledge which of them are there, and
- * what happens to requests when one is not.
+ * The connections to the API servers: which of them are healthy, and what happens to requests when one fails.
  *
- * One request that is passed on:
- *   `Upstream.forward` drops what belongs to the client's connection and adds the credential (forward, headers)
- *   -> a FailoverExchange picks a server (choose), and sends it over the connections for that credential (server)
- *   -> the connection can not be made, or breaks under a read: the next server is tried, and the first one suspected
- *   -> its HealthMonitor looks at once (probe); when it is gone, all that waits on it fails, and listeners are told
- *   -> no server is left: UpstreamUnavailable, and the hub answers by what it has.
- * The kit's clients (`Upstream.client`) go the same way, each over a Lane of its own.
+ * A forwarded request:
+ *   1. `Upstream.forward` removes headers that belong to the client's connection and adds the credentials (forward.ts,
+ *      headers.ts).
+ *   2. A FailoverExchange chooses a server (choose.ts), and sends the request over the connections for that credential
+ *      (server.ts).
+ *   3. If the connection cannot be established, or fails during a read, the next server is tried, and the HealthMonitor
+ *      of the failed one probes it at once (health.ts, probe.ts).
+ *   4. If that server is unreachable, all pending requests to it fail, and listeners of `onChange` are notified.
+ *   5. If no server is left, the request fails with UpstreamUnavailable, and the hub answers from what it has stored.
+ *
+ * Kubernetes clients of the hub itself (`Upstream.client`) take the same path, each over a Lane of its own.
  */
 export type { LbMode } from './choose.ts';
 export { UpstreamUnavailable, unavailable } from './errors.ts';

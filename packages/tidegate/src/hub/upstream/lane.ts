@@ -5,10 +5,14 @@ import { FailoverExchange, type FailoverOptions } from './failover.ts';
 
 type Routing = Pick<FailoverOptions, 'choose' | 'onFailover'>;
 
-/** One client's way over the connections that all share. Closing it ends what the client has open, and nothing else. */
+/**
+ * The requests of one client. Connections are shared with other clients; closing a lane ends only the
+ * requests of its own client.
+ */
 export class Lane implements Connections {
   readonly #routing: Routing;
   readonly #open = new Set<FailoverExchange>();
+  /** Connections depend on the credential, because a client certificate belongs to the connection. */
   readonly #dispatchers = new WeakMap<Credential, Dispatcher>();
   #closed = false;
 
@@ -33,7 +37,8 @@ export class Lane implements Connections {
     const dispatcher = new LaneDispatcher((dispatch, handler) =>
       this.#exchange(dispatch, handler, credential),
     );
-    // Handlers come in two generations; composing, even with nothing, makes them all of the newer one.
+    // undici has two generations of handlers. `compose`, even with the identity function, converts them to
+    // the newer one.
     return dispatcher.compose((dispatch) => dispatch);
   }
 
@@ -51,6 +56,7 @@ export class Lane implements Connections {
   }
 }
 
+/** Turns a function into a Dispatcher. */
 class LaneDispatcher extends Dispatcher {
   readonly #send: (options: Undici.DispatchOptions, handler: Undici.DispatchHandler) => void;
 

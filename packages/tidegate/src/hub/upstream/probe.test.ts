@@ -2,12 +2,12 @@ import { settle, VirtualClock } from '@tidegate/kube/testing';
 import { describe, expect, it } from 'vitest';
 import { NotReadyError, type ProbeOutcome, type ProbeTarget, probe } from './probe.ts';
 
-const LIMITS = { patienceMs: 1_000, hungMs: 5_000 };
+const LIMITS = { timeoutMs: 1_000, hungMs: 5_000 };
 
-/** A server whose answers a test gives by hand. */
+/** A server whose responses a test controls. */
 class Target implements ProbeTarget {
   readonly asked: string[] = [];
-  heard = Number.NEGATIVE_INFINITY;
+  lastReceived = Number.NEGATIVE_INFINITY;
   answerOld: (error?: Error) => void = () => {};
   answerNew: (error?: Error) => void = () => {};
   connect: () => void = () => {};
@@ -27,8 +27,8 @@ class Target implements ProbeTarget {
     });
   }
 
-  heardAt(): number {
-    return this.heard;
+  receivedAt(): number {
+    return this.lastReceived;
   }
 
   #ask(signal: AbortSignal, expose: (answer: (error?: Error) => void) => void): Promise<void> {
@@ -40,18 +40,18 @@ class Target implements ProbeTarget {
 }
 
 describe('a probe', () => {
-  function start(doubted = false) {
+  function start(suspected = false) {
     const clock = new VirtualClock();
     const target = new Target();
     const state: { outcome?: ProbeOutcome } = {};
-    const done = probe(target, LIMITS, doubted, clock, new AbortController().signal).then((outcome) => {
+    const done = probe(target, LIMITS, suspected, clock, new AbortController().signal).then((outcome) => {
       state.outcome = outcome;
       return outcome;
     });
     return { clock, target, state, done };
   }
 
-  it('is content with one answer', async () => {
+  it('needs one response to report alive', async () => {
     const { target, done, clock } = start();
     target.answerOld();
     expect(await done).toEqual({ health: 'alive' });
@@ -59,7 +59,7 @@ describe('a probe', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('takes two failures to give up, the second over a new connection', async () => {
+  it('needs two failures to report dead, the second over a new connection', async () => {
     const { target, clock, done, state } = start();
     target.answerOld(new Error('reset'));
     await clock.advance(500);
@@ -69,22 +69,22 @@ describe('a probe', () => {
     expect(await done).toEqual({ health: 'dead', error: 'reset; refused' });
   });
 
-  it('takes one failure when a request has failed before', async () => {
+  it('needs one failure if a request has failed before', async () => {
     const { target, done } = start(true);
     target.answerNew(new Error('refused'));
     expect(await done).toEqual({ health: 'dead', error: 'refused' });
     expect(target.asked).toEqual(['new']);
   });
 
-  it('gives up when nothing comes over either connection', async () => {
+  it('reports dead if there is no response over either connection', async () => {
     const { clock, done, state } = start();
     await clock.advance(1_999);
     expect(state.outcome).toBeUndefined();
     await clock.advance(1);
-    expect(await done).toEqual({ health: 'dead', error: 'no answer' });
+    expect(await done).toEqual({ health: 'dead', error: 'no response' });
   });
 
-  it('does not take a slow server for a dead one: it shakes hands', async () => {
+  it('does not report a slow server as dead if it accepts a connection', async () => {
     const { target, clock, done, state } = start();
     await clock.advance(1_500);
     target.connect();
@@ -94,34 +94,34 @@ describe('a probe', () => {
     expect(await done).toEqual({ health: 'alive' });
   });
 
-  it('does not take a busy link for a dead one: something else comes through', async () => {
+  it('does not report dead if other data arrives', async () => {
     const { target, clock, done } = start();
     await clock.advance(900);
-    target.heard = clock.monotonic();
+    target.lastReceived = clock.monotonic();
     await clock.advance(100);
     expect(await done).toEqual({ health: 'alive' });
   });
 
-  it('gives up on a server that shakes hands and never answers', async () => {
+  it('reports dead if the server accepts a connection but never answers', async () => {
     const { target, clock, done } = start();
     await clock.advance(1_500);
     target.connect();
     await clock.advance(6_000);
-    expect(await done).toEqual({ health: 'dead', error: 'no answer' });
+    expect(await done).toEqual({ health: 'dead', error: 'no response' });
   });
 
-  it('finds that only the old connections are dead', async () => {
+  it('reports stale if only existing connections do not work', async () => {
     const { target, clock, done } = start();
     await clock.advance(1_200);
     target.answerNew();
     expect(await done).toEqual({ health: 'stale' });
   });
 
-  it('believes a server that says it is not ready, whatever else is heard of it', async () => {
+  it('reports dead if the server is not ready, although other data arrives', async () => {
     const { target, clock, done } = start();
     await settle();
     await clock.advance(1);
-    target.heard = clock.monotonic();
+    target.lastReceived = clock.monotonic();
     target.answerOld(new NotReadyError('500 etcd failed'));
     await clock.advance(300);
     target.answerNew(new NotReadyError('500 etcd failed'));

@@ -3,17 +3,17 @@ import { type Clock, type Credential, Dispatchers, type Peer } from '@tidegate/k
 import { PROTOBUF } from '@tidegate/kube/protobuf';
 import type { Dispatcher } from 'undici';
 
-/** What the rest of the hub may know of an API server. */
+/** The state of an API server, for other parts of the hub and the admin port. */
 export interface ServerState {
   readonly url: string;
   readonly healthy: boolean;
-  /** Why it is not healthy, or was not the last time. */
+  /** The last reason why it was unhealthy; undefined if it never was. */
   readonly lastError: string | undefined;
-  /** When it became what it is; milliseconds since the epoch. */
+  /** When `healthy` last changed, in milliseconds since the epoch. */
   readonly since: number;
 }
 
-/** How what arrived is written; `other` for text and for tunnels. */
+/** The encoding of received data; `other` for text and tunnels. */
 export type Encoding = 'json' | 'protobuf' | 'other';
 
 export function encodingOf(contentType: string | string[] | undefined): Encoding {
@@ -27,31 +27,38 @@ export function encodingOf(contentType: string | string[] | undefined): Encoding
   }
 }
 
-/** To whoever waited it is as if the other side had broken the connection: they may try again. */
+/**
+ * The error of requests whose connection the hub closes. The code is that of a connection that the server
+ * closed, so that clients retry.
+ */
 class ConnectionsBroken extends Error {
   readonly code = 'ECONNRESET';
 }
 
-/** One API server: the connections to it, and what is known of its health. */
+/** An API server: the connections to it, and its health. */
 export class UpstreamServer implements ServerState {
   readonly url: string;
   readonly origin: string;
-  /** What stands in front of `/api`, without a slash at the end. */
+  /** The path in front of `/api`, without a trailing slash. */
   readonly prefix: string;
-  /** Something went wrong on a connection to it: whoever watches over its health looks at once. */
+  /** Called when a request to the server failed. The HealthMonitor probes the server at once. */
   onSuspicion: (error: unknown) => void = () => {};
-  /** Something of an answer arrived. */
-  onHeard: (bytes: number, encoding: Encoding) => void = () => {};
+  /** Called when data was received. */
+  onReceived: (bytes: number, encoding: Encoding) => void = () => {};
   readonly #clock: Clock;
   readonly #peer: Peer;
-  /** The node's certificate must never end up under somebody else's request: it has connections of its own. */
+  /**
+   * Connections with the client certificate of the node. They are separate from all others, so that the
+   * request of another client can never use the identity of the node.
+   */
   readonly #certified: Dispatchers;
   readonly #plain: Dispatchers;
+  /** Upgraded connections, which undici no longer tracks. */
   readonly #tunnels = new Set<Duplex>();
   #healthy = false;
   #lastError: string | undefined;
   #since: number;
-  #heardAt = Number.NEGATIVE_INFINITY;
+  #receivedAt = Number.NEGATIVE_INFINITY;
 
   constructor(peer: Peer, clock: Clock) {
     const { origin, pathname } = new URL(peer.server);
@@ -77,9 +84,9 @@ export class UpstreamServer implements ServerState {
     return this.#since;
   }
 
-  /** When something of an answer arrived the last time; monotonic. */
-  get heardAt(): number {
-    return this.#heardAt;
+  /** Monotonic time at which any data was last received from the server. */
+  get receivedAt(): number {
+    return this.#receivedAt;
   }
 
   state(): ServerState {
@@ -87,38 +94,43 @@ export class UpstreamServer implements ServerState {
     return { url, healthy, lastError, since };
   }
 
+  /** Sets the health. `error` is the reason if the server is unhealthy. */
   mark(healthy: boolean, error?: string): void {
     if (healthy !== this.#healthy) this.#since = this.#clock.now();
     this.#healthy = healthy;
     if (error !== undefined) this.#lastError = error;
   }
 
-  /** Connections that others go over too. */
+  /** Connections that all clients with this credential share. */
   connections(credential: Credential): Dispatcher {
     return (credential.cert === undefined ? this.#plain : this.#certified).for(credential);
   }
 
-  /** Connections that nobody has used yet. The caller closes them. */
+  /** Connections that no other request uses. The caller closes them. */
   newConnections(): Dispatchers {
     return new Dispatchers(this.#peer);
   }
 
-  heard(bytes: number, encoding: Encoding = 'other'): void {
-    this.#heardAt = this.#clock.monotonic();
-    this.onHeard(bytes, encoding);
+  /** Records that data was received. */
+  received(bytes: number, encoding: Encoding = 'other'): void {
+    this.#receivedAt = this.#clock.monotonic();
+    this.onReceived(bytes, encoding);
   }
 
-  /** A connection that has become something else than HTTP, and belongs to no pool any more. */
+  /** Tracks a connection that was upgraded to another protocol. */
   adopt(tunnel: Duplex): void {
     this.#tunnels.add(tunnel);
-    tunnel.on('data', (chunk: Buffer) => this.heard(chunk.length));
+    tunnel.on('data', (chunk: Buffer) => this.received(chunk.length));
     tunnel.once('close', () => this.#tunnels.delete(tunnel));
   }
 
-  /** Every request, watch and tunnel over the present connections fails now; new ones get new connections. */
+  /**
+   * Closes all connections. Every request, watch and tunnel fails immediately; new requests get new
+   * connections.
+   */
   async breakConnections(): Promise<void> {
     for (const tunnel of this.#tunnels) tunnel.destroy();
-    const why = new ConnectionsBroken(`the connections to ${this.url} were given up`);
+    const why = new ConnectionsBroken(`the hub closed its connections to ${this.url}`);
     await Promise.all([this.#certified.close(why), this.#plain.close(why)]);
   }
 }

@@ -38,14 +38,14 @@ class Authority {
   }
 }
 
-describe("the node's certificate", () => {
+describe('the client certificate of the node', () => {
   const authority = new Authority();
   let api: SmallApi;
   let upstream: Upstream;
   let credential: Credential = authority.issue('system:node:first');
 
   const peer = (request: IncomingMessage): string =>
-    (request.socket as TLSSocket).getPeerCertificate().subject?.CN ?? 'nobody';
+    (request.socket as TLSSocket).getPeerCertificate().subject?.CN ?? 'no certificate';
 
   beforeAll(async () => {
     const ca = authority.certificate;
@@ -74,18 +74,19 @@ describe("the node's certificate", () => {
   const signal = new AbortController().signal;
   const forward = (path: string, as: UpstreamCredential) =>
     upstream.forward({ method: 'GET', path, headers: {}, credential: as, signal });
-  const whoIs = async (as: UpstreamCredential): Promise<string> => text((await forward('/', as)).body);
+  const certificateOf = async (as: UpstreamCredential): Promise<string> =>
+    text((await forward('/', as)).body);
 
-  it('is shown for the node alone, whatever connections are open', async () => {
+  it('is used for requests of the node only, whatever connections are open', async () => {
     for (const as of ['none', 'node', { token: 'a' }, 'node', 'none'] as const) {
-      expect(await whoIs(as)).toBe(as === 'node' ? 'system:node:first' : 'nobody');
+      expect(await certificateOf(as)).toBe(as === 'node' ? 'system:node:first' : 'no certificate');
     }
   });
 
-  it('is the new one for new requests once there is one, while older requests go on', async () => {
+  it('is replaced for new requests after a renewal, while open requests continue', async () => {
     const watch = await forward('/watch', 'node');
     credential = authority.issue('system:node:renewed');
-    expect(await whoIs('node')).toBe('system:node:renewed');
+    expect(await certificateOf('node')).toBe('system:node:renewed');
     expect(await upstream.node().text('/')).toBe('system:node:renewed');
     const begun = await watch.body[Symbol.asyncIterator]().next();
     expect(begun.value.toString()).toBe('begun');

@@ -9,8 +9,8 @@ import { Relay } from './testing/relay.ts';
 import { writeHead } from './upgrade.ts';
 import { Upstream } from './upstream.ts';
 
-/** All that comes until the end; unlike an iteration it leaves the other direction open. */
-function said(socket: Duplex): Promise<string> {
+/** All data until the end. Unlike an iteration, this leaves the other direction open. */
+function readAll(socket: Duplex): Promise<string> {
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
   return new Promise((resolve) => socket.once('end', () => resolve(Buffer.concat(chunks).toString())));
@@ -24,7 +24,7 @@ describe('an upgrade', () => {
   let upstream: Upstream;
   let hub: Server;
   let failures: unknown[];
-  /** How many upgrades the hub is done with. */
+  /** How many upgrades have ended. */
   let over: number;
 
   beforeEach(async () => {
@@ -90,17 +90,17 @@ describe('an upgrade', () => {
     });
   }
 
-  it('that the server agrees to carries bytes both ways, to the last one after half a close', async () => {
+  it('copies data in both directions, also after one side has closed its direction', async () => {
     let seen: IncomingMessage | undefined;
     onUpgrade((request, socket, head) => {
       seen = request;
       accept(request, socket, head);
-      said(socket).then((words) => socket.end(`you said ${words}`));
+      readAll(socket).then((received) => socket.end(`received ${received}`));
     });
     const { socket, response } = await ask();
     expect(response.headers).toMatchObject({ connection: 'Upgrade', upgrade: 'SPDY/3.1' });
     socket!.end('hello');
-    expect(await said(socket!)).toBe('you said hello');
+    expect(await readAll(socket!)).toBe('received hello');
     expect(seen).toMatchObject({ method: 'POST', url: '/api/v1/namespaces/a/pods/b/exec?command=sh' });
     expect(seen!.headers).toMatchObject({
       upgrade: 'SPDY/3.1',
@@ -110,23 +110,23 @@ describe('an upgrade', () => {
     await expect.poll(() => over).toBe(1);
   });
 
-  it('lets the client go on when the server has said all', async () => {
-    const heard = new Promise<string>((resolve) => {
+  it('lets the client continue when the server has closed its direction', async () => {
+    const received = new Promise<string>((resolve) => {
       onUpgrade((request, socket, head) => {
         accept(request, socket, head);
         socket.end('bye');
-        said(socket).then(resolve);
+        readAll(socket).then(resolve);
       });
     });
     const { socket } = await ask();
     socket!.allowHalfOpen = true;
-    expect(await said(socket!)).toBe('bye');
-    socket!.end('one more word');
-    expect(await heard).toBe('one more word');
+    expect(await readAll(socket!)).toBe('bye');
+    socket!.end('more');
+    expect(await received).toBe('more');
   });
 
-  it('passes on what the client said without waiting for the answer', async () => {
-    const heard = new Promise<string>((resolve) => {
+  it('forwards data that the client sent before the response', async () => {
+    const received = new Promise<string>((resolve) => {
       onUpgrade((request, socket, head) => {
         accept(request, socket, head);
         socket.once('data', (data) => resolve(data.toString()));
@@ -134,11 +134,11 @@ describe('an upgrade', () => {
     });
     const socket = connect((hub.address() as AddressInfo).port, '127.0.0.1');
     socket.write('GET /x HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nearly');
-    expect(await heard).toBe('early');
+    expect(await received).toBe('early');
     socket.destroy();
   });
 
-  it('that the server refuses is answered with its answer', async () => {
+  it('returns the response of a server that rejects it', async () => {
     onUpgrade((_, socket) => {
       writeHead(socket, 403, { 'content-type': 'application/json', 'content-length': '17' });
       socket.end('{"kind":"Status"}');
@@ -150,7 +150,7 @@ describe('an upgrade', () => {
     expect(await text(response)).toBe('{"kind":"Status"}');
   });
 
-  it('goes to the next server when the first can not be reached', async () => {
+  it('goes to the next server if the first is unreachable', async () => {
     await expect.poll(() => upstream.servers().every((server) => server.healthy)).toBe(true);
     onUpgrade((request, socket, head) => {
       accept(request, socket, head);
@@ -158,11 +158,11 @@ describe('an upgrade', () => {
     });
     await ways[0]!.cut();
     const { socket } = await ask();
-    expect(await said(socket!)).toBe('there');
+    expect(await readAll(socket!)).toBe('there');
     await ways[0]!.open();
   });
 
-  it('that no server can take leaves the answer to the hub', async () => {
+  it('rejects if no server is reachable, and leaves the response to the hub', async () => {
     await Promise.all(ways.map((way) => way.cut()));
     const { response } = await ask();
     expect(response.statusCode).toBe(503);
@@ -170,7 +170,7 @@ describe('an upgrade', () => {
     await Promise.all(ways.map((way) => way.open()));
   });
 
-  it('ends when either side breaks, and with the hub', async () => {
+  it('ends when either side closes, and when the hub shuts down', async () => {
     const sockets: Duplex[] = [];
     onUpgrade((request, socket, head) => {
       accept(request, socket, head);

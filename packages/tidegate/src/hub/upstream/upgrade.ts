@@ -5,20 +5,22 @@ import { untilClosed } from '@tidegate/serving';
 import type { Dispatcher } from 'undici';
 import { forwardedRequestHeaders, forwardedResponseHeaders, type ResponseHeaders } from './headers.ts';
 
+/** A client's Upgrade request, as Node's HTTP server reports it. */
 export interface ClientUpgrade {
   request: IncomingMessage;
   socket: Duplex;
-  /** What the client has sent behind its request. */
+  /** Data that the client sent after its request. */
   head: Buffer;
 }
 
 type Controller = Dispatcher.DispatchController;
 
 /**
- * A connection that is to become something else: exec, attach, port-forward. When the server agrees, bytes go to and
- * fro until either side is done; when it does not, the client gets its answer, and the connection ends.
+ * Forwards a request to upgrade the connection: exec, attach, port-forward. If the server agrees, data is
+ * copied in both directions until both sides have closed. If it does not, the client gets the response of the
+ * server, and the connection is closed.
  *
- * Resolves when it is over. Rejects only when nothing was said to the client yet.
+ * Resolves when the connection is closed. Rejects only if nothing was sent to the client yet.
  */
 export function upgrade(
   dispatcher: Dispatcher,
@@ -29,12 +31,13 @@ export function upgrade(
   return new Promise((resolve, reject) => {
     let controller: Controller | undefined;
     let answering = false;
-    const onGone = (): void => controller?.abort(new Error('the client is gone'));
+    const onGone = (): void => controller?.abort(new Error('the client has disconnected'));
     socket.once('close', onGone);
     socket.on('error', onGone);
     dispatcher.dispatch(
       {
-        origin: 'http://the-server-that-is-chosen',
+        // A placeholder: FailoverExchange replaces it with the chosen server.
+        origin: 'http://chosen-server.invalid',
         path: request.url ?? '/',
         method: request.method ?? 'GET',
         upgrade: request.headers.upgrade ?? '',
@@ -82,7 +85,7 @@ export function upgrade(
   });
 }
 
-/** An answer on a connection that Node's HTTP server has let go of. */
+/** Writes the head of a response to a connection that Node's HTTP server no longer manages. */
 export function writeHead(socket: Duplex, status: number, headers: ResponseHeaders): void {
   const lines = Object.entries(headers).flatMap(([name, values]) =>
     [values].flat().map((value) => `${name}: ${value}`),
@@ -96,7 +99,10 @@ const switchingHeaders = (headers: Record<string, string | string[] | undefined>
   ...(headers.upgrade === undefined ? {} : { upgrade: headers.upgrade }),
 });
 
-/** pipe() waits for whoever is slower, and passes an end on without closing the other direction. */
+/**
+ * Copies data in both directions. `pipe` applies backpressure. If one side ends its direction, the other
+ * direction stays open: a client of exec may close stdin and still read stdout.
+ */
 function tunnel({ socket: client, head }: ClientUpgrade, server: Duplex): Promise<void> {
   server.allowHalfOpen = true;
   client.allowHalfOpen = true;

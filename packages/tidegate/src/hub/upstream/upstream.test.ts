@@ -14,13 +14,13 @@ import { Upstream, type UpstreamOptions } from './upstream.ts';
 
 const TIMINGS = {
   intervalMs: 100,
-  longestIntervalMs: 3_600_000,
+  maxIntervalMs: 3_600_000,
   downIntervalMs: 30,
-  patienceMs: 150,
-  longestPatienceMs: 300,
+  timeoutMs: 150,
+  maxTimeoutMs: 300,
   hungMs: 1_000,
 };
-/** Nobody looks by itself: what happens, happens because of requests. */
+/** No periodic probes. Only requests cause probes. */
 const NEVER = { ...TIMINGS, intervalMs: 3_600_000 };
 
 const get = (path: string, more: Partial<ForwardRequest> = {}): ForwardRequest => ({
@@ -77,7 +77,7 @@ describe('upstream', () => {
   };
   const allHealthy = (upstream: Upstream) => eventually(() => upstream.servers().every((s) => s.healthy));
 
-  it('passes a request on as it is, and the answer back', async () => {
+  it('forwards requests and responses unchanged', async () => {
     api.answer = (request, response) => {
       response.setHeader('warning', ['299 - "a"', '299 - "b"']);
       response.writeHead(201, { 'content-type': 'text/plain', connection: 'close' });
@@ -112,7 +112,7 @@ describe('upstream', () => {
     });
   });
 
-  it('says who asks: the node, whoever holds the token, or nobody', async () => {
+  it('adds the credentials of the node, the token of the client, or none', async () => {
     const upstream = await open();
     const headers = { authorization: ['Bearer forged'] };
     for (const credential of ['node', { token: 't' }, 'none'] as const) {
@@ -125,7 +125,7 @@ describe('upstream', () => {
     ]);
   });
 
-  it('puts the path of a server in front', async () => {
+  it('prepends the path of a server URL', async () => {
     const upstream = await open({ servers: [`${url(0)}/k8s/clusters/c-1/`] });
     expect(upstream.online).toBe(true);
     await answeredBy(upstream);
@@ -135,7 +135,7 @@ describe('upstream', () => {
     ]);
   });
 
-  it('goes round, or takes the first that is there', async () => {
+  it('uses servers in turn, or the first healthy one', async () => {
     const round = await open({ mode: 'rr' });
     await allHealthy(round);
     const order = [await answeredBy(round), await answeredBy(round), await answeredBy(round)];
@@ -146,7 +146,7 @@ describe('upstream', () => {
     expect([await answeredBy(first), await answeredBy(first)]).toEqual([url(0), url(0)]);
   });
 
-  it('goes on to the next server when the first can not be reached, a write with its body too', async () => {
+  it('moves to the next server if the first is unreachable, also with the body of a write', async () => {
     api.answer = (request, response) => request.pipe(response);
     const upstream = await open();
     await allHealthy(upstream);
@@ -162,7 +162,7 @@ describe('upstream', () => {
     expect(await answeredBy(upstream)).toBe(url(0));
   });
 
-  it('repeats a read that broke before its answer, and never a write', async () => {
+  it('repeats a read whose connection failed before the response, but never a write', async () => {
     api.answer = (request) => request.socket.destroy();
     const upstream = await open();
     await allHealthy(upstream);
@@ -174,12 +174,12 @@ describe('upstream', () => {
     expect(api.requests).toHaveLength(1);
     const failed = await upstream.forward(get('/b')).catch((e) => e);
     expect(failed).toMatchObject({ name: 'UpstreamUnavailable', sent: false });
-    // Both servers, and one of them again.
+    // Both servers, and one of them a second time.
     expect(api.requests.map((request) => request.url)).toEqual(['/a', '/b', '/b', '/b']);
     expect(upstream.online).toBe(true);
   });
 
-  it('does not mistake a kept connection that the server closes for a server that is gone', async () => {
+  it('does not take a closed idle connection for an unreachable server', async () => {
     const upstream = await open({ servers: [url(0)] });
     let first = true;
     api.answer = (request, response) => {
@@ -190,22 +190,22 @@ describe('upstream', () => {
     expect(await answeredBy(upstream)).toBe(url(0));
   });
 
-  it('says at once that no server is there, and hears of one that comes back', async () => {
+  it('fails immediately if no server is reachable, and notices when one is reachable again', async () => {
     const upstream = await open({ servers: [url(0)], timings: TIMINGS });
-    const told: boolean[] = [];
-    upstream.onChange((online) => told.push(online));
+    const changes: boolean[] = [];
+    upstream.onChange((online) => changes.push(online));
     await ways[0]!.cut();
     await expect(upstream.forward(get('/api'))).rejects.toThrow(UpstreamUnavailable);
     await eventually(() => !upstream.online);
-    await expect(upstream.forward(get('/api'))).rejects.toThrow('no API server can be reached');
-    await expect(upstream.node().text('/version')).rejects.toThrow('no API server can be reached');
+    await expect(upstream.forward(get('/api'))).rejects.toThrow('no API server is reachable');
+    await expect(upstream.node().text('/version')).rejects.toThrow('no API server is reachable');
     await ways[0]!.open();
     await eventually(() => upstream.online);
-    expect(told).toEqual([false, true]);
+    expect(changes).toEqual([false, true]);
     expect(await answeredBy(upstream)).toBe(url(0));
   });
 
-  it('opens although no server is there', async () => {
+  it('opens although no server is reachable', async () => {
     await ways[0]!.cut();
     const kept: number[] = [];
     const upstream = await open({
@@ -220,7 +220,7 @@ describe('upstream', () => {
     expect(kept).toEqual([upstream.lastContact]);
   });
 
-  it('notices a link that swallows everything: whoever waits is told, reads go another way', async () => {
+  it('detects a link that drops everything: pending requests fail, and reads move to another server', async () => {
     const upstream = await open({ timings: TIMINGS });
     await allHealthy(upstream);
     let answer = (_: string): void => {};
@@ -243,9 +243,11 @@ describe('upstream', () => {
     await allHealthy(upstream);
   });
 
-  it('breaks open connections whose way is gone although new ones work', async () => {
+  it('closes existing connections that do not work, although new ones do', async () => {
     const upstream = await open({ servers: [url(0)], timings: TIMINGS });
     api.answer = (_, response) => response.write('begun');
+    // On a busy machine the first probes may time out.
+    await allHealthy(upstream);
     const watch = await upstream.forward(get('/watch'));
     const broken = once(watch.body.resume(), 'error');
     await eventually(() => api.probes > 1);
@@ -254,23 +256,23 @@ describe('upstream', () => {
     expect(upstream.online).toBe(true);
   });
 
-  it('does not take a slow server for a dead one', async () => {
+  it('does not take a slow server for an unreachable one', async () => {
     const upstream = await open({
       servers: [url(0)],
-      timings: { ...TIMINGS, patienceMs: 400, hungMs: 5_000 },
+      timings: { ...TIMINGS, timeoutMs: 400, hungMs: 5_000 },
     });
-    const told: boolean[] = [];
-    upstream.onChange((online) => told.push(online));
+    const changes: boolean[] = [];
+    upstream.onChange((online) => changes.push(online));
     api.ready = (_, response) => void setTimeout(() => response.end('ok'), 900);
     const before = api.probes;
-    // Asked over an old connection, over a new one, and some time later again.
+    // Probes over an existing connection, over a new one, and later again.
     await eventually(() => api.probes > before + 2);
-    expect(told).toEqual([]);
+    expect(changes).toEqual([]);
   });
 
-  it('asks a server that was not heard for a while, and one that is heard only now and then', async () => {
+  it('probes an idle server often, and a busy server rarely', async () => {
     const clock = new VirtualClock();
-    const timings = { ...HEALTH_TIMINGS, patienceMs: 60_000, longestPatienceMs: 60_000 };
+    const timings = { ...HEALTH_TIMINGS, timeoutMs: 60_000, maxTimeoutMs: 60_000 };
     const upstream = await open({ servers: [url(0)], clock, timings, random: () => 0.5 });
     expect(api.probes).toBe(1);
     for (let seconds = 0; seconds < 24; seconds += 4) {
@@ -283,7 +285,7 @@ describe('upstream', () => {
     await expect.poll(() => clock.advance(1_000).then(() => api.probes)).toBe(3);
   });
 
-  it('leaves a server that says it is not ready', async () => {
+  it('does not use a server that is not ready', async () => {
     const upstream = await open({ servers: [url(0)], timings: TIMINGS });
     api.ready = (_, response) => response.writeHead(500).end('[-]etcd failed');
     await eventually(() => !upstream.online);
@@ -292,7 +294,7 @@ describe('upstream', () => {
     await eventually(() => upstream.online);
   });
 
-  it('ends the request when the client is gone, and waits for a client that is slow', async () => {
+  it('aborts the request when the client disconnects, and applies backpressure for a slow client', async () => {
     const upstream = await open();
     let written = 0;
     let gone = false;
@@ -318,7 +320,7 @@ describe('upstream', () => {
     await eventually(() => gone);
   });
 
-  it('hears of an abort while it still connects', async () => {
+  it('can be aborted while it connects', async () => {
     const upstream = await open({ servers: [url(0)] });
     ways[0]!.silence();
     const controller = new AbortController();
@@ -329,7 +331,7 @@ describe('upstream', () => {
     await failed;
   });
 
-  it('gives out clients that end what is theirs when closed, and nothing else', async () => {
+  it('returns clients that end only their own requests when they are closed', async () => {
     const upstream = await open({ servers: [url(0)] });
     api.answer = (request, response) => {
       if (request.url?.startsWith('/api/v1/pods'))
@@ -356,7 +358,7 @@ describe('upstream', () => {
     await expect(still).rejects.toThrow();
   });
 
-  it('counts what came, and tells how the servers are', async () => {
+  it('reports received bytes and the health of servers as metrics', async () => {
     const metrics = new Metrics();
     const upstream = await open({ servers: [url(0)], metrics });
     for (const [type, body] of [
@@ -375,10 +377,10 @@ describe('upstream', () => {
     expect(scraped).toContain(`tidegate_hub_upstream_healthy{server="${url(0)}"} 1`);
   });
 
-  it('wants servers, and URLs', async () => {
-    await expect(open({ servers: [] })).rejects.toThrow('at least one is needed');
+  it('rejects an empty list of servers and invalid URLs', async () => {
+    await expect(open({ servers: [] })).rejects.toThrow('no API server is configured; set at least one');
     await expect(open({ servers: ['10.0.0.1:6443'] })).rejects.toThrow(
-      '"10.0.0.1:6443" is not the URL of an API server; write https://host:port',
+      '"10.0.0.1:6443" is not a valid URL of an API server; use https://host:port',
     );
   });
 });

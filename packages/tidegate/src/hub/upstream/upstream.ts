@@ -19,34 +19,34 @@ import { type ServerState, UpstreamServer } from './server.ts';
 import { upgrade } from './upgrade.ts';
 
 export interface UpstreamOptions {
-  /** `https://host:port`, the best first. */
+  /** URLs of the API servers, for example `https://host:6443`, in order of preference. */
   servers: string[];
   mode: LbMode;
-  /** PEM; the system's roots when absent. */
+  /** The CA of the API servers, in PEM format; the CAs of the system by default. */
   ca?: string;
   tlsServerName?: string;
   insecureSkipTlsVerify?: boolean;
   nodeCredentials: CredentialSource;
-  /** Of the hub's own requests. */
+  /** The User-Agent of requests of the hub itself. */
   userAgent: string;
   clock: Clock;
   log: Logger;
   metrics: Metrics;
   random?: Random;
   timings?: HealthTimings;
-  /** When an API server was heard last, as far as it was kept; milliseconds since the epoch. */
+  /** The stored time of the last contact, in milliseconds since the epoch. */
   lastContact?: number;
-  /** Keeps it: now and then, and when the link is lost. */
+  /** Called to store the time of the last contact: at most every 30 seconds, and when the link goes down. */
   onContact?: (lastContact: number) => void;
 }
 
-/** Told when a server came or went. */
+/** Called when an API server becomes healthy or unhealthy. `online` is whether any server is healthy. */
 export type UpstreamListener = (online: boolean) => void;
 
-const KEEP_CONTACT_EVERY_MS = 30_000;
-const NOBODY: Credential = {};
+const STORE_CONTACT_INTERVAL_MS = 30_000;
+const NO_CREDENTIAL: Credential = {};
 
-/** The API servers, as one: whoever asks gets an answer of one that is there, or hears at once that none is. */
+/** All API servers as one. A request goes to a healthy server, and fails immediately if there is none. */
 export class Upstream {
   readonly #options: UpstreamOptions;
   readonly #servers: UpstreamServer[];
@@ -57,7 +57,8 @@ export class Upstream {
   readonly #listeners = new Set<UpstreamListener>();
   readonly #onFailover: (from: UpstreamServer) => void;
   #lastContact: number;
-  #keptContact = 0;
+  /** The last time of contact that was passed to `onContact`. */
+  #storedContact = 0;
   #closed = false;
 
   private constructor(options: UpstreamOptions) {
@@ -74,7 +75,7 @@ export class Upstream {
     this.#node = this.client(options.nodeCredentials);
   }
 
-  /** Resolves as soon as one server has answered, or when it is known that none does. */
+  /** Resolves as soon as one server has answered, or when the first probes of all servers have failed. */
   static async open(options: UpstreamOptions): Promise<Upstream> {
     checkServers(options.servers);
     const upstream = new Upstream(options);
@@ -88,11 +89,14 @@ export class Upstream {
     return upstream;
   }
 
+  /** Whether at least one API server is healthy. */
   get online(): boolean {
     return this.#servers.some((server) => server.healthy);
   }
 
-  /** When an API server was heard last; milliseconds since the epoch, 0 for never. */
+  /**
+   * The time at which data was last received from an API server, in milliseconds since the epoch; 0 if never.
+   */
   get lastContact(): number {
     return this.#lastContact;
   }
@@ -101,42 +105,47 @@ export class Upstream {
     return this.#servers.map((server) => server.state());
   }
 
-  /** Returns how to stop listening. */
+  /**
+   * Calls the listener when a server becomes healthy or unhealthy. Returns a function that removes the
+   * listener.
+   */
   onChange(listener: UpstreamListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** The node's own. */
+  /** The client with the credentials of the node. */
   node(): KubeClient {
     return this.#node;
   }
 
-  /** A client of the servers for anybody. Closing it leaves the connections to the others. */
+  /**
+   * Returns a client with the given credentials. Closing it does not close the connections of other clients.
+   */
   client(credentials: CredentialSource, { userAgent }: { userAgent?: string } = {}): KubeClient {
     const { clock, log } = this.#options;
-    // Only messages show it: where a request goes is decided by the lane.
+    // Only used in messages. The lane chooses the server of each request.
     const config = { server: this.#servers[0]!.origin, namespace: 'default', credentials };
     const options = {
       userAgent: userAgent ?? this.#options.userAgent,
       clock,
       log,
       connections: this.#lane(),
-      // Links are thin where hubs are.
+      // Edge links have little bandwidth, and protobuf is smaller than JSON.
       protobuf: true,
     };
     return new KubeClient(config, options);
   }
 
-  /** Passes a client's request on. Throws UpstreamUnavailable when no server answers. */
+  /** Forwards a client's request. Throws UpstreamUnavailable if no server answers. */
   async forward(request: ForwardRequest): Promise<ForwardedAnswer> {
     const credential = await this.#credential(request.credential);
     return forward(this.#connections(credential), credential, request);
   }
 
   /**
-   * Passes a client's Upgrade on, with all that follows; resolves when it is over. Throws UpstreamUnavailable when no
-   * server answers; nothing was said to the client then.
+   * Forwards a client's Upgrade request, and resolves when the connection is closed. Throws
+   * UpstreamUnavailable if no server answers; nothing was sent to the client in that case.
    */
   async upgrade(
     request: IncomingMessage,
@@ -148,10 +157,10 @@ export class Upstream {
     await upgrade(this.#connections(credential), credential, { request, socket, head });
   }
 
-  /** Ends whatever goes over it. */
+  /** Ends all requests and closes all connections. */
   async close(): Promise<void> {
     this.#closed = true;
-    this.#keepContact();
+    this.#storeContact();
     await Promise.all(this.#monitors.map((monitor) => monitor.close()));
     await Promise.all([this.#node.close(), this.#forwarding.close()]);
     await Promise.all(this.#servers.map((server) => server.breakConnections()));
@@ -162,13 +171,16 @@ export class Upstream {
   }
 
   async #credential(as: UpstreamCredential): Promise<Credential> {
-    if (as === 'none') return NOBODY;
+    if (as === 'none') return NO_CREDENTIAL;
     return as === 'node' ? this.#options.nodeCredentials.current() : { authorization: `Bearer ${as.token}` };
   }
 
-  /** A token is said with every request; only certificates belong to connections. */
+  /**
+   * All tokens share connections, because a token is sent with each request. Only a client certificate
+   * belongs to the connection.
+   */
   #connections(credential: Credential): Dispatcher {
-    return this.#forwarding.for(credential.cert === undefined ? NOBODY : credential);
+    return this.#forwarding.for(credential.cert === undefined ? NO_CREDENTIAL : credential);
   }
 
   #monitor(server: UpstreamServer): HealthMonitor {
@@ -186,42 +198,42 @@ export class Upstream {
 
   #changed(): void {
     const { online } = this;
-    if (!online) this.#keepContact();
+    if (!online) this.#storeContact();
     for (const listener of this.#listeners) listener(online);
   }
 
-  #heard(): void {
+  #contacted(): void {
     this.#lastContact = this.#options.clock.now();
-    if (this.#lastContact - this.#keptContact >= KEEP_CONTACT_EVERY_MS) this.#keepContact();
+    if (this.#lastContact - this.#storedContact >= STORE_CONTACT_INTERVAL_MS) this.#storeContact();
   }
 
-  #keepContact(): void {
-    if (this.#lastContact === this.#keptContact) return;
-    this.#keptContact = this.#lastContact;
+  #storeContact(): void {
+    if (this.#lastContact === this.#storedContact) return;
+    this.#storedContact = this.#lastContact;
     this.#options.onContact?.(this.#lastContact);
   }
 
   #measure(metrics: Metrics): (from: UpstreamServer) => void {
     const labels = ['server'];
     const received = metrics.counter('tidegate_hub_upstream_received_bytes_total', {
-      help: 'Bytes of answers and tunnels that came from an API server, as they were on the wire.',
+      help: 'Bytes of responses and tunnels received from an API server, as sent over the network.',
       labels: ['server', 'encoding'],
     });
     const failovers = metrics.counter('tidegate_hub_upstream_failovers_total', {
-      help: 'Requests that went on to another API server, or a new connection, after this one failed them.',
+      help: 'Requests that were retried on another API server or on a new connection after a failure of this one.',
       labels,
     });
     const healthy = metrics.gauge('tidegate_hub_upstream_healthy', {
-      help: '1 while the API server answers.',
+      help: '1 if the API server is healthy, otherwise 0.',
       labels,
     });
     metrics.onScrape(() => {
       for (const server of this.#servers) healthy.set({ server: server.url }, server.healthy ? 1 : 0);
     });
     for (const server of this.#servers) {
-      server.onHeard = (bytes, encoding) => {
+      server.onReceived = (bytes, encoding) => {
         if (bytes > 0) received.inc({ server: server.url, encoding }, bytes);
-        this.#heard();
+        this.#contacted();
       };
     }
     return (from) => failovers.inc({ server: from.url });
@@ -229,11 +241,11 @@ export class Upstream {
 }
 
 function checkServers(servers: string[]): void {
-  if (servers.length === 0) throw new ConfigError('no API server is named: at least one is needed');
+  if (servers.length === 0) throw new ConfigError('no API server is configured; set at least one');
   for (const server of servers) {
     if (!URL.canParse(server) || !/^https?:$/.test(new URL(server).protocol)) {
       throw new ConfigError(
-        `${JSON.stringify(server)} is not the URL of an API server; write https://host:port`,
+        `${JSON.stringify(server)} is not a valid URL of an API server; use https://host:port`,
       );
     }
   }

@@ -1,23 +1,23 @@
-/** The link is away, and nothing was stored while it was there. */
+/** No API server is reachable, and the hub has stored nothing of the view before. */
 export class NothingStoredError extends Error {
   constructor(what: string) {
-    super(`${what}: the API server can not be reached, and nothing of it was stored before`);
+    super(`${what}: the API server is unreachable, and the hub has stored nothing of them`);
     this.name = 'NothingStoredError';
   }
 }
 
-/** More than the hub keeps: clients that want it must get it from the API server. */
+/** The objects exceed the size limit of a view. Clients must get them from the API server. */
 export class ViewTooLargeError extends Error {
   constructor(what: string, limit: number) {
-    super(`${what}: more than the ${limit} bytes that the hub keeps of one view`);
+    super(`${what}: the objects exceed the limit of ${limit} bytes for one view of the hub`);
     this.name = 'ViewTooLargeError';
   }
 }
 
-/** What was kept for an identity was dropped. */
+/** The hub has dropped all views of an identity (`Views.dropIdentity`). */
 export class IdentityDroppedError extends Error {
   constructor(what: string) {
-    super(`${what}: the identity it was read with is no longer trusted`);
+    super(`${what}: the hub no longer trusts the identity that the objects were read with`);
     this.name = 'IdentityDroppedError';
   }
 }

@@ -22,12 +22,12 @@ const view = (key: ViewKey, usedAt: number, options: { busy?: boolean; bytes?: n
 const evicted = (views: ReturnType<typeof view>[]): number[] =>
   victims(views, LIMITS).map(({ usedAt }) => usedAt);
 
-describe('views that have to go', () => {
-  it('are none while all fit', () => {
+describe('victims', () => {
+  it('returns nothing while all views are within the limits', () => {
     expect(evicted([view(list('a'), 1), view(list('b'), 2)])).toEqual([]);
   });
 
-  it('are those not used for the longest time, and not in use', () => {
+  it('returns the least recently used views, and skips views that are in use', () => {
     const views = [
       view(list('a'), 4),
       view(list('b'), 1, { busy: true }),
@@ -37,19 +37,19 @@ describe('views that have to go', () => {
     expect(evicted(views)).toEqual([2, 3]);
   });
 
-  it('are never the lists that the node runs on', () => {
+  it('never returns lists that the kubelet depends on', () => {
     const views = [view(list('node', PODS), 1), view(list('node', SECRETS), 2), view(list('a'), 3)];
     expect(evicted(views)).toEqual([3]);
   });
 
-  it('are single objects among themselves, those of the node last', () => {
+  it('counts single objects separately, and returns those of the node last', () => {
     const single = (identity: string, name: string) => singleKey(identity, SECRETS, 'default', name);
     const views = [view(single('node', 'a'), 1), view(single('node', 'b'), 2), view(single('x', 'c'), 3)];
     expect(evicted([...views, view(list('a'), 0), view(list('b'), 0)])).toEqual([3]);
     expect(evicted([...views, view(single('node', 'd'), 4)])).toEqual([3, 1]);
   });
 
-  it('are as many as are too heavy together', () => {
+  it('returns idle views until the rest is within the size limit', () => {
     const heavy = (usedAt: number, busy = false) => view(list(`${usedAt}`), usedAt, { bytes: 60, busy });
     expect(evicted([heavy(1), heavy(2)])).toEqual([1]);
     expect(evicted([heavy(1, true), heavy(2)])).toEqual([]);

@@ -1,11 +1,11 @@
 import {
   type Clock,
+  type ConnectionState,
   isForbidden,
   isNotFound,
   isUnauthorized,
   type KubeClient,
   type KubeObject,
-  type Link,
   type Logger,
   type Mirror,
   qualifiedName,
@@ -22,17 +22,22 @@ export interface FollowOptions {
   clock: Clock;
   random: Random;
   log: Logger;
-  upstream: Link;
+  /** Nothing is tried while it is offline. */
+  upstream: ConnectionState;
+  /** The size limit of the view, in bytes of JSON. */
   mostBytes: number;
+  /** Decides whether a list may replace the objects of the view, see `WipeGuard`. */
   confirm(view: MemoryView, list: readonly ViewItem[], signal: AbortSignal): Promise<boolean>;
+  /** Called when a complete list has been fetched. */
   onRelist(): void;
-  /** A watch is open: the API server grants it. */
+  /** Called when a watch is open, which means that the API server has authorized it. */
   onFollowing(): void;
 }
 
 /**
- * Keeps a view as the API server has it, until the signal is aborted. Rejects when the API server refuses it, and when
- * it grows too large.
+ * Keeps a view current until the signal is aborted: a watch continues from the version of the view, and only an empty
+ * view or a 410 Gone causes a list. Rejects when the API server refuses the view (401, 403, 404) and when the view exceeds
+ * its size limit. Everything else, for example a connection that fails, is retried with a backoff by the Reflector.
  */
 export async function follow(
   view: MemoryView,
@@ -45,7 +50,7 @@ export async function follow(
   const checkSize = (bytes: number): void => {
     if (bytes > mostBytes) throw new ViewTooLargeError(qualifiedName(resource), mostBytes);
   };
-  /** Of the list that is being read. */
+  /** The size of the list that is being read. Checked for every object, so that a huge list is not read to its end. */
   let listedBytes = 0;
   const mirror: Mirror<KubeObject, ViewItem> = {
     keep(object) {
@@ -54,7 +59,8 @@ export async function follow(
       checkSize(listedBytes);
       return item;
     },
-    // What was on its way when it was called off must not reach a view that others may have taken over on disk.
+    // An event may still arrive after the signal was aborted. It must not be applied: the view may have been dropped,
+    // and another view with the same key may be using the same place on disk.
     replace(list, resourceVersion, listKind) {
       if (signal.aborted) return;
       onRelist();
@@ -75,8 +81,9 @@ export async function follow(
     clock,
     random,
     log,
-    link: upstream,
+    connection: upstream,
     resumeFrom: view.resourceVersion || undefined,
+    // A list is compressed and a stream of initial events is not, which matters on a slow link.
     initialState: 'list',
     confirm: (list, signal) => confirm(view, list, signal),
     isFinal: (error) => isRefusal(error) || error instanceof ViewTooLargeError,
@@ -89,6 +96,6 @@ export async function follow(
   await reflector.run(signal);
 }
 
-/** Not a failure of the way: the API server says no. */
+/** Whether the API server has refused the request. Other errors are failures of the server or of the connection. */
 export const isRefusal = (error: unknown): boolean =>
   isUnauthorized(error) || isForbidden(error) || isNotFound(error);

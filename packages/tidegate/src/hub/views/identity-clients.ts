@@ -1,6 +1,9 @@
 import type { Credential, CredentialSource, KubeClient } from '@tidegate/kube';
 
-/** The credentials that an identity showed last: the ones most likely to be valid still. */
+/**
+ * The credentials that an identity sent last. Tokens expire, and pods send a new one before that; the newest is the most
+ * likely to be valid.
+ */
 class NewestCredentials implements CredentialSource {
   source: CredentialSource;
 
@@ -13,49 +16,57 @@ class NewestCredentials implements CredentialSource {
   }
 
   async refresh(used: Credential): Promise<Credential> {
+    // The API server rejected `used`. If the identity has sent newer credentials meanwhile, try those first.
     const newest = await this.source.current();
     return newest === used ? this.source.refresh(used) : newest;
   }
 }
 
-interface Lent {
+interface OpenClient {
   readonly client: KubeClient;
   readonly credentials: NewestCredentials;
+  /** How many views use the client. */
   users: number;
 }
 
-/** One client for each identity, for as long as one of its views is followed. */
+/** A client, until `release` is called. */
+export interface AcquiredClient {
+  readonly client: KubeClient;
+  release(): Promise<void>;
+}
+
+/** One client for each identity, open while at least one view of the identity is followed. */
 export class IdentityClients {
   readonly #open: (credentials: CredentialSource) => KubeClient;
-  readonly #lent = new Map<string, Lent>();
+  readonly #clients = new Map<string, OpenClient>();
 
   constructor(open: (credentials: CredentialSource) => KubeClient) {
     this.#open = open;
   }
 
-  /** The identity has shown these. */
-  seen(identity: string, credentials: CredentialSource): void {
-    const lent = this.#lent.get(identity);
-    if (lent !== undefined) lent.credentials.source = credentials;
+  /** Uses these credentials from now on, also for watches that are open and reconnect later. */
+  update(identity: string, credentials: CredentialSource): void {
+    const open = this.#clients.get(identity);
+    if (open !== undefined) open.credentials.source = credentials;
   }
 
-  /** Give it back when done; the last one who does closes it. */
-  borrow(identity: string, source: CredentialSource): { client: KubeClient; giveBack(): Promise<void> } {
-    const lent = this.#lent.get(identity) ?? this.#make(identity, source);
-    lent.users++;
-    const giveBack = async (): Promise<void> => {
-      lent.users--;
-      if (lent.users > 0) return;
-      this.#lent.delete(identity);
-      await lent.client.close();
+  /** Opens the client of the identity, or shares it. The last release closes it. */
+  acquire(identity: string, source: CredentialSource): AcquiredClient {
+    const open = this.#clients.get(identity) ?? this.#add(identity, source);
+    open.users++;
+    const release = async (): Promise<void> => {
+      open.users--;
+      if (open.users > 0) return;
+      this.#clients.delete(identity);
+      await open.client.close();
     };
-    return { client: lent.client, giveBack };
+    return { client: open.client, release };
   }
 
-  #make(identity: string, source: CredentialSource): Lent {
+  #add(identity: string, source: CredentialSource): OpenClient {
     const credentials = new NewestCredentials(source);
-    const lent = { client: this.#open(credentials), credentials, users: 0 };
-    this.#lent.set(identity, lent);
-    return lent;
+    const open = { client: this.#open(credentials), credentials, users: 0 };
+    this.#clients.set(identity, open);
+    return open;
   }
 }

@@ -1,14 +1,24 @@
 /**
  * Views: copies of what one identity may list and watch, in memory and on disk. A view is the unit of storing, of
- * following the API server, and of offline service. `view.ts` has the terms; view-key.ts says which view it is.
+ * following the API server, and of offline service. view.ts defines the terms; view-key.ts identifies a view.
  *
- * The life of one view: a client lists, and the response is stored (pages.ts, storage.ts). It watches: views.ts holds the
+ * Views are kept per identity because the API server authorizes per identity: whatever a view contains, the API server
+ * has shown to that identity. Shared views are the exception. They are read with the node's credentials, and access/
+ * asks the API server about each client before it gets data from them.
+ *
+ * The life of one view. A client lists, and the response is stored (pages.ts, storage.ts). It watches: views.ts holds the
  * view, managed-view.ts loads it into memory (memory-view.ts) and starts follow.ts, which continues from the version of
  * the list with the client's own credentials (identity-clients.ts). Each event changes the objects in memory, on disk and
  * for the subscribers in one step. The API server becomes unreachable: the view stays as it is. It is reachable again:
  * the watch continues from the version of the view; if that is too old, a new list is turned into changes
- * (difference.ts), unless it would wipe what the node runs on (wipe-guard.ts). The client leaves: five minutes later the
- * view is on disk only, and eviction.ts deletes the oldest views when there are too many.
+ * (difference.ts), unless it would delete all pods of the node (wipe-guard.ts). The client leaves: five minutes later the
+ * view is on disk only, and eviction.ts deletes the views that were not used for the longest time when there are too many.
+ *
+ * The overlay. While no API server is reachable, the hub accepts some writes of the kubelet into its journal. The kubelet
+ * must read back what it wrote, so `Views.overlay` puts the written object into every view of the node that contains it,
+ * in memory and on disk, and marks it as overlaid. The version of the view does not change: the API server has not seen
+ * the write. The next event or list from the API server that contains the object replaces it, even if the resourceVersion
+ * is the same as before, and clears the mark.
  */
 export { IdentityDroppedError, NothingStoredError, ViewTooLargeError } from './errors.ts';
 export { exactBytes, itemOf, objectOf } from './item.ts';

@@ -1,7 +1,10 @@
 import { apiVersionOf, type KubeObject, keyOf, type Resource } from '@tidegate/kube';
 import type { ViewItem } from './view.ts';
 
-/** `listKind` says what items are that do not say it themselves, as those of built-in lists. */
+/**
+ * Encodes an object for a view. API servers omit apiVersion and kind in the items of lists of built-in types; they are
+ * added from `resource` and `listKind`, because watch events and single objects need them.
+ */
 export function itemOf(object: KubeObject, resource: Resource, listKind = ''): ViewItem {
   const complete =
     object.kind !== undefined && object.apiVersion !== undefined
@@ -18,7 +21,10 @@ export function itemOf(object: KubeObject, resource: Resource, listKind = ''): V
   };
 }
 
-/** The last state of an object that was found to be gone; nobody has seen the deletion itself. */
+/**
+ * The last known state of an object that a list no longer contains, with the version of that list. The version of the
+ * deletion itself is not known.
+ */
 export function goneAt(item: ViewItem, resourceVersion: string): ViewItem {
   const object = objectOf(item);
   const metadata = { ...object.metadata, resourceVersion };
@@ -27,7 +33,10 @@ export function goneAt(item: ViewItem, resourceVersion: string): ViewItem {
 
 export const objectOf = ({ bytes }: ViewItem): KubeObject => JSON.parse(bytes.toString('utf8'));
 
-/** Outside Node's pool: of a slab there, one object that stays would hold the memory of all that went. */
+/**
+ * Encodes text into a buffer with memory of its own. `Buffer.from` takes small buffers from a pool of slabs, where one
+ * object that stays would keep the memory of all its neighbors.
+ */
 export function exactBytes(text: string): Buffer {
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
   bytes.write(text, 'utf8');

@@ -1,41 +1,54 @@
-import type { Clock, KubeClient, Link, Logger } from '@tidegate/kube';
+import type { Clock, ConnectionState, Logger } from '@tidegate/kube';
 import { NothingStoredError, ViewTooLargeError } from './errors.ts';
 import { type FollowOptions, follow } from './follow.ts';
+import type { AcquiredClient } from './identity-clients.ts';
 import { MemoryView } from './memory-view.ts';
 import type { CompleteList } from './pages.ts';
-import { losesCopy } from './refusal.ts';
+import { discardsCopy } from './refusal.ts';
 import type { StoredItem, ViewProgress, ViewRecord, ViewStorage } from './storage.ts';
 import type { ViewItem, ViewKey } from './view.ts';
 import { idOf, SHARED } from './view-key.ts';
 
-export type Lend = () => { client: KubeClient; giveBack(): Promise<void> };
+/** Gets the client that a view is followed with. The view releases it when it is no longer followed. */
+export type AcquireClient = () => AcquiredClient;
 
 export interface ManagedViewOptions extends Omit<FollowOptions, 'onFollowing'> {
   clock: Clock;
-  upstream: Link;
-  /** By which it is followed. */
-  settledUpstream: Link;
+  /** Decides whether waiting for the first state makes sense. */
+  upstream: ConnectionState;
+  /** The upstream that the view is followed through. For views of endpoints, see SettledUpstream. */
+  settledUpstream: ConnectionState;
   log: Logger;
   storage: ViewStorage;
-  /** Whoever follows a view sees an object go. */
+  /** Called when a followed view sees that an object was deleted. */
   onGone(objectKey: string): void;
   onTooLarge(): void;
-  /** Nobody holds it, and nothing is worth remembering of it. */
+  /** Called when the view is not in use and nothing of it is stored, so that it can be removed. */
   onForgotten(): void;
 }
 
-/** Clients come back: a watch that ended is often opened again soon. */
+/** How long a view is followed after its last client left. Watches time out and are reopened, which then costs nothing. */
 const FOLLOWED_AFTER_RELEASE_MS = 5 * 60_000;
-/** What the node needs is asked for again: somebody may grant it, or install the resource. */
+/** How often a refused shared view is tried again: a role may be granted, or a custom resource installed. */
 const RETRY_SHARED_MS = 30_000;
+/** How long a view that exceeded the size limit is not tried again. Meanwhile requests go to the API server. */
 const TOO_LARGE_FOR_MS = 10 * 60_000;
 
-/** One view through its life: on disk only, in memory while somebody holds it, followed while somebody watches it. */
+/**
+ * The life of one view, in three stages:
+ *
+ * - on disk only: `#record` describes what is stored. No memory is used for the objects.
+ * - in memory: `hold` creates a MemoryView, and `#load` reads the objects from disk. It stays until the last release.
+ * - followed: `follow` starts a watch that keeps the MemoryView current. It continues for a while after the last release.
+ *
+ * Loading is asynchronous, and views can be held, followed and dropped meanwhile. So every step that depends on the stored
+ * objects awaits `#loading` first, and `drop` clears `#record`, which makes `#load` discard what it has read.
+ */
 export class ManagedView {
   readonly key: ViewKey;
   readonly #id: string;
   readonly #options: ManagedViewOptions;
-  /** What is on disk, while it is not in memory. */
+  /** What is stored on disk. Up to date while the view is not in memory. */
   #record: ViewRecord | undefined;
   #view: MemoryView | undefined;
   #loading: Promise<void> = Promise.resolve();
@@ -53,7 +66,7 @@ export class ManagedView {
     this.#id = idOf(key);
     this.#options = options;
     this.#record = record;
-    this.#usedAt = record?.progress.heardAt ?? options.clock.now();
+    this.#usedAt = record?.progress.receivedAt ?? options.clock.now();
   }
 
   get holders(): number {
@@ -64,6 +77,7 @@ export class ManagedView {
     return this.#usedAt;
   }
 
+  /** No client holds the view and it is not followed: it can be evicted. */
   get isIdle(): boolean {
     return this.#holders === 0 && this.#follower === undefined;
   }
@@ -72,56 +86,62 @@ export class ManagedView {
     return this.#view?.state === 'following';
   }
 
+  /** Why the API server, or the size limit, refused the view the last time. */
   get refusal(): Error | undefined {
     return this.#refusal?.why;
   }
 
-  /** Undefined while nothing is known of it. */
+  /** Undefined while nothing is known of the view. */
   get progress(): ViewProgress | undefined {
     return this.#view?.resourceVersion === undefined ? this.#record?.progress : this.#view.progress();
   }
 
-  /** In memory until it is released. Its objects may still be on their way from the disk: see `ready`. */
+  /** Keeps the view in memory until `release`. Its objects may not have been read from disk yet: await `ready`. */
   hold(): { view: MemoryView; release(): void } {
     this.#holders++;
-    this.#use();
+    this.#touch();
     const view = this.#open();
     let held = true;
     const release = (): void => {
       if (!held) return;
       held = false;
       this.#holders--;
-      this.#use();
-      this.#rest();
+      this.#touch();
+      this.#releaseIfIdle();
     };
     return { view, release };
   }
 
-  /** Keeps it current from now on. Hold it. */
-  follow(lend: Lend): void {
+  /** Keeps the view current from now on, if it is not followed already. The caller must hold it. */
+  follow(acquire: AcquireClient): void {
     if (this.#follower !== undefined || this.#closed) return;
     const tooLarge = this.#refusal?.why instanceof ViewTooLargeError;
     if (tooLarge && this.#options.clock.now() - this.#refusal!.at < TOO_LARGE_FOR_MS) return;
     this.#cancelTimer();
     this.#refusal = undefined;
     const view = this.#open();
-    this.#hope();
+    this.#updateWaiters();
     const stop = new AbortController();
-    this.#follower = { stop, done: this.#follow(view, lend, stop.signal) };
+    this.#follower = { stop, done: this.#follow(view, acquire, stop.signal) };
   }
 
-  /** A list that a client has read. Who follows a view knows better. Whether the view shows now what the list says. */
+  /**
+   * Stores a list that a client has read from the API server. Returns whether the view now shows this list, or something
+   * newer. A followed view is not changed, because its watch delivers the same objects; if the watch is interrupted, the
+   * view may be older than the list, and the result is false.
+   */
   async store(list: CompleteList): Promise<boolean> {
     const { progress } = this;
-    const same =
+    const isSame =
       progress?.resourceVersion === list.resourceVersion &&
       progress.size === list.items.length &&
       progress.overlaid === 0;
-    if (same) return true;
+    if (isSame) return true;
     if (this.#follower !== undefined) return this.isFollowed;
     const { view, release } = this.hold();
     try {
       await this.#loading;
+      // A client may have started to watch meanwhile.
       if (this.#follower !== undefined || this.#closed) return this.isFollowed;
       this.#refusal = undefined;
       view.replace(list.items, list.resourceVersion, list.listKind);
@@ -131,12 +151,14 @@ export class ManagedView {
     }
   }
 
+  /** One object, from memory or else from disk. Does not load the view into memory. */
   async item(objectKey: string): Promise<ViewItem | undefined> {
     await this.#loading;
     if (this.#view?.resourceVersion !== undefined) return this.#view.get(objectKey);
     return this.#record && this.#options.storage.item(this.#id, objectKey);
   }
 
+  /** Applies a write from the journal (see MemoryView.overlay), if the view contains the object. */
   async overlay(item: ViewItem): Promise<void> {
     await this.#loading;
     const present = this.#view?.get(item.key) !== undefined;
@@ -148,10 +170,13 @@ export class ManagedView {
   }
 
   upstreamChanged(): void {
-    this.#hope();
+    this.#updateWaiters();
   }
 
-  /** Forgets everything, in memory and on disk, at once; whoever watches is told why. */
+  /**
+   * Deletes the view from memory and disk. Everything up to the first `await` happens at once, so that a new view with the
+   * same key can be created immediately. Watches end, with `why` as the reason.
+   */
   async drop(why: Error): Promise<void> {
     this.#follower?.stop.abort();
     this.#record = undefined;
@@ -168,7 +193,7 @@ export class ManagedView {
     await this.#loading;
   }
 
-  #use(): void {
+  #touch(): void {
     this.#usedAt = this.#options.clock.now();
   }
 
@@ -190,29 +215,32 @@ export class ManagedView {
       if (record !== undefined) for await (const item of storage.items(this.#id)) stored.push(item);
       if (record !== undefined && this.#record === record) view.restore(record, stored);
     } catch (error) {
-      log.error({ err: error }, 'a stored view can not be read; it waits for the API server');
-      const why = new Error('it is stored, but can not be read', { cause: error });
+      log.error(
+        { err: error },
+        'cannot read a stored view; clients of it wait until the API server is reachable',
+      );
+      const why = new Error('the hub cannot read the view from its disk', { cause: error });
       if (this.#follower === undefined) this.#refusal = { why, at: clock.now() };
     }
     this.#loaded = true;
-    this.#hope();
-    this.#rest();
+    this.#updateWaiters();
+    this.#releaseIfIdle();
   }
 
-  /** Tells those who wait for the first state whether there is a point in it. */
-  #hope(): void {
+  /** Rejects the clients that wait for the first state if it cannot arrive now, and lets them wait if it can. */
+  #updateWaiters(): void {
     if (!this.#loaded || this.#view?.state !== 'empty') return;
-    const away = this.#options.upstream.online
+    const offline = this.#options.upstream.online
       ? undefined
       : new NothingStoredError(this.key.resource.resource);
-    this.#view.despair(this.#refusal?.why ?? away);
+    this.#view.setUnavailable(this.#refusal?.why ?? offline);
   }
 
-  async #follow(view: MemoryView, lend: Lend, signal: AbortSignal): Promise<void> {
+  async #follow(view: MemoryView, acquire: AcquireClient, signal: AbortSignal): Promise<void> {
     await this.#loading;
     if (signal.aborted) return;
     const { log, onGone, settledUpstream: upstream } = this.#options;
-    const { client, giveBack } = lend();
+    const { client, release } = acquire();
     const onFollowing = (): void => {
       this.#refusals = 0;
     };
@@ -222,31 +250,34 @@ export class ManagedView {
     const options = { ...this.#options, upstream, onFollowing };
     const refusal: unknown = await follow(view, client, options, signal).catch((error) => error);
     unsubscribe();
-    if (refusal !== undefined && !signal.aborted) this.#refused(view, asError(refusal), lend);
-    await giveBack().catch((error) => log.error({ err: error }, 'can not close a client'));
+    if (refusal !== undefined && !signal.aborted) this.#refused(view, asError(refusal), acquire);
+    await release().catch((error) => log.error({ err: error }, 'cannot close the client of a view'));
   }
 
-  #refused(view: MemoryView, why: Error, lend: Lend): void {
+  /** The API server refused the view, or it exceeded the size limit. `discardsCopy` decides what happens to the copy. */
+  #refused(view: MemoryView, why: Error, acquire: AcquireClient): void {
     const { clock, log, onTooLarge } = this.#options;
     this.#follower = undefined;
     this.#refusal = { why, at: clock.now() };
     this.#refusals++;
-    const again = this.key.identity === SHARED && this.#holders > 0;
-    const next = again ? 'it is asked again' : 'it is no longer followed';
-    log.warn({ err: why }, `the API server refuses a view; ${next}`);
+    const retries = this.key.identity === SHARED && this.#holders > 0;
+    const next = retries
+      ? `the hub tries again in ${RETRY_SHARED_MS / 1000} seconds`
+      : 'the hub tries again when a client asks for it';
+    log.warn({ err: why }, `cannot follow a view; ${next}`);
     view.refuse(why);
     const tooLarge = why instanceof ViewTooLargeError;
     if (tooLarge) onTooLarge();
-    if (tooLarge || losesCopy(this.key, why, this.#refusals)) {
+    if (tooLarge || discardsCopy(this.key, why, this.#refusals)) {
       this.#record = undefined;
       view.clear();
     }
-    if (again) this.#cancelTimer = clock.after(RETRY_SHARED_MS, () => this.follow(lend));
-    this.#rest();
+    if (retries) this.#cancelTimer = clock.after(RETRY_SHARED_MS, () => this.follow(acquire));
+    this.#releaseIfIdle();
   }
 
-  /** Called when it may have become idle: what nobody needs is not kept in memory. */
-  #rest(): void {
+  /** Called whenever the view may have become idle. Unloads it, or schedules the end of following it. */
+  #releaseIfIdle(): void {
     if (this.#holders > 0 || this.#closed) return;
     if (this.#follower === undefined) {
       this.#unload();
@@ -255,11 +286,14 @@ export class ManagedView {
     this.#cancelTimer();
     this.#cancelTimer = this.#options.clock.after(FOLLOWED_AFTER_RELEASE_MS, () => {
       if (this.#holders > 0) return;
-      this.#stopFollowing().then(() => this.#rest());
+      this.#stopFollowing().then(() => this.#releaseIfIdle());
     });
   }
 
-  /** Those who listen without holding it would not hear of a second one. */
+  /**
+   * Removes the objects from memory. A view with subscribers stays: they would miss the changes of the MemoryView that the
+   * next `hold` creates.
+   */
   #unload(): void {
     const view = this.#view;
     this.#cancelTimer();
@@ -268,8 +302,9 @@ export class ManagedView {
       this.#record = { key: this.key, listKind: view.listKind ?? '', progress: view.progress() };
     }
     this.#view = undefined;
-    const worthless = this.#record === undefined && !(this.#refusal?.why instanceof ViewTooLargeError);
-    if (worthless) this.#options.onForgotten();
+    // That the view is too large must be remembered: `follow` would list all of it again.
+    const isForgotten = this.#record === undefined && !(this.#refusal?.why instanceof ViewTooLargeError);
+    if (isForgotten) this.#options.onForgotten();
   }
 
   async #stopFollowing(): Promise<void> {

@@ -19,22 +19,24 @@ const widget = (name: string, version: number, fields: Record<string, unknown> =
   return itemOf({ apiVersion: 'example.com/v1', kind: 'Widget', metadata, ...rest }, WIDGETS);
 };
 
-describe('a view in memory', () => {
+describe('MemoryView', () => {
   let map: DurableMap;
   let storage: ViewStorage;
   let clock: VirtualClock;
   let view: MemoryView;
-  let told: string[];
+  let received: string[];
 
   const newView = (): MemoryView => {
     const made = new MemoryView(KEY, storage, clock, silentLogger);
     made.subscribe((changes, version) => {
-      told.push(...changes.map(({ type, item }) => `${type} ${item.key.slice(8)}@${item.resourceVersion}`));
-      told.push(`=${version}`);
+      received.push(
+        ...changes.map(({ type, item }) => `${type} ${item.key.slice(8)}@${item.resourceVersion}`),
+      );
+      received.push(`=${version}`);
     });
     return made;
   };
-  const take = (): string[] => told.splice(0);
+  const take = (): string[] => received.splice(0);
   const stored = async (): Promise<string[]> => {
     const keys: string[] = [];
     for await (const { item, overlaid } of storage.items(ID)) {
@@ -47,12 +49,12 @@ describe('a view in memory', () => {
     map = await DurableMap.open(join(await temporaryDirectory(), 'map'));
     storage = new ViewStorage(map);
     clock = new VirtualClock();
-    told = [];
+    received = [];
     view = newView();
   });
   afterEach(() => map.close());
 
-  it('is empty until the first list, and then stored', async () => {
+  it('is empty until the first list, and stored after it', async () => {
     const ready = view.ready(new AbortController().signal);
     expect(view).toMatchObject({ state: 'empty', resourceVersion: undefined, kind: undefined });
     view.replace([widget('a', 5), widget('b', 3)], '10', 'WidgetList');
@@ -64,7 +66,7 @@ describe('a view in memory', () => {
     expect(view.bytes).toBe([...view.items()].reduce((sum, { bytes }) => sum + bytes.length, 0));
   });
 
-  it('makes a list into the changes that were missed, in an order that could have been', () => {
+  it('turns a list into the missed changes, in a possible order', () => {
     view.replace([widget('kept', 1), widget('changed', 2), widget('gone', 3), widget('again', 4)], '10', 'L');
     const kept = view.get('default/kept');
     take();
@@ -84,7 +86,7 @@ describe('a view in memory', () => {
     expect(view.get('default/kept')).toBe(kept);
   });
 
-  it('says when an object went that it only found gone', () => {
+  it('reports an object that is missing in a list as deleted at the version of the list', () => {
     view.replace([widget('gone', 3, { value: 1 })], '10', 'L');
     const changes: unknown[] = [];
     view.subscribe((batch) => changes.push(...batch.map(({ item }) => objectOf(item))));
@@ -92,14 +94,14 @@ describe('a view in memory', () => {
     expect(changes).toMatchObject([{ metadata: { name: 'gone', resourceVersion: '20' }, value: 1 }]);
   });
 
-  it('believes a whole list from before, for the data were restored', () => {
+  it('applies a list with an older version, because the API server was restored from a backup', () => {
     view.replace([widget('same', 3), widget('branched', 5, { value: 1 }), widget('later', 9)], '10', 'L');
     take();
     view.replace([widget('same', 3), widget('branched', 5, { value: 2 }), widget('earlier', 2)], '6', 'L');
     expect(take()).toEqual(['put earlier@2', 'put branched@5', 'delete later@6', '=6']);
   });
 
-  it('does not let single objects go back', () => {
+  it('ignores events that are older than its objects or their deletion', () => {
     view.replace([widget('a', 5)], '10', 'L');
     view.apply('MODIFIED', widget('a', 12));
     view.apply('MODIFIED', widget('a', 11));
@@ -137,7 +139,15 @@ describe('a view in memory', () => {
     expect(again.progress()).toEqual(view.progress());
   });
 
-  it('shows what was written offline until the API server says something of the object', async () => {
+  it('reads the progress that version 0.1.0 stored', async () => {
+    view.replace([widget('a', 5)], '10', 'WidgetList');
+    const { receivedAt, ...progress } = view.progress();
+    storage.putProgress(ID, { ...progress, heardAt: receivedAt } as never);
+    const [record] = await storage.records(silentLogger);
+    expect(record?.progress).toEqual(view.progress());
+  });
+
+  it('shows an overlaid object until the API server sends the object', async () => {
     view.replace([widget('a', 5, { value: 1 }), widget('b', 6)], '10', 'L');
     take();
     view.overlay(widget('a', 5, { value: 2 }));
@@ -154,12 +164,12 @@ describe('a view in memory', () => {
     expect(take().filter((what) => what.startsWith('put'))).toEqual(['put a@5', 'put a@11']);
   });
 
-  it('ends the watches before its objects go when it is refused', async () => {
+  it('calls the refusal listeners before it deletes its objects', async () => {
     view.replace([widget('a', 5)], '10', 'L');
     take();
-    view.onRefused((why) => told.push(`refused: ${why.message}`));
+    view.onRefused((why) => received.push(`refused: ${why.message}`));
     view.onRefused(() => {
-      throw new Error('a listener that fails');
+      throw new Error('injected failure of a listener');
     });
     view.refuse(new Error('no'));
     view.clear();
@@ -171,18 +181,18 @@ describe('a view in memory', () => {
       .catch(() => {});
   });
 
-  it('rejects those who wait when there is no point in waiting', async () => {
+  it('rejects waiting clients while the first state cannot arrive', async () => {
     const gone = new AbortController();
     const leaves = view.ready(gone.signal);
     const waits = view.ready(new AbortController().signal);
     gone.abort(new Error('client gone'));
     await expect(leaves).rejects.toThrow('client gone');
-    view.despair(new Error('the link is away'));
-    await expect(waits).rejects.toThrow('the link is away');
-    await expect(view.ready(new AbortController().signal)).rejects.toThrow('the link is away');
-    view.despair(undefined);
-    const hopes = view.ready(new AbortController().signal);
+    view.setUnavailable(new Error('offline'));
+    await expect(waits).rejects.toThrow('offline');
+    await expect(view.ready(new AbortController().signal)).rejects.toThrow('offline');
+    view.setUnavailable(undefined);
+    const waitsAgain = view.ready(new AbortController().signal);
     view.replace([], '1', 'L');
-    await hopes;
+    await waitsAgain;
   });
 });

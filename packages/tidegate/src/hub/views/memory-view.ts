@@ -6,8 +6,10 @@ import { idOf } from './view-key.ts';
 import { Waiters } from './waiters.ts';
 
 /**
- * A view whose objects are in memory, and on disk with every change. Who keeps it current tells it what the API server
- * says: a whole list, an event, a bookmark.
+ * A view whose objects are in memory. Every change is written to memory and disk and reported to the subscribers in one
+ * synchronous step, so none of them can see a state that the others do not have.
+ *
+ * `follow.ts` feeds it with what the API server sends: `replace` for a complete list, `apply` for an event, `bookmark`.
  */
 export class MemoryView implements View {
   readonly key: ViewKey;
@@ -16,6 +18,7 @@ export class MemoryView implements View {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #items = new Map<string, ViewItem>();
+  /** The keys of objects with a write of the node that the API server has not confirmed, see `overlay`. */
   readonly #overlaid = new Set<string>();
   readonly #tombstones = new Tombstones();
   readonly #listeners = new Set<ViewListener>();
@@ -26,7 +29,7 @@ export class MemoryView implements View {
   #resourceVersion: string | undefined;
   #listKind: string | undefined;
   #bytes = 0;
-  #heardAt = 0;
+  #receivedAt = 0;
 
   constructor(key: ViewKey, storage: ViewStorage, clock: Clock, log: Logger) {
     this.key = key;
@@ -41,14 +44,14 @@ export class MemoryView implements View {
     return this.#followed ? 'following' : 'stored';
   }
 
-  /** Whether a watch upstream keeps it current. */
+  /** Whether a watch upstream keeps the view current. */
   get followed(): boolean {
     return this.#followed;
   }
 
   set followed(followed: boolean) {
     this.#followed = followed;
-    if (followed) for (const listener of [...this.#followingListeners]) this.#tell(listener);
+    if (followed) for (const listener of [...this.#followingListeners]) this.#call(listener);
   }
 
   get resourceVersion(): string | undefined {
@@ -71,8 +74,9 @@ export class MemoryView implements View {
     return this.#bytes;
   }
 
-  get heardAt(): number {
-    return this.#heardAt;
+  /** When the last list, event or bookmark arrived, in milliseconds since the epoch. */
+  get receivedAt(): number {
+    return this.#receivedAt;
   }
 
   get hasListeners(): boolean {
@@ -106,15 +110,18 @@ export class MemoryView implements View {
     return this.#resourceVersion === undefined ? this.#waiters.wait(signal) : Promise.resolve();
   }
 
-  /** Why the first state can not come now; whoever waits for it is told. Undefined: it may come again. */
-  despair(why: Error | undefined): void {
-    this.#waiters.despair(why);
+  /**
+   * While the view is empty, sets why its first state cannot arrive. `ready` rejects with the reason. Undefined: the state
+   * may arrive, and `ready` waits.
+   */
+  setUnavailable(why: Error | undefined): void {
+    this.#waiters.setUnavailable(why);
   }
 
-  /** What the disk had. Nobody can have told the view anything newer yet. */
+  /** Loads what is stored on disk. Must be called before anything newer arrives. */
   restore({ listKind, progress }: ViewRecord, stored: readonly StoredItem[]): void {
     this.#listKind = listKind;
-    this.#heardAt = progress.heardAt;
+    this.#receivedAt = progress.receivedAt;
     for (const { item, overlaid } of stored) if (overlaid) this.#overlaid.add(item.key);
     const changes = stored.map(({ item }): ViewChange => ({ type: 'put', item, previous: undefined }));
     for (const change of changes) this.#place(change);
@@ -123,7 +130,7 @@ export class MemoryView implements View {
     this.#waiters.arrived();
   }
 
-  /** The complete state at `resourceVersion`; what is not in it is gone. */
+  /** Applies a complete list at `resourceVersion`. Objects that are not in the list are deleted. */
   replace(list: readonly ViewItem[], resourceVersion: string, listKind: string): void {
     const state = { items: this.#items, resourceVersion: this.#resourceVersion, overlaid: this.#overlaid };
     const changes = difference(state, list, resourceVersion);
@@ -134,9 +141,13 @@ export class MemoryView implements View {
     }
     this.#tombstones.clear();
     this.#overlaid.clear();
-    this.#commit(changes, resourceVersion, { leap: true });
+    this.#commit(changes, resourceVersion, { relisted: true });
   }
 
+  /**
+   * Applies one event of a watch. A stale event changes no object. The version of the view never decreases here: only
+   * `replace` can move it back, after the API server was restored from a backup.
+   */
   apply(type: 'ADDED' | 'MODIFIED' | 'DELETED', item: ViewItem): void {
     const stale = this.#isStale(item);
     const change = stale ? undefined : this.#changeOf(type, item);
@@ -150,22 +161,33 @@ export class MemoryView implements View {
     this.#commit([], resourceVersion);
   }
 
-  /** Shows what the node has written while the link is away, until the API server says something of the object. */
+  /**
+   * Shows a write of the node that is only in the journal, until the API server sends the object again (`apply` or
+   * `replace`).
+   *
+   * The write does not change the version of the view, from which the watch will resume, nor the time at which the API
+   * server last sent something. An object that the view does not contain is not added: whether it matches the selectors of the
+   * view is not known. A write that is based on an older version than the view has is ignored, because the API server has
+   * sent a newer object since.
+   */
   overlay(item: ViewItem): void {
     const previous = this.#items.get(item.key);
     if (previous === undefined || isOlderVersion(item.resourceVersion, previous.resourceVersion)) return;
     this.#overlaid.add(item.key);
-    this.#commit([{ type: 'put', item, previous }], this.#resourceVersion!, { heardAt: this.#heardAt });
+    this.#commit([{ type: 'put', item, previous }], this.#resourceVersion!, { receivedAt: this.#receivedAt });
   }
 
-  /** The API server does not let us have it. Watches end first: to them the objects are not deleted. */
+  /**
+   * Reports that the API server refused the view. Must be called before `clear`: the listeners end their watches, so that
+   * clients do not take the missing permission for the deletion of all objects.
+   */
   refuse(why: Error): void {
     this.followed = false;
-    for (const listener of [...this.#refusalListeners]) this.#tell(() => listener(why));
-    this.despair(why);
+    for (const listener of [...this.#refusalListeners]) this.#call(() => listener(why));
+    this.setUnavailable(why);
   }
 
-  /** Nothing is left, in memory or on disk. Whoever still listens sees everything go. */
+  /** Deletes all objects, in memory and on disk. Remaining subscribers see them as deleted. */
   clear(): void {
     const resourceVersion = this.#resourceVersion;
     this.#storage.remove(this.#id);
@@ -180,17 +202,20 @@ export class MemoryView implements View {
   }
 
   progress(): ViewProgress {
-    const { heardAt, size, bytes } = this;
+    const { receivedAt, size, bytes } = this;
     return {
       resourceVersion: this.#resourceVersion ?? '',
-      heardAt,
+      receivedAt,
       size,
       bytes,
       overlaid: this.#overlaid.size,
     };
   }
 
-  /** After reconnecting to a server that lags behind, the past may come again. */
+  /**
+   * Whether the view already has a newer state of the object, or its deletion. After the watch has moved to an API server
+   * that lags behind, events arrive a second time.
+   */
   #isStale({ key, resourceVersion }: ViewItem): boolean {
     const present = this.#items.get(key)?.resourceVersion;
     return this.#tombstones.isBuried(key, resourceVersion) || isOlderVersion(resourceVersion, present);
@@ -199,14 +224,16 @@ export class MemoryView implements View {
   #changeOf(type: 'ADDED' | 'MODIFIED' | 'DELETED', item: ViewItem): ViewChange | undefined {
     const previous = this.#items.get(item.key);
     if (type === 'DELETED') return previous && { type: 'delete', item, previous };
+    // An overlaid object has the version of the object that it is based on: an event with this version is not a repetition.
     const repeated = previous?.resourceVersion === item.resourceVersion && !this.#overlaid.has(item.key);
     return repeated ? undefined : { type: 'put', item, previous };
   }
 
+  /** The single place where memory, disk and subscribers change. It must stay synchronous, see ViewStorage. */
   #commit(
     changes: readonly ViewChange[],
     resourceVersion: string,
-    { heardAt = this.#clock.now(), leap = false } = {},
+    { receivedAt = this.#clock.now(), relisted = false } = {},
   ): void {
     for (const change of changes) this.#place(change);
     for (const { type, item } of changes) {
@@ -214,10 +241,10 @@ export class MemoryView implements View {
       if (type === 'put') this.#storage.putItem(this.#id, { item, overlaid });
       else this.#storage.deleteItem(this.#id, item.key);
     }
-    this.#heardAt = heardAt;
+    this.#receivedAt = receivedAt;
     this.#resourceVersion = resourceVersion;
     this.#storage.putProgress(this.#id, this.progress());
-    this.#announce(changes, resourceVersion, leap);
+    this.#announce(changes, resourceVersion, relisted);
     this.#waiters.arrived();
   }
 
@@ -230,15 +257,17 @@ export class MemoryView implements View {
     }
   }
 
-  #announce(changes: readonly ViewChange[], resourceVersion: string, leap = false): void {
-    for (const listener of [...this.#listeners]) this.#tell(() => listener(changes, resourceVersion, leap));
+  #announce(changes: readonly ViewChange[], resourceVersion: string, relisted = false): void {
+    for (const listener of [...this.#listeners])
+      this.#call(() => listener(changes, resourceVersion, relisted));
   }
 
-  #tell(tell: () => void): void {
+  /** A listener that throws must not affect the others, nor the view. */
+  #call(listener: () => void): void {
     try {
-      tell();
+      listener();
     } catch (error) {
-      this.#log.error({ err: error }, 'a listener of a view threw');
+      this.#log.error({ err: error }, 'a listener of a view failed; this is a bug in the hub');
     }
   }
 }

@@ -3,36 +3,42 @@ import type { ManagedView } from './managed-view.ts';
 
 export interface ViewCounters {
   readonly relists: CounterMetric;
-  readonly doubted: CounterMetric;
+  readonly rejected: CounterMetric;
   readonly evicted: CounterMetric;
   readonly tooLarge: CounterMetric;
 }
 
 export const viewCounters = (metrics: Metrics): ViewCounters => ({
   relists: metrics.counter('tidegate_hub_view_relists_total', {
-    help: 'Complete lists that were fetched to keep views current.',
+    help: 'Complete lists that the hub fetched to keep views current.',
     labels: ['resource'],
   }),
-  doubted: metrics.counter('tidegate_hub_view_doubted_lists_total', {
-    help: 'Empty lists that were not believed: they would have wiped what the node runs on.',
+  rejected: metrics.counter('tidegate_hub_view_rejected_empty_lists_total', {
+    help: 'Empty lists that the hub rejected, because they would have deleted the pods or configuration of the node.',
     labels: ['resource'],
   }),
   evicted: metrics.counter('tidegate_hub_view_evictions_total', {
-    help: 'Views that were given up because there were too many of them.',
+    help: 'Views that the hub deleted because their number or size exceeded a limit.',
     labels: ['resource'],
   }),
   tooLarge: metrics.counter('tidegate_hub_view_too_large_total', {
-    help: 'Lists that were passed on without being kept, because of their size.',
+    help: 'Lists that the hub did not store because they exceed the size limit of a view.',
     labels: ['resource'],
   }),
 });
 
-/** Returns how to stop it. */
+/** Sets the gauges of views on every scrape. Returns a function that stops it. */
 export function showViews(metrics: Metrics, views: () => Iterable<ManagedView>): () => void {
   const labels = ['state'];
-  const count = metrics.gauge('tidegate_hub_views', { help: 'Views that the hub keeps.', labels });
-  const objects = metrics.gauge('tidegate_hub_view_objects', { help: 'Objects in views.', labels });
-  const bytes = metrics.gauge('tidegate_hub_view_bytes', { help: 'Bytes of the objects in views.', labels });
+  const count = metrics.gauge('tidegate_hub_views', {
+    help: 'Views that the hub has stored, by state.',
+    labels,
+  });
+  const objects = metrics.gauge('tidegate_hub_view_objects', { help: 'Objects in views, by state.', labels });
+  const bytes = metrics.gauge('tidegate_hub_view_bytes', {
+    help: 'Size of the objects in views in bytes, by state.',
+    labels,
+  });
   return metrics.onScrape(() => {
     const sums = { following: [0, 0, 0], stored: [0, 0, 0] };
     for (const { isFollowed, progress } of views()) {

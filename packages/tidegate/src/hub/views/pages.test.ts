@@ -16,16 +16,16 @@ const key = (identity = 'a'): ViewKey => ({
 const page = (version: string, names: string[], next?: string): KubeList => {
   const items = names.map((name) => ({ metadata: { name, namespace: 'default' } }));
   const metadata = { resourceVersion: version, ...(next === undefined ? {} : { continue: next }) };
-  // Items of built-in lists say neither apiVersion nor kind.
+  // Items of lists of built-in types have neither apiVersion nor kind.
   return { apiVersion: 'example.com/v1', kind: 'WidgetList', metadata, items: items as KubeList['items'] };
 };
 
-describe('pages of a list', () => {
+describe('PageAssembler', () => {
   const clock = new VirtualClock();
   const assembler = () => new PageAssembler(clock, 1_000);
   const names = (list: ReturnType<PageAssembler['add']>) => list?.items.map((item) => item.key);
 
-  it('are a list when the last one is there', () => {
+  it('returns the list when the last page has arrived', () => {
     const pages = assembler();
     expect(pages.add(key(), undefined, page('7', ['a', 'b'], 'one'))).toBeUndefined();
     expect(pages.add(key(), 'one', page('7', ['c'], 'two'))).toBeUndefined();
@@ -35,32 +35,32 @@ describe('pages of a list', () => {
     expect(objectOf(list!.items[3]!)).toMatchObject({ apiVersion: 'example.com/v1', kind: 'Widget' });
   });
 
-  it('may be all in one', () => {
+  it('accepts a list with a single page', () => {
     expect(names(assembler().add(key(), undefined, page('7', ['a'])))).toEqual(['default/a']);
   });
 
-  it('belong to whoever asked for them', () => {
+  it('does not mix the pages of different identities', () => {
     const pages = assembler();
     pages.add(key('a'), undefined, page('7', ['secret'], 'one'));
     expect(pages.add(key('b'), 'one', page('7', ['c']))).toBeUndefined();
     expect(names(pages.add(key('a'), 'one', page('7', ['d'])))).toEqual(['default/secret', 'default/d']);
   });
 
-  it('are dropped when the version changes between them', () => {
+  it('drops pages when the version changes between them', () => {
     const pages = assembler();
     pages.add(key(), undefined, page('7', ['a'], 'one'));
     expect(pages.add(key(), 'one', page('8', ['b']))).toBeUndefined();
     expect(pages.add(key(), 'one', page('7', ['b']))).toBeUndefined();
   });
 
-  it('are dropped when the next one does not come', async () => {
+  it('drops pages when the next one does not arrive in time', async () => {
     const pages = assembler();
     pages.add(key(), undefined, page('7', ['a'], 'one'));
     await clock.advance(300_000);
     expect(pages.add(key(), 'one', page('7', ['b']))).toBeUndefined();
   });
 
-  it('are dropped when they are too much', () => {
+  it('drops pages that exceed the size limit', () => {
     const pages = assembler();
     const many = Array.from({ length: 20 }, (_, i) => `widget-${i}`);
     pages.add(key(), undefined, page('7', many, 'one'));

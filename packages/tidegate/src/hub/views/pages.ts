@@ -3,13 +3,14 @@ import { itemOf } from './item.ts';
 import type { ViewItem, ViewKey } from './view.ts';
 import { idOf } from './view-key.ts';
 
-/** A whole list at one moment. */
+/** A complete list at one resourceVersion. */
 export interface CompleteList {
   readonly listKind: string;
   readonly resourceVersion: string;
   readonly items: readonly ViewItem[];
 }
 
+/** The pages of one list that have arrived. */
 interface Assembly {
   readonly listKind: string;
   readonly resourceVersion: string;
@@ -18,17 +19,19 @@ interface Assembly {
   expiresAt: number;
 }
 
-/** As long as API servers keep the snapshot that a continue token stands for. */
+/** API servers accept a continue token for about as long: by default, they compact etcd every five minutes. */
 const EXPIRES_MS = 5 * 60_000;
 
 /**
- * Puts together the pages of lists that clients read. A list is complete once its last page came at the version of its
- * first; pages of another version, pages that come too late and too much at once are dropped.
+ * Assembles the pages of lists that clients read through the hub (`limit` and `continue`), so that a paginated list can
+ * be stored like any other. A list is complete when its last page has arrived, with the resourceVersion of the first. Pages
+ * with another version are dropped (an API server returns them after an expired token), and so are pages whose successor
+ * does not arrive in time. If the waiting pages exceed the size limit, the oldest list is dropped.
  */
 export class PageAssembler {
   readonly #clock: Clock;
   readonly #mostBytes: number;
-  /** By the view and the token with which the next page will be asked for; the oldest first. */
+  /** By the view and the continue token of the next page. The oldest is first. */
   readonly #assemblies = new Map<string, Assembly>();
 
   constructor(clock: Clock, mostBytes: number) {
@@ -36,10 +39,10 @@ export class PageAssembler {
     this.#mostBytes = mostBytes;
   }
 
-  /** `token` is what the page was asked for with. Returns the list when this was its last page. */
+  /** `token` is the continue token of the request; undefined for a first page. Returns the list after its last page. */
   add(key: ViewKey, token: string | undefined, page: KubeList): CompleteList | undefined {
     this.#expire();
-    const assembly = token ? this.#take(fileName(key, token), page) : newAssembly(page);
+    const assembly = token ? this.#take(assemblyKey(key, token), page) : newAssembly(page);
     if (assembly === undefined) return undefined;
     for (const object of page.items) {
       const item = itemOf(object, key.resource, page.kind);
@@ -49,7 +52,7 @@ export class PageAssembler {
     const next = page.metadata.continue;
     if (!next) return assembly;
     assembly.expiresAt = this.#clock.monotonic() + EXPIRES_MS;
-    this.#assemblies.set(fileName(key, next), assembly);
+    this.#assemblies.set(assemblyKey(key, next), assembly);
     return undefined;
   }
 
@@ -78,4 +81,4 @@ const newAssembly = ({ kind, metadata }: KubeList): Assembly => ({
   expiresAt: 0,
 });
 
-const fileName = (key: ViewKey, token: string): string => `${idOf(key)} ${token}`;
+const assemblyKey = (key: ViewKey, token: string): string => `${idOf(key)} ${token}`;

@@ -1,6 +1,6 @@
 import { ApiStatusError, NODES, PODS, type Resource, SERVICES, statusOf } from '@tidegate/kube';
 import { expect, it } from 'vitest';
-import { losesCopy } from './refusal.ts';
+import { discardsCopy } from './refusal.ts';
 import type { ViewKey } from './view.ts';
 
 const key = (identity: string, resource: Resource): ViewKey => ({
@@ -13,7 +13,7 @@ const key = (identity: string, resource: Resource): ViewKey => ({
 const refusal = (code: number): Error => new ApiStatusError(statusOf(code, ''));
 
 it.each([
-  // Whose, code, how often in a row, whether the copy goes.
+  // View, status code, consecutive refusals, whether the copy is discarded.
   [key('node', PODS), 403, 5, false],
   [key('node', NODES), 401, 5, false],
   [key('node', PODS), 404, 5, false],
@@ -26,6 +26,6 @@ it.each([
   [key('sa:default:app:1', PODS), 404, 1, true],
   [key('sa:default:app:1', PODS), 401, 1, false],
   [key('token:abc', PODS), 401, 1, true],
-])('%j refused with %i, %i times: the copy goes: %s', (view, code, times, goes) => {
-  expect(losesCopy(view, refusal(code), times)).toBe(goes);
+])('%j refused with %i, %i times: discards the copy: %s', (view, code, times, discards) => {
+  expect(discardsCopy(view, refusal(code), times)).toBe(discards);
 });

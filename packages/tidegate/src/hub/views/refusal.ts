@@ -3,17 +3,18 @@ import type { ViewKey } from './view.ts';
 import { isVital, SHARED } from './view-key.ts';
 
 /**
- * Whether what is stored of a view goes when the API server refuses it. `times` counts refusals in a row, this one
- * included.
+ * Whether the hub deletes its copy of a view after the API server refused it with 401, 403 or 404. `times` counts
+ * consecutive refusals, including this one.
  *
- * A right that was taken away must not live on in a copy. But an API server that has just started may refuse what it
- * will grant a moment later (its view of roles, of custom resources or of a node's pods is not there yet), and what
- * the whole node works from must not go for that.
+ * A revoked permission must not live on in a copy. But an API server that has just started may refuse what it grants a
+ * moment later, because its caches of roles, custom resources or the pods of a node are not filled yet. Views that the
+ * whole node depends on are not deleted for that.
  */
-export function losesCopy(key: ViewKey, refusal: unknown, times: number): boolean {
+export function discardsCopy(key: ViewKey, refusal: unknown, times: number): boolean {
   if (isVital(key)) return false;
   if (key.identity === SHARED) return isNotFound(refusal) && times > 1;
-  // A token may merely have expired; its owner comes back with another one. A token that is its own identity can not.
+  // A client of a service account whose token expired reconnects with a new token and the same identity. An identity that
+  // is the hash of a token ends with the token.
   if (isUnauthorized(refusal)) return key.identity.startsWith('token:');
   return true;
 }

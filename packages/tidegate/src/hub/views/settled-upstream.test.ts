@@ -1,90 +1,74 @@
-import type { Link } from '@tidegate/kube';
-import { VirtualClock } from '@tidegate/kube/testing';
+import { SwitchedConnection, VirtualClock } from '@tidegate/kube/testing';
 import { describe, expect, test } from 'vitest';
 import { SettledUpstream } from './settled-upstream.ts';
 
-class Cable implements Link {
-  readonly #listeners = new Set<() => void>();
-  online = true;
-
-  onChange(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
-  set(online: boolean): void {
-    this.online = online;
-    for (const listener of this.#listeners) listener();
-  }
-}
-
 function rig(online = true): {
-  cable: Cable;
+  upstream: SwitchedConnection;
   clock: VirtualClock;
-  upstream: SettledUpstream;
+  settled: SettledUpstream;
   seen: boolean[];
 } {
-  const cable = new Cable();
-  cable.online = online;
+  const upstream = new SwitchedConnection();
+  upstream.online = online;
   const clock = new VirtualClock();
-  const upstream = new SettledUpstream(cable, clock);
+  const settled = new SettledUpstream(upstream, clock);
   const seen: boolean[] = [];
-  upstream.onChange(() => seen.push(upstream.online));
-  return { cable, clock, upstream, seen };
+  settled.onChange(() => seen.push(settled.online));
+  return { upstream, clock, settled, seen };
 }
 
-describe('the link as it counts for endpoints', () => {
-  test('is back at once after a short time', async () => {
-    const { cable, clock, seen } = rig();
-    cable.set(false);
+describe('SettledUpstream', () => {
+  test('is online immediately after a short outage', async () => {
+    const { upstream, clock, seen } = rig();
+    upstream.turn(false);
     await clock.advance(9_000);
-    cable.set(true);
+    upstream.turn(true);
     expect(seen).toEqual([false, true]);
   });
 
-  test('is back a little later after a long one', async () => {
-    const { cable, clock, upstream, seen } = rig();
-    cable.set(false);
+  test('is online five seconds later after a long outage', async () => {
+    const { upstream, clock, settled, seen } = rig();
+    upstream.turn(false);
     await clock.advance(60_000);
-    cable.set(true);
+    upstream.turn(true);
     await clock.advance(4_000);
-    expect(upstream.online).toBe(false);
+    expect(settled.online).toBe(false);
     await clock.advance(1_000);
     expect(seen).toEqual([false, true]);
   });
 
-  test('that goes again meanwhile is away all the time', async () => {
-    const { cable, clock, seen } = rig();
-    cable.set(false);
+  test('stays offline if the upstream fails again while it settles', async () => {
+    const { upstream, clock, seen } = rig();
+    upstream.turn(false);
     await clock.advance(60_000);
-    cable.set(true);
+    upstream.turn(true);
     await clock.advance(1_000);
-    cable.set(false);
+    upstream.turn(false);
     await clock.advance(10_000);
     expect(seen).toEqual([false]);
-    cable.set(true);
+    upstream.turn(true);
     await clock.advance(5_000);
     expect(seen).toEqual([false, true]);
   });
 
-  test('of a hub that starts without it is the same', async () => {
+  test('measures the outage from the start of the hub if the hub starts offline', async () => {
     const soon = rig(false);
-    soon.cable.set(true);
-    expect(soon.upstream.online).toBe(true);
+    soon.upstream.turn(true);
+    expect(soon.settled.online).toBe(true);
     const late = rig(false);
     await late.clock.advance(60_000);
-    late.cable.set(true);
-    expect(late.upstream.online).toBe(false);
+    late.upstream.turn(true);
+    expect(late.settled.online).toBe(false);
   });
 
-  test('says nothing any more when it is closed', async () => {
-    const { cable, clock, upstream, seen } = rig();
-    cable.set(false);
+  test('calls no listeners after it is closed', async () => {
+    const { upstream, clock, settled, seen } = rig();
+    upstream.turn(false);
     await clock.advance(60_000);
-    cable.set(true);
-    upstream.close();
+    upstream.turn(true);
+    settled.close();
     await clock.advance(60_000);
-    cable.set(false);
+    upstream.turn(false);
     expect(seen).toEqual([false]);
   });
 });

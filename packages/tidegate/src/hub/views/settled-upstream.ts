@@ -1,28 +1,34 @@
-import type { Clock, Link } from '@tidegate/kube';
+import type { Clock, ConnectionState } from '@tidegate/kube';
 
-/** Silent for longer, a node may count as dead, and its pods as not ready. */
-const LONG_MS = 10_000;
-/** Until all nodes of the site have noticed, and have told how their pods are. */
+/** After a longer outage, the cluster may have marked the nodes of the site NotReady, and their pods as not ready. */
+const LONG_OUTAGE_MS = 10_000;
+/** The time that the nodes of the site get to reconnect and to report the status of their pods. */
 const SETTLE_MS = 5_000;
 
 /**
- * The link as it counts for where endpoints are: after a long time away it is back a little later. What the API server
- * says of the site at first is what it made of the silence, and whoever went by that would send nobody there.
+ * The upstream, with a delay for views of endpoints: after a long outage, it is online a little later than the real
+ * upstream.
+ *
+ * When a site was cut off, the node lifecycle controller marks its nodes NotReady and its pods not ready, and the
+ * endpoints of the site disappear from EndpointSlices. That is the state that the API server has when the link is
+ * restored. If kube-proxy and routers received it immediately, they would drop all endpoints of the site, although the
+ * pods run, until the kubelets have reported. So the hub serves the endpoints from before the outage for a few seconds
+ * more.
  */
-export class SettledUpstream implements Link {
-  readonly #upstream: Link;
+export class SettledUpstream implements ConnectionState {
+  readonly #upstream: ConnectionState;
   readonly #clock: Clock;
   readonly #listeners = new Set<() => void>();
   readonly #ignore: () => void;
   #online: boolean;
-  #awaySince: number;
+  #offlineSince: number;
   #cancelTimer = (): void => {};
 
-  constructor(upstream: Link, clock: Clock) {
+  constructor(upstream: ConnectionState, clock: Clock) {
     this.#upstream = upstream;
     this.#clock = clock;
     this.#online = upstream.online;
-    this.#awaySince = clock.monotonic();
+    this.#offlineSince = clock.monotonic();
     this.#ignore = upstream.onChange(() => this.#changed());
   }
 
@@ -43,11 +49,12 @@ export class SettledUpstream implements Link {
   #changed(): void {
     this.#cancelTimer();
     if (!this.#upstream.online) {
-      if (this.#online) this.#awaySince = this.#clock.monotonic();
+      // An upstream that fails again while it settles has been offline since the first failure.
+      if (this.#online) this.#offlineSince = this.#clock.monotonic();
       this.#set(false);
     } else if (!this.#online) {
-      const long = this.#clock.monotonic() - this.#awaySince >= LONG_MS;
-      if (long) this.#cancelTimer = this.#clock.after(SETTLE_MS, () => this.#set(true));
+      const wasLong = this.#clock.monotonic() - this.#offlineSince >= LONG_OUTAGE_MS;
+      if (wasLong) this.#cancelTimer = this.#clock.after(SETTLE_MS, () => this.#set(true));
       else this.#set(true);
     }
   }

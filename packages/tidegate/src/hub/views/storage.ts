@@ -3,28 +3,36 @@ import type { Logger } from '@tidegate/kube';
 import type { ViewItem, ViewKey } from './view.ts';
 import { idOf } from './view-key.ts';
 
-/** What is known of a stored view without reading its objects. */
+/** The parts of a stored view that are read when the hub starts. The objects are read when a client uses the view. */
 export interface ViewRecord {
   readonly key: ViewKey;
   readonly listKind: string;
   readonly progress: ViewProgress;
 }
 
-/** Changes with every event, so it is stored apart from what does not. */
+/** The part of the record that changes with every event. It is stored separately, to keep that write small. */
 export interface ViewProgress {
   readonly resourceVersion: string;
-  /** When the API server was last heard, in milliseconds since the epoch. */
-  readonly heardAt: number;
+  /** When the last list, event or bookmark arrived, in milliseconds since the epoch. */
+  readonly receivedAt: number;
+  /** The number of objects. */
   readonly size: number;
+  /** The size of all objects as JSON. */
   readonly bytes: number;
-  /** How many objects are not as the API server has said. */
+  /** The number of objects with a write of the node that the API server has not confirmed (see `overlay`). */
   readonly overlaid: number;
 }
 
 export interface StoredItem {
   readonly item: ViewItem;
-  /** Written by the node while the link was away; the API server has not said it. */
+  /** The node wrote this state while no API server was reachable. The API server has not confirmed it. */
   readonly overlaid: boolean;
+}
+
+/** Version 0.1.0 stored the time as `heardAt`. Its views must stay usable if the hub is upgraded while the link is cut. */
+function progressOf(value: Buffer): ViewProgress {
+  const { heardAt, ...progress } = parse<ViewProgress & { heardAt?: number }>(value);
+  return heardAt === undefined ? progress : { ...progress, receivedAt: heardAt };
 }
 
 type Kept = Pick<
@@ -37,8 +45,12 @@ const PROGRESS = 'progress/';
 const ITEMS = 'item/';
 
 /**
- * Views on disk. What is called without an `await` in between is durable together, so that the objects of a view and
- * its resourceVersion always belong to each other.
+ * Views on disk, under three prefixes: `view/<id>` is the key and the list kind, `progress/<id>` is the version and the
+ * size, `item/<id>/<key>` is one object.
+ *
+ * Calls without an `await` between them become durable together. MemoryView writes the objects and the progress of a
+ * change in this way, so the stored resourceVersion always describes the stored objects. A watch that resumes from it
+ * after a crash misses nothing.
  */
 export class ViewStorage {
   readonly #map: Kept;
@@ -47,7 +59,7 @@ export class ViewStorage {
     this.#map = map;
   }
 
-  /** All views that are stored. One that can not be read is reported and forgotten: the API server has it still. */
+  /** All stored views. A view that cannot be read is logged and deleted: the API server still has the objects. */
   async records(log: Logger): Promise<ViewRecord[]> {
     const records: ViewRecord[] = [];
     for await (const [path, value] of this.#map.entries(RECORDS)) {
@@ -55,10 +67,14 @@ export class ViewStorage {
       try {
         const { key, listKind } = parse<Omit<ViewRecord, 'progress'>>(value);
         const progress = await this.#map.get(PROGRESS + id);
-        if (progress === undefined || idOf(key) !== id) throw new Error('the record is incomplete');
-        records.push({ key, listKind, progress: parse<ViewProgress>(progress) });
+        if (progress === undefined || idOf(key) !== id)
+          throw new Error('the progress is missing, or the key does not match the id');
+        records.push({ key, listKind, progress: progressOf(progress) });
       } catch (error) {
-        log.error({ err: error, view: id }, 'a stored view can not be read; it is forgotten');
+        log.error(
+          { err: error, view: id },
+          'cannot read a stored view; it is deleted, and listed again when a client needs it',
+        );
         this.remove(id);
       }
     }
@@ -74,7 +90,7 @@ export class ViewStorage {
   }
 
   putItem(id: string, { item, overlaid }: StoredItem): void {
-    // The head saves parsing every object when a view is read.
+    // The first line has what a view needs to know of an object, so that loading a view parses no JSON.
     const head = Buffer.from(`${item.resourceVersion}${overlaid ? ' overlaid' : ''}\n`);
     this.#map.put(itemPath(id, item.key), Buffer.concat([head, item.bytes]));
   }
@@ -122,5 +138,5 @@ function storedItem(key: string, value: Buffer): StoredItem {
   return { item: { key, resourceVersion, bytes: value.subarray(end + 1) }, overlaid: mark === 'overlaid' };
 }
 
-/** Only this file writes what is read here. */
+/** Only this file writes these values, so their types are known. */
 const parse = <T>(value: Buffer): T => JSON.parse(value.toString('utf8'));

@@ -7,7 +7,7 @@ export const itemOf = (object: KubeObject): ViewItem => {
   return { key, resourceVersion, bytes: Buffer.from(JSON.stringify(object)) };
 };
 
-/** A view that holds what a test puts into it. */
+/** A view whose objects a test sets. It is always up to date. */
 export class FakeView implements View {
   readonly key: ViewKey;
   readonly kind: string;
@@ -46,7 +46,7 @@ export class FakeView implements View {
     this.change(items.map((item) => ({ type: 'put', item, previous: this.#items.get(item.key) })));
   }
 
-  /** Gone at `resourceVersion`. */
+  /** Deletes an object at `resourceVersion`. */
   delete(key: string, resourceVersion: string): void {
     const previous = this.#items.get(key)!;
     const object = JSON.parse(previous.bytes.toString()) as KubeObject;
@@ -54,18 +54,18 @@ export class FakeView implements View {
     this.change([{ type: 'delete', item, previous }]);
   }
 
-  /** Without changes a bookmark. */
+  /** Without changes, this is a bookmark. */
   change(
     changes: readonly ViewChange[],
     resourceVersion = changes.at(-1)?.item.resourceVersion ?? this.resourceVersion!,
-    leap = false,
+    relisted = false,
   ): void {
     for (const { type, item } of changes) {
       if (type === 'put') this.#items.set(item.key, item);
       else this.#items.delete(item.key);
     }
     this.resourceVersion = resourceVersion;
-    for (const listener of [...this.#listeners]) listener(changes, resourceVersion, leap);
+    for (const listener of [...this.#listeners]) listener(changes, resourceVersion, relisted);
   }
 
   refuse(why: Error): void {
@@ -77,7 +77,7 @@ export class FakeView implements View {
     return () => this.#listeners.delete(listener);
   }
 
-  /** It always is. */
+  /** The view is following from the start, so the listener is never called. */
   onFollowing(): () => void {
     return () => {};
   }

@@ -1,11 +1,16 @@
-import type { Link } from '@tidegate/kube';
+import type { ConnectionState } from '@tidegate/kube';
 import type { View } from './view.ts';
 
 /**
- * Resolves once the view is as the API server has it now or, while no API server is reachable, as it was last known.
+ * Resolves when a watch keeps the view current or, while no API server is reachable, when the view has its stored state.
  * A client that asks for the newest state must not get the state from before an outage while the view catches up.
+ * Rejects when the API server refuses the view, and when the signal is aborted.
  */
-export async function untilUpToDate(view: View, upstream: Link, signal: AbortSignal): Promise<void> {
+export async function untilUpToDate(
+  view: View,
+  upstream: ConnectionState,
+  signal: AbortSignal,
+): Promise<void> {
   await view.ready(signal);
   const isUpToDate = (): boolean => !upstream.online || view.state === 'following';
   if (isUpToDate()) return;

@@ -2,19 +2,19 @@ import { createHash } from 'node:crypto';
 import type { Resource, SelectOptions } from '@tidegate/kube';
 import type { ViewKey } from './view.ts';
 
-/** What all clients of the node read from; followed with the node's credentials. */
+/** The identity of views that serve all clients of the node. They are followed with the node's credentials. */
 export const SHARED = 'shared';
-/** The node itself. */
+/** The identity of the node itself. */
 export const NODE = 'node';
 
-/** Short, and the same for equal keys: under it a view is stored. */
+/** A short name for the view, the same for equal keys. Views are stored on disk under it. */
 export function idOf({ identity, resource, namespace, labelSelector, fieldSelector }: ViewKey): string {
   const { group, version, resource: plural } = resource;
   const text = JSON.stringify([identity, group, version, plural, namespace, labelSelector, fieldSelector]);
   return createHash('sha256').update(text).digest('base64url').slice(0, 22);
 }
 
-/** The same for all views that the same identity has of one resource. */
+/** Groups the views that one identity has of one resource, whatever they select. */
 export const groupOf = (identity: string, { group, version, resource }: Resource): string =>
   JSON.stringify([identity, group, version, resource]);
 
@@ -26,7 +26,7 @@ export const sharedKey = (resource: Resource): ViewKey => ({
   fieldSelector: '',
 });
 
-/** The view that a GET of one object shows: a list narrowed to its name. */
+/** The view that stores the response to a GET of one object: a list that is limited to the name of the object. */
 export const singleKey = (
   identity: string,
   resource: Resource,
@@ -43,13 +43,16 @@ export const singleKey = (
 export const isSingle = ({ fieldSelector, labelSelector }: ViewKey): boolean =>
   labelSelector === '' && /^metadata\.name=[^,]+$/.test(fieldSelector);
 
-/** Whether a view that does not hold the object of this name proves that there is none. */
+/**
+ * Whether the view selects every object of this name and namespace. If such a view does not contain the object, the
+ * object does not exist. A view with other selectors proves nothing: the object may exist and not match.
+ */
 export function isComplete(key: ViewKey, namespace: string, name: string): boolean {
   if (!reaches(key, namespace) || key.labelSelector !== '') return false;
   return key.fieldSelector === '' || key.fieldSelector === `metadata.name=${name}`;
 }
 
-/** Whether objects of this namespace can be in it at all. */
+/** Whether the view can contain objects of this namespace. */
 export const reaches = (key: ViewKey, namespace: string): boolean =>
   key.namespace === '' || key.namespace === namespace;
 
@@ -59,7 +62,10 @@ export const selectOf = ({ namespace, labelSelector, fieldSelector }: ViewKey): 
   fieldSelector,
 });
 
-/** The node runs on these: they are kept when others have to go, and not given up for a refusal. */
+/**
+ * The resources that the kubelet needs to keep the pods of the node running. Views of them with the node's identity are
+ * evicted last, and stay on disk when the API server refuses them.
+ */
 const VITAL = new Set(['pods', 'secrets', 'configmaps', 'nodes', 'leases.coordination.k8s.io']);
 
 export const isVital = ({ identity, resource: { group, resource } }: ViewKey): boolean =>

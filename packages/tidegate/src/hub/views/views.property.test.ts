@@ -20,27 +20,27 @@ const step = fc.oneof(
 );
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
-/** A client of the view that knows only what it was told. */
-class Follower {
-  readonly told = new Map<string, unknown>();
+/** A client that rebuilds the state of the view from its changes. */
+class Subscriber {
+  readonly objects = new Map<string, unknown>();
   view!: View;
 
-  /** As a client that reconnects: what is there, then the changes. */
+  /** Reads the current state, then applies every change. */
   join(view: View): void {
     this.view = view;
-    this.told.clear();
-    for (const item of view.items()) this.told.set(item.key, objectOf(item));
+    this.objects.clear();
+    for (const item of view.items()) this.objects.set(item.key, objectOf(item));
     view.subscribe((changes) => {
       for (const { type, item, previous } of changes) {
-        expect(this.told.has(item.key)).toBe(previous !== undefined);
-        if (type === 'put') this.told.set(item.key, objectOf(item));
-        else this.told.delete(item.key);
+        expect(this.objects.has(item.key)).toBe(previous !== undefined);
+        if (type === 'put') this.objects.set(item.key, objectOf(item));
+        else this.objects.delete(item.key);
       }
     });
   }
 }
 
-async function perform(rig: ViewsRig, follower: Follower, step: Step): Promise<unknown> {
+async function perform(rig: ViewsRig, subscriber: Subscriber, step: Step): Promise<unknown> {
   const { server, upstream } = rig;
   switch (step.do) {
     case 'put':
@@ -68,33 +68,33 @@ async function perform(rig: ViewsRig, follower: Follower, step: Step): Promise<u
       return server.sendError(410, 'Expired');
     case 'restart':
       await rig.restart();
-      return follower.join(rig.views.shared(WIDGETS).view);
+      return subscriber.join(rig.views.shared(WIDGETS).view);
     case 'catch up':
-      return catchUp(rig, follower);
+      return catchUp(rig, subscriber);
   }
 }
 
-/** What was done last arrives last: once it is there, nothing else is on its way. */
-async function catchUp(rig: ViewsRig, { view }: Follower): Promise<void> {
+/** Writes a marker object and waits for it. Events arrive in order, so the view has everything that happened before. */
+async function catchUp(rig: ViewsRig, { view }: Subscriber): Promise<void> {
   rig.upstream.turn(true);
   const { metadata } = rig.server.put('last');
   const arrived = (): boolean => view.get('default/last')?.resourceVersion === metadata.resourceVersion;
   await rig.until(arrived, 1_000);
 }
 
-it('a view ends up equal to the API server, and so does the story that its changes tell', async () => {
+it('a view, its changes and its copy on disk all end up equal to the API server', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 30 }), async (steps) => {
       const rig = await new ViewsRig().start();
-      const follower = new Follower();
-      follower.join(rig.views.shared(WIDGETS).view);
+      const subscriber = new Subscriber();
+      subscriber.join(rig.views.shared(WIDGETS).view);
       try {
-        for (const s of steps) await perform(rig, follower, s);
-        await catchUp(rig, follower);
+        for (const s of steps) await perform(rig, subscriber, s);
+        await catchUp(rig, subscriber);
         const wanted = Object.fromEntries(rig.server.objects);
-        const shown = [...follower.view.items()].map((item) => [item.key, objectOf(item)]);
+        const shown = [...subscriber.view.items()].map((item) => [item.key, objectOf(item)]);
         expect(Object.fromEntries(shown)).toEqual(wanted);
-        expect(Object.fromEntries(follower.told)).toEqual(wanted);
+        expect(Object.fromEntries(subscriber.objects)).toEqual(wanted);
         expect(rig.reported).toEqual([]);
         rig.upstream.turn(false);
         await rig.restart();

@@ -22,7 +22,7 @@ const listOf = (version: string, ...items: KubeObject[]): KubeList => ({
   items,
 });
 
-describe('views', () => {
+describe('Views', () => {
   let rig: ViewsRig;
   beforeEach(async () => {
     rig = await new ViewsRig({ limits: { viewBytes: 5_000, lists: 3 } }).start();
@@ -41,7 +41,7 @@ describe('views', () => {
     return Number(line?.split(' ').at(-1) ?? 0);
   };
 
-  it('have one watch upstream, however many hold them', async () => {
+  it('opens one watch upstream for all holders of a view', async () => {
     rig.server.put('a');
     const held = [rig.views.shared(WIDGETS), rig.views.shared(WIDGETS), rig.views.shared(WIDGETS)];
     expect(new Set(held.map(({ view }) => view)).size).toBe(1);
@@ -60,7 +60,7 @@ describe('views', () => {
     expect(await counted('tidegate_hub_view_relists_total')).toBe(1);
   });
 
-  it('go on from a list that a client has read, without listing again', async () => {
+  it('continues from a list that a client has read, without another list', async () => {
     rig.server.put('a');
     const list = listOf('101', widget('a', '101'));
     expect(await rig.views.store(keyOfView(app), list)).toBe('stored');
@@ -72,7 +72,7 @@ describe('views', () => {
     release();
   });
 
-  it('stay with the watch for a while after the last client, and are then only stored', async () => {
+  it('follows a view for a while after its last client left, and then only stores it', async () => {
     rig.server.put('a');
     const first = rig.views.private(keyOfView(app), bearer('one'));
     await rig.until(() => first.view.state === 'following');
@@ -93,7 +93,7 @@ describe('views', () => {
     expect(rig.views.find(keyOfView('sa:default:other:2'))).toBeUndefined();
   });
 
-  it('are there again after a restart without the API server, and go on when it is back', async () => {
+  it('serves stored views after a restart without the API server, and resumes their watches later', async () => {
     rig.server.put('a');
     rig.server.put('b');
     const before = rig.views.shared(WIDGETS);
@@ -105,54 +105,54 @@ describe('views', () => {
     await view.ready(soon());
     expect(names(view)).toEqual(['a', 'b']);
     expect(view).toMatchObject({ state: 'stored', kind: 'Widget', resourceVersion: '102' });
-    const told: string[] = [];
-    view.subscribe((changes) => told.push(...changes.map(({ type, item }) => `${type} ${item.key}`)));
+    const received: string[] = [];
+    view.subscribe((changes) => received.push(...changes.map(({ type, item }) => `${type} ${item.key}`)));
     rig.server.remove('a');
     rig.server.put('c');
     rig.upstream.turn(true);
-    await rig.until(() => told.length === 2);
-    expect(told).toEqual(['delete default/a', 'put default/c']);
+    await rig.until(() => received.length === 2);
+    expect(received).toEqual(['delete default/a', 'put default/c']);
     expect(listRequests()).toBe(1);
   });
 
-  it('turn a 410 into changes', async () => {
+  it('turns the list after a 410 into changes', async () => {
     rig.server.put('a');
     rig.server.put('b');
     const { view } = rig.views.shared(WIDGETS);
     await rig.until(() => view.state === 'following');
-    const told: string[] = [];
-    view.subscribe((changes) => told.push(...changes.map(({ type, item }) => `${type} ${item.key}`)));
+    const received: string[] = [];
+    view.subscribe((changes) => received.push(...changes.map(({ type, item }) => `${type} ${item.key}`)));
     rig.upstream.turn(false);
     rig.server.drop();
     rig.server.remove('a');
     rig.server.put('c');
     rig.server.compact();
     rig.upstream.turn(true);
-    await rig.until(() => view.state === 'following' && told.length === 2, 100);
-    expect(told).toEqual(['put default/c', 'delete default/a']);
+    await rig.until(() => view.state === 'following' && received.length === 2, 100);
+    expect(received).toEqual(['put default/c', 'delete default/a']);
     expect(await counted('tidegate_hub_view_relists_total')).toBe(2);
   });
 
-  it('say so when the link is away and nothing is stored', async () => {
+  it('rejects clients of an empty view while the API server is unreachable', async () => {
     rig.upstream.turn(false);
     const { view } = rig.views.private(keyOfView(app), bearer('one'));
-    await expect(view.ready(soon())).rejects.toThrow('can not be reached');
+    await expect(view.ready(soon())).rejects.toThrow('is unreachable');
     rig.server.put('a');
     rig.upstream.turn(true);
     await view.ready(soon());
     expect(names(view)).toEqual(['a']);
   });
 
-  it('reject those who wait when the link goes away', async () => {
+  it('rejects waiting clients when the API server becomes unreachable', async () => {
     rig.server.intercept = () => true; // Never answers.
     const { view } = rig.views.private(keyOfView(app), bearer('one'));
     const ready = view.ready(soon());
     await rig.until(() => rig.server.requests.length === 1);
     rig.upstream.turn(false);
-    await expect(ready).rejects.toThrow('can not be reached');
+    await expect(ready).rejects.toThrow('is unreachable');
   });
 
-  it('end when the right to them is taken away, and the copy goes', async () => {
+  it('ends watches and deletes the copy when the API server revokes the permission', async () => {
     rig.server.put('a');
     const { view, release } = rig.views.private(keyOfView(app), bearer('one'));
     await rig.until(() => view.state === 'following');
@@ -175,7 +175,7 @@ describe('views', () => {
     expect(rig.views.describe()).toEqual([]);
   });
 
-  it('ask again for what the node needs, and keep it meanwhile', async () => {
+  it('retries refused shared views, and serves the stored objects meanwhile', async () => {
     rig.server.failNext({ code: 404 });
     const { view } = rig.views.shared(WIDGETS);
     await expect(view.ready(soon())).rejects.toThrow('injected error 404');
@@ -191,7 +191,7 @@ describe('views', () => {
     await rig.until(() => view.size === 0, 10_000);
   });
 
-  it('use the newest credentials of an identity', async () => {
+  it('uses the newest credentials of an identity', async () => {
     const { view } = rig.views.private(keyOfView(app), bearer('old'));
     await rig.until(() => view.state === 'following');
     rig.views.private(keyOfView(app), bearer('new'));
@@ -200,14 +200,14 @@ describe('views', () => {
     expect(rig.openClients).toBe(1);
   });
 
-  it('are passed by when they are too large', async () => {
+  it('does not store views that exceed the size limit', async () => {
     const data = 'x'.repeat(6_000);
     const large = listOf('101', widget('large', '101', { data }));
     expect(await rig.views.store(keyOfView(app), large)).toBe('too large');
     expect(rig.views.find(keyOfView(app))).toBeUndefined();
     rig.server.put('large', { data });
     const { view } = rig.views.private(keyOfView(app), bearer('one'));
-    await expect(view.ready(soon())).rejects.toThrow('more than the 5000 bytes');
+    await expect(view.ready(soon())).rejects.toThrow('exceed the limit of 5000 bytes');
     const requests = rig.server.requests.length;
     await expect(rig.views.private(keyOfView(app), bearer('one')).view.ready(soon())).rejects.toThrow('5000');
     expect(rig.server.requests).toHaveLength(requests);
@@ -216,7 +216,7 @@ describe('views', () => {
     await shared.view.ready(soon());
   });
 
-  it('are given up when there are too many', async () => {
+  it('evicts the least recently used views when there are too many', async () => {
     const kept = rig.views.find(keyOfView('a')) ?? rig.views.private(keyOfView('a'), bearer('a'));
     for (const identity of ['b', 'c', 'd', 'e']) {
       await rig.views.store(keyOfView(identity), listOf('101', widget('w', '101')));
@@ -227,7 +227,7 @@ describe('views', () => {
     kept.release();
   });
 
-  it('are gone when their identity is dropped', async () => {
+  it('deletes the views of an identity that is dropped', async () => {
     rig.server.put('a');
     const { view } = rig.views.private(keyOfView(app), bearer('one'));
     await rig.until(() => view.state === 'following');
@@ -235,38 +235,40 @@ describe('views', () => {
     const refused: string[] = [];
     view.onRefused((why) => refused.push(why.message));
     const dropped = rig.views.dropIdentity(app);
-    // Somebody with the same name comes at once; what they have is theirs.
+    // A client with the same identity reads again at once. Its new view must survive.
     await rig.views.store(keyOfView(app), listOf('101', widget('a', '101')));
     await dropped;
-    expect(refused).toEqual(['widgets.example.com: the identity it was read with is no longer trusted']);
+    expect(refused).toEqual([
+      'widgets.example.com: the hub no longer trusts the identity that the objects were read with',
+    ]);
     await rig.restart();
     expect(rig.views.describe()).toMatchObject([{ identity: app, namespace: '', objects: 1 }]);
     const found = await rig.views.covering(app, WIDGETS, 'default', 'a');
     expect(found.result).toBe('found');
   });
 
-  describe('know single objects', () => {
+  describe('covering', () => {
     const lookUp = async (name: string, namespace = 'default', identity = app): Promise<string> => {
       const found = await rig.views.covering(identity, WIDGETS, namespace, name);
       return found.result === 'found' ? `${objectOf(found.item).metadata.resourceVersion}` : found.result;
     };
 
-    it('from all views of the identity, and no other', async () => {
+    it('looks up an object in all views of the identity, and in no others', async () => {
       await rig.views.store(
         keyOfView(app, { namespace: 'default', labelSelector: 'a=b' }),
-        listOf('110', widget('labelled', '105')),
+        listOf('110', widget('labeled', '105')),
       );
-      expect(await lookUp('labelled')).toBe('105');
+      expect(await lookUp('labeled')).toBe('105');
       expect(await lookUp('other')).toBe('unknown');
-      expect(await lookUp('labelled', 'default', 'sa:default:other:2')).toBe('unknown');
+      expect(await lookUp('labeled', 'default', 'sa:default:other:2')).toBe('unknown');
       await rig.views.store(keyOfView(app, { namespace: 'default' }), listOf('120', widget('plain', '115')));
       expect(await lookUp('plain')).toBe('115');
       expect(await lookUp('other')).toBe('absent');
-      expect(await lookUp('labelled')).toBe('absent');
+      expect(await lookUp('labeled')).toBe('absent');
       expect(await lookUp('plain', 'elsewhere')).toBe('unknown');
     });
 
-    it('from GETs, until a GET or a watch says that they are gone', async () => {
+    it('finds objects that a GET has stored, until a GET or a watch reports their deletion', async () => {
       await rig.views.rememberObject(app, WIDGETS, widget('one', '105'));
       await rig.views.rememberObject(app, WIDGETS, widget('two', '106'));
       await rig.restart();
@@ -286,7 +288,7 @@ describe('views', () => {
       await rig.until(async () => (await lookUp('two')) === 'unknown');
     });
 
-    it('as the node wrote them while the link was away', async () => {
+    it('finds what the node wrote offline, until the API server sends the object', async () => {
       const list = keyOfView(app, { namespace: 'default' });
       await rig.views.store(list, listOf('110', widget('a', '105', { value: 1 })));
       await rig.views.rememberObject(app, WIDGETS, widget('a', '105', { value: 1 }));
@@ -300,12 +302,12 @@ describe('views', () => {
       expect(found.result === 'found' && objectOf(found.item).value).toBe(2);
       await rig.views.store(list, listOf('110', widget('a', '105', { value: 1 })));
       await rig.views.rememberObject(app, WIDGETS, widget('a', '105', { value: 1 }));
-      const said = await rig.views.covering(app, WIDGETS, 'default', 'a');
-      expect(said.result === 'found' && objectOf(said.item).value).toBe(1);
+      const confirmed = await rig.views.covering(app, WIDGETS, 'default', 'a');
+      expect(confirmed.result === 'found' && objectOf(confirmed.item).value).toBe(1);
     });
   });
 
-  describe('of what the node runs on', () => {
+  describe('views that the kubelet depends on', () => {
     const pods = keyOfView('node', { resource: PODS, fieldSelector: 'spec.nodeName=edge' });
     let uid: string;
     beforeEach(async () => {
@@ -318,7 +320,7 @@ describe('views', () => {
       rig.server.put('a');
     });
 
-    it('are not wiped by an empty list of a server that is not ours', async () => {
+    it('keep their objects after an empty list from a server of another cluster', async () => {
       const { view } = rig.views.private(pods, bearer('unused'));
       await rig.until(() => view.state === 'following');
       uid = 'another cluster';
@@ -326,14 +328,14 @@ describe('views', () => {
       rig.server.remove('a');
       rig.server.compact();
       rig.server.sendError(410, 'Expired');
-      await rig.until(async () => (await counted('tidegate_hub_view_doubted_lists_total')) > 1, 1_000);
+      await rig.until(async () => (await counted('tidegate_hub_view_rejected_empty_lists_total')) > 1, 1_000);
       expect(view.state).toBe('stored');
-      expect(await rig.views.store(pods, listOf('300'))).toBe('doubted');
+      expect(await rig.views.store(pods, listOf('300'))).toBe('rejected');
       uid = 'the-uid';
       await rig.until(() => view.size === 0, 1_000);
     });
 
-    it('are kept when a server refuses them', async () => {
+    it('keep their objects when the API server refuses them', async () => {
       await rig.views.store(pods, listOf('101', widget('a', '101')));
       const { view } = rig.views.private(pods, bearer('unused'));
       rig.server.failNext({ code: 403 });

@@ -1,6 +1,7 @@
 import type { DurableMap } from '@tidegate/disk';
 import {
   type Clock,
+  type ConnectionState,
   type CredentialSource,
   compareResourceVersions,
   ENDPOINT_SLICES,
@@ -8,7 +9,6 @@ import {
   type KubeClient,
   type KubeList,
   type KubeObject,
-  type Link,
   type Logger,
   type Metrics,
   NODES,
@@ -19,9 +19,9 @@ import {
 } from '@tidegate/kube';
 import { IdentityDroppedError } from './errors.ts';
 import { DEFAULT_LIMITS, type ViewLimits, victims } from './eviction.ts';
-import { IdentityClients } from './identity-clients.ts';
+import { type AcquiredClient, IdentityClients } from './identity-clients.ts';
 import { itemOf, objectOf } from './item.ts';
-import { type Lend, ManagedView, type ManagedViewOptions } from './managed-view.ts';
+import { type AcquireClient, ManagedView, type ManagedViewOptions } from './managed-view.ts';
 import { showViews, type ViewCounters, viewCounters } from './metrics.ts';
 import { type CompleteList, PageAssembler } from './pages.ts';
 import { SettledUpstream } from './settled-upstream.ts';
@@ -31,34 +31,46 @@ import { groupOf, idOf, isComplete, NODE, reaches, SHARED, sharedKey, singleKey 
 import { type WipeGuard, wipeGuard } from './wipe-guard.ts';
 
 export interface ViewsOptions {
+  /** Where views are stored. Only the views may use it. */
   map: DurableMap;
-  /** The client of the node itself. */
+  /** The client of the node itself, for shared views and views of the node. */
   node: KubeClient;
   nodeName: string;
+  /** Opens a client for an identity. It is closed when no view of the identity is followed. */
   client(credentials: CredentialSource): KubeClient;
-  upstream: Link;
+  upstream: ConnectionState;
   clock: Clock;
   random: Random;
   log: Logger;
   metrics: Metrics;
+  /** Limits that are not set are those of DEFAULT_LIMITS. */
   limits?: Partial<ViewLimits>;
 }
 
-/** A view that stays in memory until it is released. */
+/** A view that stays in memory until it is released. Every HeldView must be released once. */
 export interface HeldView {
   readonly view: View;
   release(): void;
 }
 
-/** `absent`: there is no such object, as far as is known. `unknown`: nobody has ever looked. */
+/**
+ * What the views of an identity know about one object. `absent`: a view that would contain the object does not.
+ * `unknown`: no view would contain it, so the hub cannot know (a client gets 503, not 404).
+ */
 export type Lookup = { result: 'found'; item: ViewItem } | { result: 'absent' | 'unknown' };
 
 /**
- * `doubted`: it is not to be believed, so answer from the view instead. `ahead`: the watch that keeps the view current is
- * broken off just now, and what came is newer.
+ * What became of a list that was passed to `Views.store`:
+ *
+ * - `stored`: the view shows this list or a newer state.
+ * - `incomplete`: it was a page; the view is replaced when the last page has arrived.
+ * - `rejected`: the wipe guard rejected the list. The client must get the view instead of the list.
+ * - `too large`: the list exceeds the size limit and was not stored.
+ * - `ahead`: the watch that keeps the view current is interrupted, so the list may be newer than the view.
  */
-export type Stored = 'stored' | 'incomplete' | 'doubted' | 'too large' | 'ahead';
+export type Stored = 'stored' | 'incomplete' | 'rejected' | 'too large' | 'ahead';
 
+/** One view, for the admin endpoint of the hub. */
 export interface ViewDescription {
   identity: string;
   resource: string;
@@ -69,20 +81,18 @@ export interface ViewDescription {
   resourceVersion: string;
   objects: number;
   bytes: number;
+  /** How many requests hold the view. */
   clients: number;
-  /** When the API server was last heard. */
-  heardAt: string;
+  /** When the last list, event or bookmark arrived. Empty if none did. */
+  lastReceived: string;
+  /** Why the API server, or the size limit, refused the view. */
   refused?: string;
 }
 
 /**
- * All views of this node: which there are, on disk and in memory, who holds them, and which have to go.
- *
- * One view: a client lists, and what it got is stored (`pages.ts`, `storage.ts`); it watches, and the view is held
- * (`managed-view.ts`) and followed (`follow.ts`) from the version of that list; what the API server says changes the
- * view (`memory-view.ts`), its copy on disk, and whoever listens, in one step. The link goes: the view stays as it is.
- * The link comes back: the watch goes on from the version of the view; a new list becomes changes (`difference.ts`),
- * unless it is not to be believed (`wipe-guard.ts`). The client goes, and a while later the view is on disk only.
+ * All views of this node. It finds or creates the view for a request, gives it the credentials to follow the API server
+ * with, looks up single objects across views, and evicts views when there are too many. `index.ts` describes the life of
+ * one view.
  */
 export class Views {
   readonly #options: ViewsOptions;
@@ -92,10 +102,10 @@ export class Views {
   readonly #guard: WipeGuard;
   readonly #counters: ViewCounters;
   readonly #pages: PageAssembler;
-  /** For those that tell where endpoints are. */
+  /** The upstream that views of Endpoints and EndpointSlices are followed through. */
   readonly #settledUpstream: SettledUpstream;
   readonly #views = new Map<string, ManagedView>();
-  /** Those that one identity has of one resource. */
+  /** The views that one identity has of one resource, by `groupOf`. */
   readonly #groups = new Map<string, Set<ManagedView>>();
   readonly #release: (() => void)[];
   readonly #closing = new AbortController();
@@ -108,9 +118,9 @@ export class Views {
     this.#clients = new IdentityClients(options.client);
     this.#counters = viewCounters(metrics);
     this.#pages = new PageAssembler(options.clock, this.#limits.viewBytes);
-    const onDoubt = (key: ViewKey): void => this.#counters.doubted.inc(labelsOf(key));
+    const onRejected = (key: ViewKey): void => this.#counters.rejected.inc(labelsOf(key));
     const knownUid = (): Promise<string | undefined> => this.#uidOfNode();
-    this.#guard = wipeGuard({ client, nodeName, knownUid, log, onDoubt });
+    this.#guard = wipeGuard({ client, nodeName, knownUid, log, onRejected });
     this.#settledUpstream = new SettledUpstream(upstream, options.clock);
     this.#release = [
       () => this.#settledUpstream.close(),
@@ -119,7 +129,7 @@ export class Views {
     ];
   }
 
-  /** Finds what was stored before; the objects themselves are read when somebody wants them. */
+  /** Reads which views are stored. Their objects are read when a client uses them. */
   static async open(options: ViewsOptions): Promise<Views> {
     const storage = new ViewStorage(options.map);
     const views = new Views(options, storage);
@@ -127,26 +137,32 @@ export class Views {
     return views;
   }
 
-  /** What every client of the node may read from, once it has the right to. */
+  /**
+   * The view of a shared resource, which is followed with the node's credentials. The caller must check that the client is
+   * authorized before it shows anything of the view.
+   */
   shared(resource: Resource): HeldView {
-    return this.#hold(sharedKey(resource), () => this.#lendNode());
+    return this.#hold(sharedKey(resource), () => this.#acquireNodeClient());
   }
 
-  /** What one identity sees, followed with the credentials that it showed last. */
+  /** The view of one identity, which is followed with the credentials that the identity sent last. */
   private(key: ViewKey, credentials: CredentialSource): HeldView {
     const { identity } = key;
-    if (identity === NODE) return this.#hold(key, () => this.#lendNode());
-    this.#clients.seen(identity, credentials);
-    return this.#hold(key, () => this.#clients.borrow(identity, credentials));
+    if (identity === NODE) return this.#hold(key, () => this.#acquireNodeClient());
+    this.#clients.update(identity, credentials);
+    return this.#hold(key, () => this.#clients.acquire(identity, credentials));
   }
 
-  /** What is there already, without following it. */
+  /** The view if anything of it is known, without following it. */
   find(key: ViewKey): HeldView | undefined {
     const view = this.#views.get(idOf(key));
     return view?.progress === undefined ? undefined : view.hold();
   }
 
-  /** What is known of one object, from all that the identity has seen. The newest word counts. */
+  /**
+   * Looks up one object in all views that the identity has of the resource. Views may disagree, because they were read at
+   * different times; the view with the newest version decides. At equal versions, a view that contains the object wins.
+   */
   async covering(identity: string, resource: Resource, namespace: string, name: string): Promise<Lookup> {
     const objectKey = namespace === '' ? name : `${namespace}/${name}`;
     let best: { item: ViewItem | undefined; version: string } | undefined;
@@ -163,15 +179,15 @@ export class Views {
   }
 
   /**
-   * A list that was passed on to a client, or a page of one; `token` is what the page was asked for with. The view is
-   * replaced when the last page is there.
+   * Stores a list that a client has read from the API server, or a page of one. `token` is the continue token of the
+   * request.
    */
   async store(key: ViewKey, page: KubeList, token?: string): Promise<Stored> {
     const list = this.#pages.add(key, token, page);
     return list === undefined ? 'incomplete' : this.#store(key, list);
   }
 
-  /** What a GET has shown. */
+  /** Stores the response to a GET, unless a followed view contains the object and keeps it current already. */
   async rememberObject(identity: string, resource: Resource, object: KubeObject): Promise<void> {
     const item = itemOf(object, resource);
     const followed = [...this.#group(identity, resource)].filter((view) => view.isFollowed);
@@ -184,19 +200,22 @@ export class Views {
     });
   }
 
-  /** A GET has shown that it is gone. */
+  /** Deletes what a GET has stored. Called when the API server has answered 404. */
   async forgetObject(identity: string, resource: Resource, namespace: string, name: string): Promise<void> {
     const view = this.#views.get(idOf(singleKey(identity, resource, namespace, name)));
-    if (view?.isIdle === true) await this.#drop(view, new Error('the object is gone'));
+    if (view?.isIdle === true) await this.#drop(view, new Error('the object was deleted'));
   }
 
-  /** What the node wrote while the link is away shows in its views until the API server says something else. */
+  /**
+   * Shows a write that is in the journal in all views of the identity that contain the object, until the API server sends
+   * the object again. See MemoryView.overlay.
+   */
   async overlay(identity: string, resource: Resource, object: KubeObject): Promise<void> {
     const item = itemOf(object, resource);
     await Promise.all([...this.#group(identity, resource)].map((view) => view.overlay(item)));
   }
 
-  /** Nothing is kept of it, and whoever watches with it is told. */
+  /** Deletes all views of an identity, and ends its watches. */
   async dropIdentity(identity: string): Promise<void> {
     const dropped = [...this.#views.values()].filter(({ key }) => key.identity === identity);
     const why = (view: ManagedView): Error => new IdentityDroppedError(qualifiedName(view.key.resource));
@@ -207,7 +226,7 @@ export class Views {
     return [...this.#views.values()].map(description);
   }
 
-  /** The map is left open. */
+  /** Stops following, and writes everything to disk. The map stays open. */
   async close(): Promise<void> {
     this.#closing.abort();
     for (const release of this.#release) release();
@@ -215,10 +234,10 @@ export class Views {
     await this.#storage.flush();
   }
 
-  #hold(key: ViewKey, lend: Lend): HeldView {
+  #hold(key: ViewKey, acquire: AcquireClient): HeldView {
     const managed = this.#get(key);
     const held = managed.hold();
-    managed.follow(lend);
+    managed.follow(acquire);
     this.#inBackground(this.#evict());
     return held;
   }
@@ -228,11 +247,11 @@ export class Views {
     const existing = this.#views.get(idOf(key));
     if (bytes > this.#limits.viewBytes) {
       this.#counters.tooLarge.inc(labelsOf(key));
-      if (existing?.isIdle === true) await this.#drop(existing, new Error('it has become too large'));
+      if (existing?.isIdle === true) await this.#drop(existing, new Error('the view exceeds the size limit'));
       return 'too large';
     }
     const size = existing?.progress?.size ?? 0;
-    if (!(await this.#guard({ key, size }, list.items, this.#closing.signal))) return 'doubted';
+    if (!(await this.#guard({ key, size }, list.items, this.#closing.signal))) return 'rejected';
     const shown = await this.#get(key).store(list);
     await this.#evict();
     return shown ? 'stored' : 'ahead';
@@ -265,6 +284,7 @@ export class Views {
       settledUpstream: isAboutEndpoints(key.resource) ? this.#settledUpstream : upstream,
       log: log.child({ ...labels, identity: key.identity, namespace: key.namespace }),
       storage: this.#storage,
+      // Shared views have no limit: the node cannot work without them, and only the hub decides which there are.
       mostBytes: key.identity === SHARED ? Number.POSITIVE_INFINITY : this.#limits.viewBytes,
       confirm: this.#guard,
       onRelist: () => this.#counters.relists.inc(labels),
@@ -274,8 +294,9 @@ export class Views {
     };
   }
 
-  #lendNode(): ReturnType<Lend> {
-    return { client: this.#options.node, giveBack: async () => {} };
+  /** The node's client is open for as long as the hub runs, so releasing it does nothing. */
+  #acquireNodeClient(): AcquiredClient {
+    return { client: this.#options.node, release: async () => {} };
   }
 
   #group(identity: string, resource: Resource): Iterable<ManagedView> {
@@ -291,7 +312,7 @@ export class Views {
     for (const view of this.#views.values()) view.upstreamChanged();
   }
 
-  /** A wider view says so; what a GET has shown before must not outlive it. */
+  /** A view with more objects has seen the deletion, so the response to an earlier GET must not be served any more. */
   #gone({ identity, resource }: ViewKey, objectKey: string): void {
     const { namespace = '', name } = splitKey(objectKey);
     this.#inBackground(this.forgetObject(identity, resource, namespace, name));
@@ -300,7 +321,7 @@ export class Views {
   async #evict(): Promise<void> {
     for (const view of victims(this.#views.values(), this.#limits)) {
       this.#counters.evicted.inc(labelsOf(view.key));
-      await this.#drop(view, new Error('there are too many views'));
+      await this.#drop(view, new Error('the hub has too many views'));
     }
   }
 
@@ -320,7 +341,7 @@ export class Views {
   }
 
   #inBackground(work: Promise<void>): void {
-    work.catch((error) => this.#options.log.error({ err: error }, 'can not give up a view'));
+    work.catch((error) => this.#options.log.error({ err: error }, 'cannot delete a view'));
   }
 }
 
@@ -343,7 +364,7 @@ function description(view: ManagedView): ViewDescription {
     objects: progress?.size ?? 0,
     bytes: progress?.bytes ?? 0,
     clients: holders,
-    heardAt: progress === undefined ? '' : new Date(progress.heardAt).toISOString(),
+    lastReceived: progress === undefined ? '' : new Date(progress.receivedAt).toISOString(),
     ...(refusal === undefined ? {} : { refused: refusal.message }),
   };
 }

@@ -1,11 +1,11 @@
 import { orAborted } from '@tidegate/kube';
 
-/** Those who wait for the first state of a view. */
+/** The clients that wait for the first state of a view. */
 export class Waiters {
   #pending: { promise: Promise<void>; resolve: () => void; reject: (why: Error) => void } | undefined;
   #why: Error | undefined;
 
-  /** Rejects with what keeps the state from coming, now or later, or when aborted. */
+  /** Resolves on `arrived`. Rejects when the signal is aborted, and while a reason is set with `setUnavailable`. */
   wait(signal: AbortSignal): Promise<void> {
     if (this.#why !== undefined) return Promise.reject(this.#why);
     this.#pending ??= deferred();
@@ -18,7 +18,8 @@ export class Waiters {
     this.#pending = undefined;
   }
 
-  despair(why: Error | undefined): void {
+  /** Rejects present and future waiters with this reason. Undefined: the state may arrive, so waiters wait again. */
+  setUnavailable(why: Error | undefined): void {
     this.#why = why;
     if (why === undefined) return;
     this.#pending?.reject(why);
@@ -33,7 +34,7 @@ function deferred() {
     resolve = yes;
     reject = no;
   });
-  // Whoever waits has a promise of their own; when all have gone away nobody is left to hear of it.
+  // Each waiter has a promise of its own. If all of them were aborted, nothing handles a rejection of this one.
   promise.catch(() => {});
   return { promise, resolve, reject };
 }

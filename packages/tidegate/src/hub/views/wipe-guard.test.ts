@@ -5,25 +5,25 @@ import { itemOf } from './item.ts';
 import type { ViewKey } from './view.ts';
 import { type WipeGuard, wipeGuard } from './wipe-guard.ts';
 
-describe('the guard of what the node runs on', () => {
+describe('wipeGuard', () => {
   let server: FakeServer;
   let client: KubeClient;
   let uid: string | undefined;
-  let doubts: number;
+  let rejections: number;
   let guard: WipeGuard;
 
   beforeEach(async () => {
     server = new FakeServer();
     client = new KubeClient(await server.start());
     uid = 'the-uid';
-    doubts = 0;
+    rejections = 0;
     answerNode({ kind: 'Node', metadata: { name: 'edge', uid } });
     guard = wipeGuard({
       client,
       nodeName: 'edge',
       knownUid: async () => uid,
       log: silentLogger,
-      onDoubt: () => doubts++,
+      onRejected: () => rejections++,
     });
   });
   afterEach(async () => {
@@ -35,7 +35,7 @@ describe('the guard of what the node runs on', () => {
     server.intercept = ({ url }, response) =>
       url.pathname === '/api/v1/nodes/edge' && answerJson(response, body, code);
   };
-  const believes = async (
+  const accepts = async (
     view: { resource?: Resource; identity?: string; size?: number },
     list: Parameters<WipeGuard>[1] = [],
   ): Promise<boolean> => {
@@ -47,48 +47,48 @@ describe('the guard of what the node runs on', () => {
       labelSelector: '',
       fieldSelector: 'spec.nodeName=edge',
     };
-    const believed = await guard({ key, size }, list, new AbortController().signal);
-    expect(doubts).toBe(believed ? 0 : 1);
-    return believed;
+    const accepted = await guard({ key, size }, list, new AbortController().signal);
+    expect(rejections).toBe(accepted ? 0 : 1);
+    return accepted;
   };
 
-  it('asks nothing when nothing is at stake', async () => {
+  it('accepts a list without requests if the list is not empty, the view is empty or the view is not guarded', async () => {
     const pod = itemOf({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' } }, PODS);
-    expect(await believes({}, [pod])).toBe(true);
-    expect(await believes({ size: 0 })).toBe(true);
-    expect(await believes({ resource: SERVICES })).toBe(true);
-    expect(await believes({ identity: 'sa:default:app:1' })).toBe(true);
+    expect(await accepts({}, [pod])).toBe(true);
+    expect(await accepts({ size: 0 })).toBe(true);
+    expect(await accepts({ resource: SERVICES })).toBe(true);
+    expect(await accepts({ identity: 'sa:default:app:1' })).toBe(true);
     expect(server.requests).toEqual([]);
   });
 
-  it('believes an empty list that comes twice from a server that knows the node', async () => {
-    expect(await believes({})).toBe(true);
+  it('accepts an empty list if a second list is empty and the server has this Node', async () => {
+    expect(await accepts({})).toBe(true);
     const [list, get] = server.requests;
     expect(list!.url.searchParams.get('fieldSelector')).toBe('spec.nodeName=edge');
     expect(list!.url.searchParams.has('resourceVersion')).toBe(false);
     expect(get!.url.pathname).toBe('/api/v1/nodes/edge');
   });
 
-  it('does not believe it when a second list is not empty', async () => {
+  it('rejects an empty list if a second list is not empty', async () => {
     server.put('a');
-    expect(await believes({})).toBe(false);
+    expect(await accepts({})).toBe(false);
   });
 
-  it('does not believe a server that does not know the node', async () => {
+  it('rejects an empty list from a server that does not have this Node', async () => {
     answerNode({ kind: 'Status', reason: 'NotFound', code: 404 }, 404);
-    expect(await believes({})).toBe(false);
-    doubts = 0;
-    expect(await believes({ resource: NODES })).toBe(false);
+    expect(await accepts({})).toBe(false);
+    rejections = 0;
+    expect(await accepts({ resource: NODES })).toBe(false);
   });
 
-  it('does not believe a server that knows another node by this name', async () => {
+  it('rejects an empty list from a server whose Node of this name has another uid', async () => {
     uid = 'another';
-    expect(await believes({})).toBe(false);
+    expect(await accepts({})).toBe(false);
   });
 
-  it('is none the wiser when the server does not answer', async () => {
+  it('fails without a decision if the server returns an error', async () => {
     answerNode({}, 500);
-    await expect(believes({})).rejects.toThrow();
-    expect(doubts).toBe(0);
+    await expect(accepts({})).rejects.toThrow();
+    expect(rejections).toBe(0);
   });
 });

@@ -12,7 +12,7 @@ import { type ParametersReference, type ResolvedClass, referenceOf, resolveClass
 
 type Context = Pick<IngressContext, 'informers' | 'recorder'>;
 
-/** The IngressClasses that are ours, with what they ask for, as families. Follows the cluster. */
+/** The IngressClasses of Tidegate with their parameters, grouped into families. Kept current by informers. */
 export class ClassTable {
   readonly #context: Context;
   readonly #classes;
@@ -20,12 +20,14 @@ export class ClassTable {
   readonly #routers;
   readonly #listeners: ((family: string) => void)[] = [];
   readonly #synced: Promise<unknown>;
-  /** ConfigMaps are watched one by one: the others are nobody's business here. */
+  /**
+   * By `namespace/name`. Each ConfigMap has its own watch, so that the manager does not read unrelated ConfigMaps.
+   */
   readonly #configMaps = new Map<string, Informer<ConfigMap>>();
   #families: ReadonlyMap<string, Family> = new Map();
   #familyOfClass: ReadonlyMap<string, Family> = new Map();
-  /** What was told about a class, so that it is told once. */
-  readonly #told = new Map<string, string>();
+  /** Problems of each class as JSON, so that an event is written only when they change. */
+  readonly #reported = new Map<string, string>();
 
   constructor(context: Context) {
     this.#context = context;
@@ -36,7 +38,7 @@ export class ClassTable {
     this.#synced = Promise.all([this.#classes, this.#parameters, this.#routers].map(({ synced }) => synced));
   }
 
-  /** Resolves when all classes are known with their parameters. `onChange` is told of them before. */
+  /** Resolves when all classes and their parameters are known. Listeners of `onChange` are called before. */
   async follow(): Promise<void> {
     await this.#synced;
     const refresh = (): void => this.#refresh();
@@ -54,12 +56,12 @@ export class ClassTable {
     return this.#familyOfClass.get(className);
   }
 
-  /** Called with the key of every family that is new, different or gone. */
+  /** The listener is called with the key of every family that is new, has changed or was removed. */
   onChange(listener: (family: string) => void): void {
     this.#listeners.push(listener);
   }
 
-  /** Classes are few, and change seldom: all of them are looked at. */
+  /** Resolves all classes again. There are few classes and they rarely change. */
   #refresh(): void {
     const resolved: ResolvedClass[] = [];
     for (const object of this.#classes.cache.list()) {
@@ -76,7 +78,7 @@ export class ClassTable {
     );
     for (const { metadata } of this.#classes.cache.list()) {
       const name = `${metadata.name}`;
-      this.#tell(name, problems.get(name) ?? []);
+      this.#report(name, problems.get(name) ?? []);
     }
     for (const key of new Set([...before.keys(), ...families.keys()])) {
       if (isDeepStrictEqual(before.get(key), families.get(key))) continue;
@@ -84,6 +86,7 @@ export class ClassTable {
     }
   }
 
+  /** The address that the class shares according to existing routers. Used while its parameters are not readable. */
   #sharedBefore(className: string): string | undefined {
     const router = this.#routers.cache
       .list()
@@ -94,7 +97,7 @@ export class ClassTable {
     return router?.metadata.labels?.[SHARED_ADDRESS_LABEL];
   }
 
-  /** A ConfigMap that has not been asked for yet is neither there nor missing. */
+  /** Until its watch has synced, a ConfigMap is neither found nor missing. */
   #isKnown(reference: ParametersReference): boolean {
     return reference.kind !== 'ConfigMap' || this.#configMap(reference).hasSynced;
   }
@@ -121,15 +124,16 @@ export class ClassTable {
     return informer;
   }
 
-  #tell(name: string, problems: readonly { reason: string; message: string }[]): void {
+  #report(name: string, problems: readonly { reason: string; message: string }[]): void {
     const text = JSON.stringify(problems);
-    if ((this.#told.get(name) ?? '[]') === text) return;
-    this.#told.set(name, text);
+    if ((this.#reported.get(name) ?? '[]') === text) return;
+    this.#reported.set(name, text);
     const subject = this.#classes.cache.get(name) as KubeObject;
     for (const { reason, message } of problems) this.#context.recorder.warning(subject, reason, message);
   }
 }
 
+/** All classes that a router serves. */
 export const classesOf = ({ spec }: L7Router): string[] => [
   spec.ingressClassName,
   ...(spec.sharedWith ?? []),

@@ -13,8 +13,8 @@ const ingressClass = (name: string, parameters?: object, controller = 'tidegate.
 });
 const ours = { apiGroup: 'networking.tidegate.io', kind: 'IngressClassParameters', name: 'p' };
 
-describe('settings', () => {
-  test('are defaults when nothing is asked for', () => {
+describe('readSettings', () => {
+  test('returns the defaults without parameters', () => {
     expect(readSettings({})).toEqual({
       settings: { capacity: { maxHosts: 10_000 }, workload: {}, publishNodeAnnotation: false },
       problems: [],
@@ -22,7 +22,7 @@ describe('settings', () => {
     });
   });
 
-  test('all that can be asked for', () => {
+  test('reads every parameter', () => {
     const { settings, problems, unknown } = readSettings({
       maxHosts: '5',
       maxRules: '50',
@@ -64,23 +64,23 @@ describe('settings', () => {
     ['replicas', '-1', 'write a number from 0 to 1000'],
     ['httpPort', '65536', 'write a number from 1 to 65535'],
     ['serviceType', 'nodeport', 'write one of NodePort, LoadBalancer, ClusterIP'],
-    ['addresses', 'here', 'write IP addresses'],
+    ['addresses', 'here', 'write comma-separated IP addresses'],
     ['pool', 'a b', 'write a name of at most 63'],
-    ['image', ' ', 'it is empty'],
+    ['image', ' ', 'write an image name'],
     ['publishNodeAnnotation', 'yes', 'write one of true, false'],
-  ])('%s can not be %j', (key, value, advice) => {
+  ])('reports that %s cannot be %j', (key, value, advice) => {
     const { problems } = readSettings({ [key]: value });
     expect(problems).toEqual([
-      expect.stringContaining(`${key}: ${JSON.stringify(value)} can not be used: ${advice}`),
+      expect.stringContaining(`${key}: ${JSON.stringify(value)} is invalid: ${advice}`),
     ]);
   });
 
-  test('what nobody knows is told; names of objects are no parameters', () => {
-    expect(readSettings({ colour: 'blue', constructor: 'x' }).unknown).toEqual(['colour', 'constructor']);
+  test('reports unknown parameters, also those that are properties of every JavaScript object', () => {
+    expect(readSettings({ color: 'blue', constructor: 'x' }).unknown).toEqual(['color', 'constructor']);
   });
 });
 
-describe('a class', () => {
+describe('resolveClass', () => {
   const asked: ParametersReference[] = [];
   const resolve = (object: IngressClass, found?: IngressClassParameters | ConfigMap) =>
     resolveClass(object, {
@@ -90,12 +90,12 @@ describe('a class', () => {
       },
     });
 
-  test('of another controller is none of ours', () => {
+  test('ignores classes of other controllers', () => {
     expect(resolve(ingressClass('x', undefined, 'k8s.io/ingress-nginx'))).toBeUndefined();
     expect(resolve(ingressClass('x', undefined, 'tidegate.io/other'))).toBeUndefined();
   });
 
-  test('names its parameters in the namespace of the system, or in one of its own', () => {
+  test('looks for parameters in the system namespace, or in the namespace of the reference', () => {
     asked.length = 0;
     resolve(ingressClass('x', ours));
     resolve(ingressClass('x', { ...ours, scope: 'Namespace', namespace: 'shop' }));
@@ -107,25 +107,25 @@ describe('a class', () => {
     ]);
   });
 
-  test('without its parameters has no settings, and is told where they were looked for', () => {
+  test('returns no settings without its parameters, and reports where they are expected', () => {
     expect(resolve(ingressClass('x', ours))).toMatchObject({
       settings: undefined,
       problems: [
         {
           reason: 'ParametersNotFound',
           message: expect.stringContaining(
-            'There is no IngressClassParameters p in namespace tidegate-system',
+            'spec.parameters: IngressClassParameters tidegate-system/p not found',
           ),
         },
       ],
     });
     expect(resolve(ingressClass('x', { kind: 'Secret', name: 's' }))?.problems[0]?.message).toContain(
-      'name an IngressClassParameters of networking.tidegate.io, or a ConfigMap',
+      'Use an IngressClassParameters of networking.tidegate.io, or a ConfigMap',
     );
   });
 });
 
-describe('families', () => {
+describe('familiesOf', () => {
   const resolved = (
     name: string,
     created: number,
@@ -148,7 +148,7 @@ describe('families', () => {
       ),
     );
 
-  test('each class alone, but for those that share an address; the oldest leads', () => {
+  test('puts classes that share an address into one family, the oldest first', () => {
     expect(
       keys([
         resolved('gold', 3, { sharedAddress: 'front' }),
@@ -158,14 +158,14 @@ describe('families', () => {
     ).toEqual({ 'shared/front': ['bronze', 'gold'], 'class/silver': ['silver'] });
   });
 
-  test('one that can not be understood now stays where it is, and holds all there', () => {
+  test('keeps a class with invalid parameters in its family, and holds the whole family', () => {
     const unclear = resolved('gold', 1, { settings: undefined });
     const other = resolved('silver', 2, { sharedAddress: 'front' });
     expect(keys([unclear, other])).toEqual({ 'class/gold (held)': ['gold'], 'shared/front': ['silver'] });
     expect(keys([unclear, other], { gold: 'front' })).toEqual({ 'shared/front (held)': ['gold', 'silver'] });
   });
 
-  test('an address belongs to one driver', () => {
+  test('rejects a class that shares an address with a class of another driver', () => {
     const { families, problems } = familiesOf(
       [
         resolved('gold', 1, { sharedAddress: 'front' }),
@@ -177,7 +177,7 @@ describe('families', () => {
     expect(problems.get('silver')).toEqual([
       {
         reason: 'AddressConflict',
-        message: expect.stringContaining("is class gold's, which is served by nginx"),
+        message: expect.stringContaining('is used by IngressClass gold with the data plane nginx'),
       },
     ]);
   });

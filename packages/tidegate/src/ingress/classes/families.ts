@@ -1,23 +1,27 @@
 import type { ClassProblem, ResolvedClass } from './resolve.ts';
 import type { ClassSettings } from './settings.ts';
 
-/** The classes that are served together: one alone, or all that share an address. */
+/**
+ * Classes that are served by the same routers: a single class, or all classes with the same `sharedAddress`. Hosts are
+ * placed and host conflicts are decided per family.
+ */
 export interface Family {
   /** `class/NAME`, or `shared/ADDRESS`. */
   readonly key: string;
-  /** What its routers are named after. */
+  /** Prefix of the names of its routers: the class, or the shared address. */
   readonly name: string;
   readonly shared: boolean;
-  /** The oldest first. What that one asks for holds for all. */
+  /** The oldest class first. Its parameters apply to the whole family. */
   readonly classNames: readonly string[];
   readonly driver: string;
-  /** Undefined as long as one of its classes can not be understood: then all stays as it is. */
+  /** Undefined while the parameters of one of its classes are missing or invalid: then its routers stay unchanged. */
   readonly settings: ClassSettings | undefined;
 }
 
+/** Result of familiesOf. */
 export interface Grouped {
   readonly families: ReadonlyMap<string, Family>;
-  /** By the name of the class. */
+  /** By name of the class. */
   readonly problems: ReadonlyMap<string, readonly ClassProblem[]>;
 }
 
@@ -25,8 +29,8 @@ export const classFamilyKey = (className: string): string => `class/${className}
 export const sharedFamilyKey = (address: string): string => `shared/${address}`;
 
 /**
- * Every class is in exactly one family. One that can not be understood now stays where it is: `sharedBefore` tells
- * which address it shares, by the routers that there are.
+ * Groups classes into families. Each class is in exactly one family. A class whose parameters are missing or invalid
+ * stays in its family: `sharedBefore` returns the address that it shares according to existing routers.
  */
 export function familiesOf(
   classes: Iterable<ResolvedClass>,
@@ -43,7 +47,7 @@ export function familiesOf(
       const settings = each.settings && family.settings;
       families.set(own.key, { ...family, settings, classNames: [...family.classNames, each.name] });
     } else {
-      const message = `The address ${own.name} is class ${family.classNames[0]}'s, which is served by ${family.driver}, not ${each.driver}: choose another sharedAddress. Nothing is provisioned until then.`;
+      const message = `sharedAddress ${own.name} is used by IngressClass ${family.classNames[0]} with the data plane ${family.driver}, not ${each.driver}. Nothing is provisioned for this class: choose another sharedAddress.`;
       problems.set(each.name, [...each.problems, { reason: 'AddressConflict', message }]);
       const key = classFamilyKey(each.name);
       families.set(key, { ...own, key, name: each.name, shared: false, settings: undefined });
@@ -52,6 +56,7 @@ export function familiesOf(
   return { families, problems };
 }
 
+/** The family that the class would be in without any other class. */
 function ownFamily(
   { name, driver, settings }: ResolvedClass,
   sharedBefore: (className: string) => string | undefined,

@@ -1,7 +1,7 @@
 /**
- * Classes: whose Ingresses we serve, and what was asked for. An IngressClass is ours when drivers.ts knows its
- * controller; resolve.ts finds its parameters, settings.ts understands them, families.ts puts classes together that
- * share an address. ClassTable follows the cluster and says which family has changed.
+ * Classes: which IngressClasses Tidegate serves, and with which parameters. drivers.ts knows the controller names,
+ * resolve.ts finds the parameters of a class, settings.ts parses them, and families.ts groups classes that share an
+ * address. ClassTable follows the cluster and reports which families have changed.
  */
 export { ClassTable, classesOf } from './class-table.ts';
 export { isOwnProgram, isWorkloadDriver } from './drivers.ts';

@@ -3,23 +3,27 @@ import { INGRESS_CLASS_PARAMETERS, type IngressClassParameters, SYSTEM_NAMESPACE
 import { driverOf } from './drivers.ts';
 import { type ClassSettings, knownParameters, readSettings } from './settings.ts';
 
-/** An IngressClass that is ours. */
+/** An IngressClass of Tidegate. */
 export interface ResolvedClass {
   readonly name: string;
   /** Milliseconds since the epoch. */
   readonly created: number;
   readonly driver: string;
-  /** Undefined when they can not be known: then nothing is provisioned, and what there is stays as it is. */
+  /**
+   * Undefined if the parameters are missing or invalid: then nothing is provisioned and existing routers stay
+   * unchanged.
+   */
   readonly settings: ClassSettings | undefined;
   readonly problems: readonly ClassProblem[];
 }
 
+/** Becomes an event of the IngressClass. */
 export interface ClassProblem {
   readonly reason: 'ParametersNotFound' | 'InvalidParameters' | 'UnknownParameters' | 'AddressConflict';
   readonly message: string;
 }
 
-/** The object that a class names. */
+/** The object that `spec.parameters` of a class refers to. */
 export interface ParametersReference {
   readonly kind: 'IngressClassParameters' | 'ConfigMap';
   readonly namespace: string;
@@ -30,7 +34,10 @@ export interface ParametersSource {
   get(reference: ParametersReference): IngressClassParameters | ConfigMap | undefined;
 }
 
-/** Undefined when it is none of ours. Without a source, as one whose parameters nobody has looked at yet. */
+/**
+ * Returns undefined if the class is not one of Tidegate. Without a source, for example while its ConfigMap is being
+ * listed, the class has no settings and no problems.
+ */
 export function resolveClass(
   object: IngressClass,
   source: ParametersSource | undefined,
@@ -41,15 +48,18 @@ export function resolveClass(
   if (source === undefined) return { ...known, settings: undefined, problems: [] };
   const parameters = parametersOf(object, source);
   if ('reason' in parameters) return { ...known, settings: undefined, problems: [parameters] };
-  const { settings, problems, unknown } = readSettings(parameters.words);
+  const { settings, problems, unknown } = readSettings(parameters.values);
   if (problems.length > 0) {
-    const message = `Nothing is provisioned until it is mended: ${problems.join('; ')}`;
+    const message = `Invalid parameters, nothing is provisioned: ${problems.join('; ')}.`;
     return { ...known, settings: undefined, problems: [{ reason: 'InvalidParameters', message }] };
   }
   return { ...known, settings, problems: unknown.length === 0 ? [] : [unknownParameters(unknown)] };
 }
 
-/** Where the parameters of a class are; undefined when it names none, an error when nobody can have them. */
+/**
+ * Where the parameters of a class are. Undefined if it has none; a problem if the kind of the reference is not
+ * supported.
+ */
 export function referenceOf({ spec }: IngressClass): ParametersReference | ClassProblem | undefined {
   const reference = spec?.parameters;
   if (reference === undefined) return undefined;
@@ -59,35 +69,36 @@ export function referenceOf({ spec }: IngressClass): ParametersReference | Class
   if (kind === 'IngressClassParameters' && apiGroup === INGRESS_CLASS_PARAMETERS.group) {
     return { kind, namespace: where, name };
   }
-  const message = `spec.parameters: a ${kind} of group ${JSON.stringify(apiGroup)} says nothing here: name an IngressClassParameters of ${INGRESS_CLASS_PARAMETERS.group}, or a ConfigMap.`;
+  const message = `spec.parameters: kind ${kind} of API group ${JSON.stringify(apiGroup)} is not supported. Use an IngressClassParameters of ${INGRESS_CLASS_PARAMETERS.group}, or a ConfigMap.`;
   return { reason: 'ParametersNotFound', message };
 }
 
 function parametersOf(
   object: IngressClass,
   source: ParametersSource,
-): { words: Readonly<Record<string, string>> } | ClassProblem {
+): { values: Readonly<Record<string, string>> } | ClassProblem {
   const reference = referenceOf(object);
-  if (reference === undefined) return { words: {} };
+  if (reference === undefined) return { values: {} };
   if ('reason' in reference) return reference;
   const found = source.get(reference);
-  if (found !== undefined) return { words: wordsOf(found) };
+  if (found !== undefined) return { values: valuesOf(found) };
   const { kind, namespace, name } = reference;
-  const message = `There is no ${kind} ${name} in namespace ${namespace}: nothing is provisioned until there is. Make it there, or name the namespace with scope: Namespace in spec.parameters.`;
+  const message = `spec.parameters: ${kind} ${namespace}/${name} not found, nothing is provisioned. Create it, or set spec.parameters.scope to Namespace and spec.parameters.namespace to its namespace.`;
   return { reason: 'ParametersNotFound', message };
 }
 
-const wordsOf = (found: IngressClassParameters | ConfigMap): Readonly<Record<string, string>> => {
+const valuesOf = (found: IngressClassParameters | ConfigMap): Readonly<Record<string, string>> => {
   const { parameters, data } = found as Partial<IngressClassParameters> & Pick<ConfigMap, 'data'>;
   return (found.kind === 'ConfigMap' ? data : parameters) ?? {};
 };
 
 function unknownParameters(unknown: readonly string[]): ClassProblem {
   const names = unknown.slice(0, 10).map((name) => JSON.stringify(name.slice(0, 63)));
-  const message = `Nobody knows ${names.join(', ')}; known are ${knownParameters().join(', ')}.`;
+  const message = `Unknown parameters are ignored: ${names.join(', ')}. Supported parameters: ${knownParameters().join(', ')}.`;
   return { reason: 'UnknownParameters', message };
 }
 
+/** An object without a valid time counts as the youngest. */
 function createdOf({ metadata }: IngressClass): number {
   const created = Date.parse(metadata.creationTimestamp ?? '');
   return Number.isNaN(created) ? Number.MAX_SAFE_INTEGER : created;

@@ -2,14 +2,15 @@ import { isIP } from 'node:net';
 import { labelValueProblems } from '@tidegate/kube';
 import { MOST_ROUTER_HOSTS, type RouterCapacity, type RouterWorkload } from '../../api/index.ts';
 
-/** What a class asks for, understood. */
+/** Parsed parameters of a class. */
 export interface ClassSettings {
   readonly capacity: Required<Pick<RouterCapacity, 'maxHosts'>> & Pick<RouterCapacity, 'maxRules'>;
   readonly workload: RouterWorkload;
+  /** The routers of the class run in this pool. */
   readonly pool?: string;
-  /** Classes with the same word here are served at one address. */
+  /** Classes with the same value share routers, and so an address. */
   readonly sharedAddress?: string;
-  /** Nodes tell where the routers on them are reached, as Kuryr has it. */
+  /** Write the address of a router to an annotation of its nodes, in the format of Kuryr. */
   readonly publishNodeAnnotation: boolean;
 }
 
@@ -21,14 +22,15 @@ interface Draft {
   publishNodeAnnotation: boolean;
 }
 
-/** Says what to write when it can not be read. */
+/** The value of a parameter is invalid. The message says which values are valid. */
 class ParameterError extends Error {}
 
+/** Parses a value and stores it in the draft. Throws ParameterError. */
 type Read = (value: string, into: Draft) => void;
 
-/** An object of an API server takes about 1.5 MB. */
+/** `spec.hosts` lists every host, and an object can have about 1.5 MB. This leaves room for long names. */
 const DEFAULT_MAX_HOSTS = 10_000;
-const MOST_PORT = 65_535;
+const MAX_PORT = 65_535;
 
 const PARAMETERS: Readonly<Record<string, Read>> = {
   maxHosts: (value, { capacity }) => {
@@ -41,7 +43,7 @@ const PARAMETERS: Readonly<Record<string, Read>> = {
     workload.replicas = integer(value, 0, 1_000);
   },
   image: (value, { workload }) => {
-    workload.image = something(value);
+    workload.image = nonEmpty(value);
   },
   namespace: (value, { workload }) => {
     workload.namespace = label(value);
@@ -53,16 +55,16 @@ const PARAMETERS: Readonly<Record<string, Read>> = {
     workload.addresses = value.split(',').map((part) => address(part.trim()));
   },
   httpPort: (value, { workload }) => {
-    workload.httpPort = integer(value, 1, MOST_PORT);
+    workload.httpPort = integer(value, 1, MAX_PORT);
   },
   httpsPort: (value, { workload }) => {
-    workload.httpsPort = integer(value, 1, MOST_PORT);
+    workload.httpsPort = integer(value, 1, MAX_PORT);
   },
   httpNodePort: (value, { workload }) => {
-    workload.nodePorts = { ...workload.nodePorts, http: integer(value, 1, MOST_PORT) };
+    workload.nodePorts = { ...workload.nodePorts, http: integer(value, 1, MAX_PORT) };
   },
   httpsNodePort: (value, { workload }) => {
-    workload.nodePorts = { ...workload.nodePorts, https: integer(value, 1, MOST_PORT) };
+    workload.nodePorts = { ...workload.nodePorts, https: integer(value, 1, MAX_PORT) };
   },
   accessLog: (value, { workload }) => {
     workload.accessLog = oneOf(value, ['true', 'false']) === 'true';
@@ -78,7 +80,10 @@ const PARAMETERS: Readonly<Record<string, Read>> = {
   },
 };
 
-/** `problems` are sentences; with any of them the settings are not to be used. What nobody knows is told, and ignored. */
+/**
+ * Parses the parameters of a class. `problems` are sentences for the user; if there are any, do not use the settings.
+ * `unknown` parameters are reported and ignored.
+ */
 export function readSettings(parameters: Readonly<Record<string, string>>): {
   settings: ClassSettings;
   problems: string[];
@@ -101,7 +106,7 @@ export function readSettings(parameters: Readonly<Record<string, string>>): {
       read(value, settings);
     } catch (error) {
       if (!(error instanceof ParameterError)) throw error;
-      problems.push(`${key}: ${JSON.stringify(value.slice(0, 100))} can not be used: ${error.message}`);
+      problems.push(`${key}: ${JSON.stringify(value.slice(0, 100))} is invalid: ${error.message}`);
     }
   }
   return { settings, problems, unknown };
@@ -127,11 +132,11 @@ function label(value: string): string {
 }
 
 function address(value: string): string {
-  if (isIP(value) === 0) throw new ParameterError('write IP addresses, with commas between them');
+  if (isIP(value) === 0) throw new ParameterError('write comma-separated IP addresses');
   return value;
 }
 
-function something(value: string): string {
-  if (value.trim() === '') throw new ParameterError('it is empty: write one, or leave it out');
+function nonEmpty(value: string): string {
+  if (value.trim() === '') throw new ParameterError('write an image name, or remove the parameter');
   return value;
 }

@@ -3,7 +3,7 @@ import { readAnnotations } from './annotations.ts';
 
 const read = (name: string, value: string) => readAnnotations({ [`tidegate.io/${name}`]: value });
 
-test('without any, the router decides', () => {
+test('returns defaults without annotations', () => {
   expect(readAnnotations()).toEqual({
     protocol: 'http',
     balance: 'roundRobin',
@@ -13,7 +13,7 @@ test('without any, the router decides', () => {
   });
 });
 
-describe('known values', () => {
+describe('readAnnotations with a valid value', () => {
   test.each([
     ['backend-protocol', 'HTTPS', { protocol: 'https' }],
     ['backend-protocol', 'grpc', { protocol: 'grpc' }],
@@ -27,12 +27,12 @@ describe('known values', () => {
     ['max-body-size', '1Gi', { limits: { maxBodyBytes: 1024 ** 3 } }],
     ['ssl-redirect', 'true', { redirectToHttps: true }],
     ['ssl-redirect', 'false', { redirectToHttps: false }],
-  ])('%s: %s', (name, value, expected) => {
+  ])('reads %s: %s', (name, value, expected) => {
     expect(read(name, value)).toMatchObject({ ...expected, problems: [] });
   });
 });
 
-describe('other values are as if they were not there', () => {
+describe('readAnnotations with an invalid value', () => {
   test.each([
     ['backend-protocol', 'fcgi'],
     ['balance', ''],
@@ -46,7 +46,7 @@ describe('other values are as if they were not there', () => {
     ['max-body-size', '999999999999g'],
     ['max-body-size', 'off'],
     ['ssl-redirect', 'yes'],
-  ])('%s: %j', (name, value) => {
+  ])('ignores and reports %s: %j', (name, value) => {
     const { problems, ...rest } = read(name, value);
     const { problems: _, ...nothing } = readAnnotations();
     expect(rest).toEqual(nothing);
@@ -56,7 +56,7 @@ describe('other values are as if they were not there', () => {
   });
 });
 
-test('unknown names of ours are told of, those of others are not ours to judge', () => {
+test('reports unknown annotations of Tidegate, and ignores those of other programs', () => {
   expect(
     readAnnotations({
       'tidegate.io/snippet': 'x',

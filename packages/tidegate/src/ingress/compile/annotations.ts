@@ -10,8 +10,8 @@ import {
 import type { Limits, Upstream } from '../model.ts';
 import { type IngressProblem, ingressProblem } from './ingress-problem.ts';
 
-/** How an Ingress wants to be served. */
-export interface Wishes {
+/** The settings in the annotations of an Ingress. */
+export interface IngressOptions {
   readonly protocol: Upstream['protocol'];
   readonly balance: Upstream['balance'];
   readonly limits: Limits;
@@ -19,9 +19,11 @@ export interface Wishes {
   readonly problems: readonly IngressProblem[];
 }
 
-/** Reads a value, or says what may be written instead. */
+/** Parses the value of an annotation. */
 interface Grammar<V> {
+  /** Undefined if the value is invalid. */
   read(value: string): V | undefined;
+  /** Valid values, for the message. */
   readonly expected: string;
 }
 
@@ -38,7 +40,7 @@ const durationUpTo = (longest: number, text: string): Grammar<number> => ({
     const ms = Number(digits) * (MILLISECONDS[unit] ?? Number.NaN);
     return ms > 0 && ms <= longest ? ms : undefined;
   },
-  expected: `seconds as 30, or 500ms, 30s, 5m, at most ${text}`,
+  expected: `a duration of at most ${text}, for example 500ms, 30s or 5m; a number without a unit means seconds`,
 });
 
 const KIBI = 1024;
@@ -50,13 +52,16 @@ const size: Grammar<number> = {
     const bytes = Number(digits) * (BYTES[unit.charAt(0).toLowerCase()] ?? Number.NaN);
     return Number.isSafeInteger(bytes) ? bytes : undefined;
   },
-  expected: 'bytes as 4096, or 512k, 8m, 1g, or 0 for no limit',
+  expected: 'a size in bytes, for example 4096, 512k, 8m or 1g, or 0 for no limit',
 };
 
 export const annotationField = (name: string): string => `metadata.annotations[${name}]`;
 
-/** Only what is known is taken, in the words it is known by; the rest is as if it were not there, and told. */
-export function readAnnotations(annotations: Readonly<Record<string, string>> = {}): Wishes {
+/**
+ * Reads the annotations of Tidegate. Only known values are accepted: nothing that a tenant writes reaches a data plane as
+ * text. Invalid and unknown annotations are ignored and reported.
+ */
+export function readAnnotations(annotations: Readonly<Record<string, string>> = {}): IngressOptions {
   const reader = new Reader(annotations);
   const limits = {
     connectTimeoutMs: reader.read(CONNECT_TIMEOUT_ANNOTATION, durationUpTo(75_000, '75s')),
@@ -87,19 +92,19 @@ class Reader {
     if (written === undefined) return undefined;
     const value = grammar.read(written.trim());
     if (value === undefined) {
-      const message = `${name} can not be ${JSON.stringify(written.slice(0, 100))}; write ${grammar.expected}.`;
+      const message = `Invalid value ${JSON.stringify(written.slice(0, 100))}: write ${grammar.expected}.`;
       this.problems.push(ingressProblem('InvalidAnnotation', annotationField(name), message));
     }
     return value;
   }
 
-  /** Those that look like ours and have not been read. */
+  /** Annotations with the prefix of Tidegate that `read` was not called for. */
   unknown(): IngressProblem[] {
     return Object.keys(this.#annotations)
       .filter((name) => name.startsWith(INGRESS_ANNOTATION_PREFIX) && !this.#known.includes(name))
       .sort()
       .map((name) => {
-        const message = `Nothing is known by the name ${name}; known are ${this.#known.join(', ')}.`;
+        const message = `Unknown annotation ${name}. Supported annotations: ${this.#known.join(', ')}.`;
         return ingressProblem('UnknownAnnotation', annotationField(name), message);
       });
   }

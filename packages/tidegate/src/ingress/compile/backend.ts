@@ -1,11 +1,11 @@
 import type { Upstream, UpstreamId } from '../model.ts';
-import type { Wishes } from './annotations.ts';
+import type { IngressOptions } from './annotations.ts';
 
-/** What an Ingress says of the upstream it wants, before anybody has looked for the Service. */
+/** A backend as an Ingress names it, before the Service is looked up. */
 export interface UpstreamReference {
   readonly id: UpstreamId;
   readonly namespace: string;
-  /** Empty for a backend that is no Service. */
+  /** Empty for a backend that is not a Service. */
   readonly service: string;
   readonly port: string | number;
   readonly protocol: Upstream['protocol'];
@@ -17,15 +17,15 @@ interface ServiceBackend {
   port?: { name?: string; number?: number };
 }
 
-/** An underscore can be in none of the parts: equal names are equal upstreams. */
+/** The parts of the ID are separated by underscores, which none of them can contain, so IDs are unique. */
 export function upstreamReference(
   namespace: string,
   backend: { service?: ServiceBackend } | undefined,
-  { protocol, balance }: Pick<Wishes, 'protocol' | 'balance'>,
+  { protocol, balance }: Pick<IngressOptions, 'protocol' | 'balance'>,
 ): UpstreamReference {
   const service = backend?.service?.name ?? '';
   const port = backend?.service?.port?.name || backend?.service?.port?.number || '';
-  // Asked for in two ways, a Service is two upstreams: neither Ingress changes what the other gets.
+  // A Service that is used with two protocols is two upstreams, so that one Ingress does not affect another.
   const unusual = [protocol === 'http' ? '' : `_${protocol}`, balance === 'roundRobin' ? '' : `_${balance}`];
   return {
     id: `${namespace}_${service}_${port}${unusual.join('')}`,

@@ -5,7 +5,7 @@ import { isFor, type TlsSecret } from './tls-secret.ts';
 
 const WEEK_MS = 7 * 24 * 3_600_000;
 
-/** What is to be said about the certificates that an Ingress names. */
+/** Problems of the certificates that an Ingress names. */
 export const certificateProblems = (
   { tls }: IngressFacts,
   certificates: CertificateTable,
@@ -15,12 +15,12 @@ export const certificateProblems = (
 function problemsOfEntry(entry: TlsEntry, certificates: CertificateTable, now: number): IngressProblem[] {
   const state = certificates.secret(entry.secret);
   if (state === undefined) {
-    const message = `There is no Secret ${entry.secret}.`;
+    const message = `Secret ${entry.secret} not found.`;
     return [ingressProblem('SecretNotFound', entry.field, message)];
   }
   const problems: IngressProblem[] = [];
   if (state.wrong !== undefined) {
-    const message = `Secret ${entry.secret} can not be served: ${state.wrong}.${state.good ? ' What it had before is still in use.' : ''}`;
+    const message = `Secret ${entry.secret} is invalid: ${state.wrong}.${state.good ? ' Its previous certificate is still used.' : ''}`;
     problems.push(ingressProblem('InvalidCertificate', entry.field, message));
   }
   if (state.good === undefined) return problems;
@@ -32,7 +32,9 @@ function problemsOfEntry(entry: TlsEntry, certificates: CertificateTable, now: n
   ];
 }
 
-/** Certificates that live for days are renewed in their last third, those that live for months a week before the end. */
+/**
+ * Warns a week before the end, or in the last third of a short-lived certificate. Automatic renewal happens earlier.
+ */
 function expiry(
   { field, secret }: TlsEntry,
   { notBefore, notAfter }: TlsSecret,
@@ -54,18 +56,18 @@ function otherHosts({ field, secret, hosts }: TlsEntry, good: TlsSecret): Ingres
   const others = hosts.filter((host) => !isFor(good, host));
   if (others.length === 0) return [];
   const names = good.names.length === 0 ? 'no DNS name' : good.names.join(', ');
-  const message = `The certificate in Secret ${secret} is for ${names}: clients that ask for ${others.join(', ')} will not take it.`;
+  const message = `The certificate in Secret ${secret} is valid for ${names}. Clients of ${others.join(', ')} will reject it.`;
   return [ingressProblem('CertificateForOtherHosts', field, message)];
 }
 
-/** Of a host that belongs to another namespace it has been told already. */
+/** A host of another namespace has already been reported as HostConflict. */
 function conflicts({ field, secret, hosts }: TlsEntry, certificates: CertificateTable): IngressProblem[] {
   const [namespace] = secret.split('/');
   return hosts.flatMap((host) => {
     const served = certificates.servedFor(host);
     if (served === undefined || served.secret === secret || !served.secret.startsWith(`${namespace}/`))
       return [];
-    const message = `${host} is shown the certificate of Secret ${served.secret}, which an older Ingress or entry names.`;
+    const message = `Clients of ${host} get the certificate of Secret ${served.secret}, which an older Ingress or an earlier entry names.`;
     return [ingressProblem('CertificateConflict', field, message)];
   });
 }

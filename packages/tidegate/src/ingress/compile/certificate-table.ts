@@ -6,13 +6,16 @@ import { type SecretState, SecretTable } from './secret-table.ts';
 import type { ServedHosts } from './served-hosts.ts';
 import type { TlsSecret } from './tls-secret.ts';
 
-/** An Ingress with an entry of its `tls` that is for the host. */
+/** An entry in `spec.tls` of an Ingress that applies to a host. */
 interface Claim {
   readonly ingress: IngressFacts;
   readonly entry: TlsEntry;
 }
 
-/** Which certificate is shown for which host. */
+/**
+ * Chooses the certificate for each host: that of the oldest Ingress of the namespace that owns the host, if its Secret is
+ * valid. An entry without hosts applies to the DNS names in its certificate.
+ */
 export class CertificateTable {
   readonly #hosts: HostTable;
   readonly #servedHosts: ServedHosts;
@@ -28,7 +31,7 @@ export class CertificateTable {
     this.#servedHosts = servedHosts;
   }
 
-  /** Returns the keys of the Ingresses that name it. */
+  /** Returns the keys of the Ingresses that name the Secret. */
   putSecret(secret: Secret): ReadonlySet<string> {
     return this.#changeSecret(keyOf(secret), () => this.#secrets.put(secret));
   }
@@ -37,6 +40,7 @@ export class CertificateTable {
     return this.#changeSecret(key, () => this.#secrets.remove(key));
   }
 
+  /** Adds the `tls` entries of an Ingress. */
   claim(ingress: IngressFacts): void {
     this.#ingresses.set(ingress.key, ingress);
     for (const entry of ingress.tls) {
@@ -49,6 +53,7 @@ export class CertificateTable {
     }
   }
 
+  /** Removes the `tls` entries of an Ingress. */
   release(ingress: IngressFacts): void {
     this.#ingresses.delete(ingress.key);
     for (const entry of ingress.tls) {
@@ -62,6 +67,7 @@ export class CertificateTable {
     }
   }
 
+  /** Call it when the owner of the host may have changed. */
   markDirty(host: HostName): void {
     if (this.#claims.has(host) || this.#served.has(host)) this.#dirty.add(host);
   }
@@ -78,8 +84,11 @@ export class CertificateTable {
     return this.#served.values();
   }
 
-  /** Chooses anew what may have changed. `note` is told of each host, and of those who claim it if it did. */
-  flush(note: (host: HostName, told: Iterable<string>) => void): Changes<HostName, Certificate> {
+  /**
+   * Chooses again for all dirty hosts. `note` is called for each; `ingresses` are its claimants if the choice
+   * changed.
+   */
+  flush(note: (host: HostName, ingresses: Iterable<string>) => void): Changes<HostName, Certificate> {
     const set: Certificate[] = [];
     const remove: HostName[] = [];
     for (const host of this.#dirty) {
@@ -102,7 +111,7 @@ export class CertificateTable {
     return { set, remove };
   }
 
-  /** Of the namespace that the host belongs to, the oldest that has one. */
+  /** The oldest valid certificate of the namespace that owns the host. */
   #choose(host: HostName): TlsSecret | undefined {
     const claims = this.#claims.get(host);
     if (claims === undefined) return undefined;
@@ -125,7 +134,10 @@ export class CertificateTable {
     return named ? hosts : (this.#secrets.get(secret)?.good?.names ?? []);
   }
 
-  /** Whom a certificate is for may depend on it. */
+  /**
+   * The hosts of an entry can depend on its certificate, so the claims are removed before the change and added after
+   * it.
+   */
   #changeSecret(key: string, change: () => void): ReadonlySet<string> {
     const users = new Set(this.#ingressesOfSecret.get(key));
     const ingresses = [...users].flatMap((user) => this.#ingresses.get(user) ?? []);

@@ -17,7 +17,7 @@ const newCompiler = (hosts?: string[], now = () => NOW): Compiler =>
 const rules = { 'a.example.com/': 'web:80' };
 const tls = [{ hosts: ['a.example.com'], secretName: 'cert' }];
 
-/** What is shown for which host, and what is told, of all that is about certificates and hosts. */
+/** The Secret that is used for each host, and the reasons of problems about certificates and hosts. */
 function shown(compiler: Compiler): { certificates: Record<string, string>; reasons: string[] } {
   const { outcomes } = compiler.flush();
   const { certificates } = compiler.snapshot();
@@ -31,8 +31,8 @@ function shown(compiler: Compiler): { certificates: Record<string, string>; reas
   };
 }
 
-describe('a Secret that can be served', () => {
-  test('is written anew from what was understood', () => {
+describe('readTlsSecret with a valid Secret', () => {
+  test('serializes the parsed certificates and drops other text', () => {
     const read = readTlsSecret(
       secret('cert', { ...forWildcard, certificate: `# a comment; }\n${forWildcard.certificate}\n-- rest` }),
     );
@@ -42,42 +42,42 @@ describe('a Secret that can be served', () => {
     expect(read.fingerprint).toBe(readTlsSecret(secret('other', forWildcard)).fingerprint);
   });
 
-  test.each([['kubernetes.io/tls'], ['Opaque'], [undefined]])('is of type %s', (type) => {
+  test.each([['kubernetes.io/tls'], ['Opaque'], [undefined]])('accepts the type %s', (type) => {
     expect(readTlsSecret({ ...secret('cert', forA), type }).names).toEqual(['a.example.com']);
   });
 });
 
-describe('a Secret that can not be served', () => {
+describe('readTlsSecret with an invalid Secret', () => {
   const rsa = (modulusLength: number): string =>
     generateKeyPairSync('rsa', { modulusLength })
       .privateKey.export({ type: 'pkcs1', format: 'pem' })
       .toString();
 
   test.each([
-    ['it has no tls.crt', { ...forA, certificate: '' }],
-    ['it has no tls.key', { ...forA, key: '' }],
-    ['tls.crt has no PEM certificate', { ...forA, certificate: 'hello' }],
+    ['tls.crt is missing', { ...forA, certificate: '' }],
+    ['tls.key is missing', { ...forA, key: '' }],
+    ['tls.crt contains no PEM certificate', { ...forA, certificate: 'hello' }],
     [
-      'certificate 1 in tls.crt can not be read',
+      'certificate 1 in tls.crt is not valid',
       { ...forA, certificate: forA.certificate.replace(/\n\w{9}/, '\nAAAAAAAAA') },
     ],
-    ['tls.key is no PEM private key without a passphrase', { ...forA, key: 'hello' }],
-    ['tls.key is not the key of the first certificate in tls.crt', { ...forA, key: forWildcard.key }],
-    ['tls.key is not the key of the first certificate in tls.crt', { ...forA, key: rsa(2048) }],
-    ['tls.key has 1024 bits, it needs 2048', { ...forA, key: rsa(1024) }],
-    ['tls.crt has 17 certificates, more than 16', { ...forA, certificate: forA.certificate.repeat(17) }],
-  ])('%s', (message, pair) => {
+    ['tls.key is not a PEM private key without a passphrase', { ...forA, key: 'hello' }],
+    ['tls.key does not match the first certificate in tls.crt', { ...forA, key: forWildcard.key }],
+    ['tls.key does not match the first certificate in tls.crt', { ...forA, key: rsa(2048) }],
+    ['tls.key has 1024 bits; at least 2048 are required', { ...forA, key: rsa(1024) }],
+    ['tls.crt contains 17 certificates, more than 16', { ...forA, certificate: forA.certificate.repeat(17) }],
+  ])('reports: %s', (message, pair) => {
     expect(() => readTlsSecret(secret('cert', pair))).toThrow(new RegExp(`^${message}$`));
   });
 
-  test('its type says so', () => {
+  test('rejects other types', () => {
     const token = secret('cert', forA, { type: 'kubernetes.io/service-account-token' });
-    expect(() => readTlsSecret(token)).toThrow('its type is kubernetes.io/service-account-token');
+    expect(() => readTlsSecret(token)).toThrow('type is kubernetes.io/service-account-token');
   });
 });
 
-describe('certificates', () => {
-  test('come with the Secret, whichever was first, and go with it', () => {
+describe('certificates of hosts', () => {
+  test('are used while the Secret exists, whether Secret or Ingress came first', () => {
     const compiler = newCompiler();
     compiler.put('Ingress', ingress({ rules, tls }));
     expect(shown(compiler)).toEqual({ certificates: {}, reasons: ['SecretNotFound'] });
@@ -87,7 +87,7 @@ describe('certificates', () => {
     expect(shown(compiler)).toEqual({ certificates: {}, reasons: ['SecretNotFound'] });
   });
 
-  test('are replaced when the Secret is, and stay when it goes bad', () => {
+  test('change with the Secret, and stay when the Secret becomes invalid', () => {
     const compiler = newCompiler();
     compiler.put('Ingress', ingress({ rules, tls }));
     compiler.put('Secret', secret('cert', forA));
@@ -103,11 +103,11 @@ describe('certificates', () => {
       reason: 'InvalidCertificate',
       field: 'spec.tls[0].secretName',
       message:
-        'Secret shop/cert can not be served: tls.crt has no PEM certificate. What it had before is still in use.',
+        'Secret shop/cert is invalid: tls.crt contains no PEM certificate. Its previous certificate is still used.',
     });
   });
 
-  test('without hosts are for the names that they bear, as far as those are not of another namespace', () => {
+  test('of an entry without hosts are used for their DNS names, except for hosts of another namespace', () => {
     const compiler = newCompiler();
     compiler.put('Secret', secret('cert', forWildcard));
     compiler.put('Ingress', ingress({ rules, tls: [{ secretName: 'cert' }] }));
@@ -121,7 +121,7 @@ describe('certificates', () => {
     expect(shown(compiler).certificates).toEqual({ 'a.example.com': 'shop/cert' });
   });
 
-  test('can not be put on the host of another namespace', () => {
+  test('are not used for a host of another namespace', () => {
     const compiler = newCompiler();
     compiler.put('Secret', secret('cert', forA, { namespace: 'thief' }));
     compiler.put('Ingress', ingress({ rules, age: 9 }));
@@ -131,7 +131,7 @@ describe('certificates', () => {
     expect(shown(compiler).certificates).toEqual({ 'a.example.com': 'thief/cert' });
   });
 
-  test('of one namespace: the oldest that can be served', () => {
+  test('come from the oldest Ingress of the namespace with a valid Secret', () => {
     const compiler = newCompiler();
     compiler.put('Ingress', ingress({ rules, tls, age: 9 }));
     compiler.put(
@@ -147,7 +147,7 @@ describe('certificates', () => {
     });
   });
 
-  test('that clients will not take are told of', () => {
+  test('that clients will reject are reported', () => {
     const compiler = newCompiler();
     compiler.put('Secret', secret('cert', forA));
     compiler.put(
@@ -157,11 +157,11 @@ describe('certificates', () => {
     expect(compiler.flush().outcomes.set[0]?.problems.at(-1)).toMatchObject({
       reason: 'CertificateForOtherHosts',
       message:
-        'The certificate in Secret shop/cert is for a.example.com: clients that ask for b.example.com will not take it.',
+        'The certificate in Secret shop/cert is valid for a.example.com. Clients of b.example.com will reject it.',
     });
   });
 
-  test('grow old', () => {
+  test('are reported before and after they expire', () => {
     let now = NOW;
     const compiler = newCompiler(undefined, () => now);
     compiler.put('Secret', secret('cert', authority.issue(['a.example.com'], { days: 90 })));
@@ -179,8 +179,8 @@ describe('certificates', () => {
   });
 });
 
-describe('on a router with some of the hosts', () => {
-  test('there are the certificates of those, of wildcards above them, and of no host in particular', () => {
+describe('certificates on a router with some of the hosts', () => {
+  test('are those of its hosts, of wildcards above them, and of hosts that only tls names', () => {
     const compiler = newCompiler(['a.example.com']);
     compiler.put('Secret', secret('wildcard', forWildcard));
     compiler.put('Secret', secret('cert', forA));
@@ -214,7 +214,7 @@ describe('on a router with some of the hosts', () => {
     expect(shown(compiler).certificates).toHaveProperty(['*.example.com'], 'shop/wildcard');
   });
 
-  test('a Secret that nobody has seen yet is asked for as soon as a host below its wildcard is placed', () => {
+  test('need the Secret of a wildcard as soon as a host below it is placed', () => {
     const compiler = newCompiler([]);
     const wildcard = {
       rules: { '*.example.com/': 'web:80' },
@@ -226,7 +226,7 @@ describe('on a router with some of the hosts', () => {
     expect(compiler.flush().secrets).toEqual({ set: ['shop/cert'], remove: [] });
   });
 
-  test('only the Secrets that are needed are asked for', () => {
+  test('need only the Secrets of Ingresses on the router', () => {
     const compiler = newCompiler(['a.example.com']);
     compiler.put('Ingress', ingress({ rules, tls }));
     compiler.put('Ingress', ingress({ name: 'twin', rules, tls }));
@@ -246,7 +246,7 @@ describe('on a router with some of the hosts', () => {
   });
 });
 
-test('a client is shown the one for its host, else for the wildcard, else the default', () => {
+test('certificateFor returns the certificate of the host, else of its wildcard, else the default', () => {
   const certificate = (host: string) => ({ host, secret: host, certificate: '', key: '', fingerprint: host });
   const table = applyDelta(EMPTY_TABLE, {
     from: 0,

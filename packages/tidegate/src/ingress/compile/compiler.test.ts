@@ -17,14 +17,14 @@ function serve(compiler: Compiler, table: RouteTable = EMPTY_TABLE): RouteTable 
   return delta === undefined ? table : applyDelta(table, delta);
 }
 
-describe('in any order', () => {
+describe('objects in any order', () => {
   const objects = (compiler: Compiler) => [
     () => compiler.put('Ingress', ingress({ rules })),
     () => compiler.put('Service', service('web')),
     () => compiler.put('EndpointSlice', slice('web', { '10.0.0.1': {} })),
   ];
   test.each([[[0, 1, 2]], [[0, 2, 1]], [[1, 0, 2]], [[1, 2, 0]], [[2, 0, 1]], [[2, 1, 0]]])(
-    '%j, the upstream gets its endpoints',
+    'give the upstream its endpoints in the order %j',
     (order) => {
       const compiler = newCompiler();
       let table = EMPTY_TABLE;
@@ -40,7 +40,7 @@ describe('in any order', () => {
   );
 });
 
-test('an upstream goes with the last rule that needs it', () => {
+test('an upstream is removed with the last rule that uses it', () => {
   const compiler = newCompiler();
   compiler.put('Ingress', ingress({ rules }));
   compiler.put('Ingress', ingress({ name: 'other', rules: { 'b.example.com/': 'web:80' } }));
@@ -53,12 +53,12 @@ test('an upstream goes with the last rule that needs it', () => {
   expect(delta).toMatchObject({ hosts: { remove: ['b.example.com'] }, upstreams: { remove: [UPSTREAM] } });
 });
 
-describe('a flush', () => {
-  test('is the whole state at first, even of nothing', () => {
+describe('flush', () => {
+  test('returns the complete state first, even without objects', () => {
     expect(newCompiler().flush().delta).toMatchObject({ from: 0, to: 1, hosts: { set: [], remove: [] } });
   });
 
-  test('says nothing when nothing is served otherwise than before', () => {
+  test('returns no delta if the routes have not changed', () => {
     const compiler = newCompiler();
     compiler.put('Ingress', ingress({ rules }));
     compiler.flush();
@@ -70,7 +70,7 @@ describe('a flush', () => {
     expect(compiler.snapshot().to).toBe(1);
   });
 
-  test('keeps an upstream that only moves from one host to another', () => {
+  test('keeps an upstream that moves from one host to another', () => {
     const compiler = newCompiler();
     compiler.put('Ingress', ingress({ rules }));
     compiler.flush();
@@ -82,19 +82,19 @@ describe('a flush', () => {
   });
 });
 
-describe('the class', () => {
+describe('the class of an Ingress', () => {
   const byAnnotation = (field: string | undefined, annotation: string) => {
     const object = ingress({ rules, annotations: { 'kubernetes.io/ingress.class': annotation } });
     return { ...object, spec: { ...object.spec, ingressClassName: field } };
   };
 
   test.each([
-    ['by field', ingress({ rules }), true],
-    ['of others', ingress({ rules, className: 'silver' }), false],
-    ['by annotation', byAnnotation(undefined, CLASS), true],
-    ['by field before annotation', byAnnotation('silver', CLASS), false],
-    ['by field against annotation', byAnnotation(CLASS, 'silver'), true],
-    ['without', byAnnotation(undefined, ''), false],
+    ['is set by field', ingress({ rules }), true],
+    ['can be another class', ingress({ rules, className: 'silver' }), false],
+    ['is set by annotation', byAnnotation(undefined, CLASS), true],
+    ['is set by field before annotation, to another class', byAnnotation('silver', CLASS), false],
+    ['is set by field before annotation, to this class', byAnnotation(CLASS, 'silver'), true],
+    ['can be absent', byAnnotation(undefined, ''), false],
   ])('%s', (_, object, served) => {
     const compiler = newCompiler();
     compiler.put('Ingress', object);
@@ -103,7 +103,7 @@ describe('the class', () => {
     expect(outcomes.set.length).toBe(served ? 1 : 0);
   });
 
-  test('may be left', () => {
+  test('can change', () => {
     const compiler = newCompiler();
     compiler.put('Ingress', ingress({ rules }));
     compiler.flush();
@@ -114,7 +114,7 @@ describe('the class', () => {
     });
   });
 
-  test('of another controller is not ours, whatever its name', () => {
+  test('is ignored if its IngressClass has another controller', () => {
     const compiler = newCompiler();
     const ofController = (controller: string) => ({
       apiVersion: 'networking.k8s.io/v1',
@@ -134,8 +134,8 @@ describe('the class', () => {
   });
 });
 
-describe('placement', () => {
-  test('leaves out hosts of other routers, and what is for all hosts is on every one', () => {
+describe('setServedHosts', () => {
+  test('leaves out hosts of other routers, but includes rules for all hosts', () => {
     const compiler = newCompiler(['a.example.com']);
     compiler.put('Ingress', ingress({ rules: { 'a.example.com/': 'web:80', 'b.example.com/': 'other:80' } }));
     compiler.put('Ingress', ingress({ name: 'all', defaultBackend: 'all:80' }));
@@ -149,7 +149,7 @@ describe('placement', () => {
     ]);
   });
 
-  test('changes while it runs', () => {
+  test('can change at any time', () => {
     const compiler = newCompiler(['a.example.com']);
     compiler.put('Ingress', ingress({ rules: { 'a.example.com/': 'web:80', 'b.example.com/': 'other:80' } }));
     compiler.flush();
@@ -167,7 +167,7 @@ describe('placement', () => {
     expect(compiler.flush().outcomes.set).toMatchObject([{ hosts: ['a.example.com', 'b.example.com'] }]);
   });
 
-  test('a host belongs to who named it first, wherever that one is served', () => {
+  test('does not affect which namespace owns a host', () => {
     const compiler = newCompiler(['a.example.com']);
     compiler.put('Ingress', ingress({ namespace: 'bank', age: 9, tls: [{ hosts: ['a.example.com'] }] }));
     compiler.put('Ingress', ingress({ rules }));

@@ -13,7 +13,7 @@ import { ServedHosts } from './served-hosts.ts';
 import { UpstreamTable } from './upstream-table.ts';
 import { WantedSecrets } from './wanted-secrets.ts';
 
-/** What routes are made of. */
+/** The objects that routes are compiled from. */
 export interface Inputs {
   Ingress: Ingress;
   IngressClass: IngressClass;
@@ -23,24 +23,27 @@ export interface Inputs {
 }
 
 export interface CompilerOptions {
-  /** Ingresses of these classes count. */
+  /** Ingresses of these classes are compiled. */
   readonly classNames: readonly string[];
-  /** The hosts of this router; without them, all. `place` changes it. */
+  /** The hosts of this router. Default: all hosts. `setServedHosts` changes it. */
   readonly hosts?: Iterable<HostName>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
+/** Result of a flush. */
 export interface Flushed {
-  /** Undefined when nothing has changed. The first is always there, and is the whole state. */
+  /**
+   * Undefined if the routes have not changed. The first flush always returns a delta, which is the complete state.
+   */
   readonly delta: Delta | undefined;
-  /** Of the Ingresses for which something else is to be told than before; removed are those that are ours no more. */
+  /** Outcomes that have changed. `remove` has the keys of Ingresses that are no longer served here. */
   readonly outcomes: Changes<string, Outcome>;
-  /** `namespace/name` of Secrets that are needed from now on, or no more. */
+  /** `namespace/name` of Secrets that are needed now, or no longer needed. */
   readonly secrets: Changes<string, string>;
 }
 
-/** How often something was worked out: what a change has cost. */
+/** Counts how often each kind of result was computed. Tests use it to check the cost of a change. */
 export interface Work {
   hosts: number;
   upstreams: number;
@@ -48,12 +51,19 @@ export interface Work {
   outcomes: number;
 }
 
+/** The table that receives objects of one kind. */
 interface Input<T> {
   put(object: T): void;
   remove(key: string): void;
 }
 
-/** Takes objects as they come, in any order, and says what changes by them. What it costs depends on the change only. */
+/**
+ * Receives objects in any order and returns the changes of the routes. The cost of a flush depends on the size of the
+ * change, not on the number of objects.
+ *
+ * `put` and `remove` only update indexes and mark results as dirty. `flush` computes dirty results in a fixed order,
+ * because each step marks inputs of the next: hosts, then upstreams and certificates, then outcomes.
+ */
 export class Compiler {
   readonly work: Work = { hosts: 0, upstreams: 0, certificates: 0, outcomes: 0 };
   readonly #options: CompilerOptions;
@@ -63,7 +73,7 @@ export class Compiler {
   readonly #certificates: CertificateTable;
   readonly #secrets = new WantedSecrets();
   readonly #ingresses: IngressSet;
-  /** Ingresses that may have to be told something new. */
+  /** Keys of Ingresses whose outcome may have changed. */
   readonly #touched = new Set<string>();
   readonly #outcomes = new Map<string, Outcome>();
   readonly #inputs: { readonly [K in keyof Inputs]: Input<Inputs[K]> };
@@ -75,8 +85,8 @@ export class Compiler {
     this.#hosts = new HostTable(this.#servedHosts);
     this.#certificates = new CertificateTable(this.#hosts, this.#servedHosts);
     this.#ingresses = new IngressSet(options.classNames, {
-      came: (ingress) => this.#came(ingress),
-      left: (ingress) => this.#left(ingress),
+      added: (ingress) => this.#added(ingress),
+      removed: (ingress) => this.#removed(ingress),
     });
     this.#inputs = {
       Ingress: {
@@ -102,21 +112,25 @@ export class Compiler {
     };
   }
 
+  /** Adds or replaces an object. The next flush includes it. */
   put<K extends keyof Inputs>(kind: K, object: Inputs[K]): void {
     this.#inputs[kind].put(object);
   }
 
-  /** By `namespace/name`, or the name of an IngressClass. */
+  /** `key` is `namespace/name`, or the name of an IngressClass. */
   remove(kind: keyof Inputs, key: string): void {
     this.#inputs[kind].remove(key);
   }
 
-  /** From now on these are the hosts of this router; undefined: all. */
+  /** Replaces the hosts of this router. Undefined means all hosts. */
   setServedHosts(hosts: Iterable<HostName> | undefined): void {
     const changed = this.#servedHosts.set(hosts);
+    // Undefined: the limit was added or removed, so any host may be affected.
     if (changed === undefined) for (const { key } of this.#ingresses.values()) this.#touched.add(key);
     for (const host of changed ?? this.#hosts.names()) {
       this.#hosts.markDirty(host);
+      // A router also needs the certificate of the wildcard above a host, even if the wildcard itself is on another
+      // router.
       const wildcard = wildcardOf(host);
       if (wildcard === undefined) continue;
       this.#certificates.markDirty(wildcard);
@@ -124,21 +138,25 @@ export class Compiler {
     }
   }
 
-  /** Time alone changes what is to be said about certificates: call it now and then. */
+  /**
+   * Marks all Ingresses with certificates. Call it from time to time, because certificates expire without an event.
+   */
   recheckCertificates(): void {
     for (const { key, tls } of this.#ingresses.values()) if (tls.length > 0) this.#touched.add(key);
   }
 
-  /** Works out all that has come since the last time. */
+  /**
+   * Computes everything that has changed since the last flush. Increases the generation if the routes have changed.
+   */
   flush(): Flushed {
     const hosts = this.#flushHosts();
-    const upstreams = this.#upstreams.flush((_, told) => {
+    const upstreams = this.#upstreams.flush((_, ingresses) => {
       this.work.upstreams++;
-      this.#touch(told);
+      this.#touch(ingresses);
     });
-    const certificates = this.#certificates.flush((_, told) => {
+    const certificates = this.#certificates.flush((_, ingresses) => {
       this.work.certificates++;
-      this.#touch(told);
+      this.#touch(ingresses);
     });
     const secrets = this.#flushSecrets();
     const outcomes = this.#flushOutcomes();
@@ -151,7 +169,7 @@ export class Compiler {
     return { delta: { from, to: this.#generation, hosts, upstreams, certificates }, outcomes, secrets };
   }
 
-  /** Everything as of the last flush. */
+  /** The complete state as of the last flush, as a delta from 0. */
   snapshot(): Delta {
     return {
       from: 0,
@@ -162,13 +180,13 @@ export class Compiler {
     };
   }
 
-  #came(facts: IngressFacts): void {
+  #added(facts: IngressFacts): void {
     this.#hosts.claim(facts);
     this.#certificates.claim(facts);
     this.#touched.add(facts.key);
   }
 
-  #left(facts: IngressFacts): void {
+  #removed(facts: IngressFacts): void {
     this.#hosts.release(facts);
     this.#certificates.release(facts);
     this.#touched.add(facts.key);
@@ -186,6 +204,7 @@ export class Compiler {
       this.#touch(this.#hosts.claimants(host));
       this.#certificates.markDirty(host);
     });
+    // Use before release: an upstream that only moves between hosts keeps a user and is not resolved again.
     for (const { after } of compiled) eachUse(after, (upstream, key) => this.#upstreams.use(upstream, key));
     for (const { before } of compiled)
       eachUse(before, (upstream, key) => this.#upstreams.release(upstream, key));
@@ -229,7 +248,7 @@ export class Compiler {
     return { set, remove };
   }
 
-  /** Whether something of it is on this router. */
+  /** Whether the Ingress has a host on this router. */
   #concerns({ claims }: IngressFacts): boolean {
     return (
       !this.#servedHosts.isLimited() || [...claims.keys()].some((host) => this.#servedHosts.hasRoutes(host))
@@ -237,6 +256,7 @@ export class Compiler {
   }
 }
 
+/** Visits each upstream that the host uses, with the key of the Ingress that uses it. */
 function eachUse(
   host: CompiledHost | undefined,
   visit: (upstream: UpstreamReference, ingress: string) => void,

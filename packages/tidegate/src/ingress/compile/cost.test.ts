@@ -18,7 +18,7 @@ function costOf(compiler: Compiler, change: () => void): Work {
   ) as unknown as Work;
 }
 
-test(`among ${INGRESSES} Ingresses a change costs what it changes`, () => {
+test(`with ${INGRESSES} Ingresses, a change computes only what depends on it`, () => {
   const compiler = new Compiler({ classNames: [CLASS], now: () => 0 });
   for (let at = 0; at < INGRESSES; at++) {
     compiler.put('Ingress', ingress({ name: `i${at}`, rules: rules(at) }));

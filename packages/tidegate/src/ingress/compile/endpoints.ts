@@ -4,19 +4,21 @@ import type { Endpoint } from '../model.ts';
 type SliceEndpoint = NonNullable<EndpointSlice['endpoints']>[number];
 
 /**
- * Where the requests for one port of a Service go: to what is ready, and only when nothing is left of that, to what
- * ends but still answers. Of a Service with two address families to its first one, as both lead to the same pods.
+ * The endpoints of one port of a Service. Ready endpoints are used first. Only if there are none, endpoints that are
+ * terminating but still serving are used, like kube-proxy does (KEP-1669). For a dual-stack Service, the first address
+ * family is preferred, because both families lead to the same pods.
  */
 export function endpointsOf(
   service: Service,
   portName: string,
   slices: Iterable<EndpointSlice>,
 ): readonly Endpoint[] {
+  // In order of preference: ready, ready in the second family, terminating, terminating in the second family.
   const tiers: Map<string, Endpoint>[] = [new Map(), new Map(), new Map(), new Map()];
   const first = service.spec?.ipFamilies?.[0] ?? 'IPv4';
   for (const slice of slices) {
     const port = portOf(slice, portName);
-    // Names are for clients that resolve them; what a slice lists for a router are addresses.
+    // Routers connect to addresses only.
     if (port === undefined || slice.addressType === 'FQDN') continue;
     const familyTier = slice.addressType === first ? 0 : 1;
     for (const endpoint of slice.endpoints ?? []) {
@@ -35,7 +37,9 @@ function portOf({ ports }: EndpointSlice, name: string): number | undefined {
   return found?.port;
 }
 
-/** What says nothing counts as ready. */
+/**
+ * A missing ready condition means ready, as the API of EndpointSlice defines. Undefined: the endpoint is not used.
+ */
 function tierOf({ conditions }: SliceEndpoint): 0 | 2 | undefined {
   const ready = conditions?.ready ?? true;
   if (ready) return 0;

@@ -1,6 +1,6 @@
 /**
- * Objects in, the table and what is told out. `npx vitest run src/ingress/compile -u` writes what comes out anew; read
- * the difference before it is committed.
+ * Compiles the objects in `testdata/*.in.yaml` and compares routes and problems with `*.out.yaml`. Run
+ * `npx vitest run packages/tidegate/src/ingress/compile -u` to update the expected output, and review the difference.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -49,7 +49,7 @@ describe.each(readdirSync(DIRECTORY).filter((name) => name.endsWith('.in.yaml'))
     (document) => document.toJS() as KubeObject,
   );
 
-  it('compiles as recorded', async () => {
+  it('compiles to the recorded routes and problems', async () => {
     const compiler = new Compiler({ classNames: ['gold'], now: () => 0 });
     for (const object of documents) compiler.put(object.kind as keyof Inputs, object as never);
     const flushed = compiler.flush();

@@ -3,38 +3,45 @@ import type { HostName, HostRoutes, Route, RouteAction } from '../model.ts';
 import type { HostClaim, Wanted } from './ingress-facts.ts';
 import { type IngressProblem, ingressProblem } from './ingress-problem.ts';
 
-/** One host as it is served, and what became of everybody who wanted something of it. */
+/** The routes of one host, and the share of each Ingress that claims it. */
 export interface CompiledHost {
-  /** Undefined when nothing is served for it. */
+  /** Undefined if the host has no routes. */
   readonly routes: HostRoutes | undefined;
-  /** By the key of the Ingress. */
+  /** By key of the Ingress. */
   readonly shares: ReadonlyMap<string, Share>;
 }
 
+/** What one Ingress got of a host. */
 export interface Share {
+  /** The routes and default backends that are served. */
   readonly served: readonly Wanted<unknown>[];
+  /** Conflicts with older Ingresses. */
   readonly problems: readonly IngressProblem[];
 }
 
-/** Whose the host is: the first who named it. All hosts together are nobody's. */
+/** Namespace that owns the host: that of the oldest Ingress that names it. The empty name has no owner. */
 export const ownerOf = (host: HostName, oldestFirst: readonly HostClaim[]): string | undefined =>
   host === '' ? undefined : oldestFirst[0]?.ingress.namespace;
 
+/**
+ * Compiles the claims on one host. Only claims of the owning namespace count, so that a tenant cannot take over a path
+ * of a host of another tenant. For the empty name, claims of all namespaces count.
+ */
 export function compileHost(host: HostName, oldestFirst: readonly HostClaim[]): CompiledHost {
   const owner = ownerOf(host, oldestFirst);
   const [oldest] = oldestFirst;
-  const isOurs = ({ ingress }: HostClaim): boolean => owner === undefined || ingress.namespace === owner;
-  const division = new Division(host);
+  const isOwners = ({ ingress }: HostClaim): boolean => owner === undefined || ingress.namespace === owner;
+  const allocation = new Allocation(host);
   const shares = new Map<string, Share>();
   for (const claim of oldestFirst) {
-    const share = isOurs(claim)
-      ? division.take(claim)
+    const share = isOwners(claim)
+      ? allocation.add(claim)
       : { served: [], problems: [hostConflict(host, claim, oldest)] };
     shares.set(claim.ingress.key, share);
   }
-  const { routes, fallback } = division;
+  const { routes, fallback } = allocation;
   if (routes.length === 0 && fallback === undefined) return { routes: undefined, shares };
-  const redirect = oldestFirst.some((claim) => claim.redirectToHttps && isOurs(claim));
+  const redirect = oldestFirst.some((claim) => claim.redirectToHttps && isOwners(claim));
   return {
     routes: {
       host,
@@ -47,20 +54,21 @@ export function compileHost(host: HostName, oldestFirst: readonly HostClaim[]): 
   };
 }
 
-const DEFAULT_BACKEND = 'The default backend';
+const DEFAULT_BACKEND = 'Default backend';
 
-/** Gives everything to the first who wants it. */
-class Division {
+/** Assigns each path, and the default backend, to the first claim that has it. Add the oldest claim first. */
+class Allocation {
   readonly routes: Route[] = [];
   fallback: RouteAction | undefined;
   readonly #host: HostName;
+  /** The claim that has a path. */
   readonly #holders = new Map<string, HostClaim>();
 
   constructor(host: HostName) {
     this.#host = host;
   }
 
-  take(claim: HostClaim): Share {
+  add(claim: HostClaim): Share {
     const served: Wanted<unknown>[] = [];
     const problems: IngressProblem[] = [];
     const isFree = (what: string, wanted: Wanted<unknown>): boolean => {
@@ -84,7 +92,7 @@ class Division {
 
 function hostConflict(host: HostName, { field }: HostClaim, oldest: HostClaim | undefined): IngressProblem {
   const { namespace, key } = oldest?.ingress ?? { namespace: '', key: '' };
-  const message = `The host ${host} belongs to namespace ${namespace}: Ingress ${key} named it first. Nothing is served for it from here.`;
+  const message = `Host ${host} belongs to namespace ${namespace}, because Ingress ${key} is older. An Ingress of another namespace cannot use it.`;
   return ingressProblem('HostConflict', field, message);
 }
 
@@ -98,7 +106,7 @@ function pathConflict(
   const where = host === '' ? 'all hosts' : host;
   const why =
     key === loser.ingress.key
-      ? 'is there twice in this Ingress; the first counts'
-      : `is served by Ingress ${key}, which is older`;
+      ? 'appears more than once in this Ingress; the first one is used'
+      : `is already served by Ingress ${key}, which is older`;
   return ingressProblem('PathConflict', field, `${what} of ${where} ${why}.`);
 }

@@ -4,7 +4,7 @@ import { type CompiledHost, compileHost, ownerOf, type Share } from './host-rout
 import { compareAge, type HostClaim, type IngressFacts } from './ingress-facts.ts';
 import type { ServedHosts } from './served-hosts.ts';
 
-/** Who wants what of which host, and what is served of it. */
+/** The claims of all Ingresses on each host, and the routes that result. */
 export class HostTable {
   readonly #servedHosts: ServedHosts;
   /** By host, then by the key of the Ingress. */
@@ -16,6 +16,7 @@ export class HostTable {
     this.#servedHosts = servedHosts;
   }
 
+  /** Adds the claims of an Ingress. */
   claim({ key, claims }: IngressFacts): void {
     for (const [host, claim] of claims) {
       const others = this.#claims.get(host) ?? new Map<string, HostClaim>();
@@ -24,6 +25,7 @@ export class HostTable {
     }
   }
 
+  /** Removes the claims of an Ingress. */
   release({ key, claims }: IngressFacts): void {
     for (const host of claims.keys()) {
       const others = this.#claims.get(host);
@@ -37,16 +39,17 @@ export class HostTable {
     this.#dirty.add(host);
   }
 
-  /** All that somebody names. */
+  /** All hosts that an Ingress names. */
   names(): Iterable<HostName> {
     return this.#claims.keys();
   }
 
-  /** The keys of all Ingresses that name it. */
+  /** Keys of all Ingresses that name the host. */
   claimants(host: HostName): Iterable<string> {
     return this.#claims.get(host)?.keys() ?? [];
   }
 
+  /** Namespace that owns the host. Undefined for the empty name and for unknown hosts. */
   ownerOf(host: HostName): string | undefined {
     return ownerOf(host, this.#oldestFirst(host));
   }
@@ -55,6 +58,7 @@ export class HostTable {
     return [...(this.#claims.get(host)?.values() ?? [])].some(({ byRule }) => byRule);
   }
 
+  /** What an Ingress got of a host. Undefined if the host is not on this router. */
   shareOf(host: HostName, ingress: string): Share | undefined {
     return this.#compiled.get(host)?.shares.get(ingress);
   }
@@ -63,7 +67,7 @@ export class HostTable {
     for (const { routes } of this.#compiled.values()) if (routes !== undefined) yield routes;
   }
 
-  /** Compiles what has changed. `note` is told of every host that was looked at, before and after. */
+  /** Compiles all dirty hosts. `note` is called for each of them, with the results before and after. */
   flush(
     note: (host: HostName, before: CompiledHost | undefined, after: CompiledHost | undefined) => void,
   ): Changes<HostName, HostRoutes> {

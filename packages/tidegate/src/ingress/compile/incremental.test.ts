@@ -81,7 +81,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.constant({ do: 'flush' } as const) },
 );
 
-/** So that what comes after has something to change. */
+/** Objects to start with, so that the random changes have something to change. */
 const EVERYTHING: readonly Step[] = NAMESPACES.flatMap((where) => [
   ...SERVICES.flatMap((name): Step[] => [
     { do: 'put', kind: 'Service', object: service(name, ['http:80', 'more:81'], where) },
@@ -99,7 +99,7 @@ const EVERYTHING: readonly Step[] = NAMESPACES.flatMap((where) => [
 const keyOf = ({ metadata }: KubeObject): string =>
   metadata.namespace === undefined ? `${metadata.name}` : `${metadata.namespace}/${metadata.name}`;
 
-/** The objects that are there at last; of a Secret that has gone bad, also the last good one before it. */
+/** The objects at the end. For a Secret that has become invalid, also its last valid content. */
 class Final {
   hosts: string[] | undefined;
   readonly #objects = new Map<string, { kind: Kind; object: KubeObject }[]>();
@@ -135,20 +135,20 @@ function isGood(object: KubeObject): boolean {
 
 const newCompiler = (): Compiler => new Compiler({ classNames: [CLASS], now: Date.now });
 
-/** Everything that anybody was told, put together. */
+/** Applies the results of all flushes. */
 class Listener {
   table = EMPTY_TABLE;
   readonly #outcomes = new Map<string, unknown>();
   readonly #secrets = new Map<string, unknown>();
 
-  hear(compiler: Compiler): void {
+  receive(compiler: Compiler): void {
     const { delta, outcomes, secrets } = compiler.flush();
     if (delta !== undefined) this.table = applyDelta(this.table, delta);
     take(this.#outcomes, outcomes, ({ ingress: key }) => key);
     take(this.#secrets, secrets, (key) => key);
   }
 
-  knows(): unknown {
+  state(): unknown {
     const { hosts, upstreams, certificates } = this.table;
     return [hosts, upstreams, certificates, this.#outcomes, this.#secrets].map((map) =>
       sorted(map.entries()),
@@ -161,7 +161,7 @@ function take<V>(
   { set, remove }: Changes<string, V>,
   key: (value: V) => string,
 ): void {
-  // Nothing is removed that was not there.
+  // A removal must be of something that was reported before.
   for (const each of remove) expect(map.delete(each)).toBe(true);
   for (const value of set) map.set(key(value), value);
 }
@@ -175,7 +175,7 @@ const stateOf = ({ hosts, upstreams, certificates }: Delta): unknown[] => [
   sorted(certificates.set.map((value) => [value.host, value])),
 ];
 
-test('what comes of many changes is what comes of their result at once', () => {
+test('incremental changes give the same result as compiling the final objects from scratch', () => {
   fc.assert(
     fc.property(fc.array(anyStep, { maxLength: 30, size: 'max' }), (changes) => {
       const steps = [...EVERYTHING, ...changes];
@@ -184,16 +184,16 @@ test('what comes of many changes is what comes of their result at once', () => {
       const final = new Final();
       for (const step of steps) {
         final.take(step);
-        if (step.do === 'flush') listener.hear(compiler);
+        if (step.do === 'flush') listener.receive(compiler);
         else if (step.do === 'place') compiler.setServedHosts(step.hosts);
         else if (step.do === 'put') compiler.put(step.kind, step.object as never);
         else compiler.remove(step.kind, keyOf(step.object));
       }
-      listener.hear(compiler);
+      listener.receive(compiler);
       const atOnce = new Listener();
       const scratch = final.compile();
-      atOnce.hear(scratch);
-      expect(listener.knows()).toEqual(atOnce.knows());
+      atOnce.receive(scratch);
+      expect(listener.state()).toEqual(atOnce.state());
       expect(stateOf(compiler.snapshot())).toEqual(stateOf(scratch.snapshot()));
       const { hosts, upstreams } = atOnce.table;
       for (const { routes, fallback } of hosts.values()) {

@@ -1,13 +1,16 @@
 /**
- * Objects in, routes out: Ingresses of a class with their Services, EndpointSlices and Secrets become the tables of the
- * route model, and what there is to tell about each Ingress, in one pass. Incremental: an object changes what it is in,
- * and nothing else is looked at. One bad object hurts itself only.
+ * The compiler: Ingresses of a class, with their Services, EndpointSlices and Secrets, become the tables of the route
+ * model and an outcome for each Ingress. It is incremental: a changed object marks the hosts, upstreams and certificates
+ * that depend on it as dirty, and the next `flush` computes only those. An invalid object affects only itself.
  *
- * One Ingress: `Compiler.put` -> ingress-facts.ts reads it, with its annotations, into claims on hosts -> at the next
- * `flush` host-routes.ts divides each of those hosts among all who claim it, the oldest first -> upstream-table.ts looks up
- * the upstreams that are used now -> certificate-table.ts chooses what to show for the hosts -> outcome.ts says what came of
- * the Ingress -> the differences leave as a Delta and as outcomes.
- * One endpoint: `put` -> the upstreams of its Service, at the next `flush` -> the Delta. No host is touched.
+ * An Ingress changes:
+ *   1. `Compiler.put` reads it with its annotations (ingress-facts.ts). It becomes claims on hosts.
+ *   2. At the next `flush`, host-routes.ts assigns each path of these hosts to the oldest Ingress that claims it.
+ *   3. upstream-table.ts resolves upstreams that are newly used, and drops those that are no longer used.
+ *   4. certificate-table.ts chooses a certificate for each host.
+ *   5. outcome.ts computes the outcome of the Ingress: hosts that are served, and problems.
+ *   6. The differences are returned as a Delta and as changed outcomes.
+ * An endpoint changes: `put` marks the upstreams of its Service, and the next `flush` returns them. No host is compiled.
  */
 export { classNameOf } from './class-name.ts';
 export { Compiler, type Inputs } from './compiler.ts';

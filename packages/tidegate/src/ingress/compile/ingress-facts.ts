@@ -2,33 +2,34 @@ import { type Ingress, keyOf } from '@tidegate/kube';
 import { SSL_REDIRECT_ANNOTATION } from '../../api/index.ts';
 import { writtenHost, writtenPath } from '../match/index.ts';
 import type { HostName, Route, RouteAction, Source } from '../model.ts';
-import { annotationField, readAnnotations, type Wishes } from './annotations.ts';
+import { annotationField, type IngressOptions, readAnnotations } from './annotations.ts';
 import { type UpstreamReference, upstreamReference } from './backend.ts';
 import { type IngressProblem, ingressProblem } from './ingress-problem.ts';
 
-/** All that an Ingress says, in the words of the route model, without having looked at anything else. */
+/** One Ingress in terms of the route model, before any other object is considered. */
 export interface IngressFacts {
   readonly key: string;
   readonly namespace: string;
-  /** Milliseconds; whoever was first has the better claim. */
+  /** Creation time in milliseconds since the epoch. In a conflict, the older Ingress wins. */
   readonly created: number;
   readonly claims: ReadonlyMap<HostName, HostClaim>;
   readonly tls: readonly TlsEntry[];
   readonly problems: readonly IngressProblem[];
 }
 
-/** What an Ingress wants of one host. */
+/** The routes that one Ingress wants to add to one host. */
 export interface HostClaim {
   readonly ingress: Pick<IngressFacts, 'key' | 'namespace' | 'created'>;
-  /** Where the host is written: in a rule, or only in `tls`. */
+  /** The field that names the host: in a rule, or only in `tls`. */
   readonly field: string;
+  /** A rule names the host, or a default backend applies to all hosts. False if only `tls` names it. */
   readonly byRule: boolean;
   readonly routes: readonly Wanted<Route>[];
   readonly fallback?: Wanted<RouteAction>;
   readonly redirectToHttps: boolean;
 }
 
-/** Something to be served, and the upstream it needs; and where both are written. */
+/** A requested route or default backend, the upstream that it needs, and the fields of both. */
 export interface Wanted<T> {
   readonly value: T;
   readonly field: string;
@@ -36,21 +37,24 @@ export interface Wanted<T> {
   readonly backendField: string;
 }
 
+/** One entry of `spec.tls` with a Secret. */
 export interface TlsEntry {
   /** `namespace/name` of the Secret. */
   readonly secret: string;
   readonly field: string;
-  /** Those that were written; without any, the certificate says itself whom it is for. */
+  /** The valid hosts of the entry. */
   readonly hosts: readonly HostName[];
+  /** Whether the entry lists hosts. If not, the DNS names in the certificate are used. */
   readonly named: boolean;
 }
 
 type Aged = Pick<IngressFacts, 'key' | 'created'>;
 
-/** The oldest first; of one age, by name. */
+/** The oldest first. Creation times have a resolution of one second, so equal times are ordered by name. */
 export const compareAge = (a: Aged, b: Aged): number =>
   a.created - b.created || (a.key < b.key ? -1 : Number(a.key !== b.key));
 
+/** Parses an Ingress. Invalid parts are left out and reported as problems. */
 export function readIngress(ingress: Ingress): IngressFacts {
   return new Reading(ingress).facts();
 }
@@ -59,23 +63,23 @@ type Backend = Parameters<typeof upstreamReference>[1] & { resource?: { kind: st
 type Rule = NonNullable<NonNullable<Ingress['spec']>['rules']>[number];
 type Path = NonNullable<Rule['http']>['paths'][number];
 
-/** A claim that is still being put together. */
+/** A claim under construction. */
 type Draft = { -readonly [K in keyof HostClaim]: HostClaim[K] } & { routes: Wanted<Route>[] };
 
 class Reading {
   readonly #ingress: Ingress;
-  readonly #wishes: Wishes;
+  readonly #options: IngressOptions;
   readonly #identity: HostClaim['ingress'];
   readonly #claims = new Map<HostName, Draft>();
   readonly #problems: IngressProblem[];
 
   constructor(ingress: Ingress) {
     this.#ingress = ingress;
-    this.#wishes = readAnnotations(ingress.metadata.annotations);
-    this.#problems = [...this.#wishes.problems];
+    this.#options = readAnnotations(ingress.metadata.annotations);
+    this.#problems = [...this.#options.problems];
     const { namespace = '', creationTimestamp } = ingress.metadata;
     const created = Date.parse(creationTimestamp ?? '');
-    // What is not stored yet, as in a file, is younger than all that is.
+    // An Ingress that is not stored yet, for example one from a file, is younger than all others.
     this.#identity = {
       key: keyOf(ingress),
       namespace,
@@ -111,11 +115,11 @@ class Reading {
     at: { rule: number; path: number },
     field: string,
   ): Wanted<Route> | undefined {
-    // What is left to the implementation is a Prefix here.
+    // ImplementationSpecific is treated as Prefix.
     const match = pathType === 'Exact' ? 'Exact' : 'Prefix';
     const written = writtenPath(path, match);
     if (written === undefined) {
-      const message = `No request can have the path ${JSON.stringify(path.slice(0, 100))}: write it as it is sent, percent-encoded, beginning with a slash, without query and dot segments.`;
+      const message = `No request can match the path ${JSON.stringify(path.slice(0, 100))}: write a percent-encoded path that starts with a slash and has no query and no dot segments.`;
       this.#problems.push(ingressProblem('InvalidPath', `${field}.path`, message));
       return undefined;
     }
@@ -130,16 +134,16 @@ class Reading {
   ): Wanted<RouteAction> {
     const { namespace } = this.#identity;
     if (backend?.service === undefined) {
-      const message = `Only Services can be backends${backend?.resource ? `, a ${backend.resource.kind} can not` : ''}; requests are answered 503.`;
+      const message = `Only Services are supported as backends${backend?.resource ? `, not ${backend.resource.kind}` : ''}. Requests get the response 503.`;
       this.#problems.push(ingressProblem('ResourceBackend', field, message));
     }
-    const upstream = upstreamReference(namespace, backend, this.#wishes);
+    const upstream = upstreamReference(namespace, backend, this.#options);
     const source: Source = { kind: 'Ingress', namespace, name: `${this.#ingress.metadata.name}`, ...at };
-    const value = { backends: [{ upstream: upstream.id, weight: 1 }], limits: this.#wishes.limits, source };
+    const value = { backends: [{ upstream: upstream.id, weight: 1 }], limits: this.#options.limits, source };
     return { value, field, upstream, backendField: field };
   }
 
-  /** Of the hosts that the rules name; of an Ingress without rules, of all hosts. */
+  /** The default backend applies to the hosts of the rules, or to all hosts if the Ingress has no rules. */
   #readDefaultBackend(): void {
     const { defaultBackend, rules = [] } = this.#ingress.spec ?? {};
     if (defaultBackend === undefined) return;
@@ -148,16 +152,18 @@ class Reading {
     for (const claim of this.#claims.values()) claim.fallback = fallback;
   }
 
+  /** A redirect applies only to named hosts: rules for all hosts are shared by all namespaces. */
   #readRedirect(): void {
-    if (!this.#wishes.redirectToHttps) return;
+    if (!this.#options.redirectToHttps) return;
     for (const [host, claim] of this.#claims) claim.redirectToHttps = host !== '';
     if (!this.#claims.has('')) return;
-    const message = `${SSL_REDIRECT_ANNOTATION} counts for the rules that name a host: those without are shared with everybody.`;
+    const message = `${SSL_REDIRECT_ANNOTATION} applies only to rules with a host. Rules without a host are shared with other namespaces.`;
     this.#problems.push(
       ingressProblem('InvalidAnnotation', annotationField(SSL_REDIRECT_ANNOTATION), message),
     );
   }
 
+  /** A host that only `tls` names is claimed too, so that another namespace cannot take it. */
   #readTls(entry: { hosts?: string[]; secretName?: string }, index: number): TlsEntry[] {
     const field = `spec.tls[${index}]`;
     const written = entry.hosts ?? [];
@@ -175,7 +181,7 @@ class Reading {
   #readHost(written: string, field: string): HostName | undefined {
     const host = writtenHost(written);
     if (host === undefined) {
-      const message = `${JSON.stringify(written.slice(0, 100))} is no host name: write one as shop.example.com or *.example.com.`;
+      const message = `${JSON.stringify(written.slice(0, 100))} is not a valid host name: write, for example, shop.example.com or *.example.com.`;
       this.#problems.push(ingressProblem('InvalidHost', field, message));
     }
     return host;

@@ -1,6 +1,6 @@
 /**
- * Everything that can be wrong with an Ingress, and what has to be known to find it: other Ingresses, the Services and
- * endpoints behind it, or its Secrets.
+ * All reasons of problems of an Ingress, with the objects that are needed to find them: Ingresses (`routes`), Services
+ * and EndpointSlices (`backends`), or Secrets (`certificates`).
  */
 const REASONS = {
   HostConflict: 'routes',
@@ -24,12 +24,15 @@ const REASONS = {
 
 export type Reason = keyof typeof REASONS;
 
-/** Told to whoever wrote the Ingress. It is served in spite of it, as far as it can be. */
+/**
+ * A problem of an Ingress. It is reported to the user as an event or a warning; all valid parts of the Ingress are
+ * served.
+ */
 export interface IngressProblem {
   readonly reason: Reason;
-  /** Who sees only a part of the objects, as the manager does, leaves the others to those who see them. */
+  /** Lets a component that reads only some kinds of objects ignore problems about the others. */
   readonly about: 'routes' | 'backends' | 'certificates';
-  /** As `spec.rules[0].host`. */
+  /** For example `spec.rules[0].host`. */
   readonly field: string;
   readonly message: string;
 }

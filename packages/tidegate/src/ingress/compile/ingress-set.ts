@@ -4,19 +4,19 @@ import { INGRESS_CONTROLLER_PREFIX } from '../../api/index.ts';
 import { classNameOf } from './class-name.ts';
 import { type IngressFacts, readIngress } from './ingress-facts.ts';
 
-/** Is told which Ingresses are ours, and which are no more. */
+/** Called when an Ingress starts or stops to belong to the classes. An update is a removal and an addition. */
 interface Follower {
-  came(ingress: IngressFacts): void;
-  left(ingress: IngressFacts): void;
+  added(ingress: IngressFacts): void;
+  removed(ingress: IngressFacts): void;
 }
 
-/** The Ingresses of our classes, as far as those classes are ours. */
+/** The Ingresses of the given classes. Ingresses of a class with a foreign controller are kept, but not reported. */
 export class IngressSet {
   readonly #classNames: readonly string[];
   readonly #follower: Follower;
   /** By key. */
   readonly #ingresses = new Map<string, { className: string; facts: IngressFacts }>();
-  /** Classes that bear one of our names, but have another controller. */
+  /** Names of classes whose IngressClass has a controller that is not one of Tidegate. */
   readonly #foreign = new Set<string>();
 
   constructor(classNames: readonly string[], follower: Follower) {
@@ -43,17 +43,17 @@ export class IngressSet {
     }
     const facts = readIngress(ingress);
     const known = this.#ingresses.get(key);
-    // Most updates of an Ingress are of its status.
+    // Most updates of an Ingress change only its status.
     if (known?.className === className && isDeepStrictEqual(known.facts, facts)) return;
     this.remove(key);
     this.#ingresses.set(key, { className, facts });
-    if (!this.#foreign.has(className)) this.#follower.came(facts);
+    if (!this.#foreign.has(className)) this.#follower.added(facts);
   }
 
   remove(key: string): void {
     const facts = this.get(key);
     this.#ingresses.delete(key);
-    if (facts !== undefined) this.#follower.left(facts);
+    if (facts !== undefined) this.#follower.removed(facts);
   }
 
   putClass({ metadata, spec }: IngressClass): void {
@@ -61,7 +61,7 @@ export class IngressSet {
     this.#setForeign(`${metadata.name}`, !isOurs);
   }
 
-  /** Nothing is known against a class that is not there. */
+  /** A class without an IngressClass object is not foreign. */
   removeClass(name: string): void {
     this.#setForeign(name, false);
   }
@@ -71,7 +71,7 @@ export class IngressSet {
     if (foreign) this.#foreign.add(name);
     else this.#foreign.delete(name);
     for (const { className, facts } of this.#ingresses.values()) {
-      if (className === name) this.#follower[foreign ? 'left' : 'came'](facts);
+      if (className === name) this.#follower[foreign ? 'removed' : 'added'](facts);
     }
   }
 }

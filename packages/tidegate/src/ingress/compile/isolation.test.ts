@@ -14,7 +14,7 @@ for (const namespace of [...NAMESPACES, 'thieves']) {
   for (const name of SECRETS) compiler.put('Secret', secret(name, pair, { namespace }));
 }
 
-/** Certificates take long to read: they stay, Ingresses come and go. */
+/** Parsing certificates is slow, so all calls share a compiler: Secrets stay, Ingresses are added and removed. */
 function tableOf(ingresses: Ingress[]): RouteTable {
   for (const ingress of ingresses) compiler.put('Ingress', ingress);
   compiler.flush();
@@ -28,7 +28,7 @@ const owned = (ingress: Ingress, namespace: string, creationTimestamp: string): 
   metadata: { ...ingress.metadata, namespace, creationTimestamp },
 });
 
-test('whoever comes later from another namespace changes nothing of a host that is taken', () => {
+test('a later Ingress of another namespace does not change the routes and certificates of a host', () => {
   const ingresses = fc.uniqueArray(anyIngress, { selector: keyOf, minLength: 1, maxLength: 5 });
   fc.assert(
     fc.property(ingresses, ingresses, (ours, theirs) => {
@@ -39,7 +39,7 @@ test('whoever comes later from another namespace changes nothing of a host that 
         if (host !== '') expect(after.hosts.get(host)).toEqual(routes);
         else expect(after.hosts.get('')?.routes).toEqual(expect.arrayContaining([...routes.routes]));
       }
-      // Who only has a certificate for a host, without naming it, has not taken it.
+      // A certificate without a list of hosts does not claim the hosts in its DNS names.
       const named = new Set(
         ours
           .filter(({ spec }) => spec?.ingressClassName === CLASS)
@@ -53,7 +53,7 @@ test('whoever comes later from another namespace changes nothing of a host that 
   );
 });
 
-test('whatever is served for a host that bears a name is of one namespace', () => {
+test('all routes and upstreams of a named host are of one namespace', () => {
   fc.assert(
     fc.property(
       fc.array(anyIngress, { maxLength: 6 }),

@@ -6,13 +6,13 @@ import type { IngressFacts } from './ingress-facts.ts';
 import { type IngressProblem, ingressProblem } from './ingress-problem.ts';
 import type { UpstreamTable } from './upstream-table.ts';
 
-/** What became of an Ingress. */
+/** Result of compiling one Ingress. Becomes its status and its events. */
 export interface Outcome {
   /** `namespace/name`. */
   readonly ingress: string;
-  /** The hosts that it is served for, `` for all; sorted. */
+  /** The hosts that the Ingress is served for, sorted. The empty name means all hosts. */
   readonly hosts: readonly HostName[];
-  /** How many routes and default backends of it are served. */
+  /** Number of its routes and default backends that are served. */
   readonly rules: number;
   readonly problems: readonly IngressProblem[];
 }
@@ -36,7 +36,7 @@ export function outcomeOf(ingress: IngressFacts, tables: Tables, now: number): O
     problems.push(...share.problems);
     for (const { upstream, backendField: field } of share.served) {
       const trouble = tables.upstreams.troubleOf(upstream.id);
-      // The default backend is served for several hosts, and told once.
+      // Keyed by field: a default backend applies to several hosts but is reported once.
       if (trouble !== undefined) troubles.set(field, ingressProblem(trouble.reason, field, trouble.message));
     }
   }

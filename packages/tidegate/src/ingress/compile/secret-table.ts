@@ -2,15 +2,17 @@ import { createHash } from 'node:crypto';
 import { keyOf, type Secret } from '@tidegate/kube';
 import { InvalidSecretError, readTlsSecret, type TlsSecret } from './tls-secret.ts';
 
+/** The last known state of a Secret. */
 export interface SecretState {
-  /** Of what it was read from: certificates take long to read, and come again with every list. */
+  /** Hash of the content. Parsing is expensive, and every list delivers all Secrets again. */
   readonly digest: string;
-  /** What is served: the last that was good, even if what is there now is not. */
+  /** The last valid content. It is served even if the current content is invalid. */
   readonly good?: TlsSecret;
+  /** Why the current content is invalid. */
   readonly wrong?: string;
 }
 
-/** Secrets as far as they can be served. Each is read when it comes, and then when it changes. */
+/** Parsed Secrets. A Secret is parsed only when its content changes. */
 export class SecretTable {
   readonly #secrets = new Map<string, SecretState>();
 

@@ -1,17 +1,17 @@
 import { wildcardOf } from '../match/index.ts';
 import type { HostName } from '../model.ts';
 
-/** Which hosts this router is for. Without a list, for all. What is for all hosts together is on every router. */
+/** The hosts of this router. Without a list, it serves all hosts. Rules for all hosts are on every router. */
 export class ServedHosts {
   #hosts: ReadonlySet<HostName> | undefined;
-  /** Their wildcards: a certificate for one serves the hosts below it, wherever the wildcard itself is served. */
+  /** Wildcards above these hosts. Their certificates are needed here, even if the wildcards are on another router. */
   #wildcards: ReadonlySet<HostName> = new Set();
 
   constructor(hosts: Iterable<HostName> | undefined) {
     this.set(hosts);
   }
 
-  /** Returns the hosts that come or go; undefined when it may be any. */
+  /** Returns the hosts that were added or removed. Undefined if any host may have been. */
   set(hosts: Iterable<HostName> | undefined): HostName[] | undefined {
     const before = this.#hosts;
     const after = hosts && new Set(hosts);
@@ -32,7 +32,7 @@ export class ServedHosts {
     return this.#hosts === undefined || host === '' || this.#hosts.has(host);
   }
 
-  /** A certificate that no rule stands behind has no router of its own: it goes wherever clients may ask for it. */
+  /** A host that only `tls` names is not placed on a router. Its certificate is on every router. */
   hasCertificate(host: HostName, namedByRule: boolean): boolean {
     return !namedByRule || this.hasRoutes(host) || this.#wildcards.has(host);
   }

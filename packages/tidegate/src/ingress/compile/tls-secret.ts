@@ -3,35 +3,39 @@ import type { Secret } from '@tidegate/kube';
 import { wildcardOf, writtenHost } from '../match/index.ts';
 import type { Certificate, HostName } from '../model.ts';
 
-/** A certificate that can be served. */
+/** A valid certificate with its key. */
 export interface TlsSecret extends Pick<Certificate, 'secret' | 'certificate' | 'key' | 'fingerprint'> {
-  /** The DNS names that it is for. */
+  /** DNS names in the subject alternative name. */
   readonly names: readonly HostName[];
+  /** Milliseconds since the epoch, like `notAfter`. */
   readonly notBefore: number;
   readonly notAfter: number;
 }
 
-/** Why a Secret can not be served, in a sentence for its owner that tells nothing of its content. */
+/** A Secret is invalid. The message is for its owner and contains nothing of its content. */
 export class InvalidSecretError extends Error {
   override readonly name = 'InvalidSecretError';
 }
 
 const TYPES: readonly (string | undefined)[] = ['kubernetes.io/tls', 'Opaque', undefined];
-const LONGEST_CHAIN = 16;
-/** nginx of Debian takes no smaller one. */
-const SMALLEST_RSA_KEY = 2048;
+const MAX_CHAIN_LENGTH = 16;
+/** OpenSSL in Debian rejects smaller keys (security level 2). */
+const MIN_RSA_BITS = 2048;
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** What comes out is written anew from what was understood: no byte beside it gets further. */
+/**
+ * Parses a Secret. Throws InvalidSecretError. Certificates and key are serialized again from the parsed values, so that
+ * no other text of the Secret reaches a data plane.
+ */
 export function readTlsSecret(secret: Secret): TlsSecret {
   if (!TYPES.includes(secret.type))
-    throw new InvalidSecretError(`its type is ${secret.type}, not kubernetes.io/tls`);
+    throw new InvalidSecretError(`type is ${secret.type}, not kubernetes.io/tls`);
   const chain = readChain(field(secret, 'tls.crt'));
   const [leaf] = chain;
-  if (leaf === undefined) throw new InvalidSecretError('tls.crt has no PEM certificate');
+  if (leaf === undefined) throw new InvalidSecretError('tls.crt contains no PEM certificate');
   const key = readKey(field(secret, 'tls.key'));
   if (!leaf.checkPrivateKey(key)) {
-    throw new InvalidSecretError('tls.key is not the key of the first certificate in tls.crt');
+    throw new InvalidSecretError('tls.key does not match the first certificate in tls.crt');
   }
   const certificate = chain.map(String).join('');
   const keyPem = key.export({ type: 'pkcs8', format: 'pem' }).toString();
@@ -46,35 +50,37 @@ export function readTlsSecret(secret: Secret): TlsSecret {
   };
 }
 
-/** Whether clients that ask for the host will take the certificate. */
+/** Whether clients of the host accept the certificate. */
 export const isFor = ({ names }: TlsSecret, host: HostName): boolean =>
   names.includes(host) || names.includes(wildcardOf(host) ?? '');
 
 function field({ data }: Secret, name: string): string {
   const encoded = data?.[name];
-  if (encoded === undefined || encoded === '') throw new InvalidSecretError(`it has no ${name}`);
+  if (encoded === undefined || encoded === '') throw new InvalidSecretError(`${name} is missing`);
   return Buffer.from(encoded, 'base64').toString('latin1');
 }
 
 function readChain(pem: string): X509Certificate[] {
   const blocks = pem.match(PEM_CERTIFICATE) ?? [];
-  if (blocks.length > LONGEST_CHAIN) {
-    throw new InvalidSecretError(`tls.crt has ${blocks.length} certificates, more than ${LONGEST_CHAIN}`);
+  if (blocks.length > MAX_CHAIN_LENGTH) {
+    throw new InvalidSecretError(
+      `tls.crt contains ${blocks.length} certificates, more than ${MAX_CHAIN_LENGTH}`,
+    );
   }
   return blocks.map((block, index) => {
     try {
       return new X509Certificate(block);
     } catch (cause) {
-      throw new InvalidSecretError(`certificate ${index + 1} in tls.crt can not be read`, { cause });
+      throw new InvalidSecretError(`certificate ${index + 1} in tls.crt is not valid`, { cause });
     }
   });
 }
 
 function readKey(pem: string): KeyObject {
   const key = parseKey(pem);
-  const { modulusLength = SMALLEST_RSA_KEY } = key.asymmetricKeyDetails ?? {};
-  if (modulusLength < SMALLEST_RSA_KEY) {
-    throw new InvalidSecretError(`tls.key has ${modulusLength} bits, it needs ${SMALLEST_RSA_KEY}`);
+  const { modulusLength = MIN_RSA_BITS } = key.asymmetricKeyDetails ?? {};
+  if (modulusLength < MIN_RSA_BITS) {
+    throw new InvalidSecretError(`tls.key has ${modulusLength} bits; at least ${MIN_RSA_BITS} are required`);
   }
   return key;
 }
@@ -83,11 +89,11 @@ function parseKey(pem: string): KeyObject {
   try {
     return createPrivateKey(pem);
   } catch (cause) {
-    throw new InvalidSecretError('tls.key is no PEM private key without a passphrase', { cause });
+    throw new InvalidSecretError('tls.key is not a PEM private key without a passphrase', { cause });
   }
 }
 
-/** Node quotes names that could be taken for several: those are no host names. */
+/** Node quotes names that contain a separator. Such names are not valid host names and are left out. */
 function dnsNames({ subjectAltName = '' }: X509Certificate): HostName[] {
   const names = subjectAltName
     .split(', ')

@@ -4,14 +4,19 @@ import type { Changes, Upstream, UpstreamId } from '../model.ts';
 import type { UpstreamReference } from './backend.ts';
 import { type ResolvedUpstream, resolveUpstream } from './upstream.ts';
 
+/** An upstream with at least one user. */
 interface Used {
   readonly reference: UpstreamReference;
-  /** By the key of the Ingress: how often it is served from here. */
+  /** By key of the Ingress: how many of its routes use the upstream. */
   readonly users: Map<string, number>;
+  /** Undefined until the first flush. */
   resolved: ResolvedUpstream | undefined;
 }
 
-/** Services with their endpoints, and the upstreams that are wanted of them. Only what is used is looked at. */
+/**
+ * Services with their EndpointSlices, and the upstreams that routes use. Upstreams are counted by user: the first use
+ * resolves an upstream, the last release removes it. Services that no route uses cost nothing but memory.
+ */
 export class UpstreamTable {
   readonly #services = new Map<string, Service>();
   readonly #slices = new Map<string, EndpointSlice>();
@@ -19,7 +24,7 @@ export class UpstreamTable {
   readonly #upstreams = new Map<UpstreamId, Used>();
   readonly #upstreamsOfService = new SetsByKey();
   readonly #dirty = new Set<UpstreamId>();
-  /** Not used any more, and still to be told. */
+  /** No longer used. The next flush returns their removal. */
   readonly #gone = new Set<UpstreamId>();
 
   putService(service: Service): void {
@@ -51,7 +56,10 @@ export class UpstreamTable {
     this.#markService(service);
   }
 
-  /** Whoever moves from one to another takes the new one before releasing the old: what stays used never goes. */
+  /**
+   * Adds a user. To replace uses, call all `use` before all `release`: otherwise an upstream could be removed in
+   * between.
+   */
   use(reference: UpstreamReference, ingress: string): void {
     const { id } = reference;
     const known = this.#upstreams.get(id);
@@ -63,6 +71,7 @@ export class UpstreamTable {
     this.#dirty.add(id);
   }
 
+  /** Removes one use of the Ingress. */
   release({ id }: UpstreamReference, ingress: string): void {
     const used = this.#upstreams.get(id);
     if (used === undefined) return;
@@ -76,6 +85,7 @@ export class UpstreamTable {
     if (used.resolved !== undefined) this.#gone.add(id);
   }
 
+  /** Why the upstream has no endpoints. Undefined if it has some. */
   troubleOf(id: UpstreamId): ResolvedUpstream['trouble'] {
     return this.#upstreams.get(id)?.resolved?.trouble;
   }
@@ -84,8 +94,10 @@ export class UpstreamTable {
     for (const { resolved } of this.#upstreams.values()) if (resolved !== undefined) yield resolved.upstream;
   }
 
-  /** Looks up what may have changed. `note` is told of each upstream, and of its users if they hear something new. */
-  flush(note: (id: UpstreamId, told: Iterable<string>) => void): Changes<UpstreamId, Upstream> {
+  /**
+   * Resolves all dirty upstreams. `note` is called for each; `ingresses` are its users if its problem has changed.
+   */
+  flush(note: (id: UpstreamId, ingresses: Iterable<string>) => void): Changes<UpstreamId, Upstream> {
     const set: Upstream[] = [];
     for (const id of this.#dirty) {
       const used = this.#upstreams.get(id);

@@ -18,16 +18,24 @@ const endpoints = (
 
 const TERMINATING = { ready: false, serving: true, terminating: true };
 
-describe('endpoints', () => {
+describe('endpoints of an upstream', () => {
   test.each([
-    ['ready, or nothing said', { '10.0.0.2': {}, '10.0.0.1': { ready: true } }, ['10.0.0.1', '10.0.0.2']],
-    ['not ready', { '10.0.0.1': { ready: false } }, []],
-    ['ending, beside a ready one', { '10.0.0.1': TERMINATING, '10.0.0.2': {} }, ['10.0.0.2']],
-    ['ending, and nothing else', { '10.0.0.1': TERMINATING, '10.0.0.2': { ready: false } }, ['10.0.0.1']],
-    ['ending and silent', { '10.0.0.1': { ...TERMINATING, serving: false } }, []],
-    // As with publishNotReadyAddresses.
     [
-      'ending and said to be ready',
+      'ready, or without conditions',
+      { '10.0.0.2': {}, '10.0.0.1': { ready: true } },
+      ['10.0.0.1', '10.0.0.2'],
+    ],
+    ['not ready', { '10.0.0.1': { ready: false } }, []],
+    ['terminating, with another ready endpoint', { '10.0.0.1': TERMINATING, '10.0.0.2': {} }, ['10.0.0.2']],
+    [
+      'terminating, without ready endpoints',
+      { '10.0.0.1': TERMINATING, '10.0.0.2': { ready: false } },
+      ['10.0.0.1'],
+    ],
+    ['terminating and not serving', { '10.0.0.1': { ...TERMINATING, serving: false } }, []],
+    // With publishNotReadyAddresses, endpoints are always ready.
+    [
+      'terminating and ready',
       { '10.0.0.1': { ...TERMINATING, ready: true }, '10.0.0.2': {} },
       ['10.0.0.1', '10.0.0.2'],
     ],
@@ -35,7 +43,7 @@ describe('endpoints', () => {
     expect(endpoints(service('web'), [slice('web', given)])).toEqual(expected.map((each) => `${each}:8080`));
   });
 
-  test('of several slices, each once, with the port of its slice', () => {
+  test('merges slices without duplicates, with the port of each slice', () => {
     const slices = [
       slice('web', { '10.0.0.1': {}, '10.0.0.2': {} }, { name: 'x' }),
       slice('web', { '10.0.0.1': {} }, { name: 'y' }),
@@ -45,7 +53,7 @@ describe('endpoints', () => {
     expect(endpoints(service('web'), slices)).toEqual(['10.0.0.1:8080', '10.0.0.2:8080', '10.0.0.3:9090']);
   });
 
-  test('of two families: of the first one that the Service has, as long as it has any', () => {
+  test('prefers the first address family of the Service, if it has ready endpoints', () => {
     const four = slice('web', { '10.0.0.1': {} });
     const six = slice('web', { 'fd00::1': {} }, { name: 'six' });
     const prefersSix = { ...service('web'), spec: { ...service('web').spec, ipFamilies: ['IPv6', 'IPv4'] } };
@@ -56,39 +64,39 @@ describe('endpoints', () => {
     ]);
   });
 
-  test('names in slices are not followed', () => {
+  test('ignores slices with DNS names', () => {
     const named = { ...slice('web', { 'example.com': {} }), addressType: 'FQDN' };
     expect(endpoints(service('web'), [named])).toEqual([]);
   });
 });
 
-describe('ports', () => {
+describe('ports of an upstream', () => {
   const two = service('web', ['http:80', 'admin:81']);
   const slices = [slice('web', { '10.0.0.1': {} }, { ports: { http: 8080, admin: 8081 } })];
 
-  test('by number and by name lead through the Service to the port of the slice', () => {
+  test('map a number or a name through the Service to the port of the slice', () => {
     expect(endpoints(two, slices, { number: 81 })).toEqual(['10.0.0.1:8081']);
     expect(endpoints(two, slices, { name: 'admin' })).toEqual(['10.0.0.1:8081']);
   });
 
-  test('without a name', () => {
+  test('can have no name', () => {
     expect(
       endpoints(service('web', [':80']), [slice('web', { '10.0.0.1': {} }, { ports: { '': 8080 } })]),
     ).toEqual(['10.0.0.1:8080']);
   });
 
-  test('of the endpoint are not those of the Service', () => {
+  test('are those of the Service, not of the endpoints', () => {
     expect(resolveUpstream(reference({ number: 8080 }), two, slices)).toMatchObject({
       upstream: { problem: 'noPort', endpoints: [] },
       trouble: {
         reason: 'PortNotFound',
         message:
-          'Service shop/web has no TCP port 8080; it has http (80), admin (81). Requests are answered 503.',
+          'Service shop/web has no TCP port 8080; it has http (80), admin (81). Requests get the response 503.',
       },
     });
   });
 
-  test('of UDP carry no requests', () => {
+  test('cannot be UDP', () => {
     const udp = { ...two, spec: { ports: [{ port: 80, protocol: 'UDP' }] } };
     expect(resolveUpstream(reference(), udp, slices).upstream.problem).toBe('noPort');
   });
@@ -103,7 +111,7 @@ describe('ExternalName', () => {
   test.each([
     ['example.com', 'example.com'],
     ['Example.com.', 'example.com'],
-  ])('%s is resolved later, as %s', (written, address) => {
+  ])('accepts %s as %s', (written, address) => {
     expect(endpoints(external(written), [])).toEqual([`${address}:80`]);
   });
 
@@ -117,14 +125,14 @@ describe('ExternalName', () => {
     '',
     'a b',
     '*.example.com',
-  ])('%j is refused', (name) => {
+  ])('rejects %j', (name) => {
     expect(resolveUpstream(reference(), external(name), [])).toMatchObject({
       upstream: { problem: 'notSupported', endpoints: [] },
       trouble: { reason: 'ExternalNameRefused' },
     });
   });
 
-  test('a port by name has to be in the Service', () => {
+  test('requires that the Service has a port that is given by name', () => {
     expect(endpoints(external('example.com', ['http:81']), [], { name: 'http' })).toEqual(['example.com:81']);
     expect(resolveUpstream(reference({ name: 'none' }), external('example.com'), []).upstream.problem).toBe(
       'noPort',
@@ -132,7 +140,7 @@ describe('ExternalName', () => {
   });
 });
 
-test('asked for in another way, a Service is another upstream', () => {
+test('a Service with another protocol or balancing is another upstream', () => {
   const id = (protocol: 'http' | 'https' | 'grpc', balance: 'roundRobin' | 'leastConnections'): string =>
     upstreamReference('shop', { service: { name: 'web', port: { name: 'http' } } }, { protocol, balance }).id;
   expect(id('http', 'roundRobin')).toBe('shop_web_http');

@@ -6,12 +6,16 @@ import type { UpstreamReference } from './backend.ts';
 import { endpointsOf } from './endpoints.ts';
 import type { Reason } from './ingress-problem.ts';
 
-/** A upstream, and when it has no endpoints, why, in words. */
+/** An upstream, and the problem to report for its Ingresses if it has no endpoints. */
 export interface ResolvedUpstream {
   readonly upstream: Upstream;
   readonly trouble?: { readonly reason: Reason; readonly message: string };
 }
 
+/**
+ * Finds the endpoints of a backend, through the Service and its EndpointSlices. An upstream without endpoints is kept,
+ * so that its routes respond with 503 and do not fall back to other routes.
+ */
 export function resolveUpstream(
   reference: UpstreamReference,
   service: Service | undefined,
@@ -21,25 +25,25 @@ export function resolveUpstream(
   const { port: _, ...upstream } = reference;
   const without = (issue: Upstream['problem'], reason: Reason, message: string): ResolvedUpstream => ({
     upstream: { ...upstream, endpoints: [], problem: issue },
-    trouble: { reason, message: `${message} Requests are answered 503.` },
+    trouble: { reason, message: `${message} Requests get the response 503.` },
   });
-  // The Ingress has been told already.
+  // readIngress has already reported this as ResourceBackend.
   if (reference.service === '') return { upstream: { ...upstream, endpoints: [], problem: 'notSupported' } };
   if (service === undefined) {
-    return without('noService', 'ServiceNotFound', `There is no Service ${name}.`);
+    return without('noService', 'ServiceNotFound', `Service ${name} not found.`);
   }
   if (service.spec?.type === 'ExternalName') {
     const external = externalEndpoint(reference, service);
     if (external === 'noPort') return without('noPort', 'PortNotFound', noPort(reference, service));
     if (external !== undefined) return { upstream: { ...upstream, endpoints: [external] } };
-    const message = `The externalName of Service ${name} has to be a DNS name, and none of this machine's own.`;
+    const message = `spec.externalName of Service ${name} must be a DNS name other than localhost.`;
     return without('notSupported', 'ExternalNameRefused', message);
   }
   const port = servicePort(reference, service);
   if (port === undefined) return without('noPort', 'PortNotFound', noPort(reference, service));
   const endpoints = endpointsOf(service, port.name ?? '', slices);
   if (endpoints.length > 0) return { upstream: { ...upstream, endpoints } };
-  return without('noEndpoints', 'NoEndpoints', `Service ${name} has no endpoint that is ready.`);
+  return without('noEndpoints', 'NoEndpoints', `Service ${name} has no ready endpoints.`);
 }
 
 type ServicePort = NonNullable<NonNullable<Service['spec']>['ports']>[number];
@@ -57,7 +61,7 @@ function noPort({ port, namespace, service }: UpstreamReference, { spec }: Servi
   return `Service ${namespace}/${service} has no TCP port ${port}; it has ${has}.`;
 }
 
-/** A number needs no entry in the Service: there is nothing that it could be mapped to. */
+/** A port number needs no entry in the Service, because an ExternalName Service has no target ports to map to. */
 function externalEndpoint(reference: UpstreamReference, service: Service): Endpoint | 'noPort' | undefined {
   const address = externalName(service.spec?.externalName ?? '');
   if (address === undefined) return undefined;
@@ -65,7 +69,10 @@ function externalEndpoint(reference: UpstreamReference, service: Service): Endpo
   return port === undefined ? 'noPort' : { address, port };
 }
 
-/** Names only: an address here would be a way around the rules that the addresses of endpoints have to keep. */
+/**
+ * Only DNS names are accepted. The API server forbids loopback and link-local addresses in EndpointSlices; an IP address
+ * as external name would bypass that check.
+ */
 function externalName(written: string): string | undefined {
   const name = writtenHost(written);
   if (name === undefined || name === '' || name.startsWith('*') || isIP(name) !== 0) return undefined;

@@ -1,13 +1,18 @@
 import { SetsByKey } from '@tidegate/kube';
 import type { Changes } from '../model.ts';
 
-/** Which Secrets are needed, so that nobody has to be allowed to read all of them. */
+/**
+ * The Secrets that the Ingresses of this router need. The agent watches exactly these, so it needs no access to
+ * others.
+ */
 export class WantedSecrets {
   readonly #byIngress = new Map<string, ReadonlySet<string>>();
   readonly #ingresses = new SetsByKey();
-  readonly #told = new Set<string>();
+  /** The Secrets that earlier flushes have reported as needed. */
+  readonly #reported = new Set<string>();
   readonly #changed = new Set<string>();
 
+  /** Replaces the Secrets of an Ingress. */
   set(ingress: string, secrets: ReadonlySet<string>): void {
     const before = this.#byIngress.get(ingress) ?? new Set();
     for (const secret of before) this.#change(secret, () => this.#ingresses.delete(secret, ingress));
@@ -16,14 +21,15 @@ export class WantedSecrets {
     else this.#byIngress.set(ingress, secrets);
   }
 
+  /** The Secrets that are needed now, or no longer needed, since the last flush. */
   flush(): Changes<string, string> {
     const set: string[] = [];
     const remove: string[] = [];
     for (const secret of this.#changed) {
       const isWanted = this.#ingresses.get(secret).size > 0;
-      if (isWanted === this.#told.has(secret)) continue;
-      if (isWanted) this.#told.add(secret);
-      else this.#told.delete(secret);
+      if (isWanted === this.#reported.has(secret)) continue;
+      if (isWanted) this.#reported.add(secret);
+      else this.#reported.delete(secret);
       (isWanted ? set : remove).push(secret);
     }
     this.#changed.clear();

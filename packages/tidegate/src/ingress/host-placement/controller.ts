@@ -14,19 +14,23 @@ import type { IngressContext } from '../context.ts';
 import type { HostName } from '../model.ts';
 import type { FamilyRoutes } from './family-routes.ts';
 import { NewestRouters } from './newest-routers.ts';
-import { planPlacement } from './plan.ts';
+import { planHostPlacement } from './plan.ts';
 import { compareNames, isServing, placedFamilyOf, routerName, routerObject } from './router-object.ts';
 import type { RoutesByFamily } from './routes-by-family.ts';
 
-/** Who tells people about it. */
+/** Called when the status of Ingresses or routers may have changed. The status controllers implement it. */
 export interface RouteListener {
-  /** Something else is to be told of the Ingress than before. */
+  /** The outcome of the Ingress has changed: the hosts that are served, or its problems. */
   ingress(key: string): void;
-  /** Something else is to be told of the routers of the family. */
+  /** The hosts, rules or problems of the routers of a family have changed. */
   family(key: string): void;
 }
 
-/** Compiles what is new of a family, and keeps its L7Routers as its hosts need them. */
+/**
+ * Compiles the pending changes of a family, and creates, updates and deletes its L7Routers so that each host is on one
+ * router. The key is the key of a family. Planning reads all hosts of a family, so it only runs when the hosts, the
+ * routers or the class have changed (`toPlan`), and not for each change of an Ingress.
+ */
 export function hostPlacementController(
   context: IngressContext,
   classes: ClassTable,
@@ -38,7 +42,7 @@ export function hostPlacementController(
   const routers = informers.for(L7_ROUTERS);
   const newest = new NewestRouters(routers);
   const applier = new Applier(client, INGRESS_FIELD_MANAGER);
-  /** Families whose routers may have to be others. */
+  /** Families that need a new plan. A failed write leaves the family in the set, so that the retry plans again. */
   const toPlan = new Set<string>();
 
   async function reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult | undefined> {
@@ -53,7 +57,9 @@ export function hostPlacementController(
     }
   }
 
-  /** Tells of what is new. True when there are other hosts than before. */
+  /**
+   * Compiles pending changes and notifies listeners. Returns true if hosts, or their numbers of rules, have changed.
+   */
   function flush(key: string, routes: FamilyRoutes): boolean {
     const changes = routes.flush();
     for (const { ingress, problem } of changes.problems) {
@@ -69,40 +75,50 @@ export function hostPlacementController(
   async function place(key: string, routes: FamilyRoutes | undefined, signal: AbortSignal): Promise<void> {
     const family = classes.families.get(key);
     const own = newest.list().filter((router) => placedFamilyOf(router) === key);
-    // Without hosts nobody needs a router, whatever the class asks for.
+    // A family without hosts needs no routers, even if the parameters of its class are invalid.
     if (family === undefined || routes?.rules.size === 0) {
       for (const router of own) if (!isStillNeeded(router)) await remove(router, signal);
-    } else if (family.settings !== undefined && routes !== undefined && !isLedByOthers(family)) {
+    } else if (family.settings !== undefined && routes !== undefined && !hasRouterForAllHosts(family)) {
       await write(family, family.settings, routes, own, signal);
     }
   }
 
-  /** Its class shares an address now: it stays until all routers there serve. */
+  /**
+   * A class that starts to share an address moves to another family, and the family of this router has no class any
+   * more. The router stays until all routers of the new family serve, so that its hosts are served at all times
+   * (make before break).
+   */
   function isStillNeeded(router: L7Router): boolean {
     const family = classes.familyOf(router.spec.ingressClassName);
     if (family === undefined || family.key === placedFamilyOf(router)) return false;
     const routes = routesByFamily.get(family.key);
-    // It may not have been looked at yet.
+    // Changes of the new family may be pending. Without this flush it could seem to have no hosts.
     if (routes !== undefined && flush(family.key, routes)) toPlan.add(family.key);
     const successors = newest.list().filter((each) => placedFamilyOf(each) === family.key);
     const isAwaited = routes !== undefined && routes.rules.size > 0;
     return isAwaited && (successors.length === 0 || !successors.every(isServing));
   }
 
-  /** Families that are no more, but have routers. */
-  const bereft = (): string[] =>
+  /** Families that have routers but no class any more. */
+  const familiesWithoutClass = (): string[] =>
     routers.cache
       .list()
       .flatMap((router) => placedFamilyOf(router) ?? [])
       .filter((key) => !classes.families.has(key));
 
-  /** Somebody has made a router for all hosts of the class: then there is nothing to be placed. */
-  const isLedByOthers = ({ classNames }: Family): boolean =>
+  /**
+   * A router without `spec.hosts` serves all hosts of its class. A user or a YurtIngress created it, and then hosts of
+   * the class are not placed.
+   */
+  const hasRouterForAllHosts = ({ classNames }: Family): boolean =>
     routers.cache
       .list()
       .some((router) => router.spec.hosts === undefined && classNames.includes(router.spec.ingressClassName));
 
-  /** First whoever gets something, then those who lose it. */
+  /**
+   * Writes the plan. New routers come first, then existing routers, then deletions: a host that moves is added to its
+   * new router before it is removed from the old one, also if a write in between fails.
+   */
   async function write(
     family: Family,
     settings: ClassSettings,
@@ -110,7 +126,7 @@ export function hostPlacementController(
     own: readonly L7Router[],
     signal: AbortSignal,
   ): Promise<void> {
-    const plan = planPlacement({
+    const plan = planHostPlacement({
       hosts: oldestFirst(routes),
       rulesForAll: routes.rules.get('') ?? 0,
       capacity: settings.capacity,
@@ -118,10 +134,10 @@ export function hostPlacementController(
       newName: namesFor(family),
     });
     const known = new Map(own.map((router) => [`${router.metadata.name}`, router]));
-    const gains = plan.routers.toSorted(
+    const newFirst = plan.routers.toSorted(
       (a, b) => Number(known.has(a.name)) - Number(known.has(b.name)) || compareNames(a, b),
     );
-    for (const planned of gains) {
+    for (const planned of newFirst) {
       const object = routerObject(planned, family, settings);
       if (isAsWritten(known.get(planned.name), object)) continue;
       newest.wrote(await applier.apply(object, { resource: L7_ROUTERS, signal }));
@@ -129,6 +145,7 @@ export function hostPlacementController(
     for (const name of plan.remove) await remove(known.get(name)!, signal);
   }
 
+  /** Hosts in the order in which their Ingresses were created, so that equal clusters get equal plans. */
   function oldestFirst(routes: FamilyRoutes): Map<HostName, number> {
     const ageOf = (host: HostName): string =>
       ingresses.cache.get(routes.ingressOf(host) ?? '')?.metadata.creationTimestamp ?? '';
@@ -139,6 +156,7 @@ export function hostPlacementController(
     return new Map(hosts.map(({ host, rules }) => [host, rules]));
   }
 
+  /** Returns a generator of unused router names: `gold`, `gold-2`, `gold-3`. */
   function namesFor({ name }: Family): () => string {
     let number = 0;
     return () => {
@@ -170,7 +188,7 @@ export function hostPlacementController(
       const keys = new Set(classesOf(router).flatMap((name) => classes.familyOf(name)?.key ?? []));
       const placed = placedFamilyOf(router);
       if (placed !== undefined) keys.add(placed);
-      for (const key of bereft()) keys.add(key);
+      for (const key of familiesWithoutClass()) keys.add(key);
       for (const key of keys) toPlan.add(key);
       return keys;
     },

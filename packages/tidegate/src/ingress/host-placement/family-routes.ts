@@ -2,7 +2,7 @@ import { type Ingress, type IngressClass, type Secret, type Service, SetsByKey }
 import { Compiler, type IngressProblem, type Outcome } from '../compile/index.ts';
 import type { HostName } from '../model.ts';
 
-/** What the compiler is told of here. Endpoints are for those who carry the bytes. */
+/** Inputs of the compiler in the manager. It needs no EndpointSlices: only routers use endpoints. */
 export interface FamilyInputs {
   Ingress: Ingress;
   IngressClass: IngressClass;
@@ -11,19 +11,25 @@ export interface FamilyInputs {
 }
 
 export interface RouteChanges {
-  /** Whether there are other hosts, or other numbers of rules, than before. */
+  /** Whether hosts, or their numbers of rules, have changed. */
   readonly hosts: boolean;
-  /** Ingresses of which something else is to be told than before. */
+  /** Keys of the Ingresses whose outcome has changed. */
   readonly ingresses: ReadonlySet<string>;
-  /** What is wrong with Ingresses that was not before. */
+  /** Problems of Ingresses that are new. Each becomes one event. */
   readonly problems: readonly { readonly ingress: string; readonly problem: IngressProblem }[];
 }
 
-/** What comes of the Ingresses of a family: how many rules each host has, and what is to be told of each Ingress. */
+/**
+ * The compiled Ingresses of one family: the number of rules of each host, which placement needs, and the outcome of each
+ * Ingress, which the status needs. The routes themselves are not kept here; routers compile them on their own.
+ */
 export class FamilyRoutes {
   readonly classNames: readonly string[];
   readonly #compiler: Compiler;
   readonly #rules = new Map<HostName, number>();
+  /**
+   * By host: key of the Ingress that the first route comes from. Placement sorts hosts by the age of this Ingress.
+   */
   readonly #oldest = new Map<HostName, string>();
   readonly #outcomes = new Map<string, Outcome>();
   readonly #ingressesOfHost = new SetsByKey();
@@ -45,12 +51,12 @@ export class FamilyRoutes {
     this.#compiler.recheckCertificates();
   }
 
-  /** Hosts with the number of their rules; `` is what is for all. */
+  /** Number of rules by host. The empty host has the rules for all hosts. */
   get rules(): ReadonlyMap<HostName, number> {
     return this.#rules;
   }
 
-  /** The key of an Ingress that the host has routes from. */
+  /** Key of an Ingress that the host has routes from. */
   ingressOf(host: HostName): string | undefined {
     return this.#oldest.get(host);
   }
@@ -63,10 +69,12 @@ export class FamilyRoutes {
     return this.#outcomes.values();
   }
 
+  /** Keys of the Ingresses that are served for the host. */
   ingressesOf(host: HostName): ReadonlySet<string> {
     return this.#ingressesOfHost.get(host);
   }
 
+  /** Compiles all pending changes. */
   flush(): RouteChanges {
     const { delta, outcomes } = this.#compiler.flush();
     let hosts = false;
@@ -109,11 +117,11 @@ export class FamilyRoutes {
 const keyOfOutcome = ({ ingress }: Outcome): string => ingress;
 const textOf = ({ reason, field, message }: IngressProblem): string => [reason, field, message].join('\n');
 
-/** Secrets of other types are not looked at here. */
+/** The manager watches Secrets of one type only, so a Secret of another type looks as if it does not exist. */
 const asSeenHere = (problem: IngressProblem): IngressProblem =>
   problem.reason === 'SecretNotFound'
-    ? { ...problem, message: `${problem.message} Only those of type kubernetes.io/tls are looked for.` }
+    ? { ...problem, message: `${problem.message} Its type must be kubernetes.io/tls.` }
     : problem;
 
-/** No endpoints are looked at here. */
+/** The manager does not watch EndpointSlices, so it cannot know whether a Service has endpoints. */
 const isSeenHere = ({ reason }: IngressProblem): boolean => reason !== 'NoEndpoints';

@@ -1,7 +1,10 @@
 import type { Informer } from '@tidegate/kube';
 import type { L7Router } from '../../api/index.ts';
 
-/** All L7Routers as they are after what we wrote, also before the cache has seen it. */
+/**
+ * All L7Routers, including our own writes that the informer has not received yet. Without it, a reconcile that follows
+ * a write immediately would plan with the old routers and place a host twice.
+ */
 export class NewestRouters {
   readonly #informer: Informer<L7Router>;
   readonly #written = new Map<string, L7Router>();
@@ -20,6 +23,7 @@ export class NewestRouters {
     });
   }
 
+  /** Call it with the response of each write. */
   wrote(router: L7Router): void {
     const name = `${router.metadata.name}`;
     const cached = this.#informer.cache.get(name);
@@ -38,5 +42,6 @@ export class NewestRouters {
   }
 }
 
+/** Another uid means that the router was deleted and created again; generations start at 1 then. */
 const isNewer = (a: L7Router, b: L7Router): boolean =>
   a.metadata.uid !== b.metadata.uid || (a.metadata.generation ?? 0) > (b.metadata.generation ?? 0);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type PlacedRouter, type PlacementInput, type PlannedRouter, planPlacement } from './plan.ts';
+import { type HostPlacementInput, type PlacedRouter, type PlannedRouter, planHostPlacement } from './plan.ts';
 
 const router = (name: string, hosts: string[], more: Partial<PlacedRouter> = {}): PlacedRouter => ({
   name,
@@ -11,14 +11,14 @@ const router = (name: string, hosts: string[], more: Partial<PlacedRouter> = {})
   ...more,
 });
 
-/** Hosts as `name:rules`. */
+/** Plans hosts that are written as `name:rules`. New routers are named r1, r2 and so on. */
 function plan(
   hosts: string[],
   routers: PlacedRouter[] = [],
-  more: Partial<Omit<PlacementInput, 'hosts' | 'routers'>> = {},
+  more: Partial<Omit<HostPlacementInput, 'hosts' | 'routers'>> = {},
 ) {
   let made = routers.length;
-  return planPlacement({
+  return planHostPlacement({
     hosts: new Map(hosts.map((text) => [text.split(':')[0]!, Number(text.split(':')[1] ?? 1)])),
     rulesForAll: 0,
     capacity: { maxHosts: 2 },
@@ -28,33 +28,34 @@ function plan(
   });
 }
 
+/** `r1: a (b)`: a stays, b is leaving. */
 const inText = (routers: readonly PlannedRouter[]): string[] =>
   routers.map(
     ({ name, hosts, leaving }) =>
       `${name}: ${hosts.map((host) => (leaving.includes(host) ? `(${host})` : host)).join(' ')}`,
   );
 
-describe('hosts and routers', () => {
-  test('no host, no router', () => {
+describe('planHostPlacement', () => {
+  test('creates no router without hosts', () => {
     expect(plan([])).toEqual({ routers: [], remove: [] });
   });
 
-  test('the first host brings a router about; a full one gets a sibling', () => {
+  test('creates a router for the first host, and another router when it is full', () => {
     expect(inText(plan(['a', 'b', 'c']).routers)).toEqual(['r1: a b', 'r2: c']);
   });
 
-  test('what was placed stays, and new hosts fill what is free', () => {
+  test('keeps placed hosts where they are and puts new hosts on routers with room', () => {
     const routers = [router('r1', ['z']), router('r2', ['a', 'c'])];
     expect(inText(plan(['a', 'b', 'c', 'd', 'z'], routers).routers)).toEqual(['r1: b z', 'r2: a c', 'r3: d']);
   });
 
-  test('an empty router goes', () => {
+  test('removes an empty router', () => {
     const result = plan(['a'], [router('r1', ['b']), router('r2', ['a'])]);
     expect(inText(result.routers)).toEqual(['r2: a']);
     expect(result.remove).toEqual(['r1']);
   });
 
-  test('rules for all hosts need one router, and count on each', () => {
+  test('needs one router for rules for all hosts, and counts them on each router', () => {
     expect(inText(plan([], [], { rulesForAll: 2 }).routers)).toEqual(['r1: ']);
     expect(plan([], [router('r1', []), router('r2', [])], { rulesForAll: 2 }).remove).toEqual(['r2']);
     const capacity = { maxHosts: 10, maxRules: 5 };
@@ -64,12 +65,12 @@ describe('hosts and routers', () => {
     ]);
   });
 
-  test('a host larger than any router has one of its own', () => {
+  test('gives a host with more rules than maxRules a router of its own', () => {
     const capacity = { maxHosts: 10, maxRules: 5 };
     expect(inText(plan(['a:9', 'b', 'c:9'], [], { capacity }).routers)).toEqual(['r1: a', 'r2: b', 'r3: c']);
   });
 
-  test('what grew too large moves: first it is there too, and goes when that is served', () => {
+  test('keeps a moving host on its old router until the new router serves it', () => {
     const capacity = { maxHosts: 10, maxRules: 5 };
     const hosts = ['a:2', 'b:4', 'c:1'];
     const first = plan(hosts, [router('r1', ['a', 'b', 'c'])], { capacity });
@@ -82,19 +83,19 @@ describe('hosts and routers', () => {
     expect(inText(plan(hosts, both(true), { capacity }).routers)).toEqual(['r1: b c', 'r2: a']);
   });
 
-  test('a move whose goal is gone is called off', () => {
+  test('cancels a move whose target router no longer exists', () => {
     const routers = [router('r1', ['a', 'b'], { leaving: ['a'] })];
     expect(inText(plan(['a', 'b'], routers).routers)).toEqual(['r1: a b']);
   });
 
-  test('a router on its way out is given nothing, and what it had goes elsewhere', () => {
+  test('moves hosts away from a router that is being deleted', () => {
     const result = plan(['a', 'b'], [router('r1', ['a'], { deleting: true }), router('r2', ['b'])]);
     expect(inText(result.routers)).toEqual(['r2: a b']);
     expect(result.remove).toEqual([]);
   });
 });
 
-describe('whatever happens', () => {
+describe('planHostPlacement with random changes', () => {
   const changes = fc.array(
     fc.record({
       hosts: fc.dictionary(fc.constantFrom(...'abcdefghij'), fc.integer({ min: 1, max: 6 }), {
@@ -104,13 +105,13 @@ describe('whatever happens', () => {
       maxRules: fc.integer({ min: 3, max: 9 }),
       rulesForAll: fc.integer({ min: 0, max: 2 }),
       serving: fc.boolean(),
-      /** Which router somebody deletes, if there are so many. */
+      /** Index of a router that a user deletes, if there are that many. */
       deleted: fc.option(fc.nat(5), { nil: undefined }),
     }),
     { minLength: 1, maxLength: 8 },
   );
 
-  test('no host is lost, none moves without need, and in the end each has one router that can carry it', () => {
+  test('loses no host, moves no host without need, and ends with each host on one router with enough capacity', () => {
     fc.assert(
       fc.property(changes, (steps) => {
         let routers: PlacedRouter[] = [];
@@ -129,7 +130,7 @@ describe('whatever happens', () => {
           };
           const before = routers;
           const step = (): void => {
-            const { routers: planned } = planPlacement({ ...input, routers });
+            const { routers: planned } = planHostPlacement({ ...input, routers });
             for (const host of input.hosts.keys())
               expect(
                 planned.filter((each) => each.hosts.includes(host) && !each.leaving.includes(host)),
@@ -142,7 +143,7 @@ describe('whatever happens', () => {
             const twice = kept.some((host) =>
               before.some((each) => each !== old && each.hosts.includes(host)),
             );
-            // A move is called off when its target was deleted: the host stays, and may be one too many.
+            // A move is canceled when its target was deleted. The host stays, and can exceed the capacity then.
             const returned = old.leaving.filter(
               (host) =>
                 input.hosts.has(host) &&

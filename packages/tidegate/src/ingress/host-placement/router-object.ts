@@ -11,18 +11,19 @@ import { classFamilyKey, type Family, sharedFamilyKey } from '../classes/index.t
 import type { ClassSettings } from '../classes/settings.ts';
 import type { PlannedRouter } from './plan.ts';
 
-/** What a name may have to fit into a label. */
-const LONGEST_NAME = 63;
+/** The name of a router is also the value of a label. */
+const MAX_NAME_LENGTH = 63;
 
-/** `gold`, `gold-2`, `gold-3`, ... */
+/** `gold`, `gold-2`, `gold-3`, ... A long name is cut, with a hash of the full name to keep it unique. */
 export function routerName(family: string, number: number): string {
   const suffix = number === 1 ? '' : `-${number}`;
-  if (family.length + suffix.length <= LONGEST_NAME) return `${family}${suffix}`;
+  if (family.length + suffix.length <= MAX_NAME_LENGTH) return `${family}${suffix}`;
   const digest = createHash('sha256').update(family).digest('hex').slice(0, 8);
-  const room = LONGEST_NAME - suffix.length - digest.length - 1;
+  const room = MAX_NAME_LENGTH - suffix.length - digest.length - 1;
   return `${family.slice(0, room).replace(/[^a-z0-9]+$/, '')}-${digest}${suffix}`;
 }
 
+/** The L7Router to apply. The class that is listed first in the family is `spec.ingressClassName`. */
 export function routerObject(
   { hosts, leaving, name }: PlannedRouter,
   { classNames, driver, shared, name: address }: Family,
@@ -51,18 +52,24 @@ export function routerObject(
   };
 }
 
-/** The family whose placement made it. Undefined for a router of all hosts: somebody else has made that. */
+/**
+ * Key of the family that the router was created for. Undefined for a router of all hosts, which placement never
+ * creates.
+ */
 export function placedFamilyOf({ spec, metadata }: L7Router): string | undefined {
   if (spec.hosts === undefined) return undefined;
   const shared = metadata.labels?.[SHARED_ADDRESS_LABEL];
   return shared === undefined ? classFamilyKey(spec.ingressClassName) : sharedFamilyKey(shared);
 }
 
-/** Whether all that it has been given is served by it. */
+/**
+ * Whether the router is ready and all its pods have applied the current generation. Placement waits for this before it
+ * removes a host from its old router.
+ */
 export const isServing = ({ metadata, status }: L7Router): boolean =>
   isConditionTrue(status?.conditions as Condition[] | undefined, 'Ready') &&
   (status?.appliedGeneration ?? 0) >= (metadata.generation ?? 0);
 
-/** Siblings in the order of their numbers. */
+/** Routers of a family in the order of their numbers: a shorter name has a smaller number. */
 export const compareNames = (a: { name: string }, b: { name: string }): number =>
   a.name.length - b.name.length || (a.name < b.name ? -1 : Number(a.name !== b.name));

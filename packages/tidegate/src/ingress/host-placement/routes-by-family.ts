@@ -14,17 +14,20 @@ import { classNameOf } from '../compile/index.ts';
 import type { IngressContext } from '../context.ts';
 import { type FamilyInputs, FamilyRoutes } from './family-routes.ts';
 
-/** Only these can be shown to clients; there is no need to see any other. */
+/** The manager reads no other Secrets. */
 const TLS_SECRETS = { fieldSelector: 'type=kubernetes.io/tls' };
 
 interface Listener {
-  /** Something came that the family has to flush. */
+  /** The family has pending changes to flush. */
   touched(family: string): void;
-  /** Nothing that was said about the Ingress before holds any more. */
+  /** The Ingress no longer has an outcome, because its family was removed or rebuilt. */
   forgot(ingress: string): void;
 }
 
-/** The routes of every family, fed by the informers. */
+/**
+ * The compiled routes of every family, kept current by informers. Events only mark a family as touched; the placement
+ * controller flushes it, so many events become one compilation.
+ */
 export class RoutesByFamily {
   readonly #classes: ClassTable;
   readonly #now: () => number;
@@ -55,7 +58,7 @@ export class RoutesByFamily {
     this.#listeners.push(listener);
   }
 
-  /** Resolves when everything has been seen once. The classes are to be known before. */
+  /** Resolves when all informers have synced and all families are filled. Call it after the ClassTable has synced. */
   async follow(): Promise<void> {
     const { Ingress, IngressClass, Service, Secret } = this.#informers;
     await Promise.all([Ingress, IngressClass, Service, Secret].map(({ synced }) => synced));
@@ -67,7 +70,7 @@ export class RoutesByFamily {
     this.#feedAll('Secret');
   }
 
-  /** Time alone changes what is to be said about certificates. */
+  /** Checks certificates again: they expire without any event. */
   recheckCertificates(): void {
     for (const [family, routes] of this.#routes) {
       routes.recheckCertificates();
@@ -75,7 +78,7 @@ export class RoutesByFamily {
     }
   }
 
-  /** A family of other classes than before begins anew. */
+  /** Rebuilds a family whose classes have changed. Its compiler reads all objects again. */
   #renew(key: string): void {
     const family = this.#classes.families.get(key);
     const old = this.#routes.get(key);
@@ -98,7 +101,7 @@ export class RoutesByFamily {
     return routes;
   }
 
-  /** Each Ingress concerns the family of its class, and that of the class it had before. */
+  /** An update concerns the family of the current class of the Ingress, and that of its previous class. */
   #ingressHandler(): Handler<FamilyInputs['Ingress']> {
     const put = (object: FamilyInputs['Ingress'], before = object): void => {
       for (const key of this.#familiesOf(object, before)) {
@@ -123,10 +126,11 @@ export class RoutesByFamily {
     return new Set(keys.filter((key) => key !== undefined));
   }
 
+  /** Other objects can concern every family. A compiler ignores what its Ingresses do not use. */
   #feedAll<K extends Exclude<keyof FamilyInputs, 'Ingress'>>(kind: K): void {
-    const each = (tell: (routes: FamilyRoutes) => void): void => {
+    const each = (change: (routes: FamilyRoutes) => void): void => {
       for (const [key, routes] of this.#routes) {
-        tell(routes);
+        change(routes);
         this.#touched(key);
       }
     };

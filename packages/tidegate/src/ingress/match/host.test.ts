@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { requestHost, wildcardOf, writtenHost } from './host.ts';
 
-describe('the host of a request', () => {
+describe('requestHost', () => {
   test.each([
     ['a.example.com', 'a.example.com'],
     ['A.Example.COM', 'a.example.com'],
@@ -15,7 +15,7 @@ describe('the host of a request', () => {
     ['[2001:DB8::1]', '[2001:db8::1]'],
     ['', ''],
     [undefined, ''],
-  ])('%s is %s', (said, host) => expect(requestHost(said)).toBe(host));
+  ])('reads %s as %s', (header, host) => expect(requestHost(header)).toBe(host));
 
   test.each([
     '.',
@@ -36,24 +36,24 @@ describe('the host of a request', () => {
     'ä.de',
     'x'.repeat(64),
     `${'x.'.repeat(127)}xx`,
-  ])('%j is none', (said) => expect(requestHost(said)).toBeUndefined());
+  ])('rejects %j', (header) => expect(requestHost(header)).toBeUndefined());
 });
 
-test('a wildcard covers one label', () => {
+test('wildcardOf returns the wildcard that covers one label', () => {
   expect(wildcardOf('a.b.c')).toBe('*.b.c');
   expect(wildcardOf('a')).toBeUndefined();
   expect(wildcardOf('')).toBeUndefined();
   expect(wildcardOf('[::ffff:1.2.3.4]')).toBeUndefined();
 });
 
-describe('the host of an object', () => {
+describe('writtenHost', () => {
   test.each([
     ['', ''],
     ['Shop.Example.com', 'shop.example.com'],
     ['shop.example.com.', 'shop.example.com'],
     ['*.example.com', '*.example.com'],
     ['localhost', 'localhost'],
-  ])('%j is %j', (written, host) => expect(writtenHost(written)).toBe(host));
+  ])('reads %j as %j', (written, host) => expect(writtenHost(written)).toBe(host));
 
   test.each([
     '10.0.0.1',
@@ -70,5 +70,5 @@ describe('the host of an object', () => {
     'a\n',
     '::1',
     '~^.*$',
-  ])('%j is none', (written) => expect(writtenHost(written)).toBeUndefined());
+  ])('rejects %j', (written) => expect(writtenHost(written)).toBeUndefined());
 });

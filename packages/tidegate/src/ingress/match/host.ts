@@ -1,24 +1,27 @@
 import type { HostName } from '../model.ts';
 
-/** As requests name it: underscores are no host name by the book, but clients send them and wildcards match them. */
+/** Underscores are not allowed in host names by RFC 1123, but clients send them, and wildcards match them. */
 const REQUEST_NAME = /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/;
 const IPV6 = /^\[[0-9a-f:.]{2,45}\]$/;
 const PORT = /:[0-9]{0,5}$/;
-const LONGEST = 253;
+const MAX_LENGTH = 253;
 
 /**
- * What a Host header, an :authority or a server name says, as tables spell it: in lower case, without port and one
- * trailing dot. Absent or empty, it is nobody's: ``. Undefined: it is no host, and the answer is 400.
+ * Normalizes the host of a Host header, an :authority or a TLS server name: lower case, without the port and without one
+ * trailing dot. An absent or empty host becomes the empty name. Returns undefined if it is not a valid host; the
+ * response is 400 then.
  */
-export function requestHost(said: string | undefined): HostName | undefined {
-  if (said === undefined || said === '') return '';
-  const name = said.toLowerCase().replace(PORT, '');
+export function requestHost(header: string | undefined): HostName | undefined {
+  if (header === undefined || header === '') return '';
+  const name = header.toLowerCase().replace(PORT, '');
   if (name.startsWith('[')) return IPV6.test(name) ? name : undefined;
   const host = name.endsWith('.') ? name.slice(0, -1) : name;
-  return host.length <= LONGEST && REQUEST_NAME.test(host) ? host : undefined;
+  return host.length <= MAX_LENGTH && REQUEST_NAME.test(host) ? host : undefined;
 }
 
-/** The wildcard that covers a host: one label less, so that `*.b.c` covers `a.b.c` and nothing else below `b.c`. */
+/**
+ * The wildcard that covers a host. A wildcard covers exactly one label: `*.b.c` covers `a.b.c`, but not `x.a.b.c`.
+ */
 export function wildcardOf(host: HostName): HostName | undefined {
   const dot = host.indexOf('.');
   return dot < 0 || host.startsWith('[') ? undefined : `*${host.slice(dot)}`;
@@ -28,10 +31,10 @@ const LABEL = '[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?';
 const WRITTEN_NAME = new RegExp(`^(\\*\\.)?${LABEL}(\\.${LABEL})*$`);
 const IPV4 = /^[0-9]{1,3}(\.[0-9]{1,3}){3}$/;
 
-/** What somebody wrote for a host in an object, in the spelling of tables; undefined when it can be none. */
+/** Normalizes a host that a user wrote in an object. Returns undefined if no request can have this host. */
 export function writtenHost(written: string): HostName | undefined {
   if (written === '') return '';
   const name = written.toLowerCase();
   const host = name.endsWith('.') ? name.slice(0, -1) : name;
-  return host.length <= LONGEST && WRITTEN_NAME.test(host) && !IPV4.test(host) ? host : undefined;
+  return host.length <= MAX_LENGTH && WRITTEN_NAME.test(host) && !IPV4.test(host) ? host : undefined;
 }

@@ -1,8 +1,12 @@
 /**
- * What the route model means: the reference that every data plane agrees with. Pure.
+ * The matching rules of the route model. This is the reference implementation: every data plane must give the same
+ * results, which tests verify. Pure.
  *
- * One request: the host as it came -> `requestHost` -> the exact host of the table, else its wildcard -> its routes in
- * order, the first whose path and headers match -> its fallback -> the same with the table of all hosts -> not found.
+ * For a request:
+ *   1. `requestHost` and `requestPath` normalize the host and check the path. Invalid requests get 400.
+ *   2. The exact host is looked up, then its wildcard.
+ *   3. The routes of the host are tried in order. The first whose path and headers match wins, then the default backend.
+ *   4. Without a match, step 3 is repeated with the rules for all hosts, then the response is 404.
  */
 export * from './host.ts';
 export * from './match.ts';

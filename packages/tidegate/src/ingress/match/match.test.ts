@@ -48,7 +48,7 @@ const upstreamOf = (table: RouteTable, asked: MatchRequest): string => {
   return found.kind === 'route' ? `${found.host.host}: ${found.action.source.name}` : found.kind;
 };
 
-describe('hosts', () => {
+describe('match by host', () => {
   const table = tableOf(
     host('a.example.com', [route('/only', 'Exact')]),
     host('*.example.com', [route('/', 'Prefix')]),
@@ -58,7 +58,7 @@ describe('hosts', () => {
 
   test.each([
     ['A.example.com:80', '/only', 'a.example.com: Exact /only'],
-    // An exact host is not helped out by its wildcard.
+    // An exact host hides its wildcard, also for paths without a route.
     ['a.example.com', '/', ': fallback of all'],
     ['c.example.com', '/x', '*.example.com: Prefix /'],
     ['c.d.example.com', '/x', ': fallback of all'],
@@ -68,14 +68,16 @@ describe('hosts', () => {
     ['10.0.0.1', '/', ': fallback of all'],
     ['a..b', '/', 'badRequest'],
     ['a.example.com', '/x/../only', 'badRequest'],
-  ])('%s %s -> %s', (at, path, expected) => expect(upstreamOf(table, request(at, path))).toBe(expected));
+  ])('sends %s %s to %s', (at, path, expected) =>
+    expect(upstreamOf(table, request(at, path))).toBe(expected),
+  );
 
-  test('nothing is found where there is nothing', () => {
+  test('finds nothing in an empty table', () => {
     expect(match(EMPTY_TABLE, request('a.example.com'))).toEqual({ kind: 'notFound' });
   });
 });
 
-test('https where the host wants it', () => {
+test('redirects plain HTTP if the host requires HTTPS', () => {
   const table = tableOf(host('a.example.com', [route('/', 'Prefix')], { redirectToHttps: true }));
   expect(match(table, request('A.example.com:80'))).toMatchObject({
     kind: 'redirect',
@@ -84,7 +86,7 @@ test('https where the host wants it', () => {
   expect(match(table, request('a.example.com', '/', { secure: true }))).toMatchObject({ kind: 'route' });
 });
 
-test('headers', () => {
+test('matches headers by their joined values', () => {
   const canary = { name: 'x-canary', value: 'yes' };
   const table = tableOf(host('', [route('/a', 'Prefix', [canary]), route('/', 'Prefix')]));
   const by = (headers: MatchRequest['headers']): string => upstreamOf(table, request('x', '/a', { headers }));
@@ -95,7 +97,7 @@ test('headers', () => {
   expect(by({})).toBe(': Prefix /');
 });
 
-test('every step is explained', () => {
+test('explain returns every step', () => {
   const table = tableOf(
     host('*.example.com', [route('/b', 'Exact'), route('/a', 'Prefix', [{ name: 'x', value: 'y' }])]),
     host('', [], { fallback: action('all') }),
@@ -106,15 +108,15 @@ test('every step is explained', () => {
     { kind: 'request', host: 'c.example.com', path: '/a' },
     { kind: 'host', host: 'c.example.com', found: false },
     { kind: 'host', host: '*.example.com', found: true },
-    { kind: 'route', host: '*.example.com', route: { path: '/b' }, why: 'otherPath' },
-    { kind: 'route', host: '*.example.com', route: { path: '/a' }, why: 'otherHeaders' },
+    { kind: 'route', host: '*.example.com', route: { path: '/b' }, result: 'otherPath' },
+    { kind: 'route', host: '*.example.com', route: { path: '/a' }, result: 'otherHeaders' },
     { kind: 'fallback', host: '*.example.com', action: undefined },
     { kind: 'host', host: '', found: true },
     { kind: 'fallback', host: '', action: { source: { name: 'all' } } },
   ]);
 });
 
-/** The rules as the documentation of Ingress tells them, without any thought of speed. */
+/** The rules of the Ingress documentation, written for clarity and not for speed. */
 function naive(hosts: HostRoutes[], name: string, path: string): string {
   const [, ...parent] = name.split('.');
   const find = (wanted: string) => hosts.find((each) => each.host === wanted);
@@ -154,7 +156,7 @@ const anyHosts = fc.uniqueArray(
 );
 const anyHost = fc.constantFrom('x.io', 'a.x.io', 'b.x.io', 'b.a.x.io', 'y.io');
 
-test('it matches as the documentation says', () => {
+test('matches like the rules of the Ingress documentation', () => {
   fc.assert(
     fc.property(anyHosts, anyHost, anyPath, (hosts, name, path) => {
       expect(upstreamOf(tableOf(...hosts), request(name, path))).toBe(naive(hosts, name, path));

@@ -4,39 +4,45 @@ import { matchesPath, requestPath } from './path.ts';
 import type { RouteTable } from './table.ts';
 
 export interface MatchRequest {
-  /** The Host header or :authority as it came. */
+  /** The Host header or :authority, unchanged. */
   readonly host: string | undefined;
-  /** The request target as it came, a query may follow. */
+  /** The request target, unchanged. It can contain a query. */
   readonly path: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** It came over TLS. */
+  /** The request came over TLS. */
   readonly secure: boolean;
 }
 
+/** Result of matching a request. */
 export type Match =
-  /** Without a route it is the fallback of the host. */
+  /** If `route` is absent, the action is the default backend of the host. */
   | {
       readonly kind: 'route';
       readonly host: HostRoutes;
       readonly route?: Route;
       readonly action: RouteAction;
     }
-  /** To the same place, by https. */
+  /** Redirect to the same URL over HTTPS. */
   | { readonly kind: 'redirect'; readonly host: HostRoutes; readonly name: HostName }
   | { readonly kind: 'notFound' }
   | { readonly kind: 'badRequest'; readonly wrong: 'host' | 'path' };
 
-/** What was looked at on the way, in this order. */
+/** One step of matching, for `tidegate trace`. */
 export type Step =
   | { readonly kind: 'request'; readonly host: HostName; readonly path: string }
   | { readonly kind: 'host'; readonly host: HostName; readonly found: boolean }
-  | { readonly kind: 'route'; readonly host: HostName; readonly route: Route; readonly why: RouteVerdict }
+  | {
+      readonly kind: 'route';
+      readonly host: HostName;
+      readonly route: Route;
+      readonly result: RouteMatchResult;
+    }
   | { readonly kind: 'fallback'; readonly host: HostName; readonly action: RouteAction | undefined };
 
-export type RouteVerdict = 'matches' | 'otherPath' | 'otherHeaders';
+export type RouteMatchResult = 'matches' | 'otherPath' | 'otherHeaders';
 
-/** Where a request goes. All data planes agree with it. `note` is told of every step. */
+/** Finds the route for a request. All data planes give the same result. `note` is called for every step. */
 export function match(table: RouteTable, request: MatchRequest, note?: (step: Step) => void): Match {
   const name = requestHost(request.host);
   if (name === undefined) return { kind: 'badRequest', wrong: 'host' };
@@ -52,7 +58,7 @@ export function match(table: RouteTable, request: MatchRequest, note?: (step: St
   );
 }
 
-/** The same with all that was looked at, for people. */
+/** Like `match`, and also returns every step. */
 export function explain(table: RouteTable, request: MatchRequest): { match: Match; steps: Step[] } {
   const steps: Step[] = [];
   return { match: match(table, request, (step) => steps.push(step)), steps };
@@ -79,21 +85,21 @@ function matchIn(
 ): Match | undefined {
   if (host === undefined) return undefined;
   for (const route of host.routes) {
-    const why = judge(route, path, headers);
-    note?.({ kind: 'route', host: host.host, route, why });
-    if (why === 'matches') return { kind: 'route', host, route, action: route.action };
+    const result = matchRoute(route, path, headers);
+    note?.({ kind: 'route', host: host.host, route, result });
+    if (result === 'matches') return { kind: 'route', host, route, action: route.action };
   }
   note?.({ kind: 'fallback', host: host.host, action: host.fallback });
   return host.fallback && { kind: 'route', host, action: host.fallback };
 }
 
-function judge(route: Route, path: string, headers: MatchRequest['headers']): RouteVerdict {
+function matchRoute(route: Route, path: string, headers: MatchRequest['headers']): RouteMatchResult {
   if (!matchesPath(route, path)) return 'otherPath';
   return route.headers.every((wanted) => hasHeader(headers, wanted)) ? 'matches' : 'otherHeaders';
 }
 
-/** A header that came several times has the value that one gets by joining them, as everywhere in HTTP. */
+/** The values of a repeated header are joined with a comma (RFC 9110, section 5.3). */
 function hasHeader(headers: MatchRequest['headers'], { name, value }: HeaderMatch): boolean {
-  const said = headers[name];
-  return (Array.isArray(said) ? said.join(', ') : said) === value;
+  const received = headers[name];
+  return (Array.isArray(received) ? received.join(', ') : received) === value;
 }

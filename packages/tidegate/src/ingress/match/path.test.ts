@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Route } from '../model.ts';
 import { comparePrecedence, matchesPath, requestPath, writtenPath } from './path.ts';
 
-describe('the path of a request', () => {
+describe('requestPath', () => {
   test.each([
     ['/', '/'],
     ['/a?b=/../c', '/a'],
@@ -14,7 +14,7 @@ describe('the path of a request', () => {
     ['/a/..b', '/a/..b'],
     ['/a.', '/a.'],
     ['/%252e%252e/', '/%252e%252e/'],
-  ])('%s is %s', (target, path) => expect(requestPath(target)).toBe(path));
+  ])('reads %s as %s', (target, path) => expect(requestPath(target)).toBe(path));
 
   test.each([
     '',
@@ -43,10 +43,10 @@ describe('the path of a request', () => {
     '/a%4',
     '/%zz',
     '/a\nb',
-  ])('%j is refused', (target) => expect(requestPath(target)).toBeUndefined());
+  ])('rejects %j', (target) => expect(requestPath(target)).toBeUndefined());
 });
 
-describe('the path of an object', () => {
+describe('writtenPath', () => {
   test.each([
     ['', 'Prefix', '/'],
     ['/', 'Prefix', '/'],
@@ -62,10 +62,12 @@ describe('the path of an object', () => {
     ['/ä', 'Exact', undefined],
     ['a', 'Exact', undefined],
     ['/a\nb', 'Exact', undefined],
-  ] as const)('%j as %s is %s', (written, match, path) => expect(writtenPath(written, match)).toBe(path));
+  ] as const)('reads %j of type %s as %s', (written, match, path) =>
+    expect(writtenPath(written, match)).toBe(path),
+  );
 });
 
-describe('a path matches', () => {
+describe('matchesPath', () => {
   const prefix = (path: string) => ({ path, match: 'Prefix' }) as const;
   const exact = (path: string) => ({ path, match: 'Exact' }) as const;
 
@@ -86,10 +88,10 @@ describe('a path matches', () => {
     [exact('/foo'), '/foo/', false],
     [exact('/foo/'), '/foo', false],
     [exact('/'), '/a', false],
-  ])('%j with %s: %s', (route, path, expected) => expect(matchesPath(route, path)).toBe(expected));
+  ])('matches %j with %s: %s', (route, path, expected) => expect(matchesPath(route, path)).toBe(expected));
 });
 
-test('the longest comes first, then Exact, then more headers', () => {
+test('comparePrecedence puts longer paths first, then Exact, then more headers', () => {
   const action = {
     backends: [],
     limits: {},

@@ -1,34 +1,36 @@
 import type { Route } from '../model.ts';
 
-/** Spaces, control characters and fragments have no place in a request line; nor has a % that encodes nothing. */
-const SENT = /^\/(?:[^\0-\x20#%\x7f]|%(?!00)[0-9a-f]{2})*$/i;
-/** What is beyond ASCII comes percent-encoded, and has to be written so. */
-const WRITTEN = /^[\x21-\x7e]+$/;
+/** No spaces, control characters or fragments, no incomplete percent-encoding, and no encoded NUL. */
+const VALID_PATH = /^\/(?:[^\0-\x20#%\x7f]|%(?!00)[0-9a-f]{2})*$/i;
+/** Clients percent-encode other characters, so a path in an object must be percent-encoded too. */
+const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 /**
- * `.` and `..` between slashes, also before a `;`, where some servers begin their own parameters. Written in any way
- * that a backend may read as such: it could lead there to another route than the one that was matched here.
+ * `.` or `..` as a path segment, in any encoding that a backend may decode: percent-encoded, with backslashes, or
+ * followed by a `;` (path parameters of some servers). A backend could resolve such a path to another one than the path
+ * that was matched, and so bypass the routes. Such requests are rejected.
  */
 const DOT_SEGMENT = /(?:\/|\\|%2f|%5c)(?:\.|%2e){1,2}(?:;|%3b|\/|\\|%2f|%5c|$)/i;
 
 /**
- * The path of a request target, byte for byte as the client wrote it: nothing is decoded, merged or changed, only the
- * query is cut off. Undefined: the answer is 400.
+ * Returns the path of a request target, without the query. The path is used byte for byte as the client sent it:
+ * nothing is decoded or merged, so that router and backend see the same path. Returns undefined if the path is invalid;
+ * the response is 400 then.
  */
 export function requestPath(target: string): string | undefined {
   const query = target.indexOf('?');
   const path = query < 0 ? target : target.slice(0, query);
-  return SENT.test(path) && !DOT_SEGMENT.test(path) ? path : undefined;
+  return VALID_PATH.test(path) && !DOT_SEGMENT.test(path) ? path : undefined;
 }
 
-/** What somebody wrote for a path in an object, as tables spell it; undefined when no request could ever match it. */
+/** Normalizes a path that a user wrote in an object. Returns undefined if no request can have this path. */
 export function writtenPath(written: string, match: Route['match']): string | undefined {
   const path = written === '' ? '/' : written;
-  if (!WRITTEN.test(path) || requestPath(path) !== path) return undefined;
+  if (!VISIBLE_ASCII.test(path) || requestPath(path) !== path) return undefined;
   if (match === 'Exact') return path;
   return path.replace(/\/+$/, '') || '/';
 }
 
-/** Prefixes count by whole elements: `/a` is one of `/a` and `/a/b`, and none of `/ab`. */
+/** A Prefix matches whole path elements: `/a` matches `/a` and `/a/b`, but not `/ab`. */
 export function matchesPath({ path: wanted, match }: Pick<Route, 'path' | 'match'>, path: string): boolean {
   if (match === 'Exact' || path.length === wanted.length) return path === wanted;
   return wanted === '/' || (path.startsWith(wanted) && path.charCodeAt(wanted.length) === SLASH);
@@ -36,7 +38,10 @@ export function matchesPath({ path: wanted, match }: Pick<Route, 'path' | 'match
 
 const SLASH = 0x2f;
 
-/** The order in which routes of a host are tried. Those that are equal in it stay as they come: the oldest first. */
+/**
+ * Order in which the routes of a host are tried: longer paths first, then Exact, then more headers. Use it with a stable
+ * sort: equal routes stay in order of age.
+ */
 export function comparePrecedence(a: Route, b: Route): number {
   if (a.path.length !== b.path.length) return b.path.length - a.path.length;
   if (a.match !== b.match) return a.match === 'Exact' ? -1 : 1;

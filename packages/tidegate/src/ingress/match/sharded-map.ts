@@ -1,9 +1,11 @@
-/**
- * A map that is never changed: `with` gives another one that shares all but what is new. Split into small maps by a
- * hash of the key, so that one change among many thousands copies a few dozen entries.
- */
+/** A power of two, because shardOf masks the hash with it. */
 const SHARDS = 1024;
 
+/**
+ * An immutable map. `with` returns a new map that shares unchanged parts with the old one. The entries are split into
+ * small maps by a hash of the key, so that one change in a map with many thousands of entries copies a few dozen.
+ * Requests in progress can keep using the old map.
+ */
 export class ShardedMap<V> {
   readonly size: number;
   readonly #shards: readonly (ReadonlyMap<string, V> | undefined)[];
@@ -25,9 +27,10 @@ export class ShardedMap<V> {
     return this.#shards[shardOf(key)]?.has(key) === true;
   }
 
-  /** Removed first, then set. */
+  /** Returns a map with the changes applied: first `remove`, then `set`. */
   with(set: Iterable<readonly [string, V]>, remove: Iterable<string>): ShardedMap<V> {
     const shards = [...this.#shards];
+    /** Shards that this call has copied already. */
     const own = new Map<number, Map<string, V>>();
     const toChange = (key: string): Map<string, V> => {
       const index = shardOf(key);

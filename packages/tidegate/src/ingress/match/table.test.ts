@@ -13,7 +13,7 @@ const delta = (from: number, to: number, set: string[], remove: string[] = []): 
   certificates: nothing,
 });
 
-test('a delta makes another table and leaves the one before alone', () => {
+test('applyDelta returns a new table and does not change the old one', () => {
   const one = applyDelta(EMPTY_TABLE, delta(0, 1, ['a', 'b']));
   const two = applyDelta(one, delta(1, 2, ['c'], ['a']));
   expect([...two.hosts.entries()].map(([key]) => key).sort()).toEqual(['b', 'c']);
@@ -22,17 +22,17 @@ test('a delta makes another table and leaves the one before alone', () => {
   expect(two.generation).toBe(2);
 });
 
-test('from 0 it is everything', () => {
+test('a delta from 0 replaces the whole table', () => {
   const one = applyDelta(EMPTY_TABLE, delta(0, 7, ['a']));
   expect([...applyDelta(one, delta(0, 3, ['b'])).hosts.entries()].map(([key]) => key)).toEqual(['b']);
 });
 
-test('a gap is refused', () => {
+test('applyDelta rejects a delta that does not start at the generation of the table', () => {
   const one = applyDelta(EMPTY_TABLE, delta(0, 1, []));
   expect(() => applyDelta(one, delta(2, 3, []))).toThrow(DeltaGapError);
 });
 
-test('a sharded map is a map', () => {
+test('ShardedMap behaves like Map', () => {
   const key = fc.integer({ min: 0, max: 30 }).map(String);
   const changes = fc.array(fc.tuple(fc.array(fc.tuple(key, fc.nat())), fc.array(key)));
   fc.assert(

@@ -2,7 +2,7 @@ import type { Certificate, Changes, Delta, HostName, HostRoutes, Upstream, Upstr
 import { wildcardOf } from './host.ts';
 import { ShardedMap } from './sharded-map.ts';
 
-/** All that a router goes by at one moment. Never changed: a delta makes another one. */
+/** All routes of a router at one generation. Immutable: applyDelta returns a new table. */
 export interface RouteTable {
   readonly generation: number;
   readonly hosts: ShardedMap<HostRoutes>;
@@ -17,16 +17,18 @@ export const EMPTY_TABLE: RouteTable = {
   certificates: ShardedMap.empty(),
 };
 
-/** A delta came that does not begin where the table is. */
+/** A delta does not start at the generation of the table, so at least one delta was missed. */
 export class DeltaGapError extends Error {
   override readonly name = 'DeltaGapError';
 
   constructor(generation: number, from: number) {
-    super(`The table is at generation ${generation}, the delta begins at ${from}: send the whole state.`);
+    super(
+      `The table is at generation ${generation}, but the delta starts at generation ${from}: send the complete state.`,
+    );
   }
 }
 
-/** What it costs depends on the delta, not on the table. Throws DeltaGapError when one was missed. */
+/** The cost depends on the size of the delta, not of the table. Throws DeltaGapError if a delta was missed. */
 export function applyDelta(table: RouteTable, delta: Delta): RouteTable {
   if (delta.from !== 0 && delta.from !== table.generation) {
     throw new DeltaGapError(table.generation, delta.from);
@@ -55,7 +57,7 @@ function changed<V>(
 const hostOf = ({ host }: { host: HostName }): HostName => host;
 const idOf = ({ id }: { id: UpstreamId }): UpstreamId => id;
 
-/** What to show a client that asks for `host`: the one for it, else for its wildcard, else for nobody in particular. */
+/** The certificate for a client that connects to `host`: for the host, else for its wildcard, else the default. */
 export function certificateFor({ certificates }: RouteTable, host: HostName): Certificate | undefined {
   const wildcard = wildcardOf(host);
   return (

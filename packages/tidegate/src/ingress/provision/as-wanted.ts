@@ -3,14 +3,17 @@ import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '@tidegate/kube';
 import { MADE_FROM_ANNOTATION } from '../../api/index.ts';
 
-/** The object with a note of what it was made from: what is wanted no more does not show in it otherwise. */
-export function noted<T extends KubeObject>(object: T): T {
+/**
+ * Adds an annotation with a hash of the object. isAsWanted only checks that wanted fields are present, so it would miss
+ * a field that is no longer wanted; then the hash differs.
+ */
+export function withMadeFrom<T extends KubeObject>(object: T): T {
   const digest = createHash('sha256').update(JSON.stringify(object)).digest('hex').slice(0, 16);
   const annotations = { ...object.metadata.annotations, [MADE_FROM_ANNOTATION]: digest };
   return { ...object, metadata: { ...object.metadata, annotations } };
 }
 
-/** Whether all that is wanted is there. What others have added, and what the API server fills in, does not matter. */
+/** Whether the object has all wanted fields. Ignores fields of other managers and defaults of the API server. */
 export const isAsWanted = (actual: KubeObject | undefined, wanted: KubeObject): boolean =>
   actual !== undefined && contains(actual, wanted);
 
@@ -23,7 +26,7 @@ function contains(actual: unknown, wanted: unknown): boolean {
   );
 }
 
-/** Texts are in order, and all there is; objects may have others among them. */
+/** Lists of plain values must be equal. Lists of objects may contain others, for example an injected sidecar. */
 const containsItems = (actual: readonly unknown[], wanted: readonly unknown[]): boolean =>
   wanted.every((item) => typeof item === 'object')
     ? wanted.every((item) => actual.some((each) => contains(each, item)))

@@ -14,10 +14,10 @@ import { L7_ROUTERS, type L7Router, ROUTER_FINALIZER } from '../../api/index.ts'
 import { isWorkloadDriver } from '../classes/index.ts';
 import type { IngressContext } from '../context.ts';
 import { workloadName } from './identity.ts';
-import type { Made } from './made.ts';
+import type { ProvisionedObjects } from './provisioned-objects.ts';
 import { objectsFor } from './workload.ts';
 
-/** Until the cache has what we collided with. */
+/** Delay after a conflict, so that the cache can receive the conflicting change. */
 const CONFLICT_RETRY_MS = 200;
 const KINDS = [
   'ServiceAccount',
@@ -30,14 +30,20 @@ const KINDS = [
   'PodDisruptionBudget',
 ];
 
-/** Is told whether a router could be made: `problem` is what the API server said against it. */
+/**
+ * Called after each attempt to provision a router. `problem` is the error message of the API server, if there was
+ * one.
+ */
 export type ProvisionListener = (router: string, problem: string | undefined) => void;
 
-/** Makes the workload of each L7Router, keeps it as it was made, and lets the router go when nothing is left of it. */
+/**
+ * Provisions the objects of each L7Router and corrects drift. When the router is deleted, it deletes the objects, and
+ * removes the finalizer when they are gone.
+ */
 export function provisionController(
   context: IngressContext,
-  made: Made,
-  tell: ProvisionListener,
+  provisioned: ProvisionedObjects,
+  report: ProvisionListener,
 ): Controller {
   const { client, informers, routerImage } = context;
   const routers = informers.for(L7_ROUTERS);
@@ -47,35 +53,35 @@ export function provisionController(
     if (router === undefined) return removeAll(name, signal);
     if (!isWorkloadDriver(router.spec.driver)) return;
     try {
-      if (!isBeingDeleted(router)) await make(router, signal);
+      if (!isBeingDeleted(router)) await provision(router, signal);
       else if (hasFinalizer(router, ROUTER_FINALIZER)) await finalize(router, signal);
-      tell(name, undefined);
+      report(name, undefined);
     } catch (error) {
       if (isConflict(error)) return { requeueAfter: CONFLICT_RETRY_MS };
-      tell(name, (error as Error).message);
+      report(name, (error as Error).message);
       throw error;
     }
   }
 
-  async function make(cached: L7Router, signal: AbortSignal): Promise<void> {
+  async function provision(cached: L7Router, signal: AbortSignal): Promise<void> {
     const router = await addFinalizer(client, L7_ROUTERS, cached, ROUTER_FINALIZER, { signal });
     const wanted = objectsFor(router, routerImage);
-    for (const object of wanted) await made.make(object, signal);
+    for (const object of wanted) await provisioned.apply(object, signal);
     const isWanted = new Set(wanted.map((object) => `${object.kind} ${keyOf(object)}`));
-    // What it was made of before, such as in another namespace.
+    // Delete objects of a previous spec, for example in another namespace.
     for (const kind of KINDS) {
-      for (const object of made.of(`${router.metadata.name}`, kind)) {
+      for (const object of provisioned.of(`${router.metadata.name}`, kind)) {
         if (isWanted.has(`${kind} ${keyOf(object)}`) || isSecretAccess(object, router)) continue;
-        await made.remove(object, signal);
+        await provisioned.remove(object, signal);
       }
     }
   }
 
-  /** What is deleted is seen to be gone before the router may go. */
+  /** The finalizer stays until the caches show that all objects are gone. */
   async function finalize(router: L7Router, signal: AbortSignal): Promise<void> {
     const name = `${router.metadata.name}`;
-    const left = made.all(name);
-    for (const object of left) await made.remove(object, signal);
+    const left = provisioned.all(name);
+    for (const object of left) await provisioned.remove(object, signal);
     if (left.length > 0) return;
     try {
       await removeFinalizer(client, L7_ROUTERS, router, ROUTER_FINALIZER, { signal });
@@ -84,9 +90,9 @@ export function provisionController(
     }
   }
 
-  /** Somebody may have taken the finalizer away. */
+  /** For a router that disappeared without cleanup, for example because a user removed the finalizer. */
   async function removeAll(name: string, signal: AbortSignal): Promise<undefined> {
-    for (const object of made.all(name)) await made.remove(object, signal);
+    for (const object of provisioned.all(name)) await provisioned.remove(object, signal);
   }
 
   const controller = new Controller({
@@ -95,10 +101,10 @@ export function provisionController(
     reconcile,
     concurrency: 4,
   }).watch(routers);
-  made.watchedBy(controller, [...KINDS, 'Role']);
+  provisioned.watchedBy(controller, [...KINDS, 'Role']);
   return controller;
 }
 
-/** Those come and go by themselves. */
+/** The secret access controller manages these objects. */
 const isSecretAccess = ({ kind, metadata }: KubeObject, router: L7Router): boolean =>
   kind === 'RoleBinding' && metadata.name === workloadName(`${router.metadata.name}`);

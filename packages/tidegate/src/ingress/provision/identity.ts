@@ -1,31 +1,32 @@
-/** What all that is made for an L7Router has in common. */
+/** Names, labels and owner references of the objects of an L7Router. */
 import { createHash } from 'node:crypto';
 import type { KubeObject } from '@tidegate/kube';
 import { type L7Router, ROUTER_LABEL, type RouterWorkload, SYSTEM_NAMESPACE } from '../../api/index.ts';
 
-/** A service name is a DNS label. */
-const LONGEST_NAME = 63;
+/** The name of a Service is a DNS label. */
+const MAX_NAME_LENGTH = 63;
 
+/** Settings of the workload, with defaults. */
 export const workloadOf = ({ spec }: L7Router): RouterWorkload & { namespace: string; replicas: number } => ({
   ...spec.workload,
   namespace: spec.workload?.namespace ?? SYSTEM_NAMESPACE,
   replicas: spec.workload?.replicas ?? 1,
 });
 
-/** Of everything that is made for the router. */
+/** Name of all objects of the router. A long name is cut, with a hash of the name of the router to keep it unique. */
 export function workloadName(router: string): string {
   const name = `tidegate-router-${router}`;
-  if (name.length <= LONGEST_NAME && /^[a-z0-9-]+$/.test(name)) return name;
+  if (name.length <= MAX_NAME_LENGTH && /^[a-z0-9-]+$/.test(name)) return name;
   const digest = createHash('sha256').update(router).digest('hex').slice(0, 8);
-  const plain = name.replace(/[^a-z0-9]+/g, '-').slice(0, LONGEST_NAME - digest.length - 1);
+  const plain = name.replace(/[^a-z0-9]+/g, '-').slice(0, MAX_NAME_LENGTH - digest.length - 1);
   return `${plain.replace(/-+$/, '')}-${digest}`;
 }
 
-/** What its objects are called, and where they are. */
+/** Name, namespace and metadata of the objects of one router. */
 export interface Identity {
   readonly name: string;
   readonly namespace: string;
-  /** Of what has no namespace. */
+  /** Metadata without a namespace, for cluster-scoped objects. */
   readonly metadata: KubeObject['metadata'];
 }
 
@@ -34,7 +35,7 @@ export function identityOf(router: L7Router): Identity {
   return { name, namespace: workloadOf(router).namespace, metadata: metadataFor(router, name) };
 }
 
-/** The router is the owner: whatever becomes of us, they go with it. */
+/** The router owns its objects, so the garbage collector deletes them even if the manager no longer runs. */
 export const metadataFor = (
   { apiVersion, kind, metadata }: L7Router,
   name: string,
@@ -53,6 +54,7 @@ export const metadataFor = (
   ],
 });
 
+/** Selects the pods of the router. */
 export const selectorOf = (router: L7Router): { [ROUTER_LABEL]: string } => ({
   [ROUTER_LABEL]: `${router.metadata.name}`,
 });

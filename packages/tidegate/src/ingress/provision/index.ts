@@ -1,10 +1,10 @@
 /**
- * Provisioning: what carries the bytes of an L7Router, made in the cluster. workload.ts says what that is, pure, with a
- * file for each program that may do it (tidegate-router.ts, ingress-nginx.ts); Made applies it, finds it again by its
- * label, and takes it away; controller.ts keeps it so, secret-access.ts lets the router read the Secrets that its
- * Ingresses name.
+ * Provisioning: the objects in the cluster that run an L7Router. workload.ts is pure and returns these objects, with one
+ * file for each program that can run as a router (tidegate-router.ts, ingress-nginx.ts). ProvisionedObjects applies,
+ * finds and deletes them. controller.ts reconciles them. secret-access.ts lets a router read exactly the Secrets that
+ * its Ingresses name.
  */
 export { provisionController } from './controller.ts';
 export { workloadName, workloadOf } from './identity.ts';
-export { isMadeFrom, Made } from './made.ts';
+export { isMadeFrom, ProvisionedObjects } from './provisioned-objects.ts';
 export { secretAccessController } from './secret-access.ts';

@@ -27,8 +27,8 @@ const argumentsOf = (objects: KubeObject[]): string[] => {
   return deployment?.spec?.template.spec?.containers[0]?.args ?? [];
 };
 
-describe('a router that is ingress-nginx', () => {
-  it('has settings, a lease and a controller string of its own', () => {
+describe('objectsFor a router with ingress-nginx', () => {
+  it('gives each router its own ConfigMap, lease and controller name', () => {
     const objects = objectsFor(router('hangzhou'), 'tidegate');
     expect(names(objects)).toEqual([
       'ServiceAccount ingress-nginx/tidegate-router-hangzhou',
@@ -51,18 +51,18 @@ describe('a router that is ingress-nginx', () => {
     ]);
   });
 
-  it('tells the addresses that it was given', () => {
+  it('publishes the addresses of the router', () => {
     expect(argumentsOf(objectsFor(router('a', undefined, ['192.0.2.1', '192.0.2.2']), 'x'))).toContain(
       '--publish-status-address=192.0.2.1,192.0.2.2',
     );
   });
 
-  it('leaves the objects of another pool alone', () => {
+  it('shares no objects with the router of another pool', () => {
     const [a, b] = ['hangzhou', 'beijing'].map((name) => new Set(names(objectsFor(router(name), 'x'))));
     expect([...a!].filter((name) => b!.has(name))).toEqual([]);
   });
 
-  it('takes the place of our own router in one rollout, at the same Service', () => {
+  it("replaces Tidegate's own router in one rollout and keeps the Service", () => {
     const kept = new Set(names(objectsFor(router('hangzhou', 'nginx'), 'x')));
     expect(names(objectsFor(router('hangzhou'), 'x')).filter((name) => kept.has(name))).toEqual([
       'ServiceAccount ingress-nginx/tidegate-router-hangzhou',

@@ -1,39 +1,39 @@
 /**
- * The controller of ingress-nginx (1.0 and later) as a router. It serves all classes that have its controller string, so
- * every router has one of its own; it tells the addresses of its Ingresses itself; and it wants to read all Secrets.
- * What it may do does not depend on the router: deploy/manager.yaml has both roles, and the manager may bind them
- * without having such rights itself.
+ * The controller of ingress-nginx (1.0 and later) as a router. It serves all classes with its controller name, so every
+ * router has its own controller name. It writes the status of its Ingresses itself, and it needs to read all Secrets.
+ * Its permissions do not depend on the router: deploy/manager.yaml contains both ClusterRoles, and the manager has the
+ * verb `bind` for them, so it can grant them without having these permissions itself.
  */
 
 import type { ClusterRoleBinding, ConfigMap, RoleBinding } from '@tidegate/kube';
 import { INGRESS_NGINX_CONTROLLER_PREFIX, type L7Router } from '../../api/index.ts';
-import { type Container, containerPorts, type Flavour, PORTS, probes } from './flavour.ts';
 import type { Identity } from './identity.ts';
+import { type Container, containerPorts, PORTS, probes, type RouterProgram } from './router-program.ts';
 
 const CLUSTER_ROLE = 'tidegate-ingress-nginx';
-/** For what it has in its own namespace. */
+/** Permissions in the namespace of the router, for example for the lease. */
 const LOCAL_CLUSTER_ROLE = 'tidegate-ingress-nginx-local';
-/** The user of its image. */
+/** The user ID of the image. */
 const USER = 101;
 
-export const ingressNginx: Flavour = {
+export const ingressNginx: RouterProgram = {
   needs: (_, identity) => [configMap(identity), ...bindings(identity)],
   pod: (router, identity, image) => ({
-    // It lets requests end before it does.
+    // It finishes open requests before it exits.
     terminationGracePeriodSeconds: 300,
     securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
     containers: [container(router, identity, image)],
   }),
 };
 
-/** Its settings are the user's to write: it only has to be there. */
+/** The controller needs its ConfigMap to exist. Its data belongs to the user and is never overwritten. */
 const configMap = ({ namespace, metadata }: Identity): ConfigMap => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
   metadata: { ...metadata, namespace },
 });
 
-/** Another role than Tidegate's own router has: a binding can not change its role, so it has another name. */
+/** The names differ from those of Tidegate's own router, because `roleRef` of a binding is immutable. */
 function bindings({ name, namespace, metadata }: Identity): [ClusterRoleBinding, RoleBinding] {
   const own = { ...metadata, name: `${name}-ingress-nginx` };
   const to = (role: string) => ({
@@ -48,7 +48,7 @@ function bindings({ name, namespace, metadata }: Identity): [ClusterRoleBinding,
 }
 
 const container = (router: L7Router, identity: Identity, image: string): Container => ({
-  // As everywhere: whoever looks for the logs of a router finds them by one name.
+  // The same container name as in other routers, for `kubectl logs -c router`.
   name: 'router',
   image,
   args: ['/nginx-ingress-controller', ...argumentsFor(router, identity)],
@@ -64,7 +64,7 @@ const container = (router: L7Router, identity: Identity, image: string): Contain
     runAsNonRoot: true,
     runAsUser: USER,
     allowPrivilegeEscalation: false,
-    // Its nginx can not be started without, whichever ports it listens on.
+    // Its nginx binary has this file capability and cannot be started without it, whichever ports it listens on.
     capabilities: { drop: ['ALL'], add: ['NET_BIND_SERVICE'] },
   },
 });
@@ -78,7 +78,7 @@ function argumentsFor({ spec }: L7Router, { name }: Identity): string[] {
     `--ingress-class=${ingressClassName}`,
     '--watch-ingress-without-class=false',
     `--configmap=$(POD_NAMESPACE)/${name}`,
-    // Otherwise it tells the addresses of the nodes that it runs on.
+    // Without it, the controller publishes the addresses of the nodes that it runs on.
     ...(addresses.length > 0 ? [`--publish-status-address=${addresses.join(',')}`] : []),
     `--http-port=${PORTS.http}`,
     `--https-port=${PORTS.https}`,

@@ -6,9 +6,12 @@ export type PodSpec = NonNullable<NonNullable<Deployment['spec']>['template']['s
 const POOL_LABELS = [NODE_POOL_LABEL, NODE_GROUP_LABEL];
 
 /**
- * In its pool, whatever keeps others away from there; without one rather outside of all pools, because in a pool it
- * sees what is in that pool only. Several of them on different nodes, if there are so many; said of a single one too, so
- * that those that run stay when there are more.
+ * Scheduling constraints of router pods.
+ * - With a pool: only nodes of the pool. All taints are tolerated, because pools often taint their nodes.
+ * - Without a pool: preferably nodes outside of all pools, because in a pool the hub would hide endpoints of other pools
+ *   from the router.
+ * - Replicas preferably run on different nodes. This is also set for a single replica: otherwise, a change from one to
+ *   two replicas would change the pod template and restart the running pod.
  */
 export function scheduling({
   spec: { pool },

@@ -15,16 +15,16 @@ import type { IngressContext } from '../context.ts';
 import { writtenHost } from '../match/index.ts';
 import type { HostName } from '../model.ts';
 import { metadataFor, workloadName, workloadOf } from './identity.ts';
-import type { Made } from './made.ts';
+import type { ProvisionedObjects } from './provisioned-objects.ts';
 
 const HOST_INDEX = 'ingress/tls-by-host';
 const NAMESPACE_INDEX = 'ingress/tls-by-namespace';
 
 /**
- * Lets each router read the Secrets that its Ingresses name, and no others: a Role and its binding in every namespace
- * where there are some. The key is `router/namespace`.
+ * Lets each router read the Secrets that its Ingresses name, and no others: it maintains a Role with `resourceNames` and
+ * a RoleBinding in every namespace that has such Secrets. The key is `router/namespace`.
  */
-export function secretAccessController(context: IngressContext, made: Made): Controller {
+export function secretAccessController(context: IngressContext, provisioned: ProvisionedObjects): Controller {
   const { informers } = context;
   const routers = informers.for(L7_ROUTERS);
   const ingresses = informers.for(INGRESSES);
@@ -37,17 +37,17 @@ export function secretAccessController(context: IngressContext, made: Made): Con
     const [name = '', namespace = ''] = key.split('/');
     const router = routers.cache.get(name);
     if (router === undefined || isBeingDeleted(router) || !isWorkloadDriver(router.spec.driver)) return;
-    // Others read all of them anyway.
+    // Other programs have permission to read all Secrets.
     const secrets = isOwnProgram(router.spec.driver) ? secretsFor(router, namespace) : [];
     if (secrets.length === 0) {
       for (const kind of ['RoleBinding', 'Role']) {
-        const object = made.get(kind, `${namespace}/${workloadName(name)}`);
-        if (object !== undefined) await made.remove(object, signal);
+        const object = provisioned.get(kind, `${namespace}/${workloadName(name)}`);
+        if (object !== undefined) await provisioned.remove(object, signal);
       }
       return;
     }
     try {
-      for (const object of accessTo(router, namespace, secrets)) await made.make(object, signal);
+      for (const object of accessTo(router, namespace, secrets)) await provisioned.apply(object, signal);
     } catch (error) {
       if (!isNamespaceTerminating(error)) throw error;
     }
@@ -80,7 +80,7 @@ export function secretAccessController(context: IngressContext, made: Made): Con
     (old, ingress) =>
       old.metadata.generation !== ingress.metadata.generation || classNameOf(old) !== classNameOf(ingress),
   );
-  made.watchedBy(controller, ['Role', 'RoleBinding'], accessKeyOf);
+  provisioned.watchedBy(controller, ['Role', 'RoleBinding'], accessKeyOf);
   const enqueueFor = (router: L7Router, concerned: Iterable<Ingress>): void => {
     for (const ingress of concerned) controller.enqueue(keyFor(router, ingress));
   };
@@ -109,7 +109,7 @@ function accessKeyOf({ metadata }: KubeObject): string[] {
   return router === undefined ? [] : [`${router}/${metadata.namespace}`];
 }
 
-/** Undefined: any may have come or gone. */
+/** Hosts that were added or removed. Undefined if any host may have been, because one of the routers has no list. */
 function changedHosts(before: readonly HostName[] | undefined, after: readonly HostName[] | undefined) {
   if (before === undefined || after === undefined) return before === after ? [] : undefined;
   const [were, are] = [new Set(before), new Set(after)];
@@ -121,7 +121,7 @@ const secretsOf = ({ spec }: Ingress): string[] =>
     secretName === undefined || secretName === '' ? [] : [secretName],
   );
 
-/** `` when there is something for all hosts. */
+/** Hosts of the rules. Includes the empty name for rules, or a default backend, for all hosts. */
 function ruleHosts({ spec }: Ingress): HostName[] {
   const { rules = [] } = spec ?? {};
   const hosts = rules.map(({ host = '' }) => writtenHost(host)).filter((host) => host !== undefined);
@@ -129,8 +129,8 @@ function ruleHosts({ spec }: Ingress): HostName[] {
 }
 
 /**
- * Whether a router of these hosts may need a Secret of it. A certificate for a wildcard, and one for a host that only
- * `tls` names, may be shown by any router.
+ * Whether a router with these hosts may need a Secret of the Ingress. A certificate for a wildcard, or for a host that
+ * only `tls` names, can be used by any router.
  */
 function isOn(ingress: Ingress, hosts: ReadonlySet<HostName> | undefined): boolean {
   if (hosts === undefined) return true;

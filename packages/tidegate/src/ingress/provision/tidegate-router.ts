@@ -1,16 +1,21 @@
-/** Tidegate's own router: it reads what it serves, and tells in its L7Router which generation that is. */
+/**
+ * Tidegate's own router, `tidegate router`: it compiles routes itself, and reports the generation in its L7Router.
+ */
 
 import type { ClusterRole, ClusterRoleBinding } from '@tidegate/kube';
 import { INGRESS_CLASS_PARAMETERS, type L7Router } from '../../api/index.ts';
 import { classesOf } from '../classes/index.ts';
-import { type Container, containerPorts, type Flavour, PORTS, probes } from './flavour.ts';
 import type { Identity } from './identity.ts';
+import { type Container, containerPorts, PORTS, probes, type RouterProgram } from './router-program.ts';
 
-/** The working directory, so that the state is found below it wherever the root of the container is. */
+/**
+ * Also the working directory. `--state` is relative to it, because in the embedded cluster a container is a process
+ * whose root directory is not `/`.
+ */
 const STATE_MOUNT = '/var/lib/tidegate';
 const READ = ['get', 'list', 'watch'];
 
-export const tidegateRouter: Flavour = {
+export const tidegateRouter: RouterProgram = {
   needs: (router, identity) => [clusterRole(router, identity), clusterRoleBinding(identity)],
   pod: (router, _, image) => ({
     terminationGracePeriodSeconds: 60,
@@ -29,7 +34,7 @@ export const tidegateRouter: Flavour = {
   }),
 };
 
-/** All that it reads but Secrets, and the status of its own L7Router. */
+/** Read access to everything but Secrets, and write access to the status of its own L7Router. */
 function clusterRole(router: L7Router, { metadata }: Identity): ClusterRole {
   const { group } = INGRESS_CLASS_PARAMETERS;
   const resourceNames = [`${router.metadata.name}`];
@@ -43,7 +48,7 @@ function clusterRole(router: L7Router, { metadata }: Identity): ClusterRole {
       { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: READ },
       { apiGroups: [group], resources: ['l7routers'], resourceNames, verbs: READ },
       { apiGroups: [group], resources: ['l7routers/status'], resourceNames, verbs: ['patch'] },
-      // Which nodes are in the pool.
+      // To find the nodes of the pool.
       ...(router.spec.pool === undefined ? [] : [{ apiGroups: [''], resources: ['nodes'], verbs: READ }]),
     ],
   };
@@ -87,9 +92,9 @@ function argumentsFor(router: L7Router): string[] {
     ...classesOf(router).map((name) => `--class=${name}`),
     `--router=${router.metadata.name}`,
     ...(pool === undefined ? [] : [`--pool=${pool}`]),
-    // Where there is no nginx, as on a machine that tries this out, the router says so and goes on without.
+    // If nginx is not installed, for example in the embedded cluster, the router logs that and uses Node instead.
     `--data-plane=${driver === 'nginx' ? 'auto' : driver}`,
-    '--address=$(POD_IP)',
+    '--bind-address=$(POD_IP)',
     `--http-port=${PORTS.http}`,
     `--https-port=${PORTS.https}`,
     `--admin-port=${PORTS.admin}`,

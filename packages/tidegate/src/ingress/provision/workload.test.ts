@@ -1,7 +1,7 @@
 import type { ClusterRole, Deployment, KubeObject, Service } from '@tidegate/kube';
 import { describe, expect, test } from 'vitest';
 import type { L7Router, L7RouterSpec } from '../../api/index.ts';
-import { isAsWanted, noted } from './as-wanted.ts';
+import { isAsWanted, withMadeFrom } from './as-wanted.ts';
 import { workloadName } from './identity.ts';
 import { objectsFor } from './workload.ts';
 
@@ -14,8 +14,8 @@ const router = (spec: Partial<L7RouterSpec> = {}, name = 'gold'): L7Router => ({
 const made = <T extends KubeObject>(kind: string, spec: Partial<L7RouterSpec> = {}): T =>
   objectsFor(router(spec), 'tidegate:1').find((object) => object.kind === kind) as T;
 
-describe('names', () => {
-  test('fit what a Service may be called', () => {
+describe('workloadName', () => {
+  test('returns valid names of Services', () => {
     expect(workloadName('gold-2')).toBe('tidegate-router-gold-2');
     const long = workloadName(`${'x'.repeat(40)}.example-2`);
     expect(long).toMatch(/^[a-z][a-z0-9-]{0,62}$/);
@@ -23,8 +23,8 @@ describe('names', () => {
   });
 });
 
-describe('the workload of a router', () => {
-  test('all of it belongs to the router', () => {
+describe('objectsFor', () => {
+  test('makes the router the owner of all objects', () => {
     const objects = objectsFor(router(), 'tidegate:1');
     expect(objects.map(({ kind }) => kind)).toEqual([
       'ServiceAccount',
@@ -39,7 +39,7 @@ describe('the workload of a router', () => {
     }
   });
 
-  test('runs the agent of its classes', () => {
+  test('runs the agent with the classes, the pool and the data plane of the router', () => {
     const { spec } = made<Deployment>('Deployment', {
       driver: 'embedded',
       sharedWith: ['silver'],
@@ -59,7 +59,7 @@ describe('the workload of a router', () => {
     ]);
   });
 
-  test('stands in its pool, whichever kind that is, and apart from its like', () => {
+  test('schedules pods in the pool, of either kind, and on different nodes', () => {
     const { affinity, tolerations } =
       made<Deployment>('Deployment', { pool: 'paris', workload: { replicas: 2 } }).spec?.template.spec ?? {};
     const terms = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
@@ -77,12 +77,12 @@ describe('the workload of a router', () => {
     expect(made('PodDisruptionBudget', { workload: { replicas: 2 } })).toBeDefined();
   });
 
-  test('of which there are more is the same: those that run stay', () => {
+  test('does not change the pod template when the number of replicas changes', () => {
     const [one, two] = [1, 2].map((replicas) => made<Deployment>('Deployment', { workload: { replicas } }));
     expect(one?.spec?.template).toEqual(two?.spec?.template);
   });
 
-  test('is reached in its pool only', () => {
+  test('restricts the Service to the pool', () => {
     expect(made<Service>('Service', { pool: 'paris' }).metadata.annotations).toEqual({
       'nodeport.openyurt.io/listen': 'paris',
       'openyurt.io/topologyKeys': 'openyurt.io/nodepool',
@@ -90,7 +90,7 @@ describe('the workload of a router', () => {
     expect(made<Service>('Service').metadata.annotations).toBeUndefined();
   });
 
-  test('is reached as it was asked for', () => {
+  test('creates the Service with the settings of the workload', () => {
     expect(made<Service>('Service').spec).toMatchObject({
       type: 'NodePort',
       ports: [{ port: 80 }, { port: 443 }],
@@ -114,7 +114,7 @@ describe('the workload of a router', () => {
     });
   });
 
-  test('reads no Secrets, and writes nothing but its own status', () => {
+  test('grants no access to Secrets, and write access to its own status only', () => {
     const { rules = [] } = made<ClusterRole>('ClusterRole');
     expect(rules.flatMap(({ resources }) => resources ?? [])).not.toContain('secrets');
     const writing = rules.filter(({ verbs }) =>
@@ -131,10 +131,10 @@ describe('the workload of a router', () => {
   });
 });
 
-describe('as wanted', () => {
-  const wanted = noted({ ...made<Deployment>('Deployment') });
+describe('isAsWanted', () => {
+  const wanted = withMadeFrom({ ...made<Deployment>('Deployment') });
 
-  test('is what has all of it, and perhaps more', () => {
+  test('accepts objects with additional fields', () => {
     expect(isAsWanted(undefined, wanted)).toBe(false);
     const defaulted = structuredClone(wanted);
     defaulted.spec!.progressDeadlineSeconds = 600;
@@ -142,10 +142,12 @@ describe('as wanted', () => {
     expect(isAsWanted(defaulted, wanted)).toBe(true);
   });
 
-  test('is not what somebody has changed, nor what was made from something else', () => {
+  test('rejects objects that were changed, or that were provisioned from another spec', () => {
     const changed = structuredClone(wanted);
     changed.spec!.template.spec!.containers[0]!.args!.push('--more');
     expect(isAsWanted(changed, wanted)).toBe(false);
-    expect(isAsWanted(noted({ ...made<Deployment>('Deployment', { pool: 'paris' }) }), wanted)).toBe(false);
+    expect(isAsWanted(withMadeFrom({ ...made<Deployment>('Deployment', { pool: 'paris' }) }), wanted)).toBe(
+      false,
+    );
   });
 });

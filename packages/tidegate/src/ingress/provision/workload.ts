@@ -1,4 +1,4 @@
-/** What is made for an L7Router, where a workload in the cluster carries the bytes. Pure. */
+/** The objects that run an L7Router in the cluster. Pure. */
 
 import type { Deployment, KubeObject, PodDisruptionBudget, Service, ServiceAccount } from '@tidegate/kube';
 import {
@@ -13,7 +13,7 @@ import { ingressNginx } from './ingress-nginx.ts';
 import { type PodSpec, scheduling } from './scheduling.ts';
 import { tidegateRouter } from './tidegate-router.ts';
 
-/** In the order in which they are needed. */
+/** Returns the objects in the order in which they are created: a pod needs its account and its permissions first. */
 export function objectsFor(router: L7Router, defaultImage: string): KubeObject[] {
   const { replicas, image = defaultImage } = workloadOf(router);
   const identity = identityOf(router);
@@ -56,7 +56,7 @@ function service(router: L7Router, metadata: KubeObject['metadata']): Service {
   };
 }
 
-/** Nodes of other pools neither open its ports nor lead to it. */
+/** Restricts the Service to a pool: only nodes of the pool open the node ports and route to its endpoints. */
 const onlyIn = (pool: string): Pick<KubeObject['metadata'], 'annotations'> => ({
   annotations: { [NODE_PORT_LISTEN_ANNOTATION]: pool, [TOPOLOGY_KEYS_ANNOTATION]: TOPOLOGY_KEY_POOL },
 });
@@ -71,7 +71,7 @@ function deployment(router: L7Router, metadata: KubeObject['metadata'], pod: Pod
     spec: {
       replicas,
       selector: { matchLabels: selectorOf(router) },
-      // The new one serves before the old one goes.
+      // A new pod must be ready before an old pod is terminated.
       strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
       template: {
         metadata: { labels },

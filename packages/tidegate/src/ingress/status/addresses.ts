@@ -1,9 +1,12 @@
-/** Where a router is reached. Pure. */
+/** At which addresses clients reach a router. Pure. */
 
 import type { Node, Service } from '@tidegate/kube';
 import type { RouterAddress } from '../../api/index.ts';
 
-/** A Service that nobody has balanced is reached at the nodes where its router runs. */
+/**
+ * Addresses of a router. External IPs of its Service win; otherwise they depend on the type of the Service. A NodePort
+ * Service is reported at `nodes`, the nodes that run its ready pods.
+ */
 export function addressesOf(service: Service | undefined, nodes: readonly Node[]): RouterAddress[] {
   if (service === undefined) return [];
   const { type, externalIPs = [], clusterIP } = service.spec ?? {};
@@ -31,7 +34,7 @@ const portsOf = ({ spec }: Service, which: 'port' | 'nodePort'): { port: number;
     port === undefined ? [] : [{ port, protocol }],
   );
 
-/** From outside, if it has such an address. */
+/** The external IP address of the node, or else the internal one. */
 function addressOfNode({ status }: Node): string | undefined {
   const addresses = status?.addresses ?? [];
   const found = ['ExternalIP', 'InternalIP'].map((type) => addresses.find((each) => each.type === type));

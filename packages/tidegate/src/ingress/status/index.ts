@@ -1,6 +1,6 @@
 /**
- * Status: what people see of all this. Of an L7Router where it is reached and what it serves, of an Ingress where it is
- * reached, of a node, when a class asks for it, which router it carries.
+ * Status: what users see. An L7Router reports its addresses, hosts, problems and conditions. An Ingress reports the
+ * addresses of its routers. A node gets an annotation with the address of its router, if the class asks for it.
  */
 export { ingressStatusController } from './ingress-controller.ts';
 export { nodeAnnotationController } from './node-annotation.ts';

@@ -8,7 +8,10 @@ import type { RoutesByFamily } from '../host-placement/index.ts';
 import type { HostName } from '../model.ts';
 import { ServedBy } from './served-by.ts';
 
-/** Tells in the status of Ingresses of our classes where they are reached, and takes it back when they are not. */
+/**
+ * Writes the addresses of the routers to the status of Ingresses, and removes them when Tidegate no longer serves the
+ * Ingress.
+ */
 export function ingressStatusController(
   context: IngressContext,
   classes: ClassTable,
@@ -25,7 +28,7 @@ export function ingressStatusController(
     if (ingress === undefined) return;
     const className = classNameOf(ingress) ?? '';
     const family = classes.familyOf(className);
-    // What others have written is theirs; applying nothing takes back what is ours.
+    // With server-side apply, an empty status removes only the fields that Tidegate owns.
     if (family === undefined) return hasOurs(ingress) ? write(ingress, {}, signal) : undefined;
     const outcome = routesByFamily.get(family.key)?.outcomeOf(key);
     const wanted = servedBy.addressesFor(className, outcome?.hosts ?? []);
@@ -53,6 +56,7 @@ export function ingressStatusController(
       classNameOf(old) !== classNameOf(ingress) || !isDeepStrictEqual(old.status, ingress.status),
   );
 
+  /** A router with thousands of hosts changes often: only the Ingresses of hosts that changed are enqueued. */
   const enqueueHosts = (router: L7Router, hosts: Iterable<HostName>): void => {
     const families = new Set(classesOf(router).flatMap((name) => classes.familyOf(name)?.key ?? []));
     for (const family of families) {
@@ -75,19 +79,20 @@ export function ingressStatusController(
     },
     onDelete: enqueueAll,
   });
-  // Whose class is ours no more is told so.
+  // An Ingress whose class no longer belongs to Tidegate loses its addresses.
   classes.onChange(() => {
     for (const ingress of ingresses.cache.list()) if (hasOurs(ingress)) controller.enqueue(keyOf(ingress));
   });
   return controller;
 }
 
-/** The cache keeps our own entries only. */
+/** Whether Tidegate owns fields of the status. The cache keeps only Tidegate's own entries of managedFields. */
 const hasOurs = ({ metadata }: Ingress): boolean =>
   metadata.managedFields?.some(
     ({ manager, subresource }) => manager === INGRESS_FIELD_MANAGER && subresource === 'status',
   ) ?? false;
 
+/** Hosts that were added, removed, or started or stopped to leave. */
 function changedHosts(old: L7Router, router: L7Router): Set<HostName> {
   const state = ({ spec }: L7Router): Map<HostName, boolean> => {
     const leaving = new Set(spec.leaving);

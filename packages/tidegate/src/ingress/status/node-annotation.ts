@@ -8,14 +8,17 @@ import {
 } from '../../api/index.ts';
 import type { ClassTable } from '../classes/index.ts';
 import type { IngressContext } from '../context.ts';
-import { type Made, workloadName, workloadOf } from '../provision/index.ts';
+import { type ProvisionedObjects, workloadName, workloadOf } from '../provision/index.ts';
 import { isReady, RouterPods, routerOf } from './router-pods.ts';
 
-/** Where Kuryr's users look for the address of the router: an annotation of the nodes that it runs on. */
+/**
+ * Writes the address of a router to an annotation of the nodes that it runs on, in the format of Kuryr, for clients that
+ * read the address there. Only for classes with the parameter `publishNodeAnnotation`.
+ */
 export function nodeAnnotationController(
   context: IngressContext,
   classes: ClassTable,
-  made: Made,
+  provisioned: ProvisionedObjects,
 ): Controller {
   const { client, informers } = context;
   const nodes = informers.for(NODES);
@@ -32,14 +35,14 @@ export function nodeAnnotationController(
       wanted === undefined ? {} : { [ROUTER_STATE_ANNOTATION]: wanted };
     const object = { apiVersion: 'v1', kind: 'Node', metadata: { name, annotations } };
     try {
-      // Without it, only what is ours is taken back.
+      // Applying without the annotation removes it only if Tidegate owns it.
       await applier.apply(object, { resource: NODES, signal });
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
   }
 
-  /** There is room for one: of several routers on a node, the first by name. */
+  /** The annotation has room for one router. If several run on the node, the first by name is used. */
   function stateFor(node: string): string | undefined {
     const [router] = pods
       .on(node)
@@ -53,7 +56,7 @@ export function nodeAnnotationController(
   const isPublished = ({ spec }: L7Router): boolean =>
     classes.familyOf(spec.ingressClassName)?.settings?.publishNodeAnnotation === true;
   const serviceOf = (router: L7Router): Service | undefined =>
-    made.get('Service', `${workloadOf(router).namespace}/${workloadName(`${router.metadata.name}`)}`);
+    provisioned.get('Service', `${workloadOf(router).namespace}/${workloadName(`${router.metadata.name}`)}`);
   const nodesOf = (router: L7Router): string[] =>
     pods.of(`${router.metadata.name}`).flatMap(({ spec }) => spec?.nodeName ?? []);
 
@@ -74,7 +77,7 @@ export function nodeAnnotationController(
 const annotationOf = ({ metadata }: Node): string | undefined =>
   metadata.annotations?.[ROUTER_STATE_ANNOTATION];
 
-/** Undefined until it has an address. */
+/** The JSON value of the annotation. Undefined while the router has no address. */
 function routerState({ metadata, status }: L7Router, service: Service | undefined): string | undefined {
   const [address] = status?.addresses ?? [];
   const fip = address?.ip ?? address?.hostname;

@@ -22,8 +22,8 @@ const waiting = (reason: string, message?: string, lastState?: object): Pod =>
     containerStatuses: [{ name: 'router', state: { waiting: { reason, message } }, lastState }],
   });
 
-describe('the rollout of a router', () => {
-  const told = (of: Deployment | undefined, ...pods: Pod[]): string => {
+describe('rolloutOf', () => {
+  const textOf = (of: Deployment | undefined, ...pods: Pod[]): string => {
     const { done, reason, message } = rolloutOf(of, pods);
     return `${done ? 'done' : isFailure(reason) ? 'failed' : 'waiting'} ${reason}: ${message}`;
   };
@@ -31,32 +31,40 @@ describe('the rollout of a router', () => {
   const updated = deployment({ ...all(1), availableReplicas: 0 }, 1);
 
   it.each<[string, string, string]>([
-    ['is done with all replicas', told(deployment(all(2))), 'done RolledOut: 2 of 2 pods are available'],
-    ['has not begun', told(undefined), 'waiting Creating: its Deployment is about to be made'],
-    ['goes on', told(none), 'waiting RollingOut: 0 of 1 pods are updated'],
+    [
+      'is done when all replicas are available',
+      textOf(deployment(all(2))),
+      'done RolledOut: 2 of 2 pods are available',
+    ],
+    [
+      'waits for a Deployment',
+      textOf(undefined),
+      'waiting Creating: The Deployment has not been created yet',
+    ],
+    ['waits for updated replicas', textOf(none), 'waiting RollingOut: 0 of 1 pods are updated'],
     [
       'waits for an image',
-      told(updated, waiting('ContainerCreating')),
+      textOf(updated, waiting('ContainerCreating')),
       'waiting ContainerCreating: 0 of 1 pods are available; pod gold-1, container router: ContainerCreating',
     ],
     [
-      'has no such image',
-      told(updated, waiting('ImagePullBackOff', 'Back-off pulling image "nope"')),
+      'fails when the image cannot be pulled',
+      textOf(updated, waiting('ImagePullBackOff', 'Back-off pulling image "nope"')),
       'failed ImagePullBackOff: 0 of 1 pods are available; pod gold-1, container router: Back-off pulling image "nope"',
     ],
     [
-      'starts again and again',
-      told(
+      'fails when a container crashes repeatedly',
+      textOf(
         updated,
         waiting('CrashLoopBackOff', 'back-off 10s', {
           terminated: { exitCode: 1, reason: 'Error', message: 'no license\n' },
         }),
       ),
-      'failed CrashLoopBackOff: 0 of 1 pods are available; pod gold-1, container router: back-off 10s; it ended with code 1, no license',
+      'failed CrashLoopBackOff: 0 of 1 pods are available; pod gold-1, container router: back-off 10s; last exit code 1, no license',
     ],
     [
-      'finds no node',
-      told(
+      'waits for a pod that cannot be scheduled',
+      textOf(
         updated,
         pod({
           conditions: [
@@ -67,8 +75,8 @@ describe('the rollout of a router', () => {
       'waiting Unschedulable: 0 of 1 pods are available; pod gold-1: 0/3 nodes',
     ],
     [
-      'may have no pods',
-      told(
+      'fails when pods cannot be created',
+      textOf(
         deployment(
           {
             ...all(0),
@@ -82,8 +90,8 @@ describe('the rollout of a router', () => {
       'failed ReplicaFailure: 0 of 1 pods are updated; exceeded quota',
     ],
     [
-      'tells what fails before what waits',
-      told(
+      'reports failures before pods that wait',
+      textOf(
         updated,
         waiting('ContainerCreating'),
         pod({ phase: 'Failed', reason: 'Evicted', message: 'disk is full' }, { name: 'gold-2' }),
@@ -91,8 +99,8 @@ describe('the rollout of a router', () => {
       'failed PodFailed: 0 of 1 pods are available; pod gold-2: Evicted: disk is full',
     ],
     [
-      'tells nothing of pods that go',
-      told(updated, pod({ phase: 'Failed' }, { deletionTimestamp: '2026-01-01T00:00:00Z' })),
+      'ignores pods that are being deleted',
+      textOf(updated, pod({ phase: 'Failed' }, { deletionTimestamp: '2026-01-01T00:00:00Z' })),
       'waiting RollingOut: 0 of 1 pods are available',
     ],
   ])('%s', (_, is, expected) => {

@@ -1,15 +1,16 @@
-/** Whether the workload of a router is as it was asked for, and if not, what its pods say. Pure. */
+/** Whether the Deployment of a router is rolled out, and if not, why. Pure. */
 
 import { type Deployment, isBeingDeleted, type Pod } from '@tidegate/kube';
 import { availabilityOf } from '../../apps/index.ts';
 
+/** Becomes the condition RolledOut of the L7Router. */
 export interface Rollout {
   readonly done: boolean;
   readonly reason: string;
   readonly message: string;
 }
 
-/** Words of kubelets for what does not pass until somebody does something. */
+/** Waiting reasons of the kubelet that usually do not resolve without a change by a user. */
 const POD_FAILURES: ReadonlySet<string> = new Set([
   'CrashLoopBackOff',
   'CreateContainerConfigError',
@@ -22,13 +23,14 @@ const POD_FAILURES: ReadonlySet<string> = new Set([
   'RunContainerError',
 ]);
 
-/** Reasons of an L7Router not to be ready that somebody must do something about. The others take a while. */
+/** Whether a user must act on this reason. Other reasons resolve after a while. */
 export const isFailure = (reason: string): boolean =>
   POD_FAILURES.has(reason) || ['NotProvisioned', 'ReplicaFailure', 'PodFailed'].includes(reason);
 
+/** The reason comes from the Deployment, or from the pod with the worst problem. */
 export function rolloutOf(deployment: Deployment | undefined, pods: readonly Pod[]): Rollout {
   if (deployment === undefined) {
-    return { done: false, reason: 'Creating', message: 'its Deployment is about to be made' };
+    return { done: false, reason: 'Creating', message: 'The Deployment has not been created yet' };
   }
   const { available, reason, message } = availabilityOf(deployment);
   if (available) return { done: true, reason: 'RolledOut', message };
@@ -40,7 +42,7 @@ export function rolloutOf(deployment: Deployment | undefined, pods: readonly Pod
 
 type Trouble = Pick<Rollout, 'reason' | 'message'>;
 
-/** No pod could be made, as by a quota. */
+/** The ReplicaSet cannot create pods, for example because of a quota. */
 function replicaFailure({ status }: Deployment): Trouble | undefined {
   const failure = status?.conditions?.find(
     ({ type, status }) => type === 'ReplicaFailure' && status === 'True',
@@ -48,7 +50,7 @@ function replicaFailure({ status }: Deployment): Trouble | undefined {
   return failure && { reason: 'ReplicaFailure', message: `${failure.message}` };
 }
 
-/** What fails is told before what waits. */
+/** Failures come before pods that are only waiting. */
 function worstOf(pods: readonly Pod[]): Trouble | undefined {
   const troubles = pods.filter((pod) => !isBeingDeleted(pod)).flatMap((pod) => troubleOf(pod) ?? []);
   return troubles.find(({ reason }) => isFailure(reason)) ?? troubles[0];
@@ -64,14 +66,14 @@ function troubleOf(pod: Pod): Trouble | undefined {
   } = pod.status ?? {};
   const name = `pod ${pod.metadata.name}`;
   if (phase === 'Failed') {
-    const why = [pod.status?.reason, message].filter(Boolean).join(': ') || 'it has failed';
+    const why = [pod.status?.reason, message].filter(Boolean).join(': ') || 'the pod failed';
     return { reason: 'PodFailed', message: `${name}: ${why}` };
   }
   for (const status of [...initContainerStatuses, ...containerStatuses]) {
     const { reason, message } = status.state?.waiting ?? {};
     if (reason === undefined) continue;
-    const told = [message, endOf(status.lastState?.terminated)].filter(Boolean).join('; ');
-    return { reason, message: `${name}, container ${status.name}: ${told || reason}` };
+    const detail = [message, endOf(status.lastState?.terminated)].filter(Boolean).join('; ');
+    return { reason, message: `${name}, container ${status.name}: ${detail || reason}` };
   }
   const unscheduled = conditions.find(({ type, status }) => type === 'PodScheduled' && status === 'False');
   return (
@@ -86,9 +88,9 @@ type Terminated = NonNullable<
   NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number]['lastState']
 >['terminated'];
 
-/** How it ended the last time. */
+/** How the container ended last time. */
 const endOf = (end: Terminated): string | undefined =>
   end &&
-  [`it ended with code ${end.exitCode}`, end.reason === 'Error' ? '' : end.reason, end.message?.trim()]
+  [`last exit code ${end.exitCode}`, end.reason === 'Error' ? '' : end.reason, end.message?.trim()]
     .filter(Boolean)
     .join(', ');

@@ -23,29 +23,31 @@ import {
 import { type ClassTable, isOwnProgram, isWorkloadDriver } from '../classes/index.ts';
 import type { IngressContext } from '../context.ts';
 import type { FamilyRoutes, RoutesByFamily } from '../host-placement/index.ts';
-import { isMadeFrom, type Made, workloadName, workloadOf } from '../provision/index.ts';
+import { isMadeFrom, type ProvisionedObjects, workloadName, workloadOf } from '../provision/index.ts';
 import { addressesOf } from './addresses.ts';
 import { type Rollout, rolloutOf } from './rollout.ts';
 import { isReady, RouterPods, routerOf } from './router-pods.ts';
-import { type RouterView, routerStatus } from './router-status.ts';
+import { type ObservedRouter, routerStatus } from './router-status.ts';
 
-/** Hosts and rules may change by the thousand: the status of one router is written so often at most. */
+/** Minimum interval between writes of the status of one router. Thousands of hosts can change at once. */
 const STATUS_PACE_MS = 500;
-/** A pod may have told before we have seen it. */
+/**
+ * The entry of an agent is kept this long even if its pod is unknown: the informer may not have received the pod yet.
+ */
 const KEEP_AGENT_MS = 60_000;
 
 export interface RouterStatusParts {
   readonly classes: ClassTable;
   readonly routesByFamily: RoutesByFamily;
-  readonly made: Made;
-  /** Why a workload could not be made, by the name of the router. */
+  readonly provisioned: ProvisionedObjects;
+  /** Why provisioning failed last time, by name of the router. */
   readonly provisionProblems: ReadonlyMap<string, string>;
 }
 
-/** Tells in the status of each L7Router where it is reached, what it serves, and how it does. */
+/** Writes the status of each L7Router: addresses, hosts, problems and conditions. */
 export function routerStatusController(context: IngressContext, parts: RouterStatusParts): Controller {
   const { client, informers, recorder, clock, routerImage } = context;
-  const { classes, routesByFamily, made, provisionProblems } = parts;
+  const { classes, routesByFamily, provisioned, provisionProblems } = parts;
   const routers = informers.for(L7_ROUTERS);
   const nodes = informers.for(NODES);
   const pods = new RouterPods(informers);
@@ -58,13 +60,13 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
       writtenAt.delete(name);
       return;
     }
-    const status = routerStatus(router, viewOf(router), clock.now());
+    const status = routerStatus(router, observe(router), clock.now());
     const isNew = !isWritten(router.status, status);
     const keep = agentsToKeep(router);
     if (!isNew && keep === undefined) return;
-    // What others wait for is told at once.
+    // Placement and YurtIngress wait for these changes, so they are written without delay.
     const isAwaited =
-      router.status?.appliedGeneration !== status.appliedGeneration || isTurned(router, status);
+      router.status?.appliedGeneration !== status.appliedGeneration || readyChanged(router, status);
     const wait = isAwaited
       ? 0
       : (writtenAt.get(name) ?? -STATUS_PACE_MS) + STATUS_PACE_MS - clock.monotonic();
@@ -74,7 +76,7 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
       if (isNew) await applyStatus(router, status, signal);
       if (keep !== undefined) await dropAgents(router, keep, signal);
     } catch (error) {
-      // Whoever changed it brings us here again.
+      // The change that caused the conflict enqueues the router again.
       if (!isNotFound(error) && !isConflict(error)) throw error;
     }
   }
@@ -84,25 +86,26 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
     const object = { apiVersion, kind, metadata: { name: metadata.name }, status };
     await applier.applyStatus(object, { resource: L7_ROUTERS, signal });
     const is = readyOf(status);
-    if (!isTurned(router, status) || is === undefined) return;
+    if (!readyChanged(router, status) || is === undefined) return;
     if (is.status === 'True') recorder.normal(router, is.reason, is.message);
-    // One that has just been made is not ready, and that is nothing to worry about.
+    // A new router is not ready at first, which does not deserve a warning.
     else if (readyOf(router.status) !== undefined) recorder.warning(router, is.reason, is.message);
   }
 
-  function viewOf(router: L7Router): RouterView {
+  function observe(router: L7Router): ObservedRouter {
     const name = `${router.metadata.name}`;
     const { namespace, replicas } = workloadOf(router);
     const all = pods.of(name);
     const ready = all.filter(isReady);
     const onNodes = ready.flatMap(({ spec }) => nodes.cache.get(spec?.nodeName ?? '') ?? []);
     const key = `${namespace}/${workloadName(name)}`;
-    const service = made.get<Service>('Service', key);
+    const service = provisioned.get<Service>('Service', key);
     const family = classes.familyOf(router.spec.ingressClassName);
     const routes = routesByFamily.get(family?.key ?? '');
     const provisionProblem = provisionProblems.get(name);
     return {
-      // A router that is away for a moment is still expected where it was.
+      // Keep the addresses while no pod is ready, for example during a restart, so that the status of Ingresses is
+      // stable.
       addresses: ready.length > 0 ? addressesOf(service, onNodes) : (router.status?.addresses ?? []),
       ...contentOf(router, routes),
       readyPods: ready.map(({ metadata }) => `${metadata.name}`),
@@ -111,7 +114,7 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
       ...(provisionProblem !== undefined && { provisionProblem }),
       ...(isOwnProgram(router.spec.driver) &&
         family?.settings === undefined && {
-          classProblem: `IngressClass ${router.spec.ingressClassName} is not there, or can not be understood: the router goes on as it is; kubectl describe ingressclass ${router.spec.ingressClassName} says more`,
+          classProblem: `IngressClass ${router.spec.ingressClassName} does not exist or its parameters are invalid; the router is left unchanged. Run: kubectl describe ingressclass ${router.spec.ingressClassName}`,
         }),
     };
   }
@@ -119,15 +122,15 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
   function rolloutFor(router: L7Router, key: string, all: readonly Pod[]): Rollout {
     const problem = provisionProblems.get(`${router.metadata.name}`);
     if (problem !== undefined) return { done: false, reason: 'NotProvisioned', message: problem };
-    const deployment = made.get<Deployment>('Deployment', key);
-    // What it says now is about what was asked for before.
+    const deployment = provisioned.get<Deployment>('Deployment', key);
+    // The status of the Deployment is about a previous spec of the router.
     if (deployment !== undefined && !isMadeFrom(deployment, router, routerImage)) {
-      return { done: false, reason: 'Progressing', message: 'its Deployment is about to be changed' };
+      return { done: false, reason: 'Progressing', message: 'The Deployment has not been updated yet' };
     }
     return rolloutOf(deployment, all);
   }
 
-  /** Undefined when none is to be dropped. */
+  /** The entries of agents whose pods exist. Undefined if there are no others. */
   function agentsToKeep({ status }: L7Router): L7RouterStatus['agents'] | undefined {
     const agents = status?.agents ?? [];
     const running = new Set(pods.informer.cache.list().map(({ metadata }) => `${metadata.name}`));
@@ -137,7 +140,11 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
     return keep.length === agents.length ? undefined : keep;
   }
 
-  /** Each entry belongs to the pod that wrote it, and is gone only when somebody else writes the list without it. */
+  /**
+   * Removes entries of agents whose pods are gone. Each agent applies its entry as its own field manager, so the entry
+   * outlives the pod. A merge patch replaces the whole list, whatever manager owns its entries; the resourceVersion
+   * makes it fail if an agent has written in between.
+   */
   async function dropAgents(
     { metadata: { name = '' } }: L7Router,
     agents: L7RouterStatus['agents'],
@@ -155,7 +162,7 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
     .watch(routers)
     .watch(pods.informer, (pod) => [routerOf(pod)])
     .watch(nodes, routersOn, (old, node) => !isDeepStrictEqual(addressesIn(old), addressesIn(node)));
-  made.watchedBy(controller, ['Service', 'Deployment']);
+  provisioned.watchedBy(controller, ['Service', 'Deployment']);
   classes.onChange(() => {
     for (const router of routers.cache.list()) controller.enqueue(`${router.metadata.name}`);
   });
@@ -166,11 +173,11 @@ export function routerStatusController(context: IngressContext, parts: RouterSta
   }
 }
 
-/** What the router has of the family's routes. */
+/** The part of the routes of the family that is on this router. */
 function contentOf(
   { spec }: L7Router,
   routes: FamilyRoutes | undefined,
-): Pick<RouterView, 'hosts' | 'rules' | 'problems'> {
+): Pick<ObservedRouter, 'hosts' | 'rules' | 'problems'> {
   if (routes === undefined) return { hosts: 0, rules: 0, problems: [] };
   const named = [...(spec.hosts ?? routes.rules.keys())].filter(
     (host) => host !== '' && routes.rules.has(host),
@@ -199,10 +206,11 @@ const addressesIn = ({ status }: Node): unknown => status?.addresses;
 const readyOf = (status: L7RouterStatus | undefined): Condition | undefined =>
   getCondition(status?.conditions as Condition[] | undefined, 'Ready');
 
-const isTurned = ({ status: old }: L7Router, status: L7RouterStatus): boolean =>
+/** Whether the condition Ready differs. */
+const readyChanged = ({ status: old }: L7Router, status: L7RouterStatus): boolean =>
   readyOf(old)?.status !== readyOf(status)?.status;
 
-/** But for what agents and others have in it. */
+/** Whether all fields of `status` are in `old`. Ignores fields of agents and other writers. */
 function isWritten(old: L7RouterStatus | undefined, status: L7RouterStatus): boolean {
   const { conditions = [], ...fields } = status;
   const of = (conditions: unknown, type: string): unknown => getCondition(conditions as Condition[], type);

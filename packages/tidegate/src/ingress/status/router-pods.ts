@@ -4,7 +4,7 @@ import { ROUTER_LABEL } from '../../api/index.ts';
 const ROUTER_INDEX = 'ingress/router';
 const NODE_INDEX = 'ingress/node';
 
-/** The pods of routers, by router and by node. */
+/** Index of router pods by router and by node. */
 export class RouterPods {
   readonly informer: Informer<Pod>;
 

@@ -1,4 +1,4 @@
-/** What the status of an L7Router tells. Pure. */
+/** Computes the status of an L7Router. Pure. */
 
 import { type Condition, type ConditionUpdate, getCondition, setCondition } from '@tidegate/kube';
 import {
@@ -10,28 +10,35 @@ import {
 } from '../../api/index.ts';
 import type { Rollout } from './rollout.ts';
 
-export interface RouterView {
+/** What the status controller observed of one router. */
+export interface ObservedRouter {
   readonly addresses: readonly RouterAddress[];
   readonly hosts: number;
   readonly rules: number;
   readonly problems: readonly RouterProblem[];
-  /** Names of pods that carry traffic, and how many there should be. */
+  /** Names of ready pods. */
   readonly readyPods: readonly string[];
+  /** Desired number of pods. */
   readonly replicas: number;
   readonly rollout: Rollout;
-  /** Why the workload could not be made. */
+  /** Why provisioning failed. */
   readonly provisionProblem?: string;
-  /** Why the class can not be understood: then the router goes on as it was. */
+  /** Why the class has no valid parameters. The router is left unchanged then. */
   readonly classProblem?: string;
 }
 
 type OwnStatus = Omit<L7RouterStatus, 'agents'>;
 
-/** All of it but the agents' own entries. */
-export function routerStatus(router: L7Router, view: RouterView, now: number): OwnStatus {
-  const { addresses, hosts, rules, problems } = view;
-  const applied = appliedGeneration(router, view.readyPods);
-  const updates = [ready(view), rolledOut(view), provisioned(view), capacityReached(router, view)];
+/** The complete status except for `agents`, which each agent writes itself. */
+export function routerStatus(router: L7Router, observed: ObservedRouter, now: number): OwnStatus {
+  const { addresses, hosts, rules, problems } = observed;
+  const applied = appliedGeneration(router, observed.readyPods);
+  const updates = [
+    ready(observed),
+    rolledOut(observed),
+    provisioned(observed),
+    capacityReached(router, observed),
+  ];
   return {
     observedGeneration: router.metadata.generation,
     addresses: [...addresses],
@@ -44,10 +51,10 @@ export function routerStatus(router: L7Router, view: RouterView, now: number): O
   };
 }
 
-/** What all that carry traffic go by; unknown as long as one of them has not told. */
+/** The lowest generation that a ready pod has applied. Undefined until every ready pod has reported. */
 function appliedGeneration({ status }: L7Router, readyPods: readonly string[]): number | undefined {
-  const told = new Map(status?.agents?.map(({ name, appliedGeneration }) => [name, appliedGeneration]));
-  const generations = readyPods.map((pod) => told.get(pod));
+  const reported = new Map(status?.agents?.map(({ name, appliedGeneration }) => [name, appliedGeneration]));
+  const generations = readyPods.map((pod) => reported.get(pod));
   if (generations.length === 0 || generations.includes(undefined)) return undefined;
   return Math.min(...(generations as number[]));
 }
@@ -58,33 +65,37 @@ function withCondition({ status, metadata }: L7Router, update: ConditionUpdate, 
   return getCondition(setCondition(before, { ...update, observedGeneration }, now), update.type)!;
 }
 
-function ready({ readyPods, replicas, addresses, provisionProblem }: RouterView): ConditionUpdate {
-  const not = (reason: string, message: string): ConditionUpdate => ({
+function ready({ readyPods, replicas, addresses, provisionProblem }: ObservedRouter): ConditionUpdate {
+  const notReady = (reason: string, message: string): ConditionUpdate => ({
     type: 'Ready',
     status: 'False',
     reason,
     message,
   });
-  if (replicas === 0) return not('NoReplicas', 'it shall have no replicas: set replicas to 1 or more');
+  if (replicas === 0)
+    return notReady(
+      'NoReplicas',
+      'The router has no replicas: set spec.workload.replicas, or the parameter replicas of the class, to 1 or more',
+    );
   if (readyPods.length === 0) {
     return provisionProblem === undefined
-      ? not('NoPodReady', 'none of its pods is ready')
-      : not('NotProvisioned', provisionProblem);
+      ? notReady('NoPodReady', 'No pod is ready')
+      : notReady('NotProvisioned', provisionProblem);
   }
-  if (addresses.length === 0) return not('NoAddress', 'its Service has no address yet');
-  const message = `${readyPods.length} of ${replicas} pods carry traffic`;
+  if (addresses.length === 0) return notReady('NoAddress', 'The Service has no address yet');
+  const message = `${readyPods.length} of ${replicas} pods are ready`;
   return { type: 'Ready', status: 'True', reason: 'Serving', message };
 }
 
-/** Whether all replicas are as they were asked for. One that serves is enough to be ready. */
-const rolledOut = ({ rollout: { done, reason, message } }: RouterView): ConditionUpdate => ({
+/** Whether all replicas are updated and available. For Ready, one ready pod is enough. */
+const rolledOut = ({ rollout: { done, reason, message } }: ObservedRouter): ConditionUpdate => ({
   type: 'RolledOut',
   status: done ? 'True' : 'False',
   reason,
   message,
 });
 
-function provisioned({ provisionProblem, classProblem }: RouterView): ConditionUpdate {
+function provisioned({ provisionProblem, classProblem }: ObservedRouter): ConditionUpdate {
   const type = 'Provisioned';
   if (provisionProblem !== undefined) {
     return { type, status: 'False', reason: 'ProvisionFailed', message: provisionProblem };
@@ -92,10 +103,15 @@ function provisioned({ provisionProblem, classProblem }: RouterView): ConditionU
   if (classProblem !== undefined) {
     return { type, status: 'False', reason: 'ClassNotUnderstood', message: classProblem };
   }
-  return { type, status: 'True', reason: 'Provisioned', message: 'all that it needs is there' };
+  return {
+    type,
+    status: 'True',
+    reason: 'Provisioned',
+    message: 'All objects of the router are provisioned',
+  };
 }
 
-function capacityReached({ spec }: L7Router, { hosts, rules }: RouterView): ConditionUpdate {
+function capacityReached({ spec }: L7Router, { hosts, rules }: ObservedRouter): ConditionUpdate {
   const { maxHosts = Number.POSITIVE_INFINITY, maxRules = Number.POSITIVE_INFINITY } = spec.capacity ?? {};
   const type = 'CapacityReached';
   const message = `${hosts} hosts, ${rules} rules`;

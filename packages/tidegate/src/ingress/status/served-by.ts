@@ -5,9 +5,10 @@ import type { HostName } from '../model.ts';
 
 const CLASS_INDEX = 'ingress/class';
 
-/** Which routers serve which hosts, by the L7Routers. */
+/** Finds the routers that serve a host, from `spec.hosts` and `spec.leaving` of L7Routers. */
 export class ServedBy {
   readonly #routers: Cache<L7Router>;
+  /** The lists as sets. Informers never change an object, so a list identifies its set. */
   readonly #sets = new WeakMap<readonly HostName[], ReadonlySet<HostName>>();
 
   constructor(routers: Informer<L7Router>) {
@@ -15,7 +16,7 @@ export class ServedBy {
     this.#routers = routers.cache;
   }
 
-  /** All addresses at which at least one of the hosts is answered. */
+  /** All addresses at which at least one of the hosts is served. */
   addressesFor(className: string, hosts: readonly HostName[]): RouterAddress[] {
     const routers = this.#routers.byIndex(CLASS_INDEX, className).sort(byName);
     const found = new Map<string, RouterAddress>();
@@ -27,7 +28,7 @@ export class ServedBy {
     return [...found.values()];
   }
 
-  /** A host that moves is told at its new router as soon as that can be reached. */
+  /** While a host moves, its old router is used until the new router has an address. */
   #routersOf(host: HostName, routers: readonly L7Router[]): readonly L7Router[] {
     const has = (list: readonly HostName[] | undefined): boolean =>
       list !== undefined && this.#set(list).has(host);

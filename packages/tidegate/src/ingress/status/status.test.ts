@@ -2,7 +2,7 @@ import { type Condition, getCondition, type Node, type Service } from '@tidegate
 import { describe, expect, test } from 'vitest';
 import type { L7Router, L7RouterStatus } from '../../api/index.ts';
 import { addressesOf } from './addresses.ts';
-import { type RouterView, routerStatus } from './router-status.ts';
+import { type ObservedRouter, routerStatus } from './router-status.ts';
 
 const service = (spec: Service['spec'], status?: Service['status']): Service => ({
   apiVersion: 'v1',
@@ -18,7 +18,7 @@ const node = (...addresses: [string, string][]): Node => ({
   status: { addresses: addresses.map(([type, address]) => ({ type, address })) },
 });
 
-describe('the address of a router', () => {
+describe('addressesOf', () => {
   const nodes = [
     node(['InternalIP', '10.0.0.2'], ['ExternalIP', '198.51.100.2']),
     node(['Hostname', 'x'], ['InternalIP', '10.0.0.1']),
@@ -26,14 +26,14 @@ describe('the address of a router', () => {
   ];
   const at = (port: number) => [{ port, protocol: 'TCP' }];
 
-  test('of a NodePort: the nodes where it runs, from outside if they can be reached so', () => {
+  test('returns the nodes of a NodePort Service, preferably with their external IP addresses', () => {
     expect(addressesOf(service({ type: 'NodePort' }), nodes)).toEqual([
       { ip: '10.0.0.1', ports: at(30080) },
       { ip: '198.51.100.2', ports: at(30080) },
     ]);
   });
 
-  test('of a load balancer: what that says, a name or an address', () => {
+  test('returns the IP addresses and names of a load balancer', () => {
     const ingress = [{ ip: '203.0.113.1' }, { hostname: 'lb.example' }];
     expect(addressesOf(service({ type: 'LoadBalancer' }, { loadBalancer: { ingress } }), nodes)).toEqual([
       { ip: '203.0.113.1', ports: at(80) },
@@ -42,7 +42,7 @@ describe('the address of a router', () => {
     expect(addressesOf(service({ type: 'LoadBalancer' }), nodes)).toEqual([]);
   });
 
-  test('what was asked for comes first; in the cluster it is the Service', () => {
+  test('prefers externalIPs, and returns the cluster IP of a ClusterIP Service', () => {
     expect(addressesOf(service({ type: 'NodePort', externalIPs: ['192.0.2.1'] }), nodes)).toEqual([
       { ip: '192.0.2.1', ports: at(80) },
     ]);
@@ -53,7 +53,7 @@ describe('the address of a router', () => {
   });
 });
 
-describe('the status of a router', () => {
+describe('routerStatus', () => {
   const router = (status: L7RouterStatus = {}, capacity = {}): L7Router => ({
     apiVersion: 'networking.tidegate.io/v1alpha1',
     kind: 'L7Router',
@@ -61,7 +61,7 @@ describe('the status of a router', () => {
     spec: { ingressClassName: 'gold', driver: 'nginx', capacity },
     status,
   });
-  const view: RouterView = {
+  const observed: ObservedRouter = {
     addresses: [{ ip: '192.0.2.1' }],
     hosts: 2,
     rules: 5,
@@ -72,44 +72,44 @@ describe('the status of a router', () => {
   };
   const agents = (...generations: [string, number][]) =>
     generations.map(([name, appliedGeneration]) => ({ name, appliedGeneration }));
-  const condition = (of: Partial<RouterView>, type: string, capacity = {}): string => {
-    const { conditions } = routerStatus(router({}, capacity), { ...view, ...of }, 0);
+  const condition = (of: Partial<ObservedRouter>, type: string, capacity = {}): string => {
+    const { conditions } = routerStatus(router({}, capacity), { ...observed, ...of }, 0);
     const found = getCondition(conditions as Condition[], type);
     return `${found?.status} ${found?.reason}`;
   };
 
-  test('goes by what the slowest of those that carry traffic goes by', () => {
-    const applied = (...told: [string, number][]) =>
-      routerStatus(router({ agents: agents(...told) }), view, 0).appliedGeneration;
+  test('reports the lowest generation that all ready pods have applied', () => {
+    const applied = (...reports: [string, number][]) =>
+      routerStatus(router({ agents: agents(...reports) }), observed, 0).appliedGeneration;
     expect(applied(['a', 4], ['b', 3], ['gone', 1])).toBe(3);
     expect(applied(['a', 4])).toBeUndefined();
-    expect(routerStatus(router(), { ...view, readyPods: [] }, 0).appliedGeneration).toBeUndefined();
+    expect(routerStatus(router(), { ...observed, readyPods: [] }, 0).appliedGeneration).toBeUndefined();
   });
 
-  test.each<[Partial<RouterView>, string]>([
+  test.each<[Partial<ObservedRouter>, string]>([
     [{}, 'True Serving'],
     [{ replicas: 0, readyPods: [] }, 'False NoReplicas'],
     [{ readyPods: [] }, 'False NoPodReady'],
     [{ readyPods: [], provisionProblem: 'no' }, 'False NotProvisioned'],
     [{ addresses: [] }, 'False NoAddress'],
-  ])('%j: Ready is %s', (of, expected) => {
+  ])('with %j sets Ready to %s', (of, expected) => {
     expect(condition(of, 'Ready')).toBe(expected);
   });
 
-  test('tells when it is full, and what could not be made', () => {
+  test('reports that the router is full, and why provisioning failed', () => {
     expect(condition({}, 'CapacityReached')).toBe('False HasRoom');
     expect(condition({}, 'CapacityReached', { maxHosts: 2 })).toBe('True HostsReached');
     expect(condition({}, 'CapacityReached', { maxRules: 5 })).toBe('True RulesReached');
     expect(condition({ classProblem: 'gone' }, 'Provisioned')).toBe('False ClassNotUnderstood');
   });
 
-  test('shows twenty problems, and how many there are', () => {
+  test('lists twenty problems and counts all of them', () => {
     const problems = Array.from({ length: 25 }, (_, i) => ({
       ingress: `shop/${i}`,
       reason: 'R',
       message: 'm',
     }));
-    const status = routerStatus(router(), { ...view, problems }, 0);
+    const status = routerStatus(router(), { ...observed, problems }, 0);
     expect([status.problems?.length, status.problemCount]).toEqual([20, 25]);
   });
 });

@@ -1,4 +1,4 @@
-/** Ingresses by chance, out of so few names that they meet. */
+/** Random Ingresses for property tests. There are few names, so that Ingresses often conflict. */
 import fc from 'fast-check';
 import { CLASS, ingress } from './objects.ts';
 

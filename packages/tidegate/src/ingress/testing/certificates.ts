@@ -3,7 +3,7 @@ import { issueCertificate, type KeyPair, selfSignedCa } from '@tidegate/kube/cer
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Certificates for tests, signed by an authority of its own. */
+/** A certificate authority for tests. */
 export class TestAuthority {
   readonly certificate: string;
   readonly #key: KeyObject = newKey();
@@ -18,11 +18,12 @@ export class TestAuthority {
     );
   }
 
+  /** Issues a server certificate. With `chain`, the certificate of the authority is appended. */
   issue(names: string[], { days = 90, chain = false } = {}): KeyPair {
     const key = newKey();
     const leaf = issueCertificate(
       {
-        subject: { commonName: names[0] ?? 'nobody', organizations: [] },
+        subject: { commonName: names[0] ?? 'unnamed', organizations: [] },
         publicKey: createPublicKey(key),
         ...this.#validity(days),
         usages: ['serverAuth'],
@@ -36,7 +37,7 @@ export class TestAuthority {
     };
   }
 
-  /** Negative days: it is over since then. */
+  /** If `days` is negative, the certificate expired that many days ago. */
   #validity(days: number): { notBefore: Date; notAfter: Date } {
     const notAfter = new Date(this.#now + days * DAY_MS);
     return { notBefore: new Date(Math.min(this.#now, notAfter.getTime()) - DAY_MS), notAfter };

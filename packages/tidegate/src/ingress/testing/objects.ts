@@ -1,16 +1,16 @@
-/** Objects in few words, for tests. */
+/** Short constructors of Kubernetes objects for tests. */
 import type { EndpointSlice, Ingress, KubeObject, Secret, Service } from '@tidegate/kube';
 
 export const CLASS = 'gold';
 
-export interface IngressWords {
+export interface IngressFields {
   name?: string;
   namespace?: string;
-  /** Seconds of age: more is older. */
+  /** Age in seconds. */
   age?: number;
   annotations?: Record<string, string>;
   className?: string | undefined;
-  /** `host/path`, `=host/path` for Exact; then `service:port`. */
+  /** From `host/path`, or `=host/path` for Exact, to `service:port`. */
   rules?: Record<string, string>;
   defaultBackend?: string;
   tls?: { hosts?: string[]; secretName?: string }[];
@@ -27,7 +27,7 @@ export function ingress({
   rules = {},
   defaultBackend,
   tls,
-}: IngressWords = {}): Ingress {
+}: IngressFields = {}): Ingress {
   return {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'Ingress',
@@ -60,7 +60,7 @@ function backend(target: string) {
   return { service: { name, port: /^\d+$/.test(port) ? { number: Number(port) } : { name: port } } };
 }
 
-/** Ports as `name:port`, or `:port` for one without a name. */
+/** Ports are written as `name:port`, or `:port` for a port without a name. */
 export const service = (
   name: string,
   ports: readonly string[] = ['http:80'],
@@ -77,7 +77,7 @@ export const service = (
 
 type Conditions = { ready?: boolean; serving?: boolean; terminating?: boolean };
 
-/** Endpoints of a Service: address -> conditions. */
+/** An EndpointSlice of a Service. Endpoints map from address to conditions. */
 export const slice = (
   of: string,
   endpoints: Record<string, Conditions>,

@@ -2,8 +2,8 @@ import { type EndpointSlice, keyOf, type Node, type Service, serviceOfSlice } fr
 import type { NodeGroup, NodePool, PoolKind } from '../../api/index.ts';
 import { Membership } from '../../pools/index.ts';
 import {
-  type ClientView,
-  type EndpointVerdict,
+  type EndpointClient,
+  type EndpointVisibility,
   endpointCheck,
   filterEndpointSlice,
 } from '../../scope/index.ts';
@@ -19,6 +19,7 @@ export interface ScopeObjects {
 
 const KINDS: readonly PoolKind[] = ['NodePool', 'NodeGroup'];
 
+/** The user asked for a pool that does not exist. */
 export class UnknownPoolError extends Error {
   override readonly name = 'UnknownPoolError';
 }
@@ -28,17 +29,22 @@ const ROUTER_NODE = '';
 
 /** EndpointSlices as a router in a pool sees them; without a pool, all endpoints. */
 export class PoolSlices {
+  readonly pool: string | undefined;
   readonly #slices: readonly EndpointSlice[];
-  readonly #viewOf: ((service: string) => ClientView) | undefined;
+  readonly #clientOf: ((service: string) => EndpointClient) | undefined;
 
   constructor(objects: ScopeObjects, pool: string | undefined) {
+    this.pool = pool;
     this.#slices = objects.slices;
     if (pool === undefined) return;
     const membership = membershipOf(objects);
     const kind = KINDS.find((each) => membership.hasPool(each, pool));
-    if (kind === undefined) throw new UnknownPoolError(`there is no NodePool or NodeGroup ${pool}`);
+    if (kind === undefined)
+      throw new UnknownPoolError(
+        `there is no NodePool or NodeGroup ${pool}. To list them, run: kubectl get nodepools,nodegroups`,
+      );
     const services = new Map(objects.services.map((service) => [keyOf(service), service]));
-    this.#viewOf = (service) => ({
+    this.#clientOf = (service) => ({
       membership: {
         poolOf: (each, node) =>
           node !== ROUTER_NODE ? membership.poolOf(each, node) : each === kind ? pool : undefined,
@@ -49,24 +55,27 @@ export class PoolSlices {
     });
   }
 
+  /** The slices with only the endpoints that the router uses. */
   visible(): EndpointSlice[] {
-    const viewOf = this.#viewOf;
-    if (viewOf === undefined) return [...this.#slices];
+    const clientOf = this.#clientOf;
+    if (clientOf === undefined) return [...this.#slices];
     return this.#slices.map(
-      (slice) => filterEndpointSlice(slice, viewOf(serviceOfSlice(slice) ?? '')).object,
+      (slice) => filterEndpointSlice(slice, clientOf(serviceOfSlice(slice) ?? '')).object,
     );
   }
 
-  /** All endpoints of a Service, each with the verdict of the scope rules. */
-  checked(
-    service: string,
-  ): { endpoint: SliceEndpoint; ports: EndpointSlice['ports']; verdict: EndpointVerdict | undefined }[] {
-    const view = this.#viewOf?.(service);
-    const check = view && endpointCheck(view);
+  /** All endpoints of a Service, each with its visibility under the scope rules. */
+  checked(service: string): {
+    endpoint: SliceEndpoint;
+    ports: EndpointSlice['ports'];
+    visibility: EndpointVisibility | undefined;
+  }[] {
+    const client = this.#clientOf?.(service);
+    const check = client && endpointCheck(client);
     return this.#slices
       .filter((slice) => serviceOfSlice(slice) === service)
       .flatMap(({ endpoints, ports }) =>
-        (endpoints ?? []).map((endpoint) => ({ endpoint, ports, verdict: check?.(endpoint.nodeName) })),
+        (endpoints ?? []).map((endpoint) => ({ endpoint, ports, visibility: check?.(endpoint.nodeName) })),
       );
   }
 }

@@ -27,6 +27,7 @@ export interface TraceObjects extends ScopeObjects {
   routers: readonly L7Router[];
 }
 
+/** The request to trace. */
 export interface TraceQuestion extends MatchRequest {
   className: string;
   /** Trace the request as a router in this pool would serve it. */
@@ -58,7 +59,8 @@ export interface Trace {
 export function trace(objects: TraceObjects, question: TraceQuestion, now: number): Trace {
   const { className } = question;
   const names = namesOf(question);
-  // The matching rule is the same for all routers of the class. The endpoints depend on the pool that a router runs in.
+  // The matching rule is the same for all routers of the class. The endpoints depend on the pool that a router runs
+  // in.
   const everywhere = compile(objects, new PoolSlices(objects, undefined), className, now);
   const { match, steps } = explain(everywhere.table, question);
   const host = 'host' in match ? match.host.host : names[0];
@@ -108,16 +110,19 @@ function namesOf({ host }: TraceQuestion): string[] {
   return name === undefined ? [] : [name, wildcardOf(name) ?? name];
 }
 
+/** Whether the Ingress has rules, or a default backend, that can apply to one of the names. */
 const namesHost = ({ spec }: Ingress, names: readonly string[]): boolean =>
   (spec?.rules ?? []).some(({ host = '' }) => host === '' || names.includes(host.toLowerCase())) ||
   spec?.defaultBackend !== undefined;
 
+/** Whether the router serves the host for this class, and in this pool if one was asked for. */
 function serves({ spec }: L7Router, { className, pool }: TraceQuestion, host: string): boolean {
   const isOfClass = [spec.ingressClassName, ...(spec.sharedWith ?? [])].includes(className);
   const isThere = pool === undefined || spec.pool === pool;
   return isOfClass && isThere && (spec.hosts === undefined || host === '' || spec.hosts.includes(host));
 }
 
+/** Ingresses that name the host but have another class: a common reason for a 404. */
 function ignoredIngresses(
   { ingresses }: TraceObjects,
   className: string,

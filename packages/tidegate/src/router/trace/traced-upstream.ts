@@ -1,14 +1,18 @@
 import type { RouteTable } from '../../ingress/match/index.ts';
 import type { RouteAction, Upstream } from '../../ingress/model.ts';
+import type { EndpointVisibility } from '../../scope/index.ts';
 import type { PoolSlices } from './pool-slices.ts';
 
+/** An upstream with its weight in the route, and with all endpoints of its Service. */
 export interface TracedUpstream extends Omit<Upstream, 'endpoints'> {
   weight: number;
   endpoints: readonly TracedEndpoint[];
 }
 
+/** One endpoint of a Service, and why it is not used. */
 export interface TracedEndpoint {
   address: string;
+  /** Undefined for an unused endpoint of a slice with several ports. */
   port: number | undefined;
   node: string | undefined;
   /** Whether requests may be sent to it. */
@@ -46,16 +50,28 @@ function unusedOf({ endpoints, namespace, service }: Upstream, slices: PoolSlice
   return slices
     .checked(`${namespace}/${service}`)
     .filter(({ endpoint }) => !endpoint.addresses.some((address) => used.has(address)))
-    .map(({ endpoint, ports, verdict }) => ({
+    .map(({ endpoint, ports, visibility }) => ({
       address: endpoint.addresses[0] ?? '',
       port: ports?.length === 1 ? ports[0]?.port : undefined,
       node: endpoint.nodeName,
       used: false,
       why:
-        verdict?.visible === false
-          ? `${verdict.reason}, by ${verdict.source ?? 'an unknown rule'}`
-          : stateOf(endpoint.conditions),
+        visibility?.visible === false ? reasonInWords(visibility, slices.pool) : stateOf(endpoint.conditions),
     }));
+}
+
+/** Why a router in the pool does not use an endpoint, in words for users. */
+function reasonInWords({ reason, source }: EndpointVisibility, pool: string | undefined): string {
+  switch (reason) {
+    case 'UnknownService':
+      return 'Service not found';
+    case 'EndpointWithoutNode':
+      return 'no nodeName, so its pool is unknown';
+    case 'OtherNode':
+      return `only clients on the same node use it, because of ${source} on the Service`;
+    default:
+      return `not in ${pool === undefined ? 'the pool of the router' : `pool ${pool}`}`;
+  }
 }
 
 function stateOf(conditions: { ready?: boolean; terminating?: boolean } = {}): string {

@@ -1,4 +1,4 @@
-/** Objects in few words, for tests. */
+/** Builders of objects for tests. */
 
 import type { IngressClass, Namespace } from '@tidegate/kube';
 import {
@@ -10,7 +10,7 @@ import {
 import type { Observed } from '../observed.ts';
 import { wantedClass, wantedRouter } from '../wanted.ts';
 
-/** `age` in seconds: more is older. */
+/** `age` is in seconds. */
 export const yurtIngress = (name: string, spec: YurtIngressSpec = {}, age = 0): YurtIngress => ({
   apiVersion: 'apps.openyurt.io/v1alpha1',
   kind: 'YurtIngress',
@@ -62,7 +62,7 @@ export const observed = (more: Partial<Observed> = {}): Observed => ({
   ...more,
 });
 
-/** As the API server has them after they were made. */
+/** The objects of a front door as the API server returns them. */
 export function madeFor(
   owner: YurtIngress,
   pool = 'hangzhou',

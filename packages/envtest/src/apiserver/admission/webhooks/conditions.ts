@@ -11,6 +11,10 @@ import { compileMatchCondition, type MatchCondition } from '../../schema/cel/mat
 import type { Served } from '../../served/registry.ts';
 import { formsOf, reviewRequest } from './review.ts';
 
+/**
+ * Compiles and evaluates match conditions. Conditions run in the API server, so a request that they exclude costs no
+ * call.
+ */
 export class MatchConditions {
   readonly #authorizer: Authorizer;
   /** Compiled once for each version of a configuration. */

@@ -25,6 +25,8 @@ export function wantedAs(
 ): Served | undefined {
   const rules = webhook.rules ?? [];
   if (rules.some((rule) => ruleMatches(rule, tried(attributes, attributes.served)))) return attributes.served;
+  // With Equivalent, a webhook for `apps/v1` also receives requests for the same objects through another version.
+  // Without it, a client could evade the webhook by using that version.
   if (webhook.matchPolicy === 'Exact') return undefined;
   const others = equivalents();
   for (const rule of rules) {

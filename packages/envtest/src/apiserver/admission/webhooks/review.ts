@@ -9,6 +9,7 @@ import type { Served } from '../../served/registry.ts';
 const VERSIONS = ['v1', 'v1beta1'] as const;
 export type ReviewVersion = (typeof VERSIONS)[number];
 
+/** The decision of a webhook. `patch` has the operations of a JSON patch and is only set by mutating webhooks. */
 export interface AdmissionResponse {
   allowed: boolean;
   status?: Partial<Status>;
@@ -32,6 +33,10 @@ export async function formsOf({ object, oldObject }: AdmissionAttributes, target
   return { object: await at(object), oldObject: await at(oldObject) };
 }
 
+/**
+ * The AdmissionReview for a webhook. `target` is the version that the webhook receives; `kind` and `resource` name
+ * it, while `requestKind` and `requestResource` name what the client sent.
+ */
 export function reviewRequest(
   uid: string,
   version: ReviewVersion,
@@ -103,6 +108,9 @@ interface Expected {
   mutating: boolean;
 }
 
+/**
+ * Parses and checks the response. Throws a ResponseError, which counts as a failed call: the failurePolicy decides.
+ */
 export function readResponse(text: string, expected: Expected): AdmissionResponse {
   const review = parseReview(text, expected.version);
   const { response } = review;
@@ -160,6 +168,7 @@ function parseObject(text: string): Review {
   );
 }
 
+/** In v1, the response must repeat the uid of the request and must declare the type of its patch. */
 function checkV1(review: Review, response: RawResponse, expected: Expected): void {
   const { uid = '', patch, patchType } = response;
   if (uid !== expected.uid) {

@@ -14,6 +14,9 @@ interface Callee {
   service: WebhookClientConfig['service'];
 }
 
+/**
+ * Sends one POST per review and keeps connections open. There are no retries: the client of the API server can retry.
+ */
 export class WebhookTransport {
   readonly #resolve: ServiceResolver;
   /** Connections are reused only for the same address, authority and server name. */
@@ -68,6 +71,7 @@ export class WebhookTransport {
         'user-agent': 'kube-apiserver-admission',
       },
     });
+    // The timeout covers the whole call, including connecting and reading the response.
     const timer = setTimeout(
       () => outgoing.destroy(new Error('context deadline exceeded')),
       timeoutSeconds * 1000,
@@ -141,6 +145,7 @@ interface NetworkError extends Error {
   cert?: { subjectaltname?: string };
 }
 
+/** Translates errors of Node into those of Go's HTTP client. */
 function describeFailure(error: NetworkError, hostname: string): Error {
   const { code = '', address, port } = error;
   const tls = (why: string): Error =>

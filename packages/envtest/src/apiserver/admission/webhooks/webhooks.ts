@@ -48,6 +48,7 @@ class CallFailure extends Error {}
 
 const DEFAULT_TIMEOUT = 10;
 
+/** Calls the webhooks for each write. Configurations take effect as soon as they are stored. */
 export class AdmissionWebhooks {
   readonly #store: Store;
   readonly #registry: Registry;
@@ -91,11 +92,17 @@ export class AdmissionWebhooks {
       }
       if (webhook.reinvocationPolicy === 'IfNeeded') repeatable.add(webhook);
     };
+    // One after the other: each webhook sees the changes of the previous ones. `repeatable` has the webhooks that
+    // must run again if a later one changes the object. They run again once, without a further repetition.
     for (const webhook of webhooks) await call(webhook);
     for (const webhook of webhooks.filter((one) => toRepeat.has(one))) await call(webhook);
     return now.object;
   }
 
+  /**
+   * Calls all matching webhooks in parallel. If several reject the request, the error of the first one is returned,
+   * in the order of the configurations.
+   */
   async validate(attributes: AdmissionAttributes): Promise<void> {
     const webhooks = this.#validating.all();
     if (webhooks.length === 0 || isExempt(attributes)) return;
@@ -148,6 +155,10 @@ export class AdmissionWebhooks {
     return response;
   }
 
+  /**
+   * One call. Throws a CallFailure for everything that the failurePolicy covers, and an ApiError for everything that
+   * it does not cover, for example a dry run that the webhook does not support.
+   */
   async #call(
     webhook: Webhook,
     target: Served,

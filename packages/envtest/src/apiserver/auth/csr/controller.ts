@@ -10,6 +10,7 @@ import { approveRequest, signRequest } from './signer.ts';
 
 const STORAGE = 'certificates.k8s.io/certificatesigningrequests';
 
+/** Requests of other signers, and requests that a user must approve, are left alone. */
 export class CsrController {
   readonly #core: Core;
   readonly #options: WriteOptions;

@@ -17,6 +17,7 @@ import type { Pki } from '../pki.ts';
 
 const MAX_SECONDS = 365 * 24 * 3600;
 const MIN_SECONDS = 600;
+/** How far in the past certificates become valid. */
 const BACKDATE_SECONDS = 300;
 /** For certificates with a shorter lifetime, five minutes of clock skew at the end would be too much. */
 const SHORT_SECONDS = 8 * 3600;
@@ -46,6 +47,10 @@ interface CsrObject extends KubeObject {
 
 type Rule = (request: ParsedSigningRequest, usages: string[]) => string | undefined;
 
+/**
+ * Each signer with its rule, which returns the reason why a request is rejected. The rules are documented under
+ * "Certificates and Certificate Signing Requests" in the Kubernetes documentation.
+ */
 const SIGNERS: Record<string, Rule> = {
   'kubernetes.io/kube-apiserver-client': checkClientUsages,
   'kubernetes.io/kube-apiserver-client-kubelet': checkKubeletClient,
@@ -183,6 +188,10 @@ function usagesOf(usages: string[]): Pick<CertificateRequestInfo, 'usages' | 'ke
   };
 }
 
+/**
+ * The lifetime is that of the request within the limits. The start is in the past, for machines whose clock is
+ * behind.
+ */
 function validity(asked: number | undefined, now: Date): { notBefore: Date; notAfter: Date } {
   const seconds = Math.min(Math.max(asked ?? MAX_SECONDS, MIN_SECONDS), MAX_SECONDS);
   const end = seconds < SHORT_SECONDS ? seconds : seconds - BACKDATE_SECONDS;

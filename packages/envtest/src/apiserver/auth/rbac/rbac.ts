@@ -40,6 +40,10 @@ interface Grant {
   source: string;
 }
 
+/**
+ * Keeps all roles and bindings in memory and follows the store. A decision looks only at the bindings of the user and
+ * its groups, so its cost does not depend on the number of bindings in the cluster.
+ */
 export class Rbac implements Authorizer {
   /** Rules by `namespace/name`. The namespace of a ClusterRole is ''. */
   readonly #rules = new Map<string, PolicyRule[]>();

@@ -1,6 +1,7 @@
 /** Which requests a rule allows, and whether a set of rules covers another. Pure. */
 import { type Attributes, isPath } from '../authorization.ts';
 
+/** A rule of a Role or ClusterRole. */
 export interface PolicyRule {
   verbs: string[];
   apiGroups?: string[];
@@ -12,6 +13,7 @@ export interface PolicyRule {
 const hasOrAll = (list: string[] | undefined, wanted: string): boolean =>
   list !== undefined && (list.includes('*') || list.includes(wanted));
 
+/** Whether the rule allows the request. Rules only ever allow; a request is denied if no rule matches. */
 export function ruleAllows(rule: PolicyRule, attributes: Attributes): boolean {
   if (!hasOrAll(rule.verbs, attributes.verb)) return false;
   if (isPath(attributes)) return (rule.nonResourceURLs ?? []).some((url) => urlCovers(url, attributes.path));
@@ -67,6 +69,10 @@ function atoms(rule: PolicyRule): PolicyRule[] {
   );
 }
 
+/**
+ * Whether `rule` includes everything that `atom` allows. A rule with resource names does not cover an atom without
+ * one.
+ */
 function covers(rule: PolicyRule, atom: PolicyRule): boolean {
   if (!hasOrAll(rule.verbs, atom.verbs[0]!)) return false;
   const url = atom.nonResourceURLs?.[0];

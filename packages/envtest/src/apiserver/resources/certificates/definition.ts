@@ -75,6 +75,8 @@ function approve(): SubresourceHandler {
 function conditionWords({ status }: CertificateSigningRequest): string {
   const has = (type: string): boolean =>
     (status.conditions ?? []).some((condition) => condition.type === type);
-  const verdict = has('Denied') ? 'Denied' : has('Approved') ? 'Approved' : 'Pending';
-  return [verdict, ...(has('Failed') ? ['Failed'] : []), ...(status.certificate ? ['Issued'] : [])].join(',');
+  const decision = has('Denied') ? 'Denied' : has('Approved') ? 'Approved' : 'Pending';
+  return [decision, ...(has('Failed') ? ['Failed'] : []), ...(status.certificate ? ['Issued'] : [])].join(
+    ',',
+  );
 }

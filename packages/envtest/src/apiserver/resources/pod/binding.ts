@@ -8,6 +8,7 @@ interface Binding extends KubeObject {
   target?: { kind?: string; name?: string };
 }
 
+/** Sets the node of a pod. The scheduler uses it instead of an update, because it must not change anything else. */
 export const bindPod: SubresourceHandler = async ({ parent, body, context }) => {
   const pod = structuredClone(parent) as Pod;
   const { target = {}, metadata } = body as Binding;

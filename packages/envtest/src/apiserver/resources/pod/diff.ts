@@ -9,6 +9,7 @@ interface Line {
   text: string;
 }
 
+/** The difference of two specs for the error of a forbidden update, as kube-apiserver prints it. */
 export const specDiff = (old: PodSpec, spec: PodSpec): string =>
   internalDiff(internalSpec(old), internalSpec(spec));
 

@@ -14,6 +14,7 @@ const UPDATABLE = [
   '`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)',
 ].join(',');
 
+/** Almost everything in the spec of a pod is immutable. A few fields may change, for example images. */
 export function validatePodUpdate({ spec }: Pod, { spec: old }: Pod): FieldError[] {
   for (const list of ['containers', 'initContainers'] as const) {
     if ((spec[list] ?? []).length !== (old[list] ?? []).length) {

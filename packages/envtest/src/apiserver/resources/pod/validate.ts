@@ -71,6 +71,10 @@ export function validatePodTemplate(template: PodTemplateSpec, path: string): Fi
   ];
 }
 
+/**
+ * Validates the spec of a pod, or of a template in another kind. `isPod` enables the checks that templates do not
+ * have.
+ */
 export function validatePodSpec(spec: PodSpec, path: string, isPod: boolean): FieldError[] {
   const volumes = new Set((spec.volumes ?? []).map((volume) => volume.name ?? ''));
   return [

@@ -57,12 +57,12 @@ function allocate(allocation: Allocation): void {
 const refuse = (service: Service, ...errors: FieldError[]): ApiError =>
   invalid({ group: '', kind: 'Service' }, service.metadata.name ?? '', errors);
 
-/** A client that omits an allocated value wants to keep it. */
+/** An allocated value that a client omits is kept. */
 function keepAllocated(spec: ServiceSpec, old: ServiceSpec): void {
   if (spec.type !== 'ExternalName' && old.type !== 'ExternalName') {
     spec.clusterIP ||= old.clusterIP;
     if ((spec.clusterIPs ?? []).length === 0) spec.clusterIPs = old.clusterIPs;
-    // An old client knows the singular field only.
+    // An old client sends only the singular field.
     else if (spec.clusterIP !== old.clusterIP && semanticallyEqual(spec.clusterIPs, old.clusterIPs)) {
       spec.clusterIPs = [spec.clusterIP ?? ''];
     }

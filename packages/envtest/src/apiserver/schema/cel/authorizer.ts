@@ -4,6 +4,7 @@
  */
 import type { Environment } from '@marcbachmann/cel-js';
 
+/** A permission to check: either a path, or a resource. Fields that the expression does not set are empty. */
 export interface AuthorizerQuestion {
   verb: string;
   path?: string;
@@ -15,6 +16,7 @@ export interface AuthorizerQuestion {
   serviceAccount?: { namespace: string; name: string };
 }
 
+/** Answers whether the user of the request, or the given service account, has the permission. */
 export type Authorize = (question: AuthorizerQuestion) => boolean;
 
 /** An incomplete check. Every step returns a new one. */

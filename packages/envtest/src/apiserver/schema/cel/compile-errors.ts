@@ -50,6 +50,7 @@ function check(schema: Schema, path: string, uncorrelated: string | undefined): 
   return found;
 }
 
+/** Compiles the rule and its message. Then checks that `oldSelf` is used only where an old value can be found. */
 function checkRule(
   rule: ValidationRule,
   schema: Schema,
@@ -89,6 +90,7 @@ function checkRule(
   return errors;
 }
 
+/** Checks that need no compilation: missing or malformed texts, unknown reasons and field paths. */
 function checkWriting(rule: ValidationRule, schema: Schema, path: string): FieldError[] {
   const errors: FieldError[] = [];
   const { message = '', messageExpression = '', reason, fieldPath } = rule;

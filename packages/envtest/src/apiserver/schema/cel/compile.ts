@@ -21,6 +21,10 @@ export class EvaluationError extends Error {
   override readonly name = 'EvaluationError';
 }
 
+/**
+ * Checks the expression against the declared variables and compiles it. Throws a CompileError with all issues. The
+ * cost of an expression is not estimated, unlike in kube-apiserver.
+ */
 export function compile(expression: string, environment: Environment): Program {
   const checked = environment.check(expression);
   const issues = checked.valid
@@ -40,6 +44,7 @@ export function compile(expression: string, environment: Environment): Program {
   };
 }
 
+/** Matches string literals first, so that `matches` and `oldSelf` inside a literal are not found. */
 const STRING_OR =
   /(r?(?:"""[\s\S]*?"""|'''[\s\S]*?'''|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'))|(\.\s*)matches(\s*\()|\b(oldSelf)\b/gi;
 
@@ -51,6 +56,7 @@ const withRe2 = (expression: string): string =>
       text === undefined && dot !== undefined ? `${dot}re2matches${paren}` : whole,
   );
 
+/** A rule that uses `oldSelf` is a transition rule: it applies only to updates, unless `optionalOldSelf` is set. */
 export const usesOldSelf = (expression: string): boolean =>
   [...expression.matchAll(STRING_OR)].some((match) => match[4] === 'oldSelf');
 

@@ -8,6 +8,7 @@ import { registerQuantities } from './library/quantities.ts';
 import { registerStrings } from './library/strings.ts';
 import { registerUrls } from './library/urls.ts';
 
+/** Created on first use, because registering the libraries takes time that most servers in tests can save. */
 let base: Environment | undefined;
 
 /** A new environment in which variables can be declared. */

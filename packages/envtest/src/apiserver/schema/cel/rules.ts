@@ -9,6 +9,11 @@ import { kubernetesEnvironment } from './environment.ts';
 import { shownPath } from './field-path.ts';
 import { toCel } from './values.ts';
 
+/**
+ * Evaluates the rules of the schema and of all values below the root. In an update, `old` is the stored object. It is
+ * the value of `oldSelf` in transition rules, and violations in values that did not change are ignored (ratcheting,
+ * KEP-4008).
+ */
 export function validateRules(object: KubeObject, schema: Schema, old?: KubeObject): FieldError[] {
   return hasRules(schema) ? check({ value: object, schema, path: '', old, isRoot: true }) : [];
 }
@@ -73,6 +78,10 @@ function check(node: Node): FieldError[] {
   return errors;
 }
 
+/**
+ * A rule, compiled once per schema. A rule that cannot be compiled fails for every object: a stored CRD can contain
+ * rules that a newer version rejects.
+ */
 interface CompiledRule {
   rule: ValidationRule;
   transition: boolean;
@@ -112,6 +121,7 @@ function compileMessage(expression: string | undefined): Program | undefined {
   return program instanceof CompileError ? undefined : program;
 }
 
+/** Evaluates the rules of one schema node; `check` visits the nodes below it. */
 function checkOwnRules({ value, schema, path, old, isRoot, unchanged }: Node): FieldError[] {
   const rules = rulesOf(schema);
   if (rules.length === 0) return [];
@@ -136,6 +146,7 @@ function checkOwnRules({ value, schema, path, old, isRoot, unchanged }: Node): F
   return errors;
 }
 
+/** `cannotRun`: the expression could not be evaluated. `detail`: it evaluated to false. */
 type Failure = { cannotRun: string } | { detail: string };
 
 function run(

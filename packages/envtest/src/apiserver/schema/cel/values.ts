@@ -16,6 +16,9 @@ const ESCAPES: [RegExp, string][] = [
   [/\//g, '__slash__'],
 ];
 
+/**
+ * CEL identifiers cannot contain some characters that field names can. The escapes are those of the Kubernetes API.
+ */
 export function escapeName(name: string): string {
   if (RESERVED.has(name)) return `__${name}__`;
   return ESCAPES.reduce((text, [pattern, escaped]) => text.replace(pattern, escaped), name);
@@ -48,6 +51,10 @@ const META: Schema = {
   properties: { name: { type: 'string' }, generateName: { type: 'string' } },
 };
 
+/**
+ * Only declared fields are visible to rules. Fields that the schema preserves without declaring them are not, unless
+ * the whole object is free-form.
+ */
 function objectToCel(value: Record<string, unknown>, schema: Schema, isRoot: boolean): unknown {
   const result: Record<string, unknown> = {};
   const { properties, additionalProperties } = schema;

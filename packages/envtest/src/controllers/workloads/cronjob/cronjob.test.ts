@@ -1,7 +1,7 @@
 import { type Clock, CRON_JOBS, type CronJob, JOBS, systemClock } from '@tidegate/kube';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { timestamp } from '../../timestamp.ts';
 import { TestCluster } from '../testing/test-cluster.ts';
-import { timestamp } from '../timestamp.ts';
 import { cronJobController } from './index.ts';
 
 const cronJob = (spec: object): CronJob => ({

@@ -7,7 +7,6 @@
  */
 
 import {
-  Controller,
   CRON_JOBS,
   type CronJob,
   type EventRecorder,
@@ -22,22 +21,16 @@ import type { CronJobStatus } from 'kubernetes-types/batch/v1.d.ts';
 import type { ObjectReference } from 'kubernetes-types/core/v1.d.ts';
 import type { MakeController } from '../../context.ts';
 import { controlledBy, controllerOf, indexByController, isControlledBy } from '../../pods/index.ts';
-import { RETRIES } from '../../retries.ts';
-import { untilCacheCatchesUp } from '../../stale-reads.ts';
+import { timestamp } from '../../timestamp.ts';
 import { recordEvents } from '../planned-events.ts';
-import { timestamp } from '../timestamp.ts';
+import { workloadController } from '../workload-controller.ts';
 import { writeStatus } from '../write-status.ts';
 import { jobFromTemplate } from './jobs.ts';
 import { type CronJobPlan, planCronJob, unexpectedJobs, withJob } from './plan.ts';
 
-export const cronJobController: MakeController = ({
-  client,
-  informers,
-  recorderFor,
-  metrics,
-  log,
-  clock,
-}) => {
+/** Keys are CronJobs. */
+export const cronJobController: MakeController = (context) => {
+  const { client, informers, recorderFor, clock } = context;
   const cronJobs = informers.for(CRON_JOBS);
   const jobs = informers.for(JOBS);
   indexByController(jobs);
@@ -52,14 +45,7 @@ export const cronJobController: MakeController = ({
     return { requeueAfter: plan.requeueAfter };
   };
 
-  return new Controller({
-    name: 'cronjob',
-    reconcile: untilCacheCatchesUp(reconcile),
-    queue: RETRIES,
-    clock,
-    metrics,
-    log,
-  })
+  return workloadController(context, { name: 'cronjob', reconcile })
     .watch(cronJobs)
     .watch(jobs, (job) => {
       const controller = controllerOf(job);

@@ -2,7 +2,7 @@ import type { CronJob, Job } from '@tidegate/kube';
 import type { ObjectReference } from 'kubernetes-types/core/v1.d.ts';
 import { clockOf } from '../../../cron/next.ts';
 import { controllerReference } from '../../pods/index.ts';
-import { timestamp } from '../timestamp.ts';
+import { timestamp } from '../../timestamp.ts';
 
 const SCHEDULED_TIME = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
 
@@ -10,6 +10,7 @@ const SCHEDULED_TIME = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
 export const jobName = (cronJob: string, scheduledTime: number): string =>
   `${cronJob}-${Math.floor(scheduledTime / 60_000)}`;
 
+/** The Job for one scheduled time. Its name contains the time, so that the same run cannot be created twice. */
 export function jobFromTemplate(cronJob: CronJob, scheduledTime: number): Job {
   const { metadata, spec } = cronJob;
   const template = spec!.jobTemplate;
@@ -41,6 +42,7 @@ function zonedTimestamp(time: number, timeZone: string): string {
   return timestamp(wall).replace('Z', offset);
 }
 
+/** The entry in `status.active`. */
 export const referenceTo = ({ apiVersion, kind, metadata }: Job): ObjectReference => ({
   apiVersion,
   kind,

@@ -1,7 +1,7 @@
 import type { CronJob, Job } from '@tidegate/kube';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { timestamp } from '../timestamp.ts';
+import { timestamp } from '../../timestamp.ts';
 import { jobFromTemplate } from './jobs.ts';
 import { planCronJob } from './plan.ts';
 

@@ -2,12 +2,13 @@ import type { CronJob, Job } from '@tidegate/kube';
 import type { CronJobSpec, CronJobStatus } from 'kubernetes-types/batch/v1.d.ts';
 import type { ObjectReference } from 'kubernetes-types/core/v1.d.ts';
 import { parseSchedule, type Schedule, ScheduleError } from '../../../cron/schedule.ts';
+import { timestamp } from '../../timestamp.ts';
 import { finishedCondition } from '../job/conditions.ts';
 import type { PlannedEvent } from '../planned-events.ts';
-import { timestamp } from '../timestamp.ts';
 import { latestDue, moreThan, type Timetable, upcoming } from './due.ts';
 import { jobName, referenceTo } from './jobs.ts';
 
+/** The input of the plan. */
 export interface Observed {
   cronJob: CronJob;
   /** The Jobs that the CronJob controls, including finished ones. */
@@ -15,6 +16,7 @@ export interface Observed {
   now: number;
 }
 
+/** What to do now, and when to look again. */
 export interface CronJobPlan {
   /** The active Jobs and the last success, before anything is started. */
   status: CronJobStatus;

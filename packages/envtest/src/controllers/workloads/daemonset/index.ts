@@ -7,7 +7,6 @@
  */
 import {
   CONTROLLER_REVISIONS,
-  Controller,
   DAEMON_SETS,
   type DaemonSet,
   type EventRecorder,
@@ -28,10 +27,9 @@ import {
   nextAvailableInMs,
   PodControl,
 } from '../../pods/index.ts';
-import { RETRIES } from '../../retries.ts';
-import { untilCacheCatchesUp } from '../../stale-reads.ts';
 import { recordEvents } from '../planned-events.ts';
 import { type History, RevisionHistory } from '../revisions/history.ts';
+import { workloadController } from '../workload-controller.ts';
 import { writeStatus } from '../write-status.ts';
 import { FailureBackoff } from './failure-backoff.ts';
 import { concernsDaemons } from './nodes.ts';
@@ -43,20 +41,17 @@ import { daemonSetStatus } from './status.ts';
 /** The maximum number of pods to create or delete in one reconcile. */
 const BURST = 250;
 
+/** Keys are DaemonSets. */
 export const daemonSetController: MakeController = (context) => {
   const daemonSets = context.informers.for(DAEMON_SETS);
   const pods = context.informers.for(PODS);
   const nodes = context.informers.for(NODES);
   indexByController(pods);
   const reconciler = new DaemonSetReconciler(context, daemonSets, pods, nodes);
-  return new Controller({
+  return workloadController(context, {
     name: 'daemonset',
     concurrency: 2,
-    clock: context.clock,
-    metrics: context.metrics,
-    log: context.log,
-    reconcile: untilCacheCatchesUp((key, signal) => reconciler.reconcile(key, signal)),
-    queue: RETRIES,
+    reconcile: (key, signal) => reconciler.reconcile(key, signal),
   })
     .watch(daemonSets)
     .watch(

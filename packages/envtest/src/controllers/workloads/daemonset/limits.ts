@@ -2,6 +2,7 @@ import type { DaemonSet } from '@tidegate/kube';
 import { resolveIntOrPercent } from '../../int-or-percent.ts';
 import type { Place } from './observe.ts';
 
+/** How many nodes an update may affect at the same time. */
 export interface UpdateLimits {
   /** The number of nodes that should have a daemon pod. */
   desired: number;
@@ -9,6 +10,7 @@ export interface UpdateLimits {
   maxSurge: number;
 }
 
+/** Resolves percentages against the number of nodes, rounded up. */
 export function updateLimits({ spec }: DaemonSet, places: readonly Place[]): UpdateLimits {
   const desired = places.filter(({ wanted }) => wanted).length;
   const { type, rollingUpdate } = spec?.updateStrategy ?? {};

@@ -14,6 +14,7 @@ export interface Place {
   pods: Pod[];
 }
 
+/** The daemon pods by node. */
 export interface Places {
   /** All nodes, sorted by name. */
   places: Place[];
@@ -21,6 +22,9 @@ export interface Places {
   stranded: Pod[];
 }
 
+/**
+ * Assigns each pod to the node that it runs on or is meant for, and decides for each node whether it should have one.
+ */
 export function observePlaces(daemonSet: DaemonSet, nodes: readonly Node[], pods: readonly Pod[]): Places {
   const byNode = new Map<string, Pod[]>();
   for (const pod of pods) {
@@ -60,6 +64,7 @@ function fitOf(pod: Pod, node: Node): Pick<Place, 'wanted' | 'tolerated'> {
   };
 }
 
+/** The containers of the pod have stopped for good. */
 export const hasEnded = ({ status }: Pod): boolean =>
   status?.phase === 'Succeeded' || status?.phase === 'Failed';
 

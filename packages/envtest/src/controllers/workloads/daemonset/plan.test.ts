@@ -2,7 +2,7 @@ import type { DaemonSet, Node, Pod } from '@tidegate/kube';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isTerminating } from '../../pods/index.ts';
-import { timestamp } from '../timestamp.ts';
+import { timestamp } from '../../timestamp.ts';
 import { FailureBackoff } from './failure-backoff.ts';
 import { observePlaces } from './observe.ts';
 import { planDaemonSet } from './plan.ts';

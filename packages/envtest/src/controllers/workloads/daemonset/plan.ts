@@ -6,6 +6,7 @@ import type { Place, Places } from './observe.ts';
 import { isUpdated } from './pods.ts';
 import { replaceInPlace, replaceWithSurge } from './rolling.ts';
 
+/** The input of the plan. */
 export interface Observed extends Places {
   daemonSet: DaemonSet;
   /** The hash of the current revision. */
@@ -15,6 +16,7 @@ export interface Observed extends Places {
   failureWaitMs: (node: string) => number;
 }
 
+/** The pods to create and delete. */
 export interface DaemonSetPlan {
   /** The nodes that need a pod. */
   creates: string[];

@@ -2,6 +2,7 @@ import type { DaemonSet, Pod } from '@tidegate/kube';
 import type { Affinity, PodSpec, Toleration } from 'kubernetes-types/core/v1.d.ts';
 import { podFromTemplate } from '../../pods/index.ts';
 
+/** The label that names the revision of the template from which a pod was created. */
 export const REVISION_HASH = 'controller-revision-hash';
 const TEMPLATE_GENERATION = 'pod-template-generation';
 const DEPRECATED_GENERATION = 'deprecated.daemonset.template.generation';
@@ -34,6 +35,7 @@ export function newPod(daemonSet: DaemonSet, node: string, hash: string): Pod {
   });
 }
 
+/** The tolerations of the template and those that every daemon pod gets. */
 export function daemonTolerations(spec: PodSpec | undefined): Toleration[] {
   const { tolerations = [], hostNetwork } = spec ?? {};
   const added = (hostNetwork === true ? [...TOLERATED, NETWORK_UNAVAILABLE] : TOLERATED).map(
@@ -68,4 +70,5 @@ export function targetNode({ spec }: Pod): string | undefined {
     .find(({ key, operator }) => key === NODE_NAME && operator === 'In')?.values?.[0];
 }
 
+/** Whether the pod was created from the current template. */
 export const isUpdated = (pod: Pod, hash: string): boolean => pod.metadata.labels?.[REVISION_HASH] === hash;

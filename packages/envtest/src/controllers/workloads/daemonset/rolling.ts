@@ -5,6 +5,7 @@ import type { UpdateLimits } from './limits.ts';
 import type { Place } from './observe.ts';
 import { isUpdated } from './pods.ts';
 
+/** The input of one step of a rolling update. */
 export interface DaemonRollout {
   places: readonly Place[];
   hash: string;
@@ -13,6 +14,7 @@ export interface DaemonRollout {
   limits: UpdateLimits;
 }
 
+/** The nodes that get an additional pod, and the pods to delete. */
 export interface DaemonRolloutStep {
   creates: string[];
   deletes: Pod[];

@@ -1,5 +1,5 @@
 import type { DeploymentCondition } from 'kubernetes-types/apps/v1.d.ts';
-import { timestamp } from '../timestamp.ts';
+import { timestamp } from '../../timestamp.ts';
 
 export type Conditions = readonly DeploymentCondition[];
 type Update = Pick<DeploymentCondition, 'type' | 'status' | 'reason' | 'message'>;

@@ -27,8 +27,8 @@ export async function createReplicaSet(
 }
 
 /**
- * The ReplicaSet with this name is either ours and not in the cache yet, or belongs to another owner. In the second
- * case the Deployment has to use another name.
+ * The ReplicaSet with this name either belongs to this Deployment and is not in the cache yet, or belongs to another
+ * owner. In the second case the Deployment has to use another name.
  */
 async function resolveNameConflict(
   client: KubeClient,

@@ -11,7 +11,6 @@
  * restart at any time.
  */
 import {
-  Controller,
   DEPLOYMENTS,
   type Deployment,
   type Informer,
@@ -22,11 +21,11 @@ import {
 } from '@tidegate/kube';
 import type { MakeController } from '../../context.ts';
 import { controllerOf, indexByController, keysOfOwners } from '../../pods/index.ts';
-import { RETRIES } from '../../retries.ts';
-import { untilCacheCatchesUp } from '../../stale-reads.ts';
+import { workloadController } from '../workload-controller.ts';
 import { isRolling } from './limits.ts';
 import { DeploymentReconciler } from './reconciler.ts';
 
+/** Keys are Deployments. */
 export const deploymentController: MakeController = (context) => {
   const deployments = context.informers.for(DEPLOYMENTS);
   const replicaSets = context.informers.for(REPLICA_SETS);
@@ -34,14 +33,10 @@ export const deploymentController: MakeController = (context) => {
   indexByController(replicaSets);
   indexByController(pods);
   const reconciler = new DeploymentReconciler(context, { deployments, replicaSets, pods });
-  return new Controller({
+  return workloadController(context, {
     name: 'deployment',
     concurrency: 5,
-    clock: context.clock,
-    metrics: context.metrics,
-    log: context.log,
-    queue: RETRIES,
-    reconcile: untilCacheCatchesUp((key, signal) => reconciler.reconcile(key, signal)),
+    reconcile: (key, signal) => reconciler.reconcile(key, signal),
   })
     .watch(deployments)
     .watch(

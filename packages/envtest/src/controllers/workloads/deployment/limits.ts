@@ -1,6 +1,7 @@
 import type { Deployment } from '@tidegate/kube';
 import { resolveIntOrPercent } from '../../int-or-percent.ts';
 
+/** The bounds within which a rolling update moves. */
 export interface Limits {
   /** `spec.replicas`. */
   replicas: number;
@@ -10,6 +11,7 @@ export interface Limits {
   maxUnavailable: number;
 }
 
+/** Whether old pods are replaced step by step; otherwise all are deleted first. */
 export const isRolling = ({ spec }: Deployment): boolean =>
   (spec?.strategy?.type ?? 'RollingUpdate') === 'RollingUpdate';
 

@@ -26,6 +26,7 @@ export interface Creation {
   nameTaken?: boolean;
 }
 
+/** Whether all pods have the current template and are available, and no old pods are left. */
 export function isComplete({ spec, metadata }: Deployment, status: DeploymentStatus | undefined): boolean {
   const { replicas = 1 } = spec!;
   return (

@@ -6,6 +6,7 @@ const MAX_HISTORY = 2000;
 /** The value that clients use for "keep all". */
 const UNLIMITED = 2 ** 31 - 1;
 
+/** The revision number that `kubectl rollout history` shows. */
 export const revisionOf = (replicaSet: ReplicaSet): number => numberIn(replicaSet, REVISION) ?? 0;
 
 /** The annotations of the current ReplicaSet: those of the Deployment, and a revision above all others. */

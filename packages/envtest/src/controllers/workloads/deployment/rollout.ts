@@ -11,6 +11,7 @@ export interface Rollout {
   old: readonly ReplicaSet[];
 }
 
+/** Divides the ReplicaSets into the one with the current template and the old ones. */
 export function rolloutOf(deployment: Deployment, replicaSets: readonly ReplicaSet[]): Rollout {
   const byAge = replicaSets.toSorted(olderFirst);
   // When several match, every controller must choose the same one.
@@ -18,9 +19,11 @@ export function rolloutOf(deployment: Deployment, replicaSets: readonly ReplicaS
   return { deployment, current, old: byAge.filter((replicaSet) => replicaSet !== current) };
 }
 
+/** All ReplicaSets, the current one last. */
 export const allOf = ({ current, old }: Rollout): readonly ReplicaSet[] =>
   current === undefined ? old : [...old, current];
 
+/** The number of pods that the ReplicaSet should have. */
 export const sizeOf = (replicaSet: ReplicaSet | undefined): number =>
   replicaSet === undefined ? 0 : (replicaSet.spec?.replicas ?? 1);
 
@@ -37,6 +40,7 @@ export const isObserved = ({ metadata, status }: ReplicaSet): boolean =>
 
 export const sum = (numbers: readonly number[]): number => numbers.reduce((total, n) => total + n, 0);
 
+/** By creation time, then by name, so that the order is always the same. */
 export function olderFirst(a: ReplicaSet, b: ReplicaSet): number {
   const [left, right] = [a, b].map(({ metadata }) => `${metadata.creationTimestamp} ${metadata.name}`);
   return left! < right! ? -1 : 1;

@@ -4,6 +4,7 @@ import type { Deployment, ReplicaSet } from '@tidegate/kube';
 import type { PodTemplateSpec } from 'kubernetes-types/core/v1.d.ts';
 import { controllerReference } from '../../pods/index.ts';
 
+/** The label that distinguishes the pods of the ReplicaSets of one Deployment. */
 export const POD_TEMPLATE_HASH = 'pod-template-hash';
 
 const MAX_NAME = 253;

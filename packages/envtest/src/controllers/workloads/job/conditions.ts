@@ -1,6 +1,6 @@
 import type { Job } from '@tidegate/kube';
 import type { JobCondition, JobStatus } from 'kubernetes-types/batch/v1.d.ts';
-import { timestamp } from '../timestamp.ts';
+import { timestamp } from '../../timestamp.ts';
 
 /** How a Job ends. It is first set as an interim condition, and finally when every pod has ended and is counted. */
 export interface Outcome {
@@ -26,9 +26,13 @@ export function decidedOutcome({ status }: Job): Outcome | undefined {
   return undefined;
 }
 
+/**
+ * Sets the condition that announces the outcome while pods are still running (FailureTarget or SuccessCriteriaMet).
+ */
 export const withInterim = (status: JobStatus, { type, reason, message }: Outcome, now: number): JobStatus =>
   withCondition(status, { type: INTERIM[type], status: 'True', reason, message }, now);
 
+/** Sets the final condition. Only a Job that completed has a completion time. */
 export function withOutcome(status: JobStatus, outcome: Outcome, now: number): JobStatus {
   const finished = withCondition(status, { ...outcome, status: 'True' }, now);
   return outcome.type === 'Complete' ? { ...finished, completionTime: timestamp(now) } : finished;

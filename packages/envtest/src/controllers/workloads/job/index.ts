@@ -12,7 +12,6 @@
  */
 
 import {
-  Controller,
   type EventRecorder,
   type Informer,
   isNotFound,
@@ -36,9 +35,8 @@ import {
   keysOfOwners,
   PodControl,
 } from '../../pods/index.ts';
-import { RETRIES } from '../../retries.ts';
-import { untilCacheCatchesUp } from '../../stale-reads.ts';
 import { recordEvents } from '../planned-events.ts';
+import { workloadController } from '../workload-controller.ts';
 import { writeStatus } from '../write-status.ts';
 import { finishedCondition } from './conditions.ts';
 import { jobKeyOf, TrackingFinalizers } from './finalizers.ts';
@@ -49,20 +47,17 @@ import { expiresInMs } from './ttl.ts';
 
 const OUR_NAME = 'kubernetes.io/job-controller';
 
+/** Keys are Jobs. */
 export const jobController: MakeController = (context) => {
   const jobs = context.informers.for(JOBS);
   const pods = context.informers.for(PODS);
   indexByController(pods);
   const reconciler = new JobReconciler(context, jobs, pods);
   const keysOfJobs = keysOfOwners(jobs, 'Job', ({ spec }) => spec?.selector);
-  return new Controller({
+  return workloadController(context, {
     name: 'job',
     concurrency: 5,
-    clock: context.clock,
-    metrics: context.metrics,
-    log: context.log,
-    reconcile: untilCacheCatchesUp((key, signal) => reconciler.reconcile(key, signal)),
-    queue: RETRIES,
+    reconcile: (key, signal) => reconciler.reconcile(key, signal),
   })
     .watch(jobs)
     .watch(pods, (pod) => new Set([...keysOfJobs(pod), ...jobKeyOf(pod)]));

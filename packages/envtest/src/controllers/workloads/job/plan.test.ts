@@ -2,7 +2,7 @@ import type { Job, Pod } from '@tidegate/kube';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isActive } from '../../pods/index.ts';
-import { timestamp } from '../timestamp.ts';
+import { timestamp } from '../../timestamp.ts';
 import { finishedCondition } from './conditions.ts';
 import { formatIndexes, parseIndexes } from './indexes.ts';
 import { concludeJob, planJob, trackedUids } from './plan.ts';

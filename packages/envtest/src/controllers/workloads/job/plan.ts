@@ -1,8 +1,8 @@
 import type { Job, Pod } from '@tidegate/kube';
 import type { JobStatus } from 'kubernetes-types/batch/v1.d.ts';
 import { isActive, isReady } from '../../pods/index.ts';
+import { timestamp } from '../../timestamp.ts';
 import type { PlannedEvent } from '../planned-events.ts';
-import { timestamp } from '../timestamp.ts';
 import { decidedOutcome, type Outcome, withCondition, withInterim, withOutcome } from './conditions.ts';
 import { type PodChange, planPods } from './plan-pods.ts';
 import { isEnding, isTracked } from './pods.ts';
@@ -29,7 +29,7 @@ export interface JobPlan {
   release: Pod[];
   events: PlannedEvent[];
   requeueAfter?: number;
-  /** How the Job ends, if it does; `complete` says whether all its pods are in `release`. */
+  /** How the Job ends, if it does; `complete` is true if all its pods are in `release`. */
   outcome?: Outcome;
   complete: boolean;
 }

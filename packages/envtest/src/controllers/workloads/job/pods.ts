@@ -9,8 +9,12 @@ const INDEX_VARIABLE = 'JOB_COMPLETION_INDEX';
 /** The API server appends five characters to generateName. */
 const MAX_PREFIX = 58;
 
+/**
+ * Whether the pod must still be counted: the finalizer keeps it until its end is recorded in the status of the Job.
+ */
 export const isTracked = (pod: Pod): boolean => hasFinalizer(pod, TRACKING_FINALIZER);
 
+/** Whether each pod of the Job works on an index of its own. */
 export const isIndexed = ({ spec }: Job): boolean => spec?.completionMode === 'Indexed';
 
 /** Undefined when the pod has no index, or one that is outside the range of the Job. */
@@ -23,6 +27,7 @@ export function completionIndex(job: Job, pod: Pod): number | undefined {
 export const replacesOnlyFailed = ({ spec }: Job): boolean =>
   spec?.podReplacementPolicy === 'Failed' || spec?.podFailurePolicy !== undefined;
 
+/** All containers of the pod have ended with success. */
 export const isSucceeded = (pod: Pod): boolean => pod.status?.phase === 'Succeeded';
 
 /** A pod that is deleted counts as failed, because it may never report its end itself. */
@@ -33,7 +38,7 @@ export const isFailed = (job: Job, pod: Pod): boolean =>
 export const isEnding = (pod: Pod): boolean =>
   isTerminating(pod) && !isSucceeded(pod) && pod.status?.phase !== 'Failed';
 
-/** When the pod finished, in milliseconds, as precisely as its status tells. */
+/** When the pod finished, in milliseconds, as precisely as its status shows. */
 export function finishedAt({ metadata, status }: Pod): number {
   const ends = (status?.containerStatuses ?? []).map(({ state }) => state?.terminated?.finishedAt);
   const unready = status?.conditions?.find((c) => c.type === 'Ready' && c.status === 'False');
@@ -47,6 +52,7 @@ export function finishedAt({ metadata, status }: Pod): number {
   return Date.parse(metadata.creationTimestamp ?? '');
 }
 
+/** A pod of the Job, with the tracking finalizer and, in an indexed Job, with its index. */
 export function newPod(job: Job, index: number | undefined): Pod {
   const template = job.spec!.template;
   const finalizers = template.metadata?.finalizers?.includes(TRACKING_FINALIZER) ? [] : [TRACKING_FINALIZER];

@@ -14,6 +14,7 @@ import { completionIndex, isFailed, isIndexed, isSucceeded, isTracked } from './
 /** A longer list would make the status too large. */
 const MAX_UNCOUNTED = 500;
 
+/** Finished pods by result. */
 export interface Tally {
   succeeded: number;
   failed: number;
@@ -32,6 +33,7 @@ export function tally(job: Job, status: JobStatus, pods: readonly Pod[]): Tally 
   return { succeeded: total, failed: (status.failed ?? 0) + failed.length + newFailures };
 }
 
+/** The status after finished pods were added to it. */
 export interface Ended {
   status: JobStatus;
   /** Pods whose finalizer may be removed as soon as the status is written. */
@@ -81,11 +83,13 @@ export function countReleased(status: JobStatus, tracked: ReadonlySet<string>): 
   };
 }
 
+/** Whether the counters include every pod that is listed as finished. */
 export function isAllCounted({ uncountedTerminatedPods }: JobStatus): boolean {
   const { succeeded = [], failed = [] } = uncountedTerminatedPods ?? {};
   return succeeded.length + failed.length === 0;
 }
 
+/** The indexes in the status, and those of pods that are not in the status yet. */
 export function completedIndexes(job: Job, status: JobStatus, successes: readonly Pod[]): Set<number> {
   const indexes = parseIndexes(status.completedIndexes, job.spec?.completions ?? 0);
   for (const pod of successes) {

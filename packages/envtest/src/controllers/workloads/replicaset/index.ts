@@ -4,11 +4,10 @@
  * One reconcile, after a pod or its owner has changed: claim the pods -> create or delete the difference, unless the cache
  * does not show this controller's last writes yet -> count the pods in the status (`status.ts`).
  */
-import { Controller, PODS, REPLICA_SETS, REPLICATION_CONTROLLERS } from '@tidegate/kube';
+import { type Controller, PODS, REPLICA_SETS, REPLICATION_CONTROLLERS } from '@tidegate/kube';
 import type { ControllerContext, MakeController } from '../../context.ts';
 import { indexByController, keysOfOwners } from '../../pods/index.ts';
-import { RETRIES } from '../../retries.ts';
-import { untilCacheCatchesUp } from '../../stale-reads.ts';
+import { workloadController } from '../workload-controller.ts';
 import { type ReplicasKind, ReplicasReconciler } from './reconciler.ts';
 import type { Replicas } from './status.ts';
 
@@ -36,14 +35,10 @@ function controllerOf<T extends Replicas>(context: ControllerContext, kind: Repl
   indexByController(pods);
   indexByController(owners);
   const reconciler = new ReplicasReconciler(context, kind, owners, pods);
-  return new Controller({
+  return workloadController(context, {
     name: kind.kind.toLowerCase(),
     concurrency: 5,
-    clock: context.clock,
-    metrics: context.metrics,
-    log: context.log,
-    queue: RETRIES,
-    reconcile: untilCacheCatchesUp((key, signal) => reconciler.reconcile(key, signal)),
+    reconcile: (key, signal) => reconciler.reconcile(key, signal),
   })
     .watch(owners)
     .watch(pods, keysOfOwners(owners, kind.kind, kind.selectorOf));

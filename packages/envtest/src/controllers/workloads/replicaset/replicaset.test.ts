@@ -1,7 +1,7 @@
 import { isNotFound, type KubeObject, PODS, type Pod, REPLICA_SETS, type ReplicaSet } from '@tidegate/kube';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { timestamp } from '../../timestamp.ts';
 import { TestCluster } from '../testing/test-cluster.ts';
-import { timestamp } from '../timestamp.ts';
 import { replicaSetController } from './index.ts';
 
 const labels = { app: 'web' };

@@ -9,6 +9,7 @@ import {
 } from '@tidegate/kube';
 import { isAvailable, isReady } from '../../pods/index.ts';
 
+/** The pods that the ReplicaSet controls, by state. */
 export interface ObservedPods {
   active: readonly Pod[];
   terminating: readonly Pod[];
@@ -27,13 +28,13 @@ export function replicasStatus(
   now: number,
 ): Status {
   const { template, minReadySeconds = 0 } = owner.spec!;
-  const labelled = matcherFromLabels(template?.metadata?.labels ?? {});
+  const labeled = matcherFromLabels(template?.metadata?.labels ?? {});
   const count = (holds: (pod: Pod) => boolean): number | undefined =>
     active.filter(holds).length || undefined;
   const conditions = conditionsOf(owner, active.length, failure, now);
   return {
     replicas: active.length,
-    fullyLabeledReplicas: count((pod) => labelled.matches(pod.metadata.labels)),
+    fullyLabeledReplicas: count((pod) => labeled.matches(pod.metadata.labels)),
     readyReplicas: count(isReady),
     availableReplicas: count((pod) => isAvailable(pod, minReadySeconds, now)),
     terminatingReplicas: terminating.length,

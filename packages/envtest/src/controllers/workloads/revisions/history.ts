@@ -11,6 +11,7 @@ import {
 import { claim, claimable, indexByController, isControlledBy } from '../../pods/index.ts';
 import { holds, newRevision, planRevision, type Revised, surplusRevisions } from './revision.ts';
 
+/** Where revisions are stored, and how they are marked. */
 export interface HistoryOptions {
   client: KubeClient;
   revisions: Informer<ControllerRevision>;
@@ -19,6 +20,7 @@ export interface HistoryOptions {
   hashLabel: string;
 }
 
+/** The revisions of an owner after the current template was recorded. */
 export interface History {
   /** The revision of the owner's current template. */
   update: ControllerRevision;

@@ -27,9 +27,11 @@ export function templateOf({ data }: ControllerRevision): PodTemplateSpec {
   return template;
 }
 
+/** Whether the revision has this template. */
 export const holds = (revision: ControllerRevision, template: PodTemplateSpec): boolean =>
   isDeepStrictEqual(revision.data, dataOf(template));
 
+/** How to make the current template the newest revision. */
 export type RevisionPlan =
   /** The newest revision already has the template. */
   | { type: 'keep'; revision: ControllerRevision }
@@ -61,6 +63,7 @@ export function surplusRevisions(
   return past.slice(0, Math.max(0, past.length - limit));
 }
 
+/** A revision for the current template. `collisions` changes the hash if another object already has the name. */
 export function newRevision(
   owner: Revised,
   hashLabel: string,

@@ -3,10 +3,12 @@ import type { PodTemplateSpec, Volume } from 'kubernetes-types/core/v1.d.ts';
 import { podFromTemplate } from '../../pods/index.ts';
 import { templateOf } from '../revisions/revision.ts';
 
+/** The label that names the revision of the template from which a pod was created. */
 export const REVISION = 'controller-revision-hash';
 const POD_NAME = 'statefulset.kubernetes.io/pod-name';
 const POD_INDEX = 'apps.kubernetes.io/pod-index';
 
+/** The ordinal of the first pod. */
 export const startOrdinal = ({ spec }: StatefulSet): number => spec?.ordinals?.start ?? 0;
 
 /** The ordinal in the pod's name; undefined when it is not the name of a pod of this set. */

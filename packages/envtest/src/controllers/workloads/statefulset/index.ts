@@ -3,11 +3,10 @@
  *
  * One reconcile, after a pod or a StatefulSet has changed: sync the revisions of the template -> claim the pods ->
  * `planStatefulSet` chooses the next changes that the pod order allows -> `PodWriter` makes them -> count the pods
- * in the status (`status.ts`). `identity.ts` knows the names and labels of the pods.
+ * in the status (`status.ts`). `identity.ts` defines the names and labels of the pods.
  */
 import {
   CONTROLLER_REVISIONS,
-  Controller,
   type ControllerRevision,
   type Informer,
   matcherFromSelector,
@@ -30,9 +29,8 @@ import {
   keysOfOwners,
   nextAvailableInMs,
 } from '../../pods/index.ts';
-import { RETRIES } from '../../retries.ts';
-import { untilCacheCatchesUp } from '../../stale-reads.ts';
 import { type History, RevisionHistory } from '../revisions/history.ts';
+import { workloadController } from '../workload-controller.ts';
 import { writeStatus } from '../write-status.ts';
 import { createClaims, deleteScaledDown } from './claims.ts';
 import { newPod, ordinalOf, revisionOf } from './identity.ts';
@@ -42,19 +40,16 @@ import { statefulSetStatus } from './status.ts';
 
 const HASH_LABEL = 'controller.kubernetes.io/hash';
 
+/** Keys are StatefulSets. */
 export const statefulSetController: MakeController = (context) => {
   const sets = context.informers.for(STATEFUL_SETS);
   const pods = context.informers.for(PODS);
   indexByController(pods);
   const reconciler = new StatefulSetReconciler(context, sets, pods);
-  return new Controller({
+  return workloadController(context, {
     name: 'statefulset',
     concurrency: 5,
-    clock: context.clock,
-    metrics: context.metrics,
-    log: context.log,
-    reconcile: untilCacheCatchesUp((key, signal) => reconciler.reconcile(key, signal)),
-    queue: RETRIES,
+    reconcile: (key, signal) => reconciler.reconcile(key, signal),
   })
     .watch(sets)
     .watch(

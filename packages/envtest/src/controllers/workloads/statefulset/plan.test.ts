@@ -1,8 +1,8 @@
 import type { ControllerRevision, Pod, StatefulSet } from '@tidegate/kube';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { timestamp } from '../../timestamp.ts';
 import { newRevision } from '../revisions/revision.ts';
-import { timestamp } from '../timestamp.ts';
 import { newPod, ordinalOf, revisionOf } from './identity.ts';
 import { planStatefulSet } from './plan.ts';
 import { statefulSetStatus } from './status.ts';

@@ -2,6 +2,7 @@ import type { ControllerRevision, Pod, StatefulSet } from '@tidegate/kube';
 import { isAvailable, isReady, isTerminating } from '../../pods/index.ts';
 import { ordinalOf, revisionOf, startOrdinal } from './identity.ts';
 
+/** The input of the plan. */
 export interface Observed {
   set: StatefulSet;
   pods: readonly Pod[];
@@ -11,6 +12,7 @@ export interface Observed {
   now: number;
 }
 
+/** The pods to create and delete now. */
 export interface StatefulSetPlan {
   creates: { ordinal: number; revision: ControllerRevision }[];
   deletes: Pod[];
@@ -61,7 +63,7 @@ function planInOrder(observed: Observed, slots: Slot[], condemned: Pod[]): State
   const [last, ...others] = condemned;
   if (last === undefined) return planUpdate(observed, slots);
   // An unhealthy pod is deleted only when no other surplus pod is unhealthy. A finished pod will not recover, so it
-  // does not hold up the others.
+  // does not delay the others.
   const isSettled = (pod: Pod): boolean => hasEnded(pod) || isHealthy(pod, observed);
   const mayGo = !isTerminating(last) && (isSettled(last) || others.every(isSettled));
   return { ...NOTHING, deletes: mayGo ? [last] : [] };

@@ -1,7 +1,5 @@
 import {
-  type Clock,
   type EventRecorder,
-  type Informer,
   isConflict,
   isNotFound,
   type KubeClient,
@@ -9,14 +7,7 @@ import {
   type Pod,
   type StatefulSet,
 } from '@tidegate/kube';
-import { Expectations } from '../../pods/index.ts';
-
-export interface PodWriterOptions {
-  client: KubeClient;
-  pods: Informer<Pod>;
-  recorder: EventRecorder;
-  clock: Clock;
-}
+import { Expectations, type PodControlOptions } from '../../pods/index.ts';
 
 /** Creates and deletes the pods of StatefulSets, whose events have their own wording in Kubernetes. */
 export class PodWriter {
@@ -24,7 +15,7 @@ export class PodWriter {
   readonly #client: KubeClient;
   readonly #recorder: EventRecorder;
 
-  constructor({ client, pods, recorder, clock }: PodWriterOptions) {
+  constructor({ client, pods, recorder, clock }: PodControlOptions) {
     this.#client = client;
     this.#recorder = recorder;
     this.expectations = new Expectations(pods, clock);

@@ -10,12 +10,12 @@ import { answerList } from '../list.ts';
 import { answerStatus } from '../status.ts';
 import { answerWatch } from '../watch.ts';
 
-/** Lists and watches of one view on a real socket, on virtual time. */
+/** Serves lists and watches of one view on a real socket, with virtual time. */
 export class AnsweringServer {
   readonly clock = new VirtualClock();
   readonly stop = new AbortController();
   readonly projections: Projections;
-  /** Requests that are not over. */
+  /** The number of requests that have not ended. */
   open = 0;
   readonly #listeners = new Set<DependencyListener>();
   readonly #server: Server;
@@ -51,7 +51,7 @@ export class AnsweringServer {
     for (const listener of this.#listeners) listener(new Set([dependency]), resourceVersion);
   }
 
-  /** The answer once its head is there; whoever asks reads the body. */
+  /** Resolves when the headers have arrived. The caller reads the body. */
   async get(query: string, headers: Record<string, string> = {}): Promise<IncomingMessage> {
     const request = get(`${this.url}/?${query}`, { headers, agent: false });
     const [response] = (await once(request, 'response')) as [IncomingMessage];
@@ -91,18 +91,18 @@ export async function textOf(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** Waits, for as long as the test may take. */
+/** Polls until the condition is met. The timeout of the test is the limit. */
 export async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 2));
 }
 
-/** Everything that has arrived of a watch. */
+/** Collects the events of a watch. */
 export class Reader {
   readonly frames: {
     type: string;
     object: Record<string, unknown> & { metadata: Record<string, unknown> };
   }[] = [];
-  /** `end` as API servers end watches, or `cut`. */
+  /** `end`: the response ended normally. `cut`: the connection was closed before. */
   over: 'end' | 'cut' | undefined;
   readonly response: IncomingMessage;
   #rest = '';

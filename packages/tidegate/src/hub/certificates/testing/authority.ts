@@ -1,6 +1,7 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { issueCertificate, type KeyPair, selfSignedCa } from '@tidegate/kube/certificates';
 
+/** `notBefore` and `notAfter` are in milliseconds since the epoch. */
 interface Wanted {
   commonName: string;
   organizations?: string[];

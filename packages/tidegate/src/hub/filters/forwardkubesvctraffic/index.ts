@@ -1,6 +1,6 @@
 /**
- * Whoever goes to the ClusterIP of default/kubernetes is sent by kube-proxy to its endpoints. With the hub as the only
- * one, that traffic ends at the hub, whether or not a client knows of it.
+ * Makes the hub the only endpoint of the Service default/kubernetes for kube-proxy. Pods that connect to the ClusterIP of
+ * the Service then reach the hub, without any configuration.
  */
 import { isIPv4, isIPv6 } from 'node:net';
 import type { EndpointSlice, Endpoints, KubeObject } from '@tidegate/kube';
@@ -22,7 +22,7 @@ export const forwardKubeSvcTraffic: Filter = {
   },
 };
 
-/** The hub has one address: rules for the other family can not lead to it, and are left as they are. */
+/** The hub has one address. A slice of the other address family stays unchanged, because it cannot contain that address. */
 function sliceOfHub(slice: EndpointSlice, context: FilterContext): KubeObject {
   const { hub } = context;
   if (slice.addressType !== familyOf(hub.host)) return slice;
@@ -36,12 +36,13 @@ function sliceOfHub(slice: EndpointSlice, context: FilterContext): KubeObject {
 const familyOf = (host: string): string | undefined =>
   isIPv4(host) ? 'IPv4' : isIPv6(host) ? 'IPv6' : undefined;
 
-/** v1beta1 says the node of an endpoint in `topology`. */
+/** In v1beta1, the node of an endpoint is in `topology`. */
 const nodeField = ({ apiVersion }: KubeObject, { nodeName }: FilterContext): object =>
   apiVersion === 'discovery.k8s.io/v1beta1'
     ? { topology: { 'kubernetes.io/hostname': nodeName } }
     : { nodeName };
 
+/** An object without addresses stays unchanged: without the API server's endpoint there is nothing to replace. */
 function endpointsOfHub(object: Endpoints, context: FilterContext): KubeObject {
   const { hub, nodeName } = context;
   const [subset] = object.subsets ?? [];

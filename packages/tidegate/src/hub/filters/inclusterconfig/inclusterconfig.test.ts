@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { contextOf } from '../testing/context.ts';
 import { inClusterConfig } from './index.ts';
 
-it('tells once of a kubeconfig that it can not read, and leaves it', () => {
+it('logs a kubeconfig that cannot be parsed once, and leaves it unchanged', () => {
   const lines: object[] = [];
   const log: Logger = { ...silentLogger, warn: (fields) => lines.push(fields) };
   const filter = inClusterConfig(log);

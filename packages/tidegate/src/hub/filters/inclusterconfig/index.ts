@@ -1,6 +1,7 @@
 /**
- * Kube-proxy reads from its ConfigMap where the API server is. With the hub's address there it talks to the hub, and
- * all that the hub shows to kube-proxy only can take effect.
+ * Replaces the address of the API server in the kubeconfig of kube-proxy, which kubeadm stores in the ConfigMap
+ * kube-system/kube-proxy. The kubelet mounts the ConfigMap, kube-proxy connects to the hub, and the filters for kube-proxy
+ * take effect.
  */
 
 import { type ConfigMap, keyOf, type Logger } from '@tidegate/kube';
@@ -11,12 +12,13 @@ import { hubUrl } from '../kubernetes-service.ts';
 import { CONFIG_MAP } from '../resources.ts';
 
 const KUBE_PROXY_CONFIG_MAP = 'kube-system/kube-proxy';
-/** A cheap look before parsing: the other entries are kube-proxy's own settings. */
+/** A quick check before parsing. Other entries of the ConfigMap contain kube-proxy's own settings. */
 const LOOKS_LIKE_KUBECONFIG = /\bkind["']?\s*:\s*["']?Config\b/;
-/** How the API server was reached; the hub is at hand and has a certificate for its address. */
-const WAYS_TO_THE_SERVER = ['proxy-url', 'tls-server-name'];
+/** Fields that describe the connection to the API server. The hub needs no proxy, and its certificate has its address. */
+const CONNECTION_FIELDS = ['proxy-url', 'tls-server-name'];
 
 export function inClusterConfig(log: Logger): Filter {
+  /** An object is filtered often. Each problem is logged once. */
   const reported = new Set<string>();
   const report = (entry: string, why: string): void => {
     const problem = `${entry}: ${why}`;
@@ -24,7 +26,7 @@ export function inClusterConfig(log: Logger): Filter {
     reported.add(problem);
     log.warn(
       { configMap: KUBE_PROXY_CONFIG_MAP, entry, why },
-      'a kubeconfig for kube-proxy can not be read and stays as it is; correct its YAML',
+      'cannot parse a kubeconfig in the ConfigMap of kube-proxy, so its server is not replaced with the hub; correct the YAML of this entry',
     );
   };
   return {
@@ -36,16 +38,16 @@ export function inClusterConfig(log: Logger): Filter {
       const { data = {} } = object as ConfigMap;
       const server = hubUrl(context);
       const changed = Object.entries(data).flatMap(([entry, text]) => {
-        const pointed = pointAt(server, text, (why) => report(entry, why));
-        return pointed === text ? [] : [[entry, pointed]];
+        const updated = withServer(server, text, (why) => report(entry, why));
+        return updated === text ? [] : [[entry, updated]];
       });
       return changed.length === 0 ? object : { ...object, data: { ...data, ...Object.fromEntries(changed) } };
     },
   };
 }
 
-/** The kubeconfig with another server, its comments and order kept; any other text as it is. */
-function pointAt(server: string, text: string, report: (why: string) => void): string {
+/** Replaces the server in a kubeconfig, and keeps comments and order. Returns any other text unchanged. */
+function withServer(server: string, text: string, report: (why: string) => void): string {
   if (!LOOKS_LIKE_KUBECONFIG.test(text)) return text;
   const document = parseDocument(text);
   const [error] = document.errors;
@@ -58,14 +60,14 @@ function pointAt(server: string, text: string, report: (why: string) => void): s
   if (!isSeq(clusters)) return text;
   const changed = clusters.items.filter((item) => {
     const cluster = isMap(item) ? item.get('cluster') : undefined;
-    return isMap(cluster) && pointCluster(cluster, server);
+    return isMap(cluster) && setServer(cluster, server);
   });
   return changed.length === 0 ? text : document.toString({ lineWidth: 0 });
 }
 
-/** Whether anything had to be changed. */
-function pointCluster(cluster: YAMLMap, server: string): boolean {
-  const removed = WAYS_TO_THE_SERVER.filter((field) => cluster.delete(field));
+/** Returns whether anything changed. */
+function setServer(cluster: YAMLMap, server: string): boolean {
+  const removed = CONNECTION_FIELDS.filter((field) => cluster.delete(field));
   if (cluster.get('server') === server) return removed.length > 0;
   cluster.set('server', server);
   return true;

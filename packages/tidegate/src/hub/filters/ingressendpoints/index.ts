@@ -1,29 +1,32 @@
-/** An ingress controller is the door of its pool: it sees the endpoints of the pool only, whatever Services ask for. */
+/**
+ * Shows an ingress controller in a pool only the endpoints of that pool, whatever scope the Services ask for: the front door
+ * of a pool must not send requests to another site.
+ */
 
 import type { KubeObject, Metrics } from '@tidegate/kube';
 import { INGRESS_CONTROLLER_USER_AGENTS } from '../../../api/index.ts';
-import type { ClientView } from '../../../scope/index.ts';
-import { dependencyOnPools, EndpointSieve } from '../endpoints.ts';
+import type { EndpointClient } from '../../../scope/index.ts';
+import { dependencyOnPools, ScopeFilter } from '../endpoints.ts';
 import type { Filter, FilterContext } from '../filter.ts';
 import { ENDPOINT } from '../resources.ts';
 
 const NAME = 'ingressendpoints';
 
-/** What the Service itself asks for is the business of servicetopology. */
+/** A Service without a scope. The scope of the real Service is applied by servicetopology. */
 const ANY_SERVICE: KubeObject = { apiVersion: 'v1', kind: 'Service', metadata: {} };
 
 export function ingressEndpoints(metrics: Metrics): Filter {
-  const sieve = new EndpointSieve(NAME, metrics);
+  const scope = new ScopeFilter(NAME, metrics);
   return {
     name: NAME,
     components: INGRESS_CONTROLLER_USER_AGENTS,
     resources: ENDPOINT,
-    apply: (object, context) => sieve.pass(object, viewOf(context)),
-    dependsOn: (object, context) => dependencyOnPools(object, viewOf(context)),
+    apply: (object, context) => scope.apply(object, clientOf(context)),
+    dependsOn: (object, context) => dependencyOnPools(object, clientOf(context)),
   };
 }
 
-const viewOf = ({ membership, nodeName }: FilterContext): ClientView => ({
+const clientOf = ({ membership, nodeName }: FilterContext): EndpointClient => ({
   membership,
   clientNode: nodeName,
   service: ANY_SERVICE,

@@ -1,6 +1,7 @@
 /**
- * Kubelet writes the address of the Service default/kubernetes into the environment of every container. With the hub's
- * address there, clients that find the API server by their environment talk to the hub, also where no kube-proxy runs.
+ * Gives the Service default/kubernetes the address of the hub, for the kubelet. The kubelet writes this address into the
+ * environment of every container (KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT), where clients look for it. They
+ * then connect to the hub, even on nodes without kube-proxy.
  */
 
 import type { Service } from '@tidegate/kube';

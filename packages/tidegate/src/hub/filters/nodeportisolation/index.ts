@@ -1,4 +1,7 @@
-/** A node port opens on every node of the cluster. The annotation says in which pools it shall. */
+/**
+ * Limits node ports to pools. kube-proxy opens a node port on every node of the cluster; with the annotation
+ * nodeport.openyurt.io/listen, only the nodes of the named pools see the Service.
+ */
 
 import type { Service } from '@tidegate/kube';
 import { KUBE_PROXY_USER_AGENT, NODE_PORT_LISTEN_ANNOTATION, type PoolKind } from '../../../api/index.ts';
@@ -12,14 +15,15 @@ export const nodePortIsolation: Filter = {
   components: [KUBE_PROXY_USER_AGENT],
   resources: SERVICE,
   apply(object, context) {
-    const wish = wishOf(object as Service);
-    return wish === undefined || listens(wish, poolsOfThisNode(context)) ? object : undefined;
+    const pools = listenPools(object as Service);
+    return pools === undefined || listens(pools, poolsOfThisNode(context)) ? object : undefined;
   },
-  dependsOn: (object, { nodeName }) => (wishOf(object as Service) === undefined ? [] : [`node:${nodeName}`]),
+  dependsOn: (object, { nodeName }) =>
+    listenPools(object as Service) === undefined ? [] : [`node:${nodeName}`],
 };
 
-/** Undefined for Services without node ports, and for those that wish nothing. */
-function wishOf({ spec, metadata }: Service): string | undefined {
+/** The annotation. Undefined for Services without node ports, and for Services without the annotation. */
+function listenPools({ spec, metadata }: Service): string | undefined {
   if (spec?.type !== 'NodePort' && spec?.type !== 'LoadBalancer') return undefined;
   return metadata.annotations?.[NODE_PORT_LISTEN_ANNOTATION];
 }
@@ -28,16 +32,16 @@ const poolsOfThisNode = ({ membership, nodeName }: FilterContext): string[] =>
   KINDS.flatMap((kind) => membership.poolOf(kind, nodeName) ?? []);
 
 /**
- * `a,b`: in these pools; `*,-a`: in all but one. A name that stands twice counts as it stands first. A pool that is not
- * named does not listen; a node in no pool does as it would without us.
+ * `a,b`: in these pools. `*,-a`: in all pools except one. If a name appears more than once, the first occurrence wins. A
+ * pool that is not named does not listen. A node outside every pool listens as it would without the hub.
  */
-function listens(wish: string, pools: readonly string[]): boolean {
+function listens(annotation: string, pools: readonly string[]): boolean {
   if (pools.length === 0) return true;
   const wanted = new Map<string, boolean>();
-  for (const entry of wish.split(',').map((text) => text.trim())) {
-    const refused = entry.startsWith('-');
-    const name = refused ? entry.slice(1) : entry;
-    if (!wanted.has(name)) wanted.set(name, !refused);
+  for (const entry of annotation.split(',').map((text) => text.trim())) {
+    const isExcluded = entry.startsWith('-');
+    const name = isExcluded ? entry.slice(1) : entry;
+    if (!wanted.has(name)) wanted.set(name, !isExcluded);
   }
   if (pools.some((pool) => wanted.get(pool) === false)) return false;
   return wanted.get('*') === true || pools.some((pool) => wanted.get(pool) === true);

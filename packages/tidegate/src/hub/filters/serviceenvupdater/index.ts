@@ -1,6 +1,7 @@
 /**
- * Some clusters write the address of the API server into pods themselves, and kubelet then leaves it as it stands.
- * Those variables get the hub's address; a pod without them gets none.
+ * Replaces KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT where a pod sets them itself. Some clusters write them into
+ * pods with a webhook, and the kubelet does not overwrite variables of the pod, so masterservice has no effect there.
+ * Nothing is added to containers without these variables.
  */
 
 import type { Pod } from '@tidegate/kube';
@@ -22,7 +23,7 @@ export const serviceEnvUpdater: Filter = {
   name: 'serviceenvupdater',
   components: [KUBELET_USER_AGENT],
   resources: POD,
-  // Kubelet takes what its own patches are answered with for the pod.
+  // The kubelet patches the status of pods, and uses the response as the current pod.
   verbs: ['get', 'list', 'watch', 'patch'],
   apply(object, context) {
     const { spec } = object as Pod;
@@ -48,12 +49,12 @@ const hubVariables = ({ hub }: FilterContext): ReadonlyMap<string, Variable> => 
 
 function updateContainer(container: Container, wanted: ReadonlyMap<string, Variable>): Container {
   const env = container.env ?? [];
-  // Whole: where the value came from, if it came from elsewhere, would contradict it.
+  // The whole variable is replaced: a `valueFrom` next to `value` would be invalid.
   const updated = mapChanged(env, (variable) => wanted.get(variable.name) ?? variable);
   return updated === env ? container : { ...container, env: updated };
 }
 
-/** The very list that came in when nothing in it changes. */
+/** Like `map`, but returns the same list if nothing changes. */
 function mapChanged<T>(items: readonly T[], map: (item: T) => T): readonly T[] {
   const mapped = items.map(map);
   return mapped.some((item, index) => item !== items[index]) ? mapped : items;

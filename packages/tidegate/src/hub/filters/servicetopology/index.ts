@@ -1,32 +1,32 @@
 /**
- * Traffic stays where the Service says that it shall: on the node or in the pool. A Service that is not known may have
- * said so, hence its endpoints are withheld until it is.
+ * Limits endpoints to the scope of their Service: to this node, or to the pool of this node. While the Service is not known,
+ * its endpoints are removed, because it may have a scope.
  */
 
 import type { KubeObject, Metrics } from '@tidegate/kube';
 import { SERVICE_CLIENT_USER_AGENTS } from '../../../api/index.ts';
-import type { ClientView } from '../../../scope/index.ts';
-import { dependencyOnPools, EndpointSieve, serviceOf } from '../endpoints.ts';
+import type { EndpointClient } from '../../../scope/index.ts';
+import { dependencyOnPools, ScopeFilter, serviceOf } from '../endpoints.ts';
 import type { Filter, FilterContext } from '../filter.ts';
 import { ENDPOINT } from '../resources.ts';
 
 const NAME = 'servicetopology';
 
 export function serviceTopology(metrics: Metrics): Filter {
-  const sieve = new EndpointSieve(NAME, metrics);
+  const scope = new ScopeFilter(NAME, metrics);
   return {
     name: NAME,
     components: SERVICE_CLIENT_USER_AGENTS,
     resources: ENDPOINT,
-    apply: (object, context) => sieve.pass(object, viewOf(object, context)),
+    apply: (object, context) => scope.apply(object, clientOf(object, context)),
     dependsOn: (object, context) => [
       ...dependencyOnService(object),
-      ...dependencyOnPools(object, viewOf(object, context)),
+      ...dependencyOnPools(object, clientOf(object, context)),
     ],
   };
 }
 
-function viewOf(object: KubeObject, context: FilterContext): ClientView {
+function clientOf(object: KubeObject, context: FilterContext): EndpointClient {
   const key = serviceOf(object);
   return {
     membership: context.membership,

@@ -18,7 +18,7 @@ describe('servicetopology', () => {
   const { context } = contextOf(objects);
   const filter = serviceTopology(new Metrics());
 
-  it('copies nothing when nothing is withheld', () => {
+  it('returns the same object when no endpoint is removed', () => {
     const nodes = Array.from({ length: 100 }, (_, i) => (i % 2 === 0 ? 'a1' : 'a2'));
     for (const of of ['plain', 'pool']) {
       const [whole, old] = [slice(of, nodes), endpoints(of, nodes)];
@@ -27,7 +27,7 @@ describe('servicetopology', () => {
     }
   });
 
-  it('hangs on the Service, and on the pools of the nodes only while they matter', () => {
+  it('depends on the Service, and on the pools of nodes only if the Service is limited to a pool', () => {
     const nodes = ['b1', 'a2', 'b1', undefined];
     expect(filter.dependsOn?.(slice('plain', nodes), context)).toEqual(['service:shop/plain']);
     expect(filter.dependsOn?.(slice('node', nodes), context)).toEqual(['service:shop/node']);
@@ -42,13 +42,15 @@ describe('servicetopology', () => {
     }
   });
 
-  it('counts what it withholds, by reason', async () => {
+  it('counts the endpoints that it removes, by reason', async () => {
     const metrics = new Metrics();
     const counting = serviceTopology(metrics);
     counting.apply(slice('pool', ['a1', 'b1', 'b1', undefined]), context);
     counting.apply(endpoints('ghost', ['a1']), context);
     const text = await metrics.scrape();
-    expect(text).toContain('hub_endpoints_withheld_total{filter="servicetopology",reason="OtherPool"} 2');
+    expect(text).toContain(
+      'tidegate_hub_endpoints_withheld_total{filter="servicetopology",reason="OtherPool"} 2',
+    );
     expect(text).toContain('{filter="servicetopology",reason="EndpointWithoutNode"} 1');
     expect(text).toContain('{filter="servicetopology",reason="UnknownService"} 1');
   });

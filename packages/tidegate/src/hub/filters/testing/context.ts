@@ -11,7 +11,7 @@ export interface TestContext {
   nodeGroups: TestView;
 }
 
-/** The context of a hub on `nodeName` in a cluster of these objects: Services, NodePools and NodeGroups. */
+/** The context of a hub on `nodeName`, in a cluster with these Services, NodePools and NodeGroups. */
 export function contextOf(
   objects: readonly KubeObject[],
   { nodeName = 'a1', hub = { host: '169.254.2.1', port: 10268 } }: Partial<FilterContext> = {},

@@ -12,7 +12,7 @@ export const service = (
   spec,
 });
 
-/** With one endpoint on each node; undefined for an endpoint that is on none. */
+/** An EndpointSlice with one endpoint for each node. Undefined: an endpoint without a node. */
 export const slice = (ofService: string, nodes: readonly (string | undefined)[]): KubeObject => ({
   apiVersion: 'discovery.k8s.io/v1',
   kind: 'EndpointSlice',
@@ -26,7 +26,7 @@ export const slice = (ofService: string, nodes: readonly (string | undefined)[])
   ports: [{ name: 'web', port: 80 }],
 });
 
-/** With one address on each node. */
+/** An Endpoints object with one address for each node. */
 export const endpoints = (ofService: string, nodes: readonly (string | undefined)[]): KubeObject => ({
   apiVersion: 'v1',
   kind: 'Endpoints',

@@ -1,7 +1,7 @@
 import { type KubeObject, keyOf, type Resource } from '@tidegate/kube';
 import type { View, ViewChange, ViewItem, ViewListener } from '../../views/view.ts';
 
-/** A view that is told its objects. Every change gets a version of its own, unless the object brings one. */
+/** A view whose objects a test sets. Every change gets the next version, unless the object has one. */
 export class TestView implements View {
   readonly key: View['key'];
   readonly kind = undefined;
@@ -35,7 +35,7 @@ export class TestView implements View {
     return this.#items.values();
   }
 
-  /** All as one change. Returns the version of the last. */
+  /** Puts all objects in one change. Returns the version of the last. */
   put(...objects: readonly KubeObject[]): string {
     const changes = objects.map((object): ViewChange => {
       this.#version = Math.max(this.#version + 1, Number(object.metadata.resourceVersion ?? 0));

@@ -3,7 +3,7 @@ import type { ReceivedRequest } from '@tidegate/kube/testing';
 
 export const ISSUER = 'https://kubernetes.default.svc.cluster.local';
 
-/** Signs tokens as an API server does, and tells its keys. */
+/** Signs tokens as an API server does, and publishes its keys. */
 export class TokenAuthority {
   readonly #keys: { id: string; privateKey: KeyObject; publicKey: KeyObject }[] = [];
 
@@ -11,12 +11,13 @@ export class TokenAuthority {
     this.rotate();
   }
 
-  /** From now on another key signs; the earlier ones are still told. */
+  /** Signs later tokens with a new key. Earlier keys stay published. */
   rotate(): void {
     const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     this.#keys.push({ id: randomUUID(), ...pair });
   }
 
+  /** Times are in milliseconds since the epoch. */
   issue(claims: { expires: number; notBefore?: number; name?: string; aud?: unknown; iss?: string }): string {
     const { id, privateKey } = this.#keys.at(-1)!;
     const { expires, notBefore = 0, name = 'web', aud = [ISSUER], iss = ISSUER } = claims;
@@ -36,7 +37,7 @@ export class TokenAuthority {
     return `${text}.${signature.toString('base64url')}`;
   }
 
-  /** The two documents; undefined for every other path. */
+  /** Returns the two documents of issuer discovery; undefined for every other path. */
   answer({ url }: ReceivedRequest): object | undefined {
     if (url.pathname === '/.well-known/openid-configuration') return { issuer: ISSUER };
     if (url.pathname !== '/openid/v1/jwks') return undefined;

@@ -3,12 +3,13 @@ import type { AddressInfo } from 'node:net';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** An API server of a few lines: ready, and at every other path what a test wants. */
+/** A minimal API server. It is ready, and responds to every other path as the test sets it. */
 export class SmallApi {
   readonly server: Server;
   readonly requests: IncomingMessage[] = [];
   answer: Answer = (_, response) => response.end('{}');
   ready: Answer = (_, response) => response.end('ok');
+  /** The number of requests to /readyz. */
   probes = 0;
 
   constructor(server: Server = createServer()) {

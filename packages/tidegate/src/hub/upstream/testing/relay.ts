@@ -1,13 +1,13 @@
 import { type AddressInfo, createServer, connect as dial, type Server, type Socket } from 'node:net';
 
-/** A TCP way to a server that can break in the ways that ways break. */
+/** A TCP proxy to a server that can fail in different ways. */
 export class Relay {
   readonly #target: number;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #port = 0;
   #silent = false;
-  /** How many connections were made through it. */
+  /** The number of connections through the proxy. */
   connections = 0;
 
   constructor(targetPort: number) {
@@ -27,7 +27,7 @@ export class Relay {
     return this.#port;
   }
 
-  /** Refuses, and resets what is open. */
+  /** Refuses new connections, and resets open ones. */
   async cut(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.reset();
@@ -38,7 +38,7 @@ export class Relay {
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }
 
-  /** Nothing gets through any more, and nobody is told. */
+  /** Drops all data silently, on open connections and, by default, on new ones. */
   silence({ newOnes = true } = {}): void {
     this.#silent = newOnes;
     for (const socket of this.#sockets) {
@@ -47,7 +47,7 @@ export class Relay {
     }
   }
 
-  /** New connections get through again; those that were silenced never do. */
+  /** New connections work again. Silenced ones do not. */
   speak(): void {
     this.#silent = false;
   }

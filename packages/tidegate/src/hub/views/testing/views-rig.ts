@@ -11,7 +11,7 @@ import {
   type Resource,
   silentLogger,
 } from '@tidegate/kube';
-import { FakeServer, SwitchedLink, VirtualClock, WIDGETS } from '@tidegate/kube/testing';
+import { FakeServer, SwitchedConnection, VirtualClock, WIDGETS } from '@tidegate/kube/testing';
 import type { ViewKey } from '../view.ts';
 import { Views, type ViewsOptions } from '../views.ts';
 
@@ -26,15 +26,15 @@ export const keyOfView = (identity: string, fields: Partial<ViewKey> = {}): View
 
 export const bearer = (token: string) => fixedCredential({ authorization: `Bearer ${token}` });
 
-/** Views between a fake API server and a real disk; the hub restarts, the link is cut, and time is virtual. */
+/** Views with a fake API server, a real disk, a link that a test can cut, and virtual time. `restart` reopens them. */
 export class ViewsRig {
   readonly server = new FakeServer();
   readonly clock = new VirtualClock();
-  readonly upstream = new SwitchedLink();
+  readonly upstream = new SwitchedConnection();
   readonly options: Partial<ViewsOptions>;
   metrics = new Metrics();
   openClients = 0;
-  /** What was logged as an error. */
+  /** The fields of every message that was logged as an error. */
   readonly reported: object[] = [];
   views!: Views;
   #directory!: string;
@@ -102,10 +102,10 @@ export class ViewsRig {
     return client;
   }
 
-  /** Virtual time flies while the sockets do their work. */
+  /** Waits for a condition. Virtual time advances by `stepMs` in each step, while the sockets work in real time. */
   async until(condition: () => boolean | Promise<boolean>, stepMs = 0): Promise<void> {
     for (let i = 0; !(await condition()); i++) {
-      if (i === 2_000) throw new Error('it never happened');
+      if (i === 2_000) throw new Error('the condition was not met in 2000 steps');
       await realSleep(1);
       await this.clock.advance(stepMs);
     }

@@ -12,6 +12,7 @@ for method in string.gmatch("GET HEAD OPTIONS PUT DELETE TRACE POST PATCH", "%S+
   KNOWN[method] = true
 end
 
+-- nginx makes one attempt by default. This is set before the first attempt of a request.
 local function allow_more_tries(upstream)
   local most = math.min(settings.max_tries, #upstream.endpoints) - 1
   if most > 0 and KNOWN[ngx.req.get_method()] then
@@ -19,6 +20,7 @@ local function allow_more_tries(upstream)
   end
 end
 
+-- The previous attempt failed: records that, and excludes the endpoint from the next attempts of this request.
 local function leave(ctx)
   local name = ctx.endpoint
   failure.note(ctx)

@@ -31,6 +31,7 @@ local function measure(limit, protocol)
   end
 end
 
+-- Rejects a body that is too large, or continues the request in the location for its protocol or size.
 function body.check(route, upstream)
   local length = tonumber(var.content_length)
   local limit = route.max_body_bytes
@@ -63,6 +64,7 @@ local function size_of_body()
   return size
 end
 
+-- Runs in the locations @measured: reads the body, and compares its size with the limit of the route.
 function body.measured()
   ngx.req.read_body()
   if size_of_body() > context.get().route.max_body_bytes then

@@ -6,6 +6,7 @@ local entries = require "tidegate.entries"
 local request = require "tidegate.request"
 local tables = require "tidegate.tables"
 
+-- Keeps the previous certificate if the new one is invalid. Parsed certificates are cached, because parsing is slow.
 local function decode(text, before, host)
   local pair = cjson.decode(text)
   local certificate, why = ssl.parse_pem_cert(pair.certificate)

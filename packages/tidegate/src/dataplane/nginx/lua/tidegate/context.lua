@@ -9,12 +9,13 @@ local context = {}
 
 -- By the address of nginx's request structure, which is unique among the requests of this worker.
 local live, spare, spares = {}, {}, 0
-local MOST_SPARES = 4096
+local MAX_SPARES = 4096
 
 local function address()
   return tonumber(cast("uintptr_t", get_request()))
 end
 
+-- Creates the state of the current request. Unused fields are false, so that the table never changes its size.
 function context.begin(host, route, upstream, counts)
   local ctx = spare[spares]
   if ctx then
@@ -42,9 +43,10 @@ function context.finish()
   return ctx
 end
 
+-- Returns a state to the pool of spare ones.
 function context.give_back(ctx)
   ctx.host, ctx.route, ctx.upstream, ctx.counts, ctx.endpoint, ctx.tried = false, false, false, false, false, false
-  if spares < MOST_SPARES then
+  if spares < MAX_SPARES then
     spares = spares + 1
     spare[spares] = ctx
   end

@@ -12,7 +12,8 @@ local function refuse(status, text)
 end
 
 -- Changes may arrive in several messages. Only the last one, with `commit`, increases the generation; until then workers
--- keep using the entries that they have read.
+-- keep using the entries that they have read. A worker that reads an entry for the first time may get its new value
+-- before the commit. That is safe, because upstreams are written before the hosts that name them.
 function control.change()
   local version = tonumber(ngx.var.arg_version)
   ngx.req.read_body()

@@ -5,6 +5,7 @@ local settings = require "tidegate.settings"
 
 local decode = {}
 
+-- nil if the route has no timeouts of its own: nginx then uses those of its configuration without a call.
 local function timeouts_of(limits)
   if limits.connectTimeoutMs == nil and limits.readTimeoutMs == nil then
     return nil
@@ -16,9 +17,9 @@ local function timeouts_of(limits)
 end
 
 -- A route with one backend holds the upstream itself. If no backend has a weight, the route has no upstream.
-local function set_backends(route, said)
+local function set_backends(route, decoded)
   local backends, weight = {}, 0
-  for _, backend in ipairs(said) do
+  for _, backend in ipairs(decoded) do
     if backend.weight > 0 then
       backends[#backends + 1] = { upstream = backend.upstream, weight = backend.weight }
       weight = weight + backend.weight
@@ -42,13 +43,13 @@ local function set_action(route, action, number)
 end
 
 local function decode_rules(text)
-  local said = cjson.decode(text)
+  local decoded = cjson.decode(text)
   local rules = {}
-  for i, route in ipairs(said.routes) do
+  for i, route in ipairs(decoded.routes) do
     local headers = route.headers[1] and route.headers
     rules[i] = set_action({ path = route.path, exact = route.match == "Exact", headers = headers }, route.action, i)
   end
-  rules.fallback = said.fallback and set_action({}, said.fallback, #rules + 1)
+  rules.fallback = decoded.fallback and set_action({}, decoded.fallback, #rules + 1)
   return rules
 end
 
@@ -67,15 +68,16 @@ end
 
 -- `metrics.lua` adds the field `counts` to a host.
 function decode.host(text)
-  local said = cjson.decode(text)
+  local decoded = cjson.decode(text)
   return {
-    host = said.host,
-    redirect = said.redirectToHttps == true,
-    rules = rules_of(said.rules),
-    ingresses = settings.access_log and said.ingresses or nil,
+    host = decoded.host,
+    redirect = decoded.redirectToHttps == true,
+    rules = rules_of(decoded.rules),
+    ingresses = settings.access_log and decoded.ingresses or nil,
   }
 end
 
+-- IPv6 addresses get brackets here, once, and not for each request.
 function decode.upstream(text, before)
   local upstream = cjson.decode(text)
   upstream.counted = upstream.balance == "leastConnections"

@@ -7,6 +7,7 @@ local settings = require "tidegate.settings"
 
 local var, now, start_time = ngx.var, ngx.now, ngx.req.start_time
 
+-- 499 is neither success nor failure: the client closed the connection before the endpoint could answer.
 local function end_at_endpoint(ctx, status)
   local name = ctx.endpoint
   if ctx.upstream.counted then

@@ -76,6 +76,7 @@ end
 local FORGET_EVERY = 1000
 local failures = 0
 
+-- Starts the back-off of an endpoint, or doubles it after a further failure.
 function endpoints.failed(name)
   -- Many concurrent requests may fail for the same reason; they count as one failure.
   if is_up(name) then
@@ -89,12 +90,14 @@ function endpoints.failed(name)
   end
 end
 
+-- Ends the back-off.
 function endpoints.answered(name)
   if down_for[name] then
     down_until[name], down_for[name] = nil, nil
   end
 end
 
+-- Requests in progress are counted only for upstreams with least connections.
 function endpoints.began(name)
   in_flight[name] = (in_flight[name] or 0) + 1
 end

@@ -3,7 +3,7 @@
 -- request costs one table lookup. After a change, the entry's version decides whether it must be decoded again.
 
 -- A worker caches at least this many entries and at most twice as many. The dictionary itself has no such limit.
-local REMEMBERED = 32768
+local MIN_CACHED = 32768
 
 local entries = {}
 
@@ -15,7 +15,7 @@ function entries.new(dict, decode)
   local young, old, count = {}, {}, 0
 
   local function remember(key, entry)
-    if count >= REMEMBERED then
+    if count >= MIN_CACHED then
       young, old, count = {}, young, 0
     end
     young[key] = entry

@@ -130,6 +130,7 @@ local function add_numbered(dict, counts)
   end
 end
 
+-- Adds the counts of this worker to the shared dictionary, and resets them.
 function metrics.flush()
   local dict = shared.tidegate_metrics
   local list = changed

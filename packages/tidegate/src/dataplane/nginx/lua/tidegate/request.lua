@@ -16,7 +16,7 @@ local request = {}
 local NAME = [[\A[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\z]]
 local IPV6 = [[\A\[[0-9a-f:.]{2,45}\]\z]]
 local PORT = [[:[0-9]{0,5}\z]]
-local LONGEST = 253
+local MAX_LENGTH = 253
 
 local NOT_SENT = [=[[\x00-\x20#\x7f]|%(?:00|(?![0-9a-f]{2}))]=]
 local DOT_SEGMENT = [[(?:/|\\|%2f|%5c)(?:\.|%2e){1,2}(?:;|%3b|/|\\|%2f|%5c|\z)]]
@@ -29,8 +29,8 @@ end
 
 local DOT, BRACKET, SLASH, QUERY = 46, 91, 47, "?"
 
-local function normalize(said)
-  local name = lower(said)
+local function normalize(header)
+  local name = lower(header)
   local port = find(name, PORT, "jo")
   if port then
     name = sub(name, 1, port - 1)
@@ -41,25 +41,25 @@ local function normalize(said)
   if byte(name, -1) == DOT then
     name = sub(name, 1, -2)
   end
-  return #name <= LONGEST and find(name, NAME, "jo") and name or false
+  return #name <= MAX_LENGTH and find(name, NAME, "jo") and name or false
 end
 
 -- Hosts repeat. Clients can send any number of different ones, so the cache is emptied when it is full.
-local REMEMBERED = 65536
+local MAX_CACHED = 65536
 local normalized, count = {}, 0
 
 -- Returns the normalized host, or false if it is not valid.
-function request.host(said)
-  if said == nil or said == "" then
+function request.host(header)
+  if header == nil or header == "" then
     return ""
   end
-  local name = normalized[said]
+  local name = normalized[header]
   if name == nil then
-    if count >= REMEMBERED then
+    if count >= MAX_CACHED then
       normalized, count = {}, 0
     end
-    name = normalize(said)
-    normalized[said] = name
+    name = normalize(header)
+    normalized[header] = name
     count = count + 1
   end
   return name

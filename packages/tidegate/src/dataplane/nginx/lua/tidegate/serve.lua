@@ -19,6 +19,7 @@ local function header_of(name)
   return type(value) == "table" and table.concat(value, ", ") or value
 end
 
+-- Chooses a backend by weight. A route with a single backend is its own backend; see decode.lua.
 local function choose(route)
   local backends = route.backends
   if backends == nil then
@@ -36,15 +37,15 @@ end
 
 -- Most clients send the host in its normalized form, and it is in the cache already: then nothing needs to be parsed. Hosts
 -- that begin with "*" are excluded: wildcards are keys of the dictionary, but not names that a client may ask for.
-local function known_by(said, generation)
-  return said and byte(said) ~= STAR and known_host(said, generation)
+local function known_by(header, generation)
+  return header and byte(header) ~= STAR and known_host(header, generation)
 end
 
 return function(secure)
   local generation = generation_of()
-  local said = var.http_host
-  local host = known_by(said, generation)
-  local name = host and said or request.host(said)
+  local header = var.http_host
+  local host = known_by(header, generation)
+  local name = host and header or request.host(header)
   if not name then
     return answer(400)
   end

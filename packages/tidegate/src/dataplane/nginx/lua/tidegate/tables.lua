@@ -1,4 +1,5 @@
--- The route table as workers read it. Only the agent writes to these dictionaries.
+-- The route table as workers read it. Only the agent writes to these dictionaries. While nothing
+-- changes, a request for cached entries reads only the generation from shared memory.
 local decode = require "tidegate.decode"
 local entries = require "tidegate.entries"
 

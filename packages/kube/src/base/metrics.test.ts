@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest';
+import { Metrics } from './metrics.ts';
+
+it('puts the prefix before names that do not begin with it', async () => {
+  const metrics = new Metrics({ prefix: 'shop_' });
+  metrics.counter('workqueue_adds_total', { help: 'Adds.' }).inc({});
+  metrics.gauge('shop_orders', { help: 'Orders.' }).set({}, 2);
+  const text = await metrics.scrape();
+  expect(text).toContain('shop_workqueue_adds_total 1');
+  expect(text).toContain('\nshop_orders 2');
+  expect(text).not.toContain('shop_shop');
+});
+
+it('returns the same metric for the same name', async () => {
+  const metrics = new Metrics({ prefix: 'shop_' });
+  metrics.counter('orders_total', { help: 'Orders.' }).inc({});
+  metrics.counter('shop_orders_total', { help: 'Orders.' }).inc({});
+  expect(await metrics.scrape()).toContain('shop_orders_total 2');
+});

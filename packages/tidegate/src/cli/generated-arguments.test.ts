@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import type { L7Router } from '../api/index.ts';
+import { tidegateRouter } from '../ingress/provision/tidegate-router.ts';
+import { createProgram } from './program.ts';
+
+/** The options in `args` that the command they are for does not have. */
+function unknownOptions([name = '', ...args]: readonly string[]): string[] {
+  const command = createProgram().commands.find((each: Command) => each.name() === name);
+  if (command === undefined) return [`command ${name}`];
+  const known = command.options.map(({ long }) => long);
+  const given = args.filter((argument) => argument.startsWith('--')).map((option) => option.split('=')[0]!);
+  return given.filter((option) => !known.includes(option));
+}
+
+describe('command lines that Tidegate writes itself contain only options that exist', () => {
+  it('in the pods of routers', () => {
+    const router: L7Router = {
+      apiVersion: 'networking.tidegate.io/v1alpha1',
+      kind: 'L7Router',
+      metadata: { name: 'gold' },
+      spec: { ingressClassName: 'gold', driver: 'nginx', pool: 'hangzhou', workload: { accessLog: true } },
+    } as L7Router;
+    const identity = { name: 'r', namespace: 'n', metadata: { name: 'r', namespace: 'n' } };
+    const pod = tidegateRouter.pod(router, identity as never, 'image');
+    expect(pod.containers.flatMap(({ args = [] }) => unknownOptions(args))).toEqual([]);
+  });
+
+  it('in deploy/manager.yaml', () => {
+    const path = join(import.meta.dirname, '../../../../deploy/manager.yaml');
+    const documents = readFileSync(path, 'utf8')
+      .split(/^---$/m)
+      .map((text) => parse(text));
+    const deployment = documents.find((document) => document?.kind === 'Deployment');
+    expect(unknownOptions(deployment.spec.template.spec.containers[0].args)).toEqual([]);
+  });
+});

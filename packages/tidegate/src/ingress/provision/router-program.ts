@@ -1,0 +1,36 @@
+import type { KubeObject } from '@tidegate/kube';
+import type { L7Router } from '../../api/index.ts';
+import type { Identity } from './identity.ts';
+import type { PodSpec } from './scheduling.ts';
+
+export type Container = PodSpec['containers'][number];
+
+/** A program that can run as a router. Every router also has a ServiceAccount, a Service and a Deployment. */
+export interface RouterProgram {
+  /** Additional objects, for example RBAC objects and ConfigMaps. */
+  needs(router: L7Router, identity: Identity): KubeObject[];
+  /** The pod spec, without the service account and without scheduling constraints. */
+  pod(router: L7Router, identity: Identity, image: string): PodSpec;
+}
+
+/** Container ports above 1024, which need no privileges. */
+export const PORTS = { http: 8080, https: 8443, admin: 10254 } as const;
+
+export const containerPorts = (): NonNullable<Container['ports']> =>
+  Object.entries(PORTS).map(([name, containerPort]) => ({ name, containerPort, protocol: 'TCP' }));
+
+/** `healthy` is the path of the startup and liveness probes, `ready` that of the readiness probe. */
+export const probes = (
+  healthy: string,
+  ready: string,
+): Pick<Container, 'startupProbe' | 'readinessProbe' | 'livenessProbe'> => ({
+  // Until the startup probe succeeds, the kubelet runs no other probes, so a slow start causes no warnings.
+  startupProbe: {
+    httpGet: { path: healthy, port: 'admin' },
+    initialDelaySeconds: 1,
+    periodSeconds: 1,
+    failureThreshold: 60,
+  },
+  readinessProbe: { httpGet: { path: ready, port: 'admin' }, periodSeconds: 2 },
+  livenessProbe: { httpGet: { path: healthy, port: 'admin' }, periodSeconds: 10, failureThreshold: 6 },
+});

@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  DURATION_BUCKETS_SECONDS,
+  TRAFFIC_METRICS,
+} from '../../../packages/tidegate/src/dataplane/traffic-metrics.ts';
+import { freePort } from '../support/backend.ts';
+import { host, upstream } from '../support/words.ts';
+import { type MakeDriver, World } from '../support/world.ts';
+
+/** Metrics and access log. */
+export function observed(make: MakeDriver): void {
+  describe('metrics and log', () => {
+    let world: World;
+
+    beforeAll(async () => {
+      world = await World.start(make);
+      const one = await world.backend('one');
+      await world.change({
+        hosts: [host('one.io', 'one'), host('*.wild.io', 'one'), host('gone.io', 'gone')],
+        upstreams: [upstream('one', [one.port]), upstream('gone', [await freePort()])],
+      });
+      for (const where of ['one.io/a', 'one.io/b?c', 'x.wild.io/', 'y.wild.io/', 'gone.io/', 'nowhere.io/']) {
+        await world.ask(where, { headers: { 'User-Agent': 'me "\\ {}', 'X-Request-Id': 'id-1' } });
+      }
+    });
+    afterAll(() => world.stop());
+
+    test('counts requests by class, host and Service', async () => {
+      await expect
+        .poll(async () => samples(await world.driver.metrics(), 'tidegate_router_requests_total'))
+        .toEqual({
+          'class="gold",code="200",host="*.wild.io",service="shop/one"': 2,
+          'class="gold",code="200",host="one.io",service="shop/one"': 2,
+          'class="gold",code="404",host="",service=""': 1,
+          'class="gold",code="502",host="gone.io",service="shop/gone"': 1,
+        });
+      const text = await world.driver.metrics();
+      expect(samples(text, 'tidegate_router_request_duration_seconds_count')).toMatchObject({
+        'class="gold",host="one.io",service="shop/one"': 2,
+      });
+      expect(samples(text, 'tidegate_router_upstream_errors_total')).toEqual({
+        'class="gold",host="gone.io",kind="connect",service="shop/gone"': 1,
+      });
+    });
+
+    test('exports the metrics of the common table, all with the prefix tidegate_', async () => {
+      const text = await world.driver.metrics();
+      for (const { name, type, help } of TRAFFIC_METRICS)
+        expect(text).toContain(`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`);
+      const names = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
+      expect(names.filter((name) => !name?.startsWith('tidegate_'))).toEqual([]);
+      const bounds = [...text.matchAll(/duration_seconds_bucket\{.*le="([^"]+)"/g)].map(([, bound]) => bound);
+      expect(new Set(bounds)).toEqual(new Set([...DURATION_BUCKETS_SECONDS.map(String), '+Inf']));
+    });
+
+    test('writes one line of JSON for each request', async () => {
+      await expect.poll(async () => (await world.accessLog()).length).toBe(6);
+      const lines = await world.accessLog();
+      expect(lines[1]).toMatchObject({
+        ...{ requestId: 'id-1', client: '127.0.0.1', class: 'gold', scheme: 'http', method: 'GET' },
+        ...{ host: 'one.io', target: '/b?c', protocol: 'HTTP/1.1', status: 200 },
+        ...{
+          ingress: 'shop/web',
+          service: 'shop/one',
+          endpoints: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
+        },
+        userAgent: 'me "\\ {}',
+      });
+      expect(lines[1]!.bytes).toBeGreaterThan(10);
+      expect(lines[1]!.seconds).toBeGreaterThanOrEqual(0);
+      expect(Date.parse(String(lines[1]!.time))).not.toBeNaN();
+      expect(lines[4]).toMatchObject({ status: 502, service: 'shop/gone' });
+      expect(lines[5]).toMatchObject({ status: 404, ingress: '', service: '', endpoints: '', bytes: 10 });
+    });
+  });
+}
+
+/** Values of a metric by its labels, which are sorted. */
+function samples(text: string, name: string): Record<string, number> {
+  const found = text.matchAll(new RegExp(`^${name}\\{(.*)\\} (\\S+)$`, 'gm'));
+  return Object.fromEntries(
+    [...found].map(([, labels, value]) => [labels!.split(',').sort().join(','), Number(value)]),
+  );
+}
