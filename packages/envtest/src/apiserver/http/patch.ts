@@ -22,7 +22,7 @@ import { readableOne, storable, toStorage } from '../served/codec.ts';
 import type { Served } from '../served/registry.ts';
 import { mediaType, readBody } from './body.ts';
 import { type Call, targetOf } from './call.ts';
-import { conform, conformPatched, type FieldChecks, readBodyAs } from './decode.ts';
+import { conform, conformPatched, type FieldChecks, readApplyBody } from './decode.ts';
 import { isOtherKind, otherKind, withKind } from './kind.ts';
 import { answer, optionsOf } from './write.ts';
 import { fieldValidation } from './write-options.ts';
@@ -143,7 +143,7 @@ async function serveApply(call: Call, body: Buffer): Promise<void> {
       fieldError.required('fieldManager', 'is required for apply patch'),
     ]);
   }
-  const applied = readApplied(call, body);
+  const applied = readApplied(call, body, options);
   const creates = info.subresource === '';
   for (let attempt = 1; ; attempt++) {
     const exists = core.store.get(keyOf(definition, info.namespace, info.name)) !== undefined;
@@ -178,12 +178,11 @@ const applyToExisting = (call: Call, applied: KubeObject, options: WriteOptions)
   });
 
 /** Reads only the fields that the client manages: defaults are not set and unknown fields are not removed. */
-function readApplied(call: Call, bytes: Buffer): KubeObject {
+function readApplied(call: Call, bytes: Buffer, options: WriteOptions): KubeObject {
   const { served, query, info } = call;
   const { definition } = served;
-  const validation = fieldValidation('PatchOptions', query);
-  const body = readBodyAs(definition.kind, bytes, { format: 'yaml', fieldValidation: validation });
-  const given = withKind(served, body.value);
+  const checks = { fieldValidation: fieldValidation('PatchOptions', query), warn: options.warn };
+  const given = withKind(served, readApplyBody(definition.kind, bytes, checks));
   if (isOtherKind(served, given)) throw otherKind(served, given);
   const object: KubeObject = { ...given, metadata: { ...given.metadata } };
   object.metadata.name ??= info.name;

@@ -80,7 +80,7 @@ export const volumeController: MakeController = ({ client, informers, clock, met
     .watch(claims, ({ spec }) => (spec?.volumeName ? [spec.volumeName] : []));
 };
 
-/** Creates the storage class when the controllers start. A user who deletes it afterwards does not want it. */
+/** Creates the storage class when the controllers start. It is not created again after a user has deleted it. */
 export const storageClassController: MakeController = ({ client, informers, clock, metrics, log }) => {
   const wanted = localPathClass();
   const controller = new Controller({
