@@ -46,8 +46,10 @@ describe('strict field validation', () => {
 });
 
 describe('duplicate keys in the document of an apply', () => {
-  const apply = (fieldValidation: FieldChecks['fieldValidation'], warn: (message: string) => void = () => {}) =>
-    readApplyBody('Pod', Buffer.from(YAML_BODY), { fieldValidation, warn });
+  const apply = (
+    fieldValidation: FieldChecks['fieldValidation'],
+    warn: (message: string) => void = () => {},
+  ) => readApplyBody('Pod', Buffer.from(YAML_BODY), { fieldValidation, warn });
 
   it('are an error with strict field validation', () => {
     expect(() => apply('Strict')).toThrow(

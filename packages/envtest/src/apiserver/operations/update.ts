@@ -92,7 +92,8 @@ async function updateOnce(core: Core, request: UpdateRequest, entry: Entry): Pro
   // Repeated, because a webhook may have changed the part that this endpoint must not change.
   keepApart(definition, subresource, object, old);
   keepServerFields(object, old);
-  if (subresource === '') definition.strategy.prepareForUpdate?.(object, old, contextOf(core, options));
+  const view = subresource === '' ? definition.strategy : definition.subresources[subresource];
+  view?.prepareForUpdate?.(object, old, contextOf(core, options));
   // A binding is set by the scheduler and does not change the desired state.
   if (definition.generation && subresource !== 'binding' && desiredStateDiffers(definition, object, old)) {
     object.metadata.generation = (old.metadata.generation ?? 0) + 1;
@@ -215,8 +216,8 @@ function check(
   if (subresource === 'status') errors.push(...(strategy.validateStatusUpdate?.(object, before) ?? []));
   else {
     errors.push(...(strategy.validate?.(object, before) ?? []));
-    // Other subresources can change fields that are otherwise immutable: a binding sets the node of a pod.
-    if (subresource === '' || subresource === 'scale')
+    // Handlers can change fields that are otherwise immutable: a binding sets the node of a pod.
+    if (definition.subresources[subresource]?.handle === undefined)
       errors.push(...(strategy.validateUpdate?.(object, old) ?? []));
   }
   if (errors.length > 0) throw invalid(definition, object.metadata.name ?? '', errors);

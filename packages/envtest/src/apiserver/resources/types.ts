@@ -80,12 +80,14 @@ export interface Strategy {
   afterDelete?(object: KubeObject): void;
 }
 
-/** `status` and `scale` are served generically. All others have a handler. */
+/** `scale` is served generically, and views of the object are too. All others have a handler. */
 export interface Subresource {
   group: string;
   version: string;
   kind: string;
   verbs: Verb[];
+  /** For views of the object, for example `approval`: resets what cannot be changed through them. */
+  prepareForUpdate?(object: KubeObject, old: KubeObject, context: RequestContext): void;
   /** Handles the verb: receives the stored parent and the decoded body, and returns the response. */
   handle?: SubresourceHandler;
   /** Writes the response itself, for example a stream. */
