@@ -75,7 +75,10 @@ function prepareStatus(object: KubeObject, before: KubeObject, { now }: RequestC
   for (const type of ['Approved', 'Denied']) {
     const kept = (old.status.conditions ?? []).filter((condition) => condition.type === type);
     const given = (request.status.conditions ?? []).filter((condition) => condition.type === type);
-    if (kept.length === given.length) given.forEach((condition, i) => Object.assign(condition, kept[i]));
+    if (kept.length !== given.length) continue;
+    given.forEach((condition, i) => {
+      Object.assign(condition, kept[i]);
+    });
   }
   const conditions = withTimes(request, old, now);
   if (conditions !== undefined) request.status.conditions = conditions;
