@@ -4,12 +4,13 @@
  *   mutate:   namespace lifecycle, node restriction, defaults of LimitRanges, service account, RuntimeClass, default
  *             IngressClass and StorageClass, mutating webhooks, and then the defaults again, for fields that webhooks
  *             added
- *   validate: RBAC escalation, certificate signers, default PriorityClass, LimitRanges, resizing of claims, validating
- *             webhooks. For deletes: namespace lifecycle, node restriction and validating webhooks
+ *   validate: RBAC escalation, certificate signers, default PriorityClass, LimitRanges, resizing of claims, admission
+ *             policies, validating webhooks. For deletes: namespace lifecycle, node restriction, policies and webhooks
  *   reserve:  ResourceQuotas, as the last step before the write
  *
  * The order is that of kube-apiserver: built-in mutating plugins, mutating webhooks, then validation, so that
- * validation sees the final object. Each plugin is a function (plugin.ts); webhooks/ calls external servers.
+ * validation sees the final object. Each plugin is a function (plugin.ts); policies/ evaluates expressions, and webhooks/ calls external
+ * servers.
  */
 import type { KubeObject } from '@tidegate/kube';
 import type { Authorizer } from '../auth/authorization.ts';
@@ -26,6 +27,7 @@ import { defaultStorageClass } from './default-storage-class.ts';
 import { limitRanges } from './limit-ranges.ts';
 import { namespaceLifecycle } from './namespace-lifecycle.ts';
 import { nodeRestriction } from './node-restriction.ts';
+import { AdmissionPolicies } from './policies/policies.ts';
 import { singleDefaultPriority } from './priority-classes.ts';
 import { runtimeClasses } from './runtime-class.ts';
 import { serviceAccounts } from './service-account.ts';
@@ -57,6 +59,7 @@ export function openAdmission(options: AdmissionOptions): Admission & { close():
   const resize = claimResize(store);
   const ledger = options.ledger;
   const signers = certificates(authorizer);
+  const policies = new AdmissionPolicies({ store, registry, authorizer });
   const webhooks = new AdmissionWebhooks({
     store,
     registry,
@@ -87,10 +90,14 @@ export function openAdmission(options: AdmissionOptions): Admission & { close():
         limits.validate(attributes);
         resize(attributes);
       }
+      await policies.validate(attributes);
       await webhooks.validate(attributes);
     },
     reserve: (attributes) => ledger.reserve(attributes),
-    close: () => webhooks.close(),
+    close() {
+      policies.close();
+      webhooks.close();
+    },
   };
 }
 

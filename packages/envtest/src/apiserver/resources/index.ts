@@ -28,6 +28,7 @@ import { ingressclasses } from './ingress/ingressclass.ts';
 import { networkpolicies } from './ingress/networkpolicy.ts';
 import { metrics } from './metrics/definition.ts';
 import { pods } from './pod/definition.ts';
+import { validatingadmissionpolicies, validatingadmissionpolicybindings } from './policies/definition.ts';
 import { limitranges } from './quota/limitrange.ts';
 import { resourcequotas } from './quota/resourcequota.ts';
 import { clusterrolebindings, rolebindings } from './rbac/bindings.ts';
@@ -106,6 +107,8 @@ export const builtinResources = (hooks: BuiltinHooks): ResourceDefinition[] => [
   customresourcedefinitions(hooks),
   mutatingwebhookconfigurations,
   validatingwebhookconfigurations,
+  validatingadmissionpolicies,
+  validatingadmissionpolicybindings,
   certificatesigningrequests,
   ...metrics,
   ...reviews(hooks),

@@ -32,7 +32,7 @@ export class MatchConditions {
       request: Record<string, unknown>;
     };
     const { object, oldObject, ...rest } = request;
-    const authorize: Authorize = (question) => this.#answer(question, attributes.user);
+    const authorize = authorizeFor(this.#authorizer, attributes.user);
     const errors: string[] = [];
     for (const holds of this.#conditions(webhook)) {
       try {
@@ -58,8 +58,12 @@ export class MatchConditions {
     }
     return compiled;
   }
+}
 
-  #answer(question: AuthorizerQuestion, requestor: UserInfo): boolean {
+/** Answers the questions of `authorizer` in an expression, for the user of the request. */
+export const authorizeFor =
+  (authorizer: Authorizer, requestor: UserInfo): Authorize =>
+  (question) => {
     const { serviceAccount } = question;
     const user =
       serviceAccount === undefined
@@ -68,9 +72,8 @@ export class MatchConditions {
             username: serviceAccountUsername(serviceAccount.namespace, serviceAccount.name),
             groups: serviceAccountGroups(serviceAccount.namespace),
           };
-    return this.#authorizer.authorize(user, attributesOf(question)).allowed;
-  }
-}
+    return authorizer.authorize(user, attributesOf(question)).allowed;
+  };
 
 function attributesOf(question: AuthorizerQuestion): Attributes {
   const { verb, path, group = '', resource = '', subresource = '', namespace = '', name = '' } = question;

@@ -9,7 +9,7 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '@tidegate/kube';
-import { type ApiError, badRequest, internalError, notFound } from '@tidegate/serving';
+import { type ApiError, badRequest, internalError } from '@tidegate/serving';
 import type { Authorizer } from '../../auth/authorization.ts';
 import type { AdmissionAttributes } from '../../operations/core.ts';
 import { applyJsonPatch } from '../../patch/json-patch.ts';
@@ -21,12 +21,11 @@ import type { Registry, Served } from '../../served/registry.ts';
 import type { Store } from '../../store/types.ts';
 import { MatchConditions } from './conditions.ts';
 import { WebhookConfigurations } from './configurations.ts';
-import { namespaceSelected, objectSelected, wantedAs } from './match.ts';
+import { RequestMatcher } from './matcher.ts';
 import {
   type AdmissionResponse,
   denial,
   formsOf,
-  namespaceOf,
   ResponseError,
   readResponse,
   reviewRequest,
@@ -50,8 +49,7 @@ const DEFAULT_TIMEOUT = 10;
 
 /** Calls the webhooks for each write. Configurations take effect as soon as they are stored. */
 export class AdmissionWebhooks {
-  readonly #store: Store;
-  readonly #registry: Registry;
+  readonly #matcher: RequestMatcher;
   readonly #conditions: MatchConditions;
   readonly #uuid: () => string;
   readonly #transport: WebhookTransport;
@@ -59,8 +57,7 @@ export class AdmissionWebhooks {
   readonly #validating: WebhookConfigurations;
 
   constructor(options: AdmissionWebhooksOptions) {
-    this.#store = options.store;
-    this.#registry = options.registry;
+    this.#matcher = new RequestMatcher(options.store, options.registry);
     this.#conditions = new MatchConditions(options.authorizer);
     this.#uuid = options.uuid ?? randomUUID;
     this.#transport = new WebhookTransport(options.resolveService ?? storeServiceResolver(options.store));
@@ -190,37 +187,9 @@ export class AdmissionWebhooks {
 
   /** The version in which the webhook receives the request; undefined if it does not match. */
   async #wanted(webhook: Webhook, attributes: AdmissionAttributes): Promise<Served | undefined> {
-    if (!objectSelected(webhook.objectSelector, attributes)) return undefined;
-    const target = wantedAs(webhook, attributes, () => this.#equivalents(attributes.served));
+    const target = this.#matcher.match(webhook, attributes);
     if (target === undefined) return undefined;
-    const clusterScoped = namespaceOf(attributes) === '';
-    if (
-      !clusterScoped &&
-      !namespaceSelected(webhook.namespaceSelector, () => this.#namespaceLabels(attributes))
-    ) {
-      return undefined;
-    }
     return (await this.#conditions.hold(webhook, attributes, target)) ? target : undefined;
-  }
-
-  /** All other resources and versions of the same stored objects. */
-  #equivalents(served: Served): Served[] {
-    return this.#registry
-      .all()
-      .filter((definition) => definition.storage === served.definition.storage)
-      .flatMap((definition) => definition.versions.map((version) => ({ definition, version })))
-      .filter(({ version }) => version !== served.version);
-  }
-
-  #namespaceLabels(attributes: AdmissionAttributes): Readonly<Record<string, string>> {
-    const { operation, served, object } = attributes;
-    // The namespace in the request is not stored yet.
-    if (served.definition.storage === 'namespaces' && operation !== 'DELETE')
-      return object?.metadata.labels ?? {};
-    const name = namespaceOf(attributes);
-    const entry = this.#store.get({ resource: 'namespaces', namespace: '', name });
-    if (entry === undefined) throw notFound({ group: '', resource: 'namespaces' }, name);
-    return (JSON.parse(entry.value.toString()) as KubeObject).metadata.labels ?? {};
   }
 }
 
