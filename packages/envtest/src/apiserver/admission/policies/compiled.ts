@@ -37,7 +37,7 @@ export class CompiledPolicy {
   /** Throws a CompileError. Policies are validated before they are stored, so this is unusual. */
   constructor(policy: ValidatingAdmissionPolicy) {
     const { matchConditions = [], variables = [], validations = [], paramKind } = policy.spec;
-    const declared: Declared = { hasParams: paramKind !== undefined, variables };
+    const declared: Declared = { hasParams: paramKind !== undefined };
     const compile = (expression: string | undefined): Program =>
       compilePolicyExpression((expression ?? '').trim(), declared);
     this.#policy = policy;

@@ -23,7 +23,6 @@ import { StoredObjects } from './stored-objects.ts';
 
 const GROUP = 'admissionregistration.k8s.io';
 const CODES: Readonly<Record<string, number>> = {
-  Unauthorized: 401,
   Forbidden: 403,
   RequestEntityTooLarge: 413,
 };

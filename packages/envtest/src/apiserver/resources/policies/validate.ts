@@ -23,7 +23,7 @@ import type {
   Variable,
 } from './types.ts';
 
-const REASONS = ['Forbidden', 'Invalid', 'RequestEntityTooLarge', 'Unauthorized'];
+const REASONS = ['Forbidden', 'Invalid', 'RequestEntityTooLarge'];
 const ACTIONS = ['Audit', 'Deny', 'Warn'];
 const NO_RULE = 'validations or auditAnnotations must contain at least one item';
 const EXCLUSIVE = 'name and selector are mutually exclusive';
@@ -33,7 +33,9 @@ const IDENTIFIER =
   /^(?!(?:true|false|null|in|as|break|const|continue|else|for|function|if|import|let|loop|package|namespace|return|var|void|while)$)[A-Za-z_][A-Za-z0-9_]*$/;
 
 export function validatePolicy({ metadata, spec }: ValidatingAdmissionPolicy): FieldError[] {
-  const declared: Declared = { hasParams: spec.paramKind !== undefined, variables: spec.variables ?? [] };
+  const { variables = [] } = spec;
+  const hasParams = spec.paramKind !== undefined;
+  const declared: Declared = { hasParams, ...(variables.length > 0 && { variables }) };
   const { matchConstraints } = spec;
   return [
     ...oneOf('spec.failurePolicy', spec.failurePolicy, ['Fail', 'Ignore']),
@@ -47,10 +49,10 @@ export function validatePolicy({ metadata, spec }: ValidatingAdmissionPolicy): F
             : [fieldError.required('spec.matchConstraints.resourceRules')]),
         ]),
     ...validateConditions(spec.matchConditions ?? [], 'spec.matchConditions', (expression, at) =>
-      validatePolicyExpression(expression, { ...declared, variables: [] }, ['bool'], at),
+      validatePolicyExpression(expression, { hasParams }, ['bool'], at),
     ),
-    ...each('spec.variables', spec.variables, (variable, at, i) =>
-      validateVariable(variable, { ...declared, variables: declared.variables.slice(0, i) }, at),
+    ...each('spec.variables', variables, (variable, at, i) =>
+      validateVariable(variable, { hasParams, variables: variables.slice(0, i) }, at),
     ),
     ...validateResults(metadata.name ?? '', spec, declared),
   ];
@@ -79,7 +81,7 @@ function validateResults(name: string, spec: PolicySpec, declared: Declared): Fi
         ...named(`${at}.key`, full, isLabelKey(full)),
         ...(expression === ''
           ? [fieldError.required(`${at}.valueExpression`, 'valueExpression is not specified')]
-          : validatePolicyExpression(expression, declared, ['string', 'null'], `${at}.valueExpression`)),
+          : validatePolicyExpression(expression, declared, ['string', 'null_type'], `${at}.valueExpression`)),
         ...(keys.has(key) ? [fieldError.duplicate(`${at}.key`, key)] : []),
       ];
       keys.add(key);

@@ -77,9 +77,10 @@ export function validateExpression(
   field: string,
 ): FieldError[] {
   try {
-    const { type } = compile(expression, environment);
+    const compiled = compile(expression, environment);
+    const type = compiled.type === 'null' ? 'null_type' : compiled.type;
     if (types.length === 0 || types.includes(type) || type === 'dyn') return [];
-    const expected = types.length === 1 ? types[0] : `one of ${types.join(', ')}`;
+    const expected = types.length === 1 ? types[0] : `one of [${types.join(' ')}]`;
     return [fieldError.invalid(field, expression, `must evaluate to ${expected} but got ${type}`)];
   } catch (error) {
     if (!(error instanceof CompileError)) throw error;

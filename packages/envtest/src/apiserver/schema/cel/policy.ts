@@ -16,22 +16,23 @@ export interface PolicyVariables extends MatchVariables {
 /** What a policy declares. `params` exist only in policies with a `paramKind`, and `variables` only if it has some. */
 export interface Declared {
   hasParams: boolean;
-  variables: readonly { name?: string; expression?: string }[];
+  variables?: readonly { name?: string }[];
 }
 
 /** Values of one request. Compiled expressions are evaluated with it. */
 export type PolicyScope = Record<string, unknown>;
 
-function environmentOf({ hasParams, variables }: Declared): Environment {
+function environmentOf({ hasParams }: Declared): Environment {
   const environment = objectsAndAuthorizer().registerVariable('namespaceObject', 'dyn');
-  if (hasParams) environment.registerVariable('params', 'dyn');
-  if (variables.length > 0) environment.registerVariable('variables', 'dyn');
-  return environment;
+  return hasParams ? environment.registerVariable('params', 'dyn') : environment;
 }
 
 /** Throws a CompileError. The program throws an EvaluationError. */
 export const compilePolicyExpression = (expression: string, declared: Declared): Program =>
-  compile(expression, environmentOf(declared).registerVariable('request', 'dyn'));
+  compile(
+    expression,
+    environmentOf(declared).registerVariable('request', 'dyn').registerVariable('variables', 'dyn'),
+  );
 
 /** Validates an expression before a policy is accepted. */
 export const validatePolicyExpression = (
@@ -39,13 +40,14 @@ export const validatePolicyExpression = (
   declared: Declared,
   types: readonly string[],
   field: string,
-): FieldError[] =>
-  validateExpression(
-    expression,
-    environmentOf(declared).registerVariable({ name: 'request', schema: REQUEST }),
-    types,
-    field,
-  );
+): FieldError[] => {
+  const environment = environmentOf(declared).registerVariable({ name: 'request', schema: REQUEST });
+  if (declared.variables !== undefined) {
+    const schema = Object.fromEntries(declared.variables.map(({ name = '' }) => [name, 'dyn']));
+    environment.registerVariable({ name: 'variables', schema });
+  }
+  return validateExpression(expression, environment, types, field);
+};
 
 /** `programs` are the compiled variables in their order, so that a variable can use those before it. */
 export function policyScope(values: PolicyVariables, programs: ReadonlyMap<string, Program>): PolicyScope {
