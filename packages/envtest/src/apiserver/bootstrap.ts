@@ -3,7 +3,7 @@ import type { KubeObject } from '@tidegate/kube';
 import { ApiError } from '@tidegate/serving';
 import { type Core, keyOf, type WriteOptions } from './operations/core.ts';
 import { createObject } from './operations/create.ts';
-import { SYSTEM_CLASSES } from './resources/classes/priorityclass.ts';
+import { SYSTEM_CLASSES } from './resources/pod/priority.ts';
 
 const NAMESPACES = ['default', 'kube-node-lease', 'kube-public', 'kube-system'];
 

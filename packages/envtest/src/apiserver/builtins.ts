@@ -8,6 +8,7 @@ import { tokenRequestHandler } from './auth/token-request.ts';
 import type { ServiceAccountTokens } from './auth/tokens.ts';
 import { crdStrategy } from './crd/strategy.ts';
 import { kubeletHooks } from './kubelet/index.ts';
+import { metrics } from './metrics/definition.ts';
 import type { Core } from './operations/core.ts';
 import { evictionHandler } from './operations/evict.ts';
 import { builtinResources, ServiceAllocator } from './resources/index.ts';
@@ -38,5 +39,6 @@ export function builtins(options: BuiltinsOptions): {
     kubelets: kubeletHooks(core.store, pki),
     customResourceDefinition: crdStrategy,
   });
+  definitions.push(...metrics);
   return { definitions, serviceRange: services.addresses.cidr, close: () => services.close() };
 }

@@ -1,10 +1,11 @@
 /** PersistentVolumeClaimResize: a claim can grow only if its storage class allows it. */
 import { compareQuantities } from '@tidegate/kube';
+import { refusal } from '../operations/refusal.ts';
 import type { PersistentVolumeClaim, StorageClass } from '../resources/storage/types.ts';
 import { quantityOf } from '../resources/validation/resource-names.ts';
 import { decodeStored } from '../served/codec.ts';
 import type { Store } from '../store/types.ts';
-import { type Plugin, refusal } from './plugin.ts';
+import type { Plugin } from './plugin.ts';
 
 export function claimResize(store: Store): Plugin {
   return (attributes) => {

@@ -5,13 +5,14 @@
 import { formatQuantity, parseQuantity } from '@tidegate/kube';
 import { type Amounts, parseAmounts, podAmounts } from '../../amounts/index.ts';
 import type { AdmissionAttributes } from '../operations/core.ts';
+import { refusal } from '../operations/refusal.ts';
 import type { Container, Pod } from '../resources/pod/types.ts';
 import type { LimitRange, LimitRangeItem } from '../resources/quota/types.ts';
 import type { PersistentVolumeClaim } from '../resources/storage/types.ts';
 import type { ResourceList } from '../resources/validation/resource-names.ts';
 import { decodeStored } from '../served/codec.ts';
 import type { Store } from '../store/types.ts';
-import { type Plugin, refusal } from './plugin.ts';
+import type { Plugin } from './plugin.ts';
 
 const ANNOTATION = 'kubernetes.io/limit-ranger';
 

@@ -1,8 +1,10 @@
 /** At most one PriorityClass is the default. */
-import type { PriorityClass } from '../resources/classes/types.ts';
+
+import { refusal } from '../operations/refusal.ts';
+import type { PriorityClass } from '../resources/pod/priority.ts';
 import { decodeStored } from '../served/codec.ts';
 import type { Store } from '../store/types.ts';
-import { type Plugin, refusal } from './plugin.ts';
+import type { Plugin } from './plugin.ts';
 
 const CLASSES = 'scheduling.k8s.io/priorityclasses';
 

@@ -1,11 +1,12 @@
 /** RuntimeClass: a pod gets the overhead and the scheduling constraints of its runtime class. */
 
+import { refusal } from '../operations/refusal.ts';
 import type { RuntimeClass } from '../resources/classes/types.ts';
 import type { Pod, Toleration } from '../resources/pod/types.ts';
 import { semanticallyEqual } from '../resources/validation/equal.ts';
 import { decodeStored } from '../served/codec.ts';
 import type { Store } from '../store/types.ts';
-import { type Plugin, refusal } from './plugin.ts';
+import type { Plugin } from './plugin.ts';
 
 const CONFLICT = 'conflict: runtimeClass.scheduling.nodeSelector';
 

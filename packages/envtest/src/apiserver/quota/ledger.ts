@@ -1,8 +1,8 @@
 /** The sums of all quotas. Follows the store; see README.md. */
 import { formatQuantity, type KubeObject, parseQuantity, type Quantity } from '@tidegate/kube';
 import { type Amounts, difference, parseAmounts, sum } from '../../amounts/index.ts';
-import { refusal } from '../admission/plugin.ts';
 import type { AdmissionAttributes } from '../operations/core.ts';
+import { refusal } from '../operations/refusal.ts';
 import type { Pod } from '../resources/pod/types.ts';
 import type { ResourceQuota, ResourceQuotaSpec } from '../resources/quota/types.ts';
 import { decodeStored } from '../served/codec.ts';

@@ -26,7 +26,6 @@ import type { BuiltinHooks } from './hooks.ts';
 import { extensionsIngresses, ingresses } from './ingress/ingress.ts';
 import { ingressclasses } from './ingress/ingressclass.ts';
 import { networkpolicies } from './ingress/networkpolicy.ts';
-import { metrics } from './metrics/definition.ts';
 import { pods } from './pod/definition.ts';
 import { validatingadmissionpolicies, validatingadmissionpolicybindings } from './policies/definition.ts';
 import { limitranges } from './quota/limitrange.ts';
@@ -110,6 +109,5 @@ export const builtinResources = (hooks: BuiltinHooks): ResourceDefinition[] => [
   validatingadmissionpolicies,
   validatingadmissionpolicybindings,
   certificatesigningrequests,
-  ...metrics,
   ...reviews(hooks),
 ];

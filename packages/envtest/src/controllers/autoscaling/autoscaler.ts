@@ -14,7 +14,7 @@ import {
 import type { MetricStatus } from 'kubernetes-types/autoscaling/v2.d.ts';
 import { isActive } from '../pods/index.ts';
 import { timestamp } from '../timestamp.ts';
-import { writeStatus } from '../workloads/write-status.ts';
+import { writeStatus } from '../write-status.ts';
 import { decideReplicas, LONGEST_WINDOW_SECONDS, type Recommendation, type ScaleEvent } from './behavior.ts';
 import { MetricError, type Observed, type PodUsage, type Proposal, propose } from './proposal.ts';
 import { readTarget, type Target } from './target.ts';

@@ -11,7 +11,7 @@ import {
   type PersistentVolumeClaim,
   type StorageClass,
 } from '@tidegate/kube';
-import { writeStatus } from '../workloads/write-status.ts';
+import { writeStatus } from '../write-status.ts';
 import { isLocalPath, provisionedVolume, selectedNode, waitsForPod } from './local-path.ts';
 import { capacityOf, findVolume, isReservedFor, requestOf } from './match.ts';
 

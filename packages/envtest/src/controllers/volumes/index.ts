@@ -70,9 +70,7 @@ export const volumeController: MakeController = ({ client, informers, clock, met
     log,
     reconcile: untilCacheCatchesUp(async (name, signal) => {
       const volume = volumes.cache.get(name);
-      if (volume !== undefined && volume.metadata.deletionTimestamp === undefined) {
-        await reconciler.reconcile(volume, signal);
-      }
+      if (volume !== undefined) await reconciler.reconcile(volume, signal);
       return undefined;
     }),
   })

@@ -192,3 +192,19 @@ it('keeps the claims of a StatefulSet, and deletes those of removed pods if the 
   await cluster.client.patch(STATEFUL_SETS, cluster.target('db'), 'merge', { spec: { replicas: 1 } });
   await cluster.eventually('one claim', async () => (await claims()) === 'data-db-0');
 });
+
+it('removes a volume that was deleted while it was bound once its claim is gone', async () => {
+  const name = `${cluster.namespace}-deleted`;
+  await cluster.client.create(PERSISTENT_VOLUMES, volume(name, '1Gi', { storageClassName: 'deleted' }));
+  await cluster.create(PERSISTENT_VOLUME_CLAIMS, claim('data', { storageClassName: 'deleted' }));
+  await cluster.eventually('a bound volume', async () => {
+    const { status } = await cluster.client.get(PERSISTENT_VOLUMES, { name });
+    return status?.phase === 'Bound' && (await phaseOf('data')) === 'Bound';
+  });
+  await cluster.client.delete(PERSISTENT_VOLUMES, { name });
+  expect((await cluster.client.get(PERSISTENT_VOLUMES, { name })).metadata.deletionTimestamp).toBeDefined();
+  await cluster.client.delete(PERSISTENT_VOLUME_CLAIMS, cluster.target('data'));
+  await cluster.eventually('no volume', async () =>
+    (await cluster.list(PERSISTENT_VOLUMES)).every(({ metadata }) => metadata.name !== name),
+  );
+});

@@ -10,7 +10,7 @@ import {
 } from '@tidegate/kube';
 import { LOCAL_PATH_DRIVER } from '../../local-path.ts';
 import { timestamp } from '../timestamp.ts';
-import { writeStatus } from '../workloads/write-status.ts';
+import { writeStatus } from '../write-status.ts';
 
 export interface VolumesOptions {
   client: KubeClient;

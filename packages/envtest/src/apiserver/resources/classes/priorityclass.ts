@@ -1,31 +1,12 @@
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { define } from '../define.ts';
+import { type PriorityClass, SYSTEM_CLASSES } from '../pod/priority.ts';
 import { ageColumn, nameColumn } from '../table.ts';
 import { supported } from '../validation/checks.ts';
 import { IMMUTABLE } from '../validation/names.ts';
-import type { PriorityClass } from './types.ts';
 
 const HIGHEST_OF_USERS = 1_000_000_000;
 const SYSTEM_PREFIX = 'system-';
-
-/** The classes that exist in every cluster. */
-export const SYSTEM_CLASSES: readonly PriorityClass[] = [
-  systemClass(
-    'system-node-critical',
-    2_000_001_000,
-    'Used for system critical pods that must not be moved from their current node.',
-  ),
-  systemClass(
-    'system-cluster-critical',
-    2_000_000_000,
-    'Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.',
-  ),
-];
-
-function systemClass(name: string, value: number, description: string): PriorityClass {
-  const type = { apiVersion: 'scheduling.k8s.io/v1', kind: 'PriorityClass' };
-  return { ...type, metadata: { name }, value, description, preemptionPolicy: 'PreemptLowerPriority' };
-}
 
 export const priorityclasses = define<PriorityClass>({
   group: 'scheduling.k8s.io',

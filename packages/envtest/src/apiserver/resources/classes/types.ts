@@ -1,14 +1,7 @@
-/** The fields of PriorityClass and RuntimeClass that the server uses. */
+/** The fields of RuntimeClass that the server uses. */
 import type { KubeObject } from '@tidegate/kube';
 import type { Toleration } from '../pod/types.ts';
 import type { ResourceList } from '../validation/resource-names.ts';
-
-export interface PriorityClass extends KubeObject {
-  value?: number;
-  globalDefault?: boolean;
-  description?: string;
-  preemptionPolicy?: string;
-}
 
 export interface RuntimeClass extends KubeObject {
   handler?: string;

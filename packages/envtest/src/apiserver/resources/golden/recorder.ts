@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { apiVersionOf, type KubeObject, type Status } from '@tidegate/kube';
 import { Agent, request } from 'undici';
 import { parse } from 'yaml';
-import type { Table } from '../../served/table.ts';
 import type { Column, ResourceDefinition } from '../types.ts';
 import {
   type ColumnShape,
@@ -21,6 +20,11 @@ const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 interface Kubeconfig {
   clusters: { cluster: { server: string; 'certificate-authority-data': string } }[];
   users: { user: { 'client-certificate-data': string; 'client-key-data': string } }[];
+}
+
+interface TableAnswer {
+  columnDefinitions?: unknown[];
+  rows: { cells: unknown[] }[];
 }
 
 interface Answer {
@@ -120,7 +124,7 @@ function pathOf({ plural, namespaced }: ResourceDefinition, apiVersion: string):
 
 function outcome(golden: GoldenCase, { object, warnings }: Answer, table: Answer): Outcome {
   const failed = object.kind === 'Status';
-  const { rows = [], columnDefinitions = [] } = table.object as Partial<Table>;
+  const { rows = [], columnDefinitions = [] } = table.object as Partial<TableAnswer>;
   // Clients do not show cells without a column.
   const cells = rows[0]?.cells.slice(0, columnDefinitions?.length) ?? [];
   return {

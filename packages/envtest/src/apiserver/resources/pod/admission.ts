@@ -2,9 +2,8 @@
 import { compareQuantities, parseQuantity, type Quantity } from '@tidegate/kube';
 import { type ApiError, forbidden } from '@tidegate/serving';
 import type { Store } from '../../store/types.ts';
-import { SYSTEM_CLASSES } from '../classes/priorityclass.ts';
-import type { PriorityClass } from '../classes/types.ts';
 import type { RequestContext } from '../types.ts';
+import { type PriorityClass, SYSTEM_CLASSES } from './priority.ts';
 import type { Container, Pod, PodSpec, Toleration } from './types.ts';
 
 const EVICTION_DELAY_SECONDS = 300;

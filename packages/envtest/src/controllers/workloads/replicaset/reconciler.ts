@@ -20,7 +20,7 @@ import {
   podFromTemplate,
   siblingsOf,
 } from '../../pods/index.ts';
-import { writeStatus } from '../write-status.ts';
+import { writeStatus } from '../../write-status.ts';
 import { type Replicas, replicasStatus } from './status.ts';
 
 /** The maximum number of pods to create or delete in one reconcile. */

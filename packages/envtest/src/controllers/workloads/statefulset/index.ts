@@ -29,9 +29,9 @@ import {
   keysOfOwners,
   nextAvailableInMs,
 } from '../../pods/index.ts';
+import { writeStatus } from '../../write-status.ts';
 import { type History, RevisionHistory } from '../revisions/history.ts';
 import { workloadController } from '../workload-controller.ts';
-import { writeStatus } from '../write-status.ts';
 import { createClaims, deleteScaledDown } from './claims.ts';
 import { newPod, ordinalOf, revisionOf } from './identity.ts';
 import { planStatefulSet, type StatefulSetPlan } from './plan.ts';

@@ -4,10 +4,10 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Cluster, startCluster } from '@tidegate/envtest';
 import type { KubeObject, Resource } from '@tidegate/kube';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openPki } from '../../packages/envtest/src/apiserver/auth/pki.ts';
+import { type Cluster, startCluster } from '../../cluster.ts';
+import { openPki } from '../auth/pki.ts';
 
 interface Boat extends KubeObject {
   spec: { hostPort?: string; host?: string; port?: string };

@@ -1,7 +1,7 @@
 /** The usage of pods: what annotations declare. Pure, over the objects of a namespace. */
 import { formatQuantity, type KubeObject, parseQuantity, type Quantity } from '@tidegate/kube';
-import { parseAmounts } from '../../../amounts/index.ts';
-import type { Pod } from '../pod/types.ts';
+import { parseAmounts } from '../../amounts/index.ts';
+import type { Pod } from '../resources/pod/types.ts';
 
 export const USAGE_ANNOTATION = 'metrics.tidegate.io/usage';
 

@@ -1,12 +1,12 @@
 import type { KubeObject } from '@tidegate/kube';
-import type { Schema } from '../../schema/types.ts';
-import { decodeStored } from '../../served/codec.ts';
-import type { Store } from '../../store/types.ts';
-import type { Pod } from '../pod/types.ts';
-import { ageColumn, nameColumn, tablePrinter } from '../table.ts';
-import { timestamp } from '../timestamp.ts';
-import type { Compute, ResourceDefinition } from '../types.ts';
-import { nameIsSubdomain } from '../validation/names.ts';
+import type { Pod } from '../resources/pod/types.ts';
+import { ageColumn, nameColumn, tablePrinter } from '../resources/table.ts';
+import { timestamp } from '../resources/timestamp.ts';
+import type { Compute, ResourceDefinition } from '../resources/types.ts';
+import { nameIsSubdomain } from '../resources/validation/names.ts';
+import type { Schema } from '../schema/types.ts';
+import { decodeStored } from '../served/codec.ts';
+import type { Store } from '../store/types.ts';
 import { added, divided, type FindOwner, shownUsage, type Usage, usageOfPods } from './usage.ts';
 
 const GROUP = 'metrics.k8s.io';

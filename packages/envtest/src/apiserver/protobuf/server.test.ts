@@ -1,10 +1,11 @@
 /** The protobuf encoding over HTTP, as client-go and controller-runtime use it by default. */
-import { type Cluster, startCluster } from '@tidegate/envtest';
+
 import type { KubeObject } from '@tidegate/kube';
 import { decodeList, decodeObject, decodeWatchEvent } from '@tidegate/kube/protobuf';
 import { Agent, type Dispatcher, request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { encodeObject } from '../../packages/envtest/src/apiserver/protobuf/index.ts';
+import { type Cluster, startCluster } from '../../cluster.ts';
+import { encodeObject } from './index.ts';
 
 const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 /** The header of client-go. */
