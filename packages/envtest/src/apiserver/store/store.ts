@@ -32,8 +32,8 @@ export interface StoreOptions {
  */
 const HISTORY_SIZE = 20_000;
 const HISTORY_BYTES = 32 << 20;
-/** As long as kube-apiserver with its default options: five minutes, which end at the next full five minutes. */
-const HISTORY_MS = 10 * 60_000;
+/** kube-apiserver with its default options keeps changes for five to ten minutes. */
+const HISTORY_MS = 7 * 60_000;
 const SNAPSHOT_BYTES = 16 << 20;
 
 /**
