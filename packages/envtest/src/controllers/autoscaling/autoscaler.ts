@@ -79,11 +79,15 @@ export class Autoscaler {
     });
     status.currentReplicas = target.actual;
     const desired = await this.#desired(key, hpa, target, status, signal);
+    let failure: unknown;
     if (desired !== undefined) {
       status.desiredReplicas = desired.replicas;
-      if (desired.replicas !== target.replicas) await this.#scale(key, hpa, target, desired, status);
+      if (desired.replicas !== target.replicas) {
+        failure = await this.#scale(key, hpa, target, desired, status);
+      }
     }
     await report();
+    if (failure !== undefined) throw failure;
   }
 
   /** Undefined if nothing should be changed. */
@@ -188,13 +192,17 @@ export class Autoscaler {
     };
   }
 
+  /**
+   * Returns the error instead of throwing it, because the status has to report it before the retry. A conflict is usual:
+   * the status of the target changes at the same time.
+   */
   async #scale(
     key: string,
     hpa: HorizontalPodAutoscaler,
     target: Target,
     desired: { replicas: number; reason: string },
     status: Status,
-  ): Promise<void> {
+  ): Promise<unknown> {
     const { recorder, clock } = this.#options;
     const what = `New size: ${desired.replicas}; reason: ${desired.reason}`;
     try {
@@ -207,7 +215,7 @@ export class Autoscaler {
         reason: 'FailedUpdateScale',
         message: `the HPA controller was unable to update the target scale: ${message}`,
       });
-      return;
+      return error;
     }
     const now = clock.now();
     recorder.normal(hpa, 'SuccessfulRescale', what);
@@ -218,6 +226,7 @@ export class Autoscaler {
     });
     status.lastScaleTime = timestamp(now);
     this.#memoryOf(key, now).events.push({ at: now, change: desired.replicas - target.replicas });
+    return undefined;
   }
 
   #memoryOf(key: string, now: number): Memory {
