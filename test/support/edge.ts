@@ -34,6 +34,8 @@ export interface EdgeOptions {
   /** Whether to put a front before the API server that can give false responses. */
   front?: boolean;
   clock?: Clock;
+  /** Where the hub keeps its state, for example on a small disk. */
+  state?: string;
 }
 
 /** Short timeouts, so that what takes a minute or more is over in a moment. */
@@ -72,7 +74,7 @@ export class Edge {
     this.server = server;
     this.admin = server.client;
     this.directory = directory;
-    this.state = join(directory, 'hub');
+    this.state = options.state ?? join(directory, 'hub');
     this.ports = ports;
     this.credential = credential;
     this.#relay = relay;

@@ -1,20 +1,43 @@
-import { closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { diskFailure, isDiskErrno } from './errors.ts';
 import { makeDirectory } from './make-directory.ts';
 
 /**
- * Writes a file atomically: after a crash, it has either its old content or all of its new content. The content goes
- * to a temporary file, which is synced and then renamed; syncing the directory makes the rename durable.
+ * Writes a file atomically: after a crash, or if there is no space left, it has either its old content or all of its new
+ * content. The content goes to a temporary file, which is synced and then renamed; syncing the directory makes the
+ * rename durable. Throws a DiskError if the disk is full or fails.
  */
 export function writeFileAtomically(path: string, text: string, mode: number): void {
-  makeDirectory(dirname(path));
+  const directory = dirname(path);
   const temporary = `${path}.${process.pid}.tmp`;
-  const file = openSync(temporary, 'w', mode);
   try {
-    writeSync(file, text);
+    makeDirectory(directory);
+    writeSynced(temporary, Buffer.from(text), mode);
+    renameSync(temporary, path);
+    syncDirectory(directory);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw isDiskErrno(error) ? diskFailure(directory, error) : error;
+  }
+}
+
+function writeSynced(path: string, bytes: Buffer, mode: number): void {
+  const file = openSync(path, 'w', mode);
+  try {
+    // A disk with little space left writes a part, and reports the error only when the rest is written.
+    for (let written = 0; written < bytes.length; ) written += writeSync(file, bytes, written);
     fsyncSync(file);
   } finally {
     closeSync(file);
   }
-  renameSync(temporary, path);
+}
+
+function syncDirectory(path: string): void {
+  const directory = openSync(path, 'r');
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
 }

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { DiskError, diskFailure } from './errors.ts';
+import { asDiskError, DiskError } from './errors.ts';
 import { type DiskLogger, processLogger } from './logger.ts';
 import { assertKey } from './map-frame.ts';
 import { MapStorage } from './map-storage.ts';
@@ -16,8 +16,14 @@ export interface DurableMapOptions {
   /** How long a change may wait, so that others can become durable with the same sync. Default: 100. */
   flushMs?: number;
   clock?: Timers;
-  /** Called for every failed write. Nothing is lost: the write is retried. */
+  /** Called for every failed write. */
   onFailure?: (error: DiskError) => void;
+  /**
+   * What happens to a `put` that the disk refuses. `retry`, the default: it stays visible, and is written when the disk
+   * works again. `undo`: the previous value comes back, so that the caller can refuse the change as well. A `delete` is
+   * retried in any case.
+   */
+  refusedPuts?: 'retry' | 'undo';
   /** Do not rewrite the file for less garbage than this. Default: 1 MiB. */
   leastGarbage?: number;
   /** How files are opened for writing; tests inject disk errors here. */
@@ -65,7 +71,7 @@ export class DurableMap {
   #next: Promise<void> | undefined;
   #current: Promise<void> | undefined;
   #cancelTimer: (() => void) | undefined;
-  #failing = false;
+  #trouble: DiskError | undefined;
   #closing: Promise<void> | undefined;
 
   private constructor(path: string, options: DurableMapOptions, storage: MapStorage) {
@@ -81,8 +87,13 @@ export class DurableMap {
       const storage = await MapStorage.open({ path, log, openOutput, leastGarbage });
       return new DurableMap(path, options, storage);
     } catch (error) {
-      throw asDiskError(path, error);
+      throw asDiskError(dirname(path), error);
     }
+  }
+
+  /** Why the last write failed; undefined if it succeeded. The map tries again every second until one succeeds. */
+  get trouble(): DiskError | undefined {
+    return this.#trouble;
   }
 
   async get(key: string): Promise<Buffer | undefined> {
@@ -90,7 +101,7 @@ export class DurableMap {
     try {
       return await this.#storage.get(key);
     } catch (error) {
-      throw asDiskError(this.#path, error);
+      throw asDiskError(dirname(this.#path), error);
     }
   }
 
@@ -131,11 +142,12 @@ export class DurableMap {
   }
 
   /**
-   * Resolves once all changes made so far are durable. Rejects with a DiskError if the disk fails; the changes stay
-   * pending and are retried.
+   * Resolves once all changes made so far are durable. Rejects with a DiskError if the disk fails; `refusedPuts` says
+   * what happens to the changes then.
    */
   flush(): Promise<void> {
-    if (this.#pending.size > 0) {
+    // After a failure, also without changes: an empty frame shows whether the disk works again.
+    if (this.#pending.size > 0 || this.#trouble !== undefined) {
       // A failure of the commit in progress was reported to its own callers.
       const before = this.#current?.catch(() => {}) ?? Promise.resolve();
       this.#next ??= before.then(() => this.#commit());
@@ -151,7 +163,7 @@ export class DurableMap {
 
   async #close(): Promise<void> {
     try {
-      await this.flush();
+      if (this.#pending.size > 0 || this.#inFlight.size > 0) await this.flush();
     } finally {
       this.#cancelTimer?.();
       await this.#storage.close();
@@ -184,8 +196,10 @@ export class DurableMap {
       await this.#storage.commit([...this.#inFlight]);
       this.#succeeded();
     } catch (error) {
+      const undo = this.#options.refusedPuts === 'undo';
+      const retried = [...this.#inFlight].filter(([, value]) => !undo || value === undefined);
       // Changes that were made meanwhile are newer.
-      this.#pending = new Map([...this.#inFlight, ...this.#pending]);
+      this.#pending = new Map([...retried, ...this.#pending]);
       throw this.#failed(error);
     } finally {
       this.#inFlight = new Map();
@@ -195,9 +209,10 @@ export class DurableMap {
 
   #failed(cause: unknown): DiskError {
     const { log = processLogger, onFailure } = this.#options;
-    const error = asDiskError(this.#path, cause);
-    if (!this.#failing) log.error({ err: error, file: this.#path }, 'cannot write to the file; retrying');
-    this.#failing = true;
+    const error = asDiskError(dirname(this.#path), cause);
+    if (this.#trouble === undefined)
+      log.error({ err: error, file: this.#path }, 'cannot write to the file; retrying');
+    this.#trouble = error;
     if (this.#closing === undefined) this.#flushAfter(RETRY_MS);
     onFailure?.(error);
     return error;
@@ -205,10 +220,7 @@ export class DurableMap {
 
   #succeeded(): void {
     const { log = processLogger } = this.#options;
-    if (this.#failing) log.warn({ file: this.#path }, 'writing to the file works again');
-    this.#failing = false;
+    if (this.#trouble !== undefined) log.warn({ file: this.#path }, 'writing to the file works again');
+    this.#trouble = undefined;
   }
 }
-
-const asDiskError = (path: string, error: unknown): DiskError =>
-  error instanceof DiskError ? error : diskFailure(dirname(path), error);

@@ -13,10 +13,10 @@
  */
 
 export { writeFileAtomically } from './atomic-file.ts';
-export { DurableMap } from './durable-map.ts';
-export { corruptFile, DiskError, diskFailure, isErrno } from './errors.ts';
+export { DurableMap, type DurableMapOptions } from './durable-map.ts';
+export { asDiskError, corruptFile, DiskError, diskFailure, isDiskErrno, isErrno } from './errors.ts';
 export { FRAME_HEADER_SIZE, hasFrameBehind, readFrames, sealFrame } from './frame.ts';
 export { identify, isAlive, lockDirectory, lockOwner, type ProcessIdentity } from './lock.ts';
 export { type DiskLogger, processLogger } from './logger.ts';
 export { makeChosenDirectory, makeDirectory } from './make-directory.ts';
-export { type OpenOutput, type OutputFile, openFile, syncDirectory } from './output-file.ts';
+export { hasRoomFor, type OpenOutput, type OutputFile, openFile, syncDirectory } from './output-file.ts';

@@ -8,8 +8,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { link, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { DiskError, isErrno } from './errors.ts';
+import { dirname, join } from 'node:path';
+import { DiskError, diskFailure, isDiskErrno, isErrno } from './errors.ts';
 
 /** Identifies one process, even if its pid is reused later. */
 export interface ProcessIdentity {
@@ -18,7 +18,10 @@ export interface ProcessIdentity {
   started: string;
 }
 
-/** Acquires the lock of a directory, and returns a function that releases it. */
+/**
+ * Acquires the lock of a directory, and returns a function that releases it. Rejects with a DiskError if another process
+ * has the lock, or if there is no space for the lock file.
+ */
 export async function lockDirectory(directory: string): Promise<() => Promise<void>> {
   const highest = (await lockNumbers(directory)).at(-1) ?? 0;
   const owner = await readOwner(lockPath(directory, highest));
@@ -55,13 +58,13 @@ async function lockNumbers(directory: string): Promise<number[]> {
 /** Creates the lock file together with its content; false if another process created it first. */
 async function createLock(path: string): Promise<boolean> {
   const draft = `${path}.${randomUUID()}.tmp`;
-  await writeFile(draft, JSON.stringify(await identify(process.pid)), { mode: 0o600 });
   try {
+    await writeFile(draft, JSON.stringify(await identify(process.pid)), { mode: 0o600 });
     await link(draft, path);
     return true;
   } catch (error) {
     if (isErrno(error, 'EEXIST')) return false;
-    throw error;
+    throw isDiskErrno(error) ? diskFailure(dirname(path), error) : error;
   } finally {
     await rm(draft, { force: true });
   }

@@ -1,12 +1,13 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { DiskError, isErrno } from './errors.ts';
+import { DiskError, diskFailure, isDiskErrno, isErrno } from './errors.ts';
 
 /** Creates the directory that the user chose with an option. */
 export function makeChosenDirectory(path: string, option: string): void {
   try {
     makeDirectory(path);
   } catch (cause) {
+    if (isDiskErrno(cause)) throw diskFailure(path, cause);
     const reason = (cause as Error).message;
     throw new DiskError(
       'io',

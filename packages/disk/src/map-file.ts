@@ -52,6 +52,7 @@ export class MapFile {
       return new MapFile(draft, output, await open(draft, 'r'), HEADER_SIZE);
     } catch (error) {
       await output.close();
+      await rm(draft, { force: true });
       throw error;
     }
   }
@@ -104,12 +105,15 @@ export class MapFile {
   /** Appends a frame durably, or not at all. */
   async append(frame: Buffer): Promise<void> {
     const before = this.#end;
-    await this.write(frame);
     try {
+      await this.write(frame);
       await this.sync();
     } catch (error) {
       this.#end = before;
       this.#torn = true;
+      // At once, because the frame may be complete, and a crash would make it visible. If this fails too, the next write
+      // cuts first.
+      await this.#cut().catch(() => {});
       throw error;
     }
   }

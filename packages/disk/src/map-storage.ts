@@ -6,7 +6,7 @@ import { makeDirectory } from './make-directory.ts';
 import { draftOf, MapFile } from './map-file.ts';
 import { encodeMapFrame, type MapChange, type Place, type PlacedChange, recordSize } from './map-frame.ts';
 import { MapRewrite } from './map-rewrite.ts';
-import type { OpenOutput } from './output-file.ts';
+import { hasRoomFor, type OpenOutput } from './output-file.ts';
 
 interface MapStorageOptions {
   path: string;
@@ -15,6 +15,8 @@ interface MapStorageOptions {
   /** Do not rewrite the file for less garbage than this. */
   leastGarbage: number;
 }
+
+const NO_ROOM = 'the disk has not enough space for a second copy of the content';
 
 /**
  * The part of a DurableMap that is on disk: the file, the position of each value, and the decision when to rewrite
@@ -104,6 +106,7 @@ export class MapStorage {
   async #rewrite(rewrite: MapRewrite): Promise<void> {
     const { log, openOutput, leastGarbage, path } = this.#options;
     try {
+      if (!(await hasRoomFor(this.#living, dirname(path)))) throw new Error(NO_ROOM);
       await rewrite.copy(openOutput, this.#stop.signal);
       await this.#inTurn(async () => {
         const old = this.#file;

@@ -1,6 +1,6 @@
 /** Writes files with known results after a crash. */
 import { constants, fdatasync, writeSync } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { type FileHandle, open, statfs } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
 const datasync = promisify(fdatasync);
@@ -40,6 +40,15 @@ async function writeAll(file: FileHandle, data: Buffer, position: number): Promi
         ? writeSync(file.fd, data, written, left, position + written)
         : (await file.write(data, written, left, position + written)).bytesWritten;
   }
+}
+
+/** What a copy leaves free, so that it does not take the space of the writes that go on meanwhile. */
+const RESERVED_BYTES = 1 << 20;
+
+/** Whether a file of this size can be written without filling the disk. */
+export async function hasRoomFor(bytes: number, directory: string): Promise<boolean> {
+  const { bavail, bsize } = await statfs(directory);
+  return bavail * bsize >= bytes + RESERVED_BYTES;
 }
 
 /** Makes created, renamed and removed names in a directory durable. */

@@ -1,18 +1,28 @@
 /**
  * Helpers for tests with files: a temporary directory, a logger that records its messages, a disk that fails on
- * demand.
+ * demand, and a real file system that can be filled.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type OpenOutput, openFile } from './output-file.ts';
+import { mountSmallDisk, type SmallDisk } from './small-disk.ts';
+
+export { mountSmallDisk, type SmallDisk } from './small-disk.ts';
 
 /** A directory that is removed at the end of the test. */
 export async function temporaryDirectory(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'tidegate-disk-'));
   onTestFinished(() => rm(directory, { recursive: true, force: true }));
   return directory;
+}
+
+/** A file system of 4 MiB by default, which is unmounted at the end of the test. */
+export async function smallDisk(bytes = 4 << 20): Promise<SmallDisk> {
+  const disk = await mountSmallDisk(bytes);
+  onTestFinished(() => disk.close());
+  return disk;
 }
 
 /** A logger that records its messages. */

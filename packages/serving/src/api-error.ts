@@ -139,6 +139,13 @@ export function invalid(kind: { group: string; kind: string }, name: string, err
 export const unsupportedMediaType = (message: string): ApiError =>
   new ApiError(415, 'UnsupportedMediaType', message);
 
+/**
+ * 507: the server has no space to store the change. Reads still work. It has no Retry-After, because clients would retry
+ * silently for a long time instead of showing the message.
+ */
+export const insufficientStorage = (message: string, cause?: unknown): ApiError =>
+  new ApiError(507, 'InsufficientStorage', message, undefined, cause);
+
 /** 500: an unexpected error. Its message is sent to the client, as in kube-apiserver. */
 export const internalError = (cause: unknown): ApiError => {
   const text = cause instanceof Error ? cause.message : String(cause);

@@ -8,6 +8,8 @@ interface HealthOptions {
   port: number;
   /** Reasons why the program is not ready; empty if it is ready. */
   reasons(): readonly string[];
+  /** What does not work although the program is ready, for example because its disk is full. */
+  warnings?(): readonly string[];
   /** In the text format of Prometheus. */
   metrics(): Promise<string>;
   log: Logger;
@@ -60,8 +62,9 @@ export class HealthServer {
         return end(response, 200, 'ok');
       case '/readyz': {
         const reasons = this.#options.reasons();
-        if (reasons.length === 0) return end(response, 200, 'ok');
-        return end(response, 503, ['not ready', ...reasons].join('\n'));
+        const warnings = (this.#options.warnings?.() ?? []).map((warning) => `warning: ${warning}`);
+        if (reasons.length === 0) return end(response, 200, ['ok', ...warnings].join('\n'));
+        return end(response, 503, ['not ready', ...reasons, ...warnings].join('\n'));
       }
       case '/metrics':
         return end(response, 200, await this.#options.metrics(), 'text/plain; version=0.0.4; charset=utf-8');

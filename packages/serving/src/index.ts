@@ -16,6 +16,7 @@ export {
   continueTooOld,
   expired,
   forbidden,
+  insufficientStorage,
   internalError,
   invalid,
   listTooOld,

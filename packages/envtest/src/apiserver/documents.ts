@@ -2,10 +2,11 @@
 import type { Metrics } from '@tidegate/kube';
 import { JWKS_PATH, OPENID_CONFIGURATION_PATH, openIdDocuments } from './auth/openid.ts';
 import type { ServiceAccountKey } from './auth/service-account-key.ts';
-import { addDiscovery, addHealth, Documents } from './http/documents.ts';
+import { addDiscovery, addHealth, Documents, type HealthCheck } from './http/documents.ts';
 import { addOpenApi } from './http/openapi.ts';
 import type { Core } from './operations/core.ts';
 import { versionInfo } from './served/version.ts';
+import type { Store } from './store/index.ts';
 
 export interface DocumentsOptions {
   core: Core;
@@ -23,9 +24,9 @@ export function documentsOf(options: DocumentsOptions): Documents {
   addOpenApi(documents, core.registry, versionInfo(options.version).gitVersion ?? '');
   addHealth(
     documents,
-    new Map([
-      ['ping', () => true],
-      ['store', () => core.store.revision >= 0],
+    new Map<string, HealthCheck>([
+      ['ping', { failure: () => undefined }],
+      ['store-writes', { failure: () => writeFailure(core.store), readinessOnly: true }],
     ]),
   );
   documents.set('/version', ({ exchange }) =>
@@ -45,6 +46,14 @@ export function documentsOf(options: DocumentsOptions): Documents {
   });
   documents.set('/', ({ exchange }) => exchange.object(200, { paths: allPaths(core, documents) }));
   return documents;
+}
+
+/** Without the path of the data directory: health is public. Refused writes and the log name it. */
+function writeFailure({ trouble }: Store): string | undefined {
+  if (trouble === undefined) return undefined;
+  const why =
+    trouble.code === 'full' ? 'no space left on the disk of the store' : 'the disk of the store fails';
+  return `${why}; writes are refused, reads work`;
 }
 
 function allPaths(core: Core, documents: Documents): string[] {

@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { makeDirectory } from '@tidegate/disk';
 import { Command } from 'commander';
-import pino from 'pino';
+import { createLog } from './create-log.ts';
 import { logLevelOption, parseAddress, parsePort } from './options.ts';
 import { packageVersion } from './package-files.ts';
 import { CommandError, fail, untilStopped } from './process.ts';
@@ -35,7 +35,7 @@ export function apiserverCommand(): Command {
 
 async function run(options: Options): Promise<void> {
   const started = performance.now();
-  const log = pino({ level: options.logLevel }, pino.destination(2));
+  const log = createLog(options.logLevel);
   const kubeconfig = resolve(options.kubeconfig);
   const stop = untilStopped();
   try {

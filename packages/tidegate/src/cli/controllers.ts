@@ -1,7 +1,7 @@
 import { KubeClient, loadConfig, Metrics } from '@tidegate/kube';
 import { Command } from 'commander';
-import pino from 'pino';
 import { METRICS_PREFIX } from '../api/index.ts';
+import { createLog } from './create-log.ts';
 import { logLevelOption, nodeMonitorGracePeriodOption } from './options.ts';
 import { packageVersion } from './package-files.ts';
 import { fail, untilStopped } from './process.ts';
@@ -35,7 +35,7 @@ async function run(options: Options): Promise<void> {
         client,
         clusterCidr: options.clusterCidr,
         nodeGraceMs: options.nodeMonitorGracePeriod,
-        log: pino({ level: options.logLevel }, pino.destination(2)),
+        log: createLog(options.logLevel),
         metrics: new Metrics({ prefix: METRICS_PREFIX }),
         signal: stop.signal,
         onSynced: () => process.send?.('ready'),

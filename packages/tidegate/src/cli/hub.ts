@@ -5,8 +5,8 @@ import { join, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { type ClusterConfig, loadConfig } from '@tidegate/kube';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import pino from 'pino';
 import type { Hub, HubOptions } from '../hub/index.ts';
+import { createLog } from './create-log.ts';
 import { logLevelOption, parseAddress, parsePort } from './options.ts';
 import { packageVersion } from './package-files.ts';
 import { CommandError, fail, untilStopped } from './process.ts';
@@ -181,7 +181,7 @@ async function hubOptions(options: Options): Promise<HubOptions> {
     tls: tlsFiles(options),
     clientCa: await clientCa(options, config.config),
     version: packageVersion(),
-    log: pino({ level: options.logLevel }, pino.destination(2)),
+    log: createLog(options.logLevel),
   };
 }
 

@@ -1,10 +1,10 @@
 import { hostname } from 'node:os';
 import { KubeClient, Metrics } from '@tidegate/kube';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import pino from 'pino';
 import type { Endpoint } from '../admission/index.ts';
 import { METRICS_PREFIX } from '../api/index.ts';
 import { type ClusterFlags, clusterConfig, contextOption, kubeconfigOption } from './cluster-client.ts';
+import { createLog } from './create-log.ts';
 import { logLevelOption, parseAddress, parseBoolean, parsePort } from './options.ts';
 import { packageVersion } from './package-files.ts';
 import { CommandError, fail, untilStopped } from './process.ts';
@@ -122,7 +122,7 @@ async function run(options: Options): Promise<void> {
         routerImage: options.routerImage,
         leaderElection: options.leaderElect,
         installDefinitions: options.installCrds === true,
-        log: pino({ level: options.logLevel }, pino.destination(2)),
+        log: createLog(options.logLevel),
         metrics: new Metrics({ prefix: METRICS_PREFIX }),
         signal: stop.signal,
         onReady: () => process.send?.('ready'),

@@ -3,7 +3,7 @@ import { makeChosenDirectory } from '@tidegate/disk';
 import { KUBERNETES_VERSION } from '@tidegate/envtest/apiserver';
 import { KubeClient, type Logger, loadConfig, systemClock } from '@tidegate/kube';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import pino from 'pino';
+import { createLog } from './create-log.ts';
 import { logLevelOption, parseAddress, parsePort } from './options.ts';
 import { packageVersion } from './package-files.ts';
 import { CommandError, fail, untilStopped } from './process.ts';
@@ -63,7 +63,7 @@ export function nodeCommand(): Command {
 async function run(options: Options): Promise<void> {
   const stop = new AbortController();
   const stopped = untilStopped().then(() => stop.abort());
-  const log = pino({ level: options.logLevel }, pino.destination(2));
+  const log = createLog(options.logLevel);
   const clients: KubeClient[] = [];
   const open = async (path: string, program: string): Promise<KubeClient> => {
     const config = await loadConfig({ path, env: process.env });

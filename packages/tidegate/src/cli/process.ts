@@ -1,3 +1,6 @@
+import { dirname, join } from 'node:path';
+import { diskFailure, isDiskErrno } from '@tidegate/disk';
+
 /** An error that the user can fix. Only the message is printed, without a stack trace. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
@@ -22,7 +25,10 @@ export function untilStopped(): Promise<void> {
 
 /** Prints the error and sets exit status 1. The stack trace is printed for unexpected errors only. */
 export function fail(error: unknown, listener?: Listener): void {
-  console.error(`tidegate: ${explain(error, listener)}`);
+  const text = explain(error, listener);
+  console.error(`tidegate: ${text}`);
+  // The supervisor of `tidegate up` repeats it, also if the log of this process cannot be written.
+  if (process.connected) process.send?.({ failure: text.split('\n')[0] });
   process.exitCode = 1;
 }
 
@@ -42,10 +48,14 @@ function explain(error: unknown, listener: Listener | undefined): string {
   if (!(error instanceof Error)) return String(error);
   const message = listener === undefined ? undefined : listenError(error, listener);
   if (message !== undefined) return message;
+  if (isDiskErrno(error)) return diskFailure(dirname(pathOf(error)), error).message;
   return error.name === 'Error' || error.name === 'TypeError'
     ? (error.stack ?? error.message)
     : error.message;
 }
+
+/** Errors of a write do not name the file. */
+const pathOf = (error: NodeJS.ErrnoException): string => error.path ?? join(process.cwd(), 'file');
 
 function listenError(
   error: NodeJS.ErrnoException,

@@ -3,10 +3,10 @@ import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { KubeClient, Metrics } from '@tidegate/kube';
 import { Command, Option } from 'commander';
-import pino from 'pino';
 import { METRICS_PREFIX, ROUTER_USER_AGENT } from '../api/index.ts';
 import type { DataPlane } from '../router/index.ts';
 import { type ClusterFlags, clusterConfig, contextOption, kubeconfigOption } from './cluster-client.ts';
+import { createLog } from './create-log.ts';
 import { logLevelOption, parseAddress, parseDuration, parsePort } from './options.ts';
 import { packageVersion } from './package-files.ts';
 import { CommandError, fail, untilStopped } from './process.ts';
@@ -98,7 +98,7 @@ Examples:
 async function run(options: Options): Promise<void> {
   const stop = new AbortController();
   void untilStopped().then(() => stop.abort());
-  const log = pino({ level: options.logLevel }, pino.destination(2));
+  const log = createLog(options.logLevel);
   try {
     const { chooseDriver, runRouter } = await import('../router/index.ts');
     const config = await clusterConfig(options);

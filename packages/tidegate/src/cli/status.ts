@@ -43,6 +43,7 @@ async function reportOfStopped(state: StateDirectory): Promise<ClusterReport | u
     stateDirectory: state.path,
     kubeconfig: state.kubeconfig,
     api: { url: `https://127.0.0.1:${cluster.port}`, reachable: false },
+    warnings: [],
     processes: [],
     nodes: nodeReports(cluster, new Map(), undefined),
     pools: [],
@@ -62,6 +63,7 @@ function text(report: ClusterReport): string {
   return [
     `${report.phase[0]?.toUpperCase()}${report.phase.slice(1)} since ${report.since}, pid ${report.pid}. State directory: ${report.stateDirectory}`,
     `Kubernetes API: ${report.api.url}${report.api.reachable ? '' : ' (unreachable; the nodes are shown as last seen)'}`,
+    ...report.warnings.map((warning) => `Warning: ${warning}`),
     ...[
       poolsTable(report),
       nodesTable(report),

@@ -36,6 +36,14 @@ import { openState } from './state.ts';
 import { IssuedTokens, keepTokensOfPods } from './tokens/index.ts';
 import { Views } from './views/index.ts';
 
+export interface HubHealth {
+  ready: boolean;
+  /** Why the hub is not ready. */
+  reasons: string[];
+  /** What does not work although the hub is ready, for example because its disk is full. */
+  warnings: string[];
+}
+
 export interface RunningHub {
   /** The ports that the hub listens on. */
   readonly ports: Ports;
@@ -45,7 +53,7 @@ export interface RunningHub {
    * Whether the hub has valid certificates, and if not, which it waits for. An unreachable API server does
    * not make the hub unready.
    */
-  health(): { ready: boolean; reasons: string[] };
+  health(): HubHealth;
 }
 
 /** Resolves when the hub listens. Whatever was opened is registered with `lifetime`, also if this rejects. */
@@ -157,7 +165,7 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
   const certificate = await openCertificate(options, upstream, lifetime, clock, log);
   const health: RunningHub['health'] = () => {
     const reasons = [nodeCredentials.waitingFor(), certificate.waitingFor].flatMap((reason) => reason ?? []);
-    return { ready: reasons.length === 0, reasons };
+    return { ready: reasons.length === 0, reasons, warnings: state.warnings() };
   };
   const admin = adminHandler(
     {

@@ -34,9 +34,20 @@ export class Lifetime {
     await Promise.all(this.#tasks);
   }
 
-  /** Aborts the signal, then runs the registered functions one after the other. */
+  /**
+   * Aborts the signal, then runs the registered functions one after the other. If one fails, the others run too, and the
+   * first error is thrown at the end.
+   */
   async close(): Promise<void> {
     this.#stop.abort();
-    for (const closer of this.#closers.splice(0).reverse()) await closer();
+    const errors: unknown[] = [];
+    for (const closer of this.#closers.splice(0).reverse()) {
+      try {
+        await closer();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw errors[0];
   }
 }

@@ -39,6 +39,7 @@ async function serve(options: RouterOptions, snapshot: Snapshot): Promise<void> 
       ...options.admin,
       reasons: () =>
         signal.aborted ? ['the router is shutting down'] : [...driver.health().reasons, ...agent.reasons()],
+      warnings: () => snapshot.warnings(),
       metrics: async () => `${await metrics.scrape()}${driver.health().ready ? await driver.metrics() : ''}`,
       log,
     });

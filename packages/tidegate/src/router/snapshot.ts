@@ -54,6 +54,16 @@ export class Snapshot {
     return new Snapshot(map, options);
   }
 
+  /** Why the table is not on disk as it is served; empty if it is. Requests are served all the same. */
+  warnings(): string[] {
+    const { trouble } = this.#map;
+    return trouble === undefined
+      ? []
+      : [
+          `${trouble.message} (requests are served; a restart without the API server would serve older routes)`,
+        ];
+  }
+
   /** The table that was served last, as a full state. Undefined if there is none for this owner and format. */
   async load(): Promise<Delta | undefined> {
     const marker = encode({ format: FORMAT, owner: this.#options.owner });

@@ -120,7 +120,9 @@ export class Child {
     const process = spawn(file, args, { stdio: ['ignore', log, log, 'ipc'], detached: true });
     closeSync(log);
     this.#process = process;
+    let failure: string | undefined;
     process.on('message', (message) => {
+      failure = failureIn(message) ?? failure;
       if (message === 'ready') this.#onReady();
     });
     let over = false;
@@ -132,7 +134,7 @@ export class Child {
     process.once('error', (error) => end(error.message));
     process.once('exit', (code, signal) => {
       if (signal !== null) return end(`killed by ${signal}`);
-      const lastWords = lastLine(readFrom(this.spec.log, logStart));
+      const lastWords = failure ?? lastLine(readFrom(this.spec.log, logStart));
       end(lastWords ?? `exited with code ${code}`);
     });
     this.#hooks.onStart?.(this);
@@ -170,6 +172,12 @@ export class Child {
     });
     this.#hooks.onExit?.(this, why, delayMs);
   }
+}
+
+/** A child reports why it fails on the channel too: its log may be on a disk that is full. */
+function failureIn(message: unknown): string | undefined {
+  const failure = (message as { failure?: unknown } | null)?.failure;
+  return typeof failure === 'string' ? failure : undefined;
 }
 
 /** The last 8 KiB of what the file holds after offset `start`. */

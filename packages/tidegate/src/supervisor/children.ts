@@ -61,7 +61,7 @@ export class Children {
       const pids = [...this.#children.values()].flatMap(({ status }) => status.pid ?? []);
       this.#running
         .record(pids)
-        .catch((error) => this.#report(`cannot record the running processes: ${error}`));
+        .catch((error) => this.#report(`cannot record the running processes: ${(error as Error).message}`));
     },
     onExit: ({ spec }, why, delayMs) =>
       this.#report(`${spec.name} exited: ${why}; restarting in ${delayMs / 1000} s`),

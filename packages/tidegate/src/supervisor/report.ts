@@ -15,6 +15,8 @@ export interface ClusterReport {
   pid?: number;
   since?: string;
   api: { url: string; reachable: boolean };
+  /** What does not work at the moment, for example because the disk is full; empty if everything does. */
+  warnings: string[];
   processes: ProcessReport[];
   nodes: NodeReport[];
   pools: PoolReport[];

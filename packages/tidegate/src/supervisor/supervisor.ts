@@ -13,6 +13,7 @@ import {
   serverOf,
 } from './commands.ts';
 import { type NodeCredentials, nodeCredentials } from './credentials.ts';
+import { DiskWatch } from './disk-watch.ts';
 import { SupervisorError } from './error.ts';
 import { type FrontDoor, frontDoors, readFrontDoors, sampleRequest, untilOpen } from './front-doors.ts';
 import { installRbac } from './install.ts';
@@ -32,6 +33,7 @@ import { ServingApprover } from './serving-approver.ts';
 import { addressOf, type NodeState, writeCluster } from './state.ts';
 import { createStory } from './story.ts';
 import { resolveTargets } from './targets.ts';
+import { writeRefusal } from './write-refusal.ts';
 
 export interface SupervisorOptions extends ProgramOptions, Omit<PruneOptions, 'signal'> {
   /** The file with the RBAC objects of hubs. */
@@ -50,6 +52,7 @@ const SERVERS = ['apiserver', 'controllers', 'manager'];
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #links: Links;
+  readonly #disk: DiskWatch;
   readonly #children: Children;
   readonly #since = new Date();
   readonly #stopping = new AbortController();
@@ -66,6 +69,7 @@ export class Supervisor {
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#links = new Links(options.cluster);
+    this.#disk = new DiskWatch(options.state.path, (line) => this.#report(line));
     this.#children = new Children(options.state.childrenFile, (line) => this.#report(line));
     this.#listeners.add(options.report);
     // Every child and every request adds a listener.
@@ -96,6 +100,7 @@ export class Supervisor {
 
   /** Each step waits for the one before, except where `Promise.all` runs independent parts in parallel. */
   async #startAll(): Promise<string[]> {
+    this.#disk.run();
     await rotateLogs(this.#options.state.logs);
     await this.#checkPort();
     await this.#links.open();
@@ -172,6 +177,7 @@ export class Supervisor {
       pid: process.pid,
       since: this.#since.toISOString(),
       api: { url: `https://127.0.0.1:${cluster.port}`, reachable: seen !== undefined },
+      warnings: await this.#warnings(),
       processes: [
         {
           name: 'supervisor',
@@ -189,6 +195,12 @@ export class Supervisor {
       ),
       routes,
     };
+  }
+
+  async #warnings(): Promise<string[]> {
+    const disk = await this.#disk.warning();
+    const refusal = this.#client === undefined ? undefined : await writeRefusal(this.#client);
+    return [disk, refusal].flatMap((warning) => warning ?? []);
   }
 
   /** Cuts or mends the links of the target nodes; returns the names of the nodes whose link changed. */
@@ -337,6 +349,7 @@ export class Supervisor {
   /** Nodes stop first, so that their pods end while hubs and the API server can still record it. */
   async #stopAll(): Promise<void> {
     this.#phase = 'stopping';
+    this.#disk.close();
     this.#stopping.abort(new SupervisorError('stopped'));
     // A start in progress aborts at its next step; what it has opened by then is closed below.
     await this.#starting.catch(() => undefined);

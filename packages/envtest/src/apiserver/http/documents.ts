@@ -66,24 +66,51 @@ export function addDiscovery(documents: Documents, registry: Registry, address: 
   documents.set('/api/', below).set('/apis/', below);
 }
 
-/** `/healthz`, `/livez` and `/readyz`: all checks together, each check at its own path, and details with `?verbose`. */
-export function addHealth(documents: Documents, checks: ReadonlyMap<string, () => boolean>): void {
+/** One check of the health of the server. */
+export interface HealthCheck {
+  /** Why the check fails; undefined if it passes. Every client that can connect can read it. */
+  failure(): string | undefined;
+  /** Liveness does not depend on it, because a restart would not help. */
+  readinessOnly?: boolean;
+}
+
+/**
+ * `/healthz`, `/livez` and `/readyz`: all checks together, each check at its own path, and details with `?verbose`. A
+ * check that counts only for readiness is shown by all of them.
+ */
+export function addHealth(documents: Documents, checks: ReadonlyMap<string, HealthCheck>): void {
   for (const path of ['/healthz', '/livez', '/readyz']) {
+    const counts = (check: HealthCheck): boolean => path === '/readyz' || check.readinessOnly !== true;
     documents.set(path, ({ query, exchange }) => {
       const excluded = new Set(query.getAll('exclude'));
-      const failed = [...checks].filter(([name, check]) => !excluded.has(name) && !check());
-      if (failed.length === 0 && !query.has('verbose')) return exchange.text(200, 'ok');
-      const lines = [...checks].map(([name, check]) => {
-        if (excluded.has(name)) return `[+]${name} excluded: ok`;
-        return check() ? `[+]${name} ok` : `[-]${name} failed: reason withheld`;
-      });
-      const summary = `${path.slice(1)} check ${failed.length === 0 ? 'passed' : 'failed'}`;
-      return exchange.text(failed.length === 0 ? 200 : 500, [...lines, summary, ''].join('\n'));
+      const results = [...checks].map(([name, check]) => resultOf(name, check, excluded, counts(check)));
+      const failed = results.some(({ fails }) => fails);
+      if (!failed && !query.has('verbose')) return exchange.text(200, 'ok');
+      const summary = `${path.slice(1)} check ${failed ? 'failed' : 'passed'}`;
+      const lines = [...results.map(({ line }) => line), summary, ''];
+      return exchange.text(failed ? 500 : 200, lines.join('\n'));
     });
     for (const [name, check] of checks) {
-      documents.set(`${path}/${name}`, ({ exchange }) =>
-        check() ? exchange.text(200, 'ok') : exchange.text(500, `internal server error: ${name} failed\n`),
-      );
+      documents.set(`${path}/${name}`, ({ exchange }) => {
+        const failure = check.failure();
+        return failure === undefined
+          ? exchange.text(200, 'ok')
+          : exchange.text(500, `internal server error: ${name} failed: ${failure}\n`);
+      });
     }
   }
+}
+
+/** One line of the verbose output, in the format of kube-apiserver. */
+function resultOf(
+  name: string,
+  check: HealthCheck,
+  excluded: ReadonlySet<string>,
+  counts: boolean,
+): { line: string; fails: boolean } {
+  if (excluded.has(name)) return { line: `[+]${name} excluded: ok`, fails: false };
+  const failure = check.failure();
+  if (failure === undefined) return { line: `[+]${name} ok`, fails: false };
+  const scope = counts ? '' : ' (only readyz fails)';
+  return { line: `[-]${name} failed: ${failure}${scope}`, fails: counts };
 }

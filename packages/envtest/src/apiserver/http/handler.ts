@@ -1,8 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
+import { DiskError } from '@tidegate/disk';
 import {
   ApiError,
   Exchange,
+  insufficientStorage,
   internalError,
   methodNotAllowed,
   negotiate,
@@ -161,14 +163,21 @@ function serve(call: Call): Promise<void> {
   }
 }
 
+function apiErrorOf(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  const isFull = error instanceof DiskError && error.code === 'full';
+  return isFull ? insufficientStorage(`nothing was changed: ${error.message}`, error) : internalError(error);
+}
+
 async function fail(
   options: HandlerOptions,
   exchange: Exchange,
   info: RequestInfo,
   error: unknown,
 ): Promise<void> {
-  if (!(error instanceof ApiError)) options.onError(error, info);
-  const { status } = error instanceof ApiError ? error : internalError(error);
+  // The store logs the failures of its disk itself, once and not for every request.
+  if (!(error instanceof ApiError || error instanceof DiskError)) options.onError(error, info);
+  const { status } = apiErrorOf(error);
   if (exchange.response.headersSent) {
     // Part of the response is sent already, so closing the connection is the only way to report the error.
     exchange.response.destroy();

@@ -7,7 +7,7 @@
  * - Readers and watchers see a change only after it is durable. A crash can never take back what a client has seen.
  * - When a sync fails, every queued write fails with it, because it may have been decided on the failed state.
  */
-import { DiskError, diskFailure } from '@tidegate/disk';
+import { asDiskError, DiskError } from '@tidegate/disk';
 import { ownBytes } from './record.ts';
 import type { State } from './state.ts';
 import type { Change, Entry, Key, WriteResult, Writer } from './types.ts';
@@ -19,11 +19,17 @@ interface CommitQueueOptions {
   append: (changes: readonly Change[]) => Promise<void>;
   /** Makes durable changes visible to readers and watchers. */
   publish: (changes: readonly Change[]) => void;
+  /** Resolves if the disk has space for changes. */
+  probe: () => Promise<void>;
+  /** Called after each attempt to use the disk: with the error, or with undefined if it succeeded. */
+  onOutcome: (error: DiskError | undefined) => void;
 }
 
 /** A write that waits for the disk. Without a change, it only waits for the writes before it. */
 interface QueuedWrite {
   change: Change | undefined;
+  /** Without a change, try whether the disk would accept one. */
+  probes?: boolean;
   entry: Entry | undefined;
   resolve: (entry: Entry | undefined) => void;
   reject: (error: Error) => void;
@@ -94,6 +100,14 @@ export class CommitQueue {
     });
   }
 
+  /** Tries between two batches whether the disk accepts writes. The outcome goes to `onOutcome`. */
+  probe(): void {
+    if (this.#closed) return;
+    const done = () => {};
+    this.#queue.push({ change: undefined, probes: true, entry: undefined, resolve: done, reject: done });
+    this.#flushing ??= this.#flush();
+  }
+
   /** Rejects new writes and waits for the queued ones. */
   async close(): Promise<void> {
     this.#closed = true;
@@ -110,12 +124,15 @@ export class CommitQueue {
       this.#queue = [];
       const changes = batch.flatMap((write) => write.change ?? []);
       this.#crowded = changes.length > 1;
+      const probes = batch.some((write) => write.probes);
       try {
         if (changes.length > 0) await this.#options.append(changes);
+        else if (probes) await this.#options.probe();
       } catch (error) {
         this.#failAll(batch, error);
         continue;
       }
+      if (changes.length > 0 || probes) this.#options.onOutcome(undefined);
       this.#publish(changes);
       for (const { entry, resolve } of batch) resolve(entry);
     }
@@ -133,7 +150,8 @@ export class CommitQueue {
 
   /** Writes queued behind a failed write were decided on a state that will never exist, so they fail as well. */
   #failAll(batch: readonly QueuedWrite[], cause: unknown): void {
-    const error = diskFailure(this.#options.directory, cause);
+    const error = asDiskError(this.#options.directory, cause);
+    this.#options.onOutcome(error);
     const failed = [...batch, ...this.#queue];
     this.#queue = [];
     this.#pending.clear();

@@ -25,7 +25,7 @@ describe('a disk that fails', () => {
         status: 'rejected',
         reason: {
           code: 'full',
-          message: `no space left for the data directory ${directory}: free some space and try again`,
+          message: `no space left on the file system of ${directory}: free some space and try again`,
         },
       });
     }

@@ -14,6 +14,9 @@
  * A start: store.ts locks the directory -> recovery.ts reads the newest snapshot (snapshot.ts) and the log after it.
  * Files consist of a header (files.ts) and frames (@tidegate/disk) of records (record.ts). compactor.ts writes
  * snapshots and removes log segments that are no longer needed.
+ *
+ * A full disk: the commit queue rejects every queued write, and nothing of them is stored or visible -> disk-state.ts
+ * probes the disk every second until it accepts writes. Reads and watches are not affected.
  */
 export { openStore } from './store.ts';
 export type { Entry, Key, Store } from './types.ts';

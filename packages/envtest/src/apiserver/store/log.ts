@@ -8,7 +8,7 @@
  * busier machine: 19,000 to 25,000 against 2,000 to 7,600.
  */
 import { rm } from 'node:fs/promises';
-import { type OpenOutput, type OutputFile, syncDirectory } from '@tidegate/disk';
+import { diskFailure, type OpenOutput, type OutputFile, syncDirectory } from '@tidegate/disk';
 import { encodeHeader, filePath, HEADER_SIZE } from './files.ts';
 import { FrameEncoder, type LogRecord } from './record.ts';
 
@@ -72,12 +72,27 @@ export class Log {
     const frame = this.#encoder.finish();
     // Set before the first byte is written and cleared only after the sync: any failure in between is a torn write.
     this.#torn = true;
-    await this.#fill(this.#end + frame.length);
-    await this.#file.write(frame, this.#end);
-    await this.#file.datasync();
+    try {
+      await this.#fill(this.#end + frame.length);
+      await this.#file.write(frame, this.#end);
+      await this.#file.datasync();
+    } catch (error) {
+      // At once, because the frame may be complete: a crash before the next append would make a refused write visible. If
+      // this fails too, the next append cuts first. After a failed sync nothing may be assumed to be on disk, so the next
+      // append writes all of its bytes again.
+      await this.#cut().catch(() => {});
+      throw error;
+    }
     this.#torn = false;
     this.#end += frame.length;
     return frame.length;
+  }
+
+  /** Resolves if the disk has space for more records. Call it after a failed append. */
+  async probe(): Promise<void> {
+    await this.#cut();
+    await this.#extend(this.#end + 1);
+    await this.#file.datasync();
   }
 
   /** Starts a new segment. If that fails, the current segment stays in use. */
@@ -120,7 +135,18 @@ export class Log {
     this.#torn = false;
   }
 
+  /** Without space for the zeros, the frame may still fit: it is smaller, and part of the zeros may be written. */
   async #fill(end: number): Promise<void> {
+    try {
+      await this.#extend(end);
+    } catch (error) {
+      if (diskFailure(this.#directory, error).code !== 'full') throw error;
+    }
+  }
+
+  async #extend(end: number): Promise<void> {
+    // Frames that did not get zeros before them end after the zeros.
+    this.#filled = Math.max(this.#filled, this.#end);
     while (this.#filled < end) {
       await this.#file.write(ZEROS, this.#filled);
       this.#filled += ZEROS.length;

@@ -11,6 +11,7 @@ import {
 } from '@tidegate/disk';
 import { CommitQueue } from './commit-queue.ts';
 import { Compactor } from './compactor.ts';
+import { DiskState } from './disk-state.ts';
 import { recover } from './recovery.ts';
 import type { Change, Store } from './types.ts';
 import { Watchers } from './watchers.ts';
@@ -95,10 +96,14 @@ async function assemble(options: StoreOptions, unlock: () => Promise<void>): Pro
     watchers.dispatch(changes);
   }
 
-  const queue = new CommitQueue({ directory, state, append, publish });
+  const disk = new DiskState({ log, probe: () => queue.probe(), onRecovered: () => compactor.retrySoon() });
+  const onOutcome = (error: DiskError | undefined) => disk.note(error);
+  const probe = () => wal.probe();
+  const queue = new CommitQueue({ directory, state, append, publish, probe, onOutcome });
   let closing: Promise<void> | undefined;
 
   async function close(): Promise<void> {
+    disk.close();
     await queue.close();
     await compactor.close();
     try {
@@ -111,6 +116,9 @@ async function assemble(options: StoreOptions, unlock: () => Promise<void>): Pro
   return {
     get revision() {
       return state.revision;
+    },
+    get trouble() {
+      return disk.trouble;
     },
     get compactedRevision() {
       return state.compactedRevision;

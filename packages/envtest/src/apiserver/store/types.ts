@@ -8,6 +8,7 @@
  *   Writers are also checked against changes that are queued but not yet durable, so two writers cannot both win.
  * - Values are immutable Buffers. A list copies stored bytes to the client and does not encode them again.
  */
+import type { DiskError } from '@tidegate/disk';
 
 /** Identifies an object. `namespace` is '' for cluster-scoped objects. */
 export interface Key {
@@ -88,6 +89,11 @@ export type Writer = (current: Entry | undefined, revision: number) => WriteResu
 export interface Store {
   /** The newest published revision. */
   readonly revision: number;
+  /**
+   * Why writes fail at the moment; undefined if they succeed. Reads are not affected. The store tries every second whether
+   * writes succeed again.
+   */
+  readonly trouble: DiskError | undefined;
   /** The oldest revision from which list and watch can start. */
   readonly compactedRevision: number;
   get(key: Key): Entry | undefined;

@@ -1,7 +1,8 @@
 import { appendFileSync, writeSync } from 'node:fs';
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { smallDisk } from '@tidegate/disk/testing';
 import { type Clock, silentLogger, systemClock } from '@tidegate/kube';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ContainerPlace, LogOptions } from '../contracts.ts';
@@ -148,5 +149,35 @@ describe('the log of a container', () => {
     await rm(place.logDirectory, { recursive: true });
     await logs.ended(place);
     expect(await read()).toBe('');
+  });
+});
+
+describe('a full disk', () => {
+  test('hides nothing of a log, and the log is rotated when there is space', async () => {
+    const disk = await smallDisk();
+    place = { ...place, logDirectory: join(disk.directory, 'logs') };
+    logs = open(1 << 20);
+    const { fd, close } = await logs.outputFor(place, 0);
+    const line = `${'x'.repeat(1023)}\n`;
+    disk.fill(600 << 10);
+    writeSync(fd, line.repeat(500));
+    disk.fill();
+    // The agent adopts the container again, as after a restart, and cannot store anything.
+    await logs.close();
+    await logs.resume(place, 0);
+    expect(await read()).toBe(line.repeat(500));
+
+    disk.free();
+    writeSync(fd, line.repeat(700));
+    disk.fill(100 << 10);
+    expect(await read()).toBe(line.repeat(1200));
+    expect(await readdir(place.logDirectory)).not.toContain('0.log.1.tmp');
+
+    disk.free();
+    writeSync(fd, line.repeat(200));
+    expect(await read()).toBe(line.repeat(1400));
+    expect((await stat(join(place.logDirectory, '0.log'))).size).toBe(0);
+    await close();
+    await logs.close();
   });
 });

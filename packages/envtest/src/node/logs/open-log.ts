@@ -6,12 +6,14 @@ import {
   openSync,
   readSync,
   renameSync,
+  rmSync,
   statSync,
   unwatchFile,
   watch,
   watchFile,
   writeSync,
 } from 'node:fs';
+import { isDiskErrno } from '@tidegate/disk';
 import type { Clock, Logger } from '@tidegate/kube';
 import type { AttemptFiles } from './files.ts';
 import { Times } from './times.ts';
@@ -38,6 +40,8 @@ export class OpenLog {
   #times: Times;
   #generation = 0;
   #ended = false;
+  /** After a failure, the next attempt to rotate waits until the file has this size. */
+  #rotateFrom = 0;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #cancelLook: (() => void) | undefined;
 
@@ -88,7 +92,7 @@ export class OpenLog {
       this.#times.record(size, this.#options.clock.now());
       this.#notify();
     }
-    if (size >= this.#options.maxBytes) this.#rotate();
+    if (size >= Math.max(this.#options.maxBytes, this.#rotateFrom)) this.#rotateIfPossible();
   }
 
   /** Records the rest of the output and wakes all followers a last time. */
@@ -126,6 +130,20 @@ export class OpenLog {
     }
   }
 
+  /** Without space for the copy, the log stays readable and grows, and the previous copy is kept. */
+  #rotateIfPossible(): void {
+    const { files, maxBytes, log } = this.#options;
+    try {
+      this.#rotate();
+      this.#rotateFrom = 0;
+    } catch (err) {
+      if (!isDiskErrno(err)) throw err;
+      rmSync(draftOf(files), { force: true });
+      this.#rotateFrom = this.#times.seen + maxBytes / 10;
+      log.warn({ err, file: files.current.output }, 'cannot rotate the log of a container; it keeps growing');
+    }
+  }
+
   /**
    * The process keeps its file open, so the file itself must stay: its contents are copied, and then it is
    * truncated. All calls are synchronous, to keep the time between the last copy and the truncation short: output
@@ -133,16 +151,19 @@ export class OpenLog {
    */
   #rotate(): void {
     const { current, rotated } = this.files;
-    copyFileSync(current.output, rotated.output);
+    const draft = draftOf(this.files);
+    this.#times.write();
+    copyFileSync(current.output, draft);
     const from = openSync(current.output, 'r+');
-    const to = openSync(rotated.output, 'a');
+    const to = openSync(draft, 'a');
     try {
       const rest = Buffer.alloc(64 * 1024);
       let copied = fstatSync(to).size;
       for (let count = -1; count !== 0; copied += count) {
         count = readSync(from, rest, 0, rest.length, copied);
-        writeSync(to, rest, 0, count);
+        for (let written = 0; written < count; ) written += writeSync(to, rest, written, count - written);
       }
+      renameSync(draft, rotated.output);
       ftruncateSync(from, 0);
       if (copied > this.#times.seen) this.#times.record(copied, this.#options.clock.now());
     } finally {
@@ -155,6 +176,9 @@ export class OpenLog {
     this.#notify();
   }
 }
+
+/** A copy that is not complete yet. */
+const draftOf = ({ rotated }: AttemptFiles): string => `${rotated.output}.tmp`;
 
 function onChange(file: string, changed: () => void): () => void {
   try {

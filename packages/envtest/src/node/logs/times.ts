@@ -1,4 +1,5 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { isDiskErrno } from '@tidegate/disk';
 
 const RECORD_BYTES = 16;
 
@@ -11,6 +12,8 @@ export class Times {
   readonly #file: string;
   readonly #sizes: number[] = [];
   readonly #moments: number[] = [];
+  /** Records that are not in the file yet, because the disk was full. */
+  #unwritten = Buffer.alloc(0);
 
   constructor(file: string) {
     this.#file = file;
@@ -30,9 +33,22 @@ export class Times {
     const bytes = Buffer.alloc(RECORD_BYTES);
     bytes.writeDoubleLE(size, 0);
     bytes.writeDoubleLE(moment, 8);
-    appendFileSync(this.#file, bytes, { mode: 0o600 });
     this.#sizes.push(size);
     this.#moments.push(moment);
+    this.#unwritten = Buffer.concat([this.#unwritten, bytes]);
+    try {
+      this.write();
+    } catch (error) {
+      // Logs can be read without it. The next record tries again.
+      if (!isDiskErrno(error)) throw error;
+    }
+  }
+
+  /** Writes what is not in the file yet. */
+  write(): void {
+    if (this.#unwritten.length === 0) return;
+    appendFileSync(this.#file, this.#unwritten, { mode: 0o600 });
+    this.#unwritten = Buffer.alloc(0);
   }
 
   /** When the byte at this offset was seen. */

@@ -1,5 +1,6 @@
+import { DiskError, isDiskErrno } from '@tidegate/disk';
 import type { Pod } from '@tidegate/kube';
-import type { Container, ContainerPlace, PodPlace } from '../contracts.ts';
+import { type Container, type ContainerPlace, type PodPlace, VolumeError } from '../contracts.ts';
 import type { ContainerRecord, Exit, PodRecord, ProcessHandle } from './record.ts';
 
 /** A running container. */
@@ -69,6 +70,18 @@ export class SetUpError extends Error {
     super(message);
     this.reason = reason;
   }
+}
+
+/** The event for a pod that cannot be set up now. Throws an error that is none of these problems. */
+export function setUpProblem(error: unknown): { reason: string; message: string } {
+  if (error instanceof SetUpError) return { reason: error.reason, message: error.message };
+  if (error instanceof VolumeError) return { reason: 'FailedMount', message: error.message };
+  if (!(error instanceof DiskError) && !isDiskErrno(error)) throw error;
+  const { message } = error as Error;
+  return {
+    reason: 'FailedCreatePodSandBox',
+    message: `the disk of the node refuses the files of the pod: ${message}`,
+  };
 }
 
 /** The container cannot be started now. `reason` is its waiting reason. */

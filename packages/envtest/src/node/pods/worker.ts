@@ -8,7 +8,7 @@ import {
   type Logger,
   type Pod,
 } from '@tidegate/kube';
-import { type Container, VolumeError } from '../contracts.ts';
+import type { Container } from '../contracts.ts';
 import { Alarm } from './alarm.ts';
 import { PULL_ERROR_SHOWN_MS, podText } from './container-status.ts';
 import { RunningContainers } from './containers.ts';
@@ -25,7 +25,7 @@ import {
   startFailed,
 } from './record.ts';
 import { PodReporter } from './reporter.ts';
-import { type Launched, type Runtime, SetUpError, StartError } from './runtime.ts';
+import { type Launched, type Runtime, StartError, setUpProblem } from './runtime.ts';
 import { isOver, type PodStatus, podStatus } from './status.ts';
 
 /** What the workers of all pods share. */
@@ -263,9 +263,8 @@ export class PodWorker {
       this.#record.podIP = podIP;
       await this.#save();
     } catch (error) {
-      if (!(error instanceof SetUpError) && !(error instanceof VolumeError)) throw error;
-      const reason = error instanceof SetUpError ? error.reason : 'FailedMount';
-      this.#event('warning', reason, error.message);
+      const { reason, message } = setUpProblem(error);
+      this.#event('warning', reason, message);
       const backoff = reason === 'NetworkNotReady' ? NETWORK_RETRY : SET_UP_RETRY;
       const retryMs = backoffDelay(this.#setUpFailures++, backoff, Math.random);
       this.#setUpAt = clock.monotonic() + retryMs;

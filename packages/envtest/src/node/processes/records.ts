@@ -1,6 +1,7 @@
 /** The pods on disk: `STATE/pods/<uid>/{pod.json,containers/<name>/{root,logs}}`. */
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isErrno } from '@tidegate/disk';
 import type { Logger } from '@tidegate/kube';
 import type { ContainerPlace, PodPlace } from '../contracts.ts';
 import type { PodRecord } from '../pods/record.ts';
@@ -56,6 +57,9 @@ export class Records {
     try {
       return JSON.parse(await readFile(join(this.#directory, uid, 'pod.json'), 'utf8')) as PodRecord;
     } catch (error) {
+      // Any other error is one of the disk, and the record may be readable later.
+      if (!(error instanceof SyntaxError) && !isErrno(error, 'ENOENT') && !isErrno(error, 'ENOTDIR'))
+        throw error;
       this.#log.warn(
         { err: error, uid },
         'removing the directory of a pod, because its record cannot be read',

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { writeFileAtomically } from '@tidegate/disk';
 import { type Clock, type KubeClient, type Logger, sleep } from '@tidegate/kube';
 import { newSigningRequest, requestCertificate } from '@tidegate/kube/certificates';
 
@@ -59,7 +59,7 @@ function renewalDelay({ cert }: ServingCertificate, clock: Clock): number {
 }
 
 async function obtain(options: ServingCertificateOptions, signal: AbortSignal): Promise<ServingCertificate> {
-  const { client, nodeName, address, directory } = options;
+  const { client, nodeName, address, directory, log } = options;
   const { key, request } = newSigningRequest({
     commonName: `system:node:${nodeName}`,
     organizations: ['system:nodes'],
@@ -73,10 +73,11 @@ async function obtain(options: ServingCertificateOptions, signal: AbortSignal): 
     usages: ['digital signature', 'server auth'],
     signal,
   });
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  const file = fileIn(directory);
-  await writeFile(`${file}.tmp`, `${key}${cert}`, { mode: 0o600 });
-  await rename(`${file}.tmp`, file);
+  try {
+    writeFileAtomically(fileIn(directory), `${key}${cert}`, 0o600);
+  } catch (err) {
+    log.warn({ err }, 'cannot store the serving certificate; the next start requests a new one');
+  }
   return { cert, key };
 }
 

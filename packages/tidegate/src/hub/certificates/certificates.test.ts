@@ -1,7 +1,9 @@
 import { X509Certificate } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { smallDisk } from '@tidegate/disk/testing';
 import { silentLogger } from '@tidegate/kube';
 import type { KeyPair } from '@tidegate/kube/certificates';
 import { VirtualClock } from '@tidegate/kube/testing';
@@ -66,6 +68,21 @@ describe('a certificate that the cluster signs', () => {
     expect(clock.pending).toBe(0);
     stop = new AbortController();
   }
+
+  it('is used while the disk is full, and stored without another request when there is space', async () => {
+    const disk = await smallDisk();
+    const file = join(disk.directory, 'pair.pem');
+    disk.fill();
+    const certificate = await open({ file });
+    await running(certificate, async () => {
+      expect(certificate.waitingFor).toBeUndefined();
+      expect(existsSync(file)).toBe(false);
+      disk.free();
+      await clock.advance(HOUR);
+      expect(existsSync(file)).toBe(true);
+      expect(asked).toBe(1);
+    });
+  });
 
   it('is available after the approval, and reports until then what it waits for', async () => {
     let approve = (_: KeyPair): void => {};

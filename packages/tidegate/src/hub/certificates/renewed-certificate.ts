@@ -46,6 +46,8 @@ export class RenewedCertificate implements CertificateSource {
   readonly #options: RenewedCertificateOptions;
   readonly #subscribers = new Subscribers<KeyPair>();
   #current: KeyPair | undefined;
+  /** A certificate that is used, and not on disk yet. */
+  #unstored: KeyPair | undefined;
   /** When to renew the certificate, in epoch milliseconds. */
   #renewAt = 0;
   /** When the certificate expires, in epoch milliseconds; 0 without a certificate. */
@@ -104,7 +106,7 @@ export class RenewedCertificate implements CertificateSource {
   /** Renews the certificate until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const wait = (await this.#needsRenewal(signal)) ? await this.#renew(signal) : this.#untilNextCheck();
+      const wait = (await this.#needsRenewal(signal)) ? await this.#renew(signal) : this.#store();
       await this.#sleep(wait, signal);
     }
   }
@@ -123,20 +125,38 @@ export class RenewedCertificate implements CertificateSource {
 
   /** Requests a certificate. Returns how long to wait until the next check, in milliseconds. */
   async #renew(signal: AbortSignal): Promise<number> {
-    const { obtain, file, log, what, random } = this.#options;
+    const { obtain, log, what, random } = this.#options;
     this.#obstacle = `the ${what} is requested but not approved yet; run "kubectl get certificatesigningrequests" to see the request`;
     try {
       const pair = await obtain(signal);
-      writePair(file, pair);
       this.#use(pair);
+      this.#unstored = pair;
       this.#failures = 0;
       log.info({ expires: new Date(this.#expiresAt).toISOString() }, `obtained a new ${what}`);
       this.#subscribers.notify(pair);
-      return this.#untilNextCheck();
+      return this.#store();
     } catch (err) {
       if (signal.aborted) return 0;
       this.#obstacle = `cannot obtain the ${what}: ${(err as Error).message}`;
       log.warn({ err }, `cannot obtain a new ${what}; retrying`);
+      return backoffDelay(this.#failures++, RETRY, random);
+    }
+  }
+
+  /**
+   * Writes the certificate to disk, if it is not there yet. It is used in any case: a full disk must not end the service,
+   * or cause a new request each time. Returns how long to wait until the next check, in milliseconds.
+   */
+  #store(): number {
+    const { file, log, what, random } = this.#options;
+    if (this.#unstored === undefined) return this.#untilNextCheck();
+    try {
+      writePair(file, this.#unstored);
+      this.#unstored = undefined;
+      this.#failures = 0;
+      return this.#untilNextCheck();
+    } catch (err) {
+      log.warn({ err }, `cannot store the ${what}; retrying`);
       return backoffDelay(this.#failures++, RETRY, random);
     }
   }

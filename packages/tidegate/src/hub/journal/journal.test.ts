@@ -159,8 +159,31 @@ describe('a status in the journal', () => {
     const broken = { ...patchPod({}), body: Buffer.from('{') };
     await expect(journal.write(broken, pod)).rejects.toMatchObject({ status: { code: 400 } });
     expect(journal.size).toBe(0);
-    disk.refused.set('write', 'ENOSPC');
+    disk.refused.set('write', 'EIO');
     await expect(journal.write(patchPod({ phase: 'Failed' }), pod)).rejects.toMatchObject(refused);
+  });
+
+  it('that the disk refuses are never sent, and earlier ones are', async () => {
+    const world = await World.start();
+    const { journal, disk } = world;
+    await journal.write(patchPod({ phase: 'Running' }), pod);
+    disk.refused.set('write', 'ENOSPC');
+    const refused = {
+      status: {
+        code: 507,
+        reason: 'InsufficientStorage',
+        message: expect.stringMatching(
+          /^the API server is unreachable, and the hub cannot store the write until then: no space left on the file system of .*: free some space and try again$/,
+        ),
+      },
+    };
+    await expect(journal.write(patchPod({ phase: 'Failed' }), pod)).rejects.toMatchObject(refused);
+    await expect(journal.write(renew('2026-01-01T00:00:10.000000Z'), lease)).rejects.toMatchObject(refused);
+    expect(journal.entries()).toMatchObject([{ object: 'pods web/shop', writes: 1 }]);
+    disk.refused.clear();
+    expect(await world.replay()).toEqual({ sent: 1, dropped: 0 });
+    expect(world.bodyOf(0)).toMatchObject({ status: { phase: 'Running' } });
+    expect(journal.size).toBe(0);
   });
 });
 

@@ -1,4 +1,4 @@
-import type { DurableMap } from '@tidegate/disk';
+import { DiskError, type DurableMap } from '@tidegate/disk';
 import {
   type Clock,
   type KubeClient,
@@ -9,7 +9,7 @@ import {
   silentLogger,
   systemClock,
 } from '@tidegate/kube';
-import { alreadyExists, type ResourceRequest } from '@tidegate/serving';
+import { alreadyExists, insufficientStorage, type ResourceRequest } from '@tidegate/serving';
 import { unavailable } from '../upstream/index.ts';
 import { compose, difference, writable } from './difference.ts';
 import { type EntrySummary, type EventEntry, placeOf, type StateEntry, summaryOf } from './entry.ts';
@@ -47,7 +47,8 @@ export interface ReplayResult {
 const MAX_EVENTS = 10_000;
 
 /**
- * The writes of the node that no API server has received yet. No other component may use the map.
+ * The writes of the node that no API server has received yet. No other component may use the map, which must undo puts
+ * that the disk refuses: a client whose write was refused must not find it in the cluster later.
  *
  * Writes and replay can overlap. `#serial` orders every read-modify-write of an entry. A request to the API
  * server runs outside of it, so that a slow link does not delay the kubelet. An entry that was changed while
@@ -137,7 +138,9 @@ export class Journal {
     try {
       await this.#shelf.durable();
     } catch (error) {
-      throw unavailable('the API server is unreachable, and the hub cannot store the write on disk', error);
+      // The map has taken the refused writes back.
+      await this.#serial.run(() => this.#shelf.reload());
+      throw refusal(error);
     }
     return object;
   }
@@ -292,4 +295,11 @@ export class Journal {
   #now(): string {
     return new Date(this.#options.clock.now()).toISOString();
   }
+}
+
+function refusal(error: unknown): Error {
+  const problem = 'the API server is unreachable, and the hub cannot store the write until then';
+  return error instanceof DiskError && error.code === 'full'
+    ? insufficientStorage(`${problem}: ${error.message}`, error)
+    : unavailable(`${problem}: ${(error as Error).message}`, error);
 }

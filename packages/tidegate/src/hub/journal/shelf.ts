@@ -34,18 +34,25 @@ export class Shelf {
 
   static async open(map: DurableMap): Promise<Shelf> {
     const shelf = new Shelf(map);
+    await shelf.reload();
+    return shelf;
+  }
+
+  /** Reads the summaries again. Call it when the map has undone changes. */
+  async reload(): Promise<void> {
     const found: [string, EntrySummary][] = [];
-    for await (const [key, bytes] of map.entries()) found.push([key, summaryOf(decodeEntry(bytes))]);
+    for await (const [key, bytes] of this.#map.entries()) found.push([key, summaryOf(decodeEntry(bytes))]);
     found.sort(([a], [b]) => (a < b ? -1 : 1));
     const states = found.filter(([key]) => key.startsWith(STATES));
+    this.#states.clear();
+    this.#events.clear();
     for (const [key, summary] of states.toSorted(([, a], [, b]) => (a.since < b.since ? -1 : 1)))
-      shelf.#states.set(key, summary);
+      this.#states.set(key, summary);
     for (const [key, summary] of found) {
       if (!key.startsWith(EVENTS)) continue;
-      shelf.#events.set(key, summary);
-      shelf.#sequence = Number(key.slice(EVENTS.length));
+      this.#events.set(key, summary);
+      this.#sequence = Math.max(this.#sequence, Number(key.slice(EVENTS.length)));
     }
-    return shelf;
   }
 
   get eventCount(): number {

@@ -12,6 +12,7 @@ const ROWS: AdminRow[] = [
 
 describe('the admin port', () => {
   let reasons: string[] = [];
+  let warnings: string[] = [];
   let journal: () => AdminRow[] = () => [];
   let server: Server;
   let base: string;
@@ -20,7 +21,7 @@ describe('the admin port', () => {
     const metrics = new Metrics();
     metrics.counter('hub_things_total', { help: 'Things.' }).inc({}, 2);
     const source: AdminSource = {
-      health: () => ({ ready: reasons.length === 0, reasons }),
+      health: () => ({ ready: reasons.length === 0, reasons, warnings }),
       metrics,
       views: () => ROWS,
       filters: () => [],
@@ -48,6 +49,9 @@ describe('the admin port', () => {
   it('reports liveness, and readiness with reasons', async () => {
     expect(await get('/v1/healthz')).toMatchObject({ code: 200, body: 'ok\n' });
     expect(await get('/v1/readyz')).toMatchObject({ code: 200, body: 'ok\n' });
+    warnings = ['no space left'];
+    expect(await get('/v1/readyz')).toMatchObject({ code: 200, body: 'ok\nwarning: no space left\n' });
+    warnings = [];
     reasons = ['no serving certificate yet', 'services are not known yet'];
     expect(await get('/v1/readyz')).toMatchObject({
       code: 503,

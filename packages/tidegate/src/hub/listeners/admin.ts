@@ -2,7 +2,8 @@
  * Health, metrics and debugging pages of the hub, for every client that can connect to the admin port. The pages never
  * contain tokens, keys or objects.
  *
- *   GET /v1/healthz, /v1/readyz   text, for supervisors and probes; if not ready, one reason per line
+ *   GET /v1/healthz, /v1/readyz   text, for supervisors and probes; if not ready, one reason per line, and one line for
+ *                                 each thing that does not work although the hub is ready
  *   GET /metrics                  for Prometheus
  *   GET /v1/<page>                JSON, or a table with `?output=text` or `Accept: text/plain`
  */
@@ -16,7 +17,7 @@ export type AdminRow = Readonly<Record<string, string | number | boolean | undef
 
 /** Where the pages get their content from. */
 export interface AdminSource {
-  health(): { ready: boolean; reasons: readonly string[] };
+  health(): { ready: boolean; reasons: readonly string[]; warnings: readonly string[] };
   metrics: Pick<Metrics, 'scrape' | 'contentType'>;
   /** Stored views: identity, resource, state, size, and number of readers. */
   views(): readonly AdminRow[];
@@ -65,9 +66,10 @@ async function answer(
 
 function sendReadiness(
   response: ServerResponse,
-  { ready, reasons }: ReturnType<AdminSource['health']>,
+  { ready, reasons, warnings }: ReturnType<AdminSource['health']>,
 ): void {
-  sendText(response, ready ? 200 : 503, ready ? 'ok' : ['not ready', ...reasons].join('\n'));
+  const lines = [...reasons, ...warnings.map((warning) => `warning: ${warning}`)];
+  sendText(response, ready ? 200 : 503, [ready ? 'ok' : 'not ready', ...lines].join('\n'));
 }
 
 function wantsText({ headers }: IncomingMessage, query: URLSearchParams): boolean {

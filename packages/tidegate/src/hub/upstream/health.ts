@@ -45,6 +45,11 @@ export interface HealthOptions {
   onChange: () => void;
 }
 
+/**
+ * The embedded API server is not ready while its disk is full, and refuses writes with a clear error. It still serves
+ * reads, so it is not unreachable. Other API servers ignore a check that they do not have.
+ */
+const PROBE_PATH = '/readyz?exclude=store-writes';
 /** The minimum time between two probes, however many requests fail. */
 const MIN_GAP_MS = 500;
 
@@ -214,7 +219,7 @@ export class HealthMonitor {
     const startedAt = clock.monotonic();
     const { statusCode, body } = await dispatcher.request({
       origin: this.#server.origin,
-      path: `${this.#server.prefix}/readyz`,
+      path: `${this.#server.prefix}${PROBE_PATH}`,
       method: 'GET',
       headers: {
         accept: '*/*',

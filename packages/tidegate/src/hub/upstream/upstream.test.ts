@@ -130,7 +130,7 @@ describe('upstream', () => {
     expect(upstream.online).toBe(true);
     await answeredBy(upstream);
     expect(api.requests.map((request) => request.url)).toEqual([
-      '/k8s/clusters/c-1/readyz',
+      '/k8s/clusters/c-1/readyz?exclude=store-writes',
       '/k8s/clusters/c-1/api',
     ]);
   });

@@ -73,7 +73,8 @@ export class World {
   async open(maxEvents?: number): Promise<void> {
     const log: Logger = { ...silentLogger, warn: (_fields, message) => void this.logged.push(message) };
     const clock = { after: () => () => {} };
-    this.map = await DurableMap.open(this.path, { clock, log, openOutput: this.disk.openOutput });
+    const { openOutput } = this.disk;
+    this.map = await DurableMap.open(this.path, { clock, log, openOutput, refusedPuts: 'undo' });
     this.journal = await Journal.open(this.map, {
       nodeName: 'edge-1',
       // Tests send JSON, whatever the content type is.

@@ -15,7 +15,7 @@ export class SmallApi {
   constructor(server: Server = createServer()) {
     this.server = server;
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-      if (request.url === '/readyz') {
+      if (request.url?.startsWith('/readyz')) {
         this.probes++;
         this.ready(request, response);
         return;
