@@ -45,7 +45,7 @@ const SKIPPED = [
 /** Words of Kubernetes and of other programs, quoted exactly, that may contain one of the phrases. */
 const QUOTED = [
   /kubectl auth whoami/,
-  /can not be (?:empty|specified simultaneously)|toleration can not be modified/,
+  /can not be (?:empty|specified simultaneously|less than status.capacity)|toleration can not be modified/,
 ];
 
 const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: root, encoding: 'utf8' })

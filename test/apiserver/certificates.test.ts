@@ -107,3 +107,42 @@ test('stops waiting when the request is aborted', async () => {
   stop.abort(new Error('enough'));
   await expect(asked).rejects.toThrow('enough');
 });
+
+const openRequest = (name: string) =>
+  admin.create(CERTIFICATE_SIGNING_REQUESTS, {
+    apiVersion: 'certificates.k8s.io/v1',
+    kind: 'CertificateSigningRequest',
+    metadata: { name },
+    spec: {
+      request: Buffer.from(nodeRequest().request).toString('base64'),
+      signerName: 'example.com/signer',
+      usages: ['client auth'],
+    },
+  });
+
+test('accepts a merge patch of the approval, and changes conditions and metadata only', async () => {
+  await openRequest('patched');
+  const condition = { type: 'Approved', status: 'True' as const, reason: 'Test' };
+  const patch = {
+    metadata: { annotations: { checked: 'yes' } },
+    spec: { signerName: 'example.com/other' },
+    status: { conditions: [condition], certificate: 'QQ==' },
+  };
+  const target = { name: 'patched', subresource: 'approval' };
+  const approved = await admin.patch(CERTIFICATE_SIGNING_REQUESTS, target, 'merge', patch);
+  expect(approved).toMatchObject({
+    metadata: { annotations: { checked: 'yes' } },
+    spec: { signerName: 'example.com/signer' },
+    status: { conditions: [{ ...condition, lastUpdateTime: expect.any(String) }] },
+  });
+  expect(approved.status?.certificate).toBeUndefined();
+});
+
+test('refuses an approval through the status, which has a permission of its own', async () => {
+  await openRequest('sneaky');
+  const target = { name: 'sneaky', subresource: 'status' };
+  const patch = { status: { conditions: [{ type: 'Approved', status: 'True' }] } };
+  await expect(admin.patch(CERTIFICATE_SIGNING_REQUESTS, target, 'merge', patch)).rejects.toThrow(
+    'status.conditions: Forbidden: updates may not add a condition of type "Approved"',
+  );
+});

@@ -143,7 +143,7 @@ test('rejects bodies that are too large and unsupported media types', async () =
     await big.body.dump();
     const odd = await request(path, {
       dispatcher,
-      headers: { accept: 'application/vnd.kubernetes.protobuf' },
+      headers: { accept: 'application/cbor' },
     });
     expect(odd.statusCode).toBe(406);
     await odd.body.dump();

@@ -43,7 +43,15 @@ export {
 } from './field-error.ts';
 export { quoteCharacter } from './go-quote.ts';
 export { HealthServer } from './health-server.ts';
-export { mediaRanges, negotiate, negotiateAmong, type Representation } from './negotiate.ts';
+export {
+  type Allows,
+  type Format,
+  MEDIA_TYPES,
+  mediaRanges,
+  negotiate,
+  negotiateAmong,
+  type Representation,
+} from './negotiate.ts';
 export { partialMetadata } from './partial-metadata.ts';
 export {
   INITIAL_EVENTS_END,

@@ -47,10 +47,17 @@ const FORMS = new Map([
 export const negotiate = (accept: string | undefined): Representation =>
   negotiateAmong(accept, ['json', 'yaml']);
 
-/** The first representation in `Accept` that the server supports. JSON is always supported. */
+/** Whether the server can send this form of the answer in this format. */
+export type Allows = (format: Format, as: Representation['as']) => boolean;
+
+/**
+ * The first representation in `Accept` that the server supports. `allows` can exclude combinations; without `Accept`, the
+ * answer is JSON.
+ */
 export function negotiateAmong<F extends Format>(
   accept: string | undefined,
   formats: readonly F[],
+  allows: Allows = () => true,
 ): Representation<F | 'json'> {
   if (accept === undefined || accept.trim() === '') return { format: 'json' };
   const written: readonly (Format | undefined)[] = formats;
@@ -59,6 +66,7 @@ export function negotiateAmong<F extends Format>(
     const format = FORMATS.get(range.type);
     if (!isWritten(format)) continue;
     const as = range.parameters.get('as');
+    if (!allows(format, as as Representation['as'])) continue;
     if (as === undefined) return { format };
     const form = FORMS.get(as);
     const version = range.parameters.get('v') ?? '';

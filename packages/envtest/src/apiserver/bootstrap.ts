@@ -3,6 +3,7 @@ import type { KubeObject } from '@tidegate/kube';
 import { ApiError } from '@tidegate/serving';
 import { type Core, keyOf, type WriteOptions } from './operations/core.ts';
 import { createObject } from './operations/create.ts';
+import { SYSTEM_CLASSES } from './resources/pod/priority.ts';
 
 const NAMESPACES = ['default', 'kube-node-lease', 'kube-public', 'kube-system'];
 
@@ -19,6 +20,7 @@ const account = (namespace: string): KubeObject => ({
 export async function bootstrap(core: Core, options: WriteOptions, policy: KubeObject[]): Promise<void> {
   await Promise.all(NAMESPACES.map((name) => ensureObject(core, options, namespace(name))));
   await Promise.all(NAMESPACES.map((name) => ensureObject(core, options, account(name))));
+  await Promise.all(SYSTEM_CLASSES.map((object) => ensureObject(core, options, structuredClone(object))));
   await Promise.all(policy.map((object) => ensureObject(core, options, object)));
 }
 

@@ -9,6 +9,7 @@ import { tokenRequestHandler } from './auth/token-request.ts';
 import type { ServiceAccountTokens } from './auth/tokens.ts';
 import { crdStrategy } from './crd/strategy.ts';
 import { kubeletHooks } from './kubelet/index.ts';
+import { metrics } from './metrics/definition.ts';
 import type { Core } from './operations/core.ts';
 import { evictionHandler } from './operations/evict.ts';
 import { builtinResources, ServiceAllocator } from './resources/index.ts';
@@ -26,7 +27,10 @@ export interface BuiltinsOptions {
 }
 
 /** The definitions of all built-in resources, connected to the server. */
-export function builtins(options: BuiltinsOptions): { definitions: ResourceDefinition[]; close(): void } {
+export function builtins(options: BuiltinsOptions): {
+  definitions: ResourceDefinition[];
+  close(): void;
+} {
   const { core, pki, tokens, authenticator, authorizer, rbac } = options;
   const services = new ServiceAllocator(core.store, {
     clusterIPRange: options.serviceCIDR,
@@ -40,5 +44,6 @@ export function builtins(options: BuiltinsOptions): { definitions: ResourceDefin
     kubelets: kubeletHooks(core.store, pki),
     customResourceDefinition: crdStrategy,
   });
+  definitions.push(...metrics);
   return { definitions, close: () => services.close() };
 }

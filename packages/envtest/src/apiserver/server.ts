@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { type Logger, Metrics } from '@tidegate/kube';
 import { openAdmission } from './admission/index.ts';
+import { storeServiceResolver } from './admission/webhooks/service-resolver.ts';
+import { WebhookTransport } from './admission/webhooks/transport.ts';
 import { Authenticator } from './auth/authenticate.ts';
 import { anyOf, masters } from './auth/authorization.ts';
 import { writeKubeconfig } from './auth/kubeconfig.ts';
@@ -22,6 +24,7 @@ import { documentsOf } from './documents.ts';
 import { createHandler } from './http/handler.ts';
 import { KubernetesService } from './kubernetes-service.ts';
 import type { Core, WriteOptions } from './operations/core.ts';
+import { QuotaLedger } from './quota/ledger.ts';
 import { requestMetrics } from './request-metrics.ts';
 import { addressRange, toAddress } from './resources/service/pool.ts';
 import { Registry } from './served/registry.ts';
@@ -117,7 +120,9 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
 
     const registry = new Registry();
     const random = (limit: number): number => randomInt(limit);
-    const admission = openAdmission({ store, registry, rbac, authorizer, random });
+    const ledger = new QuotaLedger(store, registry);
+    closers.push(() => ledger.close());
+    const admission = openAdmission({ store, registry, rbac, authorizer, ledger, random });
     closers.push(() => admission.close());
     const core: Core = {
       store,
@@ -131,7 +136,19 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     closers.push(() => resources.close());
     for (const definition of resources.definitions) registry.set(definition);
     await bootstrap(core, SYSTEM, bootstrapPolicy());
-    const controllers = startControllers({ core, options: SYSTEM, pki, authorizer, log, metrics });
+    const transport = new WebhookTransport(storeServiceResolver(store));
+    closers.push(() => transport.close());
+    const controllers = startControllers({
+      core,
+      options: SYSTEM,
+      pki,
+      authorizer,
+      ledger,
+      transport,
+      serviceCIDR,
+      log,
+      metrics,
+    });
     closers.push(() => controllers.close());
 
     let url = '';

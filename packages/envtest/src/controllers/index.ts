@@ -2,8 +2,10 @@
  * The parts of kube-controller-manager and kube-scheduler that the embedded cluster needs. Each controller has its
  * own folder and does not depend on the others; they share only the informer caches and the objects in the API.
  *
- * The folders: `workloads` (Deployment, ReplicaSet, StatefulSet, DaemonSet, Job, CronJob), `pods` (what all of these
- * have in common), `scheduler`, `endpoints`, `nodes`, `disruption`, `serviceaccounts`, `rbac`. Four files help to
+ * The folders: `workloads` (Deployment, ReplicaSet,
+ * ReplicationController, StatefulSet, DaemonSet, Job, CronJob), `pods` (what all of these
+ * have in common), `scheduler`, `endpoints`, `nodes`, `disruption`, `autoscaling`, `volumes`,
+ * `serviceaccounts`, `rbac`. Four files help to
  * work with a cache that lags behind: `own-writes.ts`, `stale-reads.ts`, `retries.ts` and `pods/expectations.ts`.
  *
  * One Deployment:
@@ -26,6 +28,7 @@ import {
   type Metrics,
   systemClock,
 } from '@tidegate/kube';
+import { autoscalingController } from './autoscaling/index.ts';
 import type { MakeController } from './context.ts';
 import { disruptionController } from './disruption/index.ts';
 import {
@@ -37,11 +40,12 @@ import { type NodeOptions, nodeControllers } from './nodes/index.ts';
 import { clusterRoleAggregationController } from './rbac/cluster-role-aggregation.ts';
 import { schedulerController } from './scheduler/index.ts';
 import { rootCaController, serviceAccountController } from './serviceaccounts/index.ts';
+import { claimController, storageClassController, volumeController } from './volumes/index.ts';
 import { cronJobController } from './workloads/cronjob/index.ts';
 import { daemonSetController } from './workloads/daemonset/index.ts';
 import { deploymentController } from './workloads/deployment/index.ts';
 import { jobController } from './workloads/job/index.ts';
-import { replicaSetController } from './workloads/replicaset/index.ts';
+import { replicaSetController, replicationController } from './workloads/replicaset/index.ts';
 import { statefulSetController } from './workloads/statefulset/index.ts';
 
 /** Options of {@link runControllers}. */
@@ -63,10 +67,15 @@ const controllersOf = (options: NodeOptions): MakeController[] => [
   schedulerController,
   deploymentController,
   replicaSetController,
+  replicationController,
   daemonSetController,
   statefulSetController,
   jobController,
   cronJobController,
+  autoscalingController,
+  storageClassController,
+  claimController,
+  volumeController,
   disruptionController,
   endpointSliceController,
   endpointsController,

@@ -1,5 +1,6 @@
 /** Built-in kinds: a type for the objects of each, and a Resource with their path in the API. */
 import type * as apps from 'kubernetes-types/apps/v1.d.ts';
+import type * as autoscaling from 'kubernetes-types/autoscaling/v2.d.ts';
 import type * as batch from 'kubernetes-types/batch/v1.d.ts';
 import type * as certificates from 'kubernetes-types/certificates/v1.d.ts';
 import type * as coordination from 'kubernetes-types/coordination/v1.d.ts';
@@ -8,6 +9,7 @@ import type * as discovery from 'kubernetes-types/discovery/v1.d.ts';
 import type * as networking from 'kubernetes-types/networking/v1.d.ts';
 import type * as policy from 'kubernetes-types/policy/v1.d.ts';
 import type * as rbac from 'kubernetes-types/rbac/v1.d.ts';
+import type * as storage from 'kubernetes-types/storage/v1.d.ts';
 import type { KubeObject } from '../base/object.ts';
 import type { Resource } from '../client/resource.ts';
 
@@ -22,6 +24,9 @@ export type Endpoints = Served<core.Endpoints>;
 export type ConfigMap = Served<core.ConfigMap>;
 export type Secret = Served<core.Secret>;
 export type ServiceAccount = Served<core.ServiceAccount>;
+export type ReplicationController = Served<core.ReplicationController>;
+export type PersistentVolume = Served<core.PersistentVolume>;
+export type PersistentVolumeClaim = Served<core.PersistentVolumeClaim>;
 export type Deployment = Served<apps.Deployment>;
 export type ReplicaSet = Served<apps.ReplicaSet>;
 export type DaemonSet = Served<apps.DaemonSet>;
@@ -29,6 +34,8 @@ export type StatefulSet = Served<apps.StatefulSet>;
 export type ControllerRevision = Served<apps.ControllerRevision>;
 export type Job = Served<batch.Job>;
 export type CronJob = Served<batch.CronJob>;
+export type HorizontalPodAutoscaler = Served<autoscaling.HorizontalPodAutoscaler>;
+export type StorageClass = Served<storage.StorageClass>;
 export type EndpointSlice = Served<discovery.EndpointSlice>;
 export type Ingress = Served<networking.Ingress>;
 export type IngressClass = Served<networking.IngressClass>;
@@ -40,10 +47,10 @@ export type ClusterRole = Served<rbac.ClusterRole>;
 export type ClusterRoleBinding = Served<rbac.ClusterRoleBinding>;
 export type CertificateSigningRequest = Served<certificates.CertificateSigningRequest>;
 
-/** A resource of version `v1`. All kinds here have reached it. */
-const namespaced = <T extends KubeObject>(group: string, resource: string): Resource<T> => ({
+/** A resource of version `v1`, unless another version is given. */
+const namespaced = <T extends KubeObject>(group: string, resource: string, version = 'v1'): Resource<T> => ({
   group,
-  version: 'v1',
+  version,
   resource,
   namespaced: true,
 });
@@ -63,6 +70,9 @@ export const ENDPOINTS = namespaced<Endpoints>('', 'endpoints');
 export const CONFIG_MAPS = namespaced<ConfigMap>('', 'configmaps');
 export const SECRETS = namespaced<Secret>('', 'secrets');
 export const SERVICE_ACCOUNTS = namespaced<ServiceAccount>('', 'serviceaccounts');
+export const REPLICATION_CONTROLLERS = namespaced<ReplicationController>('', 'replicationcontrollers');
+export const PERSISTENT_VOLUMES = cluster<PersistentVolume>('', 'persistentvolumes');
+export const PERSISTENT_VOLUME_CLAIMS = namespaced<PersistentVolumeClaim>('', 'persistentvolumeclaims');
 export const DEPLOYMENTS = namespaced<Deployment>('apps', 'deployments');
 export const REPLICA_SETS = namespaced<ReplicaSet>('apps', 'replicasets');
 export const DAEMON_SETS = namespaced<DaemonSet>('apps', 'daemonsets');
@@ -70,6 +80,12 @@ export const STATEFUL_SETS = namespaced<StatefulSet>('apps', 'statefulsets');
 export const CONTROLLER_REVISIONS = namespaced<ControllerRevision>('apps', 'controllerrevisions');
 export const JOBS = namespaced<Job>('batch', 'jobs');
 export const CRON_JOBS = namespaced<CronJob>('batch', 'cronjobs');
+export const HORIZONTAL_POD_AUTOSCALERS = namespaced<HorizontalPodAutoscaler>(
+  'autoscaling',
+  'horizontalpodautoscalers',
+  'v2',
+);
+export const STORAGE_CLASSES = cluster<StorageClass>('storage.k8s.io', 'storageclasses');
 export const ENDPOINT_SLICES = namespaced<EndpointSlice>('discovery.k8s.io', 'endpointslices');
 export const INGRESSES = namespaced<Ingress>('networking.k8s.io', 'ingresses');
 export const INGRESS_CLASSES = cluster<IngressClass>('networking.k8s.io', 'ingressclasses');

@@ -5,8 +5,9 @@ import { parseSigningRequest, type Subject } from '@tidegate/kube/certificates';
 import type { Authorizer } from '../auth/authorization.ts';
 import { MASTERS } from '../auth/identity.ts';
 import type { AdmissionAttributes } from '../operations/core.ts';
+import { refusal } from '../operations/refusal.ts';
 import type { UserInfo } from '../resources/types.ts';
-import { type Plugin, refusal, resourceOf } from './plugin.ts';
+import { type Plugin, resourceOf } from './plugin.ts';
 
 const CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client';
 

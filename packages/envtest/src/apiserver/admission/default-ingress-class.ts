@@ -1,8 +1,8 @@
 /**
  * Sets the default class of an Ingress that has neither the field nor the annotation. The newest default class wins.
  */
-import type { KubeObject } from '@tidegate/kube';
 import type { Store } from '../store/types.ts';
+import { newestMarked } from './newest-default.ts';
 import type { Plugin } from './plugin.ts';
 
 const IS_DEFAULT = 'ingressclass.kubernetes.io/is-default-class';
@@ -16,20 +16,7 @@ export function defaultIngressClass(store: Store): Plugin {
     const spec = (object.spec ?? {}) as { ingressClassName?: string };
     if (spec.ingressClassName !== undefined) return;
     if (object.metadata.annotations?.[CLASS_ANNOTATION] !== undefined) return;
-    const name = newestDefault(store);
+    const name = newestMarked(store, 'networking.k8s.io/ingressclasses', IS_DEFAULT);
     if (name !== undefined) object.spec = { ...spec, ingressClassName: name };
   };
-}
-
-function newestDefault(store: Store): string | undefined {
-  const defaults = store
-    .list('networking.k8s.io/ingressclasses')
-    .entries.map((entry) => JSON.parse(entry.value.toString()) as KubeObject)
-    .filter((ingressClass) => ingressClass.metadata.annotations?.[IS_DEFAULT] === 'true')
-    .map(({ metadata }) => ({ name: metadata.name!, created: metadata.creationTimestamp ?? '' }));
-  // Names and times are ASCII and all times have the same length, so they can be compared as text.
-  defaults.sort((a, b) =>
-    a.created === b.created ? (a.name < b.name ? -1 : 1) : a.created > b.created ? -1 : 1,
-  );
-  return defaults[0]?.name;
 }

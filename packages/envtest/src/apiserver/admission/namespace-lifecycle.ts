@@ -1,7 +1,8 @@
 /** Rejects creates in namespaces that do not exist or are terminating, and deletes of the system namespaces. */
 import { notFound } from '@tidegate/serving';
+import { refusal } from '../operations/refusal.ts';
 import type { Store } from '../store/types.ts';
-import { type Plugin, refusal } from './plugin.ts';
+import type { Plugin } from './plugin.ts';
 
 const IMMORTAL = ['default', 'kube-system', 'kube-public'];
 

@@ -7,9 +7,10 @@ import type { KubeObject } from '@tidegate/kube';
 import { type ApiError, notFound } from '@tidegate/serving';
 import { nodeOf } from '../auth/identity.ts';
 import type { AdmissionAttributes } from '../operations/core.ts';
+import { refusal } from '../operations/refusal.ts';
 import type { Store } from '../store/types.ts';
 import { requestedSubject } from './certificates.ts';
-import { type Plugin, refusal, resourceOf } from './plugin.ts';
+import { type Plugin, resourceOf } from './plugin.ts';
 
 const MIRROR_POD = 'kubernetes.io/config.mirror';
 const NODE_LEASES = 'kube-node-lease';

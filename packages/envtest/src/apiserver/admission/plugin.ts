@@ -1,6 +1,4 @@
 /** The interface of admission plugins. */
-import type { KubeObject } from '@tidegate/kube';
-import { type ApiError, forbidden } from '@tidegate/serving';
 import type { AdmissionAttributes } from '../operations/core.ts';
 
 /** Throws to reject a write. In the mutating phase it may change `attributes.object`. */
@@ -11,14 +9,3 @@ export const resourceOf = ({ served }: AdmissionAttributes): string => {
   const { group, plural } = served.definition;
   return group === '' ? plural : `${group}/${plural}`;
 };
-
-/** A 403 error in the words of kube-apiserver. It names the object, or the prefix of its generated name. */
-export function refusal(attributes: AdmissionAttributes, why: string): ApiError {
-  const { group, plural } = attributes.served.definition;
-  return forbidden({ group, resource: plural }, nameOf(attributes), why);
-}
-
-function nameOf({ name, object }: AdmissionAttributes): string {
-  const metadata = (object as KubeObject | undefined)?.metadata;
-  return name || metadata?.name || metadata?.generateName || 'Unknown';
-}

@@ -2,10 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '@tidegate/kube';
 import type { AdmissionAttributes } from '../operations/core.ts';
+import { refusal } from '../operations/refusal.ts';
 import type { Container, Pod } from '../resources/pod/types.ts';
 import { randomSuffix } from '../resources/validation/random-suffix.ts';
 import type { Store } from '../store/types.ts';
-import { refusal } from './plugin.ts';
 
 const MIRROR_POD = 'kubernetes.io/config.mirror';
 const TOKEN_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';

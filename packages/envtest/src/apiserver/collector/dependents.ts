@@ -1,12 +1,17 @@
-import type { OwnerReference } from '@tidegate/kube';
+import type { ObjectMeta, OwnerReference } from '@tidegate/kube';
 import { decodeStored } from '../served/codec.ts';
 import type { Change, Entry, Key, Store } from '../store/types.ts';
 
 /** An object with owner references. */
 export interface Dependent {
   key: Key;
+  uid: string;
   owners: OwnerReference[];
+  /** It is deleted in the foreground and waits until its own dependents are gone. */
+  waiting: boolean;
 }
+
+export const FOREGROUND_FINALIZER = 'foregroundDeletion';
 
 /** Stored objects are JSON without spaces, so a field is present only if these bytes are. */
 const MARK = Buffer.from('"ownerReferences"');
@@ -32,6 +37,24 @@ export class Dependents {
     return [...(this.#byOwner.get(uid)?.values() ?? [])];
   }
 
+  /** The dependents that hold up the deletion of their owner in the foreground. */
+  blocking(uid: string): Dependent[] {
+    return this.of(uid).filter((dependent) => blocks(dependent, uid));
+  }
+
+  /** True if the object holds up the deletion of an object that holds up its own deletion, directly or not. */
+  inCircle(from: Dependent, uid: string): boolean {
+    const seen = new Set<string>();
+    const next = [from.uid];
+    for (let at = next.pop(); at !== undefined; at = next.pop()) {
+      if (at === uid) return true;
+      if (seen.has(at)) continue;
+      seen.add(at);
+      for (const dependent of this.blocking(at)) next.push(dependent.uid);
+    }
+    return false;
+  }
+
   get(key: Key): Dependent | undefined {
     return this.#byObject.get(keyText(key));
   }
@@ -46,9 +69,10 @@ export class Dependents {
     this.#remove(id);
     // Most objects have no owner, and a search in the bytes is much cheaper than decoding.
     if (!entry.value.includes(MARK)) return;
-    const owners = decodeStored(entry).metadata.ownerReferences ?? [];
+    const { metadata } = decodeStored(entry);
+    const owners = metadata.ownerReferences ?? [];
     if (owners.length === 0) return;
-    const dependent = { key, owners };
+    const dependent = { key, uid: metadata.uid ?? '', owners, waiting: isWaiting(metadata) };
     this.#byObject.set(id, dependent);
     for (const { uid } of owners) {
       const siblings = this.#byOwner.get(uid) ?? new Map<string, Dependent>();
@@ -68,6 +92,12 @@ export class Dependents {
     }
   }
 }
+
+export const blocks = ({ owners }: Dependent, uid: string): boolean =>
+  owners.some((owner) => owner.uid === uid && owner.blockOwnerDeletion === true);
+
+export const isWaiting = ({ deletionTimestamp, finalizers }: ObjectMeta): boolean =>
+  deletionTimestamp !== undefined && finalizers?.includes(FOREGROUND_FINALIZER) === true;
 
 export const keyOfEntry = (resource: string, entry: Entry): Key => ({
   resource,

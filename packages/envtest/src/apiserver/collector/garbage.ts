@@ -17,10 +17,16 @@ import { deleteIfPresent, editIfPresent } from '../operations/if-present.ts';
 import { decodeStored } from '../served/codec.ts';
 import type { Served } from '../served/registry.ts';
 import type { Change, Key } from '../store/types.ts';
-import { type Dependent, Dependents, keyOfEntry } from './dependents.ts';
+import {
+  blocks,
+  type Dependent,
+  Dependents,
+  FOREGROUND_FINALIZER,
+  isWaiting,
+  keyOfEntry,
+} from './dependents.ts';
 
 export const ORPHAN_FINALIZER = 'orphan';
-export const FOREGROUND_FINALIZER = 'foregroundDeletion';
 
 /** Found in the stored bytes of every object that is being deleted; cheaper than decoding the object. */
 const DELETION_MARK = Buffer.from('"deletionTimestamp"');
@@ -52,13 +58,21 @@ export class GarbageCollector {
       const after = this.#dependents.get(key);
       const leaving = change.entry.value.includes(DELETION_MARK);
       if (leaving || (after !== undefined && !sameOwners(before, after))) this.#enqueue(key);
+      this.#enqueueOwners(before, (uid) => after === undefined || !blocks(after, uid));
       return;
     }
     // A deleted object may orphan its dependents, and may be the last one that an owner waits for.
     const { uid = '' } = decodeStored(change.entry).metadata;
     for (const dependent of this.#dependents.of(uid)) this.#enqueue(dependent.key);
-    for (const owner of before?.owners ?? []) {
-      const ownerKey = this.#keyOfOwner(owner, key.namespace);
+    this.#enqueueOwners(before, () => true);
+  }
+
+  /** Enqueues the owners whose deletion the dependent held up, if `released` returns true for their uid. */
+  #enqueueOwners(dependent: Dependent | undefined, released: (uid: string) => boolean): void {
+    if (dependent === undefined) return;
+    for (const owner of dependent.owners) {
+      if (owner.blockOwnerDeletion !== true || !released(owner.uid)) continue;
+      const ownerKey = this.#keyOfOwner(owner, dependent.key.namespace);
       if (ownerKey !== undefined) this.#enqueue(ownerKey);
     }
   }
@@ -106,9 +120,7 @@ export class GarbageCollector {
     const { metadata } = decodeStored(entry);
     // An object with the same name but another uid was created later; it is not the owner.
     if (metadata.uid !== owner.uid) return 'absent';
-    const waits =
-      metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(FOREGROUND_FINALIZER);
-    return waits ? 'waiting' : 'solid';
+    return isWaiting(metadata) ? 'waiting' : 'solid';
   }
 
   /**
@@ -138,13 +150,12 @@ export class GarbageCollector {
 
   async #deleteDependents(served: Served, object: KubeObject): Promise<void> {
     const uid = object.metadata.uid ?? '';
-    const dependents = this.#dependents.of(uid);
-    const blocking = dependents.filter((d) =>
-      d.owners.some((o) => o.uid === uid && o.blockOwnerDeletion === true),
-    );
-    // Only dependents with blockOwnerDeletion delay the owner; the others are deleted in the background.
+    // Only dependents with blockOwnerDeletion delay the owner; the others are deleted in the background. In a circle,
+    // every object would wait for the next one, so one of them must be deleted first.
+    const blocking = this.#dependents.blocking(uid).filter((d) => !this.#dependents.inCircle(d, uid));
     if (blocking.length === 0) await this.#removeFinalizer(served, object, FOREGROUND_FINALIZER);
-    for (const dependent of dependents) this.#enqueue(dependent.key);
+    // A dependent that waits itself is reconciled when its own dependents change.
+    for (const dependent of this.#dependents.of(uid)) if (!dependent.waiting) this.#enqueue(dependent.key);
   }
 
   async #dropOwners(served: Served, key: Key, uids: Set<string>): Promise<void> {

@@ -1,4 +1,4 @@
-/** Deletes the contents of terminating namespaces, then the namespaces. */
+/** Deletes the contents of terminating namespaces, pods first, and then the namespaces. */
 import type { Condition, KubeObject } from '@tidegate/kube';
 import { type Core, timestamp, type WriteOptions } from '../operations/core.ts';
 import { deleteIfPresent, editIfPresent } from '../operations/if-present.ts';
@@ -7,6 +7,7 @@ import type { Served } from '../served/registry.ts';
 import type { Change } from '../store/types.ts';
 
 const NAMESPACES = 'namespaces';
+const PODS = 'pods';
 /** The entry in `spec.finalizers` that keeps a namespace until this controller has emptied it. */
 const FINALIZER = 'kubernetes';
 
@@ -88,8 +89,21 @@ export class NamespaceCollector {
       });
   }
 
+  /** Pods come first: they may still use ConfigMaps, Secrets and volumes, and NetworkPolicies still protect them. */
   async #deleteContents(namespace: string): Promise<void> {
-    for (const served of this.#namespacedResources()) {
+    const all = this.#namespacedResources();
+    const isPods = ({ definition }: Served): boolean => definition.storage === PODS;
+    await this.#deleteAll(namespace, all.filter(isPods));
+    await this.#core.store.flushed();
+    if (this.#core.store.list(PODS, { namespace, limit: 1 }).entries.length > 0) return;
+    await this.#deleteAll(
+      namespace,
+      all.filter((served) => !isPods(served)),
+    );
+  }
+
+  async #deleteAll(namespace: string, resources: Served[]): Promise<void> {
+    for (const served of resources) {
       const { entries } = this.#core.store.list(served.definition.storage, { namespace });
       await Promise.all(
         entries

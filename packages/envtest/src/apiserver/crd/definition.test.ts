@@ -131,6 +131,6 @@ describe('definitionOf', () => {
   });
 
   it('supports selectors for the declared fields', () => {
-    expect(definition.selectableFields?.(object)).toEqual({ 'spec.type': 'Edge' });
+    expect(definition.versions[0]?.selectableFields?.(object)).toEqual({ 'spec.type': 'Edge' });
   });
 });

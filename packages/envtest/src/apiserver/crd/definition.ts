@@ -2,6 +2,7 @@
 import { jsonEqual, type KubeObject } from '@tidegate/kube';
 import type { FieldError, FieldErrorReason } from '@tidegate/serving';
 import type {
+  Converter,
   ResourceDefinition,
   ScalePaths,
   ServedVersion,
@@ -11,6 +12,7 @@ import type {
 } from '../resources/types.ts';
 import { nameIsSubdomain } from '../resources/validation/names.ts';
 import { hasRules, RULES_NOT_CHECKED, validateRules } from '../schema/cel/rules.ts';
+import { applyDefaults } from '../schema/defaults.ts';
 import { validateListsAndResources } from '../schema/embedded.ts';
 import { prune } from '../schema/prune.ts';
 import type { Schema } from '../schema/types.ts';
@@ -23,8 +25,18 @@ import { byPriority } from './version-priority.ts';
 
 const VERBS: Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
+export interface DefinitionOptions {
+  /** Converts objects with the webhook of the definition. */
+  convert?: Converter;
+  /** The revision since which this schema applies: objects that were written later have its defaults. */
+  since?: number;
+}
+
 /** The definition must have passed validation. */
-export function definitionOf(crd: CustomResourceDefinition): ResourceDefinition {
+export function definitionOf(
+  crd: CustomResourceDefinition,
+  { convert, since }: DefinitionOptions = {},
+): ResourceDefinition {
   const { group = '', scope, versions } = crd.spec;
   const names = { ...crd.spec.names, ...crd.status?.acceptedNames };
   const { plural = '', singular = '', kind = '', listKind = '' } = names;
@@ -35,7 +47,6 @@ export function definitionOf(crd: CustomResourceDefinition): ResourceDefinition 
   // Objects may be stored in several versions, so even the storage version prunes what it reads.
   const isMixed = (crd.status?.storedVersions ?? []).length > 1;
   const scale = served.find((v) => v.subresources?.scale !== undefined)?.subresources?.scale;
-  const selectable = selectableFieldsOf(stored);
   return {
     group,
     plural,
@@ -48,18 +59,18 @@ export function definitionOf(crd: CustomResourceDefinition): ResourceDefinition 
     storage: `${group}/${plural}`,
     storageVersion: nameOf(stored),
     versions: served.map((version) => ({
-      ...servedVersion(version),
-      ...(isMixed || differs(version, stored) ? { fromStorage: pruneBy(schemaOf(version)) } : {}),
+      ...servedVersion(version, convert !== undefined),
+      ...readForm(version, isMixed || differs(version, stored), since),
       ...deprecation(version, served, group, kind),
     })),
     verbs: VERBS,
     subresources: subresourcesOf(served, group, kind),
     checkName: nameIsSubdomain,
-    ...(selectable === undefined ? {} : { selectableFields: selectable }),
     requiresResourceVersion: true,
     ...(scale === undefined ? {} : { scale: scalePaths(scale) }),
     generation: true,
     custom: true,
+    ...(convert && { convert }),
     strategy: strategyOf(stored),
     ...(served.some((version) => differs(version, stored))
       ? { pruneForStorage: pruneBy(schemaOf(stored)) }
@@ -73,12 +84,43 @@ const nameOf = (version: CrdVersion): string => version.name ?? '';
 const schemaOf = (version: CrdVersion): Schema =>
   version.schema?.openAPIV3Schema ?? { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 
-const servedVersion = (version: CrdVersion): ServedVersion => ({
-  name: nameOf(version),
-  schema: schemaOf(version),
-  printer: customPrinter(version.additionalPrinterColumns),
-  strategy: strategyOf(version),
-});
+function servedVersion(version: CrdVersion, isConverted: boolean): ServedVersion {
+  const selectableFields = selectableFieldsOf(version);
+  return {
+    name: nameOf(version),
+    schema: schemaOf(version),
+    printer: customPrinter(version.additionalPrinterColumns),
+    // A webhook changes the fields, so objects are validated before and after the conversion.
+    ...(isConverted ? { unconverted: strategyOf(version) } : { strategy: strategyOf(version) }),
+    ...(selectableFields && { selectableFields }),
+  };
+}
+
+/** Objects that are stored in another form, or without defaults that were added later, are completed when they are read. */
+function readForm(
+  version: CrdVersion,
+  isOther: boolean,
+  since: number | undefined,
+): Pick<ServedVersion, 'fromStorage' | 'currentFrom'> {
+  const schema = schemaOf(version);
+  if (isOther) return { fromStorage: completedBy(schema) };
+  if (!hasDefaults(schema)) return {};
+  return { fromStorage: completedBy(schema), ...(since !== undefined && { currentFrom: since }) };
+}
+
+const hasDefaults = (schema: Schema): boolean =>
+  schema.default !== undefined ||
+  Object.values(schema.properties ?? {}).some(hasDefaults) ||
+  (schema.items !== undefined && hasDefaults(schema.items)) ||
+  (typeof schema.additionalProperties === 'object' && hasDefaults(schema.additionalProperties));
+
+const completedBy =
+  (schema: Schema) =>
+  (object: KubeObject): KubeObject => {
+    const copy = pruneBy(schema)(object);
+    applyDefaults(copy, schema);
+    return copy;
+  };
 
 const differs = (version: CrdVersion, stored: CrdVersion): boolean =>
   !jsonEqual(schemaOf(version), schemaOf(stored));

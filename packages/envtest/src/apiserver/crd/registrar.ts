@@ -1,15 +1,24 @@
 /** Keeps the registry consistent with the CustomResourceDefinitions: adds, replaces and removes their resources. */
 import type { KubeObject } from '@tidegate/kube';
+import type { WebhookTransport } from '../admission/webhooks/transport.ts';
 import type { Core, WriteOptions } from '../operations/core.ts';
 import { deleteIfPresent, editIfPresent } from '../operations/if-present.ts';
 import { decodeStored } from '../served/codec.ts';
 import type { Change } from '../store/types.ts';
 import { establish, takenNames } from './conditions.ts';
+import { converterOf } from './conversion.ts';
 import { definitionOf } from './definition.ts';
 import type { CustomResourceDefinition } from './types.ts';
 
 const STORAGE = 'apiextensions.k8s.io/customresourcedefinitions';
 const FINALIZER = 'customresourcecleanup.apiextensions.k8s.io';
+
+/** What a definition has registered, to unregister it after its deletion and to ignore changes that do not matter. */
+interface Registered {
+  group: string;
+  plural: string;
+  content: string;
+}
 
 /**
  * A controller with the name of a definition as its key. A definition goes through three stages: its names are
@@ -18,15 +27,21 @@ const FINALIZER = 'customresourcecleanup.apiextensions.k8s.io';
 export class CrdRegistrar {
   readonly #core: Core;
   readonly #options: WriteOptions;
+  readonly #transport: WebhookTransport;
   readonly #enqueue: (name: string) => void;
-  /** Group and plural that each definition has registered, to unregister them after its deletion. */
-  readonly #registered = new Map<string, { group: string; plural: string }>();
+  readonly #registered = new Map<string, Registered>();
   /** Definitions that wait for the deletion of their objects, by storage name. */
   readonly #emptying = new Map<string, string>();
 
-  constructor(core: Core, options: WriteOptions, enqueue: (name: string) => void) {
+  constructor(
+    core: Core,
+    options: WriteOptions,
+    transport: WebhookTransport,
+    enqueue: (name: string) => void,
+  ) {
     this.#core = core;
     this.#options = options;
+    this.#transport = transport;
     this.#enqueue = enqueue;
     // Definitions that were established before a restart are served from the first request on.
     for (const crd of this.#all()) {
@@ -87,8 +102,13 @@ export class CrdRegistrar {
 
   #register(crd: CustomResourceDefinition): void {
     const name = crd.metadata.name ?? '';
-    const definition = definitionOf(crd);
-    this.#registered.set(name, { group: definition.group, plural: definition.plural });
+    const content = JSON.stringify([crd.spec, crd.status?.acceptedNames, crd.status?.storedVersions]);
+    const before = this.#registered.get(name);
+    if (before?.content === content) return;
+    // Objects that are written from now on are completed by the new schema.
+    const since = this.#core.store.revision + 1;
+    const definition = definitionOf(crd, { since, convert: converterOf(crd, this.#transport) });
+    this.#registered.set(name, { group: definition.group, plural: definition.plural, content });
     this.#core.registry.set(definition);
   }
 

@@ -1,9 +1,10 @@
 import type { KubeObject } from '@tidegate/kube';
 import { ApiError, partialMetadata } from '@tidegate/serving';
-import { entryBytes, fromStorage } from '../served/codec.ts';
+import { entryBytes, isCurrent, readableOne } from '../served/codec.ts';
 import { includeObject, toTable } from '../served/table.ts';
 import type { Entry } from '../store/types.ts';
 import type { Call } from './call.ts';
+import { sendObject } from './send.ts';
 
 const NEWLINE = Buffer.from('\n');
 
@@ -15,7 +16,12 @@ export async function answerEntry(
   object: () => KubeObject,
 ): Promise<void> {
   const { as, format } = call.representation;
-  if (as === undefined && format === 'json') {
+  const { definition } = call.served;
+  if (
+    as === undefined &&
+    format === 'json' &&
+    (definition.convert === undefined || isCurrent(call.served, entry))
+  ) {
     await call.exchange.bytes(code, 'application/json', [entryBytes(call.served, entry), NEWLINE]);
     return;
   }
@@ -25,11 +31,11 @@ export async function answerEntry(
 /** Sends an object that is in the storage version in the format that the client requested. */
 export async function answerObject(call: Call, code: number, stored: KubeObject): Promise<void> {
   const { served, representation, query } = call;
-  const object = fromStorage(served, stored);
+  const object = await readableOne(served, stored);
   const apiVersion = `meta.k8s.io/${representation.version}`;
   switch (representation.as) {
     case undefined:
-      return call.exchange.object(code, object, representation.format);
+      return sendObject(call.exchange, code, object, representation.format);
     case 'Table': {
       const { resourceVersion } = object.metadata;
       const table = toTable(served.version, [object], {
@@ -38,10 +44,10 @@ export async function answerObject(call: Call, code: number, stored: KubeObject)
         metadata: resourceVersion === undefined ? {} : { resourceVersion },
         now: call.core.now(),
       });
-      return call.exchange.object(code, table, representation.format);
+      return sendObject(call.exchange, code, table, representation.format);
     }
     case 'PartialObjectMetadata':
-      return call.exchange.object(code, partialMetadata(object, apiVersion), representation.format);
+      return sendObject(call.exchange, code, partialMetadata(object, apiVersion), representation.format);
     default:
       throw new ApiError(406, 'NotAcceptable', `an object cannot be written as ${representation.as}`);
   }

@@ -1,7 +1,8 @@
-import type { Exchange, Representation, ResourceRequest } from '@tidegate/serving';
+import type { Exchange, ResourceRequest } from '@tidegate/serving';
 import type { Core } from '../operations/core.ts';
 import type { UserInfo } from '../resources/types.ts';
 import type { Served } from '../served/registry.ts';
+import type { Shown } from './representation.ts';
 
 /** An authenticated and authorized request for a resource, as the verbs receive it. */
 export interface Call {
@@ -9,7 +10,7 @@ export interface Call {
   info: ResourceRequest;
   served: Served;
   query: URLSearchParams;
-  representation: Representation;
+  representation: Shown;
   user: UserInfo;
   exchange: Exchange;
   /** Aborted when the server stops, to end watches. */

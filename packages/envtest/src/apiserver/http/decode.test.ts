@@ -3,7 +3,7 @@ import { builtinResources, type ServiceAllocator } from '../resources/index.ts';
 import { noHooks } from '../resources/testing.ts';
 import { Registry, type Served } from '../served/registry.ts';
 import type { BodyFormat } from './body.ts';
-import { conformPatched, decodeObject, type Patched } from './decode.ts';
+import { conformPatched, decodeObject, type FieldChecks, type Patched, readApplyBody } from './decode.ts';
 
 const registry = new Registry();
 for (const definition of builtinResources(noHooks({} as ServiceAllocator))) registry.set(definition);
@@ -42,6 +42,31 @@ describe('strict field validation', () => {
   line 8: key "bar" already set in map
   line 12: key "image" already set in map, unknown field "metadata.foo", unknown field "spec.bar"`,
     );
+  });
+});
+
+describe('duplicate keys in the document of an apply', () => {
+  const apply = (
+    fieldValidation: FieldChecks['fieldValidation'],
+    warn: (message: string) => void = () => {},
+  ) => readApplyBody('Pod', Buffer.from(YAML_BODY), { fieldValidation, warn });
+
+  it('are an error with strict field validation', () => {
+    expect(() => apply('Strict')).toThrow(
+      `error strict decoding YAML: yaml: unmarshal errors:
+  line 8: key "bar" already set in map
+  line 12: key "image" already set in map`,
+    );
+  });
+
+  it('are warnings by default, and the last value is used', () => {
+    const warnings: string[] = [];
+    expect(apply('Warn', (message) => warnings.push(message))).toMatchObject({ spec: { bar: 2 } });
+    expect(warnings).toEqual([
+      'line 8: key "bar" already set in map',
+      'line 12: key "image" already set in map',
+    ]);
+    expect(apply('Ignore')).toMatchObject({ spec: { bar: 2 } });
   });
 });
 

@@ -85,6 +85,23 @@ export function readBodyAs(
   });
 }
 
+/**
+ * Parses the document of an apply. Unknown fields are an error of the apply itself, because the schema does not declare
+ * them; only duplicate keys have to be found here, since the parsed document does not show them.
+ */
+export function readApplyBody(kind: string, bytes: Buffer, checks: FieldChecks): Record<string, unknown> {
+  const { value, yamlProblems } = readBodyAs(kind, bytes, { ...checks, format: 'yaml' });
+  if (yamlProblems.length === 0) return value;
+  if (checks.fieldValidation === 'Strict') {
+    throw badRequest(`error strict decoding YAML: ${unmarshalErrors(yamlProblems)}`);
+  }
+  for (const problem of yamlProblems) checks.warn(problem);
+  return value;
+}
+
+const unmarshalErrors = (problems: readonly string[]): string =>
+  `yaml: unmarshal errors:\n  ${problems.join('\n  ')}`;
+
 function read(
   { definition, version }: Served,
   value: Record<string, unknown>,
@@ -111,9 +128,6 @@ function checkFields(
 ): void {
   if (fieldValidation === 'Warn') for (const problem of [...yamlProblems, ...problems]) warn(problem);
   if (fieldValidation !== 'Strict' || yamlProblems.length + problems.length === 0) return;
-  const all =
-    yamlProblems.length === 0
-      ? problems
-      : [`yaml: unmarshal errors:\n  ${yamlProblems.join('\n  ')}`, ...problems];
+  const all = yamlProblems.length === 0 ? problems : [unmarshalErrors(yamlProblems), ...problems];
   throw refuse(`strict decoding error: ${all.join(', ')}`);
 }

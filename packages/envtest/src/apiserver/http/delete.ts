@@ -7,13 +7,14 @@ import {
   isNotFound,
   type PropagationPolicy,
 } from '../operations/delete.ts';
-import { decodeStored, fromStorage } from '../served/codec.ts';
+import { decodeStored, readableOne } from '../served/codec.ts';
 import { servedApiVersion } from '../served/registry.ts';
 import { answerObject } from './answer.ts';
 import { bodyFormat, mediaType, readBody } from './body.ts';
 import type { Call } from './call.ts';
 import { readBodyAs } from './decode.ts';
 import { readPage } from './list.ts';
+import { sendList, sendObject } from './send.ts';
 import { optionsOf } from './write.ts';
 
 /** Number of objects of a collection that are deleted in parallel. */
@@ -33,7 +34,7 @@ export async function serveDelete(call: Call): Promise<void> {
     options: options.write,
   });
   if (deleted.gone && served.definition.returnsDeleted !== true) {
-    await call.exchange.object(200, deletedStatus(call, deleted), call.representation.format);
+    await sendObject(call.exchange, 200, deletedStatus(call, deleted), call.representation.format);
   } else {
     await answerObject(call, 200, deleted.object);
   }
@@ -77,21 +78,25 @@ export async function serveDeleteCollection(call: Call): Promise<void> {
           delete: options.delete,
           options: options.write,
         });
-        deleted.push(fromStorage(served, result.object));
+        deleted.push(await readableOne(served, result.object));
       } catch (error) {
         // Another client deleted the object in the meantime, so there is nothing left to do.
         if (!isNotFound(error)) throw error;
-        deleted.push(fromStorage(served, decodeStored(entry)));
+        deleted.push(await readableOne(served, decodeStored(entry)));
       }
     }
   };
   await Promise.all(Array.from({ length: PARALLEL }, work));
-  await call.exchange.object(200, {
+  const items = served.definition.custom
+    ? deleted
+    : deleted.map(({ kind: _, apiVersion: __, ...item }) => item);
+  const list = {
     kind: served.definition.listKind,
     apiVersion: servedApiVersion(served),
     metadata: page.metadata,
-    items: served.definition.custom ? deleted : deleted.map(({ kind: _, apiVersion: __, ...item }) => item),
-  });
+    items,
+  };
+  await sendList(call.exchange, 200, list, call.representation.format === 'protobuf' ? 'protobuf' : 'json');
 }
 
 /** Reads the options from the body, the query, or both. The body wins. */

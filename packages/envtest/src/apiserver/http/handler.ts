@@ -21,6 +21,8 @@ import { serveDelete, serveDeleteCollection } from './delete.ts';
 import type { Documents } from './documents.ts';
 import { serveList } from './list.ts';
 import { servePatch } from './patch.ts';
+import { errorFormat, representationOf } from './representation.ts';
+import { sendObject } from './send.ts';
 import { serveSubresource } from './subresource.ts';
 import { serveWatch } from './watch.ts';
 import { serveCreate, serveGet, serveUpdate } from './write.ts';
@@ -122,7 +124,7 @@ async function dispatch(
   const { accept } = exchange.request.headers;
   // Streaming subresources write the response themselves.
   const streams = served.definition.subresources[info.subresource]?.connect !== undefined;
-  const representation = streams ? lenientNegotiate(accept) : negotiate(accept);
+  const representation = streams ? lenientNegotiate(accept) : representationOf(accept, served, info);
   await serve({ core, info, served, query, representation, user, exchange, signal: options.signal });
 }
 
@@ -183,5 +185,7 @@ async function fail(
   }
   // The rest of the body must be read. Otherwise it would be taken for the next request.
   exchange.request.resume();
-  await exchange.status(status);
+  const retry = status.details?.retryAfterSeconds;
+  if (retry !== undefined) exchange.response.setHeader('Retry-After', String(retry));
+  await sendObject(exchange, status.code, status, errorFormat(exchange.request.headers.accept));
 }

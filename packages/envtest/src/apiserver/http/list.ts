@@ -7,22 +7,24 @@ import {
   listOptions,
   listTooOld,
   partialMetadata,
-  type Representation,
   tooLargeResourceVersion,
 } from '@tidegate/serving';
-import { decodeStored, fromStorage, listItem } from '../served/codec.ts';
+import { decodeStored, listItem, readable } from '../served/codec.ts';
+import { computedList } from '../served/computed.ts';
 import { type Served, servedApiVersion } from '../served/registry.ts';
 import { parseSelection } from '../served/selection.ts';
 import { includeObject, toTable } from '../served/table.ts';
 import { CompactedError, type Entry, FutureRevisionError, type Store } from '../store/types.ts';
 import { type ContinueToken, encodeContinue, parseContinue } from './continue-token.ts';
+import type { Shown } from './representation.ts';
+import { type List, sendList, sendObject } from './send.ts';
 
 export interface ListRequest {
   served: Served;
   /** '' for all namespaces. */
   namespace: string;
   query: URLSearchParams;
-  representation: Representation;
+  representation: Shown;
 }
 
 interface Page {
@@ -39,32 +41,45 @@ export async function serveList(
 ): Promise<void> {
   const page = readPage(store, request);
   const { served, representation } = request;
-  if (representation.as === undefined && representation.format === 'json') {
+  const { definition } = served;
+  if (
+    representation.as === undefined &&
+    representation.format === 'json' &&
+    definition.convert === undefined
+  ) {
     await exchange.bytes(200, 'application/json', listBytes(served, page));
     return;
   }
-  const objects = page.entries.map((entry) => fromStorage(served, decodeStored(entry)));
-  await exchange.object(200, listAs(request, objects, page.metadata, now), representation.format);
+  const objects = await readable(served, page.entries.map(decodeStored));
+  if (representation.as === 'Table') {
+    const apiVersion = `meta.k8s.io/${representation.version}`;
+    const options = { apiVersion, include: includeObject(request.query), metadata: page.metadata, now };
+    await sendObject(exchange, 200, toTable(served.version, objects, options), representation.format);
+  } else {
+    await sendList(exchange, 200, listAs(request, objects, page.metadata), representation.format);
+  }
 }
 
 /** The objects that the query selects, at one revision, and the continue token for the rest. */
 export function readPage(store: Store, request: ListRequest): Page {
   const { served, query } = request;
   const { definition } = served;
-  const selection = parseSelection(definition, query);
+  const selection = parseSelection(served, query);
   const options = listOptions(query);
   const { limit } = options;
   const start = startingPoint(options);
   const namespace = definition.namespaced && request.namespace !== '' ? request.namespace : undefined;
-  const result = atRevision(store, start, () =>
-    store.list(definition.storage, {
-      namespace,
-      revision: start.revision,
-      after: start.token?.after,
-      // With selectors, it is unknown how many objects must be read to fill a page.
-      limit: selection.all && limit > 0 ? limit : undefined,
-    }),
-  );
+  const result =
+    computedList(store, definition, namespace, new Date()) ??
+    atRevision(store, start, () =>
+      store.list(definition.storage, {
+        namespace,
+        revision: start.revision,
+        after: start.token?.after,
+        // With selectors, it is unknown how many objects must be read to fill a page.
+        limit: selection.all && limit > 0 ? limit : undefined,
+      }),
+    );
   let { entries, remaining } = result;
   if (!selection.all) {
     entries = entries.filter(selection.matches);
@@ -136,27 +151,16 @@ function listBytes(served: Served, page: Page): Buffer[] {
   return parts;
 }
 
-function listAs(request: ListRequest, objects: KubeObject[], metadata: ListMeta, now: Date): unknown {
-  const { served, representation, query } = request;
-  const apiVersion = `meta.k8s.io/${representation.version}`;
-  switch (representation.as) {
-    case 'Table':
-      return toTable(served.version, objects, { apiVersion, include: includeObject(query), metadata, now });
-    case 'PartialObjectMetadataList':
-      return {
-        kind: 'PartialObjectMetadataList',
-        apiVersion,
-        metadata,
-        items: objects.map((object) => partialMetadata(object, apiVersion)),
-      };
-    case undefined:
-      return {
-        kind: served.definition.listKind,
-        apiVersion: servedApiVersion(served),
-        metadata,
-        items: objects,
-      };
-    default:
-      throw new ApiError(406, 'NotAcceptable', `a list cannot be written as ${representation.as}`);
+function listAs(request: ListRequest, objects: KubeObject[], metadata: ListMeta): List {
+  const { served, representation } = request;
+  if (representation.as === undefined) {
+    const { listKind } = served.definition;
+    return { kind: listKind, apiVersion: servedApiVersion(served), metadata, items: objects };
   }
+  if (representation.as !== 'PartialObjectMetadataList') {
+    throw new ApiError(406, 'NotAcceptable', `a list cannot be written as ${representation.as}`);
+  }
+  const apiVersion = `meta.k8s.io/${representation.version}`;
+  const items = objects.map((object) => partialMetadata(object, apiVersion));
+  return { kind: representation.as, apiVersion, metadata, items };
 }

@@ -106,6 +106,26 @@ describe('ETag', () => {
     },
   );
 
+  it('changes when a version of a custom resource is renamed', async () => {
+    const etagOf = async (name: string): Promise<string> => {
+      const schema = { openAPIV3Schema: { type: 'object' as const } };
+      const names = { plural: 'gadgets', singular: 'gadget', kind: 'Gadget', listKind: 'GadgetList' };
+      const versions = [{ name, served: true, storage: true, schema }];
+      registry.set(
+        definitionOf({
+          apiVersion: 'apiextensions.k8s.io/v1',
+          kind: 'CustomResourceDefinition',
+          metadata: { name: 'gadgets.example.com' },
+          spec: { group: 'example.com', scope: 'Cluster', names, versions },
+        }),
+      );
+      const { etag } = await get('/openapi/v2');
+      registry.delete('example.com', 'gadgets');
+      return etag;
+    };
+    expect(await etagOf('v3')).not.toBe(await etagOf('v4'));
+  });
+
   it('differs for each format of a document', async () => {
     const { etag } = await get('/openapi/v2');
     const other = await get('/openapi/v2', { accept: PROTOBUF, 'if-none-match': etag });

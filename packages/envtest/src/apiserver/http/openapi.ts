@@ -115,7 +115,7 @@ function contentHash(registry: Registry, at: GroupVersion, serverVersion: string
     const schema = custom ? definition.versions.find((v) => v.name === at.version)?.schema : undefined;
     return [plural, kind, verbs, Object.keys(subresources), schema];
   });
-  return sha256(serverVersion + JSON.stringify(content));
+  return sha256(serverVersion + JSON.stringify([at, content]));
 }
 
 const sha256 = (content: string): string =>

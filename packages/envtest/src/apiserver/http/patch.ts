@@ -11,18 +11,18 @@ import {
 import { applyConfiguration } from '../apply/server-side-apply.ts';
 import { keyOf, type WriteOptions, type Written } from '../operations/core.ts';
 import { createObject } from '../operations/create.ts';
-import { managedApiVersion, resetFields, trackedForm, trackedSchema } from '../operations/field-managers.ts';
+import { managedApiVersion, resetFields, trackedSchema } from '../operations/field-managers.ts';
 import { updateObject } from '../operations/update.ts';
 import { formatGoValue } from '../patch/go-format.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge.ts';
 import { duplicateKeys, JsonSyntaxError, parseJson } from '../schema/json.ts';
-import { fromStorage, toStorage } from '../served/codec.ts';
+import { readableOne, storable, toStorage } from '../served/codec.ts';
 import type { Served } from '../served/registry.ts';
 import { mediaType, readBody } from './body.ts';
 import { type Call, targetOf } from './call.ts';
-import { conform, conformPatched, type FieldChecks, readBodyAs } from './decode.ts';
+import { conform, conformPatched, type FieldChecks, readApplyBody } from './decode.ts';
 import { isOtherKind, otherKind, withKind } from './kind.ts';
 import { answer, optionsOf } from './write.ts';
 import { fieldValidation } from './write-options.ts';
@@ -57,10 +57,10 @@ export async function servePatch(call: Call): Promise<void> {
     ...targetOf(call),
     options,
     retries: true,
-    change: (current) => {
-      const patched = applyPatch(served, fromStorage(served, current), patch, checks);
+    change: async (current) => {
+      const patched = applyPatch(served, await readableOne(served, current), patch, checks);
       checkIdentity(patched, info);
-      const object = toStorage(served, patched);
+      const object = await storable(served, patched);
       served.definition.strategy.defaults?.(object);
       return object;
     },
@@ -143,13 +143,13 @@ async function serveApply(call: Call, body: Buffer): Promise<void> {
       fieldError.required('fieldManager', 'is required for apply patch'),
     ]);
   }
-  const applied = readApplied(call, body);
+  const applied = readApplied(call, body, options);
   const creates = info.subresource === '';
   for (let attempt = 1; ; attempt++) {
     const exists = core.store.get(keyOf(definition, info.namespace, info.name)) !== undefined;
     try {
       if (exists || !creates) return await answer(call, 200, await applyToExisting(call, applied, options));
-      const object = applyTo(call, undefined, applied, options);
+      const object = await applyTo(call, undefined, applied, options);
       const request = { served, object, namespace: info.namespace, options, managed: true };
       return await answer(call, 201, await createObject(core, request));
     } catch (error) {
@@ -160,6 +160,10 @@ async function serveApply(call: Call, body: Buffer): Promise<void> {
     }
   }
 }
+
+/** Versions of a custom resource can have different fields, so an apply works in the version of the request. */
+const appliedForm = async (served: Served, stored: KubeObject): Promise<KubeObject> =>
+  served.definition.custom ? readableOne(served, stored) : stored;
 
 const isReason = (error: unknown, reason: string): boolean =>
   error instanceof ApiError && error.status.reason === reason;
@@ -174,12 +178,11 @@ const applyToExisting = (call: Call, applied: KubeObject, options: WriteOptions)
   });
 
 /** Reads only the fields that the client manages: defaults are not set and unknown fields are not removed. */
-function readApplied(call: Call, bytes: Buffer): KubeObject {
+function readApplied(call: Call, bytes: Buffer, options: WriteOptions): KubeObject {
   const { served, query, info } = call;
   const { definition } = served;
-  const validation = fieldValidation('PatchOptions', query);
-  const body = readBodyAs(definition.kind, bytes, { format: 'yaml', fieldValidation: validation });
-  const given = withKind(served, body.value);
+  const checks = { fieldValidation: fieldValidation('PatchOptions', query), warn: options.warn };
+  const given = withKind(served, readApplyBody(definition.kind, bytes, checks));
   if (isOtherKind(served, given)) throw otherKind(served, given);
   const object: KubeObject = { ...given, metadata: { ...given.metadata } };
   object.metadata.name ??= info.name;
@@ -197,15 +200,15 @@ function readApplied(call: Call, bytes: Buffer): KubeObject {
  * The object after the apply, in the storage version and with defaults. Ownership is computed before defaults are
  * set, so that managers do not own fields that they did not apply.
  */
-function applyTo(
+async function applyTo(
   call: Call,
   live: KubeObject | undefined,
   applied: KubeObject,
   options: WriteOptions,
-): KubeObject {
+): Promise<KubeObject> {
   const { core, served, info, query } = call;
   const object = applyConfiguration({
-    live: live === undefined ? undefined : trackedForm(served, live),
+    live: live === undefined ? undefined : await appliedForm(served, live),
     applied,
     manager: options.fieldManager,
     force: query.get('force') === 'true',
@@ -216,7 +219,8 @@ function applyTo(
     schema: trackedSchema(served),
     resetFields: resetFields(served.definition, info.subresource),
   });
-  const stored = served.version.toStorage === undefined ? toStorage(served, conform(served, object)) : object;
+  const stored =
+    served.version.toStorage === undefined ? await storable(served, conform(served, object)) : object;
   served.definition.strategy.defaults?.(stored);
   return stored;
 }

@@ -5,13 +5,14 @@ import { scaleOf, scalePrinter, withScale } from '../operations/scale.ts';
 import { updateObject } from '../operations/update.ts';
 import type { Connect, Subresource } from '../resources/types.ts';
 import { builtinSchema } from '../schema/builtin.ts';
-import { decodeStored, fromStorage, toStorage } from '../served/codec.ts';
+import { decodeStored, readableOne, storable } from '../served/codec.ts';
 import type { Served } from '../served/registry.ts';
 import { answerObject } from './answer.ts';
 import { bodyFormat, mediaType, readBody } from './body.ts';
 import { type Call, targetOf } from './call.ts';
 import { decodeObject } from './decode.ts';
 import { applyPatch, checkPatchType, readPatch, servePatch } from './patch.ts';
+import { sendObject } from './send.ts';
 import { answer, optionsOf, serveGet, serveUpdate } from './write.ts';
 import { fieldValidation } from './write-options.ts';
 
@@ -72,8 +73,8 @@ async function serveScale(call: Call, subresource: Subresource): Promise<void> {
     subresource: 'scale',
     options,
     retries: info.verb === 'patch',
-    change: (current) =>
-      toStorage(served, withScale(definition, fromStorage(served, current), wanted(current))),
+    change: async (current) =>
+      storable(served, withScale(definition, await readableOne(served, current), wanted(current))),
   });
   await answerObject({ ...call, served: scaleServed }, 200, scaleOf(definition, updated.object));
 }
@@ -98,11 +99,11 @@ async function serveHandled(call: Call, subresource: Subresource): Promise<void>
           warn: options.warn,
         });
   const own = subresource.kind === served.definition.kind;
-  const act = (on: KubeObject): ReturnType<typeof handle> =>
+  const act = async (on: KubeObject): ReturnType<typeof handle> =>
     handle({
       verb: info.verb,
       parent: on,
-      body: own ? toStorage(served, body) : body,
+      body: own ? await storable(served, body) : body,
       context: contextOf(core, options),
     });
   let result = await act(parent);
@@ -123,7 +124,7 @@ async function serveHandled(call: Call, subresource: Subresource): Promise<void>
     });
     if (result.respond === undefined) return answer(call, code, updated);
   }
-  await exchange.object(code, result.respond ?? parent, call.representation.format);
+  await sendObject(exchange, code, result.respond ?? parent, call.representation.format);
 }
 
 function parentOf(call: Call): KubeObject {

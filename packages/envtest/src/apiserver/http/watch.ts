@@ -1,27 +1,29 @@
+import type { KubeObject } from '@tidegate/kube';
 import {
+  ApiError,
   type Exchange,
   INITIAL_EVENTS_END,
+  internalError,
   partialMetadata,
-  type Representation,
   tooOldResourceVersion,
   type WatchOptions,
   watchOptions,
   watchTimeoutMs,
 } from '@tidegate/serving';
-import { decodeStored, encodeStored, entryBytes, fromStorage } from '../served/codec.ts';
+import { decodeStored, encodeStored, fromStorage, isCurrent } from '../served/codec.ts';
 import { type Served, servedApiVersion } from '../served/registry.ts';
 import { parseSelection, type Selection } from '../served/selection.ts';
 import { type IncludeObject, includeObject, toTable } from '../served/table.ts';
 import { type Change, CompactedError, type Entry, type Store } from '../store/types.ts';
+import { convertedObject, type EventType, type Framing, framingOf, sharedFrame } from './frames.ts';
+import type { Shown } from './representation.ts';
 
 export interface WatchRequest {
   served: Served;
   namespace: string;
   query: URLSearchParams;
-  representation: Representation;
+  representation: Shown;
 }
-
-type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
 /** A client that reads too slowly is disconnected and must list again. This limits the memory of the server. */
 const MAX_BUFFERED = 16 * 1024 * 1024;
@@ -38,6 +40,9 @@ export function serveWatch(
 ): Promise<void> {
   return new WatchStream(store, request, exchange).run(signal);
 }
+
+/** An event; a promise if a webhook converts its object. */
+type Frame = Buffer | Promise<Buffer>;
 
 /**
  * One open watch. Each event is one line of JSON.
@@ -59,22 +64,26 @@ class WatchStream {
   readonly #selection: Selection;
   readonly #include: IncludeObject;
   readonly #options: WatchOptions;
+  readonly #framing: Framing;
   #sentHeaders = false;
+  /** Set while frames wait for a conversion. */
+  #converting: Promise<void> | undefined;
   #end: () => void = () => undefined;
 
   constructor(store: Store, request: WatchRequest, exchange: Exchange) {
     this.#store = store;
     this.#request = request;
     this.#exchange = exchange;
-    this.#selection = parseSelection(request.served.definition, request.query);
+    this.#selection = parseSelection(request.served, request.query);
     this.#include = includeObject(request.query);
     this.#options = watchOptions(request.query);
+    this.#framing = framingOf(request.representation.format);
   }
 
   run(signal: AbortSignal): Promise<void> {
     const timeoutMs = watchTimeoutMs(this.#options);
     const { response } = this.#exchange;
-    this.#exchange.head(200, 'application/json', { 'Transfer-Encoding': 'chunked' });
+    this.#exchange.head(200, this.#framing.contentType, { 'Transfer-Encoding': 'chunked' });
     response.flushHeaders();
     return new Promise((resolve) => {
       let unsubscribe = (): void => undefined;
@@ -97,7 +106,7 @@ class WatchStream {
       } catch (error) {
         if (!(error instanceof CompactedError)) throw error;
         const { status } = tooOldResourceVersion(error.requested, error.oldest);
-        response.write(`${JSON.stringify({ type: 'ERROR', object: status })}\n`);
+        response.write(this.#framing.object('ERROR', status));
         stop();
       }
     });
@@ -115,23 +124,23 @@ class WatchStream {
       const state = this.#store.list(definition.storage, { namespace });
       fromRevision = state.revision;
       const matching = state.entries.filter((entry) => this.#selection.matches(entry));
-      this.#write(matching.map((entry) => this.#frame('ADDED', entry, undefined)));
+      this.#send(matching.map((entry) => this.#frame('ADDED', entry, undefined)));
       if (this.#options.initialEventsEnd) this.#sendBookmark({ [INITIAL_EVENTS_END]: 'true' });
     }
     return this.#store.watch(definition.storage, { namespace, name, fromRevision }, (changes) => {
-      const frames: Buffer[] = [];
+      const frames: Frame[] = [];
       for (const change of changes) {
         const frame = this.#frameOf(change);
         if (frame !== undefined) frames.push(frame);
       }
-      this.#write(frames);
+      this.#send(frames);
     });
   }
 
   /**
    * For a watch with selectors, an object appears as ADDED or DELETED when a change makes it match or stop matching.
    */
-  #frameOf(change: Change): Buffer | undefined {
+  #frameOf(change: Change): Frame | undefined {
     const { entry, previous } = change;
     const was = previous !== undefined && this.#selection.matches(previous);
     if (change.type === 'delete') return was ? this.#frame('DELETED', entry, change) : undefined;
@@ -149,57 +158,85 @@ class WatchStream {
   }
 
   /** Encodes one event. `shared` is the change whose encoding can be reused for other watchers. */
-  #frame(type: EventType, entry: Entry, shared: Change | undefined): Buffer {
+  #frame(type: EventType, entry: Entry, shared: Change | undefined): Frame {
     const { served, representation } = this.#request;
+    if (served.definition.convert !== undefined && !isCurrent(served, entry)) {
+      return convertedObject(served, entry, shared).then((object) => this.#shown(type, object, entry));
+    }
     if (representation.as === undefined) {
       return shared === undefined
-        ? encodeFrame(type, served, entry)
-        : sharedFrame(type, served, entry, shared);
+        ? this.#framing.entry(type, served, entry)
+        : sharedFrame(this.#framing, type, served, shared);
     }
-    const object = fromStorage(served, decodeStored(entry));
+    return this.#shown(type, fromStorage(served, decodeStored(entry)), entry);
+  }
+
+  /** The event with the form of the object that the client asked for. */
+  #shown(type: EventType, object: KubeObject, entry: Entry): Buffer {
+    const { served, representation } = this.#request;
+    if (representation.as === undefined) return this.#framing.object(type, object);
     const apiVersion = `meta.k8s.io/${representation.version}`;
-    const shown =
-      representation.as === 'Table'
-        ? toTable(served.version, [object], {
-            apiVersion,
-            include: this.#include,
-            metadata: { resourceVersion: String(entry.revision) },
-            now: new Date(),
-            headers: !this.#sentHeaders,
-          })
-        : partialMetadata(object, apiVersion);
+    if (representation.as !== 'Table') return this.#framing.object(type, partialMetadata(object, apiVersion));
+    const table = toTable(served.version, [object], {
+      apiVersion,
+      include: this.#include,
+      metadata: { resourceVersion: String(entry.revision) },
+      now: new Date(),
+      headers: !this.#sentHeaders,
+    });
     this.#sentHeaders = true;
-    return Buffer.from(`${JSON.stringify({ type, object: shown })}\n`);
+    return this.#framing.object(type, table);
   }
 
   #sendBookmark(annotations?: Record<string, string>): void {
     if (!this.#options.allowWatchBookmarks) return;
     const { served, representation } = this.#request;
+    const { kind } = served.definition;
     const metadata = {
       resourceVersion: String(this.#store.revision),
       creationTimestamp: null,
       ...(annotations && { annotations }),
     };
+    const apiVersion = `meta.k8s.io/${representation.version}`;
+    const partial = { kind: 'PartialObjectMetadata', apiVersion, metadata };
     const object =
-      representation.as === 'Table'
-        ? {
-            kind: 'Table',
-            apiVersion: `meta.k8s.io/${representation.version}`,
-            metadata: { resourceVersion: metadata.resourceVersion },
-            columnDefinitions: null,
-            rows: [
-              {
-                cells: [],
-                object: {
-                  kind: 'PartialObjectMetadata',
-                  apiVersion: `meta.k8s.io/${representation.version}`,
-                  metadata,
-                },
-              },
-            ],
-          }
-        : { kind: served.definition.kind, apiVersion: servedApiVersion(served), metadata };
-    this.#write([Buffer.from(`${JSON.stringify({ type: 'BOOKMARK', object })}\n`)]);
+      representation.as === undefined
+        ? { kind, apiVersion: servedApiVersion(served), metadata }
+        : representation.as === 'Table'
+          ? {
+              kind: 'Table',
+              apiVersion,
+              metadata: { resourceVersion: metadata.resourceVersion },
+              columnDefinitions: null,
+              rows: [{ cells: [], object: partial }],
+            }
+          : partial;
+    this.#send([this.#framing.object('BOOKMARK', object)]);
+  }
+
+  /** Writes the frames in order. Frames that a webhook converts are written once they are converted, as are later ones. */
+  #send(frames: Frame[]): void {
+    const isReady = (frame: Frame): frame is Buffer => !(frame instanceof Promise);
+    if (this.#converting === undefined && frames.every(isReady)) {
+      this.#write(frames);
+      return;
+    }
+    const before = this.#converting ?? Promise.resolve();
+    const sending = before
+      .then(() => Promise.all(frames))
+      .then((ready) => this.#write(ready))
+      .catch((error: unknown) => this.#fail(error))
+      .finally(() => {
+        if (this.#converting === sending) this.#converting = undefined;
+      });
+    this.#converting = sending;
+  }
+
+  /** A client cannot skip an event, so it must list again. */
+  #fail(error: unknown): void {
+    const { status } = error instanceof ApiError ? error : internalError(error);
+    this.#write([this.#framing.object('ERROR', status)]);
+    this.#end();
   }
 
   #write(frames: Buffer[]): void {
@@ -214,24 +251,6 @@ class WatchStream {
     }
   }
 }
-
-/** The bytes of an event are the same for every plain watcher of a version, so they are encoded once. */
-const frames = new WeakMap<Change, Map<Served['version'], Buffer>>();
-
-function sharedFrame(type: EventType, served: Served, entry: Entry, change: Change): Buffer {
-  const byVersion = frames.get(change) ?? new Map<Served['version'], Buffer>();
-  const known = byVersion.get(served.version);
-  if (known !== undefined) return known;
-  const made = encodeFrame(type, served, entry);
-  byVersion.set(served.version, made);
-  frames.set(change, byVersion);
-  return made;
-}
-
-const FRAME_END = Buffer.from('}\n');
-
-const encodeFrame = (type: EventType, served: Served, entry: Entry): Buffer =>
-  Buffer.concat([Buffer.from(`{"type":"${type}","object":`), entryBytes(served, entry), FRAME_END]);
 
 /** The previous state of an object that stops matching, with the resourceVersion of the change. */
 function atRevision(served: Served, previous: Entry, revision: number): Entry {

@@ -3,16 +3,23 @@ import { badRequest, methodNotAllowed, notFound } from '@tidegate/serving';
 import { contextOf, keyOf, refOf, type Written } from '../operations/core.ts';
 import { createObject } from '../operations/create.ts';
 import { updateObject } from '../operations/update.ts';
-import { decodeStored, toStorage } from '../served/codec.ts';
+import { decodeStored, storable } from '../served/codec.ts';
+import { computedList } from '../served/computed.ts';
 import { answerEntry, answerObject } from './answer.ts';
 import { bodyFormat, mediaType, readBody } from './body.ts';
 import { type Call, targetOf } from './call.ts';
 import { decodeObject } from './decode.ts';
+import { sendObject } from './send.ts';
 import { fieldValidation, writeOptions } from './write-options.ts';
 
 export async function serveGet(call: Call): Promise<void> {
   const { core, served, info } = call;
-  const entry = core.store.get(keyOf(served.definition, info.namespace, info.name));
+  const { definition } = served;
+  const computed = computedList(core.store, definition, info.namespace, core.now());
+  const entry =
+    computed === undefined
+      ? core.store.get(keyOf(definition, info.namespace, info.name))
+      : computed.entries.find(({ name }) => name === info.name);
   if (entry === undefined) throw notFound(refOf(served.definition), info.name);
   await answerEntry(call, 200, entry, () => decodeStored(entry));
 }
@@ -29,10 +36,10 @@ export async function serveCreate(call: Call): Promise<void> {
   if (definition.review !== undefined) {
     definition.strategy.defaults?.(object);
     const reviewed = await definition.review(object, contextOf(core, options));
-    await exchange.object(201, reviewed, call.representation.format);
+    await sendObject(exchange, 201, reviewed, call.representation.format);
     return;
   }
-  const stored = toStorage(served, object);
+  const stored = await storable(served, object);
   definition.strategy.defaults?.(stored);
   await answer(
     call,
@@ -46,7 +53,7 @@ export async function serveUpdate(call: Call): Promise<void> {
   const { core, served, info } = call;
   const { definition } = served;
   const options = optionsOf(call, 'UpdateOptions');
-  const object = toStorage(served, await readObject(call, 'UpdateOptions'));
+  const object = await storable(served, await readObject(call, 'UpdateOptions'));
   definition.strategy.defaults?.(object);
   if ((object.metadata.name ?? '') !== info.name) {
     throw badRequest(

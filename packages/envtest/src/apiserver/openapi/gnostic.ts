@@ -3,7 +3,7 @@
  * OpenAPIv2.proto: the JSON structure with a number for each field, maps as lists of named values, and values without a
  * schema as YAML text.
  */
-import { ProtobufWriter } from './protobuf-writer.ts';
+import { ProtobufWriter } from '../protobuf/writer.ts';
 
 type Json = Record<string, unknown>;
 type Writer = (to: ProtobufWriter, value: unknown) => void;

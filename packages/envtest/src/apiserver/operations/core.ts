@@ -22,6 +22,11 @@ export interface AdmissionAttributes {
 export interface Admission {
   mutate(attributes: AdmissionAttributes): Promise<KubeObject>;
   validate(attributes: AdmissionAttributes): Promise<void>;
+  /**
+   * Reserves what the write uses of the quotas of its namespace, or rejects it. Called directly before the write. Call the
+   * result when the write is durable or has failed.
+   */
+  reserve(attributes: AdmissionAttributes): () => void;
 }
 
 /** The dependencies of all operations; one instance for the whole server. */
@@ -92,5 +97,4 @@ export const refOf = (definition: ResourceDefinition): { group: string; resource
 export const hasSubresource = (definition: ResourceDefinition, name: string): boolean =>
   definition.subresources[name] !== undefined;
 
-/** Times in objects are in whole seconds. */
-export const timestamp = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;
+export { timestamp } from '../resources/timestamp.ts';

@@ -79,11 +79,14 @@ async function createOnce(core: Core, request: CreateRequest): Promise<Written> 
   check(served, admitted);
   for (const warning of definition.strategy.warnings?.(admitted, undefined) ?? []) options.warn(warning);
   await core.admission.validate({ ...attributes, object: admitted });
-  if (options.dryRun) {
-    refuseExisting(core, definition, namespace, admitted.metadata.name ?? '');
-    return { object: admitted, entry: undefined };
+  if (options.dryRun) refuseExisting(core, definition, namespace, admitted.metadata.name ?? '');
+  const release = core.admission.reserve({ ...attributes, object: admitted });
+  try {
+    if (options.dryRun) return { object: admitted, entry: undefined };
+    return await store(core, definition, namespace, definition.pruneForStorage?.(admitted) ?? admitted);
+  } finally {
+    release();
   }
-  return store(core, definition, namespace, definition.pruneForStorage?.(admitted) ?? admitted);
 }
 
 /** The path of the request decides the namespace. The object may omit it but must not contradict it. */

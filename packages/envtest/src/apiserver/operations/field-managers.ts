@@ -41,18 +41,21 @@ function withoutScaleTime(entries: ManagedFieldsEntry[]): ManagedFieldsEntry[] {
 
 /** Fields are tracked in the storage version, unless versions differ only in their name. */
 export const managedApiVersion = (served: Served): string =>
-  served.version.toStorage === undefined ? servedApiVersion(served) : storageApiVersion(served.definition);
+  isConverted(served) ? storageApiVersion(served.definition) : servedApiVersion(served);
+
+const isConverted = ({ definition, version }: Served): boolean =>
+  version.toStorage !== undefined || definition.convert !== undefined;
 
 /** Versions of a custom resource can have different fields, so each version tracks its own. */
 export function trackedSchema({ definition, version }: Served): Schema {
-  if (definition.custom) return version.schema;
+  if (definition.custom && definition.convert === undefined) return version.schema;
   const stored = definition.versions.find((v) => v.name === definition.storageVersion);
   return stored?.schema ?? definition.versions[0]?.schema ?? {};
 }
 
 /** A stored object in the version in which its fields are tracked. */
 export const trackedForm = (served: Served, stored: KubeObject): KubeObject =>
-  served.definition.custom ? fromStorage(served, stored) : stored;
+  served.definition.custom && served.definition.convert === undefined ? fromStorage(served, stored) : stored;
 
 /** Fields that a write through this subresource cannot change and therefore cannot own. */
 export function resetFields(definition: ResourceDefinition, subresource: string): string[] {

@@ -2,6 +2,7 @@ import type { KubeObject } from '@tidegate/kube';
 import { fieldError, invalid, notFound } from '@tidegate/serving';
 import { ageColumn, nameColumn, type Table, tablePrinter } from '../resources/table.ts';
 import type { ResourceDefinition, ScalePaths, TablePrinter } from '../resources/types.ts';
+import { type LabelSelector, labelSelectorString } from '../resources/validation/selectors.ts';
 import { builtinSchema } from '../schema/builtin.ts';
 import { refOf } from './core.ts';
 
@@ -55,16 +56,14 @@ function pathsOf(definition: ResourceDefinition, object: KubeObject): ScalePaths
 const replicasField = (value: unknown): object =>
   Number(value ?? 0) === 0 ? {} : { replicas: Number(value) };
 
-/** Built-in kinds have a LabelSelector; custom resources have its text form. */
+/** Built-in kinds have a LabelSelector, ReplicationControllers a map of labels, and custom resources the text form. */
 function selectorText(paths: ScalePaths, object: KubeObject): string {
   if (paths.labelSelectorPath === undefined) return '';
   const value = read(object, paths.labelSelectorPath);
-  if (typeof value === 'string') return value;
-  const labels = (value as { matchLabels?: Record<string, string> } | undefined)?.matchLabels ?? {};
-  return Object.entries(labels)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([k, v]) => `${k}=${v}`)
-    .join(',');
+  if (typeof value === 'string' || value === undefined) return value ?? '';
+  const isSelector = 'matchLabels' in (value as object) || 'matchExpressions' in (value as object);
+  const selector = isSelector ? (value as LabelSelector) : { matchLabels: value as Record<string, string> };
+  return labelSelectorString(selector);
 }
 
 const steps = (path: string): string[] => path.split('.').filter((s) => s !== '');

@@ -4,7 +4,7 @@ import { conflict, fieldError, invalid, notFound, OBJECT_MODIFIED } from '@tideg
 import { withoutChangeOfTimesOnly } from '../apply/managed-fields.ts';
 import type { ResourceDefinition, Strategy } from '../resources/types.ts';
 import { validateObjectMetaUpdate } from '../resources/validation/metadata.ts';
-import { decodeStored, encodeStored } from '../served/codec.ts';
+import { currentStored, decodeStored, encodeStored } from '../served/codec.ts';
 import type { Served } from '../served/registry.ts';
 import type { Entry } from '../store/types.ts';
 import {
@@ -65,8 +65,11 @@ export async function updateObject(core: Core, request: UpdateRequest): Promise<
 async function updateOnce(core: Core, request: UpdateRequest, entry: Entry): Promise<Written | 'raced'> {
   const { served, options, subresource } = request;
   const { definition } = served;
-  const old = decodeStored(entry);
-  const wanted = await request.change(decodeStored(entry));
+  const old = await currentStored(definition, entry);
+  // Decoding again is faster than copying.
+  const wanted = await request.change(
+    definition.convert === undefined ? decodeStored(entry) : structuredClone(old),
+  );
   // For a patch, a changed uid is reported later as an immutable field.
   if (request.retries !== true) checkUid(definition, wanted, old);
   const insists = checkResourceVersion(definition, request.name, wanted, old) && request.retries !== true;
@@ -89,7 +92,8 @@ async function updateOnce(core: Core, request: UpdateRequest, entry: Entry): Pro
   // Repeated, because a webhook may have changed the part that this endpoint must not change.
   keepApart(definition, subresource, object, old);
   keepServerFields(object, old);
-  if (subresource === '') definition.strategy.prepareForUpdate?.(object, old, contextOf(core, options));
+  const view = subresource === '' ? definition.strategy : definition.subresources[subresource];
+  view?.prepareForUpdate?.(object, old, contextOf(core, options));
   // A binding is set by the scheduler and does not change the desired state.
   if (definition.generation && subresource !== 'binding' && desiredStateDiffers(definition, object, old)) {
     object.metadata.generation = (old.metadata.generation ?? 0) + 1;
@@ -98,8 +102,13 @@ async function updateOnce(core: Core, request: UpdateRequest, entry: Entry): Pro
   check(served, subresource, object, old);
   for (const warning of definition.strategy.warnings?.(object, old) ?? []) options.warn(warning);
   await core.admission.validate({ ...attributes, object });
-  if (options.dryRun) return { object, entry: undefined };
-  return store(core, request, definition.pruneForStorage?.(object) ?? object, old, entry, insists);
+  const release = core.admission.reserve({ ...attributes, object });
+  try {
+    if (options.dryRun) return { object, entry: undefined };
+    return await store(core, request, definition.pruneForStorage?.(object) ?? object, old, entry, insists);
+  } finally {
+    release();
+  }
 }
 
 /** The client refers to another object with the same name. The words are those of kube-apiserver's storage. */
@@ -207,8 +216,8 @@ function check(
   if (subresource === 'status') errors.push(...(strategy.validateStatusUpdate?.(object, before) ?? []));
   else {
     errors.push(...(strategy.validate?.(object, before) ?? []));
-    // Other subresources can change fields that are otherwise immutable: a binding sets the node of a pod.
-    if (subresource === '' || subresource === 'scale')
+    // Handlers can change fields that are otherwise immutable: a binding sets the node of a pod.
+    if (definition.subresources[subresource]?.handle === undefined)
       errors.push(...(strategy.validateUpdate?.(object, old) ?? []));
   }
   if (errors.length > 0) throw invalid(definition, object.metadata.name ?? '', errors);

@@ -46,9 +46,18 @@ export interface ServedVersion {
   /** Conversion from and to the storage version. Without it, only apiVersion differs. Both return a new object. */
   toStorage?(object: KubeObject): KubeObject;
   fromStorage?(object: KubeObject): KubeObject;
+  /** Objects that were written at this revision or later are stored as `fromStorage` would return them. */
+  currentFrom?: number;
+  /** The fields that selectors can use, if they differ between versions; see ResourceDefinition. */
+  selectableFields?(object: KubeObject): Record<string, string>;
   /** Validation for objects that are written in this version, if it differs between versions. */
   strategy?: Pick<Strategy, 'validate' | 'validateStatusUpdate'>;
+  /** Validation before an object of this version is converted, if a webhook converts it. */
+  unconverted?: Pick<Strategy, 'validate'>;
 }
+
+/** Converts objects of one kind to a version, in bulk. Objects that are already in that version are not changed. */
+export type Converter = (objects: readonly KubeObject[], apiVersion: string) => Promise<KubeObject[]>;
 
 /**
  * The behavior of a kind. All functions receive objects in the storage version. Functions that modify the object do so
@@ -71,12 +80,14 @@ export interface Strategy {
   afterDelete?(object: KubeObject): void;
 }
 
-/** `status` and `scale` are served generically. All others have a handler. */
+/** `scale` is served generically, and views of the object are too. All others have a handler. */
 export interface Subresource {
   group: string;
   version: string;
   kind: string;
   verbs: Verb[];
+  /** For views of the object, for example `approval`: resets what cannot be changed through them. */
+  prepareForUpdate?(object: KubeObject, old: KubeObject, context: RequestContext): void;
   /** Handles the verb: receives the stored parent and the decoded body, and returns the response. */
   handle?: SubresourceHandler;
   /** Writes the response itself, for example a stream. */
@@ -117,6 +128,9 @@ export interface ScalePaths {
   labelSelectorPath?: string;
 }
 
+/** The objects of a resource that is not stored; `namespace` is undefined for all namespaces. */
+export type Compute = (store: Store, namespace: string | undefined, now: Date) => KubeObject[];
+
 export interface ResourceDefinition {
   group: string;
   plural: string;
@@ -153,9 +167,13 @@ export interface ResourceDefinition {
   generation: boolean;
   /** The object is a custom resource: it is stored with sorted keys, and items of lists keep kind and apiVersion. */
   custom: boolean;
+  /** Converts between versions with a webhook, before `fromStorage` of the version. */
+  convert?: Converter;
   strategy: Strategy;
   /** Removes fields that the storage version does not have before an object is stored. Returns a new object. */
   pruneForStorage?(object: KubeObject): KubeObject;
+  /** For resources whose objects are computed for each get and list. Nothing is stored. */
+  compute?: Compute;
   /** For review resources: computes the response to a create. Nothing is stored. */
   review?(object: KubeObject, context: RequestContext): Promise<KubeObject>;
 }

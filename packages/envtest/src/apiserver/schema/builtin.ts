@@ -17,6 +17,7 @@ export interface Struct {
 /** Each definition is resolved once. Other code uses schema objects as cache keys, so they must be unique. */
 const resolved = new Map<string, Schema>();
 const structs = new WeakMap<Schema, Struct>();
+const names = new WeakMap<Schema, string>();
 
 /**
  * The schema of a kind, for example `apps/v1`, `Deployment`. `meta/v1` is for kinds without a group, such as
@@ -42,10 +43,11 @@ export function resolveDefinition(name: string): Schema {
   // Stored before it is filled, because types can be recursive (JSONSchemaProps).
   const schema: Schema = {};
   resolved.set(name, schema);
+  names.set(schema, name);
   const facts = loadDefinitions().structs[name];
   if (facts !== undefined) {
-    const { keepZero, write, names } = facts;
-    const struct = { definition: name, name: name.slice(name.lastIndexOf('.') + 1), write, names };
+    const { keepZero, write, names: goNames } = facts;
+    const struct = { definition: name, name: name.slice(name.lastIndexOf('.') + 1), write, names: goNames };
     structs.set(schema, { ...struct, keepZero: new Set(keepZero) });
   }
   return Object.assign(schema, resolve(raw));
@@ -53,6 +55,9 @@ export function resolveDefinition(name: string): Schema {
 
 /** Returns undefined for scalars, lists and maps, and for every schema that is not of a built-in kind. */
 export const structOf = (schema: Schema): Struct | undefined => structs.get(schema);
+
+/** The full name of the type, for example `io.k8s.api.core.v1.PodSpec`. */
+export const definitionOf = (schema: Schema): string | undefined => names.get(schema);
 
 function resolve(raw: RawSchema): Schema {
   const { $ref, properties, items, additionalProperties, ...own } = raw;
@@ -73,6 +78,7 @@ function resolveReference(name: string, own: Schema): Schema {
   const target = resolveDefinition(name);
   if (Object.keys(own).length === 0) return target;
   const copy = { ...target, ...own };
+  names.set(copy, name);
   const struct = structs.get(target);
   if (struct !== undefined) structs.set(copy, struct);
   return copy;

@@ -183,6 +183,36 @@ describe('output', () => {
   });
 });
 
+describe('schemas inside of a CustomResourceDefinition', () => {
+  const schema = (openAPIV3Schema: object) =>
+    decodeAs('apiextensions.k8s.io/v1', 'CustomResourceDefinition', {
+      spec: { versions: [{ name: 'v1', schema: { openAPIV3Schema } }] },
+    });
+
+  it('are normalized below items and additionalProperties too, without reports of unknown fields', () => {
+    const { object, problems } = schema({
+      id: '',
+      foo: 1,
+      items: { id: '', foo: 1, type: 'string' },
+      additionalProperties: { minLength: 0, title: '', properties: { a: { format: '' } } },
+    });
+    expect(object.spec).toMatchObject({
+      versions: [
+        {
+          schema: {
+            openAPIV3Schema: {
+              items: { type: 'string' },
+              additionalProperties: { minLength: 0, properties: { a: {} } },
+            },
+          },
+        },
+      ],
+    });
+    expect(JSON.stringify(object)).not.toMatch(/"(id|foo|title|format)"/);
+    expect(problems).toEqual(['unknown field "spec.versions[0].schema.openAPIV3Schema.foo"']);
+  });
+});
+
 describe('bodies that are not objects', () => {
   const json = (text: string) => () =>
     parseBody(text, { yaml: false, kind: 'Deployment', findDuplicates: false });

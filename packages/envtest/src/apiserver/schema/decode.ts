@@ -3,9 +3,9 @@
  * marshalling again: unknown fields and nulls disappear, wrong types are rejected, empty optional fields are omitted,
  * struct fields appear, and quantities, times and base64 get their canonical form.
  */
-import { formatQuantity, type KubeObject, parseQuantity } from '@tidegate/kube';
+import { formatQuantity, isJsonMap, type KubeObject, parseQuantity } from '@tidegate/kube';
 import { jsonType } from './body.ts';
-import { resolveDefinition, type Struct, structOf } from './builtin.ts';
+import { definitionOf, resolveDefinition, type Struct, structOf } from './builtin.ts';
 import { type DecodeWords, wrongType } from './decode-words.ts';
 import { pathText } from './json.ts';
 import { canonicalMicroTime, canonicalTime } from './time.ts';
@@ -53,6 +53,11 @@ export function decodeMetadata(value: unknown, path: string, problems: string[])
   return metadata;
 }
 
+/** Types of JSON Schema that are a schema or something else, for example `items` and `additionalProperties`. */
+const holdsSchema = (schema: Schema): boolean =>
+  definitionOf(schema)?.startsWith(`${JSON_SCHEMA}Or`) === true;
+
+const JSON_SCHEMA = 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps';
 const OBJECT_META = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
 
 /** The location of a value. The struct and the Go type are only for error messages. */
@@ -115,8 +120,18 @@ class Decoder {
         if (typeof value !== schema.type) throw this.#wrongType(value, schema, target);
         return value;
       default:
-        return value;
+        return holdsSchema(schema) ? this.#schemaOr(value) : value;
     }
+  }
+
+  /** A JSON Schema, a list of them, or something else. kube-apiserver does not report unknown fields in these. */
+  #schemaOr(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((item) => this.#schemaOr(item));
+    if (!isJsonMap(value)) return value;
+    const reported = this.problems.length;
+    const decoded = this.struct(value, resolveDefinition(JSON_SCHEMA));
+    this.problems.length = reported;
+    return decoded;
   }
 
   #object(value: unknown, schema: Schema, target: Target): unknown {

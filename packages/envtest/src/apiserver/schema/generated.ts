@@ -1,7 +1,7 @@
 /**
  * Reads the output of scripts/generate-schemas.js in dist/schemas: the schemas of the built-in kinds, with references
- * by name, and their descriptions. The descriptions are in a separate file because they are three times as large and
- * only `kubectl explain` needs them.
+ * by name, their descriptions, and their field numbers. The descriptions are in a separate file because they are three
+ * times as large and only `kubectl explain` needs them; the field numbers because only protobuf needs them.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -57,8 +57,12 @@ function readGenerated(name: string): unknown {
   }
 }
 
+/** Definition name without the prefix `io.k8s.api.` -> its fields in the order of their numbers. */
+export type FieldNumbers = Record<string, string>;
+
 let definitions: Definitions | undefined;
 let descriptions: Descriptions | undefined;
+let fieldNumbers: FieldNumbers | undefined;
 
 export const loadDefinitions = (): Definitions => {
   definitions ??= readGenerated('definitions.json') as Definitions;
@@ -68,4 +72,9 @@ export const loadDefinitions = (): Definitions => {
 export const loadDescriptions = (): Descriptions => {
   descriptions ??= readGenerated('descriptions.json') as Descriptions;
   return descriptions;
+};
+
+export const loadFieldNumbers = (): FieldNumbers => {
+  fieldNumbers ??= readGenerated('field-numbers.json') as FieldNumbers;
+  return fieldNumbers;
 };

@@ -55,17 +55,19 @@ function millisecondsOf(text: string, layout: string): number {
     return value;
   };
   const monthIndex = inRange('month', month, 1, 12) - 1;
-  const daysInMonth = new Date(Date.UTC(year ?? 0, monthIndex + 1, 0)).getUTCDate();
-  const local = Date.UTC(
-    year ?? 0,
-    monthIndex,
-    inRange('day', day, 1, daysInMonth),
-    inRange('hour', hour, 0, 23),
-    inRange('minute', minute, 0, 59),
-    inRange('second', second, 0, 59),
-  );
-  return local - offsetOf(parts[11] ?? 'Z');
+  const daysInMonth = new Date(utcDay(year ?? 0, monthIndex + 1, 0)).getUTCDate();
+  const midnight = utcDay(year ?? 0, monthIndex, inRange('day', day, 1, daysInMonth));
+  const hours = inRange('hour', hour, 0, 23);
+  const minutes = hours * 60 + inRange('minute', minute, 0, 59);
+  const seconds = minutes * 60 + inRange('second', second, 0, 59);
+  const time = midnight + seconds * 1000 - offsetOf(parts[11] ?? 'Z');
+  inRange('year', new Date(time).getUTCFullYear(), 0, 9999);
+  return time;
 }
+
+/** Date.UTC reads the years 0 to 99 as 1900 to 1999. */
+const utcDay = (year: number, month: number, day: number): number =>
+  new Date(0).setUTCFullYear(year, month, day);
 
 function offsetOf(zone: string): number {
   if (zone === 'Z') return 0;

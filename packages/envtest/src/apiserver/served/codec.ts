@@ -6,6 +6,7 @@
  *   in a list: {"metadata":{...},"spec":{...}}      (items of built-in lists have neither kind nor apiVersion)
  */
 import { apiVersionOf, type KubeObject, type ObjectMeta } from '@tidegate/kube';
+import { invalid } from '@tidegate/serving';
 import type { ResourceDefinition, ServedVersion } from '../resources/types.ts';
 import type { Entry } from '../store/types.ts';
 import type { Served } from './registry.ts';
@@ -61,21 +62,60 @@ function sortKeys(value: unknown): unknown {
 export const decodeStored = (entry: Entry): KubeObject =>
   JSON.parse(entry.value.toString('utf8')) as KubeObject;
 
-export const isStorageVersion = (definition: ResourceDefinition, version: ServedVersion): boolean =>
-  version.name === definition.storageVersion && version.fromStorage === undefined;
+/** True if the stored bytes are what clients of this version get. */
+export function isCurrent({ definition, version }: Served, entry: Entry): boolean {
+  if (version.name !== definition.storageVersion) return false;
+  return (
+    version.fromStorage === undefined || entry.revision >= (version.currentFrom ?? Number.POSITIVE_INFINITY)
+  );
+}
 
-/** Converts an object from a served version to the storage version. */
+/** Converts an object from a served version to the storage version. Use `storable` if there may be a webhook. */
 export function toStorage(served: Served, object: KubeObject): KubeObject {
   const { definition, version } = served;
   const converted = version.toStorage?.(object) ?? object;
   return { ...converted, apiVersion: storageApiVersion(definition), kind: definition.kind };
 }
 
-/** Converts a stored object to a served version. */
+/** Converts a stored object to a served version. Use `readable` if there may be a webhook. */
 export function fromStorage(served: Served, object: KubeObject): KubeObject {
   const { definition, version } = served;
   const converted = version.fromStorage?.(object) ?? object;
   return { ...converted, apiVersion: apiVersionOf(definition.group, version.name) };
+}
+
+/** Converts stored objects to a served version, with the webhook of the resource if it has one. */
+export async function readable(served: Served, objects: readonly KubeObject[]): Promise<KubeObject[]> {
+  const { definition, version } = served;
+  const apiVersion = apiVersionOf(definition.group, version.name);
+  const converted = (await definition.convert?.(objects, apiVersion)) ?? objects;
+  return converted.map((object) => fromStorage(served, object));
+}
+
+/** The same for one object. */
+export async function readableOne(served: Served, object: KubeObject): Promise<KubeObject> {
+  if (served.definition.convert === undefined) return fromStorage(served, object);
+  return (await readable(served, [object]))[0] as KubeObject;
+}
+
+/** Converts an object of a served version to the storage version, with the webhook of the resource if it has one. */
+export async function storable(served: Served, object: KubeObject): Promise<KubeObject> {
+  const { definition, version } = served;
+  if (definition.convert === undefined || version.name === definition.storageVersion) {
+    return toStorage(served, object);
+  }
+  const errors = version.unconverted?.validate?.(object) ?? [];
+  if (errors.length > 0) throw invalid(definition, object.metadata.name ?? '', errors);
+  const [converted] = await definition.convert([object], storageApiVersion(definition));
+  return converted as KubeObject;
+}
+
+/** A stored object in the storage version. It may have been stored when another version was the storage version. */
+export async function currentStored(definition: ResourceDefinition, entry: Entry): Promise<KubeObject> {
+  const object = decodeStored(entry);
+  if (definition.convert === undefined) return object;
+  const [converted] = await definition.convert([object], storageApiVersion(definition));
+  return converted as KubeObject;
 }
 
 export const storageApiVersion = (definition: ResourceDefinition): string =>
@@ -83,7 +123,7 @@ export const storageApiVersion = (definition: ResourceDefinition): string =>
 
 /** The bytes of an entry in a served version: the stored bytes if no conversion is needed. */
 export function entryBytes(served: Served, entry: Entry): Buffer {
-  if (isStorageVersion(served.definition, served.version)) return entry.value;
+  if (isCurrent(served, entry)) return entry.value;
   const object = fromStorage(served, decodeStored(entry));
   return Buffer.from(JSON.stringify(ordered(served.definition.custom, object)), 'utf8');
 }

@@ -7,10 +7,11 @@ import {
   SelectorError,
 } from '@tidegate/kube';
 import { badRequest } from '@tidegate/serving';
-import type { ResourceDefinition } from '../resources/types.ts';
+import type { ResourceDefinition, ServedVersion } from '../resources/types.ts';
 import { decode } from '../schema/decode.ts';
 import type { Entry } from '../store/types.ts';
 import { decodeStored } from './codec.ts';
+import type { Served } from './registry.ts';
 
 /** The objects of a resource that a list or watch selects. */
 export interface Selection {
@@ -34,7 +35,9 @@ interface Facets {
 const facetsOf = new WeakMap<ResourceDefinition, WeakMap<Entry, Facets>>();
 
 /** Parses labelSelector and fieldSelector. Throws a 400 error for invalid selectors and unsupported fields. */
-export function parseSelection(definition: ResourceDefinition, query: URLSearchParams): Selection {
+export function parseSelection({ definition: served, version }: Served, query: URLSearchParams): Selection {
+  // The fields of the version replace those of the definition.
+  const definition = version.selectableFields === undefined ? served : withFields(served, version);
   const labels = parse(() => parseLabelSelector(query.get('labelSelector') ?? ''));
   const fields = parse(() => parseFieldSelector(query.get('fieldSelector') ?? ''));
   checkFieldLabels(definition, fields);
@@ -44,6 +47,16 @@ export function parseSelection(definition: ResourceDefinition, query: URLSearchP
     name: fields.exactValueOf('metadata.name'),
     matches: (entry) => matches(definition, labels, fields, entry),
   };
+}
+
+const definitions = new WeakMap<ServedVersion, ResourceDefinition>();
+
+function withFields(definition: ResourceDefinition, version: ServedVersion): ResourceDefinition {
+  const known = definitions.get(version);
+  if (known !== undefined) return known;
+  const made = { ...definition, selectableFields: version.selectableFields };
+  definitions.set(version, made);
+  return made;
 }
 
 function parse<T>(read: () => T): T {

@@ -1,6 +1,15 @@
 import type { KubeObject, ListMeta } from '@tidegate/kube';
 import { badRequest, partialMetadata } from '@tidegate/serving';
-import type { ServedVersion } from '../resources/types.ts';
+import type { Column, ServedVersion } from '../resources/types.ts';
+
+/** A meta.k8s.io Table. */
+export interface Table {
+  kind: 'Table';
+  apiVersion: string;
+  metadata: ListMeta;
+  columnDefinitions: Column[] | null;
+  rows: { cells: unknown[]; object: unknown }[];
+}
 
 export type IncludeObject = 'None' | 'Metadata' | 'Object';
 
@@ -15,7 +24,7 @@ export function toTable(
   version: ServedVersion,
   objects: KubeObject[],
   options: { apiVersion: string; include: IncludeObject; metadata: ListMeta; now: Date; headers?: boolean },
-): unknown {
+): Table {
   return {
     kind: 'Table',
     apiVersion: options.apiVersion,

@@ -1,14 +1,19 @@
 /**
  * The most recent changes. Watches resume from them, and lists at an older revision are computed by undoing them, which
  * is what etcd offers through its revisions. Like etcd's compaction, the limits bound how far back clients can go; here
- * they are a number of changes and the bytes that only the history keeps alive.
+ * they are a number of changes, the bytes that only the history keeps alive, and their age.
  */
 import type { Change } from './types.ts';
 
 export interface HistoryLimits {
   changes: number;
   bytes: number;
+  /** Older changes are dropped. Without it, age does not matter. */
+  age?: { ms: number; now(): number };
 }
+
+/** Ages are exact to this many milliseconds, so that not every change needs a time of its own. */
+const AGE_STEP_MS = 1000;
 
 /** Approximate memory of a change, without its values. */
 const CHANGE_OVERHEAD = 200;
@@ -20,6 +25,8 @@ export class History {
   readonly #changes = new ChangeQueue();
   /** The same changes by resource, so that a reader pays only for the changes of its resource. */
   readonly #byResource = new Map<string, ChangeQueue>();
+  /** The newest revision at certain times, oldest first. */
+  readonly #ages: { time: number; revision: number }[] = [];
   #bytes = 0;
   #compactedRevision: number;
 
@@ -30,6 +37,7 @@ export class History {
 
   /** The oldest revision whose state can be reconstructed: every later change is kept. */
   get compactedRevision(): number {
+    this.#expire();
     return this.#compactedRevision;
   }
 
@@ -43,6 +51,8 @@ export class History {
     }
     queue.push(change);
     this.#bytes += bytesHeldBy(change);
+    this.#noteAge(change.entry.revision);
+    this.#expire();
     while (this.#changes.length > this.#limits.changes || this.#bytes > this.#limits.bytes)
       this.#dropOldest();
   }
@@ -50,6 +60,24 @@ export class History {
   /** The kept changes of a resource after `revision`, oldest first. */
   after(resource: string, revision: number): Change[] {
     return this.#byResource.get(resource)?.after(revision) ?? [];
+  }
+
+  #noteAge(revision: number): void {
+    if (this.#limits.age === undefined) return;
+    const time = this.#limits.age.now();
+    const last = this.#ages.at(-1);
+    if (last !== undefined && time - last.time < AGE_STEP_MS) last.revision = revision;
+    else this.#ages.push({ time, revision });
+  }
+
+  #expire(): void {
+    const { age } = this.#limits;
+    if (age === undefined) return;
+    const limit = age.now() - age.ms;
+    while ((this.#ages[0]?.time ?? limit) < limit) {
+      const { revision } = this.#ages.shift()!;
+      while ((this.#changes.first?.entry.revision ?? revision + 1) <= revision) this.#dropOldest();
+    }
   }
 
   #dropOldest(): void {
@@ -75,6 +103,10 @@ class ChangeQueue {
 
   get length(): number {
     return this.#items.length - this.#head;
+  }
+
+  get first(): Change | undefined {
+    return this.#items[this.#head];
   }
 
   push(change: Change): void {

@@ -33,6 +33,8 @@ export interface StoreOptions {
  */
 const HISTORY_SIZE = 20_000;
 const HISTORY_BYTES = 32 << 20;
+/** kube-apiserver with its default options keeps changes for five to ten minutes. */
+const HISTORY_MS = 7 * 60_000;
 const SNAPSHOT_BYTES = 16 << 20;
 
 /**
@@ -69,7 +71,12 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 /** Recovers the state, then connects the parts as index.ts describes. */
 async function assemble(options: StoreOptions, unlock: () => Promise<void>): Promise<Store> {
   const { directory, log = processLogger, openOutput = openFile } = options;
-  const limits = { changes: options.historySize ?? HISTORY_SIZE, bytes: HISTORY_BYTES };
+  const limits = {
+    changes: options.historySize ?? HISTORY_SIZE,
+    bytes: HISTORY_BYTES,
+    // Not the time of day, which can be set back.
+    age: { ms: HISTORY_MS, now: () => performance.now() },
+  };
   const { state, wal, logBytes } = await recover({ directory, openOutput, limits, log });
   const leastBytes = options.snapshotBytes ?? SNAPSHOT_BYTES;
   const compactor = new Compactor({ directory, openOutput, state, wal, logBytes, leastBytes, log });

@@ -25,7 +25,7 @@ import type { ControllerContext, MakeController } from '../context.ts';
 import { indexByNamespace, inNamespace } from '../pods/index.ts';
 import { RETRIES } from '../retries.ts';
 import { untilCacheCatchesUp } from '../stale-reads.ts';
-import { writeStatus } from '../workloads/write-status.ts';
+import { writeStatus } from '../write-status.ts';
 import { Scales } from './scales.ts';
 import { assess, failedStatus, needsScale } from './status.ts';
 

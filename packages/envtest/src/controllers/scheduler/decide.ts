@@ -3,17 +3,32 @@ import type { Cluster, PlacedNode } from './cluster.ts';
 import { type Filter, nodeFilters } from './filters.ts';
 import { podAffinityFilters } from './pod-affinity.ts';
 import type { NamespaceLabels } from './pod-terms.ts';
-import { explain, type Rejection } from './rejection.ts';
+import { explain, explainAll, type Rejection } from './rejection.ts';
 import { best } from './scores.ts';
 import { spreadFilters } from './topology-spread.ts';
+import { claimProblem, hasClaims, type VolumeView, volumeFilter } from './volume-fit.ts';
+
+const NO_VOLUMES: VolumeView = {
+  claim: () => undefined,
+  volume: () => undefined,
+  storageClass: () => undefined,
+};
 
 /** The chosen node, or the message for the user. */
 export type Decision = { nodeName: string } | { message: string };
 
 /** Chooses the node for a pod, or explains why no node fits. Pure. */
-export function decide(pod: Pod, cluster: Cluster, labelsOf: NamespaceLabels): Decision {
+export function decide(
+  pod: Pod,
+  cluster: Cluster,
+  labelsOf: NamespaceLabels,
+  volumes: VolumeView = NO_VOLUMES,
+): Decision {
+  const problem = claimProblem(pod, volumes);
+  if (problem !== undefined) return { message: explainAll(cluster.nodes.size, problem) };
   const filters = [
     ...nodeFilters(pod),
+    ...(hasClaims(pod) ? [volumeFilter(pod, volumes)] : []),
     ...spreadFilters(pod, cluster),
     ...podAffinityFilters(pod, cluster, labelsOf),
   ];

@@ -27,6 +27,12 @@ export function explain(rejections: readonly Rejection[]): string {
   return `${none}: ${why}. no new claims to deallocate, preemption: ${none}: ${preemption}.`;
 }
 
+/** The same, if a pod cannot run on any node for a reason that is not that of a node. */
+export function explainAll(nodes: number, reason: string): string {
+  const none = `0/${nodes} nodes are available`;
+  return `${none}: ${reason}. no new claims to deallocate, preemption: ${none}: ${nodes} Preemption is not helpful for scheduling.`;
+}
+
 function histogram(reasons: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);

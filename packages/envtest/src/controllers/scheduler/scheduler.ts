@@ -10,14 +10,20 @@ import {
   NAMESPACES,
   NODES,
   type Node,
+  PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES,
+  type PersistentVolumeClaim,
   PODS,
   type Pod,
+  STORAGE_CLASSES,
 } from '@tidegate/kube';
 import type { ControllerContext, MakeController } from '../context.ts';
 import { RETRIES } from '../retries.ts';
 import { timestamp } from '../timestamp.ts';
+import { SELECTED_NODE } from '../volumes/local-path.ts';
 import { Cluster, isFinished } from './cluster.ts';
 import { decide } from './decide.ts';
+import { unboundClaims, type VolumeView } from './volume-fit.ts';
 
 const NAME = 'default-scheduler';
 /** Decisions are made one at a time, because `decide` is synchronous; this many bindings are written in parallel. */
@@ -37,10 +43,19 @@ class Scheduler {
   readonly #waiting = new Map<string, string>();
   readonly #podOf: (key: string) => Pod | undefined;
   readonly #labelsOf: (namespace: string) => Record<string, string> | undefined;
+  readonly #volumes: VolumeView;
   readonly #now: () => number;
 
   constructor({ client, informers, recorderFor, clock, metrics, log }: ControllerContext) {
     const [pods, nodes, namespaces] = [informers.for(PODS), informers.for(NODES), informers.for(NAMESPACES)];
+    const claims = informers.for(PERSISTENT_VOLUME_CLAIMS);
+    const volumes = informers.for(PERSISTENT_VOLUMES);
+    const classes = informers.for(STORAGE_CLASSES);
+    this.#volumes = {
+      claim: (key) => claims.cache.get(key),
+      volume: (name) => volumes.cache.get(name),
+      storageClass: (name) => classes.cache.get(name),
+    };
     this.#client = client;
     this.#recorder = recorderFor(NAME);
     this.#now = () => clock.now();
@@ -74,6 +89,9 @@ class Scheduler {
     // Nodes and namespaces produce no keys, but `run` waits until the caches of everything that is watched are synced.
     this.controller.watch(pods, (pod) => (awaitsThisScheduler(pod) ? [keyOf(pod)] : []));
     this.controller.watch(nodes, () => []).watch(namespaces, () => []);
+    // A pod may wait for its claims.
+    const waiting = (): string[] => (this.#waiting.size > 0 ? [ALL_WAITING] : []);
+    this.controller.watch(claims, waiting).watch(volumes, waiting).watch(classes, waiting);
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<void> {
@@ -84,9 +102,28 @@ class Scheduler {
     const pod = this.#podOf(key);
     // The pod may already be placed although the cache does not show its node yet.
     if (pod === undefined || !awaitsThisScheduler(pod) || this.#cluster.nodeOf(key) !== undefined) return;
-    const decision = decide(pod, this.#cluster, this.#labelsOf);
-    if ('nodeName' in decision) await this.#bind(pod, decision.nodeName, signal);
-    else await this.#wait(pod, decision.message, signal);
+    const decision = decide(pod, this.#cluster, this.#labelsOf, this.#volumes);
+    if ('nodeName' in decision) {
+      const unbound = unboundClaims(pod, this.#volumes);
+      if (unbound.length === 0) await this.#bind(pod, decision.nodeName, signal);
+      else await this.#selectNode(pod, unbound, decision.nodeName, signal);
+    } else await this.#wait(pod, decision.message, signal);
+  }
+
+  /** The claims of the pod get volumes on the node. The pod waits for them, and their events enqueue it again. */
+  async #selectNode(
+    pod: Pod,
+    claims: readonly PersistentVolumeClaim[],
+    nodeName: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    this.#waiting.set(keyOf(pod), '');
+    for (const { metadata } of claims) {
+      if (metadata.annotations?.[SELECTED_NODE] !== undefined) continue;
+      const target = { namespace: metadata.namespace, name: metadata.name ?? '' };
+      const patch = { metadata: { uid: metadata.uid, annotations: { [SELECTED_NODE]: nodeName } } };
+      await this.#client.patch(PERSISTENT_VOLUME_CLAIMS, target, 'merge', patch, { signal });
+    }
   }
 
   async #bind(pod: Pod, nodeName: string, signal: AbortSignal): Promise<void> {

@@ -34,6 +34,16 @@ describe('the ports of a stand-in', () => {
     expect(standInPorts(pod([web, sidecar]), web, services, true)).toEqual([81, 8000, 8080]);
     expect(standInPorts(pod([web, sidecar]), sidecar, services, false)).toEqual([9000]);
   });
+
+  test('include the ports of its probes, unless another container declares them', () => {
+    const probed = {
+      name: 'probed',
+      readinessProbe: { httpGet: { port: 80 } },
+      livenessProbe: { tcpSocket: { port: 9000 } },
+      startupProbe: { httpGet: { port: 'named' } },
+    };
+    expect(standInPorts(pod([probed, sidecar]), probed, [], false)).toEqual([80]);
+  });
 });
 
 describe('a Service selects a pod', () => {

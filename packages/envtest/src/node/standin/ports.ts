@@ -2,8 +2,8 @@ import { matcherFromLabels, type Pod, type Service } from '@tidegate/kube';
 import type { Container } from '../contracts.ts';
 
 /**
- * The ports of a stand-in: those that its container declares, and those that Services expect of the pod. The latter
- * do not belong to a particular container, so one container takes all that no container declares.
+ * The ports of a stand-in: those that its container declares, those of its probes, and those that Services expect of the
+ * pod. The latter do not belong to a particular container, so one container takes all that no container declares.
  */
 export function standInPorts(
   pod: Pod,
@@ -13,7 +13,8 @@ export function standInPorts(
 ): number[] {
   const ports = new Set(tcpPorts(container));
   const declared = new Set((pod.spec?.containers ?? []).flatMap(tcpPorts));
-  for (const port of takesUndeclared ? selecting.flatMap(targetPorts) : []) {
+  const expected = [...probedPorts(container), ...(takesUndeclared ? selecting.flatMap(targetPorts) : [])];
+  for (const port of expected) {
     if (!declared.has(port)) ports.add(port);
   }
   return [...ports].sort((a, b) => a - b);
@@ -23,6 +24,12 @@ const isTcp = ({ protocol }: { protocol?: string }): boolean => protocol === und
 
 const tcpPorts = ({ ports = [] }: Container): number[] =>
   ports.filter(isTcp).map(({ containerPort }) => containerPort);
+
+/** A container that is probed on a port serves it, even if it does not declare the port. */
+const probedPorts = ({ readinessProbe, livenessProbe, startupProbe }: Container): number[] =>
+  [readinessProbe, livenessProbe, startupProbe]
+    .flatMap((probe) => [probe?.httpGet?.port, probe?.tcpSocket?.port])
+    .filter((port) => typeof port === 'number');
 
 /** Only numbers: a named target port refers to a port that a container declares. */
 const targetPorts = ({ spec }: Service): number[] =>

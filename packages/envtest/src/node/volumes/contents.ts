@@ -26,7 +26,7 @@ export async function contentsOf(volume: core.Volume, sources: ContentSources): 
   const [other] = Object.keys(others);
   if (emptyDir !== undefined || other === undefined) return undefined;
   throw new VolumeError(
-    `${other} volumes are not supported: the pods of this cluster are processes of this machine; use emptyDir, configMap, secret, projected or downwardAPI`,
+    `${other} volumes are not supported: the pods of this cluster are processes of this machine; use emptyDir, configMap, secret, projected, downwardAPI or persistentVolumeClaim`,
   );
 }
 

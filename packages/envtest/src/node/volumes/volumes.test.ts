@@ -1,6 +1,16 @@
-import { mkdir, readdir, readFile, readlink, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CONFIG_MAPS, KubeClient, PODS, type Pod, SECRETS, silentLogger, systemClock } from '@tidegate/kube';
+import {
+  CONFIG_MAPS,
+  KubeClient,
+  PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES,
+  PODS,
+  type Pod,
+  SECRETS,
+  silentLogger,
+  systemClock,
+} from '@tidegate/kube';
 import { VirtualClock } from '@tidegate/kube/testing';
 import type * as core from 'kubernetes-types/core/v1.d.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -44,6 +54,7 @@ const open = (clock = systemClock): PodVolumes =>
     allocatable: () => ({ cpu: '4' }),
     log: silentLogger,
     clock,
+    claimsDirectory: join(cluster.directory, 'claims'),
   });
 
 let pods = 0;
@@ -208,6 +219,44 @@ describe('volumes', () => {
     await writeFile(join(root, 'data/file'), 'kept');
     await volumes.mount(pod, place, '127.64.1.2');
     expect(await read(root, 'data/file')).toBe('kept');
+  });
+
+  test('keep the files of a claim for the next pod, and remove them with the volume', async () => {
+    const claim = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
+    const csi = { driver: 'local-path.tidegate.io', volumeHandle: 'data-1' };
+    const capacity = { storage: '1Gi' };
+    await cluster.admin.create(PERSISTENT_VOLUMES, {
+      ...named('PersistentVolume', 'data-1', { spec: { ...claim, capacity, csi } }),
+    });
+    await cluster.admin.create(
+      PERSISTENT_VOLUME_CLAIMS,
+      named('PersistentVolumeClaim', 'data', { spec: { ...claim, volumeName: 'data-1' } }),
+    );
+    const volume = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }];
+    await expect(mounted(volume)).rejects.toThrow(
+      'persistentvolumeclaim "data" is not bound to a volume yet',
+    );
+    const target = { namespace: 'default', name: 'data', subresource: 'status' };
+    await cluster.admin.patch(PERSISTENT_VOLUME_CLAIMS, target, 'merge', { status: { phase: 'Bound' } });
+
+    const clock = new VirtualClock();
+    const agent = open(clock);
+    const first = await podWith(volume);
+    await agent.mount(first.pod, first.place, '127.64.1.2');
+    await writeFile(join(first.root, 'data/kept'), 'yes');
+    await agent.unmount(first.uid);
+    await rm(first.place.directory, { recursive: true });
+    const second = await podWith(volume);
+    await agent.mount(second.pod, second.place, '127.64.1.2');
+    expect(await read(second.root, 'data/kept')).toBe('yes');
+    await agent.unmount(second.uid);
+
+    const patch = { metadata: { finalizers: null } };
+    await cluster.admin.patch(PERSISTENT_VOLUMES, { name: 'data-1' }, 'merge', patch);
+    await cluster.admin.delete(PERSISTENT_VOLUMES, { name: 'data-1' });
+    clock.advance(10 * 60_000);
+    await expect.poll(() => readdir(join(cluster.directory, 'claims'))).toEqual([]);
+    await agent.close();
   });
 
   test('nest, and show parts of volumes', async () => {

@@ -6,6 +6,7 @@ import { type PodPlace, VolumeError, type Volumes } from '../contracts.ts';
 import type { Allocatable } from '../env/index.ts';
 import { podReferences, type References } from '../references/index.ts';
 import { replaceContents } from './atomic-directory.ts';
+import { ClaimDirectories } from './claims.ts';
 import { contentsOf } from './contents.ts';
 import { linkMounts } from './mounts.ts';
 import { type Payload, samePayload } from './payload.ts';
@@ -20,6 +21,8 @@ export interface PodVolumesOptions {
   allocatable: () => Allocatable;
   log: Logger;
   clock?: Clock;
+  /** Where the directories of PersistentVolumeClaims are. */
+  claimsDirectory: string;
 }
 
 interface Mounted {
@@ -43,10 +46,15 @@ export class PodVolumes implements Volumes {
   readonly #options: PodVolumesOptions;
   readonly #clock: Clock;
   readonly #mounted = new Map<string, Mounted>();
+  readonly #claims: ClaimDirectories;
 
   constructor(options: PodVolumesOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
+    const { client, claimsDirectory: directory, log } = options;
+    this.#claims = new ClaimDirectories({ client, directory, clock: this.#clock, log });
+    // A volume may have been deleted while no agent was running.
+    this.#claims.sweepLater();
     options.references.onChange((uids) => {
       for (const uid of uids) this.#refresh(uid);
     });
@@ -70,10 +78,12 @@ export class PodVolumes implements Volumes {
     this.#options.references.release(uid);
     mounted?.cancelRenewal();
     await mounted?.work.idle();
+    if (mounted !== undefined) this.#claims.release(mounted.place.directory);
   }
 
   async close(): Promise<void> {
     await Promise.all([...this.#mounted.keys()].map((uid) => this.unmount(uid)));
+    await this.#claims.close();
   }
 
   #newMounted(pod: Pod, place: PodPlace): Mounted {
@@ -123,6 +133,11 @@ export class PodVolumes implements Volumes {
     const { pod, place, podIP, tokens, written } = mounted;
     const directory = directoryOf(place, volume.name);
     try {
+      const claim = volume.persistentVolumeClaim?.claimName;
+      if (claim !== undefined) {
+        await this.#claims.link(pod.metadata.namespace ?? '', claim, directory);
+        return;
+      }
       const sources = { pod, podIP, nodeIP, references, tokens, allocatable: allocatable() };
       const payload = await contentsOf(volume, sources);
       const before = written.get(volume.name);

@@ -9,7 +9,7 @@ import type { Webhook } from '../../resources/webhooks/types.ts';
 import type { Authorize, AuthorizerQuestion } from '../../schema/cel/authorizer.ts';
 import { compileMatchCondition, type MatchCondition } from '../../schema/cel/match-condition.ts';
 import type { Served } from '../../served/registry.ts';
-import { reviewRequest } from './review.ts';
+import { formsOf, reviewRequest } from './review.ts';
 
 /**
  * Compiles and evaluates match conditions. Conditions run in the API server, so a request that they exclude costs no
@@ -25,11 +25,14 @@ export class MatchConditions {
   }
 
   /** A false condition decides. Errors matter only if no condition is false, and then the failurePolicy decides. */
-  hold(webhook: Webhook, attributes: AdmissionAttributes, target: Served): boolean {
+  async hold(webhook: Webhook, attributes: AdmissionAttributes, target: Served): Promise<boolean> {
     if (!webhook.matchConditions?.length) return true;
-    const { request } = reviewRequest('', 'v1', attributes, target) as { request: Record<string, unknown> };
+    const forms = await formsOf(attributes, target);
+    const { request } = reviewRequest('', 'v1', attributes, target, forms) as {
+      request: Record<string, unknown>;
+    };
     const { object, oldObject, ...rest } = request;
-    const authorize: Authorize = (question) => this.#answer(question, attributes.user);
+    const authorize = authorizeFor(this.#authorizer, attributes.user);
     const errors: string[] = [];
     for (const holds of this.#conditions(webhook)) {
       try {
@@ -55,8 +58,12 @@ export class MatchConditions {
     }
     return compiled;
   }
+}
 
-  #answer(question: AuthorizerQuestion, requestor: UserInfo): boolean {
+/** Answers the questions of `authorizer` in an expression, for the user of the request. */
+export const authorizeFor =
+  (authorizer: Authorizer, requestor: UserInfo): Authorize =>
+  (question) => {
     const { serviceAccount } = question;
     const user =
       serviceAccount === undefined
@@ -65,9 +72,8 @@ export class MatchConditions {
             username: serviceAccountUsername(serviceAccount.namespace, serviceAccount.name),
             groups: serviceAccountGroups(serviceAccount.namespace),
           };
-    return this.#authorizer.authorize(user, attributesOf(question)).allowed;
-  }
-}
+    return authorizer.authorize(user, attributesOf(question)).allowed;
+  };
 
 function attributesOf(question: AuthorizerQuestion): Attributes {
   const { verb, path, group = '', resource = '', subresource = '', namespace = '', name = '' } = question;

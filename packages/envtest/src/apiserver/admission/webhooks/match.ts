@@ -19,7 +19,7 @@ interface Tried {
  * Equivalent, another one for the same stored objects. Returns undefined if the webhook does not receive the request.
  */
 export function wantedAs(
-  webhook: Webhook,
+  webhook: Pick<Webhook, 'rules' | 'matchPolicy'>,
   attributes: AdmissionAttributes,
   equivalents: () => readonly Served[],
 ): Served | undefined {

@@ -3,7 +3,7 @@ import { isJsonMap, type KubeObject, type Status } from '@tidegate/kube';
 import { ApiError } from '@tidegate/serving';
 import type { AdmissionAttributes } from '../../operations/core.ts';
 import { JsonSyntaxError, parseJson } from '../../schema/json.ts';
-import { fromStorage } from '../../served/codec.ts';
+import { readableOne } from '../../served/codec.ts';
 import type { Served } from '../../served/registry.ts';
 
 const VERSIONS = ['v1', 'v1beta1'] as const;
@@ -21,6 +21,18 @@ export interface AdmissionResponse {
 export const reviewVersion = (offered: string[] | undefined): ReviewVersion | undefined =>
   offered?.find((version): version is ReviewVersion => VERSIONS.some((known) => known === version));
 
+/** The objects of a request in the version in which a webhook receives them. */
+export interface Forms {
+  object: KubeObject | null;
+  oldObject: KubeObject | null;
+}
+
+export async function formsOf({ object, oldObject }: AdmissionAttributes, target: Served): Promise<Forms> {
+  const at = async (one: KubeObject | undefined): Promise<KubeObject | null> =>
+    one === undefined ? null : readableOne(target, one);
+  return { object: await at(object), oldObject: await at(oldObject) };
+}
+
 /**
  * The AdmissionReview for a webhook. `target` is the version that the webhook receives; `kind` and `resource` name
  * it, while `requestKind` and `requestResource` name what the client sent.
@@ -30,10 +42,9 @@ export function reviewRequest(
   version: ReviewVersion,
   attributes: AdmissionAttributes,
   target: Served,
+  { object, oldObject }: Forms,
 ): object {
-  const { served, subresource, name, operation, user, dryRun, object, oldObject } = attributes;
-  const at = (one: KubeObject | undefined): KubeObject | null =>
-    one === undefined ? null : fromStorage(target, one);
+  const { served, subresource, name, operation, user, dryRun } = attributes;
   const sub = (key: string): object => (subresource === '' ? {} : { [key]: subresource });
   const namespace = namespaceOf(attributes);
   return {
@@ -51,8 +62,8 @@ export function reviewRequest(
       ...(namespace === '' ? {} : { namespace }),
       operation,
       userInfo: user,
-      object: at(object),
-      oldObject: at(oldObject),
+      object,
+      oldObject,
       dryRun,
       options: attributes.options,
     },

@@ -9,23 +9,23 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '@tidegate/kube';
-import { type ApiError, badRequest, internalError, notFound } from '@tidegate/serving';
+import { type ApiError, badRequest, internalError } from '@tidegate/serving';
 import type { Authorizer } from '../../auth/authorization.ts';
 import type { AdmissionAttributes } from '../../operations/core.ts';
 import { applyJsonPatch } from '../../patch/json-patch.ts';
 import type { Webhook } from '../../resources/webhooks/types.ts';
 import { decodeCustom } from '../../schema/custom.ts';
 import { decode } from '../../schema/decode.ts';
-import { fromStorage, toStorage } from '../../served/codec.ts';
+import { readableOne, storable } from '../../served/codec.ts';
 import type { Registry, Served } from '../../served/registry.ts';
 import type { Store } from '../../store/types.ts';
 import { MatchConditions } from './conditions.ts';
 import { WebhookConfigurations } from './configurations.ts';
-import { namespaceSelected, objectSelected, wantedAs } from './match.ts';
+import { RequestMatcher } from './matcher.ts';
 import {
   type AdmissionResponse,
   denial,
-  namespaceOf,
+  formsOf,
   ResponseError,
   readResponse,
   reviewRequest,
@@ -49,8 +49,7 @@ const DEFAULT_TIMEOUT = 10;
 
 /** Calls the webhooks for each write. Configurations take effect as soon as they are stored. */
 export class AdmissionWebhooks {
-  readonly #store: Store;
-  readonly #registry: Registry;
+  readonly #matcher: RequestMatcher;
   readonly #conditions: MatchConditions;
   readonly #uuid: () => string;
   readonly #transport: WebhookTransport;
@@ -58,8 +57,7 @@ export class AdmissionWebhooks {
   readonly #validating: WebhookConfigurations;
 
   constructor(options: AdmissionWebhooksOptions) {
-    this.#store = options.store;
-    this.#registry = options.registry;
+    this.#matcher = new RequestMatcher(options.store, options.registry);
     this.#conditions = new MatchConditions(options.authorizer);
     this.#uuid = options.uuid ?? randomUUID;
     this.#transport = new WebhookTransport(options.resolveService ?? storeServiceResolver(options.store));
@@ -81,7 +79,7 @@ export class AdmissionWebhooks {
     const repeatable = new Set<Webhook>();
     const toRepeat = new Set<Webhook>();
     const call = async (webhook: Webhook): Promise<void> => {
-      const target = this.#wanted(webhook, now);
+      const target = await this.#wanted(webhook, now);
       if (target === undefined) return;
       const object = await this.#mutateBy(webhook, target, now);
       if (object !== now.object) {
@@ -105,9 +103,9 @@ export class AdmissionWebhooks {
   async validate(attributes: AdmissionAttributes): Promise<void> {
     const webhooks = this.#validating.all();
     if (webhooks.length === 0 || isExempt(attributes)) return;
-    const calls = webhooks.flatMap((webhook) => {
-      const target = this.#wanted(webhook, attributes);
-      return target === undefined ? [] : [this.#ask(webhook, target, attributes, false)];
+    const calls = webhooks.map(async (webhook) => {
+      const target = await this.#wanted(webhook, attributes);
+      if (target !== undefined) await this.#ask(webhook, target, attributes, false);
     });
     const results = await Promise.allSettled(calls);
     const refused = results.find((result) => result.status === 'rejected');
@@ -127,8 +125,8 @@ export class AdmissionWebhooks {
         `admission webhook ${quote(webhook)} attempted to modify the object, which is not supported for this operation`,
       );
     }
-    const before = fromStorage(target, structuredClone(attributes.object));
-    const patched = toStorage(target, decodeAt(target, applyPatch(before, patch)));
+    const before = await readableOne(target, structuredClone(attributes.object));
+    const patched = await storable(target, decodeAt(target, applyPatch(before, patch)));
     return isDeepStrictEqual(plain(patched), plain(attributes.object)) ? attributes.object : patched;
   }
 
@@ -175,7 +173,7 @@ export class AdmissionWebhooks {
       );
     }
     const uid = this.#uuid();
-    const review = reviewRequest(uid, version, attributes, target);
+    const review = reviewRequest(uid, version, attributes, target, await formsOf(attributes, target));
     const text = await this.#transport.post(clientConfig, review, timeoutSeconds).catch((cause: Error) => {
       throw new CallFailure(`failed to call webhook: ${cause.message}`, { cause });
     });
@@ -188,38 +186,10 @@ export class AdmissionWebhooks {
   }
 
   /** The version in which the webhook receives the request; undefined if it does not match. */
-  #wanted(webhook: Webhook, attributes: AdmissionAttributes): Served | undefined {
-    if (!objectSelected(webhook.objectSelector, attributes)) return undefined;
-    const target = wantedAs(webhook, attributes, () => this.#equivalents(attributes.served));
+  async #wanted(webhook: Webhook, attributes: AdmissionAttributes): Promise<Served | undefined> {
+    const target = this.#matcher.match(webhook, attributes);
     if (target === undefined) return undefined;
-    const clusterScoped = namespaceOf(attributes) === '';
-    if (
-      !clusterScoped &&
-      !namespaceSelected(webhook.namespaceSelector, () => this.#namespaceLabels(attributes))
-    ) {
-      return undefined;
-    }
-    return this.#conditions.hold(webhook, attributes, target) ? target : undefined;
-  }
-
-  /** All other resources and versions of the same stored objects. */
-  #equivalents(served: Served): Served[] {
-    return this.#registry
-      .all()
-      .filter((definition) => definition.storage === served.definition.storage)
-      .flatMap((definition) => definition.versions.map((version) => ({ definition, version })))
-      .filter(({ version }) => version !== served.version);
-  }
-
-  #namespaceLabels(attributes: AdmissionAttributes): Readonly<Record<string, string>> {
-    const { operation, served, object } = attributes;
-    // The namespace in the request is not stored yet.
-    if (served.definition.storage === 'namespaces' && operation !== 'DELETE')
-      return object?.metadata.labels ?? {};
-    const name = namespaceOf(attributes);
-    const entry = this.#store.get({ resource: 'namespaces', namespace: '', name });
-    if (entry === undefined) throw notFound({ group: '', resource: 'namespaces' }, name);
-    return (JSON.parse(entry.value.toString()) as KubeObject).metadata.labels ?? {};
+    return (await this.#conditions.hold(webhook, attributes, target)) ? target : undefined;
   }
 }
 

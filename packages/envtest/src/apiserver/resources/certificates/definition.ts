@@ -1,12 +1,18 @@
-import { humanDuration } from '@tidegate/kube';
+import { humanDuration, type KubeObject } from '@tidegate/kube';
 import { define, statusOf } from '../define.ts';
 import { ageColumn, nameColumn } from '../table.ts';
-import type { RequestContext, SubresourceHandler } from '../types.ts';
+import { timestamp } from '../timestamp.ts';
+import type { RequestContext } from '../types.ts';
 import { nameIsPathSegment } from '../validation/names.ts';
 import type { CertificateSigningRequest } from './types.ts';
-import { validateSigningRequest, validateSigningRequestUpdate } from './validate.ts';
+import {
+  validateSigningRequest,
+  validateSigningRequestStatus,
+  validateSigningRequestUpdate,
+} from './validate.ts';
 
 const GROUP = 'certificates.k8s.io';
+const VIEW = statusOf(GROUP, 'v1', 'CertificateSigningRequest').status;
 
 export const certificatesigningrequests = define<CertificateSigningRequest>({
   group: GROUP,
@@ -17,14 +23,8 @@ export const certificatesigningrequests = define<CertificateSigningRequest>({
   parts: ['spec', 'status'],
   name: nameIsPathSegment,
   subresources: {
-    ...statusOf(GROUP, 'v1', 'CertificateSigningRequest'),
-    approval: {
-      group: GROUP,
-      version: 'v1',
-      kind: 'CertificateSigningRequest',
-      verbs: ['get', 'patch', 'update'],
-      handle: approve(),
-    },
+    status: { ...VIEW, prepareForUpdate: prepareStatus },
+    approval: { ...VIEW, prepareForUpdate: prepareApproval },
   },
   table: [
     nameColumn,
@@ -55,21 +55,51 @@ export const certificatesigningrequests = define<CertificateSigningRequest>({
   },
   validate: validateSigningRequest,
   validateUpdate: validateSigningRequestUpdate,
+  validateStatusUpdate: validateSigningRequestStatus,
 });
 
-/** The subresource `approval` changes only the conditions. */
-function approve(): SubresourceHandler {
-  return async ({ verb, parent, body, context }) => {
-    if (verb === 'get') return { respond: parent };
-    const request = structuredClone(parent) as CertificateSigningRequest;
-    const now = context.now.toISOString().replace(/\.\d+Z$/, 'Z');
-    const conditions = ((body as CertificateSigningRequest).status?.conditions ?? []).map((condition) => ({
+/** The subresource `approval` changes only the conditions, and metadata. */
+function prepareApproval(object: KubeObject, before: KubeObject, { now }: RequestContext): void {
+  const request = object as CertificateSigningRequest;
+  const old = before as CertificateSigningRequest;
+  const conditions = withTimes(request, old, now);
+  request.spec = old.spec;
+  request.status = { ...old.status, ...(conditions && { conditions }) };
+}
+
+/** The subresource `status` cannot approve. A repeated approval keeps its content, so that only real changes are errors. */
+function prepareStatus(object: KubeObject, before: KubeObject, { now }: RequestContext): void {
+  const request = object as CertificateSigningRequest;
+  const old = before as CertificateSigningRequest;
+  request.status ??= {};
+  for (const type of ['Approved', 'Denied']) {
+    const kept = (old.status.conditions ?? []).filter((condition) => condition.type === type);
+    const given = (request.status.conditions ?? []).filter((condition) => condition.type === type);
+    if (kept.length !== given.length) continue;
+    given.forEach((condition, i) => {
+      Object.assign(condition, kept[i]);
+    });
+  }
+  const conditions = withTimes(request, old, now);
+  if (conditions !== undefined) request.status.conditions = conditions;
+}
+
+/** A condition whose status has not changed keeps the time of its last transition. */
+function withTimes(
+  request: CertificateSigningRequest,
+  old: CertificateSigningRequest,
+  now: Date,
+): CertificateSigningRequest['status']['conditions'] {
+  return request.status?.conditions?.map((condition) => {
+    const before = old.status.conditions?.find(
+      ({ type, status }) => type === condition.type && status === condition.status,
+    );
+    return {
       ...condition,
-      lastUpdateTime: condition.lastUpdateTime ?? now,
-      lastTransitionTime: condition.lastTransitionTime ?? now,
-    }));
-    return { replace: { ...request, status: { ...request.status, conditions } } };
-  };
+      lastUpdateTime: condition.lastUpdateTime ?? timestamp(now),
+      lastTransitionTime: condition.lastTransitionTime ?? before?.lastTransitionTime ?? timestamp(now),
+    };
+  });
 }
 
 function conditionWords({ status }: CertificateSigningRequest): string {

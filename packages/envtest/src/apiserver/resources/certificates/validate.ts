@@ -118,3 +118,31 @@ export function validateSigningRequestUpdate(
     fieldError.forbidden(CONDITIONS, `updates may not remove a condition of type ${JSON.stringify(type)}`),
   );
 }
+
+/** Only the subresource `approval` can approve or deny, because it needs a permission of its own. A certificate is final. */
+export function validateSigningRequestStatus(
+  request: CertificateSigningRequest,
+  old: CertificateSigningRequest,
+): FieldError[] {
+  const of = ({ status }: CertificateSigningRequest, type: string) =>
+    (status.conditions ?? []).filter((condition) => condition.type === type);
+  const decided = ['Approved', 'Denied'].flatMap((type): FieldError[] => {
+    const [before, after] = [of(old, type), of(request, type)];
+    if (after.length > before.length) {
+      return [
+        fieldError.forbidden(CONDITIONS, `updates may not add a condition of type ${JSON.stringify(type)}`),
+      ];
+    }
+    return [];
+  });
+  const { certificate } = old.status;
+  const changed = certificate !== undefined && certificate !== request.status.certificate;
+  return [
+    ...validateSigningRequest(request),
+    ...validateSigningRequestUpdate(request, old),
+    ...decided,
+    ...(changed
+      ? [fieldError.forbidden('status.certificate', 'updates may not modify existing certificate content')]
+      : []),
+  ];
+}

@@ -73,7 +73,7 @@ export function comparable(object: KubeObject, written: unknown): KubeObject {
   const text = JSON.stringify({ ...object, metadata }, (key, value: unknown) => {
     const drawn =
       /^(clusterIP|nodePort|healthCheckNodePort)$/.test(key) && !given.includes(JSON.stringify(value));
-    if (drawn || key === 'lastTransitionTime') return 'drawn';
+    if (drawn || key === 'lastTransitionTime' || key === 'lastPhaseTransitionTime') return 'drawn';
     if (key === 'clusterIPs' && Array.isArray(value)) {
       return value.map((ip) => (given.includes(JSON.stringify(ip)) ? ip : 'drawn'));
     }

@@ -117,10 +117,11 @@ function run(golden: GoldenCase): Outcome {
       golden.patch === undefined
         ? created
         : update(definition, structuredClone(created.object), golden.patch);
-    const shown = comparable(object, golden);
-    delete shown.metadata.generation;
     const served = definition.versions.find((v) => v.name === version);
-    const cells = served?.printer.cells(served.fromStorage?.(object) ?? object, context.now) ?? [];
+    const converted = served?.fromStorage?.(object) ?? object;
+    const shown = comparable(converted, golden);
+    delete shown.metadata.generation;
+    const cells = served?.printer.cells(converted, context.now) ?? [];
     return withWarnings(
       { case: golden.case, object: shown, cells: comparableCells(cells, golden) },
       warnings,

@@ -1,21 +1,18 @@
 /** Fields that the server sets in a new pod: the first status, and the result of the default admission plugins. */
 import { compareQuantities, parseQuantity, type Quantity } from '@tidegate/kube';
 import { type ApiError, forbidden } from '@tidegate/serving';
+import type { Store } from '../../store/types.ts';
 import type { RequestContext } from '../types.ts';
+import { type PriorityClass, SYSTEM_CLASSES } from './priority.ts';
 import type { Container, Pod, PodSpec, Toleration } from './types.ts';
 
 const EVICTION_DELAY_SECONDS = 300;
 const PREEMPT = 'PreemptLowerPriority';
-const SYSTEM_PRIORITY: Record<string, number> = {
-  'system-cluster-critical': 2_000_000_000,
-  'system-node-critical': 2_000_001_000,
-};
-
-export function preparePodForCreate(pod: Pod, { now }: RequestContext): void {
+export function preparePodForCreate(pod: Pod, { now, store }: RequestContext): void {
   const { spec } = pod;
   if (!spec.serviceAccountName)
     Object.assign(spec, { serviceAccountName: 'default', serviceAccount: 'default' });
-  setPriority(pod);
+  setPriority(pod, store);
   addDefaultTolerations(spec);
   pod.status = { phase: 'Pending', qosClass: qosClass(spec) };
   if ((spec.schedulingGates ?? []).length > 0) {
@@ -33,26 +30,47 @@ export function preparePodForCreate(pod: Pod, { now }: RequestContext): void {
 }
 
 /** The priority is computed from the priority class. Clients cannot set it. */
-function setPriority(pod: Pod): void {
+function setPriority(pod: Pod, store: Store): void {
   const { spec } = pod;
   const refuse = (why: string): ApiError =>
     forbidden({ group: '', resource: 'pods' }, pod.metadata.name ?? '', why);
   const className = spec.priorityClassName ?? '';
-  const priority = className === '' ? 0 : SYSTEM_PRIORITY[className];
-  if (priority === undefined) throw refuse(`no PriorityClass with name ${className} was found`);
+  const found = className === '' ? defaultClass(store) : classNamed(store, className);
+  if (className !== '' && found === undefined) {
+    throw refuse(`no PriorityClass with name ${className} was found`);
+  }
+  if (className === '' && found !== undefined) spec.priorityClassName = found.metadata.name;
+  const { value: priority = 0, preemptionPolicy = PREEMPT } = found ?? {};
   const computed = 'priority admission controller computed';
   if (spec.priority !== undefined && spec.priority !== priority) {
     throw refuse(
       `the integer value of priority (${spec.priority}) must not be provided in pod spec; ${computed} ${priority} from the given PriorityClass name`,
     );
   }
-  if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== PREEMPT) {
+  if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== preemptionPolicy) {
     throw refuse(
-      `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; ${computed} ${PREEMPT} from the given PriorityClass name`,
+      `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; ${computed} ${preemptionPolicy} from the given PriorityClass name`,
     );
   }
-  Object.assign(spec, { priority, preemptionPolicy: PREEMPT });
+  Object.assign(spec, { priority, preemptionPolicy });
 }
+
+const CLASSES = 'scheduling.k8s.io/priorityclasses';
+
+/** The system classes exist from the start, but a client could have deleted them. */
+function classNamed(store: Store, name: string): PriorityClass | undefined {
+  const entry = store.get({ resource: CLASSES, namespace: '', name });
+  if (entry !== undefined) return JSON.parse(entry.value.toString()) as PriorityClass;
+  return SYSTEM_CLASSES.find(({ metadata }) => metadata.name === name);
+}
+
+/** If there are several default classes, that with the lowest value. */
+const defaultClass = (store: Store): PriorityClass | undefined =>
+  store
+    .list(CLASSES)
+    .entries.map((entry) => JSON.parse(entry.value.toString()) as PriorityClass)
+    .filter(({ globalDefault }) => globalDefault === true)
+    .sort((a, b) => (a.value ?? 0) - (b.value ?? 0))[0];
 
 /** Unless a pod sets tolerations, it stays on an unreachable or not-ready node for five minutes. */
 export function addDefaultTolerations(spec: PodSpec): void {

@@ -9,10 +9,15 @@ interface Line {
   text: string;
 }
 
-const linesOf = (spec: PodSpec): string[] => JSON.stringify(internalSpec(spec), null, 1).split('\n');
-
 /** The difference of two specs for the error of a forbidden update, as kube-apiserver prints it. */
-export const specDiff = (old: PodSpec, spec: PodSpec): string => unifiedDiff(linesOf(old), linesOf(spec));
+export const specDiff = (old: PodSpec, spec: PodSpec): string =>
+  internalDiff(internalSpec(old), internalSpec(spec));
+
+/** The difference between two structs in their internal form. */
+export function internalDiff(old: unknown, value: unknown): string {
+  const linesOf = (struct: unknown): string[] => JSON.stringify(struct, null, 1).split('\n');
+  return unifiedDiff(linesOf(old), linesOf(value));
+}
 
 export function unifiedDiff(before: string[], after: string[]): string {
   const lines = compare(before, after);

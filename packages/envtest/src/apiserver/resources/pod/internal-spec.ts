@@ -1,6 +1,6 @@
 /**
- * Pod specs as kube-apiserver prints its internal structs, with Go field names in Go's order. The error for a forbidden
- * pod update contains a diff of this form.
+ * Specs of pods, claims and volumes as kube-apiserver prints its internal structs, with Go field names in Go's order. The
+ * error for a forbidden update contains a diff of this form.
  *
  * Written as `Name:type`: `s` string, `i` number, `b` boolean, `q` quantity, `{` map, `[` list, `[T` list of structs,
  * `T` struct, `*T` struct or null; without a type: any value or null.
@@ -135,6 +135,23 @@ const STRUCTS: Record<string, string> = {
   SecretKeySelector: 'Name:s Key:s Optional',
   FileKeySelector: 'VolumeName:s Path:s Key:s Optional',
   HTTPHeader: 'Name:s Value:s',
+  PersistentVolumeClaimSpec: `
+    AccessModes:[ Selector Resources:VolumeResourceRequirements VolumeName:s StorageClassName VolumeMode
+    DataSource:*TypedLocalObjectReference DataSourceRef:*TypedObjectReference VolumeAttributesClassName
+  `,
+  VolumeResourceRequirements: 'Limits:{ Requests:{',
+  TypedLocalObjectReference: 'APIGroup Kind:s Name:s',
+  TypedObjectReference: 'APIGroup Kind:s Name:s Namespace',
+  PersistentVolumeSource: `
+    GCEPersistentDisk AWSElasticBlockStore HostPath:*HostPathVolumeSource Glusterfs NFS:*NFSVolumeSource RBD Quobyte
+    ISCSI FlexVolume Cinder CephFS FC Flocker AzureFile VsphereVolume AzureDisk PhotonPersistentDisk PortworxVolume
+    ScaleIO Local:*LocalVolumeSource StorageOS CSI:*CSIPersistentVolumeSource
+  `,
+  LocalVolumeSource: 'Path:s FSType',
+  CSIPersistentVolumeSource: `
+    Driver:s VolumeHandle:s ReadOnly:b FSType:s VolumeAttributes:{ ControllerPublishSecretRef
+    NodeStageSecretRef NodePublishSecretRef ControllerExpandSecretRef NodeExpandSecretRef
+  `,
   SleepAction: 'Seconds:i',
   NodeSelectorTerm: 'MatchExpressions:[NodeSelectorRequirement MatchFields:[NodeSelectorRequirement',
   NodeSelectorRequirement: 'Key:s Operator:s Values:[',
@@ -164,6 +181,10 @@ export const internalTemplate = ({ metadata = {}, spec = {} }: PodTemplateSpec):
 
 export const internalSecurityContext = (security: ContainerSecurityContext): unknown =>
   struct('SecurityContext', { ...security });
+
+export const internalClaimSpec = (spec: object): unknown => struct('PersistentVolumeClaimSpec', { ...spec });
+
+export const internalVolumeSource = (spec: object): unknown => struct('PersistentVolumeSource', { ...spec });
 
 function struct(type: string, value: Record<string, unknown>): unknown {
   const fields = (STRUCTS[type] ?? '').split(/\s+/).filter((field) => field !== '');

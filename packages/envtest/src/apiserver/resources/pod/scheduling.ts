@@ -5,6 +5,7 @@ import { isDNS1123Label, isLabelKey, isLabelValue, nameIsSubdomain } from '../va
 import { validateLabelSelector } from '../validation/selectors.ts';
 import type {
   Affinity,
+  NodeSelector,
   NodeSelectorTerm,
   PodAffinity,
   PodAffinityTerm,
@@ -73,14 +74,17 @@ const validateWeight = (weight: number | undefined, path: string): FieldError[] 
     ? [fieldError.invalid(`${path}.weight`, weight ?? 0, 'must be in the range 1-100')]
     : [];
 
+export function validateNodeSelector(selector: NodeSelector, path: string): FieldError[] {
+  const terms = selector.nodeSelectorTerms ?? [];
+  const at = `${path}.nodeSelectorTerms`;
+  if (terms.length === 0) return [fieldError.required(at, 'must have at least one node selector term')];
+  return each(at, terms, (term, here) => validateTerm(term, true, here));
+}
+
 function validateNodeAffinity(affinity: NonNullable<Affinity['nodeAffinity']>, path: string): FieldError[] {
-  const terms = affinity[REQUIRED]?.nodeSelectorTerms ?? [];
-  const termsPath = `${path}.${REQUIRED}.nodeSelectorTerms`;
+  const required = affinity[REQUIRED];
   return [
-    ...(affinity[REQUIRED] !== undefined && terms.length === 0
-      ? [fieldError.required(termsPath, 'must have at least one node selector term')]
-      : []),
-    ...each(termsPath, terms, (term, at) => validateTerm(term, true, at)),
+    ...(required === undefined ? [] : validateNodeSelector(required, `${path}.${REQUIRED}`)),
     ...each(`${path}.${PREFERRED}`, affinity[PREFERRED], ({ weight, preference = {} }, at) => [
       ...validateWeight(weight, at),
       ...validateTerm(preference, false, `${at}.preference`),

@@ -185,6 +185,10 @@ export interface Toleration {
   tolerationSeconds?: number;
 }
 
+export interface NodeSelector {
+  nodeSelectorTerms?: NodeSelectorTerm[];
+}
+
 export interface NodeSelectorTerm {
   matchExpressions?: { key?: string; operator?: string; values?: string[] }[];
   matchFields?: { key?: string; operator?: string; values?: string[] }[];
@@ -204,7 +208,7 @@ export interface PodAffinity {
 
 export interface Affinity {
   nodeAffinity?: {
-    requiredDuringSchedulingIgnoredDuringExecution?: { nodeSelectorTerms?: NodeSelectorTerm[] };
+    requiredDuringSchedulingIgnoredDuringExecution?: NodeSelector;
     preferredDuringSchedulingIgnoredDuringExecution?: { weight?: number; preference?: NodeSelectorTerm }[];
   };
   podAffinity?: PodAffinity;

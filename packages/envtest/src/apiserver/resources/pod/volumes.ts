@@ -21,7 +21,7 @@ const PULL_POLICIES = ['Always', 'IfNotPresent', 'Never'];
 const validateMode = (path: string, mode: number | undefined): FieldError[] =>
   mode !== undefined && (mode > 0o777 || mode < 0) ? [fieldError.invalid(path, mode, MODE)] : [];
 
-const noBacksteps = (path: string, value: string): FieldError[] =>
+export const noBacksteps = (path: string, value: string): FieldError[] =>
   value.split('/').includes('..') ? [fieldError.invalid(path, value, "must not contain '..'")] : [];
 
 const descending = (path: string, value: string): FieldError[] => [
@@ -106,7 +106,9 @@ const reindexed = (error: FieldError, path: string, index: number): FieldError =
 });
 
 /** The volume types that have validation. */
-const SOURCES: { [K in keyof Volume]?: (source: NonNullable<Volume[K]>, path: string) => FieldError[] } = {
+export const VOLUME_SOURCES: {
+  [K in keyof Volume]?: (source: NonNullable<Volume[K]>, path: string) => FieldError[];
+} = {
   emptyDir: ({ sizeLimit = '' }, path) =>
     sizeLimit.startsWith('-')
       ? [fieldError.forbidden(`${path}.sizeLimit`, 'SizeLimit field must be a valid resource quantity')]
@@ -149,11 +151,11 @@ function validateSource({ name: _, ...sources }: Volume, path: string): FieldErr
   const kinds = Object.keys(sources) as (keyof typeof sources)[];
   if (kinds.length === 0) return [fieldError.required(path, 'must specify a volume type')];
   // In the order of the API, not of the manifest. Only the first volume type is validated.
-  const known = Object.keys(SOURCES);
+  const known = Object.keys(VOLUME_SOURCES);
   kinds.sort((a, b) => known.indexOf(a) - known.indexOf(b));
   return kinds.flatMap((kind, i) => {
     if (i > 0) return [fieldError.forbidden(`${path}.${kind}`, 'may not specify more than 1 volume type')];
-    const check = SOURCES[kind] as ((source: unknown, path: string) => FieldError[]) | undefined;
+    const check = VOLUME_SOURCES[kind] as ((source: unknown, path: string) => FieldError[]) | undefined;
     return check?.(sources[kind], `${path}.${kind}`) ?? [];
   });
 }

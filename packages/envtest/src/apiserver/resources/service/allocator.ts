@@ -3,6 +3,7 @@
  * Between allocation and durable write, a value is reserved for the service by name, and released if the write does
  * not happen.
  */
+import type { KubeObject } from '@tidegate/kube';
 import type { Change, Store } from '../../store/types.ts';
 import {
   type AddressRange,
@@ -13,7 +14,14 @@ import {
   toAddress,
   toNumber,
 } from './pool.ts';
-import { HEADLESS, nodePortsOf, type Service, type ServiceSpec } from './types.ts';
+import {
+  HEADLESS,
+  type IPAddress,
+  nodePortsOf,
+  type Service,
+  type ServiceCIDR,
+  type ServiceSpec,
+} from './types.ts';
 
 const HOLD_MS = 30_000;
 
@@ -40,12 +48,16 @@ interface Hold {
 }
 
 export class ServiceAllocator {
+  /** The range of the cluster. ServiceCIDRs can add others. */
   readonly addresses: AddressRange;
   readonly ports: PortRange;
   readonly #random: () => number;
   readonly #usedPorts: () => ReadonlySet<number>;
   readonly #owners = new Map<string, string>();
   readonly #holds = new Map<string, Hold>();
+  /** IPAddress objects and their owners. A client can create one to keep an address free. */
+  readonly #addressObjects = new Map<string, string>();
+  readonly #added = new Map<string, AddressRange[]>();
   readonly #stop: () => void;
 
   constructor(store: Store, options: ServiceAllocatorOptions = {}) {
@@ -55,18 +67,43 @@ export class ServiceAllocator {
     this.#usedPorts = options.usedPorts ?? (() => new Set());
     const { entries, revision } = store.list('services');
     for (const { value } of entries) this.#take(JSON.parse(value.toString()) as Service);
-    this.#stop = store.watch('services', { fromRevision: revision }, (changes) => this.#follow(changes));
+    const stops = [
+      store.watch('services', { fromRevision: revision }, (changes) => this.#follow(changes)),
+      followObjects(store, 'networking.k8s.io/servicecidrs', (name, value) => this.#setRanges(name, value)),
+      followObjects(store, 'networking.k8s.io/ipaddresses', (ip, value) => {
+        if (value === undefined) this.#addressObjects.delete(ip);
+        else this.#addressObjects.set(ip, parentOf(value));
+      }),
+    ];
+    this.#stop = () => {
+      for (const stop of stops) stop();
+    };
   }
 
   close(): void {
     this.#stop();
   }
 
+  get #ranges(): AddressRange[] {
+    return [this.addresses, ...[...this.#added.values()].flat()];
+  }
+
+  /** A range counts once it is ready, and until it is being deleted. */
+  #setRanges(name: string, cidr: KubeObject | undefined): void {
+    const { spec, status, metadata } = (cidr ?? { spec: {}, status: {}, metadata: {} }) as ServiceCIDR;
+    const isReady = status.conditions?.some((one) => one.type === 'Ready' && one.status === 'True');
+    const ranges = (spec.cidrs ?? []).filter(
+      (range) => range !== this.addresses.cidr && !range.includes(':'),
+    );
+    if (!isReady || metadata.deletionTimestamp !== undefined) this.#added.delete(name);
+    else this.#added.set(name, ranges.map(addressRange));
+  }
+
   /** Returns the reason of a failure, or undefined if the address is allocated. */
   claimAddress(ip: string, claimant: Claimant): string | undefined {
     const value = toNumber(ip);
-    const { first, last, cidr } = this.addresses;
-    if (value < first || value > last) {
+    const { cidr } = this.addresses;
+    if (!this.#ranges.some(({ first, last }) => value >= first && value <= last)) {
       // kube-apiserver uses a different message in a dry run as well.
       return claimant.dryRun
         ? `the provided IP (${ip}) is not in the valid range. The range of valid IPs is ${cidr}`
@@ -80,10 +117,13 @@ export class ServiceAllocator {
 
   anyAddress(claimant: Claimant): string | undefined {
     const taken = (value: number): boolean => this.#isTaken(addressKey(toAddress(value)), claimant);
-    const value = pickFree(this.addresses, taken, this.#random);
-    if (value === undefined) return undefined;
-    this.#claim(addressKey(toAddress(value)), claimant);
-    return toAddress(value);
+    for (const range of this.#ranges) {
+      const value = pickFree(range, taken, this.#random);
+      if (value === undefined) continue;
+      this.#claim(addressKey(toAddress(value)), claimant);
+      return toAddress(value);
+    }
+    return undefined;
   }
 
   claimPort(port: number, claimant: Claimant): string | undefined {
@@ -103,10 +143,16 @@ export class ServiceAllocator {
     return port;
   }
 
-  #isTaken(key: string, { now }: Claimant): boolean {
+  #isTaken(key: string, { now, owner }: Claimant): boolean {
     const hold = this.#holds.get(key);
     if (hold !== undefined && hold.until <= now.getTime()) this.#holds.delete(key);
-    return this.#owners.has(key) || this.#holds.has(key);
+    return this.#owners.has(key) || this.#holds.has(key) || this.#isKept(key, owner);
+  }
+
+  /** True if there is an IPAddress that belongs to another object. */
+  #isKept(key: string, owner: string): boolean {
+    const parent = key.startsWith('ip ') ? this.#addressObjects.get(key.slice('ip '.length)) : undefined;
+    return parent !== undefined && parent !== owner;
   }
 
   #claim(key: string, claimant: Claimant): boolean {
@@ -142,6 +188,26 @@ export class ServiceAllocator {
 
 export const ownerOf = ({ metadata }: Service): string =>
   `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
+
+/** `namespace/name` of the Service that an IPAddress belongs to. */
+function parentOf(address: KubeObject): string {
+  const { resource, namespace = '', name = '' } = (address as IPAddress).spec.parentRef ?? {};
+  return resource === 'services' ? `${namespace}/${name}` : `${resource} ${namespace}/${name}`;
+}
+
+/** Calls `set` for all objects of a cluster-scoped resource, now and after every change. */
+function followObjects(
+  store: Store,
+  resource: string,
+  set: (name: string, object: KubeObject | undefined) => void,
+): () => void {
+  const { entries, revision } = store.list(resource);
+  const read = (value: Buffer): KubeObject => JSON.parse(value.toString()) as KubeObject;
+  for (const { name, value } of entries) set(name, read(value));
+  return store.watch(resource, { fromRevision: revision }, (changes) => {
+    for (const { type, entry } of changes) set(entry.name, type === 'put' ? read(entry.value) : undefined);
+  });
+}
 
 const addressKey = (ip: string): string => `ip ${ip}`;
 const portKey = (port: number): string => `port ${port}`;

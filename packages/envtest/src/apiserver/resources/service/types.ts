@@ -1,5 +1,5 @@
 /** The fields of services that the server uses. */
-import type { KubeObject } from '@tidegate/kube';
+import type { Condition, KubeObject } from '@tidegate/kube';
 
 export interface ServicePort {
   name?: string;
@@ -58,3 +58,19 @@ export const needsHealthCheck = (spec: ServiceSpec): boolean =>
 
 export const nodePortsOf = (spec: ServiceSpec): number[] =>
   (spec.ports ?? []).map((port) => port.nodePort ?? 0).filter((port) => port !== 0);
+
+export interface ParentReference {
+  group?: string;
+  resource?: string;
+  namespace?: string;
+  name?: string;
+}
+
+export interface IPAddress extends KubeObject {
+  spec: { parentRef?: ParentReference };
+}
+
+export interface ServiceCIDR extends KubeObject {
+  spec: { cidrs?: string[] };
+  status: { conditions?: Condition[] };
+}

@@ -84,7 +84,7 @@ function validateAlternatives(values: string[], what: string, path: string): Fie
     : [];
 }
 
-function validateRule(rule: WebhookRule, path: string): FieldError[] {
+export function validateRule(rule: WebhookRule, path: string): FieldError[] {
   const { operations = [], apiGroups = [], apiVersions = [], resources = [] } = rule;
   return [
     ...validateAlternatives(operations, 'operations', `${path}.operations`),
@@ -128,7 +128,12 @@ function validateResources(resources: string[], path: string): FieldError[] {
   return errors;
 }
 
-function validateConditions(conditions: NonNullable<Webhook['matchConditions']>, path: string): FieldError[] {
+/** The names and expressions of `matchConditions`. `check` compiles an expression. */
+export function validateConditions(
+  conditions: NonNullable<Webhook['matchConditions']>,
+  path: string,
+  check: (expression: string, path: string) => FieldError[] = validateMatchCondition,
+): FieldError[] {
   const names = new Set<string>();
   return [
     ...(conditions.length > MAX_CONDITIONS
@@ -140,7 +145,7 @@ function validateConditions(conditions: NonNullable<Webhook['matchConditions']>,
       return [
         ...(expression.trim() === ''
           ? [fieldError.required(`${at}.expression`)]
-          : validateMatchCondition(expression.trim(), `${at}.expression`)),
+          : check(expression.trim(), `${at}.expression`)),
         ...(name === '' ? [fieldError.required(`${at}.name`)] : named(`${at}.name`, name, isLabelKey(name))),
         ...duplicate,
       ];

@@ -47,6 +47,20 @@ export interface ReplicaSet extends KubeObject {
   };
 }
 
+export interface ReplicationController extends KubeObject {
+  spec: {
+    replicas?: number;
+    selector?: Record<string, string>;
+    template?: PodTemplateSpec;
+    minReadySeconds?: number;
+  };
+  status: ReplicaSet['status'];
+}
+
+export interface PodTemplate extends KubeObject {
+  template?: PodTemplateSpec;
+}
+
 export interface VolumeClaimTemplate {
   apiVersion?: string;
   kind?: string;

@@ -38,7 +38,7 @@ function validateSelected(selector: LabelSelector | undefined, template: PodTemp
   return [fieldError.invalid(`${TEMPLATE}.metadata.labels`, sortedLabels(labels), detail)];
 }
 
-function validateRunsForever(template: PodTemplateSpec, kind: string): FieldError[] {
+export function validateRunsForever(template: PodTemplateSpec, kind: string): FieldError[] {
   const { restartPolicy, activeDeadlineSeconds } = template.spec ?? {};
   return [
     ...(restartPolicy === 'Always'

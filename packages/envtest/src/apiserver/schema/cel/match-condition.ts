@@ -31,7 +31,7 @@ export function compileMatchCondition(expression: string): MatchCondition {
     }) === true;
 }
 
-const objectsAndAuthorizer = (): Environment =>
+export const objectsAndAuthorizer = (): Environment =>
   registerAuthorizer(kubernetesEnvironment())
     .registerVariable('object', 'dyn')
     .registerVariable('oldObject', 'dyn');
@@ -40,7 +40,7 @@ const KIND = { group: 'string', version: 'string', kind: 'string' };
 const RESOURCE = { group: 'string', version: 'string', resource: 'string' };
 
 /** The fields of an AdmissionRequest, except the objects, which are separate variables. */
-const REQUEST = {
+export const REQUEST = {
   kind: KIND,
   resource: RESOURCE,
   subResource: 'string',
@@ -61,12 +61,27 @@ const REQUEST = {
 };
 
 /** Validates a condition before a webhook configuration is accepted. */
-export function validateMatchCondition(expression: string, field: string): FieldError[] {
-  const environment = objectsAndAuthorizer().registerVariable({ name: 'request', schema: REQUEST });
+export const validateMatchCondition = (expression: string, field: string): FieldError[] =>
+  validateExpression(
+    expression,
+    objectsAndAuthorizer().registerVariable({ name: 'request', schema: REQUEST }),
+    ['bool'],
+    field,
+  );
+
+/** The expression must compile, and its type must be one of `types`, or unknown. */
+export function validateExpression(
+  expression: string,
+  environment: Environment,
+  types: readonly string[],
+  field: string,
+): FieldError[] {
   try {
-    const { type } = compile(expression, environment);
-    if (type === 'bool' || type === 'dyn') return [];
-    return [fieldError.invalid(field, expression, `must evaluate to bool but got ${type}`)];
+    const compiled = compile(expression, environment);
+    const type = compiled.type === 'null' ? 'null_type' : compiled.type;
+    if (types.length === 0 || types.includes(type) || type === 'dyn') return [];
+    const expected = types.length === 1 ? types[0] : `one of [${types.join(' ')}]`;
+    return [fieldError.invalid(field, expression, `must evaluate to ${expected} but got ${type}`)];
   } catch (error) {
     if (!(error instanceof CompileError)) throw error;
     return [fieldError.invalid(field, expression, error.message)];

@@ -22,9 +22,9 @@ import type { ObjectReference } from 'kubernetes-types/core/v1.d.ts';
 import type { MakeController } from '../../context.ts';
 import { controlledBy, controllerOf, indexByController, isControlledBy } from '../../pods/index.ts';
 import { timestamp } from '../../timestamp.ts';
+import { writeStatus } from '../../write-status.ts';
 import { recordEvents } from '../planned-events.ts';
 import { workloadController } from '../workload-controller.ts';
-import { writeStatus } from '../write-status.ts';
 import { jobFromTemplate } from './jobs.ts';
 import { type CronJobPlan, planCronJob, unexpectedJobs, withJob } from './plan.ts';
 

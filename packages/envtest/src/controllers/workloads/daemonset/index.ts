@@ -27,10 +27,10 @@ import {
   nextAvailableInMs,
   PodControl,
 } from '../../pods/index.ts';
+import { writeStatus } from '../../write-status.ts';
 import { recordEvents } from '../planned-events.ts';
 import { type History, RevisionHistory } from '../revisions/history.ts';
 import { workloadController } from '../workload-controller.ts';
-import { writeStatus } from '../write-status.ts';
 import { FailureBackoff } from './failure-backoff.ts';
 import { concernsDaemons } from './nodes.ts';
 import { observePlaces } from './observe.ts';

@@ -13,7 +13,7 @@ import {
 import type { ControllerContext } from '../../context.ts';
 import { OwnWrites } from '../../own-writes.ts';
 import { claim, claimable, controlledBy } from '../../pods/index.ts';
-import { writeStatus } from '../write-status.ts';
+import { writeStatus } from '../../write-status.ts';
 import { REVISION } from './annotations.ts';
 import { createReplicaSet } from './create.ts';
 import { plan, type ReplicaSetChange } from './plan.ts';

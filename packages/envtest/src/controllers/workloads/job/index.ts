@@ -35,9 +35,9 @@ import {
   keysOfOwners,
   PodControl,
 } from '../../pods/index.ts';
+import { writeStatus } from '../../write-status.ts';
 import { recordEvents } from '../planned-events.ts';
 import { workloadController } from '../workload-controller.ts';
-import { writeStatus } from '../write-status.ts';
 import { finishedCondition } from './conditions.ts';
 import { jobKeyOf, TrackingFinalizers } from './finalizers.ts';
 import { OwnStatus } from './own-status.ts';

@@ -3,6 +3,7 @@ import {
   matcherFromLabels,
   type Pod,
   type ReplicaSet,
+  type ReplicationController,
   removeCondition,
   setCondition,
 } from '@tidegate/kube';
@@ -14,33 +15,36 @@ export interface ObservedPods {
   terminating: readonly Pod[];
 }
 
-type Status = NonNullable<ReplicaSet['status']> & { terminatingReplicas?: number };
+/** A ReplicaSet or a ReplicationController. */
+export type Replicas = ReplicaSet | ReplicationController;
 
-/** The status of the ReplicaSet. `failure` is the error from creating or deleting its pods. */
-export function replicaSetStatus(
-  replicaSet: ReplicaSet,
+type Status = NonNullable<Replicas['status']> & { terminatingReplicas?: number };
+
+/** The status of the owner. `failure` is the error from creating or deleting its pods. */
+export function replicasStatus(
+  owner: Replicas,
   { active, terminating }: ObservedPods,
   failure: unknown,
   now: number,
 ): Status {
-  const { template, minReadySeconds = 0 } = replicaSet.spec!;
+  const { template, minReadySeconds = 0 } = owner.spec!;
   const labeled = matcherFromLabels(template?.metadata?.labels ?? {});
   const count = (holds: (pod: Pod) => boolean): number | undefined =>
     active.filter(holds).length || undefined;
-  const conditions = conditionsOf(replicaSet, active.length, failure, now);
+  const conditions = conditionsOf(owner, active.length, failure, now);
   return {
     replicas: active.length,
     fullyLabeledReplicas: count((pod) => labeled.matches(pod.metadata.labels)),
     readyReplicas: count(isReady),
     availableReplicas: count((pod) => isAvailable(pod, minReadySeconds, now)),
     terminatingReplicas: terminating.length,
-    observedGeneration: replicaSet.metadata.generation,
+    observedGeneration: owner.metadata.generation,
     conditions: conditions.length === 0 ? undefined : [...conditions],
   };
 }
 
 function conditionsOf(
-  { spec, status }: ReplicaSet,
+  { spec, status }: Replicas,
   actual: number,
   failure: unknown,
   now: number,

@@ -35,17 +35,17 @@ export function newPod(set: StatefulSet, ordinal: number, revision: ControllerRe
     spec: {
       hostname: name,
       subdomain: set.spec?.serviceName || undefined,
-      volumes: volumesOf(set, template),
+      volumes: volumesOf(set, ordinal, template),
     },
   });
 }
 
-/**
- * This cluster does not support PersistentVolumeClaims. Claimed volumes become emptyDir volumes, which start empty
- * with every new pod; an event warns the user.
- */
-function volumesOf({ spec }: StatefulSet, template: PodTemplateSpec): Volume[] | undefined {
-  const claimed = claimedVolumes(spec).map((name) => ({ name, emptyDir: {} }));
+/** The volumes of the claims, whose names contain the ordinal, so that a new pod gets the data of the old one. */
+function volumesOf(set: StatefulSet, ordinal: number, template: PodTemplateSpec): Volume[] | undefined {
+  const claimed: Volume[] = claimTemplates(set).map(({ metadata }) => ({
+    name: metadata?.name ?? '',
+    persistentVolumeClaim: { claimName: claimName(set, metadata?.name ?? '', ordinal) },
+  }));
   const own = (template.spec?.volumes ?? []).filter(
     ({ name }) => !claimed.some((claim) => claim.name === name),
   );
@@ -53,6 +53,8 @@ function volumesOf({ spec }: StatefulSet, template: PodTemplateSpec): Volume[] |
   return volumes.length === 0 ? undefined : volumes;
 }
 
-/** The names of the volumes that come from claim templates. */
-export const claimedVolumes = (spec: StatefulSet['spec']): string[] =>
-  (spec?.volumeClaimTemplates ?? []).map(({ metadata }) => metadata?.name ?? '');
+export const claimTemplates = ({ spec }: StatefulSet) => spec?.volumeClaimTemplates ?? [];
+
+/** For example `data-web-0`. */
+export const claimName = ({ metadata }: StatefulSet, template: string, ordinal: number): string =>
+  `${template}-${metadata.name}-${ordinal}`;

@@ -8,9 +8,10 @@
 import {
   CONTROLLER_REVISIONS,
   type ControllerRevision,
-  type EventRecorder,
   type Informer,
   matcherFromSelector,
+  PERSISTENT_VOLUME_CLAIMS,
+  type PersistentVolumeClaim,
   PODS,
   type Pod,
   type ReconcileResult,
@@ -22,14 +23,17 @@ import {
   claimable,
   claimPods,
   indexByController,
+  indexByNamespace,
+  inNamespace,
   isControlledBy,
   keysOfOwners,
   nextAvailableInMs,
 } from '../../pods/index.ts';
+import { writeStatus } from '../../write-status.ts';
 import { type History, RevisionHistory } from '../revisions/history.ts';
 import { workloadController } from '../workload-controller.ts';
-import { writeStatus } from '../write-status.ts';
-import { claimedVolumes, newPod, ordinalOf, revisionOf } from './identity.ts';
+import { createClaims, deleteScaledDown } from './claims.ts';
+import { newPod, ordinalOf, revisionOf } from './identity.ts';
 import { planStatefulSet, type StatefulSetPlan } from './plan.ts';
 import { PodWriter } from './pod-writer.ts';
 import { statefulSetStatus } from './status.ts';
@@ -58,7 +62,7 @@ class StatefulSetReconciler {
   readonly #context: ControllerContext;
   readonly #sets: Informer<StatefulSet>;
   readonly #pods: Informer<Pod>;
-  readonly #recorder: EventRecorder;
+  readonly #claims: Informer<PersistentVolumeClaim>;
   readonly #writer: PodWriter;
   readonly #history: RevisionHistory;
 
@@ -67,8 +71,10 @@ class StatefulSetReconciler {
     this.#context = context;
     this.#sets = sets;
     this.#pods = pods;
-    this.#recorder = context.recorderFor('statefulset-controller');
-    this.#writer = new PodWriter({ client, pods, recorder: this.#recorder, clock });
+    this.#claims = context.informers.for(PERSISTENT_VOLUME_CLAIMS);
+    indexByNamespace(this.#claims);
+    const recorder = context.recorderFor('statefulset-controller');
+    this.#writer = new PodWriter({ client, pods, recorder, clock });
     this.#history = new RevisionHistory({
       client,
       revisions: context.informers.for(CONTROLLER_REVISIONS),
@@ -97,6 +103,15 @@ class StatefulSetReconciler {
     };
     await writeStatus(this.#context.client, STATEFUL_SETS, set, status, signal);
     if (failure !== undefined) throw failure;
+    const { client } = this.#context;
+    if (waitMs === 0)
+      await deleteScaledDown(
+        client,
+        set,
+        inNamespace(this.#claims.cache, set.metadata.namespace ?? ''),
+        pods,
+        signal,
+      );
     await this.#trim(set, history, [current, update], pods, signal);
     const availableInMs = nextAvailableInMs(pods, set.spec?.minReadySeconds ?? 0, now);
     const times = [waitMs, availableInMs ?? 0].filter((ms) => ms > 0);
@@ -119,14 +134,10 @@ class StatefulSetReconciler {
 
   /** Returns the error instead of throwing it, because the status has to be written in any case. */
   async #carryOut(set: StatefulSet, plan: StatefulSetPlan, signal: AbortSignal): Promise<unknown> {
-    const volumes = claimedVolumes(set.spec);
-    if (plan.creates.length > 0 && volumes.length > 0) {
-      const message = `PersistentVolumeClaims are not supported in this cluster: ${volumes.join(', ')} of each pod is an emptyDir, and its data is lost with the pod`;
-      this.#recorder.warning(set, 'VolumesNotKept', message);
-    }
     try {
       for (const pod of plan.deletes) await this.#writer.delete(set, pod, signal);
       for (const { ordinal, revision } of plan.creates) {
+        await createClaims(this.#context.client, set, ordinal, signal);
         await this.#writer.create(set, newPod(set, ordinal, revision), signal);
       }
       return undefined;

@@ -197,7 +197,7 @@ describe('newPod', () => {
     expect(made.spec).toMatchObject({
       hostname: 'db-2',
       subdomain: 'db',
-      volumes: [{ name: 'data', emptyDir: {} }],
+      volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data-db-2' } }],
     });
   });
 

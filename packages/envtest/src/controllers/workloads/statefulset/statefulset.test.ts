@@ -1,4 +1,10 @@
-import { CONTROLLER_REVISIONS, PODS, STATEFUL_SETS, type StatefulSet } from '@tidegate/kube';
+import {
+  CONTROLLER_REVISIONS,
+  PERSISTENT_VOLUME_CLAIMS,
+  PODS,
+  STATEFUL_SETS,
+  type StatefulSet,
+} from '@tidegate/kube';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { TestCluster } from '../testing/test-cluster.ts';
 import { statefulSetController } from './index.ts';
@@ -51,15 +57,17 @@ describe('statefulSetController', () => {
       return isDone && status;
     });
 
-  it('creates pods in order, and warns that their volumes do not persist', async () => {
+  it('creates pods in order, each with a claim of its own', async () => {
     await cluster.create(STATEFUL_SETS, statefulSet());
     await cluster.eventually('the first pod', async () => (await names()) === 'db-0');
     const [first] = await cluster.pods();
-    expect(first?.spec?.volumes).toContainEqual({ name: 'data', emptyDir: {} });
+    const persistentVolumeClaim = { claimName: 'data-db-0' };
+    expect(first?.spec?.volumes).toContainEqual({ name: 'data', persistentVolumeClaim });
     await cluster.reportReady(first!);
     await cluster.eventually('the second pod', async () => (await names()) === 'db-0,db-1');
     await settled(2);
-    await cluster.eventually('the warning', async () => (await cluster.events('VolumesNotKept')).length > 0);
+    const claims = await cluster.list(PERSISTENT_VOLUME_CLAIMS);
+    expect(claims.map(({ metadata }) => metadata.name)).toEqual(['data-db-0', 'data-db-1']);
     expect(await cluster.events('SuccessfulCreate')).toContain(
       'create Pod db-0 in StatefulSet db successful',
     );

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -62,6 +63,7 @@ export class TestCluster {
     const context = { client, informers, recorderFor, metrics: new Metrics(), log: silentLogger, clock };
     const made = controllers.map((make) => make(context));
     const stop = new AbortController();
+    setMaxListeners(0, stop.signal);
     const running = [informers.run(stop.signal), ...made.map((controller) => controller.run(stop.signal))];
     return new TestCluster(client, async () => {
       stop.abort();

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ProtobufWriter } from './protobuf-writer.ts';
-import { readFields } from './testing.ts';
+import { readFields } from '../openapi/testing.ts';
+import { ProtobufWriter } from './writer.ts';
 
 const written = (write: (to: ProtobufWriter) => void): Buffer => {
   const to = new ProtobufWriter();
