@@ -13,6 +13,8 @@ import { type Served, servedApiVersion } from '../served/registry.ts';
 import { parseSelection, type Selection } from '../served/selection.ts';
 import { type IncludeObject, includeObject, toTable } from '../served/table.ts';
 import { type Change, CompactedError, type Entry, type Store } from '../store/types.ts';
+import { sendFrames } from './event-chunks.ts';
+import { TurnCache } from './turn-cache.ts';
 
 export interface WatchRequest {
   served: Served;
@@ -206,7 +208,7 @@ class WatchStream {
     if (frames.length === 0) return;
     const { response } = this.#exchange;
     if (response.writableEnded || response.destroyed) return;
-    response.write(frames.length === 1 ? frames[0] : Buffer.concat(frames));
+    sendFrames(response, frames);
     // Node buffers what the client does not read.
     if (response.writableLength > MAX_BUFFERED) {
       response.destroy();
@@ -216,7 +218,7 @@ class WatchStream {
 }
 
 /** The bytes of an event are the same for every plain watcher of a version, so they are encoded once. */
-const frames = new WeakMap<Change, Map<Served['version'], Buffer>>();
+const frames = new TurnCache<Change, Map<Served['version'], Buffer>>();
 
 function sharedFrame(type: EventType, served: Served, entry: Entry, change: Change): Buffer {
   const byVersion = frames.get(change) ?? new Map<Served['version'], Buffer>();
