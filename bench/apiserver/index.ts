@@ -8,10 +8,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Agent, request } from 'undici';
 import { type Figure, hammer, millis, perSecond, printFigures } from '../report.ts';
+import { compare } from './compare.ts';
+import { kubernetesPrograms, startKubernetes } from './kubernetes.ts';
 import { configMap, pod } from './objects.ts';
-import { connect, type RunningServer, residentMiB, startBare, startTidegate } from './servers.ts';
+import {
+  connect,
+  credentials,
+  type RunningServer,
+  residentMiB,
+  startBare,
+  startTidegate,
+} from './servers.ts';
 import { classicLevelWrites } from './storage-reference.ts';
-import { watchFanOut } from './watchers.ts';
+import { openWatchers } from './watchers.ts';
 
 /** Large enough for a stable rate, small enough for a run of a minute. */
 const CREATES = { one: 1500, many: 8000 };
@@ -20,6 +29,50 @@ const LIST = 10_000;
 const WATCHERS = 1000;
 const CROWD = 50_000;
 
+/**
+ * Compares with a real kube-apiserver, `npm run bench -- apiserver kubernetes`. It needs the programs in PATH or in
+ * BENCH_KUBE_APISERVER and BENCH_ETCD.
+ */
+async function benchKubernetes(rounds: number): Promise<void> {
+  const programs = kubernetesPrograms();
+  if (programs === undefined) {
+    console.log(
+      'kube-apiserver or etcd is missing, so the embedded API server is not compared with them: set BENCH_KUBE_APISERVER and BENCH_ETCD to their paths.',
+    );
+    return;
+  }
+  // An interrupted run ends the servers, see servers.ts.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+  const directory = await mkdtemp(join(tmpdir(), 'tidegate-bench-'));
+  const server = await startTidegate(directory);
+  const own = credentials(directory);
+  const agent = connect(directory, 64);
+  const realAgent = connect(directory, 64);
+  try {
+    const real = await startKubernetes(
+      programs,
+      join(directory, 'kubernetes'),
+      join(directory, 'data', 'pki'),
+      realAgent,
+    );
+    try {
+      const figures = await compare(
+        { url: server.url, pids: [server.pid], agent, credentials: own },
+        { url: real.url, pids: real.pids, agent: realAgent, credentials: own },
+        rounds,
+      );
+      printFigures(`Embedded API server and ${real.name}, HTTPS, in turns`, figures);
+    } finally {
+      await real.stop();
+    }
+  } finally {
+    await agent.destroy();
+    await realAgent.destroy();
+    await server.stop();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
 /** Figures of kube-apiserver 1.36 with etcd on two cores, for comparison. They are not measured in this run. */
 const REAL =
   'kube-apiserver 1.36 + etcd on 2 cores, for comparison: 350 creates/s (1 client), 1,130/s (64), 2,200 gets/s (64), 430 MB, 10 s to start';
@@ -27,7 +80,8 @@ const REAL =
 /**
  * Measures a server in a process of its own over HTTPS, as users run it, with references for the disk and for Node.
  */
-export async function benchApiServer(): Promise<void> {
+export async function benchApiServer([part, rounds = '5']: string[]): Promise<void> {
+  if (part === 'kubernetes') return benchKubernetes(Number(rounds));
   const directory = await mkdtemp(join(tmpdir(), 'tidegate-bench-'));
   const figures: Figure[] = [];
   try {
@@ -119,9 +173,9 @@ async function benchList(server: RunningServer, agent: Agent): Promise<Figure> {
 }
 
 async function benchWatch(directory: string, server: RunningServer, agent: Agent): Promise<Figure> {
-  const watching = connect(directory, WATCHERS + 1);
-  const { p50, p99 } = await watchFanOut(server.url, agent, watching, WATCHERS);
-  await watching.destroy();
+  const watchers = await openWatchers(server.url, credentials(directory), WATCHERS);
+  const { p50, p99 } = await watchers.fanOut(agent, 'fan');
+  watchers.close();
   return { what: `event to ${WATCHERS} watchers`, value: `p50 ${millis(p50)}, p99 ${millis(p99)}` };
 }
 
