@@ -1,6 +1,6 @@
 /**
  * Reads the labels of a stored object from its bytes, without parsing the rest of it. A list with a label selector does this
- * for every object of the resource, and only a few of them match: to parse all of each object takes ten times as long.
+ * for every object of the resource, and only a few of them match: to parse all of each object takes about four times as long.
  *
  * The bytes come from `encodeStored`, so they are valid JSON without spaces between tokens. The reader steps over the fields
  * of the object to `metadata`, and over the fields of that to `labels`, wherever they are: built-in kinds have `metadata`
