@@ -1,17 +1,27 @@
 /**
  * Measures the embedded API server. servers.ts starts it and the references in child processes: bare-server.ts answers
  * without doing anything, storage-reference.ts writes the same objects with a database library. objects.ts has the objects,
- * and watchers.ts measures how fast an event reaches many watchers.
+ * and watchers.ts measures how fast an event reaches many watchers. kubernetes.ts starts kube-apiserver
+ * and etcd, and compare.ts measures both servers in turns.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Agent, request } from 'undici';
 import { type Figure, hammer, millis, perSecond, printFigures } from '../report.ts';
+import { compare } from './compare.ts';
+import { kubernetesPrograms, startKubernetes } from './kubernetes.ts';
 import { configMap, pod } from './objects.ts';
-import { connect, type RunningServer, residentMiB, startBare, startTidegate } from './servers.ts';
+import {
+  connect,
+  credentials,
+  type RunningServer,
+  residentMiB,
+  startBare,
+  startTidegate,
+} from './servers.ts';
 import { classicLevelWrites } from './storage-reference.ts';
-import { watchFanOut } from './watchers.ts';
+import { openWatchers } from './watchers.ts';
 
 /** Large enough for a stable rate, small enough for a run of a minute. */
 const CREATES = { one: 1500, many: 8000 };
@@ -20,14 +30,57 @@ const LIST = 10_000;
 const WATCHERS = 1000;
 const CROWD = 50_000;
 
-/** Figures of kube-apiserver 1.36 with etcd on two cores, for comparison. They are not measured in this run. */
-const REAL =
-  'kube-apiserver 1.36 + etcd on 2 cores, for comparison: 350 creates/s (1 client), 1,130/s (64), 2,200 gets/s (64), 430 MB, 10 s to start';
+/** Compares with a real kube-apiserver. It needs the programs in PATH or in BENCH_KUBE_APISERVER and BENCH_ETCD. */
+async function benchKubernetes(rounds: number): Promise<void> {
+  const programs = kubernetesPrograms();
+  if (programs === undefined) {
+    console.log(
+      'kube-apiserver or etcd is missing, so the embedded API server is not compared with them: set BENCH_KUBE_APISERVER and BENCH_ETCD to their paths.',
+    );
+    return;
+  }
+  // An interrupted run ends the servers, see servers.ts.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+  const directory = await mkdtemp(join(tmpdir(), 'tidegate-bench-'));
+  const server = await startTidegate(directory);
+  const own = credentials(directory);
+  const agent = connect(directory, 64);
+  const realAgent = connect(directory, 64);
+  try {
+    const real = await startKubernetes(
+      programs,
+      join(directory, 'kubernetes'),
+      join(directory, 'data', 'pki'),
+      realAgent,
+    );
+    try {
+      const figures = await compare(
+        { url: server.url, pids: [server.pid], agent, credentials: own },
+        { url: real.url, pids: real.pids, agent: realAgent, credentials: own },
+        rounds,
+      );
+      printFigures(`Embedded API server and ${real.name}, HTTPS, in turns`, figures);
+    } finally {
+      await real.stop();
+    }
+  } finally {
+    await agent.destroy();
+    await realAgent.destroy();
+    await server.stop();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
 
 /**
- * Measures a server in a process of its own over HTTPS, as users run it, with references for the disk and for Node.
+ * Measures a server in a process of its own over HTTPS, as users run it, with references for the disk and for Node, and
+ * then beside kube-apiserver. The first argument `kubernetes` runs only the comparison; the second is the number of rounds.
  */
-export async function benchApiServer(): Promise<void> {
+export async function benchApiServer([part, rounds = '5']: string[]): Promise<void> {
+  if (part !== 'kubernetes') await benchEmbedded();
+  await benchKubernetes(Number(rounds));
+}
+
+async function benchEmbedded(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'tidegate-bench-'));
   const figures: Figure[] = [];
   try {
@@ -47,7 +100,7 @@ export async function benchApiServer(): Promise<void> {
     figures.push(await benchRestart(directory));
     printFigures('Embedded API server, 2 KB objects, HTTPS', figures);
     console.log(
-      `\nReferences: raw classic-level puts with sync; an HTTPS server that only reads the body and answers 2 KB.\n${REAL}`,
+      `\nReferences: raw classic-level puts with sync; an HTTPS server that only reads the body and answers 2 KB.`,
     );
   } finally {
     await rm(directory, { recursive: true, force: true });
@@ -119,9 +172,9 @@ async function benchList(server: RunningServer, agent: Agent): Promise<Figure> {
 }
 
 async function benchWatch(directory: string, server: RunningServer, agent: Agent): Promise<Figure> {
-  const watching = connect(directory, WATCHERS + 1);
-  const { p50, p99 } = await watchFanOut(server.url, agent, watching, WATCHERS);
-  await watching.destroy();
+  const watchers = await openWatchers(server.url, credentials(directory), WATCHERS);
+  const { p50, p99 } = await watchers.fanOut(agent, 'fan');
+  watchers.close();
   return { what: `event to ${WATCHERS} watchers`, value: `p50 ${millis(p50)}, p99 ${millis(p99)}` };
 }
 

@@ -8,11 +8,11 @@ export const configMap = (name: string): string =>
   });
 
 /** A pod as a Deployment would create it, bound to a node. */
-export const pod = (name: string): string =>
+export const pod = (name: string, labels: Record<string, string> = {}): string =>
   JSON.stringify({
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name, labels: { app: 'bench' }, annotations: { padding: 'x'.repeat(200) } },
+    metadata: { name, labels: { app: 'bench', ...labels }, annotations: { padding: 'x'.repeat(200) } },
     spec: {
       nodeName: 'node-1',
       containers: [

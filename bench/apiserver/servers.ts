@@ -1,5 +1,5 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent } from 'undici';
@@ -20,6 +20,7 @@ export async function startTidegate(directory: string): Promise<RunningServer> {
   const started = performance.now();
   const args = ['apiserver', '--state', join(directory, 'data'), '--port', '0', '--kubeconfig', kubeconfig];
   const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  endWithParent(child);
   while (!existsSync(kubeconfig)) {
     if (child.exitCode !== null) throw new Error(`tidegate apiserver ended with code ${child.exitCode}`);
     await sleep(2);
@@ -27,6 +28,13 @@ export async function startTidegate(directory: string): Promise<RunningServer> {
   const startMs = performance.now() - started;
   const url = /server: "(.*)"/.exec(readFileSync(kubeconfig, 'utf8'))?.[1] ?? '';
   return { url, kubeconfig, pid: child.pid ?? 0, startMs, stop: () => stop(child) };
+}
+
+/** Servers do not end with the program that started them, for example after Ctrl-C. */
+export function endWithParent(child: ChildProcess): void {
+  const kill = (): void => void child.kill('SIGKILL');
+  process.once('exit', kill);
+  child.once('exit', () => process.off('exit', kill));
 }
 
 /** Starts the reference server with the certificate of an API server that ran in the same directory. */
@@ -49,15 +57,26 @@ export function stop(child: ChildProcess): Promise<void> {
   });
 }
 
-/** Connections with the client certificate of the administrator. */
-export function connect(directory: string, connections: number): Agent {
+/** The client certificate of the administrator, and the CA of the server. */
+export interface Credentials {
+  ca: Buffer;
+  cert: Buffer;
+  key: Buffer;
+}
+
+export function credentials(directory: string): Credentials {
   const read = (file: string): Buffer => readFileSync(join(directory, 'data', 'pki', file));
+  return { ca: read('ca.crt'), cert: read('admin.crt'), key: read('admin.key') };
+}
+
+/** Connections of the administrator. */
+export function connect(directory: string, connections: number): Agent {
   return new Agent({
     connections,
     pipelining: 1,
     bodyTimeout: 0,
     headersTimeout: 0,
-    connect: { ca: read('ca.crt'), cert: read('admin.crt'), key: read('admin.key') },
+    connect: { ...credentials(directory) },
   });
 }
 
@@ -67,8 +86,19 @@ export function residentMiB(pid: number): number {
   return Math.round(Number(line?.[1] ?? 0) / 1024);
 }
 
-/** CPU time so far; the kernel counts in hundredths of a second. */
+/** Processor time of all threads so far, in milliseconds. The kernel counts in nanoseconds. */
 export function cpuMs(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) * 10;
+  const threads = readdirSync(`/proc/${pid}/task`);
+  return threads.reduce((sum, thread) => sum + threadNs(pid, thread), 0) / 1e6;
+}
+
+/** A thread that has ended counts nothing; servers keep theirs. */
+function threadNs(pid: number, thread: string): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ', 1)[0]);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ESRCH') return 0;
+    throw error;
+  }
 }

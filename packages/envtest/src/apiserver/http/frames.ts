@@ -5,6 +5,7 @@ import { encodeWatchEvent, type TypeMeta } from '../protobuf/index.ts';
 import { decodeStored, entryBytes, fromStorage, readableOne } from '../served/codec.ts';
 import type { Served } from '../served/registry.ts';
 import type { Change, Entry } from '../store/types.ts';
+import { TurnCache } from './turn-cache.ts';
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
@@ -53,7 +54,7 @@ export function convertedObject(
 }
 
 /** The bytes of an event are the same for every plain watcher of a version and format, so they are encoded once. */
-const shared = new WeakMap<Change, Map<Framing, Map<Served['version'], Buffer>>>();
+const shared = new TurnCache<Change, Map<Framing, Map<Served['version'], Buffer>>>();
 
 export function sharedFrame(framing: Framing, type: EventType, served: Served, change: Change): Buffer {
   let byFraming = shared.get(change);

@@ -22,6 +22,7 @@ import type { Documents } from './documents.ts';
 import { serveList } from './list.ts';
 import { servePatch } from './patch.ts';
 import { errorFormat, representationOf } from './representation.ts';
+import { urlOf } from './request-url.ts';
 import { sendObject } from './send.ts';
 import { serveSubresource } from './subresource.ts';
 import { serveWatch } from './watch.ts';
@@ -71,20 +72,6 @@ export function createHandler(
       .catch((error: unknown) => options.onError(error, info));
   };
 }
-
-/** A URL that starts with two slashes is still a path, not a host. */
-function urlOf(request: IncomingMessage): URL {
-  const [path = '/', query = ''] = splitOnce(request.url ?? '/', '?');
-  const url = new URL('https://kubernetes');
-  url.pathname = path.replace(/\/{2,}/g, '/');
-  url.search = query;
-  return url;
-}
-
-const splitOnce = (text: string, separator: string): string[] => {
-  const at = text.indexOf(separator);
-  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];
-};
 
 /**
  * Authentication, impersonation and authorization, in this order. Returns the user on whose behalf the request acts.

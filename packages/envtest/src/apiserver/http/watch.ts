@@ -15,6 +15,7 @@ import { type Served, servedApiVersion } from '../served/registry.ts';
 import { parseSelection, type Selection } from '../served/selection.ts';
 import { type IncludeObject, includeObject, toTable } from '../served/table.ts';
 import { type Change, CompactedError, type Entry, type Store } from '../store/types.ts';
+import { sendFrames } from './event-chunks.ts';
 import { convertedObject, type EventType, type Framing, framingOf, sharedFrame } from './frames.ts';
 import type { Shown } from './representation.ts';
 
@@ -243,7 +244,7 @@ class WatchStream {
     if (frames.length === 0) return;
     const { response } = this.#exchange;
     if (response.writableEnded || response.destroyed) return;
-    response.write(frames.length === 1 ? frames[0] : Buffer.concat(frames));
+    sendFrames(response, frames);
     // Node buffers what the client does not read.
     if (response.writableLength > MAX_BUFFERED) {
       response.destroy();

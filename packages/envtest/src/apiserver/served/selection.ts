@@ -2,6 +2,7 @@ import {
   type FieldMatcher,
   type KubeObject,
   type LabelMatcher,
+  type Labels,
   parseFieldSelector,
   parseLabelSelector,
   SelectorError,
@@ -12,6 +13,7 @@ import { decode } from '../schema/decode.ts';
 import type { Entry } from '../store/types.ts';
 import { decodeStored } from './codec.ts';
 import type { Served } from './registry.ts';
+import { storedLabels } from './stored-labels.ts';
 
 /** The objects of a resource that a list or watch selects. */
 export interface Selection {
@@ -22,17 +24,16 @@ export interface Selection {
   matches(entry: Entry): boolean;
 }
 
-/**
- * What selectors can match, extracted from an object. A watch with a selector reads it for every change of the
- * resource.
- */
-interface Facets {
-  labels: Record<string, string> | undefined;
-  fields: Record<string, string>;
-}
+/** The values of the fields that a selector can use. */
+type Fields = Record<string, string>;
 
-/** The selectable values of each entry, computed once. Entries are immutable, so the values never change. */
-const facetsOf = new WeakMap<ResourceDefinition, WeakMap<Entry, Facets>>();
+/**
+ * What selectors can match, extracted from each entry once: a watch with a selector reads it for every change of the
+ * resource. Entries are immutable, so the values never change. Labels are apart from fields, because they can be read
+ * without decoding the object.
+ */
+const labelsOf = new WeakMap<Entry, Labels>();
+const fieldsOf = new WeakMap<ResourceDefinition, WeakMap<Entry, Fields>>();
 
 /** Parses labelSelector and fieldSelector. Throws a 400 error for invalid selectors and unsupported fields. */
 export function parseSelection({ definition: served, version }: Served, query: URLSearchParams): Selection {
@@ -76,11 +77,11 @@ function matches(
 ): boolean {
   if (
     !fields.empty &&
-    !fields.matches((field) => metadataField(field, entry) ?? facets(definition, entry).fields[field])
+    !fields.matches((field) => metadataField(field, entry) ?? fieldsOfEntry(definition, entry)[field])
   ) {
     return false;
   }
-  return labels.empty || labels.matches(facets(definition, entry).labels);
+  return labels.empty || labels.matches(labelsOfEntry(entry));
 }
 
 const metadataField = (field: string, entry: Entry): string | undefined => {
@@ -88,15 +89,24 @@ const metadataField = (field: string, entry: Entry): string | undefined => {
   return field === 'metadata.namespace' ? entry.namespace : undefined;
 };
 
-function facets(definition: ResourceDefinition, entry: Entry): Facets {
-  // Two definitions can share a storage but have different fields.
-  const facetsOfFace = facetsOf.get(definition) ?? new WeakMap<Entry, Facets>();
-  const known = facetsOfFace.get(entry);
+const NO_LABELS: Labels = {};
+
+function labelsOfEntry(entry: Entry): Labels {
+  const known = labelsOf.get(entry);
   if (known !== undefined) return known;
-  const object = decodeStored(entry);
-  const made = { labels: object.metadata.labels, fields: definition.selectableFields?.(object) ?? {} };
-  facetsOfFace.set(entry, made);
-  facetsOf.set(definition, facetsOfFace);
+  const made = storedLabels(entry.value) ?? NO_LABELS;
+  labelsOf.set(entry, made);
+  return made;
+}
+
+function fieldsOfEntry(definition: ResourceDefinition, entry: Entry): Fields {
+  // Two definitions can share a storage but have different fields.
+  const ofDefinition = fieldsOf.get(definition) ?? new WeakMap<Entry, Fields>();
+  const known = ofDefinition.get(entry);
+  if (known !== undefined) return known;
+  const made = definition.selectableFields?.(decodeStored(entry)) ?? {};
+  ofDefinition.set(entry, made);
+  fieldsOf.set(definition, ofDefinition);
   return made;
 }
 
@@ -114,17 +124,17 @@ function checkFieldLabels(definition: ResourceDefinition, selector: FieldMatcher
   }
 }
 
-const fieldsOf = new WeakMap<ResourceDefinition, Set<string>>();
+const supportedBy = new WeakMap<ResourceDefinition, Set<string>>();
 
 /** The fields that a selector can use: those for which an empty object of the kind has values. */
 function supportedFields(definition: ResourceDefinition): Set<string> {
-  const known = fieldsOf.get(definition);
+  const known = supportedBy.get(definition);
   if (known !== undefined) return known;
   const fields = new Set(['metadata.name', ...(definition.namespaced ? ['metadata.namespace'] : [])]);
   if (definition.selectableFields !== undefined) {
     for (const field of Object.keys(definition.selectableFields(emptyObject(definition)))) fields.add(field);
   }
-  fieldsOf.set(definition, fields);
+  supportedBy.set(definition, fields);
   return fields;
 }
 
