@@ -110,7 +110,7 @@ export class ChaosNode {
   }
 
   async page<Row>(name: 'views' | 'journal'): Promise<Row[]> {
-    const answer = await say({ socketPath: join(this.#directory, 'state', 'admin.sock') }, `/v1/${name}`);
+    const answer = await say({ socketPath: join(this.#directory, 'state', 'hub-admin.sock') }, `/v1/${name}`);
     return answer.json<Row[]>();
   }
 

@@ -182,7 +182,7 @@ export class Edge {
 
   /** The admin pages with details. */
   get adminSocket(): Way {
-    return { socketPath: join(this.state, 'admin.sock') };
+    return { socketPath: join(this.state, 'hub-admin.sock') };
   }
 
   /** Authenticated as the node, with its certificate. */

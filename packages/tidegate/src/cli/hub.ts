@@ -110,13 +110,13 @@ export function hubCommand(): Command {
       'after',
       `
 The admin port serves /v1/readyz, /metrics, /v1/views, /v1/filters, /v1/journal and /v1/upstreams. Add ?output=text to
-the paths with /v1/ to get tables. The port shows numbers only; the names of clients and objects are on admin.sock, next to
-the unix socket.
+the paths with /v1/ to get tables. The port shows numbers only; the names of clients and objects are on hub-admin.sock,
+next to hub.sock.
 
 Examples:
   tidegate hub --node-name shop-1 --kubeconfig /etc/kubernetes/kubelet.conf
   tidegate hub --node-name shop-1 --bootstrap-kubeconfig /etc/kubernetes/bootstrap-kubelet.conf --server https://10.0.0.2:6443
-  curl --unix-socket /var/lib/tidegate/hub/admin.sock 'http://hub/v1/views?output=text'`,
+  curl --unix-socket /var/lib/tidegate/hub/hub-admin.sock 'http://hub/v1/views?output=text'`,
     )
     .action(run);
 }

@@ -2,7 +2,6 @@
  * The one place where the parts of the hub are created and connected, from the disk outwards. Each part names what it
  * needs in its options; nothing is looked up or passed on implicitly.
  */
-import { dirname, join } from 'node:path';
 import { type Clock, fixedCredential, type Logger, Metrics, systemClock } from '@tidegate/kube';
 import { METRICS_PREFIX } from '../api/index.ts';
 import { Access } from './access/index.ts';
@@ -211,7 +210,7 @@ export async function compose(options: HubOptions, lifetime: Lifetime): Promise<
   const listeners = await Listeners.open(
     {
       ...{ bindAddress, hubAddress, httpPort, httpsPort, adminPort, socket },
-      adminSocket: join(dirname(socket), 'admin.sock'),
+      adminSocket: adminSocketOf(socket),
       ...{ certificate, clientCa, clock, log },
     },
     {
@@ -268,3 +267,6 @@ function openProjections(
   lifetime.onClose(filters.subscribe((cause) => projections.reconfigured(cause)));
   return projections;
 }
+
+/** Several hubs of one machine may have their sockets in one directory, so the name contains that of the socket. */
+const adminSocketOf = (socket: string): string => `${socket.replace(/\.sock$/, '')}-admin.sock`;

@@ -110,7 +110,7 @@ const STATE_FILES = [
 export const isStateFile = (entry: string): boolean =>
   STATE_FILES.includes(entry) ||
   /^lock-\d+/.test(entry) ||
-  /^hub-\d+\.sock$/.test(entry) ||
+  /^hub-\d+(-admin)?\.sock$/.test(entry) ||
   /^((cluster|children)\.json|kube-proxy\.token)\.\d+\.tmp$/.test(entry);
 
 /**
