@@ -22,8 +22,8 @@ const RULES: readonly Rule[] = [
   [/\b(nodePort"?: ?|\d+:)3[0-2]\d{3}\b/gi, '$1<node-port>'],
   [/^(NodePort: +\S+ +)3[0-2]\d{3}\b/gm, '$1<node-port>'],
   [/(-)[bcdfghjklmnpqrstvwxz2456789]{5}(?![\w-])/g, '$1<random>'],
-  [/\/tmp\/(LIVE|MERGED)-\d+\//g, '/tmp/$1-<n>/'],
-  [/\/tmp\/kubectl-edit-\d+\.yaml/g, '/tmp/kubectl-edit-<n>.yaml'],
+  [/\/tmp\/(?:tg-\w+\/)?(LIVE|MERGED)-\d+\//g, '/tmp/$1-<n>/'],
+  [/\/tmp\/(?:tg-\w+\/)?kubectl-edit-\d+\.yaml/g, '/tmp/kubectl-edit-<n>.yaml'],
 ];
 
 /** An age is a cell of its own. A quantity (`cpu:  100m`) has the same form but follows a name. */

@@ -98,7 +98,13 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     if (options.directory === undefined) {
       closers.push(() => rm(directory, { recursive: true, force: true }));
     }
-    const server = await startApiServer({ directory, port, log, version: 'envtest' });
+    const server = await startApiServer({
+      directory,
+      port,
+      log,
+      version: 'envtest',
+      podMetrics: options.controllers === true,
+    });
     closers.push(() => server.close());
     const kubeconfig = join(directory, 'kubeconfig');
     server.writeAdminKubeconfig(kubeconfig, 'envtest');

@@ -24,6 +24,8 @@ export interface BuiltinsOptions {
   rbac: Rbac;
   /** The range of ClusterIPs. */
   serviceCIDR: string;
+  /** Whether to serve metrics.k8s.io. */
+  podMetrics: boolean;
 }
 
 /** The definitions of all built-in resources, connected to the server. */
@@ -44,6 +46,6 @@ export function builtins(options: BuiltinsOptions): {
     kubelets: kubeletHooks(core.store, pki),
     customResourceDefinition: crdStrategy,
   });
-  definitions.push(...metrics);
+  if (options.podMetrics) definitions.push(...metrics);
   return { definitions, close: () => services.close() };
 }

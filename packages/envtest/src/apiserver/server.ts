@@ -44,6 +44,8 @@ export interface ApiServerOptions {
   version: string;
   /** The range of ClusterIPs. Default: 10.96.0.0/16. A range cannot change while Services exist. */
   serviceCIDR?: string;
+  /** Serves metrics.k8s.io, with the usage that annotations declare. Off by default, as in a cluster without metrics-server. */
+  podMetrics?: boolean;
   /** Additional names and addresses for the serving certificate. */
   hosts?: string[];
   now?: () => Date;
@@ -86,7 +88,7 @@ const SYSTEM: WriteOptions = {
  * ```
  */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
-  const { log, host = '127.0.0.1', serviceCIDR = DEFAULT_SERVICE_CIDR } = options;
+  const { log, host = '127.0.0.1', serviceCIDR = DEFAULT_SERVICE_CIDR, podMetrics = false } = options;
   // The first address belongs to the Service `kubernetes`.
   const clusterIP = toAddress(addressRange(serviceCIDR).first);
   const now = options.now ?? ((): Date => new Date());
@@ -132,7 +134,16 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       uuid: randomUUID,
       random,
     };
-    const resources = builtins({ core, pki, tokens, authenticator, authorizer, rbac, serviceCIDR });
+    const resources = builtins({
+      core,
+      pki,
+      tokens,
+      authenticator,
+      authorizer,
+      rbac,
+      serviceCIDR,
+      podMetrics,
+    });
     closers.push(() => resources.close());
     for (const definition of resources.definitions) registry.set(definition);
     await bootstrap(core, SYSTEM, bootstrapPolicy());

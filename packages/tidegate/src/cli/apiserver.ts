@@ -12,6 +12,7 @@ interface Options {
   port: number;
   serviceClusterIpRange?: string;
   kubeconfig: string;
+  podMetrics?: true;
   logLevel: string;
 }
 
@@ -25,6 +26,10 @@ export function apiserverCommand(): Command {
       '--service-cluster-ip-range <range>',
       'range of ClusterIPs, which cannot change while Services exist (default: 10.96.0.0/16)',
       parseRange,
+    )
+    .option(
+      '--pod-metrics',
+      'serve metrics.k8s.io, with the usage that annotations of pods and workloads declare',
     )
     .option(
       '--kubeconfig <file>',
@@ -52,6 +57,7 @@ async function run(options: Options): Promise<void> {
       host: options.bindAddress,
       port: options.port,
       ...(options.serviceClusterIpRange === undefined ? {} : { serviceCIDR: options.serviceClusterIpRange }),
+      podMetrics: options.podMetrics === true,
       log,
       version: packageVersion(),
     });

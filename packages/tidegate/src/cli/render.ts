@@ -1,4 +1,3 @@
-import { quotePath } from '@tidegate/disk';
 import type { KubeObject } from '@tidegate/kube';
 import { Command } from 'commander';
 import { stringify } from 'yaml';
@@ -41,7 +40,7 @@ async function run({ filename, pool }: Options): Promise<void> {
     const objects = results.flatMap((result) => result.objects.map(({ object }) => object));
     process.stdout.write(documents(objects));
     for (const { path, message } of distinctErrors(results.flatMap(({ errors }) => errors))) {
-      console.error(`${quotePath(path)}: ${message}`);
+      console.error(`${path}: ${message}`);
       process.exitCode = 1;
     }
   } catch (error) {

@@ -33,6 +33,7 @@ export function apiserverSpec({ program, state, cluster, logLevel }: ProgramOpti
       ...(cluster.serviceCIDR === undefined ? [] : ['--service-cluster-ip-range', cluster.serviceCIDR]),
       ...['--kubeconfig', state.kubeconfig],
       ...['--log-level', logLevel],
+      '--pod-metrics',
     ],
     log: join(state.logs, 'apiserver.log'),
     stopMs: 10_000,

@@ -60,7 +60,7 @@ export function definitionOf(
     storageVersion: nameOf(stored),
     versions: served.map((version) => ({
       ...servedVersion(version, convert !== undefined),
-      ...readForm(version, isMixed || differs(version, stored), since),
+      ...readForm(version, versions ?? [], isMixed || differs(version, stored), since),
       ...deprecation(version, served, group, kind),
     })),
     verbs: VERBS,
@@ -99,13 +99,15 @@ function servedVersion(version: CrdVersion, isConverted: boolean): ServedVersion
 /** Objects that are stored in another form, or without defaults that were added later, are completed when they are read. */
 function readForm(
   version: CrdVersion,
+  all: readonly CrdVersion[],
   isOther: boolean,
   since: number | undefined,
 ): Pick<ServedVersion, 'fromStorage' | 'currentFrom'> {
   const schema = schemaOf(version);
-  if (isOther) return { fromStorage: completedBy(schema) };
+  const fromStorage = completedBy(schema, new Map(all.map((one) => [nameOf(one), schemaOf(one)])));
+  if (isOther) return { fromStorage };
   if (!hasDefaults(schema)) return {};
-  return { fromStorage: completedBy(schema), ...(since !== undefined && { currentFrom: since }) };
+  return { fromStorage, ...(since !== undefined && { currentFrom: since }) };
 }
 
 const hasDefaults = (schema: Schema): boolean =>
@@ -114,11 +116,14 @@ const hasDefaults = (schema: Schema): boolean =>
   (schema.items !== undefined && hasDefaults(schema.items)) ||
   (typeof schema.additionalProperties === 'object' && hasDefaults(schema.additionalProperties));
 
+/** The defaults are those of the version in which the object is stored, and not of the version that is read. */
 const completedBy =
-  (schema: Schema) =>
+  (schema: Schema, schemas: ReadonlyMap<string, Schema>) =>
   (object: KubeObject): KubeObject => {
-    const copy = pruneBy(schema)(object);
-    applyDefaults(copy, schema);
+    const copy = structuredClone(object);
+    const stored = schemas.get(object.apiVersion?.split('/').at(-1) ?? '');
+    if (stored !== undefined) applyDefaults(copy, stored);
+    prune(copy, schema);
     return copy;
   };
 

@@ -49,7 +49,13 @@ export class TestCluster {
 
   static async start(controllers: MakeController[], clock: Clock = systemClock): Promise<TestCluster> {
     const directory = await mkdtemp(join(tmpdir(), 'tidegate-controllers-'));
-    const server = await startApiServer({ directory, port: 0, log: silentLogger, version: 'test' });
+    const server = await startApiServer({
+      directory,
+      port: 0,
+      log: silentLogger,
+      version: 'test',
+      podMetrics: true,
+    });
     const path = join(directory, 'kubeconfig');
     server.writeAdminKubeconfig(path);
     const client = new KubeClient(await loadConfig({ path, env: {} }));
