@@ -6,13 +6,12 @@ import { sources } from './vitest.sources.ts';
 export default defineConfig({
   ...sources,
   test: {
-    // Most tests wait for processes more than they compute, so at least two workers run. The default is one less than
-    // the number of cores.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Tests wait for processes about as long as they compute, so there are more workers than cores.
+    maxWorkers: availableParallelism() + 1,
     ...guard,
     ...limits,
     reporters: ['default', ['json', { outputFile: 'node_modules/.vitest/report.json' }]],
-    // Modules have no side effects on import. So the test files of a worker share them, which halves the run time.
+    // Modules have no side effects on import. So the test files of a worker share them, instead of loading them again.
     isolate: false,
     projects: [
       {

@@ -20,8 +20,8 @@ export function findKubectl(): string {
   return existsSync(pinned) ? pinned : found;
 }
 
-/** kubectl runs for a moment only, so most of its garbage collection is in vain: a quarter of its CPU time. */
-export const KUBECTL_ENV = { GOGC: '400' };
+/** kubectl runs for a moment only, so that it ends before it needs to collect garbage. A `kubectl wait` may run longer. */
+export const KUBECTL_ENV = { GOGC: 'off', GOMEMLIMIT: '200MiB' };
 
 /** Runs kubectl with the kubeconfig. Resolves to its output; rejects with its output when it fails. */
 export class Kubectl {
