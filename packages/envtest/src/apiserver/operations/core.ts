@@ -1,5 +1,6 @@
 import type { KubeObject } from '@tidegate/kube';
 import type { RequestContext, ResourceDefinition, UserInfo } from '../resources/types.ts';
+import { rememberLabels } from '../served/entry-labels.ts';
 import type { Registry, Served } from '../served/registry.ts';
 import type { Entry, Key, Store } from '../store/types.ts';
 
@@ -68,6 +69,7 @@ export interface Written {
 /** The stored object, without decoding the bytes again. */
 export function writtenAs(object: KubeObject, entry: Entry): Written {
   object.metadata.resourceVersion = String(entry.revision);
+  rememberLabels(entry, object.metadata.labels);
   return { object, entry };
 }
 

@@ -12,8 +12,8 @@ import type { ResourceDefinition, ServedVersion } from '../resources/types.ts';
 import { decode } from '../schema/decode.ts';
 import type { Entry } from '../store/types.ts';
 import { decodeStored } from './codec.ts';
+import { labelsOfEntry } from './entry-labels.ts';
 import type { Served } from './registry.ts';
-import { storedLabels } from './stored-labels.ts';
 
 /** The objects of a resource that a list or watch selects. */
 export interface Selection {
@@ -28,11 +28,10 @@ export interface Selection {
 type Fields = Record<string, string>;
 
 /**
- * What selectors can match, extracted from each entry once: a watch with a selector reads it for every change of the
- * resource. Entries are immutable, so the values never change. Labels are apart from fields, because they can be read
- * without decoding the object.
+ * What field selectors can match, extracted from each entry once: a watch with a selector reads it for every change of
+ * the resource. Entries are immutable, so the values never change. Labels are kept in entry-labels.ts, because they can
+ * be read without decoding the object.
  */
-const labelsOf = new WeakMap<Entry, Labels>();
 const fieldsOf = new WeakMap<ResourceDefinition, WeakMap<Entry, Fields>>();
 
 /** Parses labelSelector and fieldSelector. Throws a 400 error for invalid selectors and unsupported fields. */
@@ -88,16 +87,6 @@ const metadataField = (field: string, entry: Entry): string | undefined => {
   if (field === 'metadata.name') return entry.name;
   return field === 'metadata.namespace' ? entry.namespace : undefined;
 };
-
-const NO_LABELS: Labels = {};
-
-function labelsOfEntry(entry: Entry): Labels {
-  const known = labelsOf.get(entry);
-  if (known !== undefined) return known;
-  const made = storedLabels(entry.value) ?? NO_LABELS;
-  labelsOf.set(entry, made);
-  return made;
-}
 
 function fieldsOfEntry(definition: ResourceDefinition, entry: Entry): Fields {
   // Two definitions can share a storage but have different fields.

@@ -51,9 +51,13 @@ function usualLabels(head: string): Labels | undefined {
     return undefined;
   }
   const text = head.slice(labels, end);
+  return parsed.get(text) ?? (PLAIN_LABELS.test(text) ? sharedLabels(text) : undefined);
+}
+
+/** The labels with this text in JSON. They must not be changed. */
+export function sharedLabels(text: string): Labels {
   const known = parsed.get(text);
   if (known !== undefined) return known;
-  if (!PLAIN_LABELS.test(text)) return undefined;
   const made = JSON.parse(text) as Labels;
   if (parsed.size >= MOST_PARSED) parsed.clear();
   parsed.set(text, made);
