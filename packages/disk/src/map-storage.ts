@@ -126,6 +126,7 @@ export class MapStorage {
   /** Runs the operations that write to the file one after the other. */
   #inTurn<T>(task: () => Promise<T>): Promise<T> {
     const done = this.#turn.then(task);
+    // A failure concerns only the caller of this task.
     this.#turn = done.catch(() => {});
     return done;
   }

@@ -2,7 +2,6 @@ import {
   type FieldMatcher,
   type KubeObject,
   type LabelMatcher,
-  type Labels,
   parseFieldSelector,
   parseLabelSelector,
   SelectorError,

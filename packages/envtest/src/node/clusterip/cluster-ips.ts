@@ -47,6 +47,8 @@ export class ClusterIPs {
   readonly #controller: Controller;
   /** By `address:port`. */
   readonly #served = new Map<string, Served>();
+  /** The names in `#served` by Service, so that a change of one Service does not look at all others. */
+  readonly #namesOf = new Map<string, Set<string>>();
   /** Forwarders that no longer listen, but still have open connections. */
   readonly #retired = new Set<Forwarder>();
   readonly #reported = new Set<string>();
@@ -87,14 +89,21 @@ export class ClusterIPs {
   }
 
   #retireOthers(key: string, wanted: ReadonlySet<string>): void {
-    for (const [name, { service, forwarder, listens }] of this.#served) {
-      if (service !== key || wanted.has(name)) continue;
+    const names = this.#namesOf.get(key);
+    for (const name of names ?? []) {
+      if (wanted.has(name)) continue;
+      names?.delete(name);
+      const served = this.#served.get(name);
+      // Another Service may have got the address since.
+      if (served?.service !== key) continue;
       this.#served.delete(name);
       this.#reported.delete(name);
-      if (!listens) continue;
+      if (!served.listens) continue;
+      const { forwarder } = served;
       this.#retired.add(forwarder);
       void forwarder.stopListening().then(() => this.#retired.delete(forwarder));
     }
+    if (names?.size === 0) this.#namesOf.delete(key);
   }
 
   /** False when this agent does not listen, so that it tries again. */
@@ -103,6 +112,7 @@ export class ClusterIPs {
     const served = this.#served.get(name) ?? this.#newServed(key, name);
     this.#served.set(name, served);
     served.service = key;
+    this.#namesOf.set(key, (this.#namesOf.get(key) ?? new Set()).add(name));
     served.balancer.update(target.endpoints, target.affinityMs);
     if (served.listens) return true;
     try {

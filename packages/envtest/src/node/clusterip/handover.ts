@@ -35,6 +35,7 @@ export class HandoverServer {
 
   static async listen(stateDirectory: string, onHanded: (handed: Handed) => void): Promise<HandoverServer> {
     await rm(join(stateDirectory, SOCKET), { force: true });
+    // Without its directory, the node has stopped for good.
     const directory = await open(stateDirectory);
     const options = { allowHalfOpen: true, pauseOnConnect: true };
     const server = createServer(options, (socket) => readLine(socket, onHanded));
@@ -84,6 +85,7 @@ export async function handOver(
   client: Socket,
   onFailed: () => void,
 ): Promise<void> {
+  // Without its directory, the node has stopped for good.
   const directory = await open(stateDirectory).catch(() => undefined);
   if (directory === undefined) return onFailed();
   const agent = connect({ path: pathIn(directory), allowHalfOpen: true });

@@ -16,6 +16,7 @@ export async function removeTree(path: string): Promise<void> {
 }
 
 async function openDirectories(path: string): Promise<void> {
+  // A program that is still ending may remove its own files.
   const stats = await lstat(path).catch(() => undefined);
   if (stats?.isDirectory() !== true) return;
   await chmod(path, 0o700);

@@ -81,3 +81,11 @@ function withTimes(pod: Pod, type: string, state: ConditionState, now: number): 
   const since = before?.status === state.status ? before.lastTransitionTime : undefined;
   return { type, ...state, lastTransitionTime: since ?? timestamp(now) };
 }
+
+/** The agent's own condition times take precedence: it knows them even while it cannot report them. */
+export function withOwnConditions(pod: Pod, own: core.PodStatus | undefined): Pod {
+  if (own?.conditions === undefined) return pod;
+  const types = new Set(own.conditions.map(({ type }) => type));
+  const others = (pod.status?.conditions ?? []).filter(({ type }) => !types.has(type));
+  return { ...pod, status: { ...pod.status, conditions: [...own.conditions, ...others] } };
+}

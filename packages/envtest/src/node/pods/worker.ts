@@ -10,6 +10,7 @@ import {
 } from '@tidegate/kube';
 import type { Container } from '../contracts.ts';
 import { Alarm } from './alarm.ts';
+import { withOwnConditions } from './conditions.ts';
 import { PULL_ERROR_SHOWN_MS, podText } from './container-status.ts';
 import { RunningContainers } from './containers.ts';
 import type { Lanes } from './lanes.ts';
@@ -396,11 +397,3 @@ export class PodWorker {
 }
 
 const describing = (pod: Pod | undefined): unknown => [pod?.metadata.labels, pod?.metadata.annotations];
-
-/** The agent's own condition times take precedence: it knows them even while it cannot report them. */
-function withOwnConditions(pod: Pod, own: PodStatus | undefined): Pod {
-  if (own?.conditions === undefined) return pod;
-  const types = new Set(own.conditions.map(({ type }) => type));
-  const others = (pod.status?.conditions ?? []).filter(({ type }) => !types.has(type));
-  return { ...pod, status: { ...pod.status, conditions: [...own.conditions, ...others] } };
-}

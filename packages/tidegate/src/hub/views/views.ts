@@ -19,6 +19,7 @@ import {
   splitKey,
   statusOf,
 } from '@tidegate/kube';
+import { description, type ViewDescription } from './description.ts';
 import { IdentityDroppedError } from './errors.ts';
 import { DEFAULT_LIMITS, type ViewLimits, victims } from './eviction.ts';
 import { type AcquiredClient, IdentityClients } from './identity-clients.ts';
@@ -82,25 +83,6 @@ export type Lookup = { result: 'found'; item: ViewItem } | { result: 'absent' | 
  * - `ahead`: the watch that keeps the view current is interrupted, so the list may be newer than the view.
  */
 export type Stored = 'stored' | 'incomplete' | 'rejected' | 'too large' | 'ahead';
-
-/** One view, for the admin endpoint of the hub. */
-export interface ViewDescription {
-  identity: string;
-  resource: string;
-  namespace: string;
-  labelSelector: string;
-  fieldSelector: string;
-  state: View['state'];
-  resourceVersion: string;
-  objects: number;
-  bytes: number;
-  /** How many requests hold the view. */
-  clients: number;
-  /** When the last list, event or bookmark arrived. Empty if none did. */
-  lastReceived: string;
-  /** Why the API server, or the size limit, refused the view. */
-  refused?: string;
-}
 
 /**
  * All views of this node. It finds or creates the view for a request, gives it the credentials to follow the API server
@@ -391,22 +373,3 @@ const isAboutEndpoints = ({ group, resource }: Resource): boolean =>
   [ENDPOINTS, ENDPOINT_SLICES].some((each) => each.group === group && each.resource === resource);
 
 const labelsOf = ({ resource }: ViewKey): { resource: string } => ({ resource: qualifiedName(resource) });
-
-function description(view: ManagedView): ViewDescription {
-  const { key, progress, holders, isFollowed, refusal } = view;
-  const { identity, resource, namespace, labelSelector, fieldSelector } = key;
-  return {
-    identity,
-    resource: `${qualifiedName(resource)}/${resource.version}`,
-    namespace,
-    labelSelector,
-    fieldSelector,
-    state: progress === undefined ? 'empty' : isFollowed ? 'following' : 'stored',
-    resourceVersion: progress?.resourceVersion ?? '',
-    objects: progress?.size ?? 0,
-    bytes: progress?.bytes ?? 0,
-    clients: holders,
-    lastReceived: progress === undefined ? '' : new Date(progress.receivedAt).toISOString(),
-    ...(refusal === undefined ? {} : { refused: refusal.message }),
-  };
-}

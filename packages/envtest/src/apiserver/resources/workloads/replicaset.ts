@@ -2,7 +2,7 @@ import { define, replicasPaths, statusOf } from '../define.ts';
 import { defaultPodTemplate } from '../pod/defaults.ts';
 import { ageColumn, nameColumn } from '../table.ts';
 import { validateReplicaCounts } from './status.ts';
-import { selectorColumn, templateColumns } from './template.ts';
+import { replicaColumns, selectorColumn, templateColumns } from './template.ts';
 import type { ReplicaSet } from './types.ts';
 import { validateReplicaSet, validateReplicaSetUpdate } from './validate.ts';
 import { nameWarnings, templateWarnings } from './warnings.ts';
@@ -19,19 +19,7 @@ export const replicasets = define<ReplicaSet>({
   scale: replicasPaths,
   table: [
     nameColumn,
-    { name: 'Desired', type: 'integer', field: 'spec.replicas', cell: ({ spec }) => spec.replicas ?? 0 },
-    {
-      name: 'Current',
-      type: 'integer',
-      field: 'status.replicas',
-      cell: ({ status }) => status.replicas ?? 0,
-    },
-    {
-      name: 'Ready',
-      type: 'integer',
-      field: 'status.readyReplicas',
-      cell: ({ status }) => status.readyReplicas ?? 0,
-    },
+    ...replicaColumns,
     ageColumn,
     ...templateColumns<ReplicaSet>(({ spec }) => spec.template),
     selectorColumn<ReplicaSet>(({ spec }) => spec.selector),

@@ -3,7 +3,7 @@ import { defaultPodTemplate } from '../pod/defaults.ts';
 import { ageColumn, nameColumn } from '../table.ts';
 import { formatLabels } from '../validation/selectors.ts';
 import { validateReplicaCounts } from './status.ts';
-import { templateColumns } from './template.ts';
+import { replicaColumns, templateColumns } from './template.ts';
 import type { ReplicationController } from './types.ts';
 import { validateReplicationController } from './validate-controller.ts';
 import { nameWarnings, templateWarnings } from './warnings.ts';
@@ -19,19 +19,7 @@ export const replicationcontrollers = define<ReplicationController>({
   scale: replicasPaths,
   table: [
     nameColumn,
-    { name: 'Desired', type: 'integer', field: 'spec.replicas', cell: ({ spec }) => spec.replicas ?? 0 },
-    {
-      name: 'Current',
-      type: 'integer',
-      field: 'status.replicas',
-      cell: ({ status }) => status.replicas ?? 0,
-    },
-    {
-      name: 'Ready',
-      type: 'integer',
-      field: 'status.readyReplicas',
-      cell: ({ status }) => status.readyReplicas ?? 0,
-    },
+    ...replicaColumns,
     ageColumn,
     ...templateColumns<ReplicationController>(({ spec }) => spec.template),
     {

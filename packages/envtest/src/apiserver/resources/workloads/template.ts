@@ -3,6 +3,7 @@ import type { KubeObject } from '@tidegate/kube';
 import type { PodTemplateSpec } from '../pod/types.ts';
 import type { TableColumn } from '../table.ts';
 import { formatLabelSelector, type LabelSelector } from '../validation/selectors.ts';
+import type { ReplicaSet, ReplicationController } from './types.ts';
 
 const joined = (template: PodTemplateSpec | undefined, field: 'name' | 'image'): string =>
   (template?.spec?.containers ?? []).map((container) => container[field] ?? '').join(',');
@@ -22,6 +23,23 @@ export const templateColumns = <T extends KubeObject>(
     wide: true,
     description: 'Images referenced by each container in the template.',
     cell: (object) => joined(template(object), 'image'),
+  },
+];
+
+/** The columns with the numbers of pods of a ReplicaSet or ReplicationController. */
+export const replicaColumns: TableColumn<ReplicaSet | ReplicationController>[] = [
+  { name: 'Desired', type: 'integer', field: 'spec.replicas', cell: ({ spec }) => spec.replicas ?? 0 },
+  {
+    name: 'Current',
+    type: 'integer',
+    field: 'status.replicas',
+    cell: ({ status }) => status.replicas ?? 0,
+  },
+  {
+    name: 'Ready',
+    type: 'integer',
+    field: 'status.readyReplicas',
+    cell: ({ status }) => status.readyReplicas ?? 0,
   },
 ];
 
