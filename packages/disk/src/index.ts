@@ -16,6 +16,7 @@ export { writeFileAtomically } from './atomic-file.ts';
 export { DurableMap, type DurableMapOptions } from './durable-map.ts';
 export { asDiskError, corruptFile, DiskError, diskFailure, isDiskErrno, isErrno } from './errors.ts';
 export { FRAME_HEADER_SIZE, hasFrameBehind, readFrames, sealFrame } from './frame.ts';
+export { freeBytes, LOW_BYTES } from './free-space.ts';
 export { identify, isAlive, lockDirectory, lockOwner, type ProcessIdentity } from './lock.ts';
 export { type DiskLogger, processLogger } from './logger.ts';
 export { makeChosenDirectory, makeDirectory } from './make-directory.ts';

@@ -1,9 +1,9 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { TestProcess } from '../../../test/support/process.ts';
 import { lockDirectory } from './lock.ts';
-import { temporaryDirectory } from './testing.ts';
+import { smallDisk, temporaryDirectory } from './testing.ts';
 
 const inUse = (directory: string, pid: number) =>
   `the data directory ${directory} is in use by process ${pid}; stop it, or use another directory`;
@@ -50,11 +50,26 @@ describe('the lock of a data directory', () => {
     const directory = await temporaryDirectory();
     const unlock = await lockDirectory(directory);
     const lock = join(directory, 'lock-1');
-    const owner = await readFile(lock, 'utf8');
-    expect(JSON.parse(owner)).toMatchObject({ pid: process.pid, started: expect.stringMatching(/\/\d+$/) });
+    const owner = await readlink(lock);
+    expect(owner).toMatch(new RegExp(`^${process.pid}:[0-9a-f-]{36}/\\d+$`));
     await unlock();
-    await writeFile(lock, owner.replace(/\/\d+"/, '/1"'));
+    await rm(lock);
+    await symlink(owner.replace(/\d+$/, '1'), lock);
     await (await lockDirectory(directory))();
+    await rm(join(directory, 'lock-2'));
+    await symlink(owner, lock);
+    await expect(lockDirectory(directory)).rejects.toThrow(inUse(directory, process.pid));
+  });
+
+  it('needs no space', async () => {
+    const { directory, fill } = await smallDisk();
+    fill();
+    const unlock = await lockDirectory(directory);
+    await expect(lockDirectory(directory)).rejects.toThrow(inUse(directory, process.pid));
+    await unlock();
+    await (await lockDirectory(directory))();
+    // With more, file systems such as ext4 store the target of the link in a block of its own.
+    expect((await readlink(join(directory, 'lock-2'))).length).toBeLessThan(60);
   });
 
   it('has one winner among many concurrent attempts', async () => {

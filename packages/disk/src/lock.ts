@@ -1,13 +1,15 @@
 /**
- * Limits a directory to one process. Node has no flock, so the lock is a file `lock-<n>` that names its owner.
+ * Limits a directory to one process. Node has no flock, so the lock is a symbolic link `lock-<n>` whose target is not a
+ * path, but names its owner. Symbolic links of less than 60 bytes need no block of the disk, so that a program can restart
+ * on a full disk, and its directory can be deleted.
  *
- * Acquiring the lock means creating the file with the next number, which only one process can do: a hard link fails
- * if the name exists. A lower file is removed only while a higher one exists, so the highest number never decreases,
- * and a process that finds no number above its own is the only owner. A file of a dead process, or one that its owner
- * emptied, counts as free.
+ * Acquiring the lock means creating the link with the next number, which only one process can do: that fails if the name
+ * exists. A lower link is removed only while a higher one exists, so the highest number never decreases, and a process
+ * that finds no number above its own is the only owner. A link of a dead process, or one that its owner replaced, counts
+ * as free.
  */
 import { randomUUID } from 'node:crypto';
-import { link, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { readdir, readFile, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DiskError, diskFailure, isDiskErrno, isErrno } from './errors.ts';
 import { quotePath } from './quote-path.ts';
@@ -37,7 +39,16 @@ export async function lockDirectory(directory: string): Promise<() => Promise<vo
     throw locked(directory, await readOwner(lockPath(directory, winner)));
   }
   for (const old of numbers.slice(0, -1)) await rm(lockPath(directory, old), { force: true });
-  return () => truncate(mine);
+  return () => release(mine);
+}
+
+const FREE = 'free';
+
+/** A link cannot be changed, but replaced. */
+async function release(path: string): Promise<void> {
+  const draft = `${path}.${randomUUID()}.tmp`;
+  await symlink(FREE, draft);
+  await rename(draft, path);
 }
 
 /** The running process that holds the lock, if any. */
@@ -56,23 +67,35 @@ async function lockNumbers(directory: string): Promise<number[]> {
   return numbers.sort((a, b) => a - b);
 }
 
-/** Creates the lock file together with its content; false if another process created it first. */
+/** Creates the lock; false if another process created it first. */
 async function createLock(path: string): Promise<boolean> {
-  const draft = `${path}.${randomUUID()}.tmp`;
   try {
-    await writeFile(draft, JSON.stringify(await identify(process.pid)), { mode: 0o600 });
-    await link(draft, path);
+    await symlink(ownerText(await identify(process.pid)), path);
     return true;
   } catch (error) {
     if (isErrno(error, 'EEXIST')) return false;
     throw isDiskErrno(error) ? diskFailure(dirname(path), error) : error;
-  } finally {
-    await rm(draft, { force: true });
   }
 }
 
-/** Undefined if the lock is free. An empty file counts as free too: a power failure may have destroyed its content. */
+/** At most 55 bytes: pids have up to 7 digits, the boot ID has 36 characters, and the start time has 10 after three years. */
+const ownerText = ({ pid, started }: ProcessIdentity): string => `${pid}:${started}`;
+
+/** Undefined if the lock is free. */
 async function readOwner(path: string): Promise<ProcessIdentity | undefined> {
+  try {
+    const [, pid, started = ''] = /^(\d+):(.*)$/.exec(await readlink(path)) ?? [];
+    return pid === undefined ? undefined : { pid: Number(pid), started };
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return undefined;
+    // Version 0.1 wrote a file.
+    if (isErrno(error, 'EINVAL')) return readOwnerFile(path);
+    throw error;
+  }
+}
+
+/** An empty file counts as free: its owner emptied it, or a power failure destroyed its content. */
+async function readOwnerFile(path: string): Promise<ProcessIdentity | undefined> {
   try {
     return JSON.parse(await readFile(path, 'utf8')) as ProcessIdentity;
   } catch (error) {
