@@ -37,6 +37,7 @@ export {
 } from './base/clock.ts';
 export { humanDuration } from './base/duration.ts';
 export { isJsonMap, type JsonMap, jsonEqual, mapIn, ownField, setField } from './base/json.ts';
+export { MAX_JSON_BYTES, MAX_JSON_DEPTH, measureJson, tooDeepAt } from './base/json-size.ts';
 export { type LogFields, type Logger, silentLogger } from './base/log.ts';
 export { type CounterMetric, Metrics, type MetricsOptions } from './base/metrics.ts';
 // Objects and built-in kinds

@@ -39,15 +39,18 @@ export function mapIn(map: JsonMap, name: string): JsonMap {
   return isJsonMap(value) ? value : {};
 }
 
-/** The value of a field; undefined for fields that every object inherits, such as `constructor`. */
-export const ownField = (map: JsonMap, name: string): unknown =>
-  Object.hasOwn(map, name) ? map[name] : undefined;
+/**
+ * The value of a field; undefined for fields that every object inherits, such as `constructor`. Use it wherever users choose
+ * the name: keys of ConfigMaps, labels and resources, names in paths, words of expressions.
+ */
+export const ownField = <T>(map: Readonly<Record<string, T>> | undefined, name: string): T | undefined =>
+  map !== undefined && Object.hasOwn(map, name) ? map[name] : undefined;
 
 /**
  * Sets a field whatever its name is. Names come from clients, and a plain assignment to `__proto__` would replace the
  * prototype of the map instead.
  */
-export function setField(map: JsonMap, name: string, value: unknown): void {
+export function setField<T>(map: Record<string, T>, name: string, value: NoInfer<T>): void {
   if (name === '__proto__') {
     Object.defineProperty(map, name, { value, enumerable: true, configurable: true, writable: true });
   } else {

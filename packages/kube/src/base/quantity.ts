@@ -36,7 +36,7 @@ export function parseQuantity(text: string): Quantity | undefined {
 }
 
 function scaleOf(suffix: string): { format: Format; base: bigint; power: number } {
-  if (suffix in DECIMAL) return { format: 'decimal', base: 10n, power: DECIMAL[suffix] ?? 0 };
+  if (Object.hasOwn(DECIMAL, suffix)) return { format: 'decimal', base: 10n, power: DECIMAL[suffix] ?? 0 };
   if (suffix.endsWith('i')) return { format: 'binary', base: 1024n, power: BINARY.indexOf(suffix) };
   return { format: 'exponent', base: 10n, power: Number(suffix.slice(1)) };
 }

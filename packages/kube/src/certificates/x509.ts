@@ -53,14 +53,20 @@ export const encodeAltNames = (hosts: readonly string[]): Buffer =>
 
 function addressBytes(address: string): Buffer {
   if (isIP(address) === 4) return Buffer.from(address.split('.').map(Number));
-  // The canonical form has at most one '::'; the rest are groups of hex digits.
-  const canonical = new SocketAddress({ address, family: 'ipv6' }).address;
+  // The canonical form has at most one '::'; the rest are groups of hex digits, or an IPv4 address at the end.
+  const canonical = new SocketAddress({ address, family: 'ipv6' }).address.replace(
+    /(\d+)\.(\d+)\.(\d+)\.(\d+)$/,
+    (...bytes) => `${hexGroup(bytes[1], bytes[2])}:${hexGroup(bytes[3], bytes[4])}`,
+  );
   const [head = '', tail] = canonical.split('::');
   const groups = (part: string): string[] => (part === '' ? [] : part.split(':'));
   const zeros = tail === undefined ? 0 : 8 - groups(head).length - groups(tail).length;
   const all = [...groups(head), ...Array<string>(zeros).fill('0'), ...groups(tail ?? '')];
   return Buffer.from(all.map((group) => group.padStart(4, '0')).join(''), 'hex');
 }
+
+const hexGroup = (high: string, low: string): string =>
+  Buffer.from([Number(high), Number(low)]).toString('hex');
 
 export function pem(label: string, bytes: Buffer): string {
   const lines = bytes.toString('base64').match(/.{1,64}/g) ?? [];

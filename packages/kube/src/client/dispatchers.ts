@@ -1,3 +1,4 @@
+import { createSecureContext } from 'node:tls';
 import type { Dispatcher } from 'undici';
 import type { ClusterConfig, Credential } from '../config/cluster.ts';
 import { Pool, ProxyAgent } from './undici.ts';
@@ -53,14 +54,15 @@ export class Dispatchers implements Connections {
   #create(cert: string | undefined, key: string | undefined): Dispatcher {
     const { server, ca, tlsServerName, insecureSkipTlsVerify, proxyUrl } = this.#peer;
     const connect = {
-      ca,
-      cert,
-      key,
+      // Parsed once. Otherwise, every connection parses the certificates and the key again, and each watch is a connection.
+      secureContext: server.startsWith('https:') ? createSecureContext({ ca, cert, key }) : undefined,
       servername: tlsServerName,
       rejectUnauthorized: insecureSkipTlsVerify !== true,
       // Keepalive probes detect a peer that vanished while no request is pending.
       keepAlive: true,
       keepAliveInitialDelay: 30_000,
+      // As long as client-go waits. A busy machine can take long to answer, and a request has its own deadline.
+      timeout: 30_000,
     };
     // Close idle connections well before the server does (Go's keeps them far longer): otherwise a request may be
     // sent on a connection that the server is just closing.

@@ -17,7 +17,15 @@ export type JsonPatchProblem =
   | 'index out of range'
   | 'test failed'
   /** The operation is not possible on the whole document. */
-  | 'whole document';
+  | 'whole document'
+  /** The patch has more than 10,000 operations. */
+  | 'too many operations'
+  /** The operations copy more than 3 MiB together. */
+  | 'copies too large'
+  /** The operations shift too many items of lists. */
+  | 'too many shifts'
+  /** The result would have more nested lists and maps than a document may have. */
+  | 'too deep';
 
 export interface JsonPatchFailure {
   problem: JsonPatchProblem;

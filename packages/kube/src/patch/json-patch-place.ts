@@ -23,6 +23,8 @@ export interface Place {
   add(value: unknown): PlaceProblem | undefined;
   replace(value: unknown): void;
   remove(): void;
+  /** How many items of a list `add` or `remove` shift. */
+  readonly shifts: number;
 }
 
 export const placeIn = (parent: JsonMap | unknown[], step: string, dialect: JsonPatchDialect): Place =>
@@ -35,6 +37,7 @@ function fieldPlace(map: JsonMap, name: string): Place {
   return {
     step: name,
     length: undefined,
+    shifts: 0,
     missing: () => (ownField(map, name) === undefined ? 'not found' : undefined),
     read: () => ownField(map, name),
     add: write,
@@ -50,6 +53,7 @@ function itemPlace(list: unknown[], step: string, dialect: JsonPatchDialect): Pl
   return {
     step,
     length: list.length,
+    shifts: typeof index === 'number' ? list.length - index : 0,
     missing: () => (typeof index === 'number' ? undefined : index),
     read: () => (typeof index === 'number' ? list[index] : undefined),
     add: (value) => {

@@ -64,4 +64,56 @@ describe('applyJsonPatch', () => {
       kubernetes,
     ]);
   });
+
+  describe('limits', () => {
+    const problemOf = (document: unknown, patch: JsonPatchOperation[]): string | undefined => {
+      try {
+        applyJsonPatch(document, patch);
+      } catch (error) {
+        if (error instanceof JsonPatchError) return error.problem;
+        throw error;
+      }
+      return undefined;
+    };
+    const copiesInto = (path: string, count: number): JsonPatchOperation[] =>
+      Array.from({ length: count }, (_, i) => ({ op: 'copy', from: path, path: `${path}/k${i}` }));
+
+    it('refuses copies that double the document until it is huge', () => {
+      expect(problemOf({ spec: { a: 'x'.repeat(1000) } }, copiesInto('/spec', 8))).toBeUndefined();
+      expect(problemOf({ spec: { a: 'x'.repeat(1000) } }, copiesInto('/spec', 25))).toBe('copies too large');
+      expect(problemOf({ spec: {} }, copiesInto('/spec', 10_000))).toBe('copies too large');
+    });
+
+    it('counts all copies of a patch together, up to 3 MiB', () => {
+      const copies = (count: number): JsonPatchOperation[] =>
+        Array.from({ length: count }, (_, i) => ({ op: 'copy', from: '/a', path: `/k${i}` }));
+      expect(problemOf({ a: 'x'.repeat(500_000) }, copies(6))).toBeUndefined();
+      expect(problemOf({ a: 'x'.repeat(500_000) }, copies(7))).toBe('copies too large');
+    });
+
+    it('refuses more than 10,000 operations', () => {
+      const patch = Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/a', value: 1 }));
+      expect(problemOf({ a: 1 }, patch)).toBe('too many operations');
+      expect(problemOf({ a: 1 }, patch.slice(1))).toBeUndefined();
+    });
+
+    it('refuses a result that is deeper than any document', () => {
+      const deep = (depth: number): unknown => JSON.parse(`${'{"a":'.repeat(depth)}{}${'}'.repeat(depth)}`);
+      const below = '/a'.repeat(400);
+      expect(problemOf(deep(400), [{ op: 'add', path: below, value: deep(10) }])).toBeUndefined();
+      expect(problemOf(deep(400), [{ op: 'add', path: below, value: deep(400) }])).toBe('too deep');
+      expect(problemOf(deep(400), [{ op: 'copy', from: '/a', path: `${below}/b` }])).toBe('too deep');
+    });
+
+    it('refuses insertions that shift a long list again and again', () => {
+      const list = Array.from({ length: 100_000 }, (_, i) => i);
+      const first = (op: string): JsonPatchOperation[] =>
+        Array.from({ length: 9000 }, () => ({ op, path: '/list/0', value: 1 }));
+      expect(problemOf({ list }, first('add'))).toBe('too many shifts');
+      expect(problemOf({ list }, first('remove'))).toBe('too many shifts');
+      expect(
+        problemOf({ list: [] }, [{ op: 'add', path: '/list/-', value: 1 }, ...first('add')]),
+      ).toBeUndefined();
+    });
+  });
 });

@@ -4,6 +4,7 @@
  * operation reaches it; the result shares everything else with the input.
  */
 import { type JsonMap, jsonEqual } from '../base/json.ts';
+import { MAX_JSON_BYTES, MAX_JSON_DEPTH, measureJson } from '../base/json-size.ts';
 import { Failure, JsonPatchError, type JsonPatchProblem } from './json-patch-error.ts';
 import { containerAt, type JsonPatchDialect, type Place, placeIn } from './json-patch-place.ts';
 import { parsePointer } from './json-pointer.ts';
@@ -15,6 +16,15 @@ export interface JsonPatchOperation {
   from?: unknown;
   value?: unknown;
 }
+
+/**
+ * The limits of kube-apiserver: a patch of a few bytes can double a document with every operation. The size of the result is
+ * not limited otherwise, because what a patch adds without copies is as large as the patch.
+ */
+const MAX_OPERATIONS = 10_000;
+const MAX_COPIED_BYTES = MAX_JSON_BYTES;
+/** Ten thousand insertions at the front of a list that they fill, which takes less than a second. */
+const MAX_SHIFTS = 50_000_000;
 
 /**
  * Returns the document with all operations applied in order. Throws a JsonPatchError.
@@ -30,15 +40,23 @@ export function applyJsonPatch<T>(
 ): T {
   const run = new Run(document, dialect);
   for (const [index, operation] of operations.entries()) {
+    const failed = (problem: JsonPatchProblem): JsonPatchError =>
+      new JsonPatchError(index, { problem, side: 'path', pointer: operation.path });
+    if (index >= MAX_OPERATIONS) throw failed('too many operations');
     try {
       run.apply(operation);
     } catch (error) {
       if (error instanceof Failure) throw new JsonPatchError(index, error.failure);
       throw error;
     }
+    const isLast = index === operations.length - 1;
+    // Values that operations add below each other can be deeper together than each of them.
+    if (isLast && measureJson(run.document, ANY_SIZE) === 'too deep') throw failed('too deep');
   }
   return run.document as T;
 }
+
+const ANY_SIZE = { bytes: Number.POSITIVE_INFINITY, depth: MAX_JSON_DEPTH };
 
 class Run {
   /** Holds the document in the field '', so that the whole document has a parent like every other value. */
@@ -46,6 +64,8 @@ class Run {
   /** The maps and lists that this run has copied, and may change. */
   readonly #owned: Set<object>;
   readonly #dialect: JsonPatchDialect;
+  #copied = 0;
+  #shifted = 0;
 
   constructor(document: unknown, dialect: JsonPatchDialect) {
     this.#root = { '': document };
@@ -82,9 +102,12 @@ class Run {
         break;
       }
       case 'copy': {
-        const copied = new Location(this, operation, 'from').read();
+        const from = new Location(this, operation, 'from');
+        const copied = from.read() ?? null;
+        const problem = this.#chargeCopy(copied);
+        if (problem !== undefined) from.fail(problem);
         // A clone, because a later operation may change either of the two in place.
-        to.add(structuredClone(copied ?? null));
+        to.add(structuredClone(copied));
         break;
       }
       default:
@@ -104,6 +127,20 @@ class Run {
     if ('value' in operation) return operation.value ?? null;
     if (this.isLenient) return null;
     throw new Failure({ problem: 'no value', side: 'path', pointer: operation.path });
+  }
+
+  #chargeCopy(value: unknown): JsonPatchProblem | undefined {
+    const size = measureJson(value, { bytes: MAX_COPIED_BYTES - this.#copied, depth: MAX_JSON_DEPTH });
+    if (size === 'too deep') return 'too deep';
+    if (size === 'too large') return 'copies too large';
+    this.#copied += size;
+    return undefined;
+  }
+
+  /** Counts the items that are about to be shifted. Returns whether the patch may continue. */
+  mayShift({ shifts }: Place): boolean {
+    this.#shifted += shifts;
+    return this.#shifted <= MAX_SHIFTS;
   }
 
   get isLenient(): boolean {
@@ -150,6 +187,7 @@ class Location {
 
   add(value: unknown): void {
     const place = this.#place();
+    if (!this.#run.mayShift(place)) this.fail('too many shifts', place);
     const problem = place.add(value);
     if (problem !== undefined) this.fail(problem, place);
   }
@@ -159,6 +197,7 @@ class Location {
     const problem = place.missing();
     if (problem !== undefined) this.fail(problem, place);
     if (this.#steps?.length === 0) this.fail('whole document');
+    if (!this.#run.mayShift(place)) this.fail('too many shifts', place);
     const value = place.read();
     place.remove();
     return value;

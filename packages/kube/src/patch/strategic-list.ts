@@ -3,7 +3,7 @@
  * the order of the patch, the others keep the order they have on the server, and the two are interleaved along the
  * server's order.
  */
-import { isJsonMap, type JsonMap } from '../base/json.ts';
+import { isJsonMap, type JsonMap, ownField } from '../base/json.ts';
 import { adopt, PATCH } from './strategic-directives.ts';
 import { StrategicMergeError } from './strategic-error.ts';
 
@@ -25,12 +25,19 @@ export function mergeList(
   if (mergeKey === '') throw new StrategicMergeError({ type: 'no merge key for list' });
   const { kept, changes } = followItemDirectives(original as JsonMap[], patch as JsonMap[], mergeKey);
   const merged = [...kept];
+  // An index, because lists of clients can be long. The first of several items with one key is merged.
+  const places = new Map<unknown, number>();
+  const note = (item: JsonMap, at: number): void => {
+    const key = ownField(item, mergeKey);
+    if (!places.has(key)) places.set(key, at);
+  };
+  merged.forEach(note);
   for (const change of changes) {
-    const key = keyOf(change, mergeKey);
-    const at = merged.findIndex((item) => item[mergeKey] === key);
-    const current = merged[at];
-    if (current === undefined) merged.push(adopt(change) as JsonMap);
-    else merged[at] = mergeItem(current, change);
+    const at = places.get(keyOf(change, mergeKey));
+    const current = at === undefined ? undefined : merged[at];
+    const item = current === undefined ? (adopt(change) as JsonMap) : mergeItem(current, change);
+    merged[at ?? merged.length] = item;
+    if (at === undefined) note(item, merged.length - 1);
   }
   return inOrder(merged, changes, kept, mergeKey);
 }
@@ -47,7 +54,7 @@ function followItemDirectives(
   patch: JsonMap[],
   mergeKey: string,
 ): { kept: JsonMap[]; changes: JsonMap[] } {
-  let kept = original;
+  const deleted = new Set<unknown>();
   let replace = false;
   const changes: JsonMap[] = [];
   for (const item of patch) {
@@ -56,11 +63,9 @@ function followItemDirectives(
       continue;
     }
     switch (item[PATCH]) {
-      case 'delete': {
-        const key = keyOf(item, mergeKey);
-        kept = kept.filter((candidate) => candidate[mergeKey] !== key);
+      case 'delete':
+        deleted.add(keyOf(item, mergeKey));
         break;
-      }
       case 'replace':
         replace = true;
         break;
@@ -70,7 +75,9 @@ function followItemDirectives(
         throw new StrategicMergeError({ type: 'unknown $patch', value: item[PATCH], map: item });
     }
   }
-  return replace ? { kept: adopt(changes) as JsonMap[], changes: [] } : { kept, changes };
+  if (replace) return { kept: adopt(changes) as JsonMap[], changes: [] };
+  const kept = original.filter((item) => !deleted.has(ownField(item, mergeKey)));
+  return { kept: deleted.size === 0 ? original : kept, changes };
 }
 
 interface Reordering {

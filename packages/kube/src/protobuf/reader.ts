@@ -1,3 +1,5 @@
+import { MAX_JSON_DEPTH } from '../base/json-size.ts';
+
 /** The body is truncated, is not protobuf, or contains something that this package does not know. */
 export class WireError extends Error {
   override readonly name = 'WireError';
@@ -72,8 +74,13 @@ export class Reader {
     return this.bytes.subarray(this.from, this.to);
   }
 
+  /** How many messages have been entered, and not left. */
+  #depth = 0;
+
   /** Enters the message in the current field. Pass the result to `leave`. */
   enter(): number {
+    // Types can be recursive, and so are the functions that read them.
+    if (++this.#depth > MAX_JSON_DEPTH) throw new WireError(`more than ${MAX_JSON_DEPTH} nested messages`);
     const outer = this.end;
     this.offset = this.from;
     this.end = this.to;
@@ -82,6 +89,7 @@ export class Reader {
 
   /** Skips the rest of the message that `enter` entered, and returns to the one around it. */
   leave(outer: number): void {
+    this.#depth--;
     this.offset = this.end;
     this.end = outer;
   }

@@ -1,3 +1,4 @@
+import { ownField } from '../base/json.ts';
 import { LabelMatcher, type LabelOperator, type Labels } from './labels.ts';
 
 /** One requirement of a node affinity. */
@@ -24,6 +25,6 @@ export function meetsNodeRequirement(
   { key, operator, values = [] }: NodeRequirement,
   labels: Labels,
 ): boolean | undefined {
-  const known = OPERATORS[operator];
+  const known = ownField(OPERATORS, operator);
   return known && new LabelMatcher([{ key, operator: known, values }]).matches(labels);
 }
