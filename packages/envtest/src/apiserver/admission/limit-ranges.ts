@@ -2,7 +2,7 @@
  * LimitRanger: sets the default requests and limits of containers, and rejects pods and claims with amounts that a
  * LimitRange of their namespace does not allow.
  */
-import { formatQuantity, parseQuantity } from '@tidegate/kube';
+import { formatQuantity, ownField, parseQuantity } from '@tidegate/kube';
 import { type Amounts, parseAmounts, podAmounts } from '../../amounts/index.ts';
 import type { AdmissionAttributes } from '../operations/core.ts';
 import { refusal } from '../operations/refusal.ts';
@@ -77,10 +77,10 @@ function merge(container: Container, what: string, requests: ResourceList, limit
   return (['requests', 'limits'] as const).flatMap((side) => {
     const defaults = side === 'requests' ? requests : limits;
     const missing = Object.keys(defaults)
-      .filter((name) => resources[side]?.[name] === undefined)
+      .filter((name) => ownField(resources[side], name) === undefined)
       .sort();
     if (missing.length === 0) return [];
-    const added = Object.fromEntries(missing.map((name) => [name, defaults[name] ?? '0']));
+    const added = Object.fromEntries(missing.map((name) => [name, ownField(defaults, name) ?? '0']));
     resources[side] = { ...resources[side], ...added };
     return [`${missing.join(', ')} ${side.slice(0, -1)} for ${what} ${container.name ?? ''}`];
   });
@@ -120,8 +120,9 @@ function claimProblems({ spec }: PersistentVolumeClaim, items: LimitRangeItem[])
       ...each(item.min, (name, value) => belowMinimum(item, name, value, { requests, limits: {} })),
       ...each(item.max, (name, value) => {
         const rule = `maximum ${name} usage per ${item.type} is ${value}`;
-        if (requests[name] === undefined) return `${rule}.  No request is specified`;
-        return isMore(requests[name], value) ? `${rule}, but request is ${requests[name]}` : undefined;
+        const request = ownField(requests, name);
+        if (request === undefined) return `${rule}.  No request is specified`;
+        return isMore(request, value) ? `${rule}, but request is ${request}` : undefined;
       }),
     ]);
 }
@@ -146,7 +147,7 @@ const listOf = (amounts: Amounts): ResourceList =>
 function belowMinimum(item: LimitRangeItem, name: string, min: string, sides: Sides): string | undefined {
   const { requests, limits } = sides;
   const rule = `minimum ${name} usage per ${item.type} is ${min}`;
-  const [request, limit] = [requests[name], limits[name]];
+  const [request, limit] = [ownField(requests, name), ownField(limits, name)];
   if (request === undefined) return `${rule}.  No request is specified`;
   if (isMore(min, request)) return `${rule}, but request is ${request}`;
   return limit !== undefined && isMore(min, limit) ? `${rule}, but limit is ${limit}` : undefined;
@@ -155,7 +156,7 @@ function belowMinimum(item: LimitRangeItem, name: string, min: string, sides: Si
 function aboveMaximum(item: LimitRangeItem, name: string, max: string, sides: Sides): string | undefined {
   const { requests, limits } = sides;
   const rule = `maximum ${name} usage per ${item.type} is ${max}`;
-  const [request, limit] = [requests[name], limits[name]];
+  const [request, limit] = [ownField(requests, name), ownField(limits, name)];
   if (limit === undefined) return `${rule}.  No limit is specified`;
   if (isMore(limit, max)) return `${rule}, but limit is ${limit}`;
   return request !== undefined && isMore(request, max) ? `${rule}, but request is ${request}` : undefined;

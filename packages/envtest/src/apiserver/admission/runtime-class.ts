@@ -1,5 +1,6 @@
 /** RuntimeClass: a pod gets the overhead and the scheduling constraints of its runtime class. */
 
+import { ownField } from '@tidegate/kube';
 import { refusal } from '../operations/refusal.ts';
 import type { RuntimeClass } from '../resources/classes/types.ts';
 import type { Pod, Toleration } from '../resources/pod/types.ts';
@@ -34,7 +35,7 @@ export function runtimeClasses(store: Store): Plugin {
     }
     if (overhead?.podFixed !== undefined) spec.overhead = { ...overhead.podFixed };
     for (const [key, value] of Object.entries(scheduling?.nodeSelector ?? {})) {
-      const own = spec.nodeSelector?.[key];
+      const own = ownField(spec.nodeSelector, key);
       if (own !== undefined && own !== value) {
         throw refusal(attributes, `${CONFLICT}[${key}] = ${value}; pod.spec.nodeSelector[${key}] = ${own}`);
       }

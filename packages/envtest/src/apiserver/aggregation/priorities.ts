@@ -1,4 +1,5 @@
 /** The priorities of groups and versions, which order them in discovery. Those of the built-in groups are fixed. */
+import { ownField } from '@tidegate/kube';
 import { byVersionPriority } from '../served/registry.ts';
 
 /** By group; the same values as kube-apiserver has. */
@@ -38,7 +39,7 @@ export interface Priority {
 
 /** `versions` are all served versions of the group. The first version has the highest priority. */
 export function priorityOf(group: string, version: string, versions: readonly string[]): Priority {
-  const known = GROUPS[group];
+  const known = ownField(GROUPS, group);
   const rank = [...versions].sort(byVersionPriority).indexOf(version);
   if (known === undefined) {
     return { groupPriorityMinimum: CUSTOM_GROUP, versionPriority: Math.max(1, CUSTOM_VERSION - rank) };

@@ -1,5 +1,5 @@
 /** The differences between two states of an object, as sets of field paths. */
-import { isJsonMap, type JsonMap, jsonEqual } from '@tidegate/kube';
+import { isJsonMap, type JsonMap, jsonEqual, ownField } from '@tidegate/kube';
 import { everyPath } from './field-paths.ts';
 import { DEDUCED, type FieldType, type ListType, type MapType, type Shape, shapeOf } from './field-type.ts';
 import { type FieldNode, type FieldSet, LEAF, sealed, unionOfNodes } from './fieldset.ts';
@@ -31,7 +31,7 @@ export function compare(before: JsonMap, after: JsonMap, type: FieldType): Compa
 function compareFields(before: JsonMap, after: JsonMap, type: MapType, difference: Difference): void {
   for (const name in after) compareField(name, before, after, type, difference);
   for (const name in before) {
-    if (after[name] === undefined) compareField(name, before, after, type, difference);
+    if (ownField(after, name) === undefined) compareField(name, before, after, type, difference);
   }
 }
 
@@ -42,8 +42,8 @@ function compareField(
   type: MapType,
   difference: Difference,
 ): void {
-  const a = before[name];
-  const b = after[name];
+  const a = ownField(before, name);
+  const b = ownField(after, name);
   if (a === b) return;
   const field = type.fields.get(name);
   const element = field?.element ?? fieldElement(name);

@@ -3,7 +3,9 @@
  * does not need it. Objects can move between the two without conflicts, because the server keeps the annotation and the
  * managed fields consistent.
  */
+
 import { isJsonMap, type KubeObject } from '@tidegate/kube';
+import { parseJson } from '../schema/json.ts';
 import { compare } from './compare.ts';
 import { claimedPaths } from './field-paths.ts';
 import type { FieldType } from './field-type.ts';
@@ -28,7 +30,7 @@ export function fieldsOfClientSideApply(live: KubeObject, apiVersion: string, ty
 
 function parseObject(text: string): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseJson(text);
     return isJsonMap(value) ? value : undefined;
   } catch {
     // Any client can write the annotation. If it cannot be parsed, it allows nothing.

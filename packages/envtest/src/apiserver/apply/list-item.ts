@@ -1,5 +1,5 @@
 /** Identifies the items of sets and of lists of type map by a path element. */
-import { isJsonMap, type JsonMap } from '@tidegate/kube';
+import { isJsonMap, type JsonMap, ownField } from '@tidegate/kube';
 import type { ListType } from './field-type.ts';
 import { keyElement, valueElement } from './path-element.ts';
 
@@ -31,7 +31,7 @@ function mapItem(list: ListType, item: unknown): { element: string } | { problem
 }
 
 function keyValue(list: ListType, item: JsonMap, name: string): unknown {
-  const value = item[name];
+  const value = ownField(item, name);
   if (value !== undefined) return value;
   return list.items.map?.fields.get(name)?.keyDefault ?? undefined;
 }

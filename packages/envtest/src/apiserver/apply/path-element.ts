@@ -2,7 +2,9 @@
  * One step of a field path as in fieldsV1: `f:spec` is a field, `k:{"name":"web"}` the list item with these keys,
  * `v:"blue"` an item of a set, `i:3` an index. The text is the identity: equal steps have equal texts.
  */
+
 import { isJsonMap, jsonEqual } from '@tidegate/kube';
+import { parseJson } from '../schema/json.ts';
 
 /** In fieldsV1, marks that a path with children is itself a member of the set. */
 export const SELF = '.';
@@ -71,7 +73,7 @@ function compareParsed(a: string, b: string): number {
   return a[0] === 'k' ? compareKeys(left, right) : compareScalars(left, right);
 }
 
-const parseElement = (element: string): unknown => JSON.parse(element.slice(2));
+const parseElement = (element: string): unknown => parseJson(element.slice(2));
 
 function compareKeys(a: unknown, b: unknown): number {
   const left = Object.entries(a as object);

@@ -4,7 +4,7 @@
  * Removing a field can also remove the maps around it, so the set of removed paths is computed in three steps: remove
  * everything that was applied last time; restore what any manager owns; restore what had no owner at all.
  */
-import { isJsonMap, type JsonMap } from '@tidegate/kube';
+import { isJsonMap, type JsonMap, setField } from '@tidegate/kube';
 import { claimedPaths } from './field-paths.ts';
 import { DEDUCED, type FieldType, type ListType, type MapType } from './field-type.ts';
 import {
@@ -104,7 +104,7 @@ class Removal {
       const childType = field?.type ?? type.values ?? DEDUCED;
       const child = isMember(below) ? undefined : this.below(value[name], below, childType, owned?.[element]);
       if (child === undefined) delete rest[name];
-      else rest[name] = child;
+      else setField(rest, name, child);
     }
     return Object.keys(rest).length === 0 ? this.#remainder(owned, 'map') : rest;
   }

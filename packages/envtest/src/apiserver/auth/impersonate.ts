@@ -3,7 +3,9 @@
  * two permissions: to perform *this action* while impersonating (`impersonate-on:<mode>:<verb>`), and to impersonate
  * *this user* (`impersonate:<mode>`). The legacy mode checks only the second, with the verb `impersonate`.
  */
+
 import type { IncomingMessage } from 'node:http';
+import { ownField, setField } from '@tidegate/kube';
 import { type ApiError, badRequest } from '@tidegate/serving';
 import type { UserInfo } from '../resources/types.ts';
 import {
@@ -181,7 +183,7 @@ function readHeaders(request: Request): UserInfo | undefined {
   const extra: Record<string, string[]> = {};
   for (const header of names.filter((name) => name.startsWith(EXTRA_PREFIX))) {
     const key = unescapeKey(header.slice(EXTRA_PREFIX.length));
-    extra[key] = [...(extra[key] ?? []), ...(distinct[header] ?? [])];
+    setField(extra, key, [...(ownField(extra, key) ?? []), ...(distinct[header] ?? [])]);
   }
   const wanted: UserInfo = {
     username: distinct['impersonate-user']?.[0] ?? '',

@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { writeFileAtomically } from '@tidegate/disk';
 
 export interface KubeconfigOptions {
@@ -12,7 +13,10 @@ export interface KubeconfigOptions {
   context: string;
 }
 
-/** Writes a kubeconfig with one context. It is a separate file and is never merged into ~/.kube/config. */
+/**
+ * Writes a kubeconfig with one context. It is a separate file and is never merged into ~/.kube/config. A file that is
+ * correct is left alone, so that a server can restart on a full disk.
+ */
 export function writeKubeconfig(options: KubeconfigOptions): void {
   const { context, server } = options;
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -37,5 +41,6 @@ contexts:
     user: ${quote(`${context}-admin`)}
 current-context: ${quote(context)}
 `;
+  if (existsSync(options.path) && readFileSync(options.path, 'utf8') === text) return;
   writeFileAtomically(options.path, text, 0o600);
 }

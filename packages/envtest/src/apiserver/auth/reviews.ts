@@ -1,5 +1,5 @@
 /** Review resources, such as SubjectAccessReview: nothing is stored, and the result is returned in `status`. */
-import type { KubeObject } from '@tidegate/kube';
+import { type KubeObject, setField } from '@tidegate/kube';
 import { ApiError, badRequest, type FieldError, fieldError, fieldErrorMessage } from '@tidegate/serving';
 import type { Review, ReviewResource } from '../resources/hooks.ts';
 import type { UserInfo } from '../resources/types.ts';
@@ -187,7 +187,7 @@ function attributesOf(spec: AccessSpec): Attributes {
   } = spec.resourceAttributes ?? {};
   const fields: Record<string, string> = {};
   for (const { key, operator, values } of fieldSelector?.requirements ?? []) {
-    if (operator === 'In' && values?.length === 1) fields[key] = values[0]!;
+    if (operator === 'In' && values?.length === 1) setField(fields, key, values[0]!);
   }
   return { verb, group, resource, subresource, namespace, name, fields };
 }

@@ -2,6 +2,7 @@
  * Conversion webhooks of CustomResourceDefinitions: a ConversionReview with the objects and the wanted version, and the
  * converted objects in its response. A webhook must not change what identifies an object.
  */
+
 import { randomUUID } from 'node:crypto';
 import { isJsonMap, type KubeObject } from '@tidegate/kube';
 import { type ApiError, internalError } from '@tidegate/serving';
@@ -9,6 +10,7 @@ import type { WebhookTransport } from '../admission/webhooks/transport.ts';
 import type { Converter } from '../resources/types.ts';
 import type { WebhookClientConfig } from '../resources/webhooks/types.ts';
 import { decodeMetadata } from '../schema/decode.ts';
+import { parseJson } from '../schema/json.ts';
 import type { CustomResourceDefinition } from './types.ts';
 
 const REVIEW_VERSION = 'v1';
@@ -71,7 +73,7 @@ async function call(
 }
 
 function responseIn(text: string, apiVersion: string, uid: string): ConversionResponse {
-  const review: unknown = JSON.parse(text);
+  const review = parseJson(text);
   if (!isJsonMap(review) || review.kind !== 'ConversionReview' || review.apiVersion !== apiVersion) {
     throw new Error(`expected a ConversionReview of ${apiVersion}`);
   }

@@ -1,4 +1,5 @@
 /** Checks each node of a schema for unsupported and contradicting keywords. */
+import { ownField } from '@tidegate/kube';
 import { type FieldError, fieldError } from '@tidegate/serving';
 import type { Schema } from '../schema/types.ts';
 
@@ -165,7 +166,7 @@ function checkListMap(schema: Schema, path: string): FieldError[] {
 }
 
 function checkKey(key: string, keys: string[], items: Schema, path: string): FieldError[] {
-  const property = items.properties?.[key];
+  const property = ownField(items.properties, key);
   if (property === undefined) {
     const detail = 'entries must all be names of item properties';
     return [fieldError.invalid(`${path}.x-kubernetes-list-map-keys`, keys, detail)];

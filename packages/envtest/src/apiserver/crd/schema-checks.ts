@@ -1,5 +1,5 @@
 /** Checks that the schema of a custom resource is structural and consistent, and that its defaults are valid. */
-import { jsonEqual } from '@tidegate/kube';
+import { jsonEqual, ownField } from '@tidegate/kube';
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { compileErrors } from '../schema/cel/compile-errors.ts';
 import { isKnownFormat } from '../schema/formats.ts';
@@ -238,7 +238,7 @@ function checkCompleteness(schema: Schema, path: string): FieldError[] {
     };
     if (nested.items !== undefined) child(declared.items, nested.items, 'items');
     for (const [key, property] of Object.entries(nested.properties ?? {})) {
-      child(declared.properties?.[key], property, `properties[${key}]`);
+      child(ownField(declared.properties, key), property, `properties[${key}]`);
     }
     eachCombined(nested, nestedPath, (inner, innerPath) => compare(declared, inner, path, innerPath));
   };

@@ -73,7 +73,7 @@ export const conform = (served: Served, object: Record<string, unknown>): KubeOb
 export function readBodyAs(
   kind: string,
   bytes: Buffer,
-  options: { format: BodyFormat; fieldValidation: FieldValidation },
+  options: { format: BodyFormat; fieldValidation: FieldValidation; applied?: boolean },
 ): Body {
   if (options.format === 'protobuf') {
     return { value: decodeProtobuf(bytes), duplicates: new Set(), yamlProblems: [] };
@@ -81,6 +81,7 @@ export function readBodyAs(
   return parseBody(bytes.toString('utf8'), {
     kind,
     yaml: options.format === 'yaml',
+    applied: options.applied,
     findDuplicates: options.fieldValidation !== 'Ignore',
   });
 }
@@ -90,7 +91,7 @@ export function readBodyAs(
  * them; only duplicate keys have to be found here, since the parsed document does not show them.
  */
 export function readApplyBody(kind: string, bytes: Buffer, checks: FieldChecks): Record<string, unknown> {
-  const { value, yamlProblems } = readBodyAs(kind, bytes, { ...checks, format: 'yaml' });
+  const { value, yamlProblems } = readBodyAs(kind, bytes, { ...checks, format: 'yaml', applied: true });
   if (yamlProblems.length === 0) return value;
   if (checks.fieldValidation === 'Strict') {
     throw badRequest(`error strict decoding YAML: ${unmarshalErrors(yamlProblems)}`);

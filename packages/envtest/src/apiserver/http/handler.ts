@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { DiskError } from '@tidegate/disk';
+import { ownField } from '@tidegate/kube';
 import {
   ApiError,
   Exchange,
@@ -10,6 +11,7 @@ import {
   negotiate,
   type RequestInfo,
   requestInfo,
+  requestTarget,
 } from '@tidegate/serving';
 import type { Authenticator } from '../auth/authenticate.ts';
 import { type Attributes, type Authorizer, requireAllowed } from '../auth/authorization.ts';
@@ -22,7 +24,6 @@ import type { Documents } from './documents.ts';
 import { serveList } from './list.ts';
 import { servePatch } from './patch.ts';
 import { errorFormat, representationOf } from './representation.ts';
-import { urlOf } from './request-url.ts';
 import { sendObject } from './send.ts';
 import { serveSubresource } from './subresource.ts';
 import { serveWatch } from './watch.ts';
@@ -56,12 +57,15 @@ export function createHandler(
   return (request, response) => {
     const started = performance.now();
     const exchange = new Exchange(request, response);
-    const url = urlOf(request);
-    const info = requestInfo(request.method ?? 'GET', url);
+    const { url = '/', method = 'GET' } = request;
+    // What it is until the target is parsed, and what it stays if it cannot be.
+    let info: RequestInfo = { type: 'path', verb: method.toLowerCase(), path: url };
     let user: UserInfo | undefined;
     const work = async (): Promise<void> => {
+      const target = requestTarget(url);
+      info = requestInfo(method, target);
       user = identify(options, request, info);
-      await dispatch(options, exchange, info, url.searchParams, user);
+      await dispatch(options, exchange, info, target.searchParams, user);
     };
     work()
       .catch((error: unknown) => fail(options, exchange, info, error))
@@ -110,7 +114,7 @@ async function dispatch(
   if (served.version.deprecationWarning !== undefined) exchange.warn(served.version.deprecationWarning);
   const { accept } = exchange.request.headers;
   // Streaming subresources write the response themselves.
-  const streams = served.definition.subresources[info.subresource]?.connect !== undefined;
+  const streams = ownField(served.definition.subresources, info.subresource)?.connect !== undefined;
   const representation = streams ? lenientNegotiate(accept) : representationOf(accept, served, info);
   await serve({ core, info, served, query, representation, user, exchange, signal: options.signal });
 }

@@ -1,4 +1,5 @@
 /** The form and format of a response: what the client accepts and the server can write. */
+import { ownField } from '@tidegate/kube';
 import {
   type Allows,
   type Format,
@@ -38,7 +39,7 @@ export function errorFormat(accept: string | undefined): Format {
 function hasProtobuf(served: Served, subresource: string): boolean {
   const { definition } = served;
   const own = { apiVersion: servedApiVersion(served), kind: definition.kind };
-  const sub = definition.subresources[subresource];
+  const sub = ownField(definition.subresources, subresource);
   if (sub === undefined || sub.kind === definition.kind) return isEncodable(own);
   return isEncodable({
     apiVersion: sub.group === '' ? sub.version : `${sub.group}/${sub.version}`,

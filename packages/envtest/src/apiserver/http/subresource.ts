@@ -1,4 +1,4 @@
-import { childController, type KubeObject } from '@tidegate/kube';
+import { childController, type KubeObject, ownField } from '@tidegate/kube';
 import { methodNotAllowed, noSuchPath, notFound } from '@tidegate/serving';
 import { contextOf, keyOf, refOf } from '../operations/core.ts';
 import { scaleOf, scalePrinter, withScale } from '../operations/scale.ts';
@@ -12,6 +12,7 @@ import { bodyFormat, mediaType, readBody } from './body.ts';
 import { type Call, targetOf } from './call.ts';
 import { decodeObject } from './decode.ts';
 import { applyPatch, checkPatchType, readPatch, servePatch } from './patch.ts';
+import { parseProxyName } from './proxy-name.ts';
 import { sendObject } from './send.ts';
 import { answer, optionsOf, serveGet, serveUpdate } from './write.ts';
 import { fieldValidation } from './write-options.ts';
@@ -19,7 +20,7 @@ import { fieldValidation } from './write-options.ts';
 /** `status` is a view of the object, `scale` is a small object of its own, and all others have handlers. */
 export async function serveSubresource(call: Call): Promise<void> {
   const { info, served } = call;
-  const subresource = served.definition.subresources[info.subresource];
+  const subresource = ownField(served.definition.subresources, info.subresource);
   const isTooLong = info.subpath !== '' && !isProxy(call);
   if (subresource === undefined || info.name === '' || isTooLong) {
     throw served.definition.custom ? notFound(refOf(served.definition), info.name) : noSuchPath();
@@ -36,12 +37,15 @@ export async function serveSubresource(call: Call): Promise<void> {
 const isProxy = ({ info }: Call): boolean => info.subresource === 'proxy';
 
 async function serveConnected(call: Call, connect: Connect): Promise<void> {
-  const { info, query, exchange } = call;
-  const parent = parentOf(call);
+  const { info, served, query, exchange } = call;
+  const target = isProxy(call)
+    ? parseProxyName(info.name, served.definition.singular)
+    : { scheme: '', name: info.name, port: '' };
+  const parent = parentOf({ ...call, info: { ...info, name: target.name } });
   const { controller, release } = childController(call.signal);
   exchange.response.once('close', () => controller.abort());
   try {
-    await connect({ parent, subpath: info.subpath, query, exchange, signal: controller.signal });
+    await connect({ parent, target, subpath: info.subpath, query, exchange, signal: controller.signal });
   } finally {
     release();
   }

@@ -86,13 +86,18 @@ export class KubeletClient {
   #locate(nodeName: string): { host: string; port: number } {
     const entry = this.#store.get({ resource: 'nodes', namespace: '', name: nodeName });
     if (entry === undefined) throw notFound({ group: '', resource: 'nodes' }, nodeName);
-    const { addresses = [], daemonEndpoints } = (decodeStored(entry) as Node).status;
+    const node = decodeStored(entry) as Node;
+    const { addresses = [] } = node.status;
     const host = addresses.find(({ type }) => type === 'InternalIP')?.address;
     if (host === undefined) {
       const known = addresses.map(({ type, address }) => `{${type} ${address}}`).join(' ');
       throw new ApiError(500, '', `no preferred addresses found; known addresses: [${known}]`);
     }
-    return { host, port: daemonEndpoints?.kubeletEndpoint?.Port || DEFAULT_PORT };
+    return { host, port: this.portOf(node) };
+  }
+
+  portOf({ status }: Node): number {
+    return status.daemonEndpoints?.kubeletEndpoint?.Port || DEFAULT_PORT;
   }
 }
 

@@ -1,4 +1,4 @@
-import type { KubeObject } from '@tidegate/kube';
+import { type KubeObject, ownField } from '@tidegate/kube';
 import type { Pod } from '../resources/pod/types.ts';
 import { ageColumn, nameColumn, tablePrinter } from '../resources/table.ts';
 import { timestamp } from '../resources/timestamp.ts';
@@ -80,7 +80,7 @@ function virtual(
 
 function usages(store: Store, namespace: string | undefined): Map<KubeObject, Usage> {
   const find: FindOwner = (kind, at, name) => {
-    const resource = WORKLOADS[kind];
+    const resource = ownField(WORKLOADS, kind);
     const entry = resource && store.get({ resource, namespace: at, name });
     return entry ? decodeStored(entry) : undefined;
   };

@@ -23,7 +23,7 @@ export function declaredUsage({ metadata }: KubeObject): Usage | undefined {
   const pairs = text.split(',').map((pair) => pair.split('=').map((part) => part.trim()));
   const isValid = pairs.every(
     ([name = '', value = '', ...rest]) =>
-      name in RESOURCES && rest.length === 0 && parseQuantity(value) !== undefined,
+      Object.hasOwn(RESOURCES, name) && rest.length === 0 && parseQuantity(value) !== undefined,
   );
   if (!isValid) return undefined;
   const amounts = parseAmounts(Object.fromEntries(pairs) as Record<string, string>);

@@ -3,6 +3,7 @@
  * OpenAPIv2.proto: the JSON structure with a number for each field, maps as lists of named values, and values without a
  * schema as YAML text.
  */
+import { ownField } from '@tidegate/kube';
 import { ProtobufWriter } from '../protobuf/writer.ts';
 
 type Json = Record<string, unknown>;
@@ -21,7 +22,7 @@ function writeMembers(message: Message, to: ProtobufWriter, value: unknown): voi
   for (const [name, member] of Object.entries(value as Json).reverse()) {
     if (member === undefined) continue;
     if (name.startsWith('x-')) message['x-']?.(to, [name, member]);
-    else message[name]?.(to, member);
+    else ownField(message, name)?.(to, member);
   }
 }
 
@@ -150,7 +151,7 @@ const PARAMETERS: Readonly<Record<string, Writer>> = {
   path: within(2, message(4, PATH_PARAMETER)),
 };
 const parameter = (field: number): Writer =>
-  within(field, (to, value) => PARAMETERS[String((value as Json).in)]?.(to, value));
+  within(field, (to, value) => ownField(PARAMETERS, String((value as Json).in))?.(to, value));
 
 const reference = message(2, { $ref: text(1) });
 const parameterOrReference = (field: number): Writer =>

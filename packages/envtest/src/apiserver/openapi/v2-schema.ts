@@ -2,6 +2,8 @@
  * Converts a schema from OpenAPI v3 to v2. Keywords that v2 lacks make the result less strict, never stricter, because
  * kubectl rejects objects that the schema does not allow, while the server validates them in any case.
  */
+import { ownField } from '@tidegate/kube';
+
 type Json = Record<string, unknown>;
 
 const V3_REFERENCE = '#/components/schemas/';
@@ -52,7 +54,7 @@ function demanded(schema: Json): string[] | undefined {
     additionalProperties?: Json;
   };
   if (additionalProperties?.nullable === true) return undefined;
-  const left = required.filter((name) => properties?.[name]?.nullable !== true);
+  const left = required.filter((name) => ownField(properties, name)?.nullable !== true);
   return left.length === 0 ? undefined : left;
 }
 

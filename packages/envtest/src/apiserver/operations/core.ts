@@ -1,4 +1,4 @@
-import type { KubeObject } from '@tidegate/kube';
+import { type KubeObject, ownField } from '@tidegate/kube';
 import type { RequestContext, ResourceDefinition, UserInfo } from '../resources/types.ts';
 import { rememberLabels } from '../served/entry-labels.ts';
 import type { Registry, Served } from '../served/registry.ts';
@@ -97,6 +97,6 @@ export const refOf = (definition: ResourceDefinition): { group: string; resource
 });
 
 export const hasSubresource = (definition: ResourceDefinition, name: string): boolean =>
-  definition.subresources[name] !== undefined;
+  ownField(definition.subresources, name) !== undefined;
 
 export { timestamp } from '../resources/timestamp.ts';

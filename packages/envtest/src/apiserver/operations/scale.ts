@@ -1,4 +1,4 @@
-import type { KubeObject } from '@tidegate/kube';
+import { isJsonMap, type KubeObject, ownField } from '@tidegate/kube';
 import { fieldError, invalid, notFound } from '@tidegate/serving';
 import { ageColumn, nameColumn, type Table, tablePrinter } from '../resources/table.ts';
 import type { ResourceDefinition, ScalePaths, TablePrinter } from '../resources/types.ts';
@@ -70,7 +70,7 @@ const steps = (path: string): string[] => path.split('.').filter((s) => s !== ''
 
 function read(object: KubeObject, path: string): unknown {
   let value: unknown = object;
-  for (const step of steps(path)) value = (value as Record<string, unknown> | undefined)?.[step];
+  for (const step of steps(path)) value = isJsonMap(value) ? ownField(value, step) : undefined;
   return value;
 }
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { KubeObject } from '@tidegate/kube';
+import { type KubeObject, ownField } from '@tidegate/kube';
 import { conflict, fieldError, invalid, notFound, OBJECT_MODIFIED } from '@tidegate/serving';
 import { withoutChangeOfTimesOnly } from '../apply/managed-fields.ts';
 import type { ResourceDefinition, Strategy } from '../resources/types.ts';
@@ -92,7 +92,7 @@ async function updateOnce(core: Core, request: UpdateRequest, entry: Entry): Pro
   // Repeated, because a webhook may have changed the part that this endpoint must not change.
   keepApart(definition, subresource, object, old);
   keepServerFields(object, old);
-  const view = subresource === '' ? definition.strategy : definition.subresources[subresource];
+  const view = subresource === '' ? definition.strategy : ownField(definition.subresources, subresource);
   view?.prepareForUpdate?.(object, old, contextOf(core, options));
   // A binding is set by the scheduler and does not change the desired state.
   if (definition.generation && subresource !== 'binding' && desiredStateDiffers(definition, object, old)) {
@@ -217,7 +217,7 @@ function check(
   else {
     errors.push(...(strategy.validate?.(object, before) ?? []));
     // Handlers can change fields that are otherwise immutable: a binding sets the node of a pod.
-    if (definition.subresources[subresource]?.handle === undefined)
+    if (ownField(definition.subresources, subresource)?.handle === undefined)
       errors.push(...(strategy.validateUpdate?.(object, old) ?? []));
   }
   if (errors.length > 0) throw invalid(definition, object.metadata.name ?? '', errors);

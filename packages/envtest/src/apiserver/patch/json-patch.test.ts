@@ -53,9 +53,14 @@ describe('applyJsonPatch', () => {
   it('stops at 10,000 operations', () => {
     const patch = Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/a', value: 1 }));
     expect(() => applyJsonPatch({ a: 1 }, patch)).toThrow(
-      'Request entity is too large: The allowed maximum operations in a JSON patch is 10000, got 10001',
+      'Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001',
     );
     expect(applyJsonPatch({ a: 1 }, patch.slice(1))).toEqual({ a: 1 });
+  });
+
+  it('refuses copies of more than 3 MiB with the 422 of the real server', () => {
+    const copies = Array.from({ length: 25 }, (_, i) => ({ op: 'copy', from: '/data', path: `/data/k${i}` }));
+    expect(codeOf(() => applyJsonPatch({ data: { a: 'x'.repeat(1000) } }, copies))).toBe(422);
   });
 
   it('cannot reach prototypes', () => {

@@ -3,7 +3,7 @@
  * is always the same 422; the reason, in the words of the library inside kube-apiserver, is its cause: the server includes
  * it in the answer when the patch came from a webhook, and keeps it from clients.
  */
-import { isJsonMap } from '@tidegate/kube';
+import { isJsonMap, MAX_JSON_BYTES } from '@tidegate/kube';
 import { applyJsonPatch as apply, JsonPatchError, type JsonPatchOperation } from '@tidegate/kube/patch';
 import { ApiError, badRequest } from '@tidegate/serving';
 import { goJsonKind } from './go-format.ts';
@@ -37,10 +37,11 @@ function decodeOperations(patch: unknown): JsonPatchOperation[] {
     throw new ApiError(
       413,
       'RequestEntityTooLarge',
-      `Request entity is too large: The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${patch.length}`,
+      `Request entity too large: The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${patch.length}`,
     );
   }
   return patch.map((operation: unknown) => {
+    if (operation === null) return {};
     if (!isJsonMap(operation)) throw wrongType(operation, 'value of type handlers.jsonPatchOp');
     for (const field of ['op', 'path', 'from']) {
       const value = operation[field] ?? '';
@@ -56,6 +57,8 @@ function goMessage({ op }: JsonPatchOperation, error: JsonPatchError): string {
   switch (error.problem) {
     case 'unknown operation':
       return `Unexpected kind: ${String(op)}`;
+    case 'copies too large':
+      return `Unable to complete the copy, the accumulated size increase of copy is more than ${MAX_JSON_BYTES}, exceeding the limit ${MAX_JSON_BYTES}`;
     case 'whole document':
       return 'the document itself can only be tested or replaced';
     case 'test failed':

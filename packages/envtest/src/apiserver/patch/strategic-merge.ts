@@ -1,5 +1,5 @@
 /** Strategic merge patches: the schema of a built-in kind defines which lists are merged, and by which key. */
-import { isJsonMap } from '@tidegate/kube';
+import { isJsonMap, ownField } from '@tidegate/kube';
 import {
   applyStrategicMergePatch as apply,
   type FieldStrategy,
@@ -27,7 +27,8 @@ export function applyStrategicMergePatch<T extends object>(target: T, patch: unk
 
 function strategyOf(schema: Schema | undefined, field: string): FieldStrategy<Schema> {
   const additional = schema?.additionalProperties;
-  const own = schema?.properties?.[field] ?? (typeof additional === 'object' ? additional : undefined);
+  const own =
+    ownField(schema?.properties, field) ?? (typeof additional === 'object' ? additional : undefined);
   // `retainKeys` may accompany either; it only matters to clients, which then send the directive.
   const actions = own?.['x-kubernetes-patch-strategy']?.split(',') ?? [];
   const action = actions.find((name) => name !== 'retainKeys');

@@ -1,5 +1,5 @@
 /** The sums of all quotas. Follows the store; see README.md. */
-import { formatQuantity, type KubeObject, parseQuantity, type Quantity } from '@tidegate/kube';
+import { formatQuantity, type KubeObject, ownField, parseQuantity, type Quantity } from '@tidegate/kube';
 import { type Amounts, difference, parseAmounts, sum } from '../../amounts/index.ts';
 import type { AdmissionAttributes } from '../operations/core.ts';
 import { refusal } from '../operations/refusal.ts';
@@ -185,7 +185,7 @@ export class QuotaLedger {
 
 /** Amounts have the unit in which the quota is written. */
 function shown({ spec }: Account, name: string, amounts: Amounts): string {
-  const written: Quantity | undefined = parseQuantity(String(spec.hard?.[name] ?? '0'));
+  const written: Quantity | undefined = parseQuantity(String(ownField(spec.hard, name) ?? '0'));
   return formatQuantity({ nanos: amounts.get(name) ?? 0n, format: written?.format ?? 'decimal' });
 }
 

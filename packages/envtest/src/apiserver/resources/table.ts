@@ -3,7 +3,7 @@
  * descriptions from the documentation of a field, so a column can name the field instead.
  */
 
-import { humanDuration, type KubeObject } from '@tidegate/kube';
+import { humanDuration, type KubeObject, ownField } from '@tidegate/kube';
 import { structOf } from '../schema/builtin.ts';
 import { loadDescriptions } from '../schema/generated.ts';
 import type { Schema } from '../schema/types.ts';
@@ -93,7 +93,7 @@ function describe(schema: Schema, path: string): string {
   const steps = path.split('.');
   const field = steps.pop() ?? '';
   let at: Schema | undefined = schema;
-  for (const step of steps) at = at?.properties?.[step];
+  for (const step of steps) at = ownField(at?.properties, step);
   const definition = at === undefined ? undefined : structOf(at)?.definition;
   const text = definition === undefined ? '' : (loadDescriptions()[definition]?.[field] ?? '');
   // The list of enum values is only for `kubectl explain`.

@@ -97,6 +97,8 @@ export interface Subresource {
 export interface ConnectRequest {
   /** The stored parent. */
   parent: KubeObject;
+  /** How a client of `proxy` wants to reach the parent. Both are empty for the default. */
+  target: { scheme: string; port: string };
   /** The rest of the path after the subresource, percent-encoded. */
   subpath: string;
   query: URLSearchParams;

@@ -1,13 +1,17 @@
 /** Parses a request body, JSON or YAML, into an object. Errors have the words of kube-apiserver. */
 
-import { type ApiError, badRequest } from '@tidegate/serving';
-import { isScalar, LineCounter, parseDocument, type Tags, visit, type YAMLMap } from 'yaml';
+import { tooDeepAt } from '@tidegate/kube';
+import { ApiError, badRequest } from '@tidegate/serving';
+import { isScalar, type LineCounter, visit, type YAMLMap } from 'yaml';
 import { duplicateKeys, JsonSyntaxError, parseJson } from './json.ts';
+import { parseYaml, YamlError, YamlTooLongError } from './yaml.ts';
 
 export interface ParseOptions {
   yaml: boolean;
   /** The kind of the resource, for error messages. */
   kind: string;
+  /** The body of a server-side apply, whose errors have other words. */
+  applied?: boolean;
   /** Search for duplicate keys, for fieldValidation Warn and Strict. */
   findDuplicates: boolean;
 }
@@ -21,8 +25,9 @@ export interface Body {
 }
 
 /** Throws a 400 error if the body is not a valid document. */
-export function parseBody(text: string, { yaml, kind, findDuplicates }: ParseOptions): Body {
-  if (yaml) return parseYamlBody(text, kind, findDuplicates);
+export function parseBody(text: string, options: ParseOptions): Body {
+  const { kind, findDuplicates } = options;
+  if (options.yaml) return parseYamlBody(text, options);
   try {
     const value = parseJson(text);
     return {
@@ -76,43 +81,47 @@ export function jsonType(value: unknown): string {
   return typeof value;
 }
 
-/** YAML 1.1 as in kube-apiserver: `yes` is true and `010` is 8, but dates and times stay strings. */
-const tags = (all: Tags): Tags =>
-  all.filter((tag) => {
-    if (typeof tag === 'string') return true;
-    const isTimeOfDay = 'format' in tag && tag.format === 'TIME';
-    return (
-      !isTimeOfDay && !['timestamp', 'binary', 'omap', 'pairs', 'set'].some((t) => tag.tag.endsWith(`:${t}`))
-    );
-  });
-
-function parseYamlBody(text: string, kind: string, findDuplicates: boolean): Body {
-  const lineCounter = new LineCounter();
-  const document = parseDocument(text, {
-    version: '1.1',
-    customTags: tags,
-    uniqueKeys: false,
-    prettyErrors: false,
-    lineCounter,
-  });
-  const [error] = document.errors;
-  if (error !== undefined) {
-    const { line } = lineCounter.linePos(error.pos[0]);
-    throw unrecognized(kind, `yaml: line ${line}: ${error.message}`, text);
-  }
-  const yamlProblems: string[] = [];
-  if (findDuplicates) {
-    visit(document, {
-      Map: (_, map) => {
-        yamlProblems.push(...duplicateYamlKeys(map, lineCounter));
-      },
-    });
-  }
+function parseYamlBody(text: string, { kind, findDuplicates, applied }: ParseOptions): Body {
   try {
-    return { value: checkTypeMeta(document.toJS()), duplicates: new Set(), yamlProblems };
+    // kubectl sends JSON under the media type of YAML for an apply. JSON is YAML, and its parser is much faster.
+    const json = parsedAsJson(text);
+    if (json !== undefined) return { value: checkTypeMeta(json), duplicates: new Set(), yamlProblems: [] };
+    const { document, lineCounter } = parseYaml(text);
+    const yamlProblems: string[] = [];
+    if (findDuplicates) {
+      visit(document, {
+        Map: (_, map) => {
+          yamlProblems.push(...duplicateYamlKeys(map, lineCounter));
+        },
+      });
+    }
+    const value: unknown = document.toJS({ maxAliasCount: -1 });
+    return { value: checkTypeMeta(value), duplicates: new Set(), yamlProblems };
   } catch (problem) {
+    if (problem instanceof YamlError) {
+      throw applied
+        ? badRequest(`error decoding YAML: error converting YAML to JSON: ${problem.message}`)
+        : unrecognized(kind, problem.message, text);
+    }
+    if (problem instanceof YamlTooLongError)
+      throw new ApiError(
+        413,
+        'RequestEntityTooLarge',
+        `Request entity too large: ${problem.message}; send it as JSON`,
+      );
     if (!(problem instanceof JsonSyntaxError)) throw problem;
     throw unrecognized(kind, `couldn't get version/kind; json parse error: ${problem.message}`, text);
+  }
+}
+
+/** Undefined if the text is not JSON, or if it has duplicate keys, which the parser for YAML reports with their lines. */
+function parsedAsJson(text: string): unknown {
+  if (!/^\s*\{/.test(text) || tooDeepAt(text) >= 0) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return duplicateKeys(text).length === 0 ? value : undefined;
+  } catch {
+    return undefined;
   }
 }
 

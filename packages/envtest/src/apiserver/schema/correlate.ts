@@ -2,6 +2,7 @@
  * Finds the old counterpart of a value in an update. Fields and map entries correspond by name, and items of lists of
  * type map by their keys. Items of other lists have no identity. Ratcheting and transition rules depend on this.
  */
+import { ownField, setField } from '@tidegate/kube';
 import type { Schema } from './types.ts';
 
 /** The old value of a field; undefined if the old object does not have it. */
@@ -32,8 +33,8 @@ export function itemKeyValues(
 ): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   for (const key of keys) {
-    const value = oldField(item, key) ?? items?.properties?.[key]?.default;
-    if (value !== undefined) values[key] = value;
+    const value = oldField(item, key) ?? ownField(items?.properties, key)?.default;
+    if (value !== undefined) setField(values, key, value);
   }
   return values;
 }

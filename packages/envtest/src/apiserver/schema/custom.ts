@@ -1,5 +1,5 @@
 /** Decodes custom resources, which have no Go struct; the counterpart of decode.ts. */
-import type { KubeObject } from '@tidegate/kube';
+import { type KubeObject, setField } from '@tidegate/kube';
 import { fieldError } from '@tidegate/serving';
 import { type Decoded, DecodeError, type DecodeOptions, decodeMetadata } from './decode.ts';
 import { applyDefaults } from './defaults.ts';
@@ -33,7 +33,7 @@ function cloneJson(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(cloneJson);
   if (typeof value !== 'object' || value === null) return value;
   const copy: Json = {};
-  for (const key of Object.keys(value)) copy[key] = cloneJson((value as Json)[key]);
+  for (const key of Object.keys(value)) setField(copy, key, cloneJson((value as Json)[key]));
   return copy;
 }
 

@@ -3,7 +3,14 @@
  * marshalling again: unknown fields and nulls disappear, wrong types are rejected, empty optional fields are omitted,
  * struct fields appear, and quantities, times and base64 get their canonical form.
  */
-import { formatQuantity, isJsonMap, type KubeObject, parseQuantity } from '@tidegate/kube';
+import {
+  formatQuantity,
+  isJsonMap,
+  type KubeObject,
+  ownField,
+  parseQuantity,
+  setField,
+} from '@tidegate/kube';
 import { jsonType } from './body.ts';
 import { definitionOf, resolveDefinition, type Struct, structOf } from './builtin.ts';
 import { type DecodeWords, wrongType } from './decode-words.ts';
@@ -94,7 +101,7 @@ class Decoder {
       else {
         const decoded = this.#value(value[key], property, { struct, field: key });
         if (decoded !== undefined && !(isZero(decoded, property) && !struct?.keepZero.has(key))) {
-          result[key] = decoded;
+          setField(result, key, decoded);
         }
       }
       this.#path.pop();
@@ -146,7 +153,8 @@ class Decoder {
     for (const key of Object.keys(object)) {
       this.#path.push(key);
       if (this.#duplicates.size > 0) this.#checkDuplicate();
-      result[key] = this.#value(object[key], additionalProperties, target) ?? zeroOf(additionalProperties);
+      const decoded = this.#value(object[key], additionalProperties, target);
+      setField(result, key, decoded ?? zeroOf(additionalProperties));
       this.#path.pop();
     }
     return result;
@@ -265,7 +273,7 @@ function canonicalBase64(text: string): string {
 function goType(schema: Schema, target: Target): string {
   const struct = structOf(schema);
   if (struct !== undefined) return struct.definition.split('.').slice(-2).join('.');
-  const named = FORMAT_TYPES[schema.format ?? ''];
+  const named = ownField(FORMAT_TYPES, schema.format ?? '');
   if (named !== undefined) return named;
   switch (schema.type) {
     case 'array':
@@ -275,7 +283,7 @@ function goType(schema: Schema, target: Target): string {
     case 'boolean':
       return 'bool';
     case 'string':
-      return target.struct?.names[target.field] ?? 'string';
+      return ownField(target.struct?.names, target.field) ?? 'string';
     default:
       return 'string';
   }

@@ -1,5 +1,7 @@
 /** The values of `format` that the server checks. All other formats are accepted and ignored. */
+
 import { isIP, isIPv4, isIPv6 } from 'node:net';
+import { ownField } from '@tidegate/kube';
 
 const UUID = (version: string, variant: string): RegExp =>
   new RegExp(`^[0-9a-f]{8}-?[0-9a-f]{4}-?${version}[0-9a-f]{3}-?${variant}[0-9a-f]{3}-?[0-9a-f]{12}$`, 'i');
@@ -44,7 +46,7 @@ const formats: Record<string, (text: string) => boolean> = {
 };
 
 /** Also true for formats that are not checked. */
-export const hasFormat = (format: string, text: string): boolean => formats[format]?.(text) ?? true;
+export const hasFormat = (format: string, text: string): boolean => ownField(formats, format)?.(text) ?? true;
 
 export const isKnownFormat = (format: string): boolean =>
   Object.hasOwn(formats, format) || ['int32', 'int64', 'float', 'double'].includes(format);

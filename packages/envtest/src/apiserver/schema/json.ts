@@ -2,6 +2,7 @@
  * A JSON parser with the error messages of Go's decoder and with detection of duplicate keys. The fast path is
  * JSON.parse; the scanner below runs only for invalid documents and for strict field validation.
  */
+import { tooDeepAt } from '@tidegate/kube';
 import { quoteCharacter } from '@tidegate/serving';
 
 /** The document is not valid JSON. The message is that of Go's decoder. */
@@ -10,6 +11,9 @@ export class JsonSyntaxError extends Error {
 }
 
 export function parseJson(text: string): unknown {
+  // Before anything else: the scanner below, and most users of the value, are recursive.
+  const at = tooDeepAt(text);
+  if (at >= 0) throw new JsonSyntaxError(`invalid character '${text[at]}' exceeded max depth`);
   try {
     return JSON.parse(text);
   } catch (cause) {

@@ -5,7 +5,7 @@
  *   stored:    {"kind":"Pod","apiVersion":"v1","metadata":{...},"spec":{...}}
  *   in a list: {"metadata":{...},"spec":{...}}      (items of built-in lists have neither kind nor apiVersion)
  */
-import { apiVersionOf, type KubeObject, type ObjectMeta } from '@tidegate/kube';
+import { apiVersionOf, type KubeObject, type ObjectMeta, setField } from '@tidegate/kube';
 import { invalid } from '@tidegate/serving';
 import type { ResourceDefinition, ServedVersion } from '../resources/types.ts';
 import type { Entry } from '../store/types.ts';
@@ -45,7 +45,7 @@ function orderMeta(metadata: ObjectMeta): ObjectMeta {
   const out: Record<string, unknown> = {};
   const source = metadata as Record<string, unknown>;
   for (const key of META_ORDER) if (source[key] !== undefined) out[key] = source[key];
-  for (const key of Object.keys(source)) if (!(key in out)) out[key] = source[key];
+  for (const key of Object.keys(source)) if (!Object.hasOwn(out, key)) setField(out, key, source[key]);
   return out as ObjectMeta;
 }
 
@@ -54,7 +54,8 @@ function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (value === null || typeof value !== 'object') return value;
   const out: Record<string, unknown> = {};
-  for (const key of Object.keys(value).sort()) out[key] = sortKeys((value as Record<string, unknown>)[key]);
+  for (const key of Object.keys(value).sort())
+    setField(out, key, sortKeys((value as Record<string, unknown>)[key]));
   return out;
 }
 

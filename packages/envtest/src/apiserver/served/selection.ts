@@ -2,6 +2,7 @@ import {
   type FieldMatcher,
   type KubeObject,
   type LabelMatcher,
+  ownField,
   parseFieldSelector,
   parseLabelSelector,
   SelectorError,
@@ -75,7 +76,9 @@ function matches(
 ): boolean {
   if (
     !fields.empty &&
-    !fields.matches((field) => metadataField(field, entry) ?? fieldsOfEntry(definition, entry)[field])
+    !fields.matches(
+      (field) => metadataField(field, entry) ?? ownField(fieldsOfEntry(definition, entry), field),
+    )
   ) {
     return false;
   }

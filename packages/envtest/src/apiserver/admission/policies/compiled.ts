@@ -1,6 +1,7 @@
 /** A ValidatingAdmissionPolicy with compiled expressions, and its result for one request. Pure. */
 import type { ValidatingAdmissionPolicy, Validation } from '../../resources/policies/types.ts';
 import { EvaluationError, type Program } from '../../schema/cel/compile.ts';
+import { Budget, CONDITIONS_BUDGET, EXHAUSTED } from '../../schema/cel/cost.ts';
 import {
   compilePolicyExpression,
   type Declared,
@@ -54,15 +55,23 @@ export class CompiledPolicy {
   evaluate(values: PolicyVariables): Violation[] {
     const scope = policyScope(values, this.#variables);
     if (!this.#matches(scope)) return [];
-    return this.#validations.flatMap((compiled) => this.#check(compiled, scope) ?? []);
+    const budget = new Budget();
+    return this.#validations.flatMap((compiled) => {
+      const violation = this.#check(compiled, scope, budget);
+      if (budget.left < 0) throw new PolicyFailure(EXHAUSTED);
+      return violation ?? [];
+    });
   }
 
   /** A false condition decides. Errors matter only if no condition is false. */
   #matches(scope: PolicyScope): boolean {
     const errors: string[] = [];
+    const budget = new Budget(CONDITIONS_BUDGET);
     for (const condition of this.#conditions) {
       try {
-        if (condition.evaluate(scope) !== true) return false;
+        const matches = condition.evaluate(scope, budget) === true;
+        if (budget.left < 0) throw new PolicyFailure(EXHAUSTED);
+        if (!matches) return false;
       } catch (error) {
         if (!(error instanceof EvaluationError)) throw error;
         errors.push(error.message);
@@ -72,25 +81,29 @@ export class CompiledPolicy {
     return true;
   }
 
-  #check({ validation, program, message }: CompiledValidation, scope: PolicyScope): Violation | undefined {
+  #check(
+    { validation, program, message }: CompiledValidation,
+    scope: PolicyScope,
+    budget: Budget,
+  ): Violation | undefined {
     const expression = validation.expression?.trim() ?? '';
     const reason = validation.reason ?? DEFAULT_REASON;
     try {
-      if (program.evaluate(scope) === true) return undefined;
+      if (program.evaluate(scope, budget) === true) return undefined;
     } catch (error) {
       if (!(error instanceof EvaluationError)) throw error;
       if (this.#policy.spec.failurePolicy === 'Ignore') return undefined;
       return { reason, message: `expression '${expression}' resulted in error: ${error.message}` };
     }
-    const text = computed(message, scope) ?? validation.message?.trim();
+    const text = computed(message, scope, budget) ?? validation.message?.trim();
     return { reason, message: text || `failed expression: ${expression}` };
   }
 }
 
 /** Undefined if the expression fails or its result is not one line of text. */
-function computed(program: Program | undefined, scope: PolicyScope): string | undefined {
+function computed(program: Program | undefined, scope: PolicyScope, budget: Budget): string | undefined {
   try {
-    const text = program?.evaluate(scope);
+    const text = program?.evaluate(scope, budget);
     if (typeof text !== 'string') return undefined;
     const line = text.trim();
     return line.includes('\n') || Buffer.byteLength(line) > MAX_MESSAGE_BYTES ? undefined : line || undefined;

@@ -2,7 +2,7 @@
  * ValidatingAdmissionPolicies. For each request: for each binding whose policy and whose own rules match -> evaluate the policy
  * for each object of parameters (`params.ts`, `compiled.ts`) -> deny the request or warn, as the binding says.
  */
-import type { KubeObject } from '@tidegate/kube';
+import { type KubeObject, ownField } from '@tidegate/kube';
 import { ApiError, forbidden } from '@tidegate/serving';
 import type { Authorizer } from '../../auth/authorization.ts';
 import type { AdmissionAttributes } from '../../operations/core.ts';
@@ -142,7 +142,7 @@ function denial(message: string, reason: string, { served, name, object }: Admis
     message,
   );
   const details = { ...status.details, causes: [{ message }] };
-  return new ApiError(CODES[reason] ?? 422, reason, status.message ?? message, details);
+  return new ApiError(ownField(CODES, reason) ?? 422, reason, status.message ?? message, details);
 }
 
 /** Policies do not apply to policies. Otherwise a policy could prevent its own removal. */

@@ -7,6 +7,7 @@ import type { AdmissionAttributes } from '../../operations/core.ts';
 import type { UserInfo } from '../../resources/types.ts';
 import type { Webhook } from '../../resources/webhooks/types.ts';
 import type { Authorize, AuthorizerQuestion } from '../../schema/cel/authorizer.ts';
+import { Budget, CONDITIONS_BUDGET, EXHAUSTED } from '../../schema/cel/cost.ts';
 import { compileMatchCondition, type MatchCondition } from '../../schema/cel/match-condition.ts';
 import type { Served } from '../../served/registry.ts';
 import { formsOf, reviewRequest } from './review.ts';
@@ -34,11 +35,16 @@ export class MatchConditions {
     const { object, oldObject, ...rest } = request;
     const authorize = authorizeFor(this.#authorizer, attributes.user);
     const errors: string[] = [];
+    const budget = new Budget(CONDITIONS_BUDGET);
     for (const holds of this.#conditions(webhook)) {
       try {
-        if (!holds({ object, oldObject, request: rest, authorize })) return false;
+        if (!holds({ object, oldObject, request: rest, authorize }, budget)) return false;
       } catch (error) {
         errors.push((error as Error).message);
+      }
+      if (budget.left < 0) {
+        errors.push(EXHAUSTED);
+        break;
       }
     }
     if (errors.length === 0) return true;

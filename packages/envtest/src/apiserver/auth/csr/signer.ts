@@ -3,7 +3,7 @@
  * CA, and approves the requests of kubelets. Pure: the caller stores the results.
  */
 
-import type { KubeObject } from '@tidegate/kube';
+import { type KubeObject, ownField } from '@tidegate/kube';
 import {
   type CertificateRequestInfo,
   type ExtendedUsage,
@@ -61,7 +61,7 @@ const SIGNERS: Record<string, Rule> = {
 export function signRequest(object: KubeObject, pki: Pki, now: Date): KubeObject | undefined {
   const csr = object as CsrObject;
   const { spec, status = {} } = csr;
-  const rule = SIGNERS[spec.signerName];
+  const rule = ownField(SIGNERS, spec.signerName);
   if (rule === undefined || status.certificate) return undefined;
   if (!has(csr, 'Approved') || has(csr, 'Failed') || has(csr, 'Denied')) return undefined;
   const request = parseSigningRequest(spec.request);

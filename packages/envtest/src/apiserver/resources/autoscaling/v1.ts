@@ -2,7 +2,9 @@
  * autoscaling/v1: one target for CPU utilization. Other metrics, the behavior, the current metrics and the conditions are
  * in annotations, so that a client that reads and writes v1 does not lose them.
  */
+
 import type { KubeObject } from '@tidegate/kube';
+import { parseJson } from '../../schema/json.ts';
 import {
   type HorizontalPodAutoscaler,
   type Metric,
@@ -102,7 +104,7 @@ const withoutOurs = (annotations: Record<string, string> = {}): Record<string, s
 function parsed(text: string | undefined): unknown {
   if (text === undefined) return undefined;
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }

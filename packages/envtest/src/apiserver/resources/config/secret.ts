@@ -1,3 +1,4 @@
+import { setField } from '@tidegate/kube';
 import { define } from '../define.ts';
 import { ageColumn, nameColumn } from '../table.ts';
 import { tlsWarnings } from './tls.ts';
@@ -19,7 +20,7 @@ export const secrets = define<Secret>({
     // stringData is write-only: it is merged into data.
     for (const [key, value] of Object.entries(secret.stringData ?? {})) {
       secret.data ??= {};
-      secret.data[key] = Buffer.from(value).toString('base64');
+      setField(secret.data, key, Buffer.from(value).toString('base64'));
     }
     delete secret.stringData;
   },

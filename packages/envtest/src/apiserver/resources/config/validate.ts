@@ -21,7 +21,7 @@ export function validateConfigMap({ data = {}, binaryData = {} }: ConfigMap): Fi
   const errors: FieldError[] = [];
   for (const key of Object.keys(data)) {
     errors.push(...named(`data[${key}]`, key, isConfigKey(key)));
-    if (key in binaryData) {
+    if (Object.hasOwn(binaryData, key)) {
       errors.push(fieldError.invalid(`data[${key}]`, key, 'duplicate of key present in binaryData'));
     }
   }
@@ -60,7 +60,7 @@ export function validateSecret(secret: Secret): FieldError[] {
 
 function validateContent({ type, data = {}, metadata }: Secret): FieldError[] {
   const needs = (...keys: string[]): FieldError[] =>
-    keys.filter((key) => !(key in data)).map((key) => fieldError.required(`data[${key}]`));
+    keys.filter((key) => !Object.hasOwn(data, key)).map((key) => fieldError.required(`data[${key}]`));
   switch (type) {
     case 'kubernetes.io/service-account-token':
       return metadata.annotations?.[ACCOUNT_ANNOTATION]

@@ -1,5 +1,5 @@
 /** Fields that the server sets in a new pod: the first status, and the result of the default admission plugins. */
-import { compareQuantities, parseQuantity, type Quantity } from '@tidegate/kube';
+import { compareQuantities, ownField, parseQuantity, type Quantity } from '@tidegate/kube';
 import { type ApiError, forbidden } from '@tidegate/serving';
 import type { Store } from '../../store/types.ts';
 import type { RequestContext } from '../types.ts';
@@ -92,7 +92,7 @@ const ZERO: Quantity = { nanos: 0n, format: 'decimal' };
 function computeResources(list: Record<string, string> | undefined): Map<string, Quantity> {
   const found = new Map<string, Quantity>();
   for (const name of ['cpu', 'memory']) {
-    const quantity = parseQuantity(String(list?.[name] ?? ''));
+    const quantity = parseQuantity(String(ownField(list, name) ?? ''));
     if (quantity !== undefined && compareQuantities(quantity, ZERO) > 0) found.set(name, quantity);
   }
   return found;

@@ -1,5 +1,5 @@
 /** Defaults of pods and pod templates. Some defaults are set only in pods, not in templates. */
-import { formatQuantity, parseQuantity, roundUpToMilli } from '@tidegate/kube';
+import { formatQuantity, parseQuantity, roundUpToMilli, setField } from '@tidegate/kube';
 import type {
   Container,
   DownwardAPIItem,
@@ -174,6 +174,6 @@ export function canonicalRequirements(resources: ResourceRequirements): void {
 export function canonicalResources(list: ResourceList): void {
   for (const [name, value] of Object.entries(list)) {
     const quantity = parseQuantity(String(value));
-    if (quantity !== undefined) list[name] = formatQuantity(roundUpToMilli(quantity));
+    if (quantity !== undefined) setField(list, name, formatQuantity(roundUpToMilli(quantity)));
   }
 }

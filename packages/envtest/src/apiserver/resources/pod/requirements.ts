@@ -1,5 +1,5 @@
 /** Validation of requests and limits. */
-import { compareQuantities } from '@tidegate/kube';
+import { compareQuantities, ownField } from '@tidegate/kube';
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { NON_NEGATIVE } from '../validation/names.ts';
 import {
@@ -32,7 +32,7 @@ export function validateRequirements(
   const errors = validateList(limits, `${path}.limits`);
   errors.push(...validateList(requests, `${path}.requests`));
   for (const [name, text] of Object.entries(requests)) {
-    const limit = limits?.[name];
+    const limit = ownField(limits, name);
     const overcommit = isOvercommitAllowed(name);
     if (limit === undefined) {
       if (!overcommit) {

@@ -1,5 +1,5 @@
 /** Warnings for pods and templates: fields that are deprecated, ignored, or probably a mistake. */
-import type { ObjectMeta } from '@tidegate/kube';
+import { type ObjectMeta, ownField } from '@tidegate/kube';
 import { isDNS1123Label } from '../validation/names.ts';
 import type { Container, ContainerPort, Pod, PodAffinity, PodSpec, PodTemplateSpec } from './types.ts';
 
@@ -47,7 +47,7 @@ function specWarnings(spec: PodSpec, { annotations = {} }: ObjectMeta, prefix: s
   const containers = containersWithPaths(spec, path);
   return [
     ...Object.keys(spec.nodeSelector ?? {}).flatMap((key) =>
-      NODE_LABELS[key] === undefined ? [] : [`${path}.nodeSelector[${key}]: ${NODE_LABELS[key]}`],
+      Object.hasOwn(NODE_LABELS, key) ? [`${path}.nodeSelector[${key}]: ${NODE_LABELS[key]}`] : [],
     ),
     ...spreadWarnings(spec, path),
     ...Object.entries(ANNOTATIONS).flatMap(([key, message]) =>
@@ -86,7 +86,7 @@ const containersWithPaths = (spec: PodSpec, path: string): [Container, string][]
 const spreadWarnings = (spec: PodSpec, path: string): string[] =>
   (spec.topologySpreadConstraints ?? []).flatMap(({ topologyKey = '', labelSelector }, i) => {
     const at = `${path}.topologySpreadConstraints[${i}]`;
-    const deprecated = NODE_LABELS[topologyKey];
+    const deprecated = ownField(NODE_LABELS, topologyKey);
     return [
       ...(deprecated === undefined ? [] : [`${at}.topologyKey: ${topologyKey} is ${deprecated}`]),
       ...(labelSelector === undefined ? [`${at}.labelSelector: ${NO_SELECTOR}`] : []),
@@ -104,7 +104,7 @@ function containerWarnings({ env = [], resources = {} }: Container, path: string
   const seen = new Set<string>();
   const fractional = (['limits', 'requests'] as const).flatMap((list) =>
     ['memory', 'ephemeral-storage'].flatMap((name) => {
-      const value = resources[list]?.[name] ?? '';
+      const value = ownField(resources[list], name) ?? '';
       const where = `${path}.resources.${list}[${name}]`;
       return value.endsWith('m')
         ? [`${where}: fractional byte value ${JSON.stringify(value)} is invalid, must be an integer`]

@@ -1,3 +1,4 @@
+import { ownField } from '@tidegate/kube';
 import { define, statusOf } from '../define.ts';
 import { canonicalResources } from '../pod/defaults.ts';
 import { ageColumn, nameColumn } from '../table.ts';
@@ -45,6 +46,6 @@ function usage({ status }: ResourceQuota, ofLimits: boolean): string {
   return Object.keys(hard)
     .filter((name) => name.startsWith('limits.') === ofLimits)
     .sort()
-    .map((name) => `${name}: ${used[name] ?? '0'}/${hard[name]}`)
+    .map((name) => `${name}: ${ownField(used, name) ?? '0'}/${hard[name]}`)
     .join(', ');
 }

@@ -71,7 +71,7 @@ function validateItem(item: LimitRangeItem, type: string, path: string): FieldEr
 /** The amounts of one resource must be in order: min, default request, default limit, max. */
 function validateOrder(name: string, item: LimitRangeItem, path: string): FieldError[] {
   const amount = (list: ResourceList | undefined): Quantity | undefined =>
-    list?.[name] === undefined ? undefined : parseQuantity(String(list[name]));
+    Object.hasOwn(list ?? {}, name) ? parseQuantity(String(list?.[name])) : undefined;
   const [min, max] = [amount(item.min), amount(item.max)];
   const [limit, request] = [amount(item.default), amount(item.defaultRequest)];
   const ratio = amount(item.maxLimitRequestRatio);

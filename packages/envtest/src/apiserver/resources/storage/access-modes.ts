@@ -17,9 +17,11 @@ export const shownModes = (modes: string[] = []): string =>
 
 export function validateAccessModes(modes: string[] = [], path: string): FieldError[] {
   const allowed = Object.keys(SHORT).sort();
-  const others = modes.filter((mode) => mode in SHORT && mode !== 'ReadWriteOncePod');
+  const others = modes.filter((mode) => Object.hasOwn(SHORT, mode) && mode !== 'ReadWriteOncePod');
   return [
-    ...modes.filter((mode) => !(mode in SHORT)).map((mode) => fieldError.notSupported(path, mode, allowed)),
+    ...modes
+      .filter((mode) => !Object.hasOwn(SHORT, mode))
+      .map((mode) => fieldError.notSupported(path, mode, allowed)),
     ...(modes.includes('ReadWriteOncePod') && others.length > 0
       ? [fieldError.forbidden(path, 'may not use ReadWriteOncePod with other access modes')]
       : []),

@@ -1,5 +1,5 @@
 /** Names and amounts of resources, such as `cpu`, `requests.memory` and `example.com/gpu`. */
-import { parseQuantity, type Quantity } from '@tidegate/kube';
+import { ownField, parseQuantity, type Quantity } from '@tidegate/kube';
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { isDNS1123Subdomain, isLabelKey } from './names.ts';
 
@@ -51,6 +51,6 @@ export const ZERO: Quantity = { nanos: 0n, format: 'decimal' };
 
 /** The amount in a list; zero if the list does not have it. */
 export const quantityOf = (list: ResourceList | undefined, name: string): Quantity =>
-  parseQuantity(String(list?.[name] ?? '0')) ?? ZERO;
+  parseQuantity(String(ownField(list, name) ?? '0')) ?? ZERO;
 
 export const isWhole = ({ nanos }: Quantity): boolean => nanos % 1_000_000_000n === 0n;

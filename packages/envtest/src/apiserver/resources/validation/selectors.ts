@@ -1,4 +1,5 @@
 /** Validation and formatting of labels and label selectors. */
+import { ownField } from '@tidegate/kube';
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { isLabelKey, isLabelValue } from './names.ts';
 
@@ -80,7 +81,7 @@ export function selectorMatches(selector: LabelSelector, labels: Record<string, 
 }
 
 function requirementMatches(requirement: LabelSelectorRequirement, labels: Record<string, string>): boolean {
-  const value = labels[requirement.key ?? ''];
+  const value = ownField(labels, requirement.key ?? '');
   const values = requirement.values ?? [];
   switch (requirement.operator) {
     case 'In':

@@ -1,12 +1,13 @@
 /** Compiles CEL expressions and reports errors in the words of cel-go. */
 import type { Environment } from '@marcbachmann/cel-js';
+import { type Budget, meterOf } from './cost.ts';
 import { literalIssues } from './literal-errors.ts';
 import { type CelError, type Issue, syntaxIssues } from './syntax-errors.ts';
 import { typeIssue } from './type-errors.ts';
 
 export interface Program {
-  /** Throws EvaluationError. */
-  evaluate(variables: Record<string, unknown>): unknown;
+  /** Throws EvaluationError, also if the expression costs too much. What it costs is taken from the budget. */
+  evaluate(variables: Record<string, unknown>, budget?: Budget): unknown;
   /** The type of the result as far as it is known, for example `bool`, `string` or `dyn`. */
   type: string;
 }
@@ -23,7 +24,7 @@ export class EvaluationError extends Error {
 
 /**
  * Checks the expression against the declared variables and compiles it. Throws a CompileError with all issues. The
- * cost of an expression is not estimated, unlike in kube-apiserver.
+ * cost of an expression is limited when it is evaluated, but not estimated before, unlike in kube-apiserver.
  */
 export function compile(expression: string, environment: Environment): Program {
   const checked = environment.check(expression);
@@ -32,11 +33,12 @@ export function compile(expression: string, environment: Environment): Program {
     : issuesOf(expression, checked.error ?? {}, environment);
   if (issues.length > 0) throw new CompileError(describe(expression, issues));
   const run = environment.parse(withRe2(expression));
+  const meter = meterOf(environment, run.ast);
   return {
     type: checked.type ?? 'dyn',
-    evaluate(variables) {
+    evaluate(variables, budget) {
       try {
-        return run(variables);
+        return meter(() => run(variables), budget);
       } catch (cause) {
         throw new EvaluationError(evalMessage(cause), { cause });
       }

@@ -1,4 +1,5 @@
 /** Field paths of rules and selectable fields, for example `.spec.names['a.b']`. */
+import { ownField } from '@tidegate/kube';
 import type { Schema } from '../types.ts';
 
 const STEP = /^(?:\.([^.[\]]+)|\['((?:\\.|[^'\\])*)'\])/;
@@ -37,7 +38,7 @@ export function shownPath(base: string, schema: Schema, path: string | undefined
     else text += `[${step}]`;
     const { additionalProperties }: Schema = at ?? {};
     at = isField
-      ? at?.properties?.[step]
+      ? ownField(at?.properties, step)
       : typeof additionalProperties === 'object'
         ? additionalProperties
         : undefined;

@@ -1,5 +1,7 @@
 /** Checks literal patterns, durations and timestamps in an expression at compile time. */
+
 import type { Environment } from '@marcbachmann/cel-js';
+import { ownField } from '@tidegate/kube';
 import { regexp } from '../regexp.ts';
 import type { Issue } from './syntax-errors.ts';
 import { isString, type Token, tokensOf } from './tokens.ts';
@@ -16,7 +18,8 @@ export function literalIssues(expression: string, environment: Environment): Iss
   return tokens.flatMap((token, index) => {
     const [open, literal, close] = tokens.slice(index + 1, index + 4);
     const isMethod = tokens[index - 1]?.text === '.';
-    if (CHECKED[token.text]?.method !== isMethod || open?.text !== '(' || close?.text !== ')') return [];
+    if (ownField(CHECKED, token.text)?.method !== isMethod || open?.text !== '(' || close?.text !== ')')
+      return [];
     if (literal === undefined || !isString(literal) || isSound(token.text, literal, environment)) return [];
     return [{ message: `invalid ${token.text} argument`, offset: literal.start }];
   });

@@ -3,6 +3,7 @@ import type { Environment } from '@marcbachmann/cel-js';
 import { type FieldError, fieldError } from '@tidegate/serving';
 import { type Authorize, authorizerFor, registerAuthorizer } from './authorizer.ts';
 import { CompileError, compile, type Program } from './compile.ts';
+import type { Budget } from './cost.ts';
 import { kubernetesEnvironment } from './environment.ts';
 import { toDynamic } from './values.ts';
 
@@ -17,18 +18,21 @@ export interface MatchVariables {
   authorize?: Authorize;
 }
 
-export type MatchCondition = (variables: MatchVariables) => boolean;
+/** What a condition costs is taken from the budget. */
+export type MatchCondition = (variables: MatchVariables, budget?: Budget) => boolean;
 
 /** Throws a CompileError. The returned function throws an EvaluationError. */
 export function compileMatchCondition(expression: string): MatchCondition {
   const program: Program = compile(expression, objectsAndAuthorizer().registerVariable('request', 'dyn'));
-  return ({ object, oldObject, request, authorize = () => false }) =>
-    program.evaluate({
+  return ({ object, oldObject, request, authorize = () => false }, budget) => {
+    const scope = {
       object: toDynamic(object ?? null),
       oldObject: toDynamic(oldObject ?? null),
       request: toDynamic(request ?? {}),
       authorizer: authorizerFor(authorize),
-    }) === true;
+    };
+    return program.evaluate(scope, budget) === true;
+  };
 }
 
 export const objectsAndAuthorizer = (): Environment =>

@@ -1,10 +1,11 @@
 /** `x-kubernetes-validations`: evaluates the CEL rules of a schema for an object. */
 import { Optional } from '@marcbachmann/cel-js';
-import { jsonEqual, type KubeObject } from '@tidegate/kube';
+import { jsonEqual, type KubeObject, ownField } from '@tidegate/kube';
 import { type FieldError, fieldError, printValue } from '@tidegate/serving';
 import { oldField, oldItems } from '../correlate.ts';
 import type { Schema, ValidationRule } from '../types.ts';
 import { CompileError, compile, EvaluationError, type Program, usesOldSelf } from './compile.ts';
+import { Budget, CostError, EXHAUSTED } from './cost.ts';
 import { kubernetesEnvironment } from './environment.ts';
 import { shownPath } from './field-path.ts';
 import { toCel } from './values.ts';
@@ -14,8 +15,13 @@ import { toCel } from './values.ts';
  * the value of `oldSelf` in transition rules, and violations in values that did not change are ignored (ratcheting,
  * KEP-4008).
  */
-export function validateRules(object: KubeObject, schema: Schema, old?: KubeObject): FieldError[] {
-  return hasRules(schema) ? check({ value: object, schema, path: '', old, isRoot: true }) : [];
+export function validateRules(
+  object: KubeObject,
+  schema: Schema,
+  old?: KubeObject,
+  budget = new Budget(),
+): FieldError[] {
+  return hasRules(schema) ? check({ value: object, schema, path: '', old, isRoot: true, budget }) : [];
 }
 
 /** Reported instead of rule errors if the object does not conform to the schema. */
@@ -49,11 +55,13 @@ interface Node {
   isRoot?: boolean;
   /** The value is part of an unchanged value, even if it has no old counterpart of its own. */
   unchanged?: boolean;
+  /** For all rules together. Once it is used up, no further rule runs. */
+  budget: Budget;
 }
 
 function check(node: Node): FieldError[] {
-  const { value, schema, path, old } = node;
-  if (value === null || value === undefined || !hasRules(schema)) return [];
+  const { value, schema, path, old, budget } = node;
+  if (value === null || value === undefined || !hasRules(schema) || budget.left < 0) return [];
   const unchanged = node.unchanged === true || (old !== undefined && jsonEqual(value, old));
   const errors = checkOwnRules({ ...node, unchanged });
   if (Array.isArray(value)) {
@@ -61,17 +69,24 @@ function check(node: Node): FieldError[] {
     const items = schema.items ?? {};
     for (const [index, item] of value.entries()) {
       errors.push(
-        ...check({ value: item, schema: items, path: `${path}[${index}]`, old: oldOf(item), unchanged }),
+        ...check({
+          value: item,
+          schema: items,
+          path: `${path}[${index}]`,
+          old: oldOf(item),
+          unchanged,
+          budget,
+        }),
       );
     }
   } else if (typeof value === 'object') {
     for (const [key, item] of Object.entries(value)) {
-      const field = schema.properties?.[key];
+      const field = ownField(schema.properties, key);
       const child = field ?? schema.additionalProperties;
       if (typeof child !== 'object') continue;
       const childPath = field === undefined ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`;
       errors.push(
-        ...check({ value: item, schema: child, path: childPath, old: oldField(old, key), unchanged }),
+        ...check({ value: item, schema: child, path: childPath, old: oldField(old, key), unchanged, budget }),
       );
     }
   }
@@ -122,9 +137,10 @@ function compileMessage(expression: string | undefined): Program | undefined {
 }
 
 /** Evaluates the rules of one schema node; `check` visits the nodes below it. */
-function checkOwnRules({ value, schema, path, old, isRoot, unchanged }: Node): FieldError[] {
+function checkOwnRules({ value, schema, path, old, isRoot, unchanged, budget }: Node): FieldError[] {
   const rules = rulesOf(schema);
   if (rules.length === 0) return [];
+  if (budget.left === 0) return [failedToRun(path, schema, exhausted(budget))];
   const self = toCel(value, schema, isRoot);
   const oldSelf = old === undefined || old === null ? undefined : toCel(old, schema, isRoot);
   const errors: FieldError[] = [];
@@ -135,30 +151,52 @@ function checkOwnRules({ value, schema, path, old, isRoot, unchanged }: Node): F
     if (!transition && unchanged === true) continue;
     const optional = oldSelf === undefined ? Optional.none() : Optional.of(oldSelf);
     const variables = { self, oldSelf: rule.optionalOldSelf === true ? optional : oldSelf };
-    const failure = run(compiledRule, variables);
+    const failure = run(compiledRule, variables, budget);
+    if (budget.left < 0 && failure?.isLast !== true) {
+      errors.push(failedToRun(path, schema, exhausted(budget)));
+      return errors;
+    }
     if (failure === undefined) continue;
     if ('cannotRun' in failure) errors.push(failedToRun(path, schema, failure.cannotRun));
-    else
+    else {
       errors.push(
         broken(shownPath(path, schema, rule.fieldPath), value, schema, failure.detail, rule.reason),
       );
+    }
+    if (budget.left < 0) return errors;
   }
   return errors;
 }
 
-/** `cannotRun`: the expression could not be evaluated. `detail`: it evaluated to false. */
-type Failure = { cannotRun: string } | { detail: string };
+/** The error for the rules that do not run, and the end of the budget for all others. */
+function exhausted(budget: Budget): string {
+  budget.left = -1;
+  return EXHAUSTED;
+}
+
+/**
+ * `cannotRun`: the expression could not be evaluated. `detail`: it evaluated to false. `isLast`: no further rule must run,
+ * and the failure says so.
+ */
+type Failure = ({ cannotRun: string } | { detail: string }) & { isLast?: true };
 
 function run(
   { rule, program, message }: CompiledRule,
   variables: Record<string, unknown>,
+  budget: Budget,
 ): Failure | undefined {
   if (program instanceof CompileError) return { cannotRun: `rule compile error: ${program.message}` };
   const shown = rule.message?.trim() || rule.rule.trim();
   try {
-    if (program.evaluate(variables) === true) return undefined;
+    if (program.evaluate(variables, budget) === true) return undefined;
   } catch (error) {
     if (!(error instanceof EvaluationError)) throw error;
+    if (error.cause instanceof CostError) {
+      if (budget.left < 0) return { cannotRun: exhausted(budget), isLast: true };
+      budget.left = -1;
+      const cannotRun = `'${error.message}': no further validation rules will be run due to call cost exceeds limit for rule: ${shown}`;
+      return { cannotRun, isLast: true };
+    }
     return {
       cannotRun:
         error.message === 'no such overload'
@@ -167,17 +205,22 @@ function run(
     };
   }
   return {
-    detail: messageOf(message, variables) ?? (rule.message?.trim() || `failed rule: ${rule.rule.trim()}`),
+    detail:
+      messageOf(message, variables, budget) ?? (rule.message?.trim() || `failed rule: ${rule.rule.trim()}`),
   };
 }
 
 const MAX_MESSAGE_BYTES = 5 * 1024;
 
 /** If the message expression fails, the static message is used. */
-function messageOf(program: Program | undefined, variables: Record<string, unknown>): string | undefined {
+function messageOf(
+  program: Program | undefined,
+  variables: Record<string, unknown>,
+  budget: Budget,
+): string | undefined {
   if (program === undefined) return undefined;
   try {
-    const text = String(program.evaluate(variables)).trim();
+    const text = String(program.evaluate(variables, budget)).trim();
     return text === '' || text.includes('\n') || text.length > MAX_MESSAGE_BYTES ? undefined : text;
   } catch (error) {
     if (error instanceof EvaluationError) return undefined;

@@ -1,5 +1,6 @@
 /** Converts JSON to CEL values by schema: integers become int; formats become timestamps, durations and bytes. */
 
+import { setField } from '@tidegate/kube';
 import type { Schema } from '../types.ts';
 import { kubernetesEnvironment } from './environment.ts';
 
@@ -67,9 +68,13 @@ function objectToCel(value: Record<string, unknown>, schema: Schema, isRoot: boo
     else if (isResource && (key === 'apiVersion' || key === 'kind')) result[key] = item;
     else if (properties !== undefined && Object.hasOwn(properties, key)) {
       // A null field counts as absent.
-      if (item !== null) result[escapeName(key)] = toCel(item, properties[key] ?? {});
+      if (item !== null) setField(result, escapeName(key), toCel(item, properties[key] ?? {}));
     } else if (additionalProperties !== undefined && additionalProperties !== false) {
-      result[key] = additionalProperties === true ? toDynamic(item) : toCel(item, additionalProperties);
+      setField(
+        result,
+        key,
+        additionalProperties === true ? toDynamic(item) : toCel(item, additionalProperties),
+      );
     }
   }
   return result;

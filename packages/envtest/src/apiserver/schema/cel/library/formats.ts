@@ -2,7 +2,9 @@
  * Named formats, for example `!format.dns1123Label().validate(self).hasValue()`. Errors are returned as an optional
  * list.
  */
+
 import { type Environment, Optional } from '@marcbachmann/cel-js';
+import { ownField } from '@tidegate/kube';
 import {
   isDNS1035Label,
   isDNS1123Label,
@@ -62,7 +64,7 @@ export function registerFormats(environment: Environment): void {
     .registerConstant('format', 'kubernetes.Formats', new FormatNamespace())
     .registerFunction(`${TYPE}.validate(string): optional<list<string>>`, complaints)
     .registerFunction(`kubernetes.Formats.named(string): optional<${TYPE}>`, (_: unknown, name: string) => {
-      const check = FORMATS[name];
+      const check = ownField(FORMATS, name);
       return check === undefined ? Optional.none() : Optional.of(new NamedFormat(check));
     });
   for (const [name, check] of Object.entries(FORMATS)) {

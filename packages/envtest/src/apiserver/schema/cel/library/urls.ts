@@ -1,5 +1,7 @@
 /** `url("https://example.com:80/path").getHostname()`. */
+
 import type { Environment } from '@marcbachmann/cel-js';
+import { setField } from '@tidegate/kube';
 
 const TYPE = 'kubernetes.URL';
 
@@ -49,7 +51,7 @@ function hostOf(value: UrlValue): string {
 
 function queryOf({ url }: UrlValue): Record<string, string[]> {
   const query: Record<string, string[]> = {};
-  for (const key of url.searchParams.keys()) query[key] = url.searchParams.getAll(key);
+  for (const key of url.searchParams.keys()) setField(query, key, url.searchParams.getAll(key));
   return query;
 }
 
