@@ -1,2 +1,2 @@
 /** What other programs do on the machine that runs the embedded cluster. */
-export { type Listener, listeners, recentWildcardPorts, wildcardPorts } from './listeners.ts';
+export { type Listener, listeners, recentListener, recentWildcardPorts, wildcardPorts } from './listeners.ts';

@@ -1,9 +1,11 @@
-import { createServer, type Server } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { listeners, recentWildcardPorts, wildcardPorts } from './listeners.ts';
+import { listeners, recentListener, recentWildcardPorts, wildcardPorts } from './listeners.ts';
 
 const servers: Server[] = [];
+const clients: Socket[] = [];
 afterEach(() => {
+  for (const client of clients.splice(0)) client.destroy();
   for (const server of servers.splice(0)) server.close();
 });
 
@@ -19,6 +21,25 @@ describe('the listeners of this machine', () => {
     const port = await listen({ host: '127.77.1.2' });
     expect(listeners()).toContainEqual({ address: '127.77.1.2', port });
     expect(wildcardPorts()).not.toContain(port);
+  });
+
+  it('include one with a socket of IPv6', async () => {
+    const port = await listen({ host: '::ffff:127.77.1.4' });
+    expect(listeners()).toContainEqual({ address: '127.77.1.4', port });
+  });
+
+  it('are all found, also if there are many of them and many connections', async () => {
+    const ports = await Promise.all(Array.from({ length: 60 }, () => listen({ host: '127.77.1.3' })));
+    const port = ports[0] ?? 0;
+    await Promise.all(
+      Array.from({ length: 60 }, () => {
+        const client = connect(port, '127.77.1.3');
+        clients.push(client);
+        return new Promise((resolve) => client.once('connect', resolve));
+      }),
+    );
+    const found = listeners().filter(({ address }) => address === '127.77.1.3');
+    expect(new Set(found.map((each) => each.port))).toEqual(new Set(ports));
   });
 
   it('are read from the tables of the kernel', () => {
@@ -57,6 +78,37 @@ describe('the listeners of this machine', () => {
     expect([...recent(), ...recent()]).toEqual([1, 1]);
     time = 6_000;
     expect([...recent()]).toEqual([2]);
+  });
+
+  it('are looked up again for an address that was not among them', () => {
+    const found = [{ address: '127.0.0.1', port: 80 }];
+    let lookups = 0;
+    const listens = recentListener(
+      () => {
+        lookups++;
+        return found;
+      },
+      () => 0,
+    );
+    expect([listens('127.0.0.1', 80), listens('127.0.0.1', 80)]).toEqual([true, true]);
+    expect(lookups).toBe(1);
+    expect(listens('127.0.0.2', 80)).toBe(false);
+    found.push({ address: '127.0.0.2', port: 80 });
+    expect(listens('127.0.0.2', 80)).toBe(true);
+    expect(lookups).toBe(3);
+  });
+
+  it('are looked up again when they may have ended', () => {
+    let time = 0;
+    let found = [{ address: '127.0.0.1', port: 80 }];
+    const listens = recentListener(
+      () => found,
+      () => time,
+    );
+    expect(listens('127.0.0.1', 80)).toBe(true);
+    found = [];
+    time = 6_000;
+    expect(listens('127.0.0.1', 80)).toBe(false);
   });
 
   it('are unknown on a system without the tables', () => {

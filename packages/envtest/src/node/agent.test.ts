@@ -56,7 +56,7 @@ async function startNode(): Promise<Agent> {
     client: await cluster.node(NODE),
     proxyClient: cluster.admin,
     address: ADDRESS,
-    listenPort: 10251,
+    listenPort: 0,
     advertisePort: 10250,
     labels: { location: 'here' },
     stateDirectory: join(cluster.directory, NODE),
@@ -236,6 +236,28 @@ test('kills a container that ignores SIGTERM after the grace period', async () =
   await cluster.admin.delete(PODS, { namespace: 'default', name: 'stubborn' });
   await eventually(async () => {
     await expect(read('stubborn')).rejects.toThrow('not found');
+  });
+});
+
+test('ends a pod that is active for longer than activeDeadlineSeconds', async () => {
+  await create('limited', [server]);
+  // The deadline follows once the program listens: before, it does not handle SIGTERM yet.
+  await when('limited', isReady);
+  await cluster.admin.patch(PODS, { namespace: 'default', name: 'limited' }, 'merge', {
+    spec: { activeDeadlineSeconds: 1 },
+  });
+  await eventually(async () => {
+    const { status } = await read('limited');
+    expect(status).toMatchObject({
+      phase: 'Failed',
+      reason: 'DeadlineExceeded',
+      message: 'Pod was active on the node longer than the specified deadline',
+    });
+    // It exits with 0 when it is stopped, and is not started again.
+    expect(status?.containerStatuses?.[0]).toMatchObject({
+      restartCount: 0,
+      state: { terminated: { exitCode: 0 } },
+    });
   });
 });
 

@@ -98,7 +98,13 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     const context = { client, lanes, runtime, recorder, hostIP: address, clock, log };
     const manager = await PodManager.open(context);
 
-    const registration = new Registration({ client, description: describe(options), clock, log });
+    const registration = new Registration({
+      client,
+      description: describe(options),
+      directory: options.stateDirectory,
+      clock,
+      log,
+    });
     await registration.register(stop.signal);
     const running = Promise.all([informers.run(stop.signal), registration.run(stop.signal)]);
     closers.push(async () => {

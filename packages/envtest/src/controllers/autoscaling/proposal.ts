@@ -1,5 +1,5 @@
 /** How many replicas a metric asks for. Pure. */
-import { formatQuantity, type Pod, parseQuantity } from '@tidegate/kube';
+import { formatQuantity, ownField, type Pod, parseQuantity } from '@tidegate/kube';
 import type { MetricSpec, MetricStatus, MetricTarget } from 'kubernetes-types/autoscaling/v2.d.ts';
 import { isReady } from '../pods/index.ts';
 
@@ -87,11 +87,11 @@ function measuredPods(
     if (containers.length === 0) return [];
     const requests = (pod.spec?.containers ?? [])
       .filter(isChosen)
-      .map(({ resources }) => nanosOf(resources?.requests?.[resource]));
+      .map(({ resources }) => nanosOf(ownField(resources?.requests, resource)));
     return [
       {
         pod,
-        used: total(containers.map((one) => nanosOf(one.usage[resource]))),
+        used: total(containers.map((one) => nanosOf(ownField(one.usage, resource)))),
         requested: requests.includes(undefined) ? undefined : total(requests),
       },
     ];

@@ -1,6 +1,7 @@
 import {
   type Condition,
   type ConditionUpdate,
+  ownField,
   type Pod,
   type PodDisruptionBudget,
   setCondition,
@@ -106,7 +107,7 @@ function grantedEvictions({ status }: PodDisruptionBudget, pods: readonly Pod[],
   let recheckInMs: number | undefined;
   for (const pod of pods.filter(isStaying)) {
     const { name = '' } = pod.metadata;
-    const grantedAt = status?.disruptedPods?.[name];
+    const grantedAt = ownField(status?.disruptedPods, name);
     if (grantedAt === undefined) continue;
     const left = Date.parse(grantedAt) + DELETION_TIMEOUT_MS - now;
     if (left <= 0) notDeleted.push(pod);

@@ -1,6 +1,6 @@
 /** The conditions of nodes, and the taints that follow from them. */
 
-import type { Node } from '@tidegate/kube';
+import { type Node, ownField } from '@tidegate/kube';
 import type { NodeCondition, Taint } from 'kubernetes-types/core/v1.d.ts';
 import { timestamp } from '../timestamp.ts';
 
@@ -68,7 +68,7 @@ export function changedTaints(node: Node, cause: NodeLossCause, now: number): Ta
 
 function keysFor(node: Node): string[] {
   const keys = (node.status?.conditions ?? []).flatMap(
-    ({ type, status }) => TAINT_KEYS[type]?.[status] ?? [],
+    ({ type, status }) => ownField(ownField(TAINT_KEYS, type), status) ?? [],
   );
   // A node without a status keeps the taint with which it registered.
   if (readyOf(node) === undefined) keys.push(NOT_READY);

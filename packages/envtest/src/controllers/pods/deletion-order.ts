@@ -1,4 +1,4 @@
-import type { Pod } from '@tidegate/kube';
+import { ownField, type Pod } from '@tidegate/kube';
 import { isActive, isReady, readySince } from './state.ts';
 
 const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
@@ -13,7 +13,7 @@ export function deletionOrder(pods: readonly Pod[], now: number, related: readon
   const company = countByNode(related);
   const rules: ((pod: Pod) => number)[] = [
     (pod) => (nodeOf(pod) === undefined ? 0 : 1),
-    (pod) => PHASES[pod.status?.phase ?? ''] ?? 0,
+    (pod) => ownField(PHASES, pod.status?.phase ?? '') ?? 0,
     (pod) => (isReady(pod) ? 1 : 0),
     deletionCost,
     (pod) => -(company.get(nodeOf(pod) ?? '') ?? 0),

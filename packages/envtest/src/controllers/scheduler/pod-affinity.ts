@@ -1,5 +1,5 @@
 /** Required affinity and anti-affinity between pods: that of the pod being scheduled, and that of the existing pods. */
-import type { Pod } from '@tidegate/kube';
+import { ownField, type Pod } from '@tidegate/kube';
 import type { Cluster, PlacedNode } from './cluster.ts';
 import type { Filter } from './filters.ts';
 import { affinityOf, antiAffinityOf, type NamespaceLabels, type PodTerm } from './pod-terms.ts';
@@ -26,7 +26,7 @@ function affinityFilter(pod: Pod, cluster: Cluster, labelsOf: NamespaceLabels): 
   // The first pod of a group with affinity to itself has no pod to join yet.
   const isFirst = counts.every((count) => count.size === 0) && matchesAll(pod);
   return ({ node }) => {
-    const domains = terms.map(({ topologyKey }) => node.metadata.labels?.[topologyKey]);
+    const domains = terms.map(({ topologyKey }) => ownField(node.metadata.labels, topologyKey));
     if (domains.includes(undefined)) return AFFINITY_REJECTION;
     if (isFirst || domains.every((domain, i) => counts[i]!.has(domain!))) return undefined;
     return AFFINITY_REJECTION;
@@ -39,7 +39,9 @@ function antiAffinityFilter(pod: Pod, cluster: Cluster, labelsOf: NamespaceLabel
     domains: countByDomain(cluster, term.topologyKey, (other) => term.matches(other, labelsOf)),
   }));
   return ({ node }) =>
-    taken.some(({ topologyKey, domains }) => domains.has(node.metadata.labels?.[topologyKey] ?? NO_DOMAIN))
+    taken.some(({ topologyKey, domains }) =>
+      domains.has(ownField(node.metadata.labels, topologyKey) ?? NO_DOMAIN),
+    )
       ? ANTI_AFFINITY_REJECTION
       : undefined;
 }
@@ -55,12 +57,12 @@ function existingAntiAffinityFilter(pod: Pod, cluster: Cluster, labelsOf: Namesp
   for (const { antiAffinity, nodeName } of cluster.repelling) {
     const labels = cluster.nodes.get(nodeName)?.node.metadata.labels;
     for (const term of antiAffinity) {
-      if (term.matches(pod, labelsOf)) close(term, labels?.[term.topologyKey]);
+      if (term.matches(pod, labelsOf)) close(term, ownField(labels, term.topologyKey));
     }
   }
   return ({ node }) => {
     for (const [topologyKey, domains] of closed) {
-      if (domains.has(node.metadata.labels?.[topologyKey] ?? NO_DOMAIN))
+      if (domains.has(ownField(node.metadata.labels, topologyKey) ?? NO_DOMAIN))
         return EXISTING_ANTI_AFFINITY_REJECTION;
     }
     return undefined;
@@ -79,7 +81,7 @@ export function countByDomain(
 ): Map<string, number> {
   const found = new Map<string, number>();
   for (const candidate of cluster.nodes.values()) {
-    const domain = candidate.node.metadata.labels?.[topologyKey];
+    const domain = ownField(candidate.node.metadata.labels, topologyKey);
     if (domain === undefined || !includes(candidate)) continue;
     let count = 0;
     for (const { pod } of candidate.load.pods.values()) if (counts(pod)) count++;

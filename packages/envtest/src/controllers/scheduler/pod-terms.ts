@@ -6,6 +6,7 @@ import {
   type LabelRequirement,
   type LabelSelector,
   matcherFromSelector,
+  ownField,
   type Pod,
 } from '@tidegate/kube';
 import type { PodAffinityTerm } from 'kubernetes-types/core/v1.d.ts';
@@ -71,7 +72,7 @@ export function selectorFor(
   if (selector === undefined) return matcher;
   const narrowed = (operator: LabelOperator, names: string[] = []): LabelRequirement[] =>
     names.flatMap((key) => {
-      const value = pod.metadata.labels?.[key];
+      const value = ownField(pod.metadata.labels, key);
       return value === undefined ? [] : [{ key, operator, values: [value] }];
     });
   return new LabelMatcher([

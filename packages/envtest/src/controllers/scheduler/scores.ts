@@ -1,5 +1,5 @@
 /** Chooses the best of the feasible nodes. */
-import type { Pod } from '@tidegate/kube';
+import { ownField, type Pod } from '@tidegate/kube';
 import { controllerOf } from '../pods/index.ts';
 import type { Cluster, PlacedNode } from './cluster.ts';
 import { matchesTerm, tolerates } from './node-fit.ts';
@@ -73,7 +73,7 @@ function podPreference(pod: Pod, cluster: Cluster, labelsOf: NamespaceLabels): S
   return ({ node }) => {
     let score = 0;
     for (const { topologyKey, weight, counts } of preferences) {
-      const domain = node.metadata.labels?.[topologyKey];
+      const domain = ownField(node.metadata.labels, topologyKey);
       if (domain !== undefined) score -= weight * (counts.get(domain) ?? 0);
     }
     return score;

@@ -1,6 +1,6 @@
 /** `topologySpreadConstraints`: no domain may have many more matching pods than the emptiest one. */
 
-import type { Pod } from '@tidegate/kube';
+import { ownField, type Pod } from '@tidegate/kube';
 import type { TopologySpreadConstraint } from 'kubernetes-types/core/v1.d.ts';
 import type { Cluster, PlacedNode } from './cluster.ts';
 import type { Filter } from './filters.ts';
@@ -26,7 +26,7 @@ export function spreadFilters(pod: Pod, cluster: Cluster): Filter[] {
     const { topologyKey, maxSkew, minDomains = 1 } = constraint;
     const matcher = matcherOf(pod, constraint);
     const eligible = (candidate: PlacedNode): boolean =>
-      keys.every((key) => candidate.node.metadata.labels?.[key] !== undefined) &&
+      keys.every((key) => ownField(candidate.node.metadata.labels, key) !== undefined) &&
       isIncluded(pod, constraint, candidate);
     const counts = countByDomain(cluster, topologyKey, matcher, eligible);
     const domains = new Set<string>();
@@ -37,7 +37,7 @@ export function spreadFilters(pod: Pod, cluster: Cluster): Filter[] {
     const least = perDomain.length === 0 || perDomain.length < minDomains ? 0 : Math.min(...perDomain);
     const itself = matcher(pod) ? 1 : 0;
     return ({ node }) => {
-      const domain = node.metadata.labels?.[topologyKey];
+      const domain = ownField(node.metadata.labels, topologyKey);
       if (domain === undefined) return NO_DOMAIN;
       return (counts.get(domain) ?? 0) + itself - least > maxSkew ? UNEVEN : undefined;
     };
@@ -53,7 +53,7 @@ export function crowding(pod: Pod, cluster: Cluster): (candidate: PlacedNode) =>
   return ({ node }) => {
     let total = 0;
     for (const { topologyKey, counts } of wishes) {
-      const domain = node.metadata.labels?.[topologyKey];
+      const domain = ownField(node.metadata.labels, topologyKey);
       // A node outside the topology is the last resort.
       total += domain === undefined ? Number.POSITIVE_INFINITY : (counts.get(domain) ?? 0);
     }

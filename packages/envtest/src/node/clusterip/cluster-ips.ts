@@ -9,13 +9,13 @@ import {
   type ReconcileResult,
   type Service,
 } from '@tidegate/kube';
+import { recentListener } from '../../machine/index.ts';
 import { Balancer } from '../nodeport/balancer.ts';
 import { Forwarder, reset } from '../nodeport/forwarder.ts';
 import { servicesOf } from '../nodeport/node-ports.ts';
 import { type ClusterTarget, clusterTargetsOf } from '../nodeport/targets.ts';
 import { nodeStateOf } from './client-node.ts';
 import { type Handed, HandoverServer, handOver } from './handover.ts';
-import { isListening } from './tcp-table.ts';
 
 /** Options of {@link ClusterIPs}. */
 export interface ClusterIPsOptions {
@@ -52,6 +52,7 @@ export class ClusterIPs {
   /** Forwarders that no longer listen, but still have open connections. */
   readonly #retired = new Set<Forwarder>();
   readonly #reported = new Set<string>();
+  readonly #isListening = recentListener();
 
   constructor(options: ClusterIPsOptions) {
     this.#options = options;
@@ -152,8 +153,8 @@ export class ClusterIPs {
   /** Once for each reason to act. That another agent of this machine listens is the normal case. */
   #report(service: Service, target: ClusterTarget, { code, message }: NodeJS.ErrnoException): void {
     const name = nameOf(target);
-    if (code === 'EADDRINUSE' && isListening(target)) return;
     if (this.#reported.has(name)) return;
+    if (code === 'EADDRINUSE' && this.#isListening(target.address, target.port)) return;
     this.#reported.add(name);
     const { recorder, log } = this.#options;
     const text = `the ClusterIP does not answer on port ${target.port}: ${adviceFor(target.port, code) ?? message}`;

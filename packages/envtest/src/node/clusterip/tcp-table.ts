@@ -9,11 +9,8 @@ export interface TcpAddress {
 interface TcpEntry {
   local: string;
   remote: string;
-  state: string;
   inode: string;
 }
-
-const LISTEN = '0A';
 
 /** Parses the table. Addresses are `7F000001:0050`, with the bytes of the address in the order of the processor. */
 export function parseTcpTable(text: string): TcpEntry[] {
@@ -21,10 +18,10 @@ export function parseTcpTable(text: string): TcpEntry[] {
     .split('\n')
     .slice(1)
     .flatMap((line) => {
-      const [, local, remote, state, , , , , , inode] = line.trim().split(/\s+/);
-      if (local === undefined || remote === undefined || state === undefined || inode === undefined)
-        return [];
-      return [{ local, remote, state, inode }];
+      const [, local, remote, , , , , , , inode] = line.trim().split(/\s+/);
+      return local === undefined || remote === undefined || inode === undefined
+        ? []
+        : [{ local, remote, inode }];
     });
 }
 
@@ -40,10 +37,4 @@ const readTable = (): TcpEntry[] => parseTcpTable(readFileSync('/proc/net/tcp', 
 export function inodeOf(client: TcpAddress, server: TcpAddress): string | undefined {
   const [local, remote] = [inTable(client), inTable(server)];
   return readTable().find((entry) => entry.local === local && entry.remote === remote)?.inode;
-}
-
-/** Whether a program listens on exactly this address. */
-export function isListening(address: TcpAddress): boolean {
-  const local = inTable(address);
-  return readTable().some((entry) => entry.local === local && entry.state === LISTEN);
 }

@@ -1,14 +1,30 @@
 /** Containers that run their own commands, on a node with a real API server. */
 import { randomInt } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CONFIG_MAPS, NODES, PODS, type Pod, silentLogger } from '@tidegate/kube';
+import {
+  CONFIG_MAPS,
+  type KubeObject,
+  NODES,
+  PODS,
+  type Pod,
+  type Resource,
+  silentLogger,
+} from '@tidegate/kube';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { run } from '../../../../../test/support/process.ts';
 import { type Agent, startAgent } from '../index.ts';
 import { named, startTestCluster, type TestCluster } from '../testing/cluster.ts';
 import { eventually } from '../testing/eventually.ts';
+import { machineFiles } from './machine-files.ts';
+import { planMounts } from './mount-plan.ts';
+import { runInside } from './run-inside.ts';
+import { createEntries, Sandbox } from './sandbox.ts';
+
+const EVENTS: Resource = { group: '', version: 'v1', resource: 'events', namespaced: true };
+type PodEvent = KubeObject & { reason?: string; involvedObject?: { name?: string } };
 
 const NODE = 'node-a';
 const RANGE = `127.${randomInt(130, 250)}.${randomInt(1, 250)}`;
@@ -238,6 +254,57 @@ describe('a command', () => {
       lastState: { terminated: { exitCode: 1 } },
     });
     expect(await logs(pod)).toBe('second\n');
+  });
+});
+
+test.each([
+  ['an absolute path', '/no/such', 'stat /no/such: no such file or directory'],
+  ['a name', 'no-such', 'executable file not found in $PATH'],
+  ['a directory', '/usr', 'is a directory'],
+  ['a file', '/etc/passwd', 'permission denied'],
+])(
+  'a command that cannot be started, %s, ends with a StartError and without a start',
+  async (kind, program, why) => {
+    const name = `not-started-${kind.replaceAll(' ', '-')}`;
+    const main = { name: 'main', image: 'busybox', command: [program, 'argument'] };
+    await create(name, { restartPolicy: 'Never', containers: [main] });
+    const pod = await when(name, isOver);
+    expect(pod.status?.phase).toBe('Failed');
+    expect(endOf(pod)).toMatchObject({
+      exitCode: 128,
+      reason: 'StartError',
+      message: `unable to start container process: exec: "${program}": ${why}`,
+      startedAt: '1970-01-01T00:00:00Z',
+    });
+    const reasons = await eventually(async () => {
+      const { items } = await cluster.admin.list(EVENTS, { namespace: 'default' });
+      const own = items.filter((event) => (event as PodEvent).involvedObject?.name === name);
+      const found = own.map((event) => (event as PodEvent).reason);
+      expect(found).toContain('Failed');
+      return found;
+    });
+    expect(reasons).not.toContain('Started');
+  },
+);
+
+test('a command that runs beside it, and does not exist, is explained in the same words', async () => {
+  const sandbox = await Sandbox.open(process.env.PATH ?? '');
+  if (!(sandbox instanceof Sandbox)) throw new Error(sandbox.unavailable);
+  const root = await mkdtemp(join(tmpdir(), 'tidegate-root-'));
+  const { entries, binds } = planMounts(machineFiles, [], []);
+  await createEntries(root, entries);
+  const inside = {
+    run: (command: string[]) => ({
+      command: sandbox.wrap({ root, binds, directory: '/', command }),
+      env: { PATH: process.env.PATH ?? '' },
+      cwd: root,
+    }),
+  };
+  const ran = await runInside(inside, ['/no/such'], { timeoutMs: 60_000 });
+  expect(ran).toEqual({
+    code: 127,
+    output: 'unable to start container process: exec: "/no/such": stat /no/such: no such file or directory\n',
+    timedOut: false,
   });
 });
 

@@ -1,3 +1,6 @@
+import { mkdtemp, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Inside } from '../contracts.ts';
 import { signalOne, startTicksOf } from '../proc/index.ts';
@@ -27,12 +30,16 @@ test('does not wait for a process that the command leaves in the background', as
 
 test('kills a command with its children when it is aborted', async () => {
   const stop = new AbortController();
-  const running = runInside(inside, ['sh', '-c', 'sleep 600 & echo $!; wait'], {
+  const file = join(await mkdtemp(join(tmpdir(), 'run-inside-')), 'pid');
+  const running = runInside(inside, ['sh', '-c', `sleep 600 & echo $! | tee ${file}; wait`], {
     ...PATIENT,
     signal: stop.signal,
   });
-  setTimeout(() => stop.abort(), 500);
-  const { code, output } = await running;
-  expect(code).toBe(137);
-  await eventually(async () => expect(startTicksOf(Number(output))).toBeUndefined());
+  // The output is reported at the end only.
+  await eventually(async () => expect(await readFile(file, 'utf8')).toMatch(/\n$/));
+  const child = Number(await readFile(file, 'utf8'));
+  expect(startTicksOf(child)).toBeDefined();
+  stop.abort();
+  expect(await running).toMatchObject({ code: 137, output: `${child}\n` });
+  await eventually(async () => expect(startTicksOf(child)).toBeUndefined());
 });

@@ -13,6 +13,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { machineFiles } from './machine-files.ts';
 import { type Bind, type MountPlan, planMounts } from './mount-plan.ts';
+import { CHECK_PROGRAM } from './program.ts';
 import { removeTree } from './remove-tree.ts';
 
 /** The exit code of a container whose file system could not be set up, as in other container runtimes. */
@@ -33,7 +34,7 @@ type Tools = Record<(typeof TOOLS)[number], string>;
  * The second user namespace gives the process its own user id again, and takes away the capabilities with which it
  * could undo the mounts.
  */
-const SET_UP = `
+const SET_UP = `${CHECK_PROGRAM}
 unshare=$1 mount=$2 umount=$3 pivot_root=$4 root=$5 user=$6 group=$7 directory=$8
 shift 8
 try() {
@@ -56,6 +57,7 @@ try cd "$root"
 try "$pivot_root" . .
 try "$umount" -l .
 try cd "$directory"
+check_program "$@"
 exec "$unshare" --user --map-user="$user" --map-group="$group" -- "$@"
 `;
 

@@ -1,4 +1,4 @@
-import type { ConfigMap, Pod, Service } from '@tidegate/kube';
+import { type ConfigMap, ownField, type Pod, type Service, setField } from '@tidegate/kube';
 import type * as core from 'kubernetes-types/core/v1.d.ts';
 import { type Container, type ContainerPlace, EnvError, type Environment } from '../contracts.ts';
 import {
@@ -48,7 +48,7 @@ export class PodEnvironment implements Environment {
       };
       for (const entry of container.env ?? []) {
         const value = await this.#value(entry, pod, container, podIP, variables);
-        if (value !== undefined) variables[entry.name] = value;
+        if (value !== undefined) setField(variables, entry.name, value);
       }
       return variables;
     } catch (error) {
@@ -83,7 +83,7 @@ export class PodEnvironment implements Environment {
       const kind = configMapRef === undefined ? 'Secret' : 'ConfigMap';
       const { name = '', optional = false } = configMapRef ?? secretRef ?? {};
       const object = await this.#find(kind, pod, name, optional);
-      for (const [key, value] of Object.entries(texts(object))) variables[`${prefix}${key}`] = value;
+      for (const [key, value] of Object.entries(texts(object))) setField(variables, `${prefix}${key}`, value);
     }
     return variables;
   }
@@ -116,7 +116,7 @@ export class PodEnvironment implements Environment {
   ): Promise<string | undefined> {
     const object = await this.#find(kind, pod, name, optional);
     if (object === undefined) return undefined;
-    const value = texts(object)[key];
+    const value = ownField(texts(object), key);
     if (value === undefined && !optional) {
       throw new EnvError(`couldn't find key ${key} in ${kind} ${pod.metadata.namespace}/${name}`);
     }

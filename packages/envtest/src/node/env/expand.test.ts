@@ -22,6 +22,14 @@ describe('expanding variables', () => {
     expect(expand('$(A)', { A: '$(B)', B: 'x' })).toBe('$(B)');
   });
 
+  test('stops when variables that contain each other grow without end', () => {
+    const variables: Record<string, string> = { A0: 'xxxxxxxxxx' };
+    const grow = (): void => {
+      for (let i = 1; i < 40; i++) variables[`A${i}`] = expand(`$(A${i - 1})$(A${i - 1})`, variables);
+    };
+    expect(grow).toThrow('has more than 128 KiB after $(A13) is replaced');
+  });
+
   test('restores a text whose dollar signs are doubled', () => {
     fc.assert(fc.property(fc.string(), (text) => expand(text.replaceAll('$', '$$$$'), {}) === text));
   });

@@ -1,4 +1,4 @@
-import type { Pod } from '@tidegate/kube';
+import { ownField, type Pod } from '@tidegate/kube';
 
 /** Addresses that are known here before they are in the pod's status. */
 export interface PodAddresses {
@@ -12,7 +12,7 @@ const ENTRY = /^metadata\.(labels|annotations)\['(.*)'\]$/;
 export function fieldValue(pod: Pod, path: string, { podIP, nodeIP }: PodAddresses): string | undefined {
   const { metadata, spec } = pod;
   const entry = ENTRY.exec(path);
-  if (entry !== null) return metadata[entry[1] as 'labels' | 'annotations']?.[entry[2]!] ?? '';
+  if (entry !== null) return ownField(metadata[entry[1] as 'labels' | 'annotations'], entry[2]!) ?? '';
   switch (path) {
     case 'metadata.name':
       return metadata.name ?? '';

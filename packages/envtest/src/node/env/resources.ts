@@ -1,4 +1,4 @@
-import { parseQuantity } from '@tidegate/kube';
+import { ownField, parseQuantity } from '@tidegate/kube';
 import type { Container } from '../contracts.ts';
 
 /** The resources of the node: the limit of a container that sets none. */
@@ -28,7 +28,7 @@ function amountOf(
   { limits = {}, requests = {} }: NonNullable<Container['resources']>,
   allocatable: Allocatable,
 ): string | undefined {
-  if (which === 'limits') return limits[name] ?? allocatable[name] ?? '0';
-  if (which === 'requests') return requests[name] ?? '0';
+  if (which === 'limits') return ownField(limits, name) ?? ownField(allocatable, name) ?? '0';
+  if (which === 'requests') return ownField(requests, name) ?? '0';
   return undefined;
 }

@@ -80,16 +80,15 @@ export class FileLogs implements ContainerLogs {
     options: LogOptions,
     signal: AbortSignal,
   ): AsyncGenerator<Piece> {
-    const generation = log?.generation ?? 0;
-    const stretches = await chosenStretches(files, log, options, this.#options.clock.now());
-    const end = stretches.at(-1)!.end;
+    const source = { files, log };
+    const stretches = chosenStretches(source, options, this.#options.clock.now());
     for (const stretch of stretches) {
-      for await (const piece of readStretch(stretch)) {
+      for (const piece of readStretch(source, stretch)) {
         if (signal.aborted) return;
         yield piece;
       }
     }
-    if (options.follow === true && log !== undefined) yield* followLog(log, end, generation, signal);
+    if (options.follow === true && log !== undefined) yield* followLog(log, stretches[1], signal);
   }
 
   #follow(directory: string, files: AttemptFiles): void {

@@ -1,11 +1,13 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Forwarder } from './forwarder.ts';
 import type { Endpoint } from './targets.ts';
 
-const ADDRESS = '127.99.0.1';
+/** Each run uses other addresses, so that concurrent runs do not conflict. */
+const RANGE = `127.${randomInt(130, 250)}.${randomInt(1, 250)}`;
+const ADDRESS = `${RANGE}.1`;
 const closers: (() => void)[] = [];
 afterEach(() => {
   for (const close of closers.splice(0)) close();
@@ -13,10 +15,10 @@ afterEach(() => {
 
 async function endpoint(handler: (socket: Socket) => void): Promise<Endpoint & { server: Server }> {
   const server = createServer({ allowHalfOpen: true }, handler);
-  server.listen(0, '127.99.1.2');
+  server.listen(0, `${RANGE}.102`);
   await once(server, 'listening');
   closers.push(() => server.close());
-  return { address: '127.99.1.2', port: (server.address() as AddressInfo).port, server };
+  return { address: `${RANGE}.102`, port: (server.address() as AddressInfo).port, server };
 }
 
 /** A port on which nothing listens. */
@@ -86,7 +88,7 @@ describe('a forwarder', () => {
 
   test('tries the next endpoint when one refuses', async () => {
     const target = await endpoint((socket) => socket.end('here'));
-    const refused = { address: '127.99.1.2', port: await closedPort() };
+    const refused = { address: `${RANGE}.102`, port: await closedPort() };
     const { port, chosen } = await forward([refused, refused, target]);
     expect((await readAll(connect(port, ADDRESS))).toString()).toBe('here');
     expect(chosen).toEqual([target]);

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import {
@@ -15,7 +16,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { named, startTestCluster, type TestCluster } from '../testing/cluster.ts';
 import { NodePorts } from './node-ports.ts';
 
-const ADDRESS = '127.99.0.2';
+/** Each run uses other addresses, so that concurrent runs do not conflict. */
+const RANGE = `127.${randomInt(130, 250)}.${randomInt(1, 250)}`;
+const ADDRESS = `${RANGE}.2`;
 const EVENTS: Resource<KubeObject & { reason?: string; message?: string }> = {
   group: '',
   version: 'v1',
@@ -114,17 +117,17 @@ const whoAnswers = async (port: number): Promise<string> => {
 
 describe('node ports', () => {
   test('follow Services and endpoints, and keep existing connections', async () => {
-    const first = await pod('127.99.1.10');
-    const second = createServer((socket) => socket.end('127.99.1.11\n'));
-    second.listen(first.port, '127.99.1.11');
+    const first = await pod(`${RANGE}.110`);
+    const second = createServer((socket) => socket.end(`${RANGE}.111\n`));
+    second.listen(first.port, `${RANGE}.111`);
     pods.push(second);
     const { nodePort } = await service('web');
     await slice('web', first.port, [first.address]);
-    await expect.poll(() => whoAnswers(nodePort)).toBe('127.99.1.10');
+    await expect.poll(() => whoAnswers(nodePort)).toBe(`${RANGE}.110`);
 
     const kept = await dial(nodePort);
-    await slice('web', first.port, ['127.99.1.11']);
-    await expect.poll(() => whoAnswers(nodePort)).toBe('127.99.1.11');
+    await slice('web', first.port, [`${RANGE}.111`]);
+    await expect.poll(() => whoAnswers(nodePort)).toBe(`${RANGE}.111`);
     kept.socket.write('still here');
     expect(String((await once(kept.socket, 'data'))[0])).toBe('still here');
 

@@ -1,4 +1,4 @@
-import type { Pod } from '@tidegate/kube';
+import { ownField, type Pod } from '@tidegate/kube';
 import type * as core from 'kubernetes-types/core/v1.d.ts';
 import { type IsStarted, isSidecar, restarts } from './lifecycle.ts';
 import {
@@ -30,7 +30,7 @@ export function containerStatus(
   circumstances: Circumstances,
 ): core.ContainerStatus {
   const { name } = container;
-  const record = circumstances.record.containers[name] ?? newContainer(container.image ?? '');
+  const record = ownField(circumstances.record.containers, name) ?? newContainer(container.image ?? '');
   const running = record.state.type === 'running';
   const started = running && circumstances.isStarted(name);
   return {
@@ -93,7 +93,17 @@ const lastOf = (terminated: Terminated | undefined): core.ContainerState =>
   terminated === undefined ? {} : { terminated };
 
 /** How long ErrImagePull is shown before it becomes ImagePullBackOff. */
-export const PULL_ERROR_SHOWN_MS = 2_000;
+const PULL_ERROR_SHOWN_MS = 2_000;
+
+/** When the next container changes from ErrImagePull to ImagePullBackOff. */
+export function pullErrorEnds({ containers }: PodRecord, now: number): number | undefined {
+  const ends = Object.values(containers).map(({ state }) => {
+    if (state.type !== 'waiting' || state.failure?.reason !== 'ErrImagePull') return 0;
+    return state.failure.at + PULL_ERROR_SHOWN_MS;
+  });
+  const next = ends.filter((at) => at > now);
+  return next.length === 0 ? undefined : Math.min(...next);
+}
 
 /** The waiting reason: the last start failure, or the phase of the pod's start. */
 function waitingFor(

@@ -1,4 +1,4 @@
-import type { Clock, Logger, Pod } from '@tidegate/kube';
+import { type Clock, type Logger, ownField, type Pod } from '@tidegate/kube';
 import type { Container, Inside } from '../contracts.ts';
 import { ContainerProbes } from '../probes/container-probes.ts';
 import { isSidecar } from './lifecycle.ts';
@@ -98,7 +98,7 @@ export class RunningContainers {
       [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])].map((c) => [c.name, c.image]),
     );
     for (const [name, { container, running }] of this.#running) {
-      const changed = images.get(name) !== record.containers[name]?.image;
+      const changed = images.get(name) !== ownField(record.containers, name)?.image;
       const probe = running.failedProbe;
       const hook = running.hookFailed ? 'failed postStart hook' : undefined;
       if (running.stopping || (probe === undefined && hook === undefined && !changed)) continue;

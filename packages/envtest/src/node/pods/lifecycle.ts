@@ -1,4 +1,5 @@
 /** Which containers of a pod should be started now. Pure: computed from the spec and the record of the containers. */
+import { ownField } from '@tidegate/kube';
 import type * as core from 'kubernetes-types/core/v1.d.ts';
 import type { Container } from '../contracts.ts';
 import { type ContainerRecord, type PodRecord, restartAt } from './record.ts';
@@ -30,7 +31,7 @@ export function nextSteps(spec: PodSpec, record: PodRecord, isStarted: IsStarted
   const start: Container[] = [];
   let wakeAt: number | undefined;
   for (const container of due) {
-    const at = startableAt(record.containers[container.name]);
+    const at = startableAt(ownField(record.containers, container.name));
     if (at <= now) start.push(container);
     else wakeAt = Math.min(wakeAt ?? at, at);
   }
@@ -55,7 +56,7 @@ function dueInTurn(spec: PodSpec, record: PodRecord, isStarted: IsStarted): Cont
 /** The init container whose turn it is; undefined when all are done. */
 export function currentInit(spec: PodSpec, record: PodRecord, isStarted: IsStarted): Container | undefined {
   // Once a main container has run, the pod was initialized, whatever happens to its sidecars later.
-  if (spec.containers.some(({ name }) => hasRun(record.containers[name]))) return undefined;
+  if (spec.containers.some(({ name }) => hasRun(ownField(record.containers, name)))) return undefined;
   return spec.initContainers?.find((container) => !isInitDone(record, container, isStarted));
 }
 
@@ -65,16 +66,16 @@ export const hasRun = (container: ContainerRecord | undefined): boolean =>
 
 /** A sidecar is done with its turn when it has started; a plain init container when it has succeeded. */
 function isInitDone(record: PodRecord, container: Container, isStarted: IsStarted): boolean {
-  const state = record.containers[container.name]?.state;
+  const state = ownField(record.containers, container.name)?.state;
   if (isSidecar(container)) return state?.type === 'running' && isStarted(container.name);
   return state?.type === 'terminated' && state.terminated.exitCode === 0;
 }
 
 const isRunning = (record: PodRecord, { name }: Container): boolean =>
-  record.containers[name]?.state.type === 'running';
+  ownField(record.containers, name)?.state.type === 'running';
 
 function mayStart(spec: PodSpec, record: PodRecord, container: Container): boolean {
-  const state = record.containers[container.name]?.state;
+  const state = ownField(record.containers, container.name)?.state;
   return state?.type !== 'terminated' || restarts(spec, container, state.terminated.exitCode);
 }
 
@@ -102,7 +103,7 @@ function startableAt(container: ContainerRecord | undefined): number {
 /** An init container that failed and is not restarted ends the pod. */
 export function initFailed(spec: PodSpec, record: PodRecord): boolean {
   return (spec.initContainers ?? []).some((container) => {
-    const state = record.containers[container.name]?.state;
+    const state = ownField(record.containers, container.name)?.state;
     if (state?.type !== 'terminated' || state.terminated.exitCode === 0) return false;
     return !restarts(spec, container, state.terminated.exitCode);
   });

@@ -58,6 +58,8 @@ export interface PodRecord {
   graceSeconds: number;
   /** Set when address and volumes are ready; containers can be started from then on. */
   podIP?: string;
+  /** The pod was active for too long, so its containers are stopped, and it fails with whatever exit codes they have. */
+  expired?: boolean;
   containers: Record<string, ContainerRecord>;
 }
 
@@ -133,6 +135,39 @@ export function startFailed(
   const retryAt = now + retryDelay(failure.reason, attempts);
   const last = record.state.type === 'terminated' ? record.state.terminated : record.last;
   return { ...record, last, state: { type: 'waiting', failure: { ...failure, attempts, at, retryAt } } };
+}
+
+/** The exit code of a container that was created, but whose command could not be started. */
+const EXIT_NOT_STARTED = 128;
+/** The start of a container that has never run. */
+const NEVER = timestamp(0);
+
+/** The record of a container whose command cannot be started. It counts as ended, so that its pod can fail. */
+export function notStarted(
+  record: ContainerRecord,
+  { containerID, image, message }: { containerID: string; image: string; message: string },
+  now: number,
+): ContainerRecord {
+  const { interrupted: _, ...kept } = record;
+  return {
+    ...kept,
+    image,
+    containerID,
+    restartCount: nextRestartCount(record),
+    last: record.state.type === 'terminated' ? record.state.terminated : record.last,
+    crashes: record.crashes + 1,
+    state: {
+      type: 'terminated',
+      terminated: {
+        exitCode: EXIT_NOT_STARTED,
+        reason: 'StartError',
+        message,
+        startedAt: NEVER,
+        finishedAt: timestamp(now),
+        containerID,
+      },
+    },
+  };
 }
 
 const CONFIG_RETRY_MS = 5_000;

@@ -1,4 +1,4 @@
-import { DiskError, isDiskErrno } from '@tidegate/disk';
+import { DiskError, diskFailure, isDiskErrno } from '@tidegate/disk';
 import type { Pod } from '@tidegate/kube';
 import {
   type Container,
@@ -94,17 +94,43 @@ export function setUpProblem(error: unknown): { reason: string; message: string 
   };
 }
 
-/** The container cannot be started now. `reason` is its waiting reason. */
+/**
+ * The container cannot be started now. `reason` is its waiting reason; with `StartError`, the container was created, and
+ * has ended without having run.
+ */
 export class StartError extends Error {
   override readonly name = 'StartError';
   readonly reason:
     | 'ErrImagePull'
     | 'CreateContainerConfigError'
     | 'CreateContainerError'
-    | 'RunContainerError';
+    | 'RunContainerError'
+    | 'StartError';
 
   constructor(reason: StartError['reason'], message: string, options?: ErrorOptions) {
     super(message, options);
     this.reason = reason;
   }
+}
+
+type ProblemEvent = [type: 'normal' | 'warning', reason: string, message: string];
+
+/** The events for a container that cannot be started now. */
+export function startProblems(
+  { name, image = '' }: Container,
+  { reason, message }: StartError,
+): ProblemEvent[] {
+  const failed: ProblemEvent = ['warning', 'Failed', `Error: ${message}`];
+  if (reason === 'StartError') return [['normal', 'Created', `Created container: ${name}`], failed];
+  if (reason !== 'ErrImagePull') return [failed];
+  return [
+    ['warning', 'Failed', `Failed to pull image ${JSON.stringify(image)}: ${message}`],
+    ['normal', 'BackOff', `Back-off pulling image ${JSON.stringify(image)}`],
+  ];
+}
+
+/** The message of the event for a pod that cannot be synced now, for example because its directory is on a full disk. */
+export function syncProblem(directory: string, error: unknown): string {
+  const { message } = isDiskErrno(error) ? diskFailure(directory, error) : (error as Error);
+  return `Error syncing pod: ${message}`;
 }

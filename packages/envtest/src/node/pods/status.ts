@@ -1,9 +1,10 @@
 /** The status that the kubelet reports for a pod. Pure: computed from the pod, its record and its probes. */
 
-import type { Pod } from '@tidegate/kube';
+import { ownField, type Pod } from '@tidegate/kube';
 import type * as core from 'kubernetes-types/core/v1.d.ts';
 import { podConditions } from './conditions.ts';
 import { containerStatus } from './container-status.ts';
+import { DEADLINE_EXCEEDED } from './deadline.ts';
 import { currentInit, type IsStarted, initFailed, isSidecar, restarts } from './lifecycle.ts';
 import type { ContainerRecord, PodRecord } from './record.ts';
 
@@ -33,6 +34,7 @@ export function podStatus(pod: Pod, observed: Observed): PodStatus {
   const { podIP } = record;
   return {
     phase,
+    ...(record.expired && isOver(phase) ? DEADLINE_EXCEEDED : {}),
     conditions: podConditions(pod, {
       phase,
       initialized,
@@ -62,12 +64,13 @@ function phaseOf(pod: Pod, observed: Observed): string {
   const spec = pod.spec!;
   const { record } = observed;
   if (initFailed(spec, record)) return 'Failed';
+  if (record.expired && !hasRunning(record)) return 'Failed';
   const initialized = currentInit(spec, record, observed.isStarted) === undefined;
   if (observed.ending) return allSucceeded(spec, record) && initialized ? 'Succeeded' : 'Failed';
   if (!initialized) return 'Pending';
   const containers = spec.containers.map((container) => ({
     container,
-    record: record.containers[container.name],
+    record: ownField(record.containers, container.name),
   }));
   if (containers.some((c) => c.record === undefined || isFirstStart(c.record))) return 'Pending';
   const ended = containers.every(
@@ -78,12 +81,15 @@ function phaseOf(pod: Pod, observed: Observed): string {
   return allSucceeded(spec, record) ? 'Succeeded' : 'Failed';
 }
 
+const hasRunning = ({ containers }: PodRecord): boolean =>
+  Object.values(containers).some(({ state }) => state.type === 'running');
+
 const isFirstStart = ({ state, containerID }: ContainerRecord): boolean =>
   state.type === 'waiting' && containerID === '';
 
 const allSucceeded = (spec: core.PodSpec, record: PodRecord): boolean =>
   spec.containers.every(({ name }) => {
-    const state = record.containers[name]?.state;
+    const state = ownField(record.containers, name)?.state;
     return state?.type === 'terminated' && state.terminated.exitCode === 0;
   });
 

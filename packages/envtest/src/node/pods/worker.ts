@@ -6,13 +6,15 @@ import {
   type EventRecorder,
   type KubeClient,
   type Logger,
+  ownField,
   type Pod,
 } from '@tidegate/kube';
 import type { Container } from '../contracts.ts';
 import { Alarm } from './alarm.ts';
 import { withOwnConditions } from './conditions.ts';
-import { PULL_ERROR_SHOWN_MS, podText } from './container-status.ts';
+import { podText, pullErrorEnds } from './container-status.ts';
 import { RunningContainers } from './containers.ts';
+import { activeMs, DEADLINE_EXCEEDED } from './deadline.ts';
 import type { Lanes } from './lanes.ts';
 import { allContainers, nextSteps, restarts } from './lifecycle.ts';
 import {
@@ -21,12 +23,20 @@ import {
   newContainer,
   newPod,
   nextRestartCount,
+  notStarted,
   type PodRecord,
   started,
   startFailed,
 } from './record.ts';
 import { PodReporter } from './reporter.ts';
-import { type Launched, type Runtime, StartError, setUpProblem } from './runtime.ts';
+import {
+  type Launched,
+  type Runtime,
+  StartError,
+  setUpProblem,
+  startProblems,
+  syncProblem,
+} from './runtime.ts';
 import { isOver, type PodStatus, podStatus } from './status.ts';
 
 /** What the workers of all pods share. */
@@ -155,6 +165,9 @@ export class PodWorker {
       this.#failures = 0;
     } catch (error) {
       this.#log.error({ err: error }, 'cannot sync the pod; will retry');
+      // Users look at the pod first, not at the log of its node.
+      const { directory } = this.#context.runtime.place(this.#record.uid);
+      this.#event('warning', 'FailedSync', syncProblem(directory, error));
       this.#alarm.after(backoffDelay(this.#failures++, SYNC_RETRY, Math.random));
     }
   }
@@ -162,6 +175,7 @@ export class PodWorker {
   async #sync(): Promise<void> {
     await this.#adopt();
     await this.#takeExits();
+    await this.#checkDeadline();
     switch (this.#goal()) {
       case 'run':
         return this.#run(this.#pod!);
@@ -180,7 +194,19 @@ export class PodWorker {
     const pod = this.#pod;
     if (this.#gone || pod === undefined) return 'vanish';
     if (pod.metadata.deletionTimestamp !== undefined) return 'end';
+    if (this.#record.expired) return 'end';
     return isOver(podStatus(pod, this.#observed(false)).phase) ? 'end' : 'run';
+  }
+
+  /** Decides once that the pod was active for too long: the record must not depend on how its containers then exit. */
+  async #checkDeadline(): Promise<void> {
+    if (this.#goal() !== 'run') return;
+    const leftMs = activeMs(this.#pod!, this.#record, this.#context.clock.now());
+    if (leftMs === undefined) return;
+    if (leftMs > 0) return this.#alarm.after(leftMs);
+    this.#record.expired = true;
+    await this.#save();
+    this.#event('normal', DEADLINE_EXCEEDED.reason, DEADLINE_EXCEEDED.message);
   }
 
   /**
@@ -246,7 +272,7 @@ export class PodWorker {
     for (const container of start) await this.#start(pod, container, podIP);
     // A started container may allow others to start.
     if (start.length > 0) this.#again = true;
-    for (const at of [wakeAt, this.#pullErrorEnds(now)]) {
+    for (const at of [wakeAt, pullErrorEnds(this.#record, now)]) {
       if (at !== undefined) this.#alarm.after(at - now);
     }
   }
@@ -277,7 +303,7 @@ export class PodWorker {
   async #start(pod: Pod, container: Container, podIP: string): Promise<void> {
     const { runtime, clock } = this.#context;
     const { name, image = '' } = container;
-    const record = this.#record.containers[name] ?? newContainer(image);
+    const record = ownField(this.#record.containers, name) ?? newContainer(image);
     const containerID = `tidegate://${randomBytes(32).toString('hex')}`;
     let launched: Launched;
     try {
@@ -286,9 +312,12 @@ export class PodWorker {
     } catch (error) {
       if (!(error instanceof StartError)) throw error;
       const { reason, message } = error;
-      this.#record.containers[name] = startFailed({ ...record, image }, { reason, message }, clock.now());
+      this.#record.containers[name] =
+        reason === 'StartError'
+          ? notStarted(record, { containerID, image, message }, clock.now())
+          : startFailed({ ...record, image }, { reason, message }, clock.now());
       await this.#save();
-      this.#recordFailedStart(container, error);
+      for (const [type, why, text] of startProblems(container, error)) this.#event(type, why, text);
       return;
     }
     const { process, imageID, note, listensOn, inside } = launched;
@@ -307,13 +336,6 @@ export class PodWorker {
     this.#event('normal', 'Pulled', note);
     this.#event('normal', 'Created', `Created container: ${name}`);
     this.#event('normal', 'Started', `Started container ${name}`);
-  }
-
-  #recordFailedStart({ image }: Container, { reason, message }: StartError): void {
-    if (reason === 'ErrImagePull') {
-      this.#event('warning', 'Failed', `Failed to pull image ${JSON.stringify(image)}: ${message}`);
-      this.#event('normal', 'BackOff', `Back-off pulling image ${JSON.stringify(image)}`);
-    } else this.#event('warning', 'Failed', `Error: ${message}`);
   }
 
   /** Stops all containers, then releases address and volumes, and finally lets the reporter delete the pod object. */
@@ -369,16 +391,6 @@ export class PodWorker {
       ending,
       now: this.#context.clock.now(),
     };
-  }
-
-  /** When a container changes from ErrImagePull to ImagePullBackOff. */
-  #pullErrorEnds(now: number): number | undefined {
-    const ends = Object.values(this.#record.containers).map(({ state }) => {
-      if (state.type !== 'waiting' || state.failure?.reason !== 'ErrImagePull') return 0;
-      return state.failure.at + PULL_ERROR_SHOWN_MS;
-    });
-    const next = ends.filter((at) => at > now);
-    return next.length === 0 ? undefined : Math.min(...next);
   }
 
   #container(name: string): Container | undefined {

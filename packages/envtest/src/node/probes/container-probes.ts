@@ -1,5 +1,6 @@
 import type { Clock } from '@tidegate/kube';
 import type * as core from 'kubernetes-types/core/v1.d.ts';
+import { wildcardPorts } from '../../machine/index.ts';
 import type { Container, Inside } from '../contracts.ts';
 import { check } from './check.ts';
 import { Probe } from './probe.ts';
@@ -15,6 +16,8 @@ export interface ContainerProbesOptions {
   startedAt: number;
   /** A port that must accept connections before the container counts as started. Ignored if it has a startup probe. */
   listensOn?: number | undefined;
+  /** The ports that some program listens on at all addresses of the machine. */
+  wildcardPorts?: () => ReadonlySet<number>;
   clock: Clock;
   onChange(): void;
   onUnhealthy(message: string): void;
@@ -86,7 +89,15 @@ export class ContainerProbes {
       kind: 'Startup',
       timing: { ...LISTENING, failureThreshold: Number.POSITIVE_INFINITY },
       runningMs: 0,
-      check: () => check({ tcpSocket: { port: listensOn } }, { container, podIP, timeoutMs: 1_000 }),
+      check: async () => {
+        const outcome = await check(
+          { tcpSocket: { port: listensOn } },
+          { container, podIP, timeoutMs: 1_000 },
+        );
+        // A program that listens on all addresses of the machine would answer in place of the container.
+        const others = outcome.ok && (this.#options.wildcardPorts ?? wildcardPorts)().has(listensOn);
+        return others ? { ok: false, output: `another program listens on port ${listensOn}` } : outcome;
+      },
       onFailure: () => {},
       onResultChange: () => this.#onStartup(),
       clock,

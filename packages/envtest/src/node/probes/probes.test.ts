@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Inside } from '../contracts.ts';
 import { type CheckOutcome, check } from './check.ts';
+import { ContainerProbes } from './container-probes.ts';
 import { Probe } from './probe.ts';
 import { afterOutcome, initialState, type ProbeKind } from './result.ts';
 
@@ -144,4 +145,37 @@ describe('a check', () => {
       output: 'command timed out: "sleep 600" timed out after 0.05s',
     });
   });
+});
+
+test('a container has not started while another program has its port on all addresses', async () => {
+  const server = createServer((_, response) => response.end());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const clock = new VirtualClock();
+  const taken = new Set([port]);
+  let looks = 0;
+  const probes = new ContainerProbes({
+    container: { name: 'web' },
+    podIP: '127.0.0.1',
+    startedAt: clock.now(),
+    listensOn: port,
+    wildcardPorts: () => {
+      looks += 1;
+      return taken;
+    },
+    clock,
+    onChange: () => {},
+    onUnhealthy: () => {},
+    onNotRun: () => {},
+  });
+  const later = async <T>(look: () => T): Promise<T> => {
+    await clock.advance(100);
+    return look();
+  };
+  await expect.poll(() => later(() => looks)).toBeGreaterThan(1);
+  expect(probes.ready).toBe(false);
+  taken.clear();
+  await expect.poll(() => later(() => probes.ready)).toBe(true);
+  probes.close();
+  server.close();
 });

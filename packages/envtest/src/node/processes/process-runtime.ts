@@ -1,7 +1,13 @@
 import { mkdir } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import type { Clock, Logger, Pod } from '@tidegate/kube';
-import { OwnCommandError, type OwnCommands, ownCommand, unknownEntrypoint } from '../commands/index.ts';
+import {
+  OwnCommandError,
+  type OwnCommands,
+  ownCommand,
+  programProblem,
+  unknownEntrypoint,
+} from '../commands/index.ts';
 import {
   type Container,
   type ContainerLogs,
@@ -258,6 +264,8 @@ export class ProcessRuntime implements Runtime {
     if (words.length === 0) return undefined;
     try {
       const inside = await ownCommands.prepare(pod, container, place, env);
+      const problem = await programProblem(inside, words[0] ?? '', env);
+      if (problem !== undefined) throw new StartError('StartError', problem);
       return { ...inside.run(words), inside };
     } catch (error) {
       if (!(error instanceof OwnCommandError)) throw error;

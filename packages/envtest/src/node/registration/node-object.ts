@@ -74,6 +74,7 @@ export function nodeStatus(
   description: NodeDescription,
   before: core.NodeStatus | undefined,
   now: string,
+  isDiskFull = false,
 ): core.NodeStatus {
   const { name, address, kubeletPort, machine } = description;
   const resources = {
@@ -89,7 +90,7 @@ export function nodeStatus(
     ],
     allocatable: resources,
     capacity: resources,
-    conditions: conditionsAfter(before?.conditions ?? [], now),
+    conditions: conditionsAfter(before?.conditions ?? [], now, isDiskFull),
     daemonEndpoints: { kubeletEndpoint: { Port: kubeletPort } },
     nodeInfo: nodeInfo(description),
   };
@@ -102,8 +103,15 @@ const HEALTHY = [
   ['Ready', 'True', 'KubeletReady', 'kubelet is posting ready status'],
 ] as const;
 
-function conditionsAfter(before: core.NodeCondition[], now: string): core.NodeCondition[] {
-  return HEALTHY.map(([type, status, reason, message]) => {
+const DISK_FULL = ['DiskPressure', 'True', 'KubeletHasDiskPressure', 'kubelet has disk pressure'] as const;
+
+function conditionsAfter(
+  before: core.NodeCondition[],
+  now: string,
+  isDiskFull: boolean,
+): core.NodeCondition[] {
+  return HEALTHY.map((healthy) => {
+    const [type, status, reason, message] = isDiskFull && healthy[0] === DISK_FULL[0] ? DISK_FULL : healthy;
     const old = before.find((condition) => condition.type === type);
     const lastTransitionTime = (old?.status === status ? old.lastTransitionTime : undefined) ?? now;
     return { type, status, reason, message, lastHeartbeatTime: now, lastTransitionTime };

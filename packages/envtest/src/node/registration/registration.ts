@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { freeBytes, LOW_BYTES } from '@tidegate/disk';
 import {
   backoffDelay,
   type Clock,
@@ -19,6 +20,8 @@ import { type NodeDescription, newNode, nodeStatus, ownLabels } from './node-obj
 export interface RegistrationOptions {
   client: KubeClient;
   description: NodeDescription;
+  /** Where the node writes: its status shows when there is no space left. */
+  directory?: string;
   /** Spreads the first heartbeats of many nodes in one process: the fraction (0 to 1) of a period to wait. */
   offset?: number;
   clock: Clock;
@@ -115,13 +118,18 @@ export class Registration {
     }
   }
 
+  async #isDiskFull(): Promise<boolean> {
+    const { directory } = this.#options;
+    return directory !== undefined && (await freeBytes(directory)) < LOW_BYTES;
+  }
+
   /** Reads the Node first, because other components write conditions and addresses too. */
   async #report(signal: AbortSignal): Promise<void> {
     const { client, description, clock } = this.#options;
     const { name } = description;
     try {
       const node = await client.get(NODES, { name }, { signal });
-      const status = nodeStatus(description, node.status, timestamp(clock.now()));
+      const status = nodeStatus(description, node.status, timestamp(clock.now()), await this.#isDiskFull());
       const quiet = clock.monotonic() - this.#reportedAt < STATUS_UNCHANGED_MS;
       if (quiet && isUnchanged(node.status, status)) return;
       await client.patch(NODES, { name, subresource: 'status' }, 'strategic', { status }, { signal });

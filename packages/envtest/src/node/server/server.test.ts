@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import { randomInt, X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { writeSync } from 'node:fs';
 import { request } from 'node:https';
@@ -20,7 +20,9 @@ import { FileLogs } from '../logs/index.ts';
 import { named, startTestCluster, type TestCluster } from '../testing/cluster.ts';
 import { type KubeletServer, startKubeletServer } from './server.ts';
 
-const ADDRESS = '127.99.0.5';
+/** Each run uses other addresses, so that concurrent runs do not conflict. */
+const RANGE = `127.${randomInt(130, 250)}.${randomInt(1, 250)}`;
+const ADDRESS = `${RANGE}.5`;
 const PORT = 20250;
 let cluster: TestCluster;
 let client: KubeClient;

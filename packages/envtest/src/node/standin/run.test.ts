@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { Agent, get } from 'node:http';
@@ -19,7 +20,8 @@ beforeAll(async () => {
 
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-const address = '127.99.1.3';
+/** Each run uses another address, so that concurrent runs do not conflict. */
+const address = `127.${randomInt(130, 250)}.${randomInt(1, 250)}.3`;
 
 async function configure(file: string, fields: object): Promise<void> {
   await writeFile(`${file}.tmp`, JSON.stringify({ image: 'nginx', address, ...fields }));
@@ -60,13 +62,11 @@ describe('the process of a stand-in', () => {
     const isClosed = (error: NodeJS.ErrnoException): undefined => {
       if (error.code !== 'ECONNREFUSED' && error.code !== 'ECONNRESET') throw error;
     };
-    const signalled = performance.now();
     for (let answers = await round().catch(isClosed); answers; answers = await round().catch(isClosed))
       expect(answers).toEqual([200, 200, 200]);
-    expect(performance.now() - signalled).toBeGreaterThan(1_900);
     agent.destroy();
     expect(await standIn.exited).toEqual({ code: 0, signal: null });
-    expect(standIn.output).toMatch(/ GET \/ 200\n/);
+    expect(standIn.output).toMatch(/stand-in stops, .*\n(?:.*\n)*.* GET \/ 200\n/);
   });
 
   test('exits immediately when its work is expected to complete', async () => {
@@ -93,8 +93,7 @@ describe('the process of a stand-in', () => {
     await expect.poll(() => answers(18090)).toBe(true);
     const second = start(file);
     expect(await second.exited).toEqual({ code: 1, signal: null });
-    const sentence =
-      'stand-in: port 18090 on 127.99.1.3 is in use by another program of this machine, which possibly listens on all addresses; stop it, or use another port in the pod.';
+    const sentence = `stand-in: port 18090 on ${address} is in use by another program of this machine, which possibly listens on all addresses; stop it, or use another port in the pod.`;
     expect(second.output).toContain(`${sentence}\n`);
     expect(await readFile(join(directory, 'dev/termination-log'), 'utf8')).toBe(sentence);
     await first.kill('SIGKILL');

@@ -31,7 +31,10 @@ export async function runStandIn(file: string): Promise<void> {
   await sigterm;
   unwatch();
   server.drain();
-  if (server.ports.length > 0) await sleep(DRAIN_MS);
+  if (server.ports.length > 0) {
+    console.log(`stand-in stops, and still serves requests for ${DRAIN_MS / 1000} s`);
+    await sleep(DRAIN_MS);
+  }
   await Promise.race([server.close(), sleep(FINISH_MS)]);
   clearInterval(alive);
   process.exit(0);

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, get, request } from 'node:http';
 import { connect } from 'node:net';
@@ -11,7 +12,7 @@ const config: StandInConfig = {
   node: 'node-a',
   pool: 'hangzhou',
   image: 'nginx:1.27',
-  address: '127.99.1.2',
+  address: `127.${randomInt(130, 250)}.${randomInt(1, 250)}.2`,
   ports: [18080],
   completes: false,
 };
@@ -58,7 +59,7 @@ describe('a stand-in', () => {
       image: 'nginx:1.27',
       method: 'GET',
       path: '/a/b?c=d',
-      headers: { host: '127.99.1.2:18080', 'x-twice': ['a', 'b'] },
+      headers: { host: `${config.address}:18080`, 'x-twice': ['a', 'b'] },
     });
     expect(lines).toEqual([expect.stringMatching(/^\d{4}-\S+Z GET \/a\/b\?c=d 200\n$/)]);
   });
