@@ -42,6 +42,15 @@ export function tls(make: MakeDriver): void {
       expect(await shown(undefined)).toBe('default-certificate.tidegate.invalid');
     });
 
+    test('presents the default certificate for a host that must not get the certificate of its wildcard', async () => {
+      const withheld = { host: 'b.x.io', secret: '', certificate: '', key: '', fingerprint: '' };
+      await world.change({ certificates: [withheld] });
+      expect(await shown('b.x.io')).toBe('default-certificate.tidegate.invalid');
+      expect(await shown('d.x.io')).toBe('wildcard');
+      await world.change({ without: { certificates: ['b.x.io'] } });
+      expect(await shown('b.x.io')).toBe('wildcard');
+    });
+
     test('uses a new certificate for the next handshake and keeps open connections', async () => {
       const session = http2Session(world.ports.https, 'a.x.io');
       expect((await askHttp2(session, 'a.x.io/')).status).toBe(200);
@@ -55,12 +64,16 @@ export function tls(make: MakeDriver): void {
       expect(await shown('a.x.io')).toBe('wildcard');
     });
 
-    test('ignores an invalid certificate and keeps serving other hosts', async () => {
+    test('presents the default certificate in place of an invalid one, and keeps serving other hosts', async () => {
+      await world.change({ certificates: [certificate('', pair('before'))] });
+      // Each worker of the data plane has read the certificate before it becomes invalid.
+      for (let i = 0; i < 20; i++) expect(await shown(undefined)).toBe('before');
       const broken = { certificate: 'not a certificate', key: 'nor a key' };
       await world.change({
         certificates: [certificate('broken.x.io', broken), certificate('', broken)],
       });
       expect(await shown(undefined)).toBe('default-certificate.tidegate.invalid');
+      expect(await shown('broken.x.io')).toBe('default-certificate.tidegate.invalid');
       expect(await shown('b.x.io')).toBe('wildcard');
       expect((await world.askSecurely('broken.x.io/')).status).toBe(200);
       await world.change({ without: { certificates: ['broken.x.io', ''] } });

@@ -112,7 +112,8 @@ export class EmbeddedDriver implements Driver {
     try {
       this.#listeners?.setDefault(wanted);
     } catch (error) {
-      this.#log.warn({ err: error }, 'cannot use the default certificate; keeping the previous one');
+      this.#log.warn({ err: error }, 'cannot use the default certificate of the class; using the own one');
+      if (this.#ownCertificate !== undefined) this.#listeners?.setDefault(this.#ownCertificate);
     }
   }
 }

@@ -1,14 +1,24 @@
 -- Chooses the certificate for a TLS handshake: the one for the requested host, else for its wildcard, else the default
--- certificate of the table. If there is none, nginx presents the certificate in its configuration.
+-- certificate of the table. If there is none, nginx presents the certificate in its configuration. An entry without a
+-- certificate keeps the certificate of the wildcard, which belongs to another namespace, from being used for the host.
 local cjson = require "cjson"
 local ssl = require "ngx.ssl"
 local entries = require "tidegate.entries"
 local request = require "tidegate.request"
 local tables = require "tidegate.tables"
 
--- Keeps the previous certificate if the new one is invalid. Parsed certificates are cached, because parsing is slow.
-local function decode(text, before, host)
+-- For the host, nginx presents the certificate in its configuration.
+local function withhold()
+  return { withheld = true }
+end
+
+-- Parsed certificates are cached, because parsing is slow. An unreadable one is not replaced by the version before it:
+-- only some workers have read that, and it may have been removed on purpose.
+local function decode(text, _, host)
   local pair = cjson.decode(text)
+  if pair.certificate == "" then
+    return withhold()
+  end
   local certificate, why = ssl.parse_pem_cert(pair.certificate)
   local key
   if certificate then
@@ -16,18 +26,12 @@ local function decode(text, before, host)
   end
   if not key then
     ngx.log(ngx.ERR, "cannot read the certificate for ", host, ": ", why)
-    return before or {}
+    return withhold()
   end
   return { certificate = certificate, key = key }
 end
 
 local read = entries.new(ngx.shared.tidegate_certificates, decode)
-
--- Ignores a certificate that could not be read.
-local function certificate_of(host, generation)
-  local pair = read(host, generation)
-  return pair and pair.key and pair
-end
 
 -- The key of the default certificate: a dictionary cannot have an empty key.
 local ANY = "*"
@@ -35,9 +39,9 @@ local ANY = "*"
 local function find(host)
   local generation = tables.generation()
   local wildcard = request.wildcard(host)
-  return host ~= "" and certificate_of(host, generation)
-    or wildcard and certificate_of(wildcard, generation)
-    or certificate_of(ANY, generation)
+  return host ~= "" and read(host, generation)
+    or wildcard and read(wildcard, generation)
+    or read(ANY, generation)
 end
 
 local function show(pair)
@@ -48,7 +52,7 @@ end
 
 return function()
   local found = find(request.host(ssl.server_name()) or "")
-  if found then
+  if found and not found.withheld then
     show(found)
   end
 end
